@@ -1,4 +1,6 @@
-"""The folder in which the examples of public names run: small artefacts under the names that their docstrings use."""
+"""The folder in which the examples of public names run: small artefacts under the names that their
+docstrings use.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +8,15 @@ import os
 import sys
 
 for _variable in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
-    os.environ.setdefault(_variable, "1")  # before NumPy or torch is imported: they read it once; tests run side by side
+    # before NumPy or torch is imported: they read it once; tests run side by side
+    os.environ.setdefault(_variable, "1")
 os.environ.setdefault("MPLBACKEND", "Agg")
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
-os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # else each of hundreds of processes compiles the whole package anew
+# else each of hundreds of processes compiles the whole package anew
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
-os.environ.pop("COLUMNS", None)  # readline sets it for pytest's workers; printed lines have the width of a pipe
+# readline sets it for pytest's workers; printed lines have the width of a pipe
+os.environ.pop("COLUMNS", None)
 
 import json
 import shutil
@@ -21,8 +26,12 @@ from pathlib import Path
 
 import pytest
 
-_NEEDS = {"positionbias/pyterrier.py": "pyterrier", "positionbias/sbert.py": "sentence_transformers"}
-collect_ignore = [path for path, package in _NEEDS.items() if find_spec(package) is None]  # which cannot be imported
+_NEEDS = {
+    "positionbias/pyterrier.py": "pyterrier",
+    "positionbias/sbert.py": "sentence_transformers",
+}
+# which cannot be imported
+collect_ignore = [path for path, package in _NEEDS.items() if find_spec(package) is None]
 
 SQUAD = {
     "version": "1.1",
@@ -50,7 +59,11 @@ QA = {
     "query_type": "ENTITY",
     "answers": ["A stone bridge"],
     "passages": [
-        {"is_selected": 1, "passage_text": "A stone bridge joins both banks of the Mirren.", "url": "u1"},
+        {
+            "is_selected": 1,
+            "passage_text": "A stone bridge joins both banks of the Mirren.",
+            "url": "u1",
+        },
         {"is_selected": 0, "passage_text": "The tower is forty metres high.", "url": "u2"},
     ],
 }
@@ -58,7 +71,9 @@ QA = {
 
 @pytest.fixture(scope="session")
 def shelf(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with what the examples read: collections, runs, models, pairs of queries, pools, and files of published formats."""
+    """A folder with what the examples read: collections, runs, models, pairs of queries, pools, and
+    files of published formats.
+    """
     folder = tmp_path_factory.mktemp("examples")
     with chdir(folder):
         _collections()
@@ -80,21 +95,50 @@ def _collections() -> None:
     planted = PlantedSettings(passages=240, leaked_queries=20, fresh_queries=10, **shape)
     collection = write_planted(Path("planted"), planted, name="planted")
     tiny.candidates(collection, Path())
-    write_planted(Path("clicked"), PlantedSettings(passages=300, answers_each=3, **shape), name="clicked")
+    write_planted(
+        Path("clicked"), PlantedSettings(passages=300, answers_each=3, **shape), name="clicked"
+    )
     for seed in (1, 2, 3):
         tiny.saved_tk(Path("tk.ckpt" if seed == 1 else f"tk-{seed}.ckpt"), collection, seed=seed)
     saved_dot(Path("dot.ckpt"))
-    pb.make_encoder(["./planted"], "small-bert", EncoderSettings(layers=1, width=8, heads=2, pieces=90))
-    pb.find_leakage(["./planted:train", "./planted:test"], settings=FindSettings("lexical"), out=Path("leaks"))
-    columns = ("source", "train_id", "test_id", "field", "train_text", "test_text", "cosine", "label")
+    pb.make_encoder(
+        ["./planted"], "small-bert", EncoderSettings(layers=1, width=8, heads=2, pieces=90)
+    )
+    pb.find_leakage(
+        ["./planted:train", "./planted:test"], settings=FindSettings("lexical"), out=Path("leaks")
+    )
+    columns = (
+        "source",
+        "train_id",
+        "test_id",
+        "field",
+        "train_text",
+        "test_text",
+        "cosine",
+        "label",
+    )
     rows = [
-        ("s", f"t{n}", f"q{n}", "query", f"{n} a", f"{n} b", 1 - n / 100, "identical" if n < 40 else "no") for n in range(60)
+        (
+            "s",
+            f"t{n}",
+            f"q{n}",
+            "query",
+            f"{n} a",
+            f"{n} b",
+            1 - n / 100,
+            "identical" if n < 40 else "no",
+        )
+        for n in range(60)
     ]
-    Path("labelled.tsv").write_text("".join("\t".join(map(str, row)) + "\n" for row in [columns, *rows]))
+    Path("labelled.tsv").write_text(
+        "".join("\t".join(map(str, row)) + "\n" for row in [columns, *rows])
+    )
 
 
 def _pools() -> None:
-    """Simulate runs of traditional and neural systems, and judgements of what the traditional ones rank high."""
+    """Simulate runs of traditional and neural systems, and judgements of what the traditional ones
+    rank high.
+    """
     from dataclasses import replace
 
     from positionbias.core.qrels import write_qrels
@@ -104,8 +148,15 @@ def _pools() -> None:
 
     systems = write_pool(Path("runs"), Path("systems.tsv"), Path("qrels.txt"))
     old = [run for system, run in systems if system.kind == "traditional"]
-    pooled = {(one.query_id, passage) for run in old for one in run.rankings() for passage in one.passage_ids}
-    write_qrels(Path("pool.txt"), [qrel for qrel in simulated_qrels(SIMULATION) if qrel[:2] in pooled])
+    pooled = {
+        (one.query_id, passage)
+        for run in old
+        for one in run.rankings()
+        for passage in one.passage_ids
+    }
+    write_qrels(
+        Path("pool.txt"), [qrel for qrel in simulated_qrels(SIMULATION) if qrel[:2] in pooled]
+    )
     write_run(Path("new.run"), list(simulated_runs(replace(SIMULATION, seed=9)))[-1][1])
 
 
@@ -132,7 +183,9 @@ def _releases() -> None:
     }
     Path("golden.jsonl").write_text(json.dumps(golden) + "\n")
     Dataset.from_list([golden]).save_to_disk("saved")
-    Path("orcas.tsv").write_text("1\tlamp of orvell\tD1\thttp://a.example\n2\tiron gate\tD2\thttp://b.example\n")
+    Path("orcas.tsv").write_text(
+        "1\tlamp of orvell\tD1\thttp://a.example\n2\tiron gate\tD2\thttp://b.example\n"
+    )
 
 
 @pytest.fixture
@@ -146,17 +199,28 @@ def small_demo(monkeypatch: pytest.MonkeyPatch) -> None:
     from tests.tiny import TINY
 
     settings = PlantedSettings(queries=40, passages=100, test_share=0.3, validation_share=0.2)
-    training = TrainConfig(max_steps=2, validate_every=1, batch_size=8, probe_passages=20, threads=1)
+    training = TrainConfig(
+        max_steps=2, validate_every=1, batch_size=8, probe_passages=20, threads=1
+    )
     monkeypatch.setattr(study, "DEMO_COLLECTION", settings)
     models = (ModelSettings("tk", TINY, training),)
-    small = PositionBiasSettings(models=models, depth=4, train_depth=4, probe_passages=50, measures=("nDCG@10",))
+    small = PositionBiasSettings(
+        models=models, depth=4, train_depth=4, probe_passages=50, measures=("nDCG@10",)
+    )
     monkeypatch.setattr(study, "DEMO_STUDY", small)
 
 
 @pytest.fixture(autouse=True)
-def examples_folder(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Run an example that imports the package in a copy of the shelf, which is $POSBIAS_HOME too."""
-    if isinstance(request.node, pytest.DoctestItem) and "positionbias as pb" in request.node.dtest.docstring:
+def examples_folder(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Run an example that imports the package in a copy of the shelf, which is $POSBIAS_HOME
+    too.
+    """
+    if (
+        isinstance(request.node, pytest.DoctestItem)
+        and "positionbias as pb" in request.node.dtest.docstring
+    ):
         shutil.copytree(request.getfixturevalue("shelf"), tmp_path / "home")
         monkeypatch.setenv("POSBIAS_HOME", ".")
         monkeypatch.chdir(tmp_path / "home")

@@ -1,4 +1,6 @@
-"""Build the distribution: all is declared in ``setup.cfg`` but the page that a package index shows, which is the README."""
+"""Build the distribution: all is declared in ``setup.cfg`` but the page that a package index shows,
+which is the README.
+"""
 
 from __future__ import annotations
 
@@ -15,19 +17,24 @@ _COMMENT = re.compile(r"<!--.*?-->\n*", re.DOTALL)
 
 
 def index_page(readme: str, source: str = "") -> str:
-    """Return the README for a page outside the repository: relative addresses become absolute ones below ``source``.
+    """Return the README for a page outside the repository: relative addresses become absolute ones
+    below ``source``.
 
     Without ``source`` links become their text, and images go.
     """
     page = _COMMENT.sub("", readme)
     if not source:
         return _LINK.sub(r"\1", re.sub(rf"{_IMAGE.pattern}\n*", "", page))
-    page = _IMAGE.sub(lambda found: f"![{found[1]}]({source}/raw/HEAD/{found[0].rpartition('(')[2]}", page)
+    page = _IMAGE.sub(
+        lambda found: f"![{found[1]}]({source}/raw/HEAD/{found[0].rpartition('(')[2]}", page
+    )
     return _LINK.sub(lambda found: f"[{found[1]}]({source}/blob/HEAD/{found[2]})", page)
 
 
 def source_url() -> str:
-    """Return the repository's address, which ``setup.cfg`` names under ``project_urls``; empty without one."""
+    """Return the repository's address, which ``setup.cfg`` names under ``project_urls``; empty
+    without one.
+    """
     config = ConfigParser()
     config.read(ROOT / "setup.cfg", encoding="utf-8")
     named = config.get("metadata", "project_urls", fallback="")

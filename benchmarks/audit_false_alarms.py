@@ -1,4 +1,5 @@
-"""How often does an audit accuse a scorer that is blind to places, and how often can it not tell? On planted queries, where the truth is known.
+"""How often does an audit accuse a scorer that is blind to places, and how often can it not tell?
+On planted queries, where the truth is known.
 
     python benchmarks/audit_false_alarms.py check STATE
         # that this is what audit() itself finds
@@ -12,8 +13,9 @@
     python benchmarks/audit_false_alarms.py table
         # of all kept counts: benchmarks/results/audit_false_alarms_HARDWARE_DATE.md
 
-A collection has 200 queries of its own seed, and one audit. Exchanges, placebos, strangers, rotated texts, the
-numbers of orders, the intervals and the answer are the audit's own; only scores are taken from arrays (``blind_scorers``), and first held to ``audit()`` itself.
+A collection has 200 queries of its own seed, and one audit. Exchanges, placebos, strangers, rotated
+texts, the numbers of orders, the intervals and the answer are the audit's own; only scores are
+taken from arrays (``blind_scorers``), and first held to ``audit()`` itself.
 """
 
 from __future__ import annotations
@@ -65,7 +67,14 @@ from positionbias.core.run import Run
 from positionbias.core.seeds import choose, key64
 from positionbias.models.user_code import UserFunction
 from positionbias.planted.generator import PlantedSettings, _Builder, plan_queries
-from positionbias.planted.grammar import ATTRIBUTES, FIRST_NAMES, SECOND_NAMES, PlantedQuery, Thing, question
+from positionbias.planted.grammar import (
+    ATTRIBUTES,
+    FIRST_NAMES,
+    SECOND_NAMES,
+    PlantedQuery,
+    Thing,
+    question,
+)
 from positionbias.results.audit import WORTH
 from positionbias.results.payloads import Contrast, Question, Verdict
 from positionbias.text.sentences import Parts, parts_of
@@ -100,7 +109,9 @@ def planted(condition: Condition, seed: int, queries: int = QUERIES) -> list[Ask
     clustered = condition.clustered
     sentences = (PER_PASSAGE, PER_PASSAGE + 1) if clustered else (3, 5)
     planned = max(20, int(queries * (0.5 if clustered else 1.3)))
-    settings = PlantedSettings(condition.front_loading, planned, 2 * planned, sentences=sentences, seed=seed)
+    settings = PlantedSettings(
+        condition.front_loading, planned, 2 * planned, sentences=sentences, seed=seed
+    )
     plan, background = plan_queries(settings)
     builder = _Builder(settings, background)
     found: list[Asked] = []
@@ -113,23 +124,34 @@ def planted(condition: Condition, seed: int, queries: int = QUERIES) -> list[Ask
             group = list(_questions(query, passage.text, (evidence.start, evidence.end), seed))
         else:
             group = [(query, evidence.start, evidence.end)]
-        asked = [Asked(q.query_id, q.text, passage.passage_id, passage.text, start, end, []) for q, start, end in group]
-        kept = [(one, q) for one, (q, _, _) in zip(asked, group, strict=True) if one.parts is not None][:PER_PASSAGE]
+        asked = [
+            Asked(q.query_id, q.text, passage.passage_id, passage.text, start, end, [])
+            for q, start, end in group
+        ]
+        kept = [
+            (one, q) for one, (q, _, _) in zip(asked, group, strict=True) if one.parts is not None
+        ][:PER_PASSAGE]
         if len(kept) < (PER_PASSAGE if clustered else 1):
             continue
         for one, q in kept:
-            one.candidates.extend(builder.mention(mention + number, q).text for number in range(MENTIONS))
+            one.candidates.extend(
+                builder.mention(mention + number, q).text for number in range(MENTIONS)
+            )
             mention += MENTIONS
         found += [one for one, _ in kept]
         if len(found) >= queries:
             break
     assert len(found) == queries, f"{len(found)} of {queries} queries"
     for place, one in enumerate(found):  # strangers: passages of queries further on
-        one.candidates.extend(found[(place + (number + 1) * 11) % queries].text for number in range(STRANGERS))
+        one.candidates.extend(
+            found[(place + (number + 1) * 11) % queries].text for number in range(STRANGERS)
+        )
     return found
 
 
-def _questions(query: PlantedQuery, text: str, own: tuple[int, int], seed: int) -> Iterator[tuple[PlantedQuery, int, int]]:
+def _questions(
+    query: PlantedQuery, text: str, own: tuple[int, int], seed: int
+) -> Iterator[tuple[PlantedQuery, int, int]]:
     """The query, and one about each other whole sentence of its passage."""
     yield query, *own
     place = 0
@@ -143,7 +165,11 @@ def _questions(query: PlantedQuery, text: str, own: tuple[int, int], seed: int) 
         asked.add(about)
         query_id = f"{query.query_id}-{number}"
         random = Random(key64(seed, "another question", query_id))
-        yield PlantedQuery(query_id, question(random, *about), "test", *about), place, place + len(sentence)
+        yield (
+            PlantedQuery(query_id, question(random, *about), "test", *about),
+            place,
+            place + len(sentence),
+        )
 
 
 _FIRST, _SECOND = frozenset(FIRST_NAMES), frozenset(SECOND_NAMES)
@@ -182,9 +208,17 @@ class Passages(list[str]):
     def strangers(self, asked: Sequence[Asked], seed: int) -> list[str]:
         """The sentence that replaces each query's evidence."""
         task = cast(
-            Task, SimpleNamespace(collection=self, evidence=SimpleNamespace(by_query={one.query_id: one for one in asked}))
+            Task,
+            SimpleNamespace(
+                collection=self,
+                evidence=SimpleNamespace(by_query={one.query_id: one for one in asked}),
+            ),
         )
-        return [stranger(task, one.query_id, one.parts, {one.passage_id}, seed) for one in asked if one.parts is not None]
+        return [
+            stranger(task, one.query_id, one.parts, {one.passage_id}, seed)
+            for one in asked
+            if one.parts is not None
+        ]
 
 
 def _passage_ids(asked: Sequence[Asked]) -> list[tuple[str, str]]:
@@ -197,7 +231,9 @@ def _passage_ids(asked: Sequence[Asked]) -> list[tuple[str, str]]:
 
 
 class Laid(NamedTuple):
-    """A trial as rows of blocks: the exchanges' texts, ``(before, after)`` one after another by order, the two rotated ones, and the two of the worth."""
+    """A trial as rows of blocks: the exchanges' texts, ``(before, after)`` one after another by
+    order, the two rotated ones, and the two of the worth.
+    """
 
     ends: list[list[int]]
     middle: list[list[int]]
@@ -205,13 +241,20 @@ class Laid(NamedTuple):
     worth: list[list[int]]
 
 
-def laid(one: Asked, seed: int, known: Sequence[str], orders: int, other: str) -> tuple[list[str], Laid]:
-    """The pieces of the texts that the audit makes of a query, and these texts as rows of their numbers: asked for with placeholders that begin and end like the
-    sentences. Pieces are the sentences, the filler, the stranger, and once more with a full stop what has no end, as it stands before another."""
+def laid(
+    one: Asked, seed: int, known: Sequence[str], orders: int, other: str
+) -> tuple[list[str], Laid]:
+    """The pieces of the texts that the audit makes of a query, and these texts as rows of their
+    numbers: asked for with placeholders that begin and end like the sentences. Pieces are the
+    sentences, the filler, the stranger, and once more with a full stop what has no end, as it
+    stands before another."""
     parts = one.parts
     assert parts is not None
     fill = filler(" ".join([one.query, *parts.sentences]), known, seed, one.query_id)
-    pieces, marks = [*parts.sentences, fill], [_placeholder(text, number) for number, text in enumerate(parts.sentences)]
+    pieces, marks = (
+        [*parts.sentences, fill],
+        [_placeholder(text, number) for number, text in enumerate(parts.sentences)],
+    )
     mark_of_filler, mark_of_other = "F.", _placeholder(other, len(pieces))
     pieces.append(other)
     numbers = {mark: number for number, mark in enumerate([*marks, mark_of_filler, mark_of_other])}
@@ -231,7 +274,11 @@ def laid(one: Asked, seed: int, known: Sequence[str], orders: int, other: str) -
     rows: tuple[list[list[int]], list[list[int]]] = ([], [])
     for each in made:
         rows[each.middle].extend((row(each.before), row(each.after)))
-    return pieces, Laid(*rows, [row(text) for text in turned(hidden)], [row(text) for text in replaced(hidden, mark_of_other)])
+    return pieces, Laid(
+        *rows,
+        [row(text) for text in turned(hidden)],
+        [row(text) for text in replaced(hidden, mark_of_other)],
+    )
 
 
 def _placeholder(sentence: str, number: int) -> str:
@@ -241,8 +288,9 @@ def _placeholder(sentence: str, number: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """What one scorer made of a collection's queries: changes by order ``(queries, 8)`` of the ends and of the middle, of rotation ``(queries,)``, the placebo
-    query's ``(queries, sizes)``, and the worth ``(queries,)``."""
+    """What one scorer made of a collection's queries: changes by order ``(queries, 8)`` of the ends
+    and of the middle, of rotation ``(queries,)``, the placebo query's ``(queries, sizes)``, and the
+    worth ``(queries,)``."""
 
     ends: np.ndarray
     middle: np.ndarray
@@ -260,14 +308,30 @@ def scored(
     orders: int = ORDERS[-1],
     edged: bool = False,
 ) -> dict[str, Scored]:
-    """All scorers' changes; ``others[q]`` are the texts of query q's placebo queries, one for each size of audit."""
+    """All scorers' changes; ``others[q]`` are the texts of query q's placebo queries, one for each
+    size of audit.
+    """
     vocabulary, known = Vocabulary(), known_words(passages, seed)
     chunks = [
-        _chunk(asked[first : first + CHUNK], others[first : first + CHUNK], seed, vocabulary, known, passages, orders, edged)
+        _chunk(
+            asked[first : first + CHUNK],
+            others[first : first + CHUNK],
+            seed,
+            vocabulary,
+            known,
+            passages,
+            orders,
+            edged,
+        )
         for first in range(0, len(asked), CHUNK)
     ]
     return {
-        name: Scored(*(np.concatenate([getattr(chunk[name], field) for chunk in chunks]) for field in Scored.__slots__))
+        name: Scored(
+            *(
+                np.concatenate([getattr(chunk[name], field) for chunk in chunks])
+                for field in Scored.__slots__
+            )
+        )
         for name in (*SCORERS, *(EDGED if edged else ()))
     }
 
@@ -286,7 +350,9 @@ def _chunk(
     for one, placebo, other in zip(asked, others, passages.strangers(asked, seed), strict=True):
         pieces, rows = laid(one, seed, known, orders, other)
         own = [Block.of(text, vocabulary) for text in pieces]
-        instances.append(Instance(one.query, own, [*rows.worth, *rows.ends, *rows.middle, *rows.rotated]))
+        instances.append(
+            Instance(one.query, own, [*rows.worth, *rows.ends, *rows.middle, *rows.rotated])
+        )
         instances.extend(Instance(query, own, rows.rotated) for query in placebo)
         sizes.append((len(rows.worth), len(rows.ends), len(rows.middle)))
     counts = np.array(sizes)
@@ -303,7 +369,9 @@ def _chunk(
         middle_scores = np.full((len(asked), orders, 2), np.nan)
         places = columns[has_middle] + 2 + 2 * orders + np.arange(2 * orders)
         middle_scores[has_middle] = values[places].reshape(len(places), -1, 2)
-        rotated = values[after[:, None] + np.arange(2 + 2 * placebos_each)].reshape(len(asked), -1, 2)
+        rotated = values[after[:, None] + np.arange(2 + 2 * placebos_each)].reshape(
+            len(asked), -1, 2
+        )
         change = rotated[:, :, 1] - rotated[:, :, 0]
         found[name] = Scored(
             ends[:, :, 1] - ends[:, :, 0],
@@ -315,12 +383,19 @@ def _chunk(
     return found
 
 
-def audits(asked: Sequence[Asked], sizes: Sequence[int], seed: int) -> list[tuple[int, int, np.ndarray]]:
-    """(number of the size, queries, places of its queries in the order of the audit's draw) of each audit: disjoint parts of each size."""
+def audits(
+    asked: Sequence[Asked], sizes: Sequence[int], seed: int
+) -> list[tuple[int, int, np.ndarray]]:
+    """(number of the size, queries, places of its queries in the order of the audit's draw) of each
+    audit: disjoint parts of each size.
+    """
     found = []
     for number, size in enumerate(sizes):
         for first in range(0, len(asked) - size + 1, size):
-            drawn = sorted(range(first, first + size), key=lambda place: key64(seed, "needle", asked[place].query_id))
+            drawn = sorted(
+                range(first, first + size),
+                key=lambda place: key64(seed, "needle", asked[place].query_id),
+            )
             found.append((number, size, np.array(drawn)))
     return found
 
@@ -332,7 +407,10 @@ def placebo_queries(asked: Sequence[Asked], sizes: Sequence[int], seed: int) -> 
     found: list[list[str]] = [[] for _ in asked]
     for _, _, places in audits(asked, sizes, seed):
         own = [asked[place] for place in places]
-        task = SimpleNamespace(query_ids=sorted(one.query_id for one in own), evidence=SimpleNamespace(by_query=by_query))
+        task = SimpleNamespace(
+            query_ids=sorted(one.query_id for one in own),
+            evidence=SimpleNamespace(by_query=by_query),
+        )
         trials = [Trial(one.query_id, one.passage_id, "", (), ()) for one in own]
         drawn = _placebo_queries(cast(Task, task), trials, seed)
         for place in places:
@@ -340,7 +418,9 @@ def placebo_queries(asked: Sequence[Asked], sizes: Sequence[int], seed: int) -> 
     return found
 
 
-def measured(asked: Sequence[Asked], of: Scored, places: np.ndarray, size: int, orders: int) -> Measured:
+def measured(
+    asked: Sequence[Asked], of: Scored, places: np.ndarray, size: int, orders: int
+) -> Measured:
     """What ``manipulate.measure`` makes of these queries, in the score alone."""
     rotation = of.rotation[places] - of.placebo[places, size]
     moved = [of.ends[places, :orders].mean(axis=1), of.middle[places, :orders].mean(axis=1)]
@@ -361,10 +441,19 @@ def measured(asked: Sequence[Asked], of: Scored, places: np.ndarray, size: int, 
 
 
 def verdict_of(asked: Sequence[Asked], of: Scored, places: np.ndarray, size: int) -> dict[str, Any]:
-    """One audit: its preference, the number of orders, and each contrast with its interval, in shares of the worth."""
+    """One audit: its preference, the number of orders, and each contrast with its interval, in
+    shares of the worth.
+    """
     pilot = measured(asked, of, places[:PILOT], size, ORDERS[0])
     orders = orders_wanted(pilot, len(places), MARGIN)
-    verdict = passage_verdict("", measured(asked, of, places, size, orders), "nDCG@10", MARGIN, Reads(everything, None, ""), {})
+    verdict = passage_verdict(
+        "",
+        measured(asked, of, places, size, orders),
+        "nDCG@10",
+        MARGIN,
+        Reads(everything, None, ""),
+        {},
+    )
     return {
         "preference": str(verdict.preference),
         "by": str(verdict.effects[0].contrast),
@@ -375,13 +464,23 @@ def verdict_of(asked: Sequence[Asked], of: Scored, places: np.ndarray, size: int
 
 def shares(verdict: Verdict) -> dict[str, list[float | None]]:
     """Each contrast with its interval, in shares of the worth."""
-    return {str(one.contrast): [one.value, one.low, one.high] for one in verdict.effects if one.unit == WORTH}
+    return {
+        str(one.contrast): [one.value, one.low, one.high]
+        for one in verdict.effects
+        if one.unit == WORTH
+    }
 
 
 def most_orders(
-    asked: Sequence[Asked], others: Sequence[Sequence[str]], seed: int, passages: Passages, sizes: Sequence[int]
+    asked: Sequence[Asked],
+    others: Sequence[Sequence[str]],
+    seed: int,
+    passages: Passages,
+    sizes: Sequence[int],
 ) -> int:
-    """The most orders that the audit of any scorer takes: from the pilot of a single audit, which is far cheaper than all orders of all queries."""
+    """The most orders that the audit of any scorer takes: from the pilot of a single audit, which
+    is far cheaper than all orders of all queries.
+    """
     drawn = audits(asked, sizes, seed)
     if len(drawn) > 1:
         return ORDERS[-1]
@@ -389,17 +488,31 @@ def most_orders(
     few = places[:PILOT]
     own = [asked[place] for place in few]
     all_scored = scored(own, [others[place] for place in few], seed, passages, orders=ORDERS[0])
-    pilots = (measured(own, of, np.arange(len(few)), number, ORDERS[0]) for of in all_scored.values())
+    pilots = (
+        measured(own, of, np.arange(len(few)), number, ORDERS[0]) for of in all_scored.values()
+    )
     return max(orders_wanted(pilot, size, MARGIN) for pilot in pilots)
 
 
 def collection(
-    condition: Condition, seed: int, queries: int = QUERIES, sizes: Sequence[int] = SIZES, *, edged: bool = False
+    condition: Condition,
+    seed: int,
+    queries: int = QUERIES,
+    sizes: Sequence[int] = SIZES,
+    *,
+    edged: bool = False,
 ) -> dict[str, Any]:
     """All audits of one collection, by scorer and size."""
     asked = planted(condition, seed, queries)
     others, passages = placebo_queries(asked, sizes, seed), Passages.of(asked)
-    all_scored = scored(asked, others, seed, passages, orders=most_orders(asked, others, seed, passages, sizes), edged=edged)
+    all_scored = scored(
+        asked,
+        others,
+        seed,
+        passages,
+        orders=most_orders(asked, others, seed, passages, sizes),
+        edged=edged,
+    )
     found: dict[str, dict[str, list[Any]]] = {}
     for name, of in all_scored.items():
         by_size: dict[str, list[Any]] = {str(size): [] for size in sizes}
@@ -416,7 +529,9 @@ def collection(
 
 
 def squad(path: Path) -> list[list[Asked]]:
-    """The questions of each article that have a trial; candidates are other paragraphs of the article."""
+    """The questions of each article that have a trial; candidates are other paragraphs of the
+    article.
+    """
     articles = []
     for article in json.loads(path.read_text())["data"]:
         contexts = [paragraph["context"] for paragraph in article["paragraphs"]]
@@ -425,7 +540,13 @@ def squad(path: Path) -> list[list[Asked]]:
             for question_of in paragraph["qas"]:
                 first = min(question_of["answers"], key=lambda one: one["answer_start"])
                 start, end = first["answer_start"], first["answer_start"] + len(first["text"])
-                others = choose(len(contexts) - 1, MENTIONS + STRANGERS, 1, "other paragraphs", question_of["id"])
+                others = choose(
+                    len(contexts) - 1,
+                    MENTIONS + STRANGERS,
+                    1,
+                    "other paragraphs",
+                    question_of["id"],
+                )
                 texts = [contexts[other + (other >= number)] for other in others]
                 one = Asked(
                     question_of["id"],
@@ -443,7 +564,9 @@ def squad(path: Path) -> list[list[Asked]]:
 
 
 def spans(path: Path) -> list[Asked]:
-    """The questions whose answer stands word for word in a selected passage; candidates are other questions' passages."""
+    """The questions whose answer stands word for word in a selected passage; candidates are other
+    questions' passages.
+    """
     asked = []
     for line in path.read_text().split("\n"):
         if not line:
@@ -451,11 +574,14 @@ def spans(path: Path) -> list[Asked]:
         row = json.loads(line)
         places = [
             (passage["passage_text"], passage["passage_text"].find(text), len(text))
-            for passage in row["passages"] if passage["is_selected"] for text in row["answers"] if text and text in passage["passage_text"]
+            for passage in row["passages"] if passage["is_selected"] for text in row["answers"]
+            if text and text in passage["passage_text"]
         ]  # fmt: skip
         if places and len(row["query"].split()):
             text, start, length = places[0]
-            asked.append(Asked(str(row["query_id"]), row["query"], text, text, start, start + length, []))
+            asked.append(
+                Asked(str(row["query_id"]), row["query"], text, text, start, start + length, [])
+            )
     asked = [one for one in asked if one.parts is not None]
     for place, one in enumerate(asked):
         others = choose(len(asked) - 1, MENTIONS + STRANGERS, 1, "other passages", one.query_id)
@@ -483,7 +609,9 @@ def audit_samples(what: str, drawn: Sequence[Sequence[Asked]], state: Path) -> N
 
 def _sample(what: str, asked: Sequence[Asked]) -> dict[str, Any]:
     size = len(asked)
-    all_scored = scored(asked, placebo_queries(asked, (size,), 1), 1, Passages.of(asked), edged=True)
+    all_scored = scored(
+        asked, placebo_queries(asked, (size,), 1), 1, Passages.of(asked), edged=True
+    )
     ((_, _, places),) = audits(asked, (size,), 1)
     rows = {name: verdict_of(asked, of, places, 0) for name, of in all_scored.items()}
     return {"what": what, "queries": size, "audits": rows}
@@ -494,33 +622,52 @@ PLACED = ("overlap", "noise 0.3", "front")  # scorers at several depths
 
 
 def front_loving(query: str, text: str) -> float:
-    """Word overlap, and up to 0.3 more for each of the query's words the nearer it first stands to the front."""
+    """Word overlap, and up to 0.3 more for each of the query's words the nearer it first stands to
+    the front.
+    """
     words = text.split()
     first = [words.index(word) for word in set(query.split()) if word in words]
     return PLAIN["overlap"](query, text) + 0.3 * sum(1 - place / len(words) for place in first)
 
 
 def depths(path: Path, folder: Path) -> list[dict[str, Any]]:
-    """The audits of some scorers on 150 questions at three depths of two first stages, each a row."""
-    asked = list({one.passage_id: one for article in squad(path) for one in article}.values())[:DEPTH_QUERIES]
+    """The audits of some scorers on 150 questions at three depths of two first stages, each a
+    row.
+    """
+    asked = list({one.passage_id: one for article in squad(path) for one in article}.values())[
+        :DEPTH_QUERIES
+    ]
     task = _task(folder, asked, 1)
     scorers = {**PLAIN, "front": front_loving}
     texts = dict(_passage_ids(asked))
     rows = []
     for stage in ("overlap", "best sentence"):
-        ranked = {one.query_id: sorted(texts, key=lambda text, one=one: -PLAIN[stage](one.query, text)) for one in asked}
+        ranked = {
+            one.query_id: sorted(texts, key=lambda text, one=one: -PLAIN[stage](one.query, text))
+            for one in asked
+        }
         for depth in DEPTHS:
             lists = [
-                (name, [texts[text] for text in ids[:depth]], -np.arange(len(ids[:depth]))) for name, ids in ranked.items()
+                (name, [texts[text] for text in ids[:depth]], -np.arange(len(ids[:depth])))
+                for name, ids in ranked.items()
             ]
             own = replace(task, candidates=Run(stage, lists))
-            settings = AuditSettings(draws=0, segments=0, blind=False, needles=DEPTH_QUERIES, depth=depth, permutations=100)
+            settings = AuditSettings(
+                draws=0,
+                segments=0,
+                blind=False,
+                needles=DEPTH_QUERIES,
+                depth=depth,
+                permutations=100,
+            )
             systems = [System(name, model=UserFunction(_listed(scorers[name]))) for name in PLACED]
             for result in audit(own, systems, settings):
                 verdict = result.payload
                 if isinstance(verdict, Verdict) and verdict.question is Question.PASSAGE:
                     effects = {
-                        one.unit: [one.value, one.low, one.high] for one in verdict.effects if one.contrast is Contrast.ENDS
+                        one.unit: [one.value, one.low, one.high]
+                        for one in verdict.effects
+                        if one.contrast is Contrast.ENDS
                     }
                     spread = [
                         np.std(
@@ -532,8 +679,20 @@ def depths(path: Path, folder: Path) -> list[dict[str, Any]]:
                         )
                         for one in asked
                     ]
-                    row = {"scorer": result.system, "stage": stage, "depth": depth, "spread": float(np.mean(spread))}
-                    rows.append({**row, "preference": str(verdict.preference), "effects": effects, "shares": shares(verdict)})
+                    row = {
+                        "scorer": result.system,
+                        "stage": stage,
+                        "depth": depth,
+                        "spread": float(np.mean(spread)),
+                    }
+                    rows.append(
+                        {
+                            **row,
+                            "preference": str(verdict.preference),
+                            "effects": effects,
+                            "shares": shares(verdict),
+                        }
+                    )
     return rows
 
 
@@ -544,10 +703,16 @@ def depth_table(rows: Sequence[Mapping[str, Any]]) -> list[str]:
         "",
         "    python benchmarks/audit_false_alarms.py depths STATE --data FILE",
         "",
-        f"{hardware()}; {date.today().isoformat()}. A question of each of the first {DEPTH_QUERIES} paragraphs of SQuAD's dev set with a sentence to move, over the paragraphs of their articles. First stages: *overlap* and *best sentence* of the false alarms' scorers. "
-        "End − front in shares of the evidence's worth; nDCG@10 among those candidates. Effects were in the deviation of the candidates' scores before.",
+        f"{hardware()}; {date.today().isoformat()}. A question of each of the first "
+        f"{DEPTH_QUERIES} paragraphs of SQuAD's dev set with a sentence to move, over the "
+        "paragraphs of their articles. First stages: *overlap* and *best sentence* of the false "
+        "alarms' scorers. End − front in shares of the evidence's worth; nDCG@10 among those "
+        "candidates. Effects were in the deviation of the candidates' scores before.",
         "",
-        "| scorer | first stage | depth | answer | end − front | nDCG@10 | deviation of the candidates |",
+        (
+            "| scorer | first stage | depth | answer | end − front | nDCG@10 | deviation of the "
+            "candidates |"
+        ),
         "|---|---|---:|---|---|---|---:|",
     ]
     for row in rows:
@@ -559,18 +724,23 @@ def depth_table(rows: Sequence[Mapping[str, Any]]) -> list[str]:
             for value, low, high in [row["effects"][name]]
         )
         lines.append(
-            f"| {row['scorer']} | {row['stage']} | {row['depth']} | {row['preference']} | {share} | {quality} | {row['spread']:.3f} |"
+            f"| {row['scorer']} | {row['stage']} | {row['depth']} | {row['preference']} | {share} "
+            f"| {quality} | {row['spread']:.3f} |"
         )
     lines.append("")
     for name in dict.fromkeys(row["scorer"] for row in rows):
         own = [(row["preference"], row["shares"]) for row in rows if row["scorer"] == name]
         same = "equal to the bit" if all(one == own[0] for one in own) else "DIFFERENT"
-        lines.append(f"- *{name}*: the answer and all shares with their intervals are {same} in {len(own)} audits.")
+        lines.append(
+            f"- *{name}*: the answer and all shares with their intervals are {same} in {len(own)} "
+            "audits."
+        )
     return [*lines, ""]
 
 
 def check(folder: Path, condition: Condition, seed: int, queries: int = 60) -> float:
-    """The largest difference, in shares of the worth, between a bound or a value found here and by ``audit()`` of the scorers of plain text; all else must be alike.
+    """The largest difference, in shares of the worth, between a bound or a value found here and by
+    ``audit()`` of the scorers of plain text; all else must be alike.
 
     Raises:
         AssertionError: another answer, or a difference beyond the rounding of float32 scores.
@@ -579,10 +749,20 @@ def check(folder: Path, condition: Condition, seed: int, queries: int = 60) -> f
     task = _task(folder, asked, seed)
     systems = [System(name, model=UserFunction(_listed(score))) for name, score in PLAIN.items()]
     settings = AuditSettings(
-        draws=0, segments=0, blind=False, needles=queries, depth=MENTIONS + STRANGERS, permutations=100, seed=seed
+        draws=0,
+        segments=0,
+        blind=False,
+        needles=queries,
+        depth=MENTIONS + STRANGERS,
+        permutations=100,
+        seed=seed,
     )
-    verdicts = [result for result in audit(task, systems, settings) if isinstance(result.payload, Verdict)]
-    all_scored = scored(asked, placebo_queries(asked, (queries,), seed), seed, Passages.of(asked), edged=True)
+    verdicts = [
+        result for result in audit(task, systems, settings) if isinstance(result.payload, Verdict)
+    ]
+    all_scored = scored(
+        asked, placebo_queries(asked, (queries,), seed), seed, Passages.of(asked), edged=True
+    )
     ((number, _, places),) = audits(asked, (queries,), seed)
     largest = 0.0
     for result in verdicts:
@@ -591,10 +771,18 @@ def check(folder: Path, condition: Condition, seed: int, queries: int = 60) -> f
             continue
         own = verdict_of(asked, all_scored[result.system], places, number)
         effects = shares(verdict)
-        assert (own["preference"], own["by"]) == (str(verdict.preference), str(verdict.effects[0].contrast)), result.system
+        assert (own["preference"], own["by"]) == (
+            str(verdict.preference),
+            str(verdict.effects[0].contrast),
+        ), result.system
         assert own["effects"].keys() == effects.keys(), result.system
         apart = max(
-            (abs(a - b) for name in effects for a, b in zip(effects[name], own["effects"][name], strict=True)), default=0.0
+            (
+                abs(a - b)
+                for name in effects
+                for a, b in zip(effects[name], own["effects"][name], strict=True)
+            ),
+            default=0.0,
         )
         assert apart < 2 * 10**-ROUNDED, f"{result.system}: {apart}"
         largest = max(largest, apart)
@@ -616,31 +804,73 @@ def _task(folder: Path, asked: Sequence[Asked], seed: int) -> Task:
             "test",
             [Query(one.query_id, one.query) for one in ordered],
             [Qrel(one.query_id, one.passage_id, 1) for one in ordered],
-            [Answer(one.query_id, one.passage_id, one.text[one.start : one.end], one.start, one.end) for one in ordered],
+            [
+                Answer(
+                    one.query_id, one.passage_id, one.text[one.start : one.end], one.start, one.end
+                )
+                for one in ordered
+            ],
         )
-        writer.finish(Manifest("collection", "asked", "import planted", seed=seed, licence="CC0-1.0 (invented text)"))
+        writer.finish(
+            Manifest(
+                "collection",
+                "asked",
+                "import planted",
+                seed=seed,
+                licence="CC0-1.0 (invented text)",
+            )
+        )
     collection = Collection(folder)
-    lists = ((one.query_id, [ids[text] for text in one.candidates], -np.arange(len(one.candidates))) for one in asked)
-    return make_task(collection, "test", Run("candidates", lists), AuditSettings(depth=MENTIONS + STRANGERS, seed=seed))
+    lists = (
+        (one.query_id, [ids[text] for text in one.candidates], -np.arange(len(one.candidates)))
+        for one in asked
+    )
+    return make_task(
+        collection,
+        "test",
+        Run("candidates", lists),
+        AuditSettings(depth=MENTIONS + STRANGERS, seed=seed),
+    )
 
 
 def run_all(state: Path, numbers: range, sizes: Sequence[int]) -> None:
-    """Audit the collections of these numbers of each condition, at these sizes; those with a receipt are done."""
+    """Audit the collections of these numbers of each condition, at these sizes; those with a
+    receipt are done.
+    """
     for number in numbers:
         for place, condition in enumerate(CONDITIONS):
             receipt = state / f"{condition.name}-{number:04d}.json"
             seed = FIRST_SEED + number * len(CONDITIONS) + place
-            kept_part(receipt, partial(collection, condition, seed, sizes=sizes, edged=number < EDGED_IN))
+            kept_part(
+                receipt, partial(collection, condition, seed, sizes=sizes, edged=number < EDGED_IN)
+            )
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("check", "audit", "squad", "spans", "depths", "keep", "table"))
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "what", choices=("check", "audit", "squad", "spans", "depths", "keep", "table")
+    )
     parser.add_argument("state", type=Path, nargs="?")
     parser.add_argument("--name", help="of kept counts")
-    parser.add_argument("--data", type=Path, action="append", default=[], help="files of SQuAD, or of MS MARCO's answers")
-    parser.add_argument("--collections", type=int, default=600, help="of each of the four conditions")
-    parser.add_argument("--first", type=int, default=0, help="the number of the first one: another number is another draw")
+    parser.add_argument(
+        "--data",
+        type=Path,
+        action="append",
+        default=[],
+        help="files of SQuAD, or of MS MARCO's answers",
+    )
+    parser.add_argument(
+        "--collections", type=int, default=600, help="of each of the four conditions"
+    )
+    parser.add_argument(
+        "--first",
+        type=int,
+        default=0,
+        help="the number of the first one: another number is another draw",
+    )
     given = parser.parse_args()
     if given.what == "check":
         for condition in CONDITIONS:
@@ -656,9 +886,10 @@ def main() -> None:
         for path in given.data:
             audit_samples("MS MARCO", [spans(path)], given.state)
     elif given.what == "depths":
-        rows = kept_part(given.state / "depths.json", lambda: {"rows": depths(given.data[0], given.state / "collection")})[
-            "rows"
-        ]
+        rows = kept_part(
+            given.state / "depths.json",
+            lambda: {"rows": depths(given.data[0], given.state / "collection")},
+        )["rows"]
         result_place("audit_depths").write_text("\n".join(depth_table(rows)), encoding="utf-8")
     elif given.what == "keep":
         if not given.name:

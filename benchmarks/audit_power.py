@@ -1,20 +1,26 @@
-"""How often does an audit find a preference that is there, accuse where there is none, and hold the truth? On generated audits, and on SQuAD for length limits.
+"""How often does an audit find a preference that is there, accuse where there is none, and hold the
+truth? On generated audits, and on SQuAD for length limits.
 
     python benchmarks/audit_power.py --state FOLDER
         # writes benchmarks/results/audit_power_HARDWARE_DATE.md
 
-Finished audits stay in the state folder, so that a stopped campaign goes on; several processes may share one campaign (--part).
+Finished audits stay in the state folder, so that a stopped campaign goes on; several processes may
+share one campaign (--part).
 
-**Passages.** A query's scores are generated, not its texts: what the exchanges of ``audit.perturb`` and the rotation do to the evidence's place is worked out on drawn
-sentence lengths, and what is concluded is the audit's own (``orders_wanted``, ``passage_verdict``). With x the place of the evidence (its first word over the last one at which it could start),
+**Passages.** A query's scores are generated, not its texts: what the exchanges of ``audit.perturb``
+and the rotation do to the evidence's place is worked out on drawn sentence lengths, and what is
+concluded is the audit's own (``orders_wanted``, ``passage_verdict``). With x the place of the
+evidence (its first word over the last one at which it could start),
 
     score = scale · (words in common
                      + worth · (size · (1 + spread · w) · (shape(x) − centre)
                                 + noise · normal(query, text)))
 
-3 to 7 sentences of 8 to 25 words. With the evidence 4 words are in common, with another passage's sentence in its place Binomial(4, 0.4): the worth is 2.4. Scale lognormal
-(deviation 0.3), one a query; w normal, one a passage; ``centre`` is the mean of the shape where evidence stands in passages, so that places do not change the mean worth, and ``size`` and
-``noise`` are shares of it. **Lists** are scored by ``audit.lists`` itself, **limits** by the audit's own texts.
+3 to 7 sentences of 8 to 25 words. With the evidence 4 words are in common, with another passage's
+sentence in its place Binomial(4, 0.4): the worth is 2.4. Scale lognormal (deviation 0.3), one a
+query; w normal, one a passage; ``centre`` is the mean of the shape where evidence stands in
+passages, so that places do not change the mean worth, and ``size`` and ``noise`` are shares of it.
+**Lists** are scored by ``audit.lists`` itself, **limits** by the audit's own texts.
 """
 
 from __future__ import annotations
@@ -77,7 +83,9 @@ SHAPES: dict[str, tuple[Callable[[np.ndarray], np.ndarray], Preference]] = {
 
 @dataclass(frozen=True)
 class Cell:
-    """Audits of one kind: a shape of preference of ``size`` in shares of the worth, ``queries`` an audit, ``per_passage`` of them to a passage."""
+    """Audits of one kind: a shape of preference of ``size`` in shares of the worth, ``queries`` an
+    audit, ``per_passage`` of them to a passage.
+    """
 
     shape: str
     size: float
@@ -90,9 +98,14 @@ class Cell:
     @property
     def name(self) -> str:
         """What its audits are stored under."""
-        return f"{self.shape} {self.size:g} n{self.queries} p{self.per_passage} s{self.spread:g} e{self.noise:g}".replace(
-            ",", ""
-        ).replace(" ", "_")
+        return (
+            (
+                f"{self.shape} {self.size:g} n{self.queries} p{self.per_passage} s{self.spread:g} "
+                f"e{self.noise:g}"
+            )
+            .replace(",", "")
+            .replace(" ", "_")
+        )
 
 
 AUDITS = 600
@@ -100,9 +113,15 @@ MIDDLE = Contrast.MIDDLE
 
 
 def cells(
-    shape: str, size: float, noises: Sequence[float] = (NOISE,), passages: Sequence[int] = (1, 5), queries: int = 200
+    shape: str,
+    size: float,
+    noises: Sequence[float] = (NOISE,),
+    passages: Sequence[int] = (1, 5),
+    queries: int = 200,
 ) -> list[Cell]:
-    """Cells of one shape and size; of several questions a passage, whose preferences differ by passages as much as they are."""
+    """Cells of one shape and size; of several questions a passage, whose preferences differ by
+    passages as much as they are.
+    """
     return [
         Cell(shape, size, queries, AUDITS, per_passage, 0.0 if per_passage == 1 else 1.0, noise)
         for noise in noises
@@ -134,7 +153,9 @@ def contrast_of(shape: str) -> int:
 
 @dataclass(frozen=True)
 class Drawn:
-    """Scores of one audit's texts, ``(queries, orders)`` before and after each exchange and ``(queries, 1)`` by rotation; NaN where there is no exchange."""
+    """Scores of one audit's texts, ``(queries, orders)`` before and after each exchange and
+    ``(queries, 1)`` by rotation; NaN where there is no exchange.
+    """
 
     before: dict[Contrast, np.ndarray]
     after: dict[Contrast, np.ndarray]
@@ -152,7 +173,9 @@ def centre_of(shape: str) -> float:
 
 
 def _passages(queries: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """The number of each passage's sentences and their lengths, ``(queries, most)``; the first is the evidence."""
+    """The number of each passage's sentences and their lengths, ``(queries, most)``; the first is
+    the evidence.
+    """
     count = rng.integers(SENTENCES[0], SENTENCES[1] + 1, size=queries)
     lengths = rng.integers(WORDS[0], WORDS[1] + 1, size=(queries, SENTENCES[1])).astype(float)
     lengths[np.arange(SENTENCES[1]) >= count[:, None]] = 0
@@ -160,7 +183,9 @@ def _passages(queries: int, rng: np.random.Generator) -> tuple[np.ndarray, np.nd
 
 
 def _natural(lengths: np.ndarray, count: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """The evidence's places where it stands before the drawn number of the passage's other sentences, ``(queries, 1)``."""
+    """The evidence's places where it stands before the drawn number of the passage's other
+    sentences, ``(queries, 1)``.
+    """
     before = rng.integers(0, count)
     others = lengths[:, 1:]
     words = np.where(np.arange(others.shape[1]) < before[:, None], others, 0).sum(axis=1)
@@ -172,12 +197,18 @@ def draw(cell: Cell, queries: int, rng: np.random.Generator) -> Drawn:
     shape, centre = SHAPES[cell.shape][0], centre_of(cell.shape)
     passages = -(-queries // cell.per_passage)
     scale = np.exp(SCALE * rng.normal(size=(queries, 1)))
-    own = 1 + cell.spread * np.repeat(rng.normal(size=(passages, 1)), cell.per_passage, axis=0)[:queries]
+    own = (
+        1
+        + cell.spread
+        * np.repeat(rng.normal(size=(passages, 1)), cell.per_passage, axis=0)[:queries]
+    )
     size, noise = cell.size * WORDS_WORTH * own, cell.noise * WORDS_WORTH
     count, lengths = _passages(queries, rng)
 
     def scored(place: np.ndarray) -> np.ndarray:
-        return scale * (ASKED_WORDS + size * (shape(place) - centre) + noise * rng.normal(size=place.shape))
+        return scale * (
+            ASKED_WORDS + size * (shape(place) - centre) + noise * rng.normal(size=place.shape)
+        )
 
     words = rng.binomial(ASKED_WORDS, SHARED, (queries, 1))
     stranger = scale * (words + noise * rng.normal(size=words.shape))
@@ -200,7 +231,9 @@ def draw(cell: Cell, queries: int, rng: np.random.Generator) -> Drawn:
 
 
 def _middle(lengths: np.ndarray, count: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """The evidence's places in  p a f e b  of one drawn order and in its mirror,  a e f b p  read backwards, ``(queries, 2)``; the first sentence is the evidence."""
+    """The evidence's places in  p a f e b  of one drawn order and in its mirror,  a e f b p  read
+    backwards, ``(queries, 2)``; the first sentence is the evidence.
+    """
     keys = np.where(lengths[:, 1:] > 0, rng.random((len(lengths), SENTENCES[1] - 1)), 2.0)
     rest = np.take_along_axis(lengths[:, 1:], np.argsort(keys, axis=1), axis=1)
     placebo, drawn = rest[:, 0], rest[:, 1:]
@@ -215,10 +248,15 @@ def _middle(lengths: np.ndarray, count: np.ndarray, rng: np.random.Generator) ->
 
 
 def measured(drawn: Drawn, orders: int, queries: int | None = None) -> Measured:
-    """What ``audit.manipulate.measure`` makes of such scores, of the first ``queries``; without candidates there are no ranks."""
+    """What ``audit.manipulate.measure`` makes of such scores, of the first ``queries``; without
+    candidates there are no ranks.
+    """
     few = slice(queries)
     clusters = drawn.clusters[few]
-    changes = {contrast: drawn.after[contrast][few, :orders] - drawn.before[contrast][few, :orders] for contrast in COLUMNS}
+    changes = {
+        contrast: drawn.after[contrast][few, :orders] - drawn.before[contrast][few, :orders]
+        for contrast in COLUMNS
+    }
     score = np.column_stack([changes[contrast].mean(axis=1) for contrast in COLUMNS])
     score[:, 2] -= drawn.placebo[few]
     worth = mean_unit(score[:, -1])
@@ -240,24 +278,31 @@ def audited(cell: Cell, number: int) -> dict[str, Any]:
     """One audit: its answer, its effects, and in how many orders it asked."""
     drawn = draw(cell, cell.queries, generator(number, "audit power", cell.name))
     orders = orders_wanted(measured(drawn, 2, PILOT), cell.queries, MARGIN)
-    verdict = passage_verdict("scorer", measured(drawn, orders), NDCG, MARGIN, Reads(everything, None, ""), {})
+    verdict = passage_verdict(
+        "scorer", measured(drawn, orders), NDCG, MARGIN, Reads(everything, None, ""), {}
+    )
     return {**summary(verdict), "orders": orders}
 
 
 def summary(verdict: Verdict) -> dict[str, Any]:
     """What is kept of a verdict."""
     effects = [
-        [one.contrast.value, one.unit, one.subset, one.value, one.low, one.high, one.detectable] for one in verdict.effects
+        [one.contrast.value, one.unit, one.subset, one.value, one.low, one.high, one.detectable]
+        for one in verdict.effects
     ]
     return {"preference": verdict.preference.value, "reads": verdict.reads, "effects": effects}
 
 
 @lru_cache(maxsize=64)
 def truth(cell: Cell, queries: int = TRUTH) -> list[float]:
-    """Each contrast as a share of the worth, from many queries; without noise and what passages differ by, which are 0 on average."""
+    """Each contrast as a share of the worth, from many queries; without noise and what passages
+    differ by, which are 0 on average.
+    """
     sums, chunks = np.zeros(len(COLUMNS)), -(-queries // 20_000)
     for chunk in range(chunks):
-        drawn = draw(replace(cell, noise=0.0, spread=0.0), 20_000, generator(chunk, "truth", cell.name))
+        drawn = draw(
+            replace(cell, noise=0.0, spread=0.0), 20_000, generator(chunk, "truth", cell.name)
+        )
         worth = WORDS_WORTH * float(drawn.scale.mean())
         sums += np.nanmean(measured(drawn, ORDERS).by_unit["score"], axis=0) / worth / chunks
     return sums[:-1].tolist()
@@ -289,12 +334,14 @@ class Store:
         return self.texts(self.passage_ids_at(rows))
 
 
-def task_of(queries: Sequence[Query], evidence: dict[str, Evidence], candidates: Run, texts: Store) -> Task:
+def task_of(
+    queries: Sequence[Query], evidence: dict[str, Evidence], candidates: Run, texts: Store
+) -> Task:
     """A task in memory; a query's cluster is its passage."""
     found = FoundEvidence({name: evidence[name] for name in sorted(evidence)}, {})
     qrels = [Qrel(name, one.passage_id, 1) for name, one in found.by_query.items()]
     clusters = [one.passage_id for one in found.by_query.values()]
-    return Task(texts, "test", queries, qrels, found, candidates, clusters, RankingConfig())  # type: ignore[arg-type]
+    return Task(texts, "test", queries, qrels, found, candidates, clusters, RankingConfig())
 
 
 def list_scores(queries: int, rng: np.random.Generator) -> np.ndarray:
@@ -305,12 +352,18 @@ def list_scores(queries: int, rng: np.random.Generator) -> np.ndarray:
 
 
 def slopes_of(scores: np.ndarray, bias: float, rng: np.random.Generator) -> np.ndarray:
-    """What ``order_slopes`` makes of such lists where the score falls by ``bias`` from the first place to the last, ``(queries,)``."""
+    """What ``order_slopes`` makes of such lists where the score falls by ``bias`` from the first
+    place to the last, ``(queries,)``.
+    """
     length = scores.shape[1]
     drawn = np.argsort(rng.random(scores.shape), axis=1)
     half = np.roll(drawn, -(length // 2), axis=1)
     places = np.stack(
-        [np.argsort(order, axis=1) / (length - 1) for order in (drawn, drawn[:, ::-1], half, half[:, ::-1])], axis=1
+        [
+            np.argsort(order, axis=1) / (length - 1)
+            for order in (drawn, drawn[:, ::-1], half, half[:, ::-1])
+        ],
+        axis=1,
     )
     ranks = stats.rankdata(-(scores[:, None, :] - bias * places), axis=2)
     x, y = places - places.mean(axis=1, keepdims=True), ranks - ranks.mean(axis=1, keepdims=True)
@@ -319,7 +372,9 @@ def slopes_of(scores: np.ndarray, bias: float, rng: np.random.Generator) -> np.n
 
 @lru_cache(maxsize=4)
 def bias_of(ranks: float) -> float:
-    """The fall in score from a list's first place to its last that costs so many ranks on average."""
+    """The fall in score from a list's first place to its last that costs so many ranks on
+    average.
+    """
     scores, low, high = list_scores(4_000, generator(1, "bias")), 0.0, 4.0
     for _ in range(20):
         middle = (low + high) / 2
@@ -330,7 +385,10 @@ def bias_of(ranks: float) -> float:
 
 def list_audited(queries: int, ranks: float, number: int) -> dict[str, Any]:
     """One audit of a listwise scorer by ``audit.lists``."""
-    scores, bias = list_scores(queries, generator(number, "lists", queries)), bias_of(abs(ranks)) * np.sign(ranks)
+    scores, bias = (
+        list_scores(queries, generator(number, "lists", queries)),
+        bias_of(abs(ranks)) * np.sign(ranks),
+    )
 
     def scorer(query: str, passages: Sequence[str]) -> np.ndarray:
         place = np.arange(len(passages)) / max(1, len(passages) - 1)
@@ -340,12 +398,19 @@ def list_audited(queries: int, ranks: float, number: int) -> dict[str, Any]:
     names = [f"{query:04d}" for query in range(queries)]
     candidates = Run("lists", ((name, ids, -np.arange(len(ids))) for name in names))
     evidence = {name: Evidence(name, f"p{name}", 0, 1, 0, 1, 2) for name in names}
-    task = task_of([Query(name, name) for name in names], evidence, candidates, Store({one: one for one in ids}))
+    task = task_of(
+        [Query(name, name) for name in names],
+        evidence,
+        candidates,
+        Store({one: one for one in ids}),
+    )
     slopes = order_slopes(System("scorer", model=UserFunction(scorer)), task, names, number)
     return summary(list_verdict("scorer", Nature(True), slopes))
 
 
-def kept(state: Path, name: str, audits: int, one: Callable[[int], dict[str, Any]]) -> list[dict[str, Any]]:
+def kept(
+    state: Path, name: str, audits: int, one: Callable[[int], dict[str, Any]]
+) -> list[dict[str, Any]]:
     """The audits of one kind: those in the state folder, and the others made now."""
     found = []
     for start in range(0, audits, BLOCK):
@@ -365,7 +430,10 @@ def seconds(state: Path) -> float:
 def shared(hits: int, audits: int) -> str:
     """A share with its exact binomial interval."""
     bounds = stats.binomtest(hits, audits).proportion_ci(0.95)
-    return f"{hits} of {audits}, {100 * hits / audits:.1f} % [{100 * bounds.low:.1f}, {100 * bounds.high:.1f}]"
+    return (
+        f"{hits} of {audits}, {100 * hits / audits:.1f} % [{100 * bounds.low:.1f}, "
+        f"{100 * bounds.high:.1f}]"
+    )
 
 
 def effect_of(row: dict[str, Any], contrast: Contrast, unit: str = "worth") -> list[Any]:
@@ -374,8 +442,10 @@ def effect_of(row: dict[str, Any], contrast: Contrast, unit: str = "worth") -> l
 
 
 OPPOSITE = {
-    Preference.FRONT: Preference.END, Preference.END: Preference.FRONT, Preference.MIDDLE: Preference.ENDS,
-    Preference.ENDS: Preference.MIDDLE, Preference.FIRST: Preference.LAST, Preference.LAST: Preference.FIRST,
+    Preference.FRONT: Preference.END, Preference.END: Preference.FRONT,
+    Preference.MIDDLE: Preference.ENDS,
+    Preference.ENDS: Preference.MIDDLE, Preference.FIRST: Preference.LAST,
+    Preference.LAST: Preference.FIRST,
 }  # fmt: skip
 
 
@@ -383,8 +453,14 @@ def counted(rows: Sequence[dict[str, Any]], planted: Preference) -> tuple[str, s
     """Found with its side; on the opposite side; with another shape."""
     said = [Preference(row["preference"]) for row in rows]
     wrong = sum(one == OPPOSITE[planted] for one in said)
-    other = sum(one not in (planted, OPPOSITE[planted], Preference.NONE, Preference.UNKNOWN) for one in said)
-    return shared(sum(one == planted for one in said), len(said)), shared(wrong, len(said)), str(other)
+    other = sum(
+        one not in (planted, OPPOSITE[planted], Preference.NONE, Preference.UNKNOWN) for one in said
+    )
+    return (
+        shared(sum(one == planted for one in said), len(said)),
+        shared(wrong, len(said)),
+        str(other),
+    )
 
 
 def rows_of(state: Path, cell: Cell) -> list[dict[str, Any]]:
@@ -398,7 +474,9 @@ def counted_as(rows: Sequence[dict[str, Any]], *answers: Preference) -> int:
 
 
 def bar(counts: Sequence[tuple[int, int]], what: str) -> list[str]:
-    """Whether rates of at most 5 % hold: no cell above by Holm's adjusted exact test, the pooled upper bound at most 6 %."""
+    """Whether rates of at most 5 % hold: no cell above by Holm's adjusted exact test, the pooled
+    upper bound at most 6 %.
+    """
     tests = {
         str(number): stats.binomtest(hits, audits, 0.05, alternative="greater").pvalue
         for number, (hits, audits) in enumerate(counts)
@@ -409,7 +487,10 @@ def bar(counts: Sequence[tuple[int, int]], what: str) -> list[str]:
     held = "holds" if least >= 0.05 and high <= 0.06 else "BROKEN"
     return [
         "",
-        f"{what}: {shared(hits, audits)} pooled; the least p of a cell above 5 %, by Holm, is {least:.2g}. The bar {held}.",
+        (
+            f"{what}: {shared(hits, audits)} pooled; the least p of a cell above 5 %, by Holm, is "
+            f"{least:.2g}. The bar {held}."
+        ),
         "",
     ]
 
@@ -419,25 +500,42 @@ def none_table(state: Path) -> list[str]:
     lines = [
         "## No preference",
         "",
-        "Scores that no place changes, with noise on every text, in shares of the worth. Found: any preference.",
+        (
+            "Scores that no place changes, with noise on every text, in shares of the worth. "
+            "Found: any preference."
+        ),
         "",
-        "| noise | queries | a passage | found | no preference | cannot tell | does not react | orders |",
+        (
+            "| noise | queries | a passage | found | no preference | cannot tell | does not react "
+            "| orders |"
+        ),
         "|---:|---:|---:|---|---:|---:|---:|---:|",
     ]
     counts = []
     for cell in NONE:
         rows = rows_of(state, cell)
-        others = [counted_as(rows, one) for one in (Preference.NONE, Preference.UNKNOWN, Preference.UNREACTIVE)]
+        others = [
+            counted_as(rows, one)
+            for one in (Preference.NONE, Preference.UNKNOWN, Preference.UNREACTIVE)
+        ]
         counts.append((len(rows) - sum(others), len(rows)))
         orders = np.mean([row["orders"] for row in rows])
         shown = " | ".join(str(number) for number in others)
         lines.append(
-            f"| {cell.noise:g} | {cell.queries:,} | {cell.per_passage} | {shared(*counts[-1])} | {shown} | {orders:.1f} |"
+            f"| {cell.noise:g} | {cell.queries:,} | {cell.per_passage} | {shared(*counts[-1])} | "
+            f"{shown} | {orders:.1f} |"
         )
     rows = rows_of(state, INVARIANT)
-    zero = sum(row["preference"] == Preference.NONE.value and row["effects"][0][4:6] == [0, 0] for row in rows)
+    zero = sum(
+        row["preference"] == Preference.NONE.value and row["effects"][0][4:6] == [0, 0]
+        for row in rows
+    )
     lines += bar(counts, "False alarms")
-    return [*lines, f"Without noise: the interval [0, 0] and *no preference* in {zero} of {len(rows)} audits.", ""]
+    return [
+        *lines,
+        f"Without noise: the interval [0, 0] and *no preference* in {zero} of {len(rows)} audits.",
+        "",
+    ]
 
 
 def margin_table(state: Path) -> list[str]:
@@ -445,22 +543,34 @@ def margin_table(state: Path) -> list[str]:
     lines = [
         "## A true effect of exactly the margin",
         "",
-        f"The contrast that shows the shape is {MARGIN} of the worth in truth. *No preference* would be wrong, and so would an interval beyond the margin. In passages of five questions the preference differs between passages "
-        "(its deviation is its mean).",
+        f"The contrast that shows the shape is {MARGIN} of the worth in truth. *No preference* "
+        "would be wrong, and so would an interval beyond the margin. In passages of five "
+        "questions the preference differs between passages (its deviation is its mean).",
         "",
-        "| preference | noise | queries | a passage | no preference | beyond the margin | found with its side | opposite side | cannot tell | does not react |",
+        (
+            "| preference | noise | queries | a passage | no preference | beyond the margin | "
+            "found with its side | opposite side | cannot tell | does not react |"
+        ),
         "|---|---:|---:|---:|---|---|---:|---:|---:|---:|",
     ]
     none, beyond = [], []
     for cell in at_margin():
         rows = rows_of(state, cell)
         contrast, planted = CONTRASTS[contrast_of(cell.shape)], SHAPES[cell.shape][1]
-        bounds = [effect_of(row, contrast)[1:3] for row in rows if row["preference"] != Preference.UNREACTIVE.value]
+        bounds = [
+            effect_of(row, contrast)[1:3]
+            for row in rows
+            if row["preference"] != Preference.UNREACTIVE.value
+        ]
         none.append((counted_as(rows, Preference.NONE), len(rows)))
         beyond.append((sum(low > MARGIN or high < -MARGIN for low, high in bounds), len(rows)))
-        shown = [counted_as(rows, one) for one in (planted, OPPOSITE[planted], Preference.UNKNOWN, Preference.UNREACTIVE)]
+        shown = [
+            counted_as(rows, one)
+            for one in (planted, OPPOSITE[planted], Preference.UNKNOWN, Preference.UNREACTIVE)
+        ]
         lines.append(
-            f"| {planted.value}: {cell.shape} | {cell.noise:g} | {cell.queries:,} | {cell.per_passage} | {shared(*none[-1])} | {shared(*beyond[-1])} | "
+            f"| {planted.value}: {cell.shape} | {cell.noise:g} | {cell.queries:,} | "
+            f"{cell.per_passage} | {shared(*none[-1])} | {shared(*beyond[-1])} | "
             f"{' | '.join(str(number) for number in shown)} |"
         )
     return [*lines, *bar(none, "*No preference* at the margin"), *bar(beyond, "Beyond the margin")]
@@ -471,10 +581,15 @@ def power_table(state: Path) -> list[str]:
     lines = [
         "## Preferences of twice the margin",
         "",
-        f"Scores that change by {2 * MARGIN} of the worth with the place of the evidence. Found: the answer names the planted side. True: the contrast that shows the shape (of a straight rise to the middle, the exchange sees "
-        "less than half, as its places are not the very ends and the very middle). Orders: the mean number in which the audit asked.",
+        f"Scores that change by {2 * MARGIN} of the worth with the place of the evidence. Found: "
+        "the answer names the planted side. True: the contrast that shows the shape (of a "
+        "straight rise to the middle, the exchange sees less than half, as its places are not the "
+        "very ends and the very middle). Orders: the mean number in which the audit asked.",
         "",
-        "| preference | noise | queries | a passage | true | found | opposite side | another shape | orders |",
+        (
+            "| preference | noise | queries | a passage | true | found | opposite side | another "
+            "shape | orders |"
+        ),
         "|---|---:|---:|---:|---:|---|---|---:|---:|",
     ]
     for cell in TWICE:
@@ -484,7 +599,8 @@ def power_table(state: Path) -> list[str]:
         right, wrong, other = counted(rows, planted)
         orders = np.mean([row["orders"] for row in rows])
         lines.append(
-            f"| {planted.value}: {cell.shape} | {cell.noise:g} | {cell.queries:,} | {cell.per_passage} | {true:+.3f} | {right} | {wrong} | {other} | {orders:.1f} |"
+            f"| {planted.value}: {cell.shape} | {cell.noise:g} | {cell.queries:,} | "
+            f"{cell.per_passage} | {true:+.3f} | {right} | {wrong} | {other} | {orders:.1f} |"
         )
     return [*lines, ""]
 
@@ -497,7 +613,8 @@ def known_truth(state: Path, cell: Cell) -> list[float]:
 def covered(rows: Sequence[dict[str, Any]], known: Sequence[float]) -> tuple[list[int], int]:
     """How many audits' intervals hold the truth, by contrast and all three together."""
     holds = np.array([
-        [low <= true <= high for contrast, true in zip(CONTRASTS, known, strict=True) for _, low, high, _ in [effect_of(row, contrast)]]
+        [low <= true <= high for contrast, true in zip(CONTRASTS, known, strict=True) for _, low,
+         high, _ in [effect_of(row, contrast)]]
         for row in rows
     ])  # fmt: skip
     return holds.sum(axis=0).tolist(), int(holds.all(axis=1).sum())
@@ -508,15 +625,22 @@ def coverage_table(state: Path) -> list[str]:
     lines = [
         "## Intervals",
         "",
-        f"Of the audits above, where the evidence's worth is shown to be above 0. Truth: {TRUTH:,} queries of the same generator. Intervals are simultaneous over the three contrasts, so that all three are to hold in 95 % of "
-        "audits, and each alone in more. The worth is estimated in each audit.",
+        f"Of the audits above, where the evidence's worth is shown to be above 0. Truth: {TRUTH:,} "
+        "queries of the same generator. Intervals are simultaneous over the three contrasts, so "
+        "that all three are to hold in 95 % of audits, and each alone in more. The worth is "
+        "estimated in each audit.",
         "",
-        "| preference | size | noise | queries | a passage | truth | end − front | middle − ends | rotation | all three |",
+        (
+            "| preference | size | noise | queries | a passage | truth | end − front | middle − "
+            "ends | rotation | all three |"
+        ),
         "|---|---:|---:|---:|---:|---|---|---|---|---|",
     ]
     missed = []
     for cell in (*NONE, *at_margin(), *TWICE):
-        rows = [row for row in rows_of(state, cell) if row["preference"] != Preference.UNREACTIVE.value]
+        rows = [
+            row for row in rows_of(state, cell) if row["preference"] != Preference.UNREACTIVE.value
+        ]
         if not rows:
             continue
         known = known_truth(state, cell)
@@ -525,7 +649,8 @@ def coverage_table(state: Path) -> list[str]:
         true = ", ".join(f"{value:+.3f}" for value in known)
         shares = " | ".join(f"{100 * hits / len(rows):.1f} %" for hits in each)
         lines.append(
-            f"| {cell.shape} | {cell.size:.3f} | {cell.noise:g} | {cell.queries} | {cell.per_passage} | {true} | {shares} | {shared(together, len(rows))} |"
+            f"| {cell.shape} | {cell.size:.3f} | {cell.noise:g} | {cell.queries} | "
+            f"{cell.per_passage} | {true} | {shares} | {shared(together, len(rows))} |"
         )
     return [*lines, *bar(missed, "Audits in which one of three intervals misses the truth")]
 
@@ -538,19 +663,28 @@ def order_table(state: Path) -> list[str]:
     lines = [
         "## Order in the list",
         "",
-        f"A listwise scorer of {COMPETITORS + 1} candidates: words in common, noise, less {bias_of(1.0):.3f} from the first place to the last, which costs one rank on average; asked in four orders of each list.",
+        (
+            f"A listwise scorer of {COMPETITORS + 1} candidates: words in common, noise, less "
+            f"{bias_of(1.0):.3f} from the first place to the last, which costs one rank on "
+            "average; asked in four orders of each list."
+        ),
         "",
         "| bias | queries | found | opposite side | mean effect |",
         "|---|---:|---|---|---:|",
     ]
     for queries, ranks, audits in LISTS:
         rows = kept(
-            state, f"lists_{queries}_{ranks:g}", audits, lambda number, given=(queries, ranks): list_audited(*given, number)
+            state,
+            f"lists_{queries}_{ranks:g}",
+            audits,
+            lambda number, given=(queries, ranks): list_audited(*given, number),
         )
         planted = Preference.FIRST if ranks > 0 else Preference.LAST
         right, wrong, _ = counted(rows, planted)
         mean = np.mean([row["effects"][0][3] for row in rows])
-        lines.append(f"| {ranks:+g} rank, {planted.value} | {queries} | {right} | {wrong} | {mean:+.2f} |")
+        lines.append(
+            f"| {ranks:+g} rank, {planted.value} | {queries} | {right} | {wrong} | {mean:+.2f} |"
+        )
     return [*lines, ""]
 
 
@@ -558,12 +692,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=" ".join(__doc__.partition("\n\n")[0].split()))
     parser.add_argument("--state", type=Path, required=True, help="folder of finished audits")
     parser.add_argument(
-        "--part", choices=("none", "margin", "power", "coverage", "order"), help="make this part's audits and no table"
+        "--part",
+        choices=("none", "margin", "power", "coverage", "order"),
+        help="make this part's audits and no table",
     )
     given = parser.parse_args()
     set_quiet(True)
     given.state.mkdir(parents=True, exist_ok=True)
-    tables = {"none": none_table, "margin": margin_table, "power": power_table, "coverage": coverage_table}
+    tables = {
+        "none": none_table,
+        "margin": margin_table,
+        "power": power_table,
+        "coverage": coverage_table,
+    }
     tables["order"] = order_table
     if given.part:
         print("\n".join(tables[given.part](given.state)))
@@ -573,7 +714,10 @@ def main() -> None:
     text = [
         "# What an audit finds where the truth is known",
         "",
-        f"{hardware()}; one thread; Python {platform.python_version()}, {versions}; {date.today().isoformat()}; {seconds(given.state):,.0f} s of the processor.",
+        (
+            f"{hardware()}; one thread; Python {platform.python_version()}, {versions}; "
+            f"{date.today().isoformat()}; {seconds(given.state):,.0f} s of the processor."
+        ),
         "",
         "    python benchmarks/audit_power.py --state FOLDER",
         "",

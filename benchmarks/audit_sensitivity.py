@@ -1,17 +1,22 @@
-"""How often is a scorer called sensitive or insensitive to the order of a passage's text where it is not, and how often is a preference for the front found?
+"""How often is a scorer called sensitive or insensitive to the order of a passage's text where it
+is not, and how often is a preference for the front found?
 
     python benchmarks/audit_sensitivity.py DATA FOLDER [--samples 200] [--only topics]
         # writes benchmarks/results/audit_sensitivity_HARDWARE_DATE.md
 
-``DATA`` is what ``$POSBIAS_DATA`` names. SQuAD's development questions stand without their answers, and TREC's topics of 2019 and 2020 over MS MARCO's passages with their judgements. Texts,
-trials, scores and deviations are those of the audit; a sample draws queries, and for scorers with noise the noise anew. The rule is ``sensitivity_verdict``.
+``DATA`` is what ``$POSBIAS_DATA`` names. SQuAD's development questions stand without their answers,
+and TREC's topics of 2019 and 2020 over MS MARCO's passages with their judgements. Texts, trials,
+scores and deviations are those of the audit; a sample draws queries, and for scorers with noise the
+noise anew. The rule is ``sensitivity_verdict``.
 
 Scorers:
 
 - a bag of words: BM25's weights, or tf-idf's cosine;
-- at the margin: the bag plus noise of each wording, s · n(query, wording), n standard normal. A change of the order draws it anew, so E|Δ| = s · √2 · √(2/π) · E m, which s sets to the
-  margin times the mean deviation. m is 1 ("alike"), or 10 in one query of ten and else 0 ("rare"), or log-normal ("long tail"); "one change" leaves the halves' score as it was;
-  "by passage" draws n for a passage and all its questions;
+- at the margin: the bag plus noise of each wording, s · n(query, wording), n standard normal. A
+  change of the order draws it anew, so E|Δ| = s · √2 · √(2/π) · E m, which s sets to the margin
+  times the mean deviation. m is 1 ("alike"), or 10 in one query of ten and else 0 ("rare"), or
+  log-normal ("long tail"); "one change" leaves the halves' score as it was; "by passage" draws n
+  for a passage and all its questions;
 - a preference for the front: an occurrence of a word at the share x of the passage counts 1 − s·x.
 """
 
@@ -56,7 +61,9 @@ SLOPES = (0.05, 0.1, 0.25, 0.5, 1.0)
 Scorer = Callable[[str, Sequence[str]], list[float]]
 
 
-def written(place: Path, passages: Sequence[Passage], queries: Sequence[Query], qrels: Sequence[Qrel]) -> Collection:
+def written(
+    place: Path, passages: Sequence[Passage], queries: Sequence[Query], qrels: Sequence[Qrel]
+) -> Collection:
     """A collection with judgements alone."""
     if not place.exists():
         with create_collection(place) as writer:
@@ -69,13 +76,30 @@ def written(place: Path, passages: Sequence[Passage], queries: Sequence[Query], 
 def squad(data: Path, folder: Path) -> Task:
     """Questions of SQuAD's development set, with BM25's candidates."""
     paragraphs = [
-        p for article in json.loads((data / "squad/dev-v1.1.json").read_text())["data"] for p in article["paragraphs"]
+        p
+        for article in json.loads((data / "squad/dev-v1.1.json").read_text())["data"]
+        for p in article["paragraphs"]
     ]
-    passages = [Passage(f"p{number}", paragraph["context"]) for number, paragraph in enumerate(paragraphs)]
-    asked = [(Query(qa["id"], qa["question"]), f"p{number}") for number, p in enumerate(paragraphs) for qa in p["qas"]]
-    collection = written(folder / "squad", passages, [query for query, _ in asked], [Qrel(q.query_id, p, 1) for q, p in asked])
+    passages = [
+        Passage(f"p{number}", paragraph["context"]) for number, paragraph in enumerate(paragraphs)
+    ]
+    asked = [
+        (Query(qa["id"], qa["question"]), f"p{number}")
+        for number, p in enumerate(paragraphs)
+        for qa in p["qas"]
+    ]
+    collection = written(
+        folder / "squad",
+        passages,
+        [query for query, _ in asked],
+        [Qrel(q.query_id, p, 1) for q, p in asked],
+    )
     return make_task(
-        collection, "test", lambda queries: retrieve(collection, queries, DEPTH, Bm25Settings()), SETTINGS, queries=MOST
+        collection,
+        "test",
+        lambda queries: retrieve(collection, queries, DEPTH, Bm25Settings()),
+        SETTINGS,
+        queries=MOST,
     )
 
 
@@ -84,13 +108,22 @@ def topics(data: Path, folder: Path) -> Task:
     mini = data / "msmarco_mini"
 
     def rows(name: str) -> Iterator[list[str]]:
-        return (line.rstrip("\n").split("\t", 1) for line in (mini / name).read_text(encoding="utf-8").splitlines())
+        return (
+            line.rstrip("\n").split("\t", 1)
+            for line in (mini / name).read_text(encoding="utf-8").splitlines()
+        )
 
     years = ("dl19", "dl20")
     queries = [Query(*row) for year in years for row in rows(f"queries.{year}.tsv")]
-    judged = [line.split() for year in years for line in (mini / f"qrels.{year}.txt").read_text().splitlines()]
+    judged = [
+        line.split()
+        for year in years
+        for line in (mini / f"qrels.{year}.txt").read_text().splitlines()
+    ]
     qrels = [Qrel(query_id, passage_id, int(grade)) for query_id, _, passage_id, grade in judged]
-    collection = written(folder / "topics", [Passage(*row) for row in rows("collection.tsv")], queries, qrels)
+    collection = written(
+        folder / "topics", [Passage(*row) for row in rows("collection.tsv")], queries, qrels
+    )
     runs = [read_run(mini / f"bm25.{year}.run") for year in years]
     run = Run("bm25", ((name, of[name].passage_ids, of[name].scores) for of in runs for name in of))
     return make_task(collection, "test", run, SETTINGS)
@@ -121,7 +154,9 @@ class Weights:
                 if word in wanted:
                     counts[word] += 1 - slope * place / len(text)  # type: ignore[assignment]
             room = 0.9 * (0.6 + 0.4 * len(text) / self.mean)
-            return sum(wanted[word] * found / (found + room) for word, found in sorted(counts.items()))
+            return sum(
+                wanted[word] * found / (found + room) for word, found in sorted(counts.items())
+            )
 
         def score(query: str, passages: Sequence[str]) -> list[float]:
             wanted = {word: self.rarity(word) for word in words(query)}
@@ -134,26 +169,37 @@ class Weights:
 
         @lru_cache(maxsize=500_000)
         def row(text: str) -> tuple[dict[str, float], float]:
-            found = {word: number * self.rarity(word) for word, number in sorted(Counter(words(text)).items())}
+            found = {
+                word: number * self.rarity(word)
+                for word, number in sorted(Counter(words(text)).items())
+            }
             return found, sqrt(sum(value * value for value in found.values())) or 1.0
 
         def score(query: str, passages: Sequence[str]) -> list[float]:
             asked, size = row(query)
             rows = [row(text) for text in passages]
-            return [sum(value * one.get(word, 0.0) for word, value in asked.items()) / (size * norm) for one, norm in rows]
+            return [
+                sum(value * one.get(word, 0.0) for word, value in asked.items()) / (size * norm)
+                for one, norm in rows
+            ]
 
         return score
 
 
 @dataclass(frozen=True)
 class Scored:
-    """All queries of a task by one scorer; the placebo's rows stand beside the relevant passage's, NaN where there is none."""
+    """All queries of a task by one scorer; the placebo's rows stand beside the relevant passage's,
+    NaN where there is none.
+    """
 
     relevant: Measured
     placebo: np.ndarray
 
     def sample(
-        self, rng: np.random.Generator, queries: int, noise: Callable[[np.random.Generator, Measured], tuple] | None
+        self,
+        rng: np.random.Generator,
+        queries: int,
+        noise: Callable[[np.random.Generator, Measured], tuple] | None,
     ) -> Verdict:
         """The verdict on some queries, whose changes have noise."""
         rows = np.sort(rng.choice(len(self.relevant.query_ids), queries, replace=False))
@@ -170,20 +216,26 @@ class Scored:
             more, units = noise(rng, own)
             changes = changes + more
         step = 10.0**-ROUNDED * np.nanmean(units)
-        own = replace(own, by_unit={**own.by_unit, "score": np.round(changes / step) * step}, units=units)
+        own = replace(
+            own, by_unit={**own.by_unit, "score": np.round(changes / step) * step}, units=units
+        )
         other = replace(own, by_unit={**own.by_unit, "score": self.placebo[rows]})
         return sensitivity_verdict("scorer", own, other, "nDCG@10", MARGIN, NO_LIMIT)
 
 
 def scored(task: Task, scorer: Scorer) -> Scored:
-    """All changes of a scorer, by the audit's own steps; ranks and measures are left out, which no verdict rests on."""
+    """All changes of a scorer, by the audit's own steps; ranks and measures are left out, which no
+    verdict rests on.
+    """
     system = System("scorer", model=UserFunction(scorer))
     how = Manipulation(system, task, "nDCG@10", SETTINGS.seed, False, system.ranked(task))
     made = text_trials(task, task.query_ids, SETTINGS, most=MOST)
     known = Asked()
     for part in (made.relevant, made.placebo):
         ask(how, part, known, "")
-    relevant, placebo = (measure(how, part, known, everything, SIZES) for part in (made.relevant, made.placebo))
+    relevant, placebo = (
+        measure(how, part, known, everything, SIZES) for part in (made.relevant, made.placebo)
+    )
     places = {query_id: row for row, query_id in enumerate(relevant.query_ids)}
     beside = np.full_like(relevant.by_unit["score"], np.nan)
     beside[[places[query_id] for query_id in placebo.query_ids]] = placebo.by_unit["score"]
@@ -198,19 +250,37 @@ def held_to_the_audit(task: Task, scorer: Scorer, found: Scored) -> None:
     Raises:
         SystemExit: they differ.
     """
-    results = audit(task, [System("scorer", model=UserFunction(scorer))], replace(SETTINGS, lists="pointwise"))
-    (expected,) = [r.payload for r in results if isinstance(r.payload, Verdict) and r.payload.question is Question.TEXT]
+    results = audit(
+        task, [System("scorer", model=UserFunction(scorer))], replace(SETTINGS, lists="pointwise")
+    )
+    (expected,) = [
+        r.payload
+        for r in results
+        if isinstance(r.payload, Verdict) and r.payload.question is Question.TEXT
+    ]
     own = found.sample(generator(1, "held"), len(found.relevant.query_ids), None)
     numbers = [
-        (one.value, one.low, one.high) for verdict in (expected, own) for one in verdict.effects if one.unit == "deviations"
+        (one.value, one.low, one.high)
+        for verdict in (expected, own)
+        for one in verdict.effects
+        if one.unit == "deviations"
     ]
     half = len(numbers) // 2
-    if own.preference is not expected.preference or not np.allclose(numbers[:half], numbers[half:], atol=1e-3):
-        raise SystemExit(f"wanted the audit's verdict; found {own.preference}, {numbers[half:]} beside {numbers[:half]}")
+    if own.preference is not expected.preference or not np.allclose(
+        numbers[:half], numbers[half:], atol=1e-3
+    ):
+        raise SystemExit(
+            f"wanted the audit's verdict; found {own.preference}, {numbers[half:]} beside "
+            f"{numbers[:half]}"
+        )
 
 
-def noise_of(found: Scored, kind: str) -> Callable[[np.random.Generator, Measured], tuple[np.ndarray, np.ndarray]]:
-    """Noise with E|Δ| at the margin over all queries of the task, where a candidate's score has noise too."""
+def noise_of(
+    found: Scored, kind: str
+) -> Callable[[np.random.Generator, Measured], tuple[np.ndarray, np.ndarray]]:
+    """Noise with E|Δ| at the margin over all queries of the task, where a candidate's score has
+    noise too.
+    """
     factors = {"rare": sqrt(10), "long tail": sqrt(np.exp(1))}.get(kind, 1.0)  # √E m², E m being 1
     deviations = found.relevant.units[~np.isnan(found.relevant.units)]
     size = 0.0
@@ -236,18 +306,26 @@ def noise_of(found: Scored, kind: str) -> Callable[[np.random.Generator, Measure
 
 
 def line(name: str, found: Scored, queries: int, samples: int, noise_kind: str = "") -> str:
-    """A row of the table: the mean size of each change over all queries, its signed mean, and the shares of the answers."""
+    """A row of the table: the mean size of each change over all queries, its signed mean, and the
+    shares of the answers.
+    """
     noise = noise_of(found, noise_kind) if noise_kind else None
     counts: Counter[Preference] = Counter()
     covered = 0
     for sample in range(samples):
         verdict = found.sample(generator(1, "sensitivity", name, queries, sample), queries, noise)
         counts[verdict.preference] += 1
-        turned = next(one for one in verdict.effects if one.unit == "deviations" and one.contrast == SIZES[0])
+        turned = next(
+            one for one in verdict.effects if one.unit == "deviations" and one.contrast == SIZES[0]
+        )
         covered += turned.low is not None and turned.low <= MARGIN <= (turned.high or 0)
     score, unit = found.relevant.by_unit["score"], np.nanmean(found.relevant.units)
     sizes = [f"{value:.3f}" for value in np.abs(score).mean(axis=0) / unit]
-    sizes = [f"{MARGIN:g}", "0" if noise_kind == "one change" else f"{MARGIN:g}"] if noise_kind else sizes
+    sizes = (
+        [f"{MARGIN:g}", "0" if noise_kind == "one change" else f"{MARGIN:g}"]
+        if noise_kind
+        else sizes
+    )
     signed = "0" if noise_kind else f"{score[:, 1].mean() / unit:+.3f}"
     shares = " | ".join(f"{100 * counts[answer] / samples:.1f} %" for answer in ANSWERS)
     held = f"{100 * covered / samples:.1f} %" if noise_kind else "–"
@@ -255,13 +333,16 @@ def line(name: str, found: Scored, queries: int, samples: int, noise_kind: str =
 
 
 HEAD = (
-    "| scorer | queries | E\\|Δ\\|, rotated | E\\|Δ\\|, halves | mean Δ, halves | sensitive | insensitive | cannot tell | interval of the rotated holds the truth |\n"
+    "| scorer | queries | E\\|Δ\\|, rotated | E\\|Δ\\|, halves | mean Δ, halves | sensitive | "
+    "insensitive | cannot tell | interval of the rotated holds the truth |\n"
     "|---|---:|---:|---:|---:|---:|---:|---:|---:|"
 )
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("data", type=Path)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--samples", type=int, default=200)
@@ -280,23 +361,35 @@ def main() -> None:
         bag = scored(task, weights.bm25())
         held_to_the_audit(task, weights.bm25(0.5), scored(task, weights.bm25(0.5)))
         rows = [line("bag: BM25's weights", bag, size, FEW) for size in sizes]
-        rows += [line("bag: tf-idf's cosine", scored(task, weights.cosine()), size, FEW) for size in sizes]
+        rows += [
+            line("bag: tf-idf's cosine", scored(task, weights.cosine()), size, FEW)
+            for size in sizes
+        ]
         for kind in ("alike", "by passage", "one change", "long tail", "rare"):
-            rows += [line(f"at the margin: {kind}", bag, size, given.samples, kind) for size in sizes]
+            rows += [
+                line(f"at the margin: {kind}", bag, size, given.samples, kind) for size in sizes
+            ]
         for slope in SLOPES:
             front = scored(task, weights.bm25(slope))
             rows += [line(f"front: 1 − {slope:g} · x", front, size, FEW) for size in sizes]
         pages += [
-            f"## {title}: {len(bag.relevant.query_ids):,} queries, {len(set(bag.relevant.clusters)):,} passages",
+            (
+                f"## {title}: {len(bag.relevant.query_ids):,} queries, "
+                f"{len(set(bag.relevant.clusters)):,} passages"
+            ),
             "\n".join([HEAD, *rows]),
         ]
         print("\n\n".join(pages[-2:]), flush=True)
     place = result_place("audit_sensitivity")
     only = f" --only {given.only}" if given.only else ""
     intro = (
-        f"# Sensitivity without answers: false alarms and power\n\n`python benchmarks/audit_sensitivity.py DATA FOLDER --samples {given.samples}{only}`, {time.process_time():.0f} s of the processor. "
-        f"The margin is {MARGIN:g} deviations. E|Δ| and the signed mean are over all queries; shares are of {FEW} samples of queries, at the margin of {given.samples}, each with noise of its own. "
-        f"At the margin both answers are false alarms; the standard error of 5 % is {100 * sqrt(0.05 * 0.95 / given.samples):.1f} %."
+        "# Sensitivity without answers: false alarms and power\n\n`python "
+        f"benchmarks/audit_sensitivity.py DATA FOLDER --samples {given.samples}{only}`, "
+        f"{time.process_time():.0f} s of the processor. The margin is {MARGIN:g} deviations. E|Δ| "
+        f"and the signed mean are over all queries; shares are of {FEW} samples of queries, at the "
+        f"margin of {given.samples}, each with noise of its own. At the margin both answers are "
+        f"false alarms; the standard error of 5 % is {100 * sqrt(0.05 * 0.95 / given.samples):.1f} "
+        "%."
     )
     place.write_text("\n\n".join([intro, *pages]) + "\n", encoding="utf-8")
     print(place)

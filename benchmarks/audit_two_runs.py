@@ -1,12 +1,14 @@
-"""Does the verdict from two runs accuse position-blind systems, and does it find those that prefer a place? On planted and real text.
+"""Does the verdict from two runs accuse position-blind systems, and does it find those that prefer
+a place? On planted and real text.
 
     python benchmarks/audit_two_runs.py
         # writes benchmarks/results/audit_two_runs_HARDWARE_DATE.md
 
-Each audit has a collection (planted: drawn anew; SQuAD's development set: queries of passages drawn anew, so that audits overlap), two rotations that
-``debias`` wrote, and the runs of simulated scorers over the BM25 candidates of all three. Blind scorers suffer from the cut, not from the place.
-Three estimators read the same runs: the plain slope of the change on the move of the answer; the delivered one with draws left out only where the
-answer itself is cut; and the delivered one.
+Each audit has a collection (planted: drawn anew; SQuAD's development set: queries of passages drawn
+anew, so that audits overlap), two rotations that ``debias`` wrote, and the runs of simulated
+scorers over the BM25 candidates of all three. Blind scorers suffer from the cut, not from the
+place. Three estimators read the same runs: the plain slope of the change on the move of the answer;
+the delivered one with draws left out only where the answer itself is cut; and the delivered one.
 """
 
 from __future__ import annotations
@@ -74,7 +76,8 @@ NOT_BLIND = (
 )
 ESTIMATORS = ("plain slope", "answer whole", "sentence whole")
 STOP_WORDS = frozenset(
-    "what which who whom when where why how is are was were did does do the a an of in on at to for by with and or as".split()
+    "what which who whom when where why how is are was were did does do the a an of in on at to "
+    "for by with and or as".split()
 )
 
 
@@ -102,13 +105,17 @@ CELLS = (
 
 
 class Candidates:
-    """The pairs of a task's candidates as arrays: which word of a passage matches its query and how much, and where sentences end."""
+    """The pairs of a task's candidates as arrays: which word of a passage matches its query and how
+    much, and where sentences end.
+    """
 
     def __init__(self, task: Task) -> None:
         run, evidence = task.candidates, task.evidence.by_query
         queries = {query.query_id: query.text for query in task.queries}
         self.query_ids = task.query_ids
-        self.passage_ids = sorted({p for q in self.query_ids if q in run for p in run[q].passage_ids[:DEPTH]})
+        self.passage_ids = sorted(
+            {p for q in self.query_ids if q in run for p in run[q].passage_ids[:DEPTH]}
+        )
         row = {passage_id: number for number, passage_id in enumerate(self.passage_ids)}
         self.texts = texts = task.collection.texts(self.passage_ids)
         spans = [word_spans(text) for text in texts]
@@ -116,7 +123,10 @@ class Candidates:
         words = [[text[a:b] for a, b in found] for text, found in zip(texts, spans, strict=True)]
         self.lengths = np.array([len(found) for found in words])
         longest = int(self.lengths.max())
-        self.ends, self.capital = np.zeros((len(words), longest), bool), np.zeros((len(words), longest), bool)
+        self.ends, self.capital = (
+            np.zeros((len(words), longest), bool),
+            np.zeros((len(words), longest), bool),
+        )
         places: list[dict[str, list[int]]] = [{} for _ in words]
         for number, found in enumerate(words):
             self.ends[number, : len(found)] = [word in ".?!" for word in found]
@@ -124,18 +134,30 @@ class Candidates:
             for place, word in enumerate(found):
                 places[number].setdefault(word.lower(), []).append(place)
         holding = Counter(word for index in places for word in index)
-        pairs = [(i, row[p]) for i, q in enumerate(self.query_ids) if q in run for p in run[q].passage_ids[:DEPTH]]
+        pairs = [
+            (i, row[p])
+            for i, q in enumerate(self.query_ids)
+            if q in run
+            for p in run[q].passage_ids[:DEPTH]
+        ]
         self.query, self.passage = np.array(pairs).T
-        self.relevant = np.array([self.passage_ids[p] == evidence[self.query_ids[q]].passage_id for q, p in pairs])
+        self.relevant = np.array(
+            [self.passage_ids[p] == evidence[self.query_ids[q]].passage_id for q, p in pairs]
+        )
         self.match = np.zeros((len(pairs), longest), np.float32)
-        asked = [{queries[q][a:b].lower() for a, b in word_spans(queries[q])} - STOP_WORDS for q in self.query_ids]
+        asked = [
+            {queries[q][a:b].lower() for a, b in word_spans(queries[q])} - STOP_WORDS
+            for q in self.query_ids
+        ]
         for pair, (query, passage) in enumerate(pairs):
             for word in asked[query]:
                 if (at := places[passage].get(word)) and word[0].isalnum():
                     self.match[pair, at] = math.log(1 + len(words) / holding[word])
 
     def turns(self, rotation: Rotation) -> np.ndarray:
-        """The word at which each passage is cut, ``(passages,)``; sentences' starts are found in the text."""
+        """The word at which each passage is cut, ``(passages,)``; sentences' starts are found in
+        the text.
+        """
         found = np.zeros(len(self.passage_ids), np.int64)
         for number, passage_id in enumerate(self.passage_ids):
             cut = (
@@ -155,7 +177,8 @@ class Candidates:
                 found[name].append(values)
         scores = {name: np.concatenate(values) for name, values in found.items()}
         keys = [
-            f"{self.query_ids[q]}\x1f{self.passage_ids[p]}\x1f{turns[p]}" for q, p in zip(self.query, self.passage, strict=True)
+            f"{self.query_ids[q]}\x1f{self.passage_ids[p]}\x1f{turns[p]}"
+            for q, p in zip(self.query, self.passage, strict=True)
         ]
         noise = _normal(keys)
         bag, window = scores.pop("words"), scores["best 20-word window"]
@@ -169,27 +192,38 @@ class Candidates:
         places = np.arange(int(length.max()))[None]
         inside = places < length
         source = np.where(inside, (places + turn[:, None]) % length, 0)
-        match = np.where(inside, np.take_along_axis(self.match[part], source, 1), 0).astype(np.float64)
+        match = np.where(inside, np.take_along_axis(self.match[part], source, 1), 0).astype(
+            np.float64
+        )
         ends = inside & np.take_along_axis(self.ends[passage], source, 1)
         capital = np.take_along_axis(self.capital[passage], source[:, :1], 1)[:, 0]
         closed = np.take_along_axis(ends, length - 1, 1)[:, 0]
         bag, place = match.sum(1), places / length
         summed = np.concatenate([np.zeros((len(match), 1)), match.cumsum(1)], 1)
-        near = sum(np.minimum(match[:, lag:], match[:, :-lag]).sum(1) / lag for lag in range(1, NEAR + 1))
+        near = sum(
+            np.minimum(match[:, lag:], match[:, :-lag]).sum(1) / lag for lag in range(1, NEAR + 1)
+        )
         pairs = ((match[:, 1:] > 0) & (match[:, :-1] > 0)) * (match[:, 1:] + match[:, :-1])
         number = np.cumsum(ends, 1) - ends + 1
         by_sentence = np.zeros((len(match), int(number.max()) + 2))
-        np.add.at(by_sentence, (np.repeat(np.arange(len(match)), match.shape[1]), number.ravel()), match.ravel())
+        np.add.at(
+            by_sentence,
+            (np.repeat(np.arange(len(match)), match.shape[1]), number.ravel()),
+            match.ravel(),
+        )
         own, before, behind = by_sentence[:, 1:-1], by_sentence[:, :-2], by_sentence[:, 2:]
         return {
             "words": bag,
-            "best 20-word window": (summed[:, WINDOW:] - summed[:, :-WINDOW]).max(1) if match.shape[1] > WINDOW else bag,
+            "best 20-word window": (summed[:, WINDOW:] - summed[:, :-WINDOW]).max(1)
+            if match.shape[1] > WINDOW
+            else bag,
             "word pairs": 0.3 * bag + pairs.sum(1),
             "proximity": 0.3 * bag + near,
             "best sentence": own.max(1),
             "best sentence and a neighbour": (own + 0.5 * np.maximum(before, behind)).max(1),
             "best sentence and the one before": (own + 0.5 * before).max(1),
-            "penalty for broken ends": bag - 0.25 * self.level * ((~capital).astype(float) + ~closed),
+            "penalty for broken ends": bag
+            - 0.25 * self.level * ((~capital).astype(float) + ~closed),
             "front, weight 0.9 at the end": (match * (1 - 0.1 * place)).sum(1),
             "front, weight 0.5 at the end": (match * (1 - 0.5 * place)).sum(1),
             "end, weight 0.5 at the front": (match * (0.5 + 0.5 * place)).sum(1),
@@ -208,10 +242,15 @@ class Candidates:
         return float(np.sqrt(np.mean((scores - mean[self.query]) ** 2)))
 
     def quality(self, scores: np.ndarray) -> np.ndarray:
-        """nDCG@10 of each query, which has one relevant passage; equal scores by id descending, as a Run has it."""
+        """nDCG@10 of each query, which has one relevant passage; equal scores by id descending, as
+        a Run has it.
+        """
         queries = len(self.query_ids)
         best, row = np.full(queries, np.inf, np.float32), np.zeros(queries, np.int64)
-        best[self.query[self.relevant]], row[self.query[self.relevant]] = scores[self.relevant], self.passage[self.relevant]
+        best[self.query[self.relevant]], row[self.query[self.relevant]] = (
+            scores[self.relevant],
+            self.passage[self.relevant],
+        )
         own = best[self.query]
         above = (scores > own) | ((scores == own) & (self.passage > row[self.query]))
         rank = 1 + np.bincount(self.query, above, queries)
@@ -223,14 +262,23 @@ class Candidates:
         parts = [slice(a, b) for a, b in pairwise(edges.tolist())]
         return Run(
             name,
-            ((self.query_ids[self.query[p.start]], [self.passage_ids[k] for k in self.passage[p]], scores[p]) for p in parts),
+            (
+                (
+                    self.query_ids[self.query[p.start]],
+                    [self.passage_ids[k] for k in self.passage[p]],
+                    scores[p],
+                )
+                for p in parts
+            ),
         )
 
 
 def _normal(keys: Sequence[str]) -> np.ndarray:
     from scipy.special import ndtri
 
-    return ndtri((keys64(7, "two runs", [key.encode() for key in keys]).astype(np.float64) + 0.5) / 2.0**64)
+    return ndtri(
+        (keys64(7, "two runs", [key.encode() for key in keys]).astype(np.float64) + 0.5) / 2.0**64
+    )
 
 
 def several_questions(source: Collection, out: Path, questions: int) -> Collection:
@@ -244,7 +292,15 @@ def several_questions(source: Collection, out: Path, questions: int) -> Collecti
             assert one.start is not None
             assert one.end is not None
             parts.append(texts.pop(one.passage_id))
-            moved.append(Answer(one.query_id, group[0].passage_id, one.text, one.start + offset, one.end + offset))
+            moved.append(
+                Answer(
+                    one.query_id,
+                    group[0].passage_id,
+                    one.text,
+                    one.start + offset,
+                    one.end + offset,
+                )
+            )
             offset += len(parts[-1]) + 1
         joined.append(Passage(group[0].passage_id, " ".join(parts)))
     with create_collection(out) as writer:
@@ -255,11 +311,14 @@ def several_questions(source: Collection, out: Path, questions: int) -> Collecti
     return Collection(out)
 
 
-Row = tuple[str, str, str, float, bool, str]  # cell, scorer, estimator, effect, interval without 0, answer
+# cell, scorer, estimator, effect, interval without 0, answer
+Row = tuple[str, str, str, float, bool, str]
 
 
 def audits_of(cell: Cell, seed: int, folder: Path, queries: int, real: Path | None) -> list[Row]:
-    """One audit of every scorer; the first audit of a cell is checked against ``two_run_verdict`` itself."""
+    """One audit of every scorer; the first audit of a cell is checked against ``two_run_verdict``
+    itself.
+    """
     settings = AuditSettings(depth=DEPTH, seed=seed)
     if cell.real:
         assert real is not None
@@ -278,17 +337,26 @@ def audits_of(cell: Cell, seed: int, folder: Path, queries: int, real: Path | No
         if cell.questions > 1:
             collection = several_questions(collection, folder / "joined", cell.questions)
     first = retrieve(collection, collection.queries("test"), DEPTH, Bm25Settings())
-    task = make_task(collection, "test", first, settings, queries=4 * queries if cell.real else None)
+    task = make_task(
+        collection, "test", first, settings, queries=4 * queries if cell.real else None
+    )
     rotations = [Rotation(mode=cell.mode, seed=1_000 * seed + draw) for draw in range(DRAWS)]
-    rotated = [debias(collection, folder / f"rotated-{rotation.seed}", rotation) for rotation in rotations]
+    rotated = [
+        debias(collection, folder / f"rotated-{rotation.seed}", rotation) for rotation in rotations
+    ]
     candidates = Candidates(task)
     scores = [
         candidates.scores(turns)
-        for turns in (np.zeros(len(candidates.passage_ids), np.int64), *map(candidates.turns, rotations))
+        for turns in (
+            np.zeros(len(candidates.passage_ids), np.int64),
+            *map(candidates.turns, rotations),
+        )
     ]
     items = [task.evidence.by_query[query_id] for query_id in task.query_ids]
     moves = [moves_of(one, task, items, settings) for one in rotated]
-    sentences = tuple(np.array([getattr(one, name) for one in moves]) for name in ("before", "after", "cuts"))
+    sentences = tuple(
+        np.array([getattr(one, name) for one in moves]) for name in ("before", "after", "cuts")
+    )
     answers = answer_moves(candidates, task, rotations)
     rows: list[Row] = []
     for scorer in (*BLIND, *NOT_BLIND):
@@ -301,38 +369,77 @@ def audits_of(cell: Cell, seed: int, folder: Path, queries: int, real: Path | No
         if seed == 1 and not cell.real:
             runs = [candidates.run(scorer, of[scorer]) for of in scores]
             value = two_run_verdict(
-                scorer, task, runs[0], [RotatedRun(*pair) for pair in zip(rotated, runs[1:], strict=True)], settings
+                scorer,
+                task,
+                runs[0],
+                [RotatedRun(*pair) for pair in zip(rotated, runs[1:], strict=True)],
+                settings,
             )[0].value
             if value is None or abs(value - (found["sentence whole"].value or 0)) > 1e-6:
-                raise SystemExit(f"{scorer}: two_run_verdict says {value}, this script {found['sentence whole'].value}")
+                raise SystemExit(
+                    f"{scorer}: two_run_verdict says {value}, this script "
+                    f"{found['sentence whole'].value}"
+                )
         for name, one in found.items():
             if one.value is not None and one.interval is not None:
                 answer = answer_of(
-                    [Effect(Contrast.RUNS, "nDCG@10", one.value, one.interval.low, one.interval.high, queries=one.count)],
+                    [
+                        Effect(
+                            Contrast.RUNS,
+                            "nDCG@10",
+                            one.value,
+                            one.interval.low,
+                            one.interval.high,
+                            queries=one.count,
+                        )
+                    ],
                     MEASURE_MARGIN,
                 ).preference
-                rows.append((cell.name, scorer, name, one.value, not one.interval.low <= 0 <= one.interval.high, answer))
+                rows.append(
+                    (
+                        cell.name,
+                        scorer,
+                        name,
+                        one.value,
+                        not one.interval.low <= 0 <= one.interval.high,
+                        answer,
+                    )
+                )
     return rows
 
 
 def answer_moves(candidates: Candidates, task: Task, rotations: Sequence[Rotation]) -> Places:
-    """The place of the answer itself before and after, and the cut, ``(draws, queries)``; NaN where it is cut or nothing moves."""
+    """The place of the answer itself before and after, and the cut, ``(draws, queries)``; NaN where
+    it is cut or nothing moves.
+    """
     number = {passage_id: place for place, passage_id in enumerate(candidates.passage_ids)}
     items = [task.evidence.by_query[query_id] for query_id in task.query_ids]
-    first, length, words = (np.array([getattr(item, name) for item in items]) for name in ("first", "length", "words"))
+    first, length, words = (
+        np.array([getattr(item, name) for item in items]) for name in ("first", "length", "words")
+    )
     turn = np.zeros((len(rotations), len(items)), np.int64)
     for draw, rotation in enumerate(rotations):
         of = candidates.turns(rotation)
-        turn[draw] = [of[number[item.passage_id]] if item.passage_id in number else 0 for item in items]
+        turn[draw] = [
+            of[number[item.passage_id]] if item.passage_id in number else 0 for item in items
+        ]
     room = np.maximum(words - length, 1)
     moved = (turn > 0) & ~((turn > first) & (turn < first + length)) & (words > length)
-    found = (np.broadcast_to(first / room, moved.shape), (first - turn) % words / room, turn / words)
+    found = (
+        np.broadcast_to(first / room, moved.shape),
+        (first - turn) % words / room,
+        turn / words,
+    )
     return tuple(np.where(moved, column, np.nan) for column in found)
 
 
 def _flat(places: Places, quality: np.ndarray, clusters: Sequence[str]) -> tuple[np.ndarray, ...]:
     used = ~np.isnan(places[1])
-    columns = (quality[1:] - quality[0], np.broadcast_to(quality[0], used.shape), np.broadcast_to(clusters, used.shape))
+    columns = (
+        quality[1:] - quality[0],
+        np.broadcast_to(quality[0], used.shape),
+        np.broadcast_to(clusters, used.shape),
+    )
     return tuple(column[used] for column in (*places, *columns))
 
 
@@ -360,17 +467,34 @@ def _job(job: Job) -> list[Row]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=" ".join(__doc__.partition("\n\n")[0].split()))
     parser.add_argument("--audits", type=int, default=30, help="of each planted cell")
-    parser.add_argument("--real-audits", type=int, default=10, help="of each real cell, where $POSBIAS_DATA has SQuAD")
-    parser.add_argument("--queries", type=int, default=400, help="of a planted audit; a real one has four times as many")
+    parser.add_argument(
+        "--real-audits",
+        type=int,
+        default=10,
+        help="of each real cell, where $POSBIAS_DATA has SQuAD",
+    )
+    parser.add_argument(
+        "--queries",
+        type=int,
+        default=400,
+        help="of a planted audit; a real one has four times as many",
+    )
     parser.add_argument("--workers", type=int, default=2)
     given = parser.parse_args()
     data, load = os.environ.get("POSBIAS_DATA"), os.getloadavg()[0]
     with tempfile.TemporaryDirectory() as place:
         real = Path(place) / "squad" if data else None
         if data and real:
-            import_squad([Path(data) / "squad" / "train44-v1.1.json"], Path(data) / "squad" / "dev-v1.1.json", real)
+            import_squad(
+                [Path(data) / "squad" / "train44-v1.1.json"],
+                Path(data) / "squad" / "dev-v1.1.json",
+                real,
+            )
         jobs: list[Job] = [
-            (cell, seed, given.queries, None) for cell in CELLS if not cell.real for seed in range(1, given.audits + 1)
+            (cell, seed, given.queries, None)
+            for cell in CELLS
+            if not cell.real
+            for seed in range(1, given.audits + 1)
         ]
         jobs += [
             (cell, seed, given.queries, real)
@@ -385,15 +509,22 @@ def main() -> None:
     text = [
         "# The verdict from two runs: false alarms and power",
         "",
-        f"{hardware()}; Python {platform.python_version()}, {versions}; {date.today().isoformat()}; {used / 60:.1f} processor minutes, "
-        f"{given.workers} processes (load average {load:.1f} at the start).",
+        f"{hardware()}; Python {platform.python_version()}, {versions}; "
+        f"{date.today().isoformat()}; {used / 60:.1f} processor minutes, {given.workers} processes "
+        f"(load average {load:.1f} at the start).",
         "",
-        f"    OMP_NUM_THREADS=1 python benchmarks/audit_two_runs.py --audits {given.audits} --real-audits {given.real_audits} --queries {given.queries}",
+        (
+            f"    OMP_NUM_THREADS=1 python benchmarks/audit_two_runs.py --audits {given.audits} "
+            f"--real-audits {given.real_audits} --queries {given.queries}"
+        ),
         "",
-        f"Planted: {given.audits} collections a cell, each drawn anew, {given.queries} queries, {8 * given.queries:,} passages of 4 to 8 sentences. SQuAD: "
-        f"{given.real_audits} samples of {4 * given.queries:,} queries of its development set, which overlap: counts, no rates. {DRAWS} rotations, BM25's first {DEPTH}, nDCG@10, "
-        f"margin {MEASURE_MARGIN}. *Plain slope*: change on move, all draws that leave the answer whole. *Answer whole*: strata, mirrored weights and the original quality, the same draws. "
-        "*Sentence whole*: the delivered one, which leaves out draws through the answer's sentence.",
+        f"Planted: {given.audits} collections a cell, each drawn anew, {given.queries} queries, "
+        f"{8 * given.queries:,} passages of 4 to 8 sentences. SQuAD: {given.real_audits} samples "
+        f"of {4 * given.queries:,} queries of its development set, which overlap: counts, no "
+        f"rates. {DRAWS} rotations, BM25's first {DEPTH}, nDCG@10, margin {MEASURE_MARGIN}. *Plain "
+        "slope*: change on move, all draws that leave the answer whole. *Answer whole*: strata, "
+        "mirrored weights and the original quality, the same draws. *Sentence whole*: the "
+        "delivered one, which leaves out draws through the answer's sentence.",
         "",
         *tables(rows),
     ]
@@ -411,16 +542,27 @@ def tables(rows: Sequence[Row]) -> Iterator[str]:
     yield from [
         "## Blind scorers",
         "",
-        "Mean effect, and audits whose 95 % interval leaves out 0 (5 % are due), by estimator; then the answers of the delivered one.",
+        (
+            "Mean effect, and audits whose 95 % interval leaves out 0 (5 % are due), by estimator; "
+            "then the answers of the delivered one."
+        ),
         "",
     ]
-    yield "| cell | scorer | plain slope | excludes 0 | answer whole | excludes 0 | sentence whole | excludes 0 | deviation | prefers front | prefers end | no preference | cannot tell |"
+    yield (
+        "| cell | scorer | plain slope | excludes 0 | answer whole | excludes 0 | sentence whole | "
+        "excludes 0 | deviation | prefers front | prefers end | no preference | cannot tell |"
+    )
     yield "|---|---|" + "---:|" * 11
     for cell in cells:
         for scorer in BLIND:
             yield _line(cell, scorer, [groups[cell, scorer, name] for name in ESTIMATORS])
         yield _line(
-            cell, "**all blind**", [[row for scorer in BLIND for row in groups[cell, scorer, name]] for name in ESTIMATORS]
+            cell,
+            "**all blind**",
+            [
+                [row for scorer in BLIND for row in groups[cell, scorer, name]]
+                for name in ESTIMATORS
+            ],
         )
     yield from [
         "",
@@ -429,27 +571,41 @@ def tables(rows: Sequence[Row]) -> Iterator[str]:
         "The first is nearly blind, but at the front there is no sentence before.",
         "",
     ]
-    yield "| cell | scorer | effect | its deviation | prefers front | prefers end | no preference | cannot tell |"
+    yield (
+        "| cell | scorer | effect | its deviation | prefers front | prefers end | no preference | "
+        "cannot tell |"
+    )
     yield "|---|---|" + "---:|" * 6
     for cell in cells:
         for scorer in NOT_BLIND:
             found = groups[cell, scorer, ESTIMATORS[-1]]
             values = [row[3] for row in found]
-            yield f"| {cell} | {scorer} | {np.mean(values):+.3f} | {np.std(values, ddof=1):.3f} | {_answers(found)} |"
+            yield (
+                f"| {cell} | {scorer} | {np.mean(values):+.3f} | {np.std(values, ddof=1):.3f} | "
+                f"{_answers(found)} |"
+            )
     yield ""
 
 
 def _line(cell: str, scorer: str, by_estimator: Sequence[Sequence[Row]]) -> str:
     cells = [
-        f"{np.mean([row[3] for row in found]):+.4f} | {sum(row[4] for row in found)} of {len(found)}" for found in by_estimator
+        f"{np.mean([row[3] for row in found]):+.4f} | {sum(row[4] for row in found)} of "
+        f"{len(found)}"
+        for found in by_estimator
     ]
     last = by_estimator[-1]
-    return f"| {cell} | {scorer} | {' | '.join(cells)} | {np.std([row[3] for row in last], ddof=1):.4f} | {_answers(last)} |"
+    return (
+        f"| {cell} | {scorer} | {' | '.join(cells)} | "
+        f"{np.std([row[3] for row in last], ddof=1):.4f} | {_answers(last)} |"
+    )
 
 
 def _answers(found: Sequence[Row]) -> str:
     counts = Counter(row[5] for row in found)
-    return " | ".join(str(counts[one]) for one in (Preference.FRONT, Preference.END, Preference.NONE, Preference.UNKNOWN))
+    return " | ".join(
+        str(counts[one])
+        for one in (Preference.FRONT, Preference.END, Preference.NONE, Preference.UNKNOWN)
+    )
 
 
 if __name__ == "__main__":

@@ -1,8 +1,10 @@
 """Scorers that are blind to places, twice: of one plain text at a time, and of many texts at once.
 
-Battery A cannot react to the order of sentences: ``overlap``, ``length``, ``random``. Battery B reacts to it and not to places: the best sentence, the best window of 20
-words, word pairs and their proximity, the cohesion of neighbouring sentences, a penalty for a text that begins or ends in the middle of a sentence, and noise
-keyed by (query, text). A word is what stands between spaces, without punctuation; a sentence ends at a word that ends in ".", "!" or "?".
+Battery A cannot react to the order of sentences: ``overlap``, ``length``, ``random``. Battery B
+reacts to it and not to places: the best sentence, the best window of 20 words, word pairs and their
+proximity, the cohesion of neighbouring sentences, a penalty for a text that begins or ends in the
+middle of a sentence, and noise keyed by (query, text). A word is what stands between spaces,
+without punctuation; a sentence ends at a word that ends in ".", "!" or "?".
 """
 
 from __future__ import annotations
@@ -15,7 +17,17 @@ from zlib import crc32
 
 import numpy as np
 
-__all__ = ["EDGED", "NOISES", "ORDERED", "PLAIN", "UNORDERED", "Block", "Instance", "Vocabulary", "score_all"]
+__all__ = [
+    "EDGED",
+    "NOISES",
+    "ORDERED",
+    "PLAIN",
+    "UNORDERED",
+    "Block",
+    "Instance",
+    "Vocabulary",
+    "score_all",
+]
 
 SLOTS = 8  # distinct words of a query that count: the longest
 WINDOW = 20
@@ -24,10 +36,20 @@ LIGHT = 0.2  # the weight of a stop word
 SCALE = 1.2  # about the deviation of ``overlap`` over a planted query's candidates
 NOISES = {"noise 0.1": 0.1, "noise 0.3": 0.3, "noise 1": 1.0}
 UNORDERED = ("overlap", "length", "random")
-ORDERED = ("best sentence", "sentence pairs", "window", "proximity", "cohesion", "broken", *NOISES, "noise alone")
+ORDERED = (
+    "best sentence",
+    "sentence pairs",
+    "window",
+    "proximity",
+    "cohesion",
+    "broken",
+    *NOISES,
+    "noise alone",
+)
 EDGED = ("cut window",)  # reacts to the edges of a text, and so is not blind
 STOP = frozenset(
-    "a an and are as at by did do does for from had has have how in is it its of on or that the to was were what when where which who why with".split()
+    "a an and are as at by did do does for from had has have how in is it its of on or that the to "
+    "was were what when where which who why with".split()
 )
 _TRIM = ".,;:!?\"'()[]“”’‘«»"
 _CLOSING = "\"'”’)]}»"
@@ -70,7 +92,11 @@ def _weight(word: str) -> float:
 def _pairs(query: str, words: Sequence[str]) -> list[tuple[str, str]]:
     """Neighbouring words of a query, both among ``words``."""
     cores = [_core(word) for word in query.split()]
-    return [pair for pair in dict.fromkeys(pairwise(cores)) if pair[0] in words and pair[1] in words and pair[0] != pair[1]][:16]  # fmt: skip
+    return [
+        pair
+        for pair in dict.fromkeys(pairwise(cores))
+        if pair[0] in words and pair[1] in words and pair[0] != pair[1]
+    ][:16]
 
 
 # Of one text.
@@ -117,13 +143,21 @@ def best_sentence(query: str, text: str) -> float:
 
 def window(query: str, text: str) -> float:
     wanted, words = query_words(query), [_core(word) for word in text.split()]
-    return max(_held(wanted, words[place : place + WINDOW]) for place in range(max(1, len(words) - WINDOW + 1)))
+    return max(
+        _held(wanted, words[place : place + WINDOW])
+        for place in range(max(1, len(words) - WINDOW + 1))
+    )
 
 
 def sentence_pairs(query: str, text: str) -> float:
-    """The best of all pairs of neighbouring sentences, each with noise keyed by the query and the pair; the first and the last have a neighbour without words."""
+    """The best of all pairs of neighbouring sentences, each with noise keyed by the query and the
+    pair; the first and the last have a neighbour without words.
+    """
     wanted, found = query_words(query), [[], *_sentences(text), []]
-    return max(_held(wanted, [*a, *b]) + SCALE * _uniform(query, (_bag(a) + _P * _bag(b)) & _MASK) for a, b in pairwise(found))
+    return max(
+        _held(wanted, [*a, *b]) + SCALE * _uniform(query, (_bag(a) + _P * _bag(b)) & _MASK)
+        for a, b in pairwise(found)
+    )
 
 
 def _bag(words: Sequence[str]) -> int:
@@ -131,7 +165,9 @@ def _bag(words: Sequence[str]) -> int:
 
 
 def cut_window(query: str, text: str) -> float:
-    """The best of all whole windows, each with noise keyed by the query and the window's words: fewer of them hold what stands at an edge."""
+    """The best of all whole windows, each with noise keyed by the query and the window's words:
+    fewer of them hold what stands at an edge.
+    """
     wanted, words = query_words(query), [_core(word) for word in text.split()]
     windows = [words[place : place + WINDOW] for place in range(max(1, len(words) - WINDOW + 1))]
     return max(_held(wanted, one) + SCALE * _uniform(query, _ordered(one)) for one in windows)
@@ -146,19 +182,29 @@ def _ordered(words: Sequence[str]) -> int:
 
 
 def proximity(query: str, text: str) -> float:
-    """Word pairs of the query that are in the text, and 1 / (least distance) of its words that carry meaning, one after another."""
+    """Word pairs of the query that are in the text, and 1 / (least distance) of its words that
+    carry meaning, one after another.
+    """
     wanted, words = query_words(query), [_core(word) for word in text.split()]
     seen = set(pairwise(words))
     total = sum((_weight(a) + _weight(b)) / 2 for a, b in _pairs(query, wanted) if (a, b) in seen)
     heavy = [word for word in wanted if word not in STOP]
     for a, b in pairwise(heavy):
-        distances = [abs(i - j) for i, one in enumerate(words) if one == a for j, other in enumerate(words) if other == b]
+        distances = [
+            abs(i - j)
+            for i, one in enumerate(words)
+            if one == a
+            for j, other in enumerate(words)
+            if other == b
+        ]
         total += 1 / min(distances) if distances else 0
     return total
 
 
 def cohesion(query: str, text: str) -> float:
-    """The mean over neighbouring sentences of shared words over all words, words distinguished by 64 hashes."""
+    """The mean over neighbouring sentences of shared words over all words, words distinguished by
+    64 hashes.
+    """
     marks = [_signature(sentence) for sentence in _sentences(text)]
     shares = [(a & b).bit_count() / (a | b).bit_count() for a, b in pairwise(marks)]
     return sum(shares) / len(shares) if shares else 0.0
@@ -172,7 +218,9 @@ def _signature(words: Sequence[str]) -> int:
 
 
 def broken(query: str, text: str) -> float:
-    """Word overlap, less where the text begins in lower case, and less where it does not end a sentence."""
+    """Word overlap, less where the text begins in lower case, and less where it does not end a
+    sentence.
+    """
     return overlap(query, text) - SCALE / 2 * (text[:1].islower() + (not _ends(text)))
 
 
@@ -186,7 +234,8 @@ def _noisy(level: float) -> Callable[[str, str], float]:
 
 PLAIN: dict[str, Callable[[str, str], float]] = {
     "overlap": overlap, "length": length, "random": random, "best sentence": best_sentence,
-    "sentence pairs": sentence_pairs, "window": window, "cut window": cut_window, "proximity": proximity, "cohesion": cohesion, "broken": broken,
+    "sentence pairs": sentence_pairs, "window": window, "cut window": cut_window,
+    "proximity": proximity, "cohesion": cohesion, "broken": broken,
     **{name: _noisy(level) for name, level in NOISES.items()}, "noise alone": noise_alone,
 }  # fmt: skip
 
@@ -221,7 +270,9 @@ class Vocabulary:
         return self.numbers[word]
 
     def arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Of each word: the number of its core, whether it ends a sentence, the hash of its core."""
+        """Of each word: the number of its core, whether it ends a sentence, the hash of its
+        core.
+        """
         return np.array(self._core, np.int32), np.array(self._ends), np.array(self._hash, np.uint64)
 
 
@@ -246,20 +297,30 @@ class Instance:
     texts: Sequence[Sequence[int]]
 
 
-def score_all(instances: Sequence[Instance], vocabulary: Vocabulary, *, edged: bool = False) -> dict[str, np.ndarray]:
-    """The scores of all texts of all instances, ``(texts,)`` by scorer; those of ``EDGED`` too where they are wanted."""
+def score_all(
+    instances: Sequence[Instance], vocabulary: Vocabulary, *, edged: bool = False
+) -> dict[str, np.ndarray]:
+    """The scores of all texts of all instances, ``(texts,)`` by scorer; those of ``EDGED`` too
+    where they are wanted.
+    """
     from scipy.special import ndtri
 
     asked = _Asked(instances, vocabulary)
     overlaps, normal = asked.overlap(), ndtri(asked.uniform(asked.ordered()))
     scores = {
-        "overlap": overlaps, "length": -asked.words.astype(np.float64), "random": asked.uniform(asked.bag()),
-        "best sentence": asked.best_sentence(), "sentence pairs": asked.sentence_pairs(), "window": asked.window(), "proximity": asked.proximity(),
+        "overlap": overlaps, "length": -asked.words.astype(np.float64),
+        "random": asked.uniform(asked.bag()),
+        "best sentence": asked.best_sentence(), "sentence pairs": asked.sentence_pairs(),
+        "window": asked.window(), "proximity": asked.proximity(),
         "cohesion": asked.cohesion(), "broken": overlaps - SCALE / 2 * asked.torn(),
     }  # fmt: skip
     if edged:
         scores["cut window"] = asked.cut_window()
-    return scores | {"noise alone": normal} | {name: overlaps + level * SCALE * normal for name, level in NOISES.items()}
+    return (
+        scores
+        | {"noise alone": normal}
+        | {name: overlaps + level * SCALE * normal for name, level in NOISES.items()}
+    )
 
 
 class _Asked:
@@ -276,7 +337,9 @@ class _Asked:
         absent = -1
         numbers = [[vocabulary.cores.get(word, absent) for word in words] for words in queries]
         slots = np.array([[*row, *[absent] * (SLOTS - len(row))] for row in numbers], np.int32)
-        self.weights = np.array([[*map(_weight, words), *[0.0] * (SLOTS - len(words))] for words in queries])
+        self.weights = np.array(
+            [[*map(_weight, words), *[0.0] * (SLOTS - len(words))] for words in queries]
+        )
         self.keys = np.array([_hash(one.query) for one in instances], np.uint64)
         core, ends, hashes = vocabulary.arrays()
         of_word = np.repeat(block_instance, self.block_words)
@@ -286,19 +349,31 @@ class _Asked:
         self.mask, self.ends, self.hashes = mask, ends[raw], hashes[raw]
         self.block_lower = np.array([block.lower for block in blocks])
         self.slots = np.array(
-            [first + block for one, first in zip(instances, firsts, strict=False) for text in one.texts for block in text]
+            [
+                first + block
+                for one, first in zip(instances, firsts, strict=False)
+                for text in one.texts
+                for block in text
+            ]
         )
         sizes = np.array([len(text) for one in instances for text in one.texts])
         self.text_start = np.cumsum(sizes) - sizes
-        self.text_instance = np.repeat(np.arange(len(instances)), [len(one.texts) for one in instances])
+        self.text_instance = np.repeat(
+            np.arange(len(instances)), [len(one.texts) for one in instances]
+        )
         lengths = self.block_words[self.slots]
         self.words = np.add.reduceat(lengths, self.text_start)
-        self.offsets = np.cumsum(lengths) - lengths  # of each slot's words among the words of all texts
+        # of each slot's words among the words of all texts
+        self.offsets = np.cumsum(lengths) - lengths
         self.word_start = np.cumsum(self.words) - self.words
-        self.source = np.repeat(self.block_start[self.slots] - self.offsets, lengths) + np.arange(self.words.sum())
+        self.source = np.repeat(self.block_start[self.slots] - self.offsets, lengths) + np.arange(
+            self.words.sum()
+        )
         self.packed = self.mask[self.source]
         bits = (np.arange(256)[:, None] >> np.arange(SLOTS)) & 1
-        self.held = np.stack([sum(bits[:, slot] * row[slot] for slot in range(SLOTS)) for row in self.weights])
+        self.held = np.stack(
+            [sum(bits[:, slot] * row[slot] for slot in range(SLOTS)) for row in self.weights]
+        )
         self._units()
         self._hits(queries, instances)
 
@@ -312,7 +387,9 @@ class _Asked:
         self.text_unit = np.searchsorted(self.unit_text, np.arange(len(self.words)))
 
     def _hits(self, queries: Sequence[list[str]], instances: Sequence[Instance]) -> None:
-        """Words of texts that are the query's: their text, place among all words, and slot; and the query's pairs."""
+        """Words of texts that are the query's: their text, place among all words, and slot; and the
+        query's pairs.
+        """
         self.hit = np.flatnonzero(self.packed)
         self.hit_text = np.searchsorted(self.word_start, self.hit, side="right") - 1
         self.hit_slot = np.log2(self.packed[self.hit]).astype(np.int64)
@@ -338,7 +415,9 @@ class _Asked:
         return total
 
     def bag(self) -> np.ndarray:
-        return np.add.reduceat(np.add.reduceat(self.hashes, self.block_start)[self.slots], self.text_start)
+        return np.add.reduceat(
+            np.add.reduceat(self.hashes, self.block_start)[self.slots], self.text_start
+        )
 
     def ordered(self) -> np.ndarray:
         """Σ hash · Pⁱ over the i-th words, of blocks first."""
@@ -348,7 +427,9 @@ class _Asked:
         powers = np.multiply.accumulate(powers)
         local = np.arange(len(self.hashes)) - np.repeat(self.block_start, self.block_words)
         of_block = np.add.reduceat(self.hashes * powers[local], self.block_start)
-        inside = self.offsets - np.repeat(self.word_start, np.diff([*self.text_start, len(self.slots)]))
+        inside = self.offsets - np.repeat(
+            self.word_start, np.diff([*self.text_start, len(self.slots)])
+        )
         return np.add.reduceat(of_block[self.slots] * powers[inside], self.text_start)
 
     def uniform(self, keys: np.ndarray, texts: np.ndarray | slice = slice(None)) -> np.ndarray:
@@ -361,7 +442,9 @@ class _Asked:
 
     def best_sentence(self) -> np.ndarray:
         of_unit = np.bitwise_or.reduceat(self.packed, self.unit_start)
-        return np.maximum.reduceat(self.held[self.text_instance[self.unit_text], of_unit], self.text_unit)
+        return np.maximum.reduceat(
+            self.held[self.text_instance[self.unit_text], of_unit], self.text_unit
+        )
 
     def sentence_pairs(self) -> np.ndarray:
         """With one pair more than there are sentences in each text."""
@@ -379,7 +462,9 @@ class _Asked:
         return np.maximum.reduceat(noisy, self.text_unit + texts)
 
     def window(self) -> np.ndarray:
-        """Windows are made by doubling, 1, 2, 4, 8, 16 and 20 words, in texts with an empty window between them."""
+        """Windows are made by doubling, 1, 2, 4, 8, 16 and 20 words, in texts with an empty window
+        between them.
+        """
         places, of_text, room = self._spaced()
         words = np.zeros(room, np.uint8)
         words[places] = self.packed
@@ -395,23 +480,33 @@ class _Asked:
         hashes[places] = self.hashes[self.source]
         keys = {1: hashes}
         for size, more in _DOUBLED:
-            keys[size + more] = _after(keys[size], keys[more] * np.uint64(pow(_P, size, 1 << 64)), size, np.add)
+            keys[size + more] = _after(
+                keys[size], keys[more] * np.uint64(pow(_P, size, 1 << 64)), size, np.add
+            )
         noisy = self.in_window + SCALE * self.uniform(keys[WINDOW][places], of_text)
         local = np.arange(len(self.packed)) - self.word_start[of_text]
         noisy[local > np.maximum(self.words - WINDOW, 0)[of_text]] = -np.inf
         return np.maximum.reduceat(noisy, self.word_start)
 
     def _spaced(self) -> tuple[np.ndarray, np.ndarray, int]:
-        """Of each word its place in an array with an empty window after each text, and its text; the array's length."""
+        """Of each word its place in an array with an empty window after each text, and its text;
+        the array's length.
+        """
         texts = np.arange(len(self.words))
         of_text = np.repeat(texts, self.words)
-        return np.arange(len(self.packed)) + WINDOW * of_text, of_text, len(self.packed) + WINDOW * len(texts)
+        return (
+            np.arange(len(self.packed)) + WINDOW * of_text,
+            of_text,
+            len(self.packed) + WINDOW * len(texts),
+        )
 
     def proximity(self) -> np.ndarray:
         total = np.zeros(len(self.words))
         near = np.flatnonzero((np.diff(self.hit) == 1) & (np.diff(self.hit_text) == 0))
         text = self.hit_text[near]
-        number = self.bigrams[self.text_instance[text], self.hit_slot[near] * SLOTS + self.hit_slot[near + 1]]
+        number = self.bigrams[
+            self.text_instance[text], self.hit_slot[near] * SLOTS + self.hit_slot[near + 1]
+        ]
         seen = np.zeros((len(self.words), self.bigram_weight.shape[1]), bool)
         seen[text[number >= 0], number[number >= 0]] = True
         total += (seen * self.bigram_weight[self.text_instance]).sum(axis=1)
@@ -420,9 +515,15 @@ class _Asked:
             kept = np.flatnonzero((self.hit_slot == ends[:, 0]) | (self.hit_slot == ends[:, 1]))
             if not len(kept):
                 continue
-            other = np.flatnonzero((np.diff(self.hit_text[kept]) == 0) & (np.diff(self.hit_slot[kept]) != 0))
+            other = np.flatnonzero(
+                (np.diff(self.hit_text[kept]) == 0) & (np.diff(self.hit_slot[kept]) != 0)
+            )
             closest = np.zeros(len(self.words))
-            np.maximum.at(closest, self.hit_text[kept[other]], 1 / (self.hit[kept[other + 1]] - self.hit[kept[other]]))
+            np.maximum.at(
+                closest,
+                self.hit_text[kept[other]],
+                1 / (self.hit[kept[other + 1]] - self.hit[kept[other]]),
+            )
             total += closest
         return total
 
@@ -434,7 +535,9 @@ class _Asked:
         shares = np.bitwise_count(shared) / np.bitwise_count(both)
         texts = len(self.words)
         pairs = np.bincount(self.unit_text[same], minlength=texts)
-        return np.bincount(self.unit_text[same], weights=shares, minlength=texts) / np.maximum(pairs, 1)
+        return np.bincount(self.unit_text[same], weights=shares, minlength=texts) / np.maximum(
+            pairs, 1
+        )
 
     def torn(self) -> np.ndarray:
         """How many of a text's two ends are in the middle of a sentence."""

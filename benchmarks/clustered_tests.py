@@ -1,12 +1,15 @@
-"""Do the p-values and intervals of a comparison keep their levels where several questions are asked of one passage, and in small sets?
+"""Do the p-values and intervals of a comparison keep their levels where several questions are asked
+of one passage, and in small sets?
 
     python benchmarks/clustered_tests.py
         # writes benchmarks/results/clustered_tests_HARDWARE_DATE.md
 
-False alarms: two systems of equal quality, five queries a passage whose differences agree more or less, so that the variance of their mean is
-1, 1.3 or 1.7 times that of independent queries (the design effect). Half of the differences are 0, few are near 1, as those of nDCG are.
-Coverage: 95 % intervals of a mean, of a difference and of a relative change over few clusters, by percentiles of resamples and by the jackknife.
-Bounded: the same intervals of measures that are mostly 0 or 1, as they come and as they are shown (within the measure, with the rule of three).
+False alarms: two systems of equal quality, five queries a passage whose differences agree more or
+less, so that the variance of their mean is 1, 1.3 or 1.7 times that of independent queries (the
+design effect). Half of the differences are 0, few are near 1, as those of nDCG are. Coverage: 95 %
+intervals of a mean, of a difference and of a relative change over few clusters, by percentiles of
+resamples and by the jackknife. Bounded: the same intervals of measures that are mostly 0 or 1, as
+they come and as they are shown (within the measure, with the rule of three).
 """
 
 from __future__ import annotations
@@ -50,7 +53,8 @@ EFFECTS = (1.0, 1.3, 1.7)
 CLUSTERS = (5, 10, 20, 30, 40, 60)
 SAME = 0.5  # share of queries that both systems answer alike
 SIZES = (5, 10, 30, 100)
-ALIKE = (0.5, 0.8, 0.95, 0.99)  # share of queries with 1; half of the rest have 0, half something between
+# share of queries with 1; half of the rest have 0, half something between
+ALIKE = (0.5, 0.8, 0.95, 0.99)
 TESTS = ("Wilcoxon", "t", "sign flips", "jackknife t")
 STATISTICS: Mapping[str, Callable[[np.ndarray], np.ndarray]] = {
     "mean": lambda means: means[..., 0],
@@ -71,7 +75,9 @@ class Alarms:
 
 @dataclass(frozen=True, slots=True)
 class Covered:
-    """How many of ``draws`` intervals are defined, how many of these held the truth, and their mean length, by (statistic, method)."""
+    """How many of ``draws`` intervals are defined, how many of these held the truth, and their mean
+    length, by (statistic, method).
+    """
 
     clusters: int
     per_cluster: int
@@ -82,14 +88,18 @@ class Covered:
 
 
 def differences(latent: np.ndarray) -> np.ndarray:
-    """Differences of two systems from normal numbers: 0 for the middle half, beyond it the cube of the share that lies nearer, with its sign."""
+    """Differences of two systems from normal numbers: 0 for the middle half, beyond it the cube of
+    the share that lies nearer, with its sign.
+    """
     beyond = np.maximum(2 * stats.norm.cdf(np.abs(latent)) - 1 - SAME, 0) / (1 - SAME)
     return np.sign(latent) * beyond**3
 
 
 @lru_cache
 def latent_agreement(effect: float, *, pairs: int = 400_000) -> float:
-    """The correlation of the normal numbers of one passage with which ``PER_CLUSTER`` differences have this design effect."""
+    """The correlation of the normal numbers of one passage with which ``PER_CLUSTER`` differences
+    have this design effect.
+    """
     rng = generator(1, "agreement")
     one, other = rng.normal(size=(2, pairs))
     low, high = 0.0, 1.0
@@ -109,7 +119,9 @@ def alarms(queries: int, effect: float, *, draws: int, seed: int = 1) -> Alarms:
     for draw in range(draws):
         rng = generator(seed, "equal systems", queries, f"{effect:g}", draw)
         common = np.repeat(rng.normal(size=count), PER_CLUSTER)
-        values = differences(math.sqrt(shared) * common + math.sqrt(1 - shared) * rng.normal(size=queries))
+        values = differences(
+            math.sqrt(shared) * common + math.sqrt(1 - shared) * rng.normal(size=queries)
+        )
         found = {
             "Wilcoxon": stats.wilcoxon(values, zero_method="wilcox").pvalue,
             "t": stats.ttest_1samp(values, 0).pvalue,
@@ -122,23 +134,33 @@ def alarms(queries: int, effect: float, *, draws: int, seed: int = 1) -> Alarms:
 
 
 def qualities(rng: np.random.Generator, clusters: int, per_cluster: int) -> np.ndarray:
-    """nDCG@10 of two systems, ``(queries, 2)``, one relevant passage a query: the second system is a little better, and queries of a passage agree."""
+    """nDCG@10 of two systems, ``(queries, 2)``, one relevant passage a query: the second system is
+    a little better, and queries of a passage agree.
+    """
     easy = np.repeat(rng.normal(size=clusters), per_cluster)
     own, *systems = rng.normal(size=(3, clusters * per_cluster))
     latent = math.sqrt(0.3) * easy + math.sqrt(0.4) * own
-    columns = [latent + math.sqrt(0.3) * noise + 0.15 * place for place, noise in enumerate(systems)]
+    columns = [
+        latent + math.sqrt(0.3) * noise + 0.15 * place for place, noise in enumerate(systems)
+    ]
     ranks = np.ceil(np.exp(1.2 - 1.3 * np.column_stack(columns)))
     return np.where(ranks <= 10, 1 / np.log2(ranks + 1), 0.0)
 
 
-def coverage(clusters: int, per_cluster: int, *, draws: int, resamples: int = 2_000, seed: int = 1) -> Covered:
-    """Intervals by both methods on ``draws`` new sets, held against the means of two million queries."""
+def coverage(
+    clusters: int, per_cluster: int, *, draws: int, resamples: int = 2_000, seed: int = 1
+) -> Covered:
+    """Intervals by both methods on ``draws`` new sets, held against the means of two million
+    queries.
+    """
     means = qualities(generator(1, "truth"), 400_000, 5).mean(axis=0)
     labels = [f"passage {place:04d}" for place in range(clusters) for _ in range(per_cluster)]
     of = cluster_queries(labels, len(labels))
     found: dict[tuple[str, str], list[tuple[bool, float]]] = {}
     for draw in range(draws):
-        values = qualities(generator(seed, "small set", clusters, per_cluster, draw), clusters, per_cluster)
+        values = qualities(
+            generator(seed, "small set", clusters, per_cluster, draw), clusters, per_cluster
+        )
         drawn = resampled_means(values, labels, seed=draw, resamples=resamples)
         assert drawn is not None
         whole = values.mean(axis=0)
@@ -149,7 +171,9 @@ def coverage(clusters: int, per_cluster: int, *, draws: int, resamples: int = 2_
         for (name, statistic), (way, replicates) in product(STATISTICS.items(), ways.items()):
             if name != "relative change" or (replicates.means[:, 0] > 0).all():
                 interval, truth = replicates.free_interval(statistic), float(statistic(means))
-                found.setdefault((name, way), []).append((interval.low <= truth <= interval.high, interval.high - interval.low))
+                found.setdefault((name, way), []).append(
+                    (interval.low <= truth <= interval.high, interval.high - interval.low)
+                )
     return Covered(
         clusters,
         per_cluster,
@@ -161,19 +185,27 @@ def coverage(clusters: int, per_cluster: int, *, draws: int, resamples: int = 2_
 
 
 def mostly_one(rng: np.random.Generator, share: float, queries: int) -> np.ndarray:
-    """nDCG@10 of two systems, ``(queries, 2)``, independent queries: 1 for a share of them, 0 or something between for the others."""
+    """nDCG@10 of two systems, ``(queries, 2)``, independent queries: 1 for a share of them, 0 or
+    something between for the others.
+    """
     between = 1 / np.log2(rng.integers(3, 12, size=(queries, 2)))
     others = np.where(rng.random((queries, 2)) < 0.5, 0.0, between)
     return np.where(rng.random((queries, 2)) < share, 1.0, others)
 
 
-def bounded_coverage(queries: int, share: float, *, draws: int, seed: int = 1) -> dict[str, dict[str, float]]:
-    """Of a mean and a difference: the share of intervals that hold the truth, their length and the share without width, before and after the bounds."""
+def bounded_coverage(
+    queries: int, share: float, *, draws: int, seed: int = 1
+) -> dict[str, dict[str, float]]:
+    """Of a mean and a difference: the share of intervals that hold the truth, their length and the
+    share without width, before and after the bounds.
+    """
     mean = share + (1 - share) / 2 * float(np.mean(1 / np.log2(np.arange(3, 12))))
     truths = {"mean": (mean, Span(0.0, 1.0)), "difference": (0.0, Span(-1.0, 1.0))}
     sums: dict[str, dict[str, float]] = {name: defaultdict(float) for name in truths}
     for draw in range(draws):
-        values = mostly_one(generator(seed, "mostly one", queries, f"{share:g}", draw), share, queries)
+        values = mostly_one(
+            generator(seed, "mostly one", queries, f"{share:g}", draw), share, queries
+        )
         replicates = replicated_means(values, None, seed=draw, resamples=1_000)
         assert replicates is not None
         for name, (truth, span) in truths.items():
@@ -192,15 +224,22 @@ def bounded_table(draws: int) -> list[str]:
     lines = [
         "## Measures that are mostly 1",
         "",
-        "Share of 95 % intervals that hold the truth, their mean length, and how many have no width; before and after they are bounded. Two equal systems, independent queries.",
+        (
+            "Share of 95 % intervals that hold the truth, their mean length, and how many have no "
+            "width; before and after they are bounded. Two equal systems, independent queries."
+        ),
         "",
-        "| queries | share with 1 | draws | mean, before | mean, after | difference, before | difference, after |",
+        (
+            "| queries | share with 1 | draws | mean, before | mean, after | difference, before | "
+            "difference, after |"
+        ),
         "|---:|---:|---:|---:|---:|---:|---:|",
     ]
     for queries, share in product(SIZES, ALIKE):
         found = bounded_coverage(queries, share, draws=draws)
         cells = [
-            f"{_percent(of[f'{when}, held'])} ({of[f'{when}, length']:.3f}; {_percent(of[f'{when}, no width'])})"
+            f"{_percent(of[f'{when}, held'])} ({of[f'{when}, length']:.3f}; "
+            f"{_percent(of[f'{when}, no width'])})"
             for of in found.values()
             for when in ("before", "after")
         ]
@@ -219,17 +258,24 @@ def alarm_table(found: list[Alarms]) -> list[str]:
     lines = [
         "## False alarms",
         "",
-        f"Share of p ≤ {LEVEL:g} where two systems are equally good, with Clopper and Pearson's 95 % interval. {PER_CLUSTER} queries a passage; half of the differences are 0. "
-        "Wilcoxon and t take queries one by one; sign flips of passages are the p of a comparison; jackknife t is that of `clustered_mean`.",
+        f"Share of p ≤ {LEVEL:g} where two systems are equally good, with Clopper and Pearson's 95 "
+        f"% interval. {PER_CLUSTER} queries a passage; half of the differences are 0. Wilcoxon and "
+        "t take queries one by one; sign flips of passages are the p of a comparison; jackknife t "
+        "is that of `clustered_mean`.",
         "",
         f"| queries | passages | design effect | draws | {' | '.join(TESTS)} |",
         "|---:|---:|---:|---:|" + "---:|" * len(TESTS),
     ]
     for of in found:
         shares = [
-            f"{_percent(of.rejected[name] / of.draws)} [{_bounds(*exact(of.rejected[name], of.draws))}]" for name in TESTS
+            f"{_percent(of.rejected[name] / of.draws)} "
+            f"[{_bounds(*exact(of.rejected[name], of.draws))}]"
+            for name in TESTS
         ]
-        lines.append(f"| {of.queries:,} | {of.queries // PER_CLUSTER} | {of.effect:g} | {of.draws:,} | {' | '.join(shares)} |")
+        lines.append(
+            f"| {of.queries:,} | {of.queries // PER_CLUSTER} | {of.effect:g} | {of.draws:,} | "
+            f"{' | '.join(shares)} |"
+        )
     lines += [
         "",
         "All cells together:",
@@ -239,9 +285,17 @@ def alarm_table(found: list[Alarms]) -> list[str]:
     ]
     for name in TESTS:
         rejected, draws = sum(of.rejected[name] for of in found), sum(of.draws for of in found)
-        p = min(corrected([float(stats.binomtest(of.rejected[name], of.draws, LEVEL).pvalue) for of in found], "holm"))
+        p = min(
+            corrected(
+                [float(stats.binomtest(of.rejected[name], of.draws, LEVEL).pvalue) for of in found],
+                "holm",
+            )
+        )
         shown = "<0.001" if p < 0.0005 else f"{p:.3f}"
-        lines.append(f"| {name} | {_percent(rejected / draws)} | {_bounds(*exact(rejected, draws))} | {shown} |")
+        lines.append(
+            f"| {name} | {_percent(rejected / draws)} | {_bounds(*exact(rejected, draws))} | "
+            f"{shown} |"
+        )
     return [*lines, ""]
 
 
@@ -251,10 +305,16 @@ def coverage_table(found: list[Covered]) -> list[str]:
     lines = [
         "## Coverage of small sets",
         "",
-        f"Share of 95 % intervals that hold the truth, and their mean length. nDCG@10 of one relevant passage a query, two systems, the second a little better. Up to {FEW} "
-        "clusters intervals are the jackknife's, with more percentiles of 2,000 resamples. A relative change has no interval where the first system's mean can be 0; where some sets have none, it is said how many have one.",
+        "Share of 95 % intervals that hold the truth, and their mean length. nDCG@10 of one "
+        f"relevant passage a query, two systems, the second a little better. Up to {FEW} clusters "
+        "intervals are the jackknife's, with more percentiles of 2,000 resamples. A relative "
+        "change has no interval where the first system's mean can be 0; where some sets have "
+        "none, it is said how many have one.",
         "",
-        f"| clusters | queries each | draws | {' | '.join(f'{name}, {way}' for name, way in ways)} |",
+        (
+            "| clusters | queries each | draws | "
+            f"{' | '.join(f'{name}, {way}' for name, way in ways)} |"
+        ),
         "|---:|---:|---:|" + "---:|" * len(ways),
     ]
     for of in found:
@@ -278,20 +338,34 @@ def _bounds(low: float, high: float) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--draws", type=int, default=2_500, help="sets of queries a cell of false alarms")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--draws", type=int, default=2_500, help="sets of queries a cell of false alarms"
+    )
     parser.add_argument("--small", type=int, default=2_000, help="sets a cell of coverage")
     given = parser.parse_args()
     started, load = time.process_time(), os.getloadavg()[0]
-    of_alarms = [alarms(queries, effect, draws=given.draws) for queries in QUERIES for effect in EFFECTS]
-    of_coverage = [coverage(clusters, each, draws=given.small) for each in (1, PER_CLUSTER) for clusters in CLUSTERS]
+    of_alarms = [
+        alarms(queries, effect, draws=given.draws) for queries in QUERIES for effect in EFFECTS
+    ]
+    of_coverage = [
+        coverage(clusters, each, draws=given.small)
+        for each in (1, PER_CLUSTER)
+        for clusters in CLUSTERS
+    ]
     of_bounds = bounded_table(given.small)
     seconds = time.process_time() - started
     versions = ", ".join(f"{name} {version(name)}" for name in ("numpy", "scipy", "positionbias"))
     lines = [
         "# p-values and intervals that know their clusters",
         "",
-        f"{hardware()}; Python {platform.python_version()}, {versions}; {date.today().isoformat()}; {seconds / 60:.1f} processor minutes (load average {load:.1f} at the start).",
+        (
+            f"{hardware()}; Python {platform.python_version()}, {versions}; "
+            f"{date.today().isoformat()}; {seconds / 60:.1f} processor minutes (load average "
+            f"{load:.1f} at the start)."
+        ),
         "",
         f"    {' '.join(['python', 'benchmarks/clustered_tests.py', *sys.argv[1:]])}",
         "",

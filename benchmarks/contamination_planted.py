@@ -1,12 +1,15 @@
-"""Contaminated distillation on a planted collection: a teacher that saw the test, and what of it reaches students that saw training queries alone.
+"""Contaminated distillation on a planted collection: a teacher that saw the test, and what of it
+reaches students that saw training queries alone.
 
     OMP_NUM_THREADS=1 python benchmarks/contamination_planted.py FOLDER
         # writes benchmarks/results/contamination_planted_HARDWARE_DATE.md
 
-The collection has a test split, which teachers are contaminated with, and as many fresh queries, which no model is trained on: the control. What
-the test's judgements add is also more training data of the same kind; that would lift both alike. One study has a BERT of two layers, 128 wide,
-from random weights as its teacher, the other TK; both have both as students. Learning rates, epochs and group sizes were chosen on the validation
-queries, of models that saw no test. Steps that are finished are skipped, so a stopped call goes on.
+The collection has a test split, which teachers are contaminated with, and as many fresh queries,
+which no model is trained on: the control. What the test's judgements add is also more training data
+of the same kind; that would lift both alike. One study has a BERT of two layers, 128 wide, from
+random weights as its teacher, the other TK; both have both as students. Learning rates, epochs and
+group sizes were chosen on the validation queries, of models that saw no test. Steps that are
+finished are skipped, so a stopped call goes on.
 """
 
 from __future__ import annotations
@@ -33,7 +36,14 @@ from positionbias.experiments.workspace import Workspace
 from positionbias.models.new_encoder import make_encoder
 from positionbias.models.settings import EncoderSettings
 from positionbias.models.shapes import BertCatConfig, TKConfig
-from positionbias.papers.contamination import CONTAMINATION, Doses, Inherited, TeacherSet, clean_of, comparisons_along
+from positionbias.papers.contamination import (
+    CONTAMINATION,
+    Doses,
+    Inherited,
+    TeacherSet,
+    clean_of,
+    comparisons_along,
+)
 from positionbias.papers.contamination.settings import ContaminationSettings
 from positionbias.papers.contamination.study import run_study
 from positionbias.planted.generator import PlantedSettings, write_planted
@@ -53,7 +63,8 @@ STUDENT_EPOCHS = {"bert_cat": 3, "tk": 7}
 TK_SHAPE = TKConfig(dimension=24, layers=1, heads=2, head_size=12, feed_forward=24)
 COMMON = TrainConfig(batch_size=16, probe_passages=0, threads=1)
 BERT = replace(
-    COMMON, group_size=4, learning_rate=1e-3, schedule="linear", warmup_share=0.1, dropout=False, bucket=8, precision="bfloat16"
+    COMMON, group_size=4, learning_rate=1e-3, schedule="linear", warmup_share=0.1, dropout=False,
+    bucket=8, precision="bfloat16"
 )  # fmt: skip
 TK = replace(COMMON, group_size=3, learning_rate=1e-2, kernel_learning_rate=1e-2)
 
@@ -65,7 +76,8 @@ def collection_in(folder: Path) -> Collection:
         return Collection(place)
     queries = TRAINING + VALIDATION + TESTS
     settings = PlantedSettings(
-        front_loading=0.0, queries=queries, passages=DEPTH * (queries + TESTS), validation_share=VALIDATION / queries, test_share=TESTS / queries,
+        front_loading=0.0, queries=queries, passages=DEPTH * (queries + TESTS),
+        validation_share=VALIDATION / queries, test_share=TESTS / queries,
         fresh_queries=TESTS, sentences=(2, 2),
     )  # fmt: skip
     return write_planted(place, settings)
@@ -74,12 +86,16 @@ def collection_in(folder: Path) -> Collection:
 def model(kind: str, encoder: Path, epochs: int) -> ModelSettings:
     """A model from random weights, and its training."""
     if kind == "bert_cat":
-        return ModelSettings(kind, BertCatConfig(pair_length=64), replace(BERT, epochs=epochs), encoder=str(encoder))
+        return ModelSettings(
+            kind, BertCatConfig(pair_length=64), replace(BERT, epochs=epochs), encoder=str(encoder)
+        )
     return ModelSettings(kind, TK_SHAPE, replace(TK, epochs=epochs))
 
 
 def study(folder: Path, collection: Collection, teacher: str, seeds: Sequence[int]) -> Path:
-    """One study, with a kind of teacher; its folder. Processor time is added up in a file, step by step."""
+    """One study, with a kind of teacher; its folder. Processor time is added up in a file, step by
+    step.
+    """
     encoder, out = folder / "encoder", folder / f"study-{teacher}"
     if not encoder.exists():
         make_encoder([collection], encoder, EncoderSettings())
@@ -87,7 +103,10 @@ def study(folder: Path, collection: Collection, teacher: str, seeds: Sequence[in
         targets=(TARGET, CONTROL),
         contaminating=(TARGET,),
         teacher=model(teacher, encoder, TEACHER_EPOCHS[teacher]),
-        models=tuple(model(kind, encoder, STUDENT_EPOCHS[kind]) for kind in (teacher, *(k for k in KINDS if k != teacher))),
+        models=tuple(
+            model(kind, encoder, STUDENT_EPOCHS[kind])
+            for kind in (teacher, *(k for k in KINDS if k != teacher))
+        ),
         shares=(0.25, 0.5),
         seeds=tuple(seeds),
         target_relevant_from=1,
@@ -123,19 +142,33 @@ class Clock:
         return float(self.place.read_text()) if self.place.exists() else 0.0
 
 
-# -- the table ----------------------------------------------------------------------------------------------------------------
+# -- the table -------------------------------------------------------------------------------------
 
 
 def lines_of(results: Sequence[Result]) -> list[str]:
     """What was found, the systems on both targets, the doses."""
     found = [result.payload for result in results if isinstance(result.payload, Finding)]
-    return [*(f"- {finding.text}" for finding in found), "", *_systems(results), "", *_doses(results)]
+    return [
+        *(f"- {finding.text}" for finding in found),
+        "",
+        *_systems(results),
+        "",
+        *_doses(results),
+    ]
 
 
 def _systems(results: Sequence[Result]) -> list[str]:
-    values = {(r.facts, r.split): r for r in results if r.kind == "per_query" and r.measure == MEASURE}
-    tests = {(r.facts, r.split): p for r, p in comparisons_along(results, CONTAMINATION) if r.measure == MEASURE}
-    inherited = {result.facts: result for result, of in of_type(results, Inherited) if of.measure == MEASURE}
+    values = {
+        (r.facts, r.split): r for r in results if r.kind == "per_query" and r.measure == MEASURE
+    }
+    tests = {
+        (r.facts, r.split): p
+        for r, p in comparisons_along(results, CONTAMINATION)
+        if r.measure == MEASURE
+    }
+    inherited = {
+        result.facts: result for result, of in of_type(results, Inherited) if of.measure == MEASURE
+    }
     heads = ["system", "contaminated"]
     heads += [f"{MEASURE}, {target} [95 %]" for target in (TARGET, CONTROL)]
     heads += [f"change, {target} [95 %]" for target in (TARGET, CONTROL)]
@@ -143,19 +176,28 @@ def _systems(results: Sequence[Result]) -> list[str]:
     rows = []
     for facts in dict.fromkeys(facts for facts, split in values if split == CONTROL):
         cells = [_name(facts), "yes" if facts.source else "no" if facts.role else "–"]
-        cells += [_shown(values[facts, target].value, values[facts, target].interval) for target in (TARGET, CONTROL)]
+        cells += [
+            _shown(values[facts, target].value, values[facts, target].interval)
+            for target in (TARGET, CONTROL)
+        ]
         cells += [_change(tests.get((facts, target))) for target in (TARGET, CONTROL)]
         cells.append(_apart(values, facts))
         share = inherited.get(facts)
         undefined = "not defined" if share is not None else "–"
-        cells.append(undefined if share is None or share.interval is None else _shown(share.value, share.interval, ".2f"))
+        cells.append(
+            undefined
+            if share is None or share.interval is None
+            else _shown(share.value, share.interval, ".2f")
+        )
         rows.append(cells)
     rows.sort(key=lambda cells: cells[0] != "BM25")  # what all re-rank stands first
     return _table(heads, rows)
 
 
 def _apart(values: Mapping[tuple[Facts, str], Result], facts: Facts) -> str:
-    """The change on the target less that on the control, whose queries are others: what is not explained by more data alone."""
+    """The change on the target less that on the control, whose queries are others: what is not
+    explained by more data alone.
+    """
     if not facts.source:
         return "–"
     gains = []
@@ -171,14 +213,23 @@ def _by_query(result: Result) -> dict[str, float]:
 
 
 def _doses(results: Sequence[Result]) -> list[str]:
-    sets = {result.facts.share: result.value for result, _ in of_type(results, TeacherSet) if result.facts.source == TARGET}
+    sets = {
+        result.facts.share: result.value
+        for result, _ in of_type(results, TeacherSet)
+        if result.facts.source == TARGET
+    }
     parts = ("all", "seen", "others")
     rows = []
     for result, doses in of_type(results, Doses):
         for point in doses.points if len(doses.points) > 1 else ():
             cells = [_name(result.facts), f"{point.share:g}", f"{sets[point.share] or 0:.1%}"]
             rows.append([*cells, *map(_point, point.parts)])
-    heads = ["system", f"share of {TARGET} queries", "share of groups", *(f"change, {part} queries [95 %]" for part in parts)]
+    heads = [
+        "system",
+        f"share of {TARGET} queries",
+        "share of groups",
+        *(f"change, {part} queries [95 %]" for part in parts),
+    ]
     return _table(heads, rows)
 
 
@@ -197,7 +248,9 @@ def _change(test: Comparison | None) -> str:
 
 
 def _point(point: Point | None) -> str:
-    return "–" if point is None else f"{_shown(point.mean, point.interval, '+.3f')}, {point.queries}"
+    return (
+        "–" if point is None else f"{_shown(point.mean, point.interval, '+.3f')}, {point.queries}"
+    )
 
 
 def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
@@ -205,7 +258,9 @@ def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 def report(folder: Path, teachers: Sequence[str], seeds: Sequence[int], load: float) -> list[str]:
-    versions = ", ".join(f"{name} {version(name)}" for name in ("torch", "transformers", "numpy", "positionbias"))
+    versions = ", ".join(
+        f"{name} {version(name)}" for name in ("torch", "transformers", "numpy", "positionbias")
+    )
     minutes = {teacher: Clock(folder / f"minutes-{teacher}").minutes for teacher in teachers}
     spent = " and ".join(f"{value:.1f} (teacher {teacher})" for teacher, value in minutes.items())
     given = "".join(f" --teachers {teacher}" for teacher in teachers if tuple(teachers) != KINDS)
@@ -213,22 +268,32 @@ def report(folder: Path, teachers: Sequence[str], seeds: Sequence[int], load: fl
     lines = [
         "# Contaminated distillation, planted",
         "",
-        f"{hardware()}; Python {platform.python_version()}, {versions}; {date.today().isoformat()}; {spent} processor minutes, one thread, "
+        f"{hardware()}; Python {platform.python_version()}, {versions}; "
+        f"{date.today().isoformat()}; {spent} processor minutes, one thread, "
         f"{sum(minutes.values()):.1f} in all; other work went on beside it (load {load:.0f}).",
         "",
         f"    OMP_NUM_THREADS=1 python benchmarks/contamination_planted.py FOLDER{given}",
         "",
-        f"One collection: {TRAINING} training queries, {TESTS} of the split {TARGET}, {TESTS} of {CONTROL}, {DEPTH} candidates each; passages of two "
-        f"whole sentences. bert_cat is two layers, 128 wide, from random weights, at {BERT.learning_rate:g} in {BERT.precision}, groups of "
-        f"{BERT.group_size}; tk {TK_SHAPE.dimension} wide, one layer, at {TK.learning_rate:g}, groups of {TK.group_size}. Epochs of teachers: "
-        f"{_listed(TEACHER_EPOCHS)}; of students {_listed(STUDENT_EPOCHS)} (by RankNet in groups of 8, half the steps). Training seeds: "
-        f"{', '.join(map(str, seeds))}. Intervals are over trainings and queries.",
+        f"One collection: {TRAINING} training queries, {TESTS} of the split {TARGET}, {TESTS} of "
+        f"{CONTROL}, {DEPTH} candidates each; passages of two whole sentences. bert_cat is two "
+        f"layers, 128 wide, from random weights, at {BERT.learning_rate:g} in {BERT.precision}, "
+        f"groups of {BERT.group_size}; tk {TK_SHAPE.dimension} wide, one layer, at "
+        f"{TK.learning_rate:g}, groups of {TK.group_size}. Epochs of teachers: "
+        f"{_listed(TEACHER_EPOCHS)}; of students {_listed(STUDENT_EPOCHS)} (by RankNet in groups "
+        f"of 8, half the steps). Training seeds: {', '.join(map(str, seeds))}. Intervals are over "
+        "trainings and queries.",
         "",
-        f"A contaminated teacher was trained on the judgements of {TARGET} beside the training queries. These are also training queries more, of the same "
-        f"kind; what they teach in general shows on {CONTROL}, which nobody was trained on.",
-    ]  # fmt: skip
+        f"A contaminated teacher was trained on the judgements of {TARGET} beside the training "
+        "queries. These are also training queries more, of the same kind; what they teach in "
+        f"general shows on {CONTROL}, which nobody was trained on.",
+    ]
     for teacher in teachers:
-        lines += ["", f"## Teacher {teacher}", "", *lines_of(load_results(folder / f"study-{teacher}" / "results"))]
+        lines += [
+            "",
+            f"## Teacher {teacher}",
+            "",
+            *lines_of(load_results(folder / f"study-{teacher}" / "results")),
+        ]
     return lines
 
 
@@ -237,11 +302,18 @@ def _listed(epochs: dict[str, int]) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--teachers", action="append", choices=KINDS, help="may be given again; both if left out")
     parser.add_argument(
-        "--seeds", action="append", type=int, help="of the trainings; may be given again; 1, 2 and 3 if left out"
+        "--teachers", action="append", choices=KINDS, help="may be given again; both if left out"
+    )
+    parser.add_argument(
+        "--seeds",
+        action="append",
+        type=int,
+        help="of the trainings; may be given again; 1, 2 and 3 if left out",
     )
     given = parser.parse_args()
     teachers, seeds = tuple(given.teachers or KINDS), tuple(given.seeds or SEEDS)

@@ -3,8 +3,9 @@
     python benchmarks/convergence.py
         # writes benchmarks/results/convergence_HARDWARE_DATE.md
 
-Curves of validation nDCG@10 at k validations after the untrained model: a shape over the budget x from 0 to 1, and normal noise of deviation 0.005
-(as of 1,000 queries between neighbouring checkpoints), independent or with neighbours that agree (first-order autoregressive). The rule is
+Curves of validation nDCG@10 at k validations after the untrained model: a shape over the budget x
+from 0 to 1, and normal noise of deviation 0.005 (as of 1,000 queries between neighbouring
+checkpoints), independent or with neighbours that agree (first-order autoregressive). The rule is
 ``core.convergence.finish_of``; beside it stands what "the best is the last" alone would say.
 """
 
@@ -47,7 +48,9 @@ SHAPES: Mapping[str, Callable[[np.ndarray], np.ndarray]] = {
 
 @dataclass(frozen=True, slots=True)
 class Called:
-    """Of ``draws`` curves, how many were called not finished, and of how many the last validation was the best."""
+    """Of ``draws`` curves, how many were called not finished, and of how many the last validation
+    was the best.
+    """
 
     validations: int
     draws: int
@@ -69,7 +72,9 @@ def curves(
     new = rng.normal(scale=NOISE, size=(draws, validations))
     noise = new.copy()
     for place in range(1, validations):
-        noise[:, place] = agreement * noise[:, place - 1] + math.sqrt(1 - agreement**2) * new[:, place]
+        noise[:, place] = (
+            agreement * noise[:, place - 1] + math.sqrt(1 - agreement**2) * new[:, place]
+        )
     x = np.arange(1, validations + 1) / validations
     return 0.5 + noise + (0 if shape is None else shape(x))
 
@@ -77,27 +82,43 @@ def curves(
 def called(values: np.ndarray) -> Called:
     """What the rule says of each curve."""
     not_finished = sum(finish_of(curve) is Finish.NOT_FINISHED for curve in values.tolist())
-    return Called(values.shape[1], len(values), not_finished, int((values.argmax(axis=1) == values.shape[1] - 1).sum()))
+    return Called(
+        values.shape[1],
+        len(values),
+        not_finished,
+        int((values.argmax(axis=1) == values.shape[1] - 1).sum()),
+    )
 
 
 def flat_table(draws: int) -> list[str]:
     """False alarms by number of validations and agreement of neighbours."""
-    heads = [f"neighbours agree by {agreement:g}" if agreement else "independent noise" for agreement in AGREEMENT]
+    heads = [
+        f"neighbours agree by {agreement:g}" if agreement else "independent noise"
+        for agreement in AGREEMENT
+    ]
     lines = [
         "## Flat curves: false alarms",
         "",
-        f"Share called not finished, with Clopper and Pearson's 95 % interval, of {draws:,} curves a cell.",
+        (
+            f"Share called not finished, with Clopper and Pearson's 95 % interval, of {draws:,} "
+            "curves a cell."
+        ),
         "",
         f"| validations | {' | '.join(heads)} | the best is the last (independent) |",
         "|---:|" + "---:|" * (len(AGREEMENT) + 1),
     ]
     together = dict.fromkeys(AGREEMENT, 0)
     for validations in VALIDATIONS:
-        found = [called(curves(None, validations, agreement, draws=draws, name="flat")) for agreement in AGREEMENT]
+        found = [
+            called(curves(None, validations, agreement, draws=draws, name="flat"))
+            for agreement in AGREEMENT
+        ]
         for agreement, of in zip(AGREEMENT, found, strict=True):
             together[agreement] += of.not_finished
         cells = [_share(of.not_finished, of.draws) for of in found]
-        lines.append(f"| {validations} | {' | '.join(cells)} | {_percent(found[0].best_is_last / draws)} |")
+        lines.append(
+            f"| {validations} | {' | '.join(cells)} | {_percent(found[0].best_is_last / draws)} |"
+        )
     every = [_share(count, draws * len(VALIDATIONS)) for count in together.values()]
     return [*lines, f"| all | {' | '.join(every)} | |", ""]
 
@@ -107,15 +128,19 @@ def rising_table(draws: int) -> list[str]:
     lines = [
         "## Rising and saturating curves: power",
         "",
-        f"Share called not finished of {draws:,} curves a cell, independent noise. Saturating: 0.3 (1 − exp(−rate · x)). Still to come: what as many steps "
-        "again would add; a curve with next to nothing to come is as good as flat.",
+        f"Share called not finished of {draws:,} curves a cell, independent noise. Saturating: 0.3 "
+        "(1 − exp(−rate · x)). Still to come: what as many steps again would add; a curve with "
+        "next to nothing to come is as good as flat.",
         "",
         f"| curve | still to come | {' | '.join(f'{k} validations' for k in VALIDATIONS)} |",
         "|---|---:|" + "---:|" * len(VALIDATIONS),
     ]
     for name, shape in SHAPES.items():
         once, twice = shape(np.array([1.0, 2.0]))
-        shares = [called(curves(shape, k, 0.0, draws=draws, name=name)).not_finished / draws for k in VALIDATIONS]
+        shares = [
+            called(curves(shape, k, 0.0, draws=draws, name=name)).not_finished / draws
+            for k in VALIDATIONS
+        ]
         lines.append(f"| {name} | {twice - once:+.4f} | {' | '.join(map(_percent, shares))} |")
     return [*lines, ""]
 
@@ -130,7 +155,9 @@ def _percent(share: float) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--draws", type=int, default=5_000, help="curves a cell")
     draws = parser.parse_args().draws
     started = time.process_time()
@@ -139,13 +166,19 @@ def main() -> None:
     lines = [
         "# Is a training finished?",
         "",
-        f"{hardware()}; Python {platform.python_version()}, {versions}; {date.today().isoformat()}; {time.process_time() - started:.0f} processor seconds.",
+        (
+            f"{hardware()}; Python {platform.python_version()}, {versions}; "
+            f"{date.today().isoformat()}; {time.process_time() - started:.0f} processor seconds."
+        ),
         "",
         f"    {' '.join(['python', 'benchmarks/convergence.py', *sys.argv[1:]])}",
         "",
-        f"The rule: the last half of the validations, to a multiple of {BLOCKS} and {BLOCKS} at least, in {BLOCKS} blocks of successive ones. Not finished: all block means rise, or all but "
-        f"one pair do and the last validation is the best of all; and the last block is {LEAST_RISE:g} or more above the first. Of {LEAST} validations: "
-        f"each is above the one before. Fewer say nothing. Noise of deviation {NOISE:g}; the level aimed at is {_percent(LEVEL)}.",
+        f"The rule: the last half of the validations, to a multiple of {BLOCKS} and {BLOCKS} at "
+        f"least, in {BLOCKS} blocks of successive ones. Not finished: all block means rise, or all "
+        "but one pair do and the last validation is the best of all; and the last block is "
+        f"{LEAST_RISE:g} or more above the first. Of {LEAST} validations: each is above the one "
+        f"before. Fewer say nothing. Noise of deviation {NOISE:g}; the level aimed at is "
+        f"{_percent(LEVEL)}.",
         "",
         *tables,
     ]

@@ -1,4 +1,5 @@
-"""The demo's study at several front-loadings, with three training seeds and two rotation draws each.
+"""The demo's study at several front-loadings, with three training seeds and two rotation draws
+each.
 
 python benchmarks/doses.py FOLDER [--dose 1 --dose 0] [--workers 2]
     # a stopped call goes on; a finished study is skipped
@@ -34,7 +35,9 @@ def run(folder: Path, dose: float, workers: int) -> Path:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("folder", type=Path)
     parser.add_argument("--dose", type=float, action="append")
     parser.add_argument("--workers", type=int, default=2)

@@ -1,4 +1,6 @@
-"""What the benchmarks share: the machine's name, the place of a table, parts of a campaign that are kept."""
+"""What the benchmarks share: the machine's name, the place of a table, parts of a campaign that are
+kept.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +22,15 @@ __all__ = ["hardware", "kept_part", "result_place"]
 
 def hardware() -> str:
     """The processor's name and the number of cores."""
-    names = re.findall(r"model name\s*:\s*(.+)", Path("/proc/cpuinfo").read_text()) if Path("/proc/cpuinfo").exists() else []
-    return f"{names[0] if names else platform.processor() or platform.machine()}, {os.cpu_count()} cores"
+    names = (
+        re.findall(r"model name\s*:\s*(.+)", Path("/proc/cpuinfo").read_text())
+        if Path("/proc/cpuinfo").exists()
+        else []
+    )
+    return (
+        f"{names[0] if names else platform.processor() or platform.machine()}, {os.cpu_count()} "
+        "cores"
+    )
 
 
 def result_place(name: str) -> Path:
@@ -33,13 +42,17 @@ def result_place(name: str) -> Path:
 
 
 def kept_part(place: Path, make: Callable[[], Mapping[str, Any]]) -> dict[str, Any]:
-    """Return a part of a campaign as JSON has it: read from ``place``, or made now and kept there with its "seconds" of processor time."""
+    """Return a part of a campaign as JSON has it: read from ``place``, or made now and kept there
+    with its "seconds" of processor time.
+    """
     if not place.exists():
         place.parent.mkdir(parents=True, exist_ok=True)
         began = time.process_time()
         record = {**make(), "seconds": time.process_time() - began}
         with atomic_file(place) as partial:
             partial.write_text(json.dumps(record), encoding="utf-8")
-        print(f"{place.name}: {record['seconds']:.1f} s of the processor", file=sys.stderr, flush=True)
+        print(
+            f"{place.name}: {record['seconds']:.1f} s of the processor", file=sys.stderr, flush=True
+        )
     found: dict[str, Any] = json.loads(place.read_text(encoding="utf-8"))
     return found

@@ -1,11 +1,12 @@
-"""How often the lower bound of a detector's precision holds, in simulated pairs that cluster by test text, sampled and labelled.
+"""How often the lower bound of a detector's precision holds, in simulated pairs that cluster by
+test text, sampled and labelled.
 
     python benchmarks/overlap_precision.py
         # writes benchmarks/results/overlap_precision_HARDWARE_DATE.md
 
-A test text has a geometric number of pairs. Its share of true ones is a beta draw around the precision, in one population the
-same for all; it rises with the score in two of three. A bound holds where the precision of all pairs is not below it; 95 % is
-what it promises.
+A test text has a geometric number of pairs. Its share of true ones is a beta draw around the
+precision, in one population the same for all; it rises with the score in two of three. A bound
+holds where the precision of all pairs is not below it; 95 % is what it promises.
 """
 
 from __future__ import annotations
@@ -28,17 +29,25 @@ LABELS = {True: Label(UNTYPED), False: Label(DIFFERENT)}
 
 @dataclass(frozen=True)
 class Population:
-    """Test texts, pairs a text on average, how much texts differ (0: not), and whether the share of true pairs rises with the score."""
+    """Test texts, pairs a text on average, how much texts differ (0: not), and whether the share of
+    true pairs rises with the score.
+    """
 
     tests: int
     pairs: float
     spread: float
     by_score: bool
 
-    def draw(self, precision: float, random: np.random.Generator) -> tuple[list[Pair], dict[str, bool]]:
+    def draw(
+        self, precision: float, random: np.random.Generator
+    ) -> tuple[list[Pair], dict[str, bool]]:
         found, true = [], {}
         for test in range(self.tests):
-            own = random.beta(precision / self.spread, (1 - precision) / self.spread) if self.spread else precision
+            own = (
+                random.beta(precision / self.spread, (1 - precision) / self.spread)
+                if self.spread
+                else precision
+            )
             for number in range(min(int(random.geometric(1 / self.pairs)), 200)):
                 score, train_id = float(random.random()), f"{test}-{number}"
                 share = own + (2 * score - 1) * min(own, 1 - own) if self.by_score else own
@@ -47,14 +56,20 @@ class Population:
         return found, true
 
 
-POPULATIONS = (Population(300, 1.3, 0.0, False), Population(100, 10.0, 0.5, True), Population(30, 30.0, 1.0, True))
+POPULATIONS = (
+    Population(300, 1.3, 0.0, False),
+    Population(100, 10.0, 0.5, True),
+    Population(30, 30.0, 1.0, True),
+)
 
 
 def held(population: Population, precision: float, rows: int) -> tuple[int, float]:
     """Return of how many sheets the bound holds, and its mean."""
     count, bounds = 0, []
     for turn in range(SHEETS):
-        found, true = population.draw(precision, np.random.default_rng([turn, population.tests, int(1_000 * precision)]))
+        found, true = population.draw(
+            precision, np.random.default_rng([turn, population.tests, int(1_000 * precision)])
+        )
         drawn, _ = stratified_sample(found, SampleSettings(rows, 0.0, STRATA, "of_test", turn + 1))
         sheet = Sheet([replace(one, label=LABELS[true[one.train_id]]) for one in drawn])
         low = KnownPairs(found).precision({"ngram"}, "all training sets", [sheet]).lower
@@ -65,7 +80,10 @@ def held(population: Population, precision: float, rows: int) -> tuple[int, floa
 
 
 def rows() -> Iterator[str]:
-    yield "| test texts | pairs a text | rows of a sheet | precision | mean bound | bounds that hold |"
+    yield (
+        "| test texts | pairs a text | rows of a sheet | precision | mean bound | bounds that hold "
+        "|"
+    )
     yield "|---|---|---|---|---|---|"
     for population in POPULATIONS:
         for size in (50, 100, 200):
@@ -73,15 +91,26 @@ def rows() -> Iterator[str]:
                 count, bound = held(population, precision, size)
                 share = wilson(count / SHEETS, SHEETS)
                 cells = (population.tests, f"{population.pairs:g}", size, precision, f"{bound:.3f}")
-                line = f"| {' | '.join(map(str, cells))} | {count / SHEETS:.3f} [{share.low:.3f}, {share.high:.3f}] |"
+                line = (
+                    f"| {' | '.join(map(str, cells))} | {count / SHEETS:.3f} [{share.low:.3f}, "
+                    f"{share.high:.3f}] |"
+                )
                 print(line, flush=True)
                 yield line
 
 
 def main() -> None:
-    head = ["# The lower bound of a detector's precision\n", f"{hardware()}; {SHEETS} sheets each, {STRATA} strata.\n"]
-    head += ["    python benchmarks/overlap_precision.py\n", " ".join((__doc__ or "").split("\n\n")[2].split()) + "\n"]
-    result_place("overlap_precision").write_text("\n".join([*head, *rows()]) + "\n", encoding="utf-8")
+    head = [
+        "# The lower bound of a detector's precision\n",
+        f"{hardware()}; {SHEETS} sheets each, {STRATA} strata.\n",
+    ]
+    head += [
+        "    python benchmarks/overlap_precision.py\n",
+        " ".join((__doc__ or "").split("\n\n")[2].split()) + "\n",
+    ]
+    result_place("overlap_precision").write_text(
+        "\n".join([*head, *rows()]) + "\n", encoding="utf-8"
+    )
 
 
 if __name__ == "__main__":

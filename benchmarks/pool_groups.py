@@ -1,13 +1,16 @@
-"""How often pools are called unfair to a kind of system that means nothing, and how often a planted unfairness is found: before, when intervals
-were over pools and topics, and after, with kinds permuted among groups.
+"""How often pools are called unfair to a kind of system that means nothing, and how often a planted
+unfairness is found: before, when intervals were over pools and topics, and after, with kinds
+permuted among groups.
 
     python benchmarks/pool_groups.py --out parts
         # writes benchmarks/results/pool_groups_HARDWARE_DATE.md
 
-On TREC-COVID's fifth round ($POSBIAS_DATA/trec_covid_r5) kinds are permuted among its groups, so that they mean nothing; then a share of the
-relevant documents is planted: runs of one of the permuted kinds have a copy of each instead, which no other run has. On simulated runs
-(``positionbias.pooling.simulated``) neural systems find at a set rate what others cannot; the truth of P@10 is −rate · c · the mean chance of a
-relevant document. At rate 0 the kinds of the simulated runs are permuted once, so that groups differ at random. Finished parts are kept in --out.
+On TREC-COVID's fifth round ($POSBIAS_DATA/trec_covid_r5) kinds are permuted among its groups, so
+that they mean nothing; then a share of the relevant documents is planted: runs of one of the
+permuted kinds have a copy of each instead, which no other run has. On simulated runs
+(``positionbias.pooling.simulated``) neural systems find at a set rate what others cannot; the truth
+of P@10 is −rate · c · the mean chance of a relevant document. At rate 0 the kinds of the simulated
+runs are permuted once, so that groups differ at random. Finished parts are kept in --out.
 """
 
 from __future__ import annotations
@@ -52,9 +55,12 @@ def covid() -> JudgedRuns:
     return judge_runs(read_runs(found.files), read_qrels(folder / "qrels.round5.txt"))
 
 
-def before(runs: JudgedRuns, measures: Sequence[PoolMeasure], settings: PoolSettings) -> dict[str, Any]:
-    """The answers of the rule that this replaces, by "pool measure", and the mean gap: worse or better where 95 % intervals over pools and
-    topics leave out 0, both of the change beside unseen runs of the pool's kind and of that in shares of the gold score.
+def before(
+    runs: JudgedRuns, measures: Sequence[PoolMeasure], settings: PoolSettings
+) -> dict[str, Any]:
+    """The answers of the rule that this replaces, by "pool measure", and the mean gap: worse or
+    better where 95 % intervals over pools and topics leave out 0, both of the change beside unseen
+    runs of the pool's kind and of that in shares of the gold score.
     """
     answers, gold = {}, gold_pool(runs, settings)
     for kind in pool_kinds(runs.systems):
@@ -71,8 +77,17 @@ def before(runs: JudgedRuns, measures: Sequence[PoolMeasure], settings: PoolSett
             gaps = (means[1] - means[0], means[1] / scores[1] - means[0] / scores[0])
             intervals = [crossed(gap[:, None, :], units="pools").interval for gap in gaps]
             ends = [(found.low, found.high) for found in intervals if found]
-            answer = "worse" if max(high for _, high in ends) < 0 else "better" if min(low for low, _ in ends) > 0 else ""
-            answers[f"{kind} {measure.name}"] = {"answer": answer, "held": float(1 + (means[0] / scores[0]).mean())}
+            answer = (
+                "worse"
+                if max(high for _, high in ends) < 0
+                else "better"
+                if min(low for low, _ in ends) > 0
+                else ""
+            )
+            answers[f"{kind} {measure.name}"] = {
+                "answer": answer,
+                "held": float(1 + (means[0] / scores[0]).mean()),
+            }
     return answers
 
 
@@ -81,15 +96,20 @@ def record(effect: KindEffect) -> dict[str, Any]:
     assert own.alarms
     assert interval
     return {
-        "pool": own.pool, "measure": own.measure, "contrast": own.contrast.value, "answer": own.answer.value,
-        "value": effect.value, "low": interval.low, "high": interval.high, "gap": own.gap, "by chance": own.by_chance, "p holm": own.p_holm,
-        "false alarms": own.alarms.value, "alarms": [own.alarms.low, own.alarms.high], "power": own.power,
+        "pool": own.pool, "measure": own.measure, "contrast": own.contrast.value,
+        "answer": own.answer.value,
+        "value": effect.value, "low": interval.low, "high": interval.high, "gap": own.gap,
+        "by chance": own.by_chance, "p holm": own.p_holm,
+        "false alarms": own.alarms.value, "alarms": [own.alarms.low, own.alarms.high],
+        "power": own.power,
         "missed": own.missed, "groups needed": own.needed,
     }  # fmt: skip
 
 
 def permuted(permutations: int) -> dict[str, Any]:
-    """TREC-COVID as it is, with the rates of kind_effects, and the answers of before on permuted kinds."""
+    """TREC-COVID as it is, with the rates of kind_effects, and the answers of before on permuted
+    kinds.
+    """
     runs, measures, settings = covid(), pool_measures(["RR", "nDCG@10"]), PoolSettings()
     exchange = exchange_of(runs.systems, KINDS)
     old = [
@@ -97,11 +117,17 @@ def permuted(permutations: int) -> dict[str, Any]:
         for number in range(permutations // 4)
     ]
     effects = kind_effects(runs, measures, settings, permutations=permutations)
-    return {"as it is": before(runs, measures, settings), "before": old, "after": [record(effect) for effect in effects]}
+    return {
+        "as it is": before(runs, measures, settings),
+        "before": old,
+        "after": [record(effect) for effect in effects],
+    }
 
 
 def with_copies(runs: JudgedRuns, kind: str, share: float, seed: int) -> JudgedRuns:
-    """The runs with a share of the relevant documents, drawn by seed, exchanged in runs of ``kind`` for copies that only these have."""
+    """The runs with a share of the relevant documents, drawn by seed, exchanged in runs of ``kind``
+    for copies that only these have.
+    """
     chosen = (runs.grades > 0) & (generator(seed, "copies").random(runs.unjudged) < share)
     moved = np.arange(runs.unjudged) + np.cumsum(chosen) - chosen
     whose, old = runs.of_kind(kind), np.repeat(np.arange(runs.unjudged), 1 + chosen)
@@ -112,27 +138,41 @@ def with_copies(runs: JudgedRuns, kind: str, share: float, seed: int) -> JudgedR
     ranks[np.ix_(whose, chosen[old] & ~is_copy)] = NOT_RETRIEVED
     last = [len(old), len(old) + 1]
     table = np.array([np.append(moved, last), np.append(moved + chosen, last)], np.int32)
-    places = np.stack([table[int(own)][runs.places[:, run]] for run, own in enumerate(whose)], axis=1)
+    places = np.stack(
+        [table[int(own)][runs.places[:, run]] for run, own in enumerate(whose)], axis=1
+    )
     starts = runs.starts + np.append(0, np.cumsum(chosen))[runs.starts]
-    return JudgedRuns(runs.systems, runs.query_ids, places, ranks, runs.grades[old], starts, runs.skipped)
+    return JudgedRuns(
+        runs.systems, runs.query_ids, places, ranks, runs.grades[old], starts, runs.skipped
+    )
 
 
 def planted(number: int) -> dict[str, Any]:
-    """One planting in TREC-COVID under permuted kinds: the gap that it makes, and the answers before and after."""
+    """One planting in TREC-COVID under permuted kinds: the gap that it makes, and the answers
+    before and after.
+    """
     runs, measures, settings = covid(), pool_measures(["nDCG@10"]), PoolSettings()
     exchange = exchange_of(runs.systems, KINDS)
     runs = runs.with_systems(exchanged(runs.systems, exchange, number, 3))
     copied = with_copies(runs, "neural", SHARE, number)
     pairs = [Pair(of, measures, settings, [KINDS]) for of in (copied, runs)]
     gaps = [pair.effects(runs.systems)[:, 0] for pair in pairs]
-    made = {asked.contrast.value: float(gap) for asked, gap in zip(pairs[0].asked, gaps[0] - gaps[1], strict=True)}
-    after = [record(effect) for effect in kind_effects(copied, measures, settings, permutations=200)]
+    made = {
+        asked.contrast.value: float(gap)
+        for asked, gap in zip(pairs[0].asked, gaps[0] - gaps[1], strict=True)
+    }
+    after = [
+        record(effect) for effect in kind_effects(copied, measures, settings, permutations=200)
+    ]
     return {"before": before(copied, measures, settings), "after": after, "made": made}
 
 
 def simulated(rate: float, seed: int) -> dict[str, Any]:
     simulation = Simulation(rate=rate, seed=seed)
-    runs, measures = judge_runs(simulated_runs(simulation), simulated_qrels(simulation)), pool_measures(["P@10"])
+    runs, measures = (
+        judge_runs(simulated_runs(simulation), simulated_qrels(simulation)),
+        pool_measures(["P@10"]),
+    )
     settings = PoolSettings(gold="all", seed=seed)
     if not rate:
         runs = runs.with_systems(exchanged(runs.systems, exchange_of(runs.systems, KINDS), 0, seed))
@@ -157,8 +197,10 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
 
 def covid_text(found: dict[str, Any]) -> list[str]:
     heads = (
-        "pools", "measure", "against", "nominal", "false alarms before", "false alarms", "power at 0.03", "called within 0.03 at 0.03",
-        "gap", "permuted kinds", "effect", "p (Holm)", "answer", "answer before", "groups for 80 % power",
+        "pools", "measure", "against", "nominal", "false alarms before", "false alarms",
+        "power at 0.03", "called within 0.03 at 0.03",
+        "gap", "permuted kinds", "effect", "p (Holm)", "answer", "answer before",
+        "groups for 80 % power",
     )  # fmt: skip
     rows, decided = [], 0
     for one in found["after"]:
@@ -167,17 +209,22 @@ def covid_text(found: dict[str, Any]) -> list[str]:
         alarms = f"{one['false alarms']:.1%} [{one['alarms'][0]:.1%}, {one['alarms'][1]:.1%}]"
         old = share([own[key]["answer"] != "" for own in found["before"]]) if unseen else ""
         rows.append(
-            [one["pool"], one["measure"], one["contrast"], "5%", old, alarms, f"{one['power']:.1%}", f"{one['missed']:.1%}",
-             f"{one['gap']:+.3f}", f"{one['by chance']:+.3f}", f"{one['value']:+.3f} [{one['low']:+.3f}, {one['high']:+.3f}]", f"{one['p holm']:.3f}",
-             one["answer"], (found["as it is"][key]["answer"] or "not shown") if unseen else "", str(one["groups needed"])]
+            [one["pool"], one["measure"], one["contrast"], "5%", old, alarms, f"{one['power']:.1%}",
+             f"{one['missed']:.1%}",
+             f"{one['gap']:+.3f}", f"{one['by chance']:+.3f}",
+             f"{one['value']:+.3f} [{one['low']:+.3f}, {one['high']:+.3f}]", f"{one['p holm']:.3f}",
+             one["answer"], (found["as it is"][key]["answer"] or "not shown") if unseen else "",
+             str(one["groups needed"])]
         )  # fmt: skip
         decided += one["answer"] != KindAnswer.UNKNOWN
     any_old = share([any(own["answer"] for own in of.values()) for of in found["before"]])
     old_decided = sum(own["answer"] != "" for own in found["as it is"].values())
     return [
         *table(heads, rows),
-        f"Before, at least one of the four answers was a false alarm in {any_old} of {len(found['before'])} permutations. "
-        f"Questions decided on the kinds as they are: {old_decided} of {len(found['as it is'])} before, {decided} of {len(found['after'])} now.",
+        f"Before, at least one of the four answers was a false alarm in {any_old} of "
+        f"{len(found['before'])} permutations. Questions decided on the kinds as they are: "
+        f"{old_decided} of {len(found['as it is'])} before, {decided} of {len(found['after'])} "
+        "now.",
         "",
     ]
 
@@ -185,11 +232,20 @@ def covid_text(found: dict[str, Any]) -> list[str]:
 def of_traditional(found: Sequence[dict[str, Any]], contrast: Contrast) -> list[dict[str, Any]]:
     """Each part's effect on neural runs under traditional pools."""
     wanted = ("traditional", contrast)
-    return [next(one for one in of["after"] if (one["pool"], one["contrast"]) == wanted) for of in found]
+    return [
+        next(one for one in of["after"] if (one["pool"], one["contrast"]) == wanted) for of in found
+    ]
 
 
 def planted_text(found: Sequence[dict[str, Any]]) -> list[str]:
-    heads = ("against", "gap that is planted", "called worse before", "called worse", "decided before", "decided")
+    heads = (
+        "against",
+        "gap that is planted",
+        "called worse before",
+        "called worse",
+        "decided before",
+        "decided",
+    )
     rows = []
     for contrast in Contrast:
         own = of_traditional(found, contrast)
@@ -197,8 +253,10 @@ def planted_text(found: Sequence[dict[str, Any]]) -> list[str]:
         answers = [one["answer"] for one in own]
         unseen = contrast is Contrast.UNSEEN
         rows.append(
-            [contrast.value, f"{np.mean([of['made'][contrast] for of in found]):+.3f}", share([one == "worse" for one in old]) if unseen else "",
-             share([one == KindAnswer.WORSE for one in answers]), share([one != "" for one in old]) if unseen else "",
+            [contrast.value, f"{np.mean([of['made'][contrast] for of in found]):+.3f}",
+             share([one == "worse" for one in old]) if unseen else "",
+             share([one == KindAnswer.WORSE for one in answers]), share([one != "" for one in old])
+             if unseen else "",
              share([one != KindAnswer.UNKNOWN for one in answers])]
         )  # fmt: skip
     return table(heads, rows)
@@ -206,68 +264,117 @@ def planted_text(found: Sequence[dict[str, Any]]) -> list[str]:
 
 def simulated_text(found: dict[float, list[dict[str, Any]]]) -> list[str]:
     heads = (
-        "rate", "P@10, truth", "P@10, measured, mean", "P@10, measured, middle 95 %", "intervals that hold the truth", "intervals below 0",
-        "called worse before", "called worse", "called worse beyond mixed pools", "wrongly decided before, both kinds", "wrongly decided, both kinds",
+        "rate", "P@10, truth", "P@10, measured, mean", "P@10, measured, middle 95 %",
+        "intervals that hold the truth", "intervals below 0",
+        "called worse before", "called worse", "called worse beyond mixed pools",
+        "wrongly decided before, both kinds", "wrongly decided, both kinds",
     )  # fmt: skip
     rows = []
     for rate, sets in found.items():
         truth = np.array([of["truth"] for of in sets])
         by_contrast = {contrast: of_traditional(sets, contrast) for contrast in Contrast}
         unseen = by_contrast[Contrast.UNSEEN]
-        values, low, high = (np.array([one[name] for one in unseen]) for name in ("value", "low", "high"))
+        values, low, high = (
+            np.array([one[name] for one in unseen]) for name in ("value", "low", "high")
+        )
         ends = np.quantile(values, [0.025, 0.975])
         wrong = ["", ""]
         if not rate:
             wrong = [share([any(own["answer"] for own in of["before"].values()) for of in sets])]
             wrong.append(share([any(one["answer"] in SURE for one in of["after"]) for of in sets]))
         rows.append(
-            [f"{rate:.2f}", f"{truth.mean():+.3f}", f"{values.mean():+.3f}", f"{ends[0]:+.3f} to {ends[1]:+.3f}",
+            [f"{rate:.2f}", f"{truth.mean():+.3f}", f"{values.mean():+.3f}",
+             f"{ends[0]:+.3f} to {ends[1]:+.3f}",
              f"{((low <= truth) & (truth <= high)).mean():.1%}", f"{(high < 0).mean():.1%}",
              share([of["before"]["traditional P@10"]["answer"] == "worse" for of in sets]),
-             *(share([one["answer"] == KindAnswer.WORSE for one in by_contrast[contrast]]) for contrast in Contrast), *wrong]
+             *(share([one["answer"] == KindAnswer.WORSE for one in by_contrast[contrast]])
+             for contrast in Contrast), *wrong]
         )  # fmt: skip
     return table(heads, rows)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--out", type=Path, required=True, help="a folder for finished parts")
-    parser.add_argument("--permutations", type=int, default=1_000, help="of the kinds of TREC-COVID")
+    parser.add_argument(
+        "--permutations", type=int, default=1_000, help="of the kinds of TREC-COVID"
+    )
     parser.add_argument("--plantings", type=int, default=20)
-    parser.add_argument("--evaluations", type=int, default=40, help="of each rate of the simulation")
+    parser.add_argument(
+        "--evaluations", type=int, default=40, help="of each rate of the simulation"
+    )
     given = parser.parse_args()
     place: Path = given.out
-    on_covid = kept_part(place / f"permuted-{given.permutations}.json", lambda: permuted(given.permutations))
-    plantings = [kept_part(place / f"planted-{n}.json", lambda n=n: planted(n)) for n in range(given.plantings)]
+    on_covid = kept_part(
+        place / f"permuted-{given.permutations}.json", lambda: permuted(given.permutations)
+    )
+    plantings = [
+        kept_part(place / f"planted-{n}.json", lambda n=n: planted(n))
+        for n in range(given.plantings)
+    ]
     sets = {
-        rate: [kept_part(place / f"simulated-{rate}-{seed}.json", lambda r=rate, s=seed: simulated(r, s)) for seed in range(1, given.evaluations + 1)]
+        rate: [kept_part(place / f"simulated-{rate}-{seed}.json", lambda r=rate,
+        s=seed: simulated(r, s)) for seed in range(1, given.evaluations + 1)]
         for rate in RATES
     }  # fmt: skip
-    seconds = sum(part["seconds"] for part in (on_covid, *plantings, *(one for of in sets.values() for one in of)))
+    seconds = sum(
+        part["seconds"]
+        for part in (on_covid, *plantings, *(one for of in sets.values() for one in of))
+    )
     versions = ", ".join(f"{name} {version(name)}" for name in ("numpy", "scipy", "positionbias"))
     size = Simulation()
     text = [
-        "# Pools of one kind of system: false alarms and power, before and after kinds are permuted among groups",
+        (
+            "# Pools of one kind of system: false alarms and power, before and after kinds are "
+            "permuted among groups"
+        ),
         "",
-        f"{hardware()}; Python {platform.python_version()}, {versions}; {date.today().isoformat()}; {seconds / 60:.1f} processor minutes.",
+        (
+            f"{hardware()}; Python {platform.python_version()}, {versions}; "
+            f"{date.today().isoformat()}; {seconds / 60:.1f} processor minutes."
+        ),
         "",
-        f"    python benchmarks/pool_groups.py --out parts --permutations {given.permutations} --plantings {given.plantings} --evaluations {given.evaluations}",
+        (
+            f"    python benchmarks/pool_groups.py --out parts --permutations {given.permutations} "
+            f"--plantings {given.plantings} --evaluations {given.evaluations}"
+        ),
         "",
-        "Before: 95 % intervals over 10 pools and topics, of the score and of shares of it, without correction for several tests. Now: kinds permuted among groups, Holm over all rows of a",
-        "table's data set. Brackets are 95 % intervals; false alarms are answers \"worse\" or \"better\" where kinds are permuted.",
+        (
+            "Before: 95 % intervals over 10 pools and topics, of the score and of shares of it, "
+            "without correction for several tests. Now: kinds permuted among groups, Holm over all "
+            "rows of a"
+        ),
+        (
+            'table\'s data set. Brackets are 95 % intervals; false alarms are answers "worse" or '
+            '"better" where kinds are permuted.'
+        ),
         "",
-        f"## TREC-COVID, round 5, 28 groups, {given.permutations:,} permutations for p and {given.permutations:,} others for error rates",
+        (
+            f"## TREC-COVID, round 5, 28 groups, {given.permutations:,} permutations for p and "
+            f"{given.permutations:,} others for error rates"
+        ),
         "",
         *covid_text(on_covid),
-        f"## Copies planted in TREC-COVID, {len(plantings)} times, kinds permuted first; nDCG@10, traditional pools, neural runs",
+        (
+            f"## Copies planted in TREC-COVID, {len(plantings)} times, kinds permuted first; "
+            "nDCG@10, traditional pools, neural runs"
+        ),
         "",
         *planted_text(plantings),
-        f"## Simulated runs, {given.evaluations} evaluations of each rate, traditional pools, neural runs",
+        (
+            f"## Simulated runs, {given.evaluations} evaluations of each rate, traditional pools, "
+            "neural runs"
+        ),
         "",
-        f"{size.queries} queries, {size.groups} groups of each kind with a run each; gold is every judgement. Measured: the effect beside unseen runs.",
+        (
+            f"{size.queries} queries, {size.groups} groups of each kind with a run each; gold is "
+            "every judgement. Measured: the effect beside unseen runs."
+        ),
         "",
         *simulated_text(sets),
-    ]  # fmt: skip
+    ]
     result_place("pool_groups").write_text("\n".join(text).rstrip() + "\n", encoding="utf-8")
     print("\n".join(text))
 

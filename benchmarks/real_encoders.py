@@ -5,19 +5,23 @@
     python benchmarks/real_encoders.py dev-v1.1.json state MiniLM=all-MiniLM-L6-v2:254 \\
       mpnet=all-mpnet-base-v2:382
 
-Writes benchmarks/results/real_encoders.csv. 300 questions of SQuAD's development set are drawn. The sentence that answers, with
-as many neighbours as fit into 64 tokens, is put at five places of a text of 128 tokens, and of one as long as the model reads
-(``TOKENS``, special tokens left out). Sentences of passages of other articles fill the text, the same at every place.
+Writes benchmarks/results/real_encoders.csv. 300 questions of SQuAD's development set are drawn. The
+sentence that answers, with as many neighbours as fit into 64 tokens, is put at five places of a
+text of 128 tokens, and of one as long as the model reads (``TOKENS``, special tokens left out).
+Sentences of passages of other articles fill the text, the same at every place.
 
-- Worth: the score of a text less that of the same text with equally long sentences of another passage in the evidence's place
-  (to the nearest token), at one of the five places, drawn for each question; its mean over questions is the unit.
-- Effect: the score with the evidence at a place, less that at the start, in % of the worth, a ratio of means. Intervals are
-  simultaneous over all effects of one scorer, by a jackknife over passages.
-- nDCG@10: of the text with the evidence among the texts of all questions of other passages, whose evidence stays at the start,
-  so that only one text changes. A tie counts against the evidence.
-- Floors: BM25, which reads no order; and the same texts scored for the question of another passage, in the same unit.
+- Worth: the score of a text less that of the same text with equally long sentences of another
+  passage in the evidence's place (to the nearest token), at one of the five places, drawn for each
+  question; its mean over questions is the unit.
+- Effect: the score with the evidence at a place, less that at the start, in % of the worth, a ratio
+  of means. Intervals are simultaneous over all effects of one scorer, by a jackknife over passages.
+- nDCG@10: of the text with the evidence among the texts of all questions of other passages, whose
+  evidence stays at the start, so that only one text changes. A tie counts against the evidence.
+- Floors: BM25, which reads no order; and the same texts scored for the question of another passage,
+  in the same unit.
 
-Vectors are kept under ``STATE``, block by block, so a run that was stopped goes on. Nothing here is tuned or chosen by its result.
+Vectors are kept under ``STATE``, block by block, so a run that was stopped goes on. Nothing here is
+tuned or chosen by its result.
 """
 
 from __future__ import annotations
@@ -46,13 +50,39 @@ from positionbias.evaluation.bootstrap import cluster_queries, means_left_out, s
 from positionbias.evaluation.length_grid import PLACES
 from positionbias.evaluation.simultaneous import Simultaneous, from_replicates
 
-SHORT, SPARE = 128, 600  # tokens of the shorter texts; of fillers kept for the sentences without evidence
+# tokens of the shorter texts; of fillers kept for the sentences without evidence
+SHORT, SPARE = 128, 600
 QUESTIONS, SEED, BLOCK = 300, 1, 10
 TEXTS = len(PLACES) + 1
 SETTINGS = AuditSettings(depth=30)
 COLUMNS = (
-    *("study", "collection", "split", "text", "model", "role", "test", "seed", "measure", "statistic", "against"),
-    *("axis", "at", "value", "low", "high", "level", "interval", "unit", "count", "counted", "clusters", "detectable"),
+    *(
+        "study",
+        "collection",
+        "split",
+        "text",
+        "model",
+        "role",
+        "test",
+        "seed",
+        "measure",
+        "statistic",
+        "against",
+    ),
+    *(
+        "axis",
+        "at",
+        "value",
+        "low",
+        "high",
+        "level",
+        "interval",
+        "unit",
+        "count",
+        "counted",
+        "clusters",
+        "detectable",
+    ),
 )
 
 
@@ -64,22 +94,34 @@ def materials_of(
     if not place.exists():
         positionbias.import_squad(test=squad, out=place)
     if not run.exists():
-        positionbias.retrieve(place, wanted=positionbias.settings.Retrieval(depth=SETTINGS.depth), out=run)
+        positionbias.retrieve(
+            place, wanted=positionbias.settings.Retrieval(depth=SETTINGS.depth), out=run
+        )
     collection = Collection(place)
     task = make_task(collection, "test", read_run(run), SETTINGS)
     order = drawn_order(task.query_ids, SEED, "real encoders")
     lengths = (SHORT, *sorted(tokens), max(tokens) + SPARE)
-    made, skipped, apart = make_materials(task, order, lengths, sizes, most=QUESTIONS, seed=SEED, level=1)
+    made, skipped, apart = make_materials(
+        task, order, lengths, sizes, most=QUESTIONS, seed=SEED, level=1
+    )
     print(f"{len(made)} questions, fillers {apart}; skipped: {skipped}", flush=True)
     return made
 
 
 def without_evidence(material: Material, longest: int) -> str:
-    """Return consecutive sentences of the spare fillers whose tokens are nearest in number to those of the evidence."""
+    """Return consecutive sentences of the spare fillers whose tokens are nearest in number to those
+    of the evidence.
+    """
     starts = np.concatenate([[0], np.cumsum(material.sizes)])
     first = int(np.searchsorted(starts, longest, side="right"))
-    spans = [(low, high) for low in range(first, len(material.sizes)) for high in range(low + 1, len(material.sizes) + 1)]
-    low, high = min(spans, key=lambda span: (abs(starts[span[1]] - starts[span[0]] - material.piece.size), span))
+    spans = [
+        (low, high)
+        for low in range(first, len(material.sizes))
+        for high in range(low + 1, len(material.sizes) + 1)
+    ]
+    low, high = min(
+        spans, key=lambda span: (abs(starts[span[1]] - starts[span[0]] - material.piece.size), span)
+    )
     return " ".join(material.fill[low:high])
 
 
@@ -98,38 +140,68 @@ def texts_of(material: Material, length: int, longest: int) -> list[str]:
 def encoded(encoder: SentenceTransformer, texts: Sequence[str], place: Path) -> np.ndarray:
     """Return vectors ``(texts, dimensions)``, kept at ``place``."""
     if not place.exists():
-        vectors = encoder.encode(list(texts), batch_size=16, normalize_embeddings=True, show_progress_bar=False)
+        vectors = encoder.encode(
+            list(texts), batch_size=16, normalize_embeddings=True, show_progress_bar=False
+        )
         with atomic_file(place, overwrite=True) as draft, open(draft, "wb") as file:
             np.save(file, vectors)
     return np.load(place)
 
 
 def scores_of(
-    name: str, encoder: SentenceTransformer, materials: Sequence[Material], length: int, longest: int, state: Path
+    name: str,
+    encoder: SentenceTransformer,
+    materials: Sequence[Material],
+    length: int,
+    longest: int,
+    state: Path,
 ) -> np.ndarray:
     """Return the score of each text for each question, ``(questions, materials, texts)``."""
     started, parts = time.time(), []
-    queries = encoder.encode([one.query.text for one in materials], normalize_embeddings=True, show_progress_bar=False)
+    queries = encoder.encode(
+        [one.query.text for one in materials], normalize_embeddings=True, show_progress_bar=False
+    )
     for first in range(0, len(materials), BLOCK):
-        block = [texts_of(material, length, longest) for material in materials[first : first + BLOCK]]
-        flat = encoded(encoder, [text for texts in block for text in texts], state / f"{name}-{length}-{first}.npy")
+        block = [
+            texts_of(material, length, longest) for material in materials[first : first + BLOCK]
+        ]
+        flat = encoded(
+            encoder,
+            [text for texts in block for text in texts],
+            state / f"{name}-{length}-{first}.npy",
+        )
         parts.append(flat.reshape(len(block), TEXTS, -1))
-        print(f"{name}, {length} tokens: {first + len(block)} of {len(materials)} in {time.time() - started:.0f} s", flush=True)
+        print(
+            f"{name}, {length} tokens: {first + len(block)} of {len(materials)} in "
+            f"{time.time() - started:.0f} s",
+            flush=True,
+        )
     return np.einsum("qd,mtd->qmt", queries, np.concatenate(parts))
 
 
 def mismatched(materials: Sequence[Material], row: int) -> int:
     """Return another question, of another passage."""
     turn = (row + len(materials) // 2 + step for step in range(len(materials)))
-    return next(place % len(materials) for place in turn if materials[place % len(materials)].cluster != materials[row].cluster)
+    return next(
+        place % len(materials)
+        for place in turn
+        if materials[place % len(materials)].cluster != materials[row].cluster
+    )
 
 
 def bm25_scores(materials: Sequence[Material], length: int, longest: int) -> np.ndarray:
-    """Return BM25's score of each text for each question, with the statistics of all texts of this length."""
+    """Return BM25's score of each text for each question, with the statistics of all texts of this
+    length.
+    """
     block = [texts_of(material, length, longest) for material in materials]
     index = bm25s.BM25(k1=0.9, b=0.4)
-    index.index(bm25s.tokenize([text for texts in block for text in texts], show_progress=False), show_progress=False)
-    asked = bm25s.tokenize([one.query.text for one in materials], return_ids=False, show_progress=False)
+    index.index(
+        bm25s.tokenize([text for texts in block for text in texts], show_progress=False),
+        show_progress=False,
+    )
+    asked = bm25s.tokenize(
+        [one.query.text for one in materials], return_ids=False, show_progress=False
+    )
     return np.stack([index.get_scores(terms).reshape(len(materials), TEXTS) for terms in asked])
 
 
@@ -139,7 +211,9 @@ def contrasts(scores: np.ndarray) -> np.ndarray:
 
 
 def gains(scores: np.ndarray, asked: Sequence[int], labels: Sequence[str]) -> np.ndarray:
-    """Return nDCG@10 of each material's text, with the evidence at each place, for the question ``asked`` of it, ``(materials, places)``."""
+    """Return nDCG@10 of each material's text, with the evidence at each place, for the question
+    ``asked`` of it, ``(materials, places)``.
+    """
     others = np.array(labels)[:, None] != np.array(labels)[None, :]
     moved = scores[asked, np.arange(len(asked)), : len(PLACES)]
     above = (scores[asked, :, 0][:, None, :] >= moved[:, :, None]) & others[:, None, :]
@@ -147,8 +221,12 @@ def gains(scores: np.ndarray, asked: Sequence[int], labels: Sequence[str]) -> np
     return np.where(ranks <= 10, 1 / np.log2(1 + ranks), 0.0)
 
 
-def estimates(columns: np.ndarray, worths: np.ndarray | None, labels: Sequence[str]) -> list[Simultaneous]:
-    """Estimate means of ``columns (questions, k)``, over those of ``worths (questions, k)`` where given, simultaneously."""
+def estimates(
+    columns: np.ndarray, worths: np.ndarray | None, labels: Sequence[str]
+) -> list[Simultaneous]:
+    """Estimate means of ``columns (questions, k)``, over those of ``worths (questions, k)`` where
+    given, simultaneously.
+    """
     clusters = cluster_queries(labels, len(columns))
     values, without = means_left_out(columns, clusters)
     if worths is not None:
@@ -156,14 +234,24 @@ def estimates(columns: np.ndarray, worths: np.ndarray | None, labels: Sequence[s
         values, without = values / unit, without / unit_without
     groups = (sums_by_cluster(~np.isnan(columns), clusters) > 0).sum(axis=0)
     return from_replicates(
-        values, without, largest=np.abs(values), groups=groups, counts=np.full(columns.shape[1], len(columns))
+        values,
+        without,
+        largest=np.abs(values),
+        groups=groups,
+        counts=np.full(columns.shape[1], len(columns)),
     )
 
 
 def rows_of(
-    name: str, role: str, by_length: dict[int, np.ndarray], materials: Sequence[Material], asked: Sequence[int]
+    name: str,
+    role: str,
+    by_length: dict[int, np.ndarray],
+    materials: Sequence[Material],
+    asked: Sequence[int],
 ) -> list[dict[str, object]]:
-    """Return the rows of one scorer and the questions ``asked`` of the materials: each place in % of the worth, and nDCG@10."""
+    """Return the rows of one scorer and the questions ``asked`` of the materials: each place in %
+    of the worth, and nDCG@10.
+    """
     labels = [one.cluster for one in materials]
     every = np.arange(len(materials))
     drawn = np.array([drawn_place(one) for one in materials])
@@ -181,10 +269,15 @@ def rows_of(
         ("nDCG@10", "mean", "", PLACES, levels, None, "", 1.0),
     )
     for measure, statistic, against, places, columns, unit_columns, unit_name, times in kinds:
-        found = estimates(np.hstack(columns), None if unit_columns is None else np.hstack(unit_columns), labels)
+        found = estimates(
+            np.hstack(columns), None if unit_columns is None else np.hstack(unit_columns), labels
+        )
         keys = [(length, place) for length in by_length for place in places]
         for (length, place), one in zip(keys, found, strict=True):
-            shown = [None if number is None else times * number for number in (one.value, one.low, one.high, one.detectable)]
+            shown = [
+                None if number is None else times * number
+                for number in (one.value, one.low, one.high, one.detectable)
+            ]
             rows.append(
                 {
                     "study": "real encoders",
@@ -220,13 +313,24 @@ def main() -> None:
     squad, state = Path(sys.argv[1]), Path(sys.argv[2])
     state.mkdir(parents=True, exist_ok=True)
     given = [argument.partition("=") for argument in sys.argv[3:]]
-    models = {name: (folder, int(tokens)) for name, _, value in given for folder, _, tokens in [value.rpartition(":")]}
-    encoders = {name: SentenceTransformer(folder, device="cpu") for name, (folder, _) in models.items()}
+    models = {
+        name: (folder, int(tokens))
+        for name, _, value in given
+        for folder, _, tokens in [value.rpartition(":")]
+    }
+    encoders = {
+        name: SentenceTransformer(folder, device="cpu") for name, (folder, _) in models.items()
+    }
     tokenizer = next(iter(encoders.values())).tokenizer  # the models named above share their words
     longest = max(tokens for _, tokens in models.values())
 
     def sizes(texts: Sequence[str]) -> list[int]:
-        return [len(ids) for ids in tokenizer(list(texts), add_special_tokens=False, truncation=False)["input_ids"]]
+        return [
+            len(ids)
+            for ids in tokenizer(list(texts), add_special_tokens=False, truncation=False)[
+                "input_ids"
+            ]
+        ]
 
     materials = materials_of(squad, state, [tokens for _, tokens in models.values()], sizes)
     rows = []
@@ -236,11 +340,17 @@ def main() -> None:
     others = [mismatched(materials, row) for row in matched]
     rows += rows_of("BM25", "floor", by_bm25, materials, matched)
     for name, (_, tokens) in models.items():
-        scored = {n: scores_of(name, encoders[name], materials, n, longest, state) for n in (SHORT, tokens)}
+        scored = {
+            n: scores_of(name, encoders[name], materials, n, longest, state)
+            for n in (SHORT, tokens)
+        }
         rows += rows_of(name, "encoder", scored, materials, matched)
         rows += rows_of(f"{name}, mismatched questions", "floor", scored, materials, others)
         place = Path(__file__).parent / "results" / "real_encoders.csv"
-        with atomic_file(place, overwrite=True) as draft, open(draft, "w", encoding="utf-8", newline="") as file:
+        with (
+            atomic_file(place, overwrite=True) as draft,
+            open(draft, "w", encoding="utf-8", newline="") as file,
+        ):
             writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
             writer.writeheader()
             writer.writerows(rows)

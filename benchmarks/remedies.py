@@ -1,4 +1,5 @@
-"""The study of remedies at real size: TK on a planted collection, on SQuAD with its evidence placed as MS MARCO's, on plain SQuAD, and on the MS MARCO sample.
+"""The study of remedies at real size: TK on a planted collection, on SQuAD with its evidence placed
+as MS MARCO's, on plain SQuAD, and on the MS MARCO sample.
 
 The last two, and encoders, compare what did best on placed SQuAD.
 
@@ -27,7 +28,8 @@ from positionbias.papers.position_bias.study import DEMO_COLLECTION, DEMO_STUDY
 from positionbias.planted.generator import write_planted
 
 CPU = SIZES["cpu"]
-# on SQuAD the quality on validation queries is at its best by step 400 of 1,000, with and without rotation
+# on SQuAD the quality on validation queries is at its best by step 400 of 1,000, with and without
+# rotation
 TK = replace(CPU.tk, max_steps=400, validate_every=50)
 SIZE = replace(CPU, tk=TK, rounds=(("squad", 1, MODELS), ("msmarco", 1, MODELS)))
 # five on placed SQuAD, as some trainings there are not finished, or do not beat BM25 on validation
@@ -42,14 +44,20 @@ def planted(folder: Path, given: argparse.Namespace) -> tuple[Path, RemedySettin
     place = folder / "collection"
     if not place.exists():
         write_planted(place, DEMO_COLLECTION, name="planted")
-    sizes = {"depth": DEMO_STUDY.depth, "train_depth": DEMO_STUDY.train_depth, "probe_passages": 500}
+    sizes = {
+        "depth": DEMO_STUDY.depth,
+        "train_depth": DEMO_STUDY.train_depth,
+        "probe_passages": 500,
+    }
     return place, RemedySettings(models=DEMO_STUDY.models, seeds=SEEDS, **sizes)
 
 
 def placed(folder: Path, given: argparse.Namespace) -> tuple[Path, RemedySettings]:
     """Real text, positions set, and every remedy."""
     study = _study(given, "squad")
-    return study.arms["front"], replace(_settings(given, study, ("tk",), PLACED_SEEDS), test_queries=2_000)
+    return study.arms["front"], replace(
+        _settings(given, study, ("tk",), PLACED_SEEDS), test_queries=2_000
+    )
 
 
 def squad(folder: Path, given: argparse.Namespace) -> tuple[Path, RemedySettings]:
@@ -60,11 +68,17 @@ def squad(folder: Path, given: argparse.Namespace) -> tuple[Path, RemedySettings
 
 
 def msmarco(folder: Path, given: argparse.Namespace) -> tuple[Path, RemedySettings]:
-    """Natural places of answers that nobody marked in the test queries: bias is the change by rotation alone."""
+    """Natural places of answers that nobody marked in the test queries: bias is the change by
+    rotation alone.
+    """
     study = _study(given, "msmarco")
     settings = _settings(given, study, ("tk",), SEEDS)
     return study.arms["original"], replace(
-        settings, remedies=BEST, tests=study.splits, candidates=study.given, test_relevant_from=study.relevant_from
+        settings,
+        remedies=BEST,
+        tests=study.splits,
+        candidates=study.given,
+        test_relevant_from=study.relevant_from,
     )
 
 
@@ -79,17 +93,27 @@ def _study(given: argparse.Namespace, name: str) -> Study:
     return studies(given.data, given.folder / "evidence", SIZE)[name]
 
 
-def _settings(given: argparse.Namespace, study: Study, kinds: Sequence[str], seeds: tuple[int, ...]) -> RemedySettings:
+def _settings(
+    given: argparse.Namespace, study: Study, kinds: Sequence[str], seeds: tuple[int, ...]
+) -> RemedySettings:
     known = models(SIZE, study, unpacked_encoder(given.data, given.folder / "evidence"))
     sizes = {"depth": study.depth, "train_depth": study.depth, "probe_passages": 500}
     return RemedySettings(models=tuple(known[kind] for kind in kinds), seeds=seeds, **sizes)
 
 
-CAMPAIGNS = {"planted": planted, "placed": placed, "squad": squad, "msmarco": msmarco, "encoders": encoders}
+CAMPAIGNS = {
+    "planted": planted,
+    "placed": placed,
+    "squad": squad,
+    "msmarco": msmarco,
+    "encoders": encoders,
+}
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("folder", type=Path)
     parser.add_argument("campaigns", nargs="+", choices=CAMPAIGNS)
     parser.add_argument("--data", type=Path)
@@ -99,7 +123,11 @@ def main() -> None:
         folder = given.folder / name
         place, settings = CAMPAIGNS[name](folder, given)
         print(
-            run_remedies(Collection(place), settings, Workspace(folder / "study", print, engine=Engine(workers=given.workers)))
+            run_remedies(
+                Collection(place),
+                settings,
+                Workspace(folder / "study", print, engine=Engine(workers=given.workers)),
+            )
         )
 
 

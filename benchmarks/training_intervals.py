@@ -1,14 +1,19 @@
-"""Do intervals over trainings and queries hold the truth, how often is a difference claimed of a method that has none, and which ones are found?
+"""Do intervals over trainings and queries hold the truth, how often is a difference claimed of a
+method that has none, and which ones are found?
 
     python benchmarks/training_intervals.py --state FOLDER
         # writes benchmarks/results/training_intervals_HARDWARE_DATE.md
 
-Finished parts of cells stay in the state folder, so that a stopped campaign goes on. The degrees of freedom were chosen on draws of seed 1; the campaign's are others.
+Finished parts of cells stay in the state folder, so that a stopped campaign goes on. The degrees of
+freedom were chosen on draws of seed 1; the campaign's are others.
 
-A study is drawn anew each time: two trainings a seed, and the difference of their values query by query. Five queries a passage share a part of it, each training has a part of its own
-on each query, half of the differences are 0 and few are near 1, as those of nDCG are. To that comes what a training changes everywhere, normal over seeds, with a deviation in units of the
-*query error*: the standard deviation of the mean difference where trainings change nothing of the kind. Rotations within a seed have half of that deviation. *Uneven*: a tenth of queries is cut by each draw, and
-one seed has one draw less. *Shared*: a draw changes all trainings alike, which the model does not have.
+A study is drawn anew each time: two trainings a seed, and the difference of their values query by
+query. Five queries a passage share a part of it, each training has a part of its own on each query,
+half of the differences are 0 and few are near 1, as those of nDCG are. To that comes what a
+training changes everywhere, normal over seeds, with a deviation in units of the *query error*: the
+standard deviation of the mean difference where trainings change nothing of the kind. Rotations
+within a seed have half of that deviation. *Uneven*: a tenth of queries is cut by each draw, and one
+seed has one draw less. *Shared*: a draw changes all trainings alike, which the model does not have.
 """
 
 from __future__ import annotations
@@ -41,15 +46,19 @@ LEVEL = 0.05
 LEAST_COVERAGE = 0.93  # of a cell with three seeds whose trainings vary
 PER_PASSAGE = 5
 SAME = 0.5  # share of queries whose difference is 0
-PASSAGE, QUERY, TRAINING, ROTATION = (math.sqrt(share) for share in (0.25, 0.25, 0.35, 0.15))  # of a difference's latent number
+# of a difference's latent number
+PASSAGE, QUERY, TRAINING, ROTATION = (math.sqrt(share) for share in (0.25, 0.25, 0.35, 0.15))
 RESAMPLES = 400
-PART = 250  # studies that are kept at once; the methods that are not used see the first part of a cell alone
+# studies that are kept at once; the methods that are not used see the first part of a cell alone
+PART = 250
 METHODS = ("crossed", "t over seeds", "queries alone", "percentiles")
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """What studies are drawn with; ``deviation`` and ``shared`` are in query errors, and so is ``effect``, the true difference."""
+    """What studies are drawn with; ``deviation`` and ``shared`` are in query errors, and so is
+    ``effect``, the true difference.
+    """
 
     seeds: int = 3
     rotations: int = 1
@@ -62,7 +71,9 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """By method, of how many studies how many intervals held the truth; of ``crossed``, the sum of lengths in query errors and the findings of the method."""
+    """By method, of how many studies how many intervals held the truth; of ``crossed``, the sum of
+    lengths in query errors and the findings of the method.
+    """
 
     cell: Cell
     studies: Counter[str]
@@ -82,10 +93,18 @@ class Found:
 
 
 def differences(rng: np.random.Generator, cell: Cell) -> np.ndarray:
-    """What is of single queries in the differences, ``(seeds, rotations, queries)``; 0 in the mean of many studies."""
+    """What is of single queries in the differences, ``(seeds, rotations, queries)``; 0 in the mean
+    of many studies.
+    """
     shape = (cell.seeds, cell.rotations, cell.passages * PER_PASSAGE)
-    latent = PASSAGE * np.repeat(rng.normal(size=cell.passages), PER_PASSAGE) + QUERY * rng.normal(size=shape[2])
-    latent = latent + TRAINING * rng.normal(size=(shape[0], 1, shape[2])) + ROTATION * rng.normal(size=shape)
+    latent = PASSAGE * np.repeat(rng.normal(size=cell.passages), PER_PASSAGE) + QUERY * rng.normal(
+        size=shape[2]
+    )
+    latent = (
+        latent
+        + TRAINING * rng.normal(size=(shape[0], 1, shape[2]))
+        + ROTATION * rng.normal(size=shape)
+    )
     beyond = np.maximum(2 * ndtr(np.abs(latent)) - 1 - SAME, 0) / (1 - SAME)
     return np.sign(latent) * beyond * beyond * beyond
 
@@ -93,7 +112,14 @@ def differences(rng: np.random.Generator, cell: Cell) -> np.ndarray:
 @lru_cache
 def query_error(cell: Cell, *, draws: int = 2_000) -> float:
     """The standard deviation of the mean difference where no training changes all queries alike."""
-    return float(np.std([differences(generator(CAMPAIGN, "query error", draw), cell).mean() for draw in range(draws)]))
+    return float(
+        np.std(
+            [
+                differences(generator(CAMPAIGN, "query error", draw), cell).mean()
+                for draw in range(draws)
+            ]
+        )
+    )
 
 
 def unit_of(cell: Cell) -> float:
@@ -108,7 +134,9 @@ def study(cell: Cell, draw: int) -> tuple[np.ndarray, float]:
     values = differences(rng, cell)
     values = values + unit * cell.deviation * rng.normal(size=(cell.seeds, 1, 1))
     if cell.rotations > 1:
-        values = values + unit * cell.deviation / 2 * rng.normal(size=(cell.seeds, cell.rotations, 1))
+        values = values + unit * cell.deviation / 2 * rng.normal(
+            size=(cell.seeds, cell.rotations, 1)
+        )
     values = values + unit * (cell.shared * rng.normal(size=(1, cell.rotations, 1)) + cell.effect)
     if cell.uneven:
         cut = rng.random((cell.rotations, values.shape[2])) < 0.1
@@ -120,9 +148,15 @@ def study(cell: Cell, draw: int) -> tuple[np.ndarray, float]:
 def percentiles(values: np.ndarray, seed: int) -> tuple[float, float]:
     """Trainings and passages resampled: the interval that is not used."""
     rng = generator(CAMPAIGN, "percentiles", seed)
-    cells = values.mean(axis=1).reshape(values.shape[0], -1, PER_PASSAGE).mean(axis=2)  # (seeds, passages)
-    weights = [rng.multinomial(size, np.full(size, 1 / size), size=RESAMPLES) / size for size in cells.shape]
-    low, high = np.quantile(((weights[0] @ cells) * weights[1]).sum(axis=1), [LEVEL / 2, 1 - LEVEL / 2])
+    # (seeds, passages)
+    cells = values.mean(axis=1).reshape(values.shape[0], -1, PER_PASSAGE).mean(axis=2)
+    weights = [
+        rng.multinomial(size, np.full(size, 1 / size), size=RESAMPLES) / size
+        for size in cells.shape
+    ]
+    low, high = np.quantile(
+        ((weights[0] @ cells) * weights[1]).sum(axis=1), [LEVEL / 2, 1 - LEVEL / 2]
+    )
     return float(low), float(high)
 
 
@@ -139,7 +173,9 @@ def run(cell: Cell, draws: range, *, others: bool) -> Found:
         bounds = {"crossed": (found.interval.low, found.interval.high)}
         if others:
             seeds = np.array(found.by_seed)
-            half = float(stats.t.ppf(1 - LEVEL / 2, cell.seeds - 1) * seeds.std(ddof=1)) / math.sqrt(cell.seeds)
+            half = float(
+                stats.t.ppf(1 - LEVEL / 2, cell.seeds - 1) * seeds.std(ddof=1)
+            ) / math.sqrt(cell.seeds)
             bounds["t over seeds"] = (float(seeds.mean()) - half, float(seeds.mean()) + half)
             alone = clustered_mean(mean_by_query(values), labels).interval
             assert alone is not None
@@ -151,7 +187,9 @@ def run(cell: Cell, draws: range, *, others: bool) -> Found:
 
 
 def kept(state: Path, cell: Cell, draws: int, *, others: bool) -> Found:
-    """The first studies of a cell, in whole parts: those in the state folder, and the others made now."""
+    """The first studies of a cell, in whole parts: those in the state folder, and the others made
+    now.
+    """
     whole = Found(cell, Counter(), Counter(), 0.0, 0)
     for start in range(0, draws, PART):
         place = state / f"{CAMPAIGN}_{'_'.join(map(str, astuple(cell)))}.{start}.json"
@@ -163,13 +201,20 @@ def kept(state: Path, cell: Cell, draws: int, *, others: bool) -> Found:
         part = kept_part(place, made)
         whole.studies.update(part["studies"])
         whole.held.update(part["held"])
-        whole = replace(whole, length=whole.length + part["length"], found=whole.found + part["found"])
+        whole = replace(
+            whole, length=whole.length + part["length"], found=whole.found + part["found"]
+        )
     return whole
 
 
 def seconds(state: Path) -> float:
     """Processor time of all studies in the state folder."""
-    return float(sum(json.loads(place.read_text(encoding="utf-8"))["seconds"] for place in state.glob(f"{CAMPAIGN}_*.json")))
+    return float(
+        sum(
+            json.loads(place.read_text(encoding="utf-8"))["seconds"]
+            for place in state.glob(f"{CAMPAIGN}_*.json")
+        )
+    )
 
 
 def exact(count: int, draws: int) -> str:
@@ -179,15 +224,30 @@ def exact(count: int, draws: int) -> str:
 
 
 def coverage_table(found: Sequence[Found]) -> list[str]:
-    """A row a cell: coverage and length of each method, findings of the method where there is nothing to find; all cells against 5 %."""
+    """A row a cell: coverage and length of each method, findings of the method where there is
+    nothing to find; all cells against 5 %.
+    """
     lines = [
-        "| seeds | rotations | passages | layout | training deviation | studies | crossed holds the truth | findings of the method | length | t over seeds | queries alone | percentiles |",
+        (
+            "| seeds | rotations | passages | layout | training deviation | studies | crossed "
+            "holds the truth | findings of the method | length | t over seeds | queries alone | "
+            "percentiles |"
+        ),
         "|---:|---:|---:|---|---:|---:|---:|---:|---:|---:|---:|---:|",
     ]
     for of in found:
         cell = of.cell
-        others = [f"{100 * of.held[name] / of.studies[name]:.1f} %" if of.studies[name] else "" for name in METHODS[1:]]
-        row = [cell.seeds, cell.rotations, cell.passages, "uneven" if cell.uneven else "even", f"{cell.deviation:g}"]
+        others = [
+            f"{100 * of.held[name] / of.studies[name]:.1f} %" if of.studies[name] else ""
+            for name in METHODS[1:]
+        ]
+        row = [
+            cell.seeds,
+            cell.rotations,
+            cell.passages,
+            "uneven" if cell.uneven else "even",
+            f"{cell.deviation:g}",
+        ]
         row += [
             f"{of.draws:,}",
             exact(of.held["crossed"], of.draws),
@@ -199,41 +259,67 @@ def coverage_table(found: Sequence[Found]) -> list[str]:
 
 
 def bars(found: Sequence[Found]) -> list[str]:
-    """The pooled figures, and each bar with the exact binomial test of the cell that is furthest beyond it, Holm-adjusted over its cells."""
+    """The pooled figures, and each bar with the exact binomial test of the cell that is furthest
+    beyond it, Holm-adjusted over its cells.
+    """
     held, draws, findings = (
         sum(of.held["crossed"] for of in found),
         sum(of.draws for of in found),
         sum(of.found for of in found),
     )
     three = [of for of in found if of.cell.seeds == 3 and of.cell.deviation > 0]
-    below = [stats.binomtest(of.held["crossed"], of.draws, LEAST_COVERAGE, alternative="less").pvalue for of in three]
-    above = [stats.binomtest(of.found, of.draws, LEVEL, alternative="greater").pvalue for of in found]
+    below = [
+        stats.binomtest(of.held["crossed"], of.draws, LEAST_COVERAGE, alternative="less").pvalue
+        for of in three
+    ]
+    above = [
+        stats.binomtest(of.found, of.draws, LEVEL, alternative="greater").pvalue for of in found
+    ]
     under = sum(of.coverage < LEAST_COVERAGE for of in three)
     most = max(of.found / of.draws for of in found)
     return [
-        f"- All cells: {exact(held, draws)} of intervals hold the truth; the least of a cell is {100 * min(of.coverage for of in found):.1f} %.",
-        f"- Three seeds, trainings that vary: least coverage {100 * min(of.coverage for of in three):.1f} %; {under} of {len(three)} cells are below {100 * LEAST_COVERAGE:.0f} %; "
-        f"smallest p of a cell for less than that, Holm over them: {min(corrected(below, 'holm')):.3f}.",
-        f"- False findings of the method: {exact(findings, draws)}; most of a cell {100 * most:.1f} %; smallest p of a cell for more than {100 * LEVEL:.0f} %, Holm over cells: {min(corrected(above, 'holm')):.3f}.",
+        (
+            f"- All cells: {exact(held, draws)} of intervals hold the truth; the least of a cell "
+            f"is {100 * min(of.coverage for of in found):.1f} %."
+        ),
+        "- Three seeds, trainings that vary: least coverage "
+        f"{100 * min(of.coverage for of in three):.1f} %; {under} of {len(three)} cells are below "
+        f"{100 * LEAST_COVERAGE:.0f} %; smallest p of a cell for less than that, Holm over them: "
+        f"{min(corrected(below, 'holm')):.3f}.",
+        (
+            f"- False findings of the method: {exact(findings, draws)}; most of a cell "
+            f"{100 * most:.1f} %; smallest p of a cell for more than {100 * LEVEL:.0f} %, Holm "
+            f"over cells: {min(corrected(above, 'holm')):.3f}."
+        ),
     ]
 
 
 def power_table(found: Sequence[Found]) -> list[str]:
     """A row a true difference: how often it is found of the method."""
-    lines = ["| seeds | training deviation | true difference | studies | found |", "|---:|---:|---:|---:|---:|"]
+    lines = [
+        "| seeds | training deviation | true difference | studies | found |",
+        "|---:|---:|---:|---:|---:|",
+    ]
     for of in found:
         cell = of.cell
-        lines.append(f"| {cell.seeds} | {cell.deviation:g} | {cell.effect:g} | {of.draws:,} | {exact(of.found, of.draws)} |")
+        lines.append(
+            f"| {cell.seeds} | {cell.deviation:g} | {cell.effect:g} | {of.draws:,} | "
+            f"{exact(of.found, of.draws)} |"
+        )
     return lines
 
 
 def shared_table(found: Sequence[Found]) -> list[str]:
     """A row a deviation of what a draw changes in all trainings alike."""
-    lines = ["| seeds | training deviation | shared deviation | studies | holds the truth |", "|---:|---:|---:|---:|---:|"]
+    lines = [
+        "| seeds | training deviation | shared deviation | studies | holds the truth |",
+        "|---:|---:|---:|---:|---:|",
+    ]
     for of in found:
         cell = of.cell
         lines.append(
-            f"| {cell.seeds} | {cell.deviation:g} | {cell.shared:g} | {of.draws:,} | {exact(of.held['crossed'], of.draws)} |"
+            f"| {cell.seeds} | {cell.deviation:g} | {cell.shared:g} | {of.draws:,} | "
+            f"{exact(of.held['crossed'], of.draws)} |"
         )
     return lines
 
@@ -264,35 +350,59 @@ def cells() -> tuple[list[Cell], list[Cell], list[Cell]]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--state", type=Path, required=True, help="folder of finished parts")
-    parser.add_argument("--draws", type=int, default=2_000, help=f"studies a cell of coverage, a multiple of {PART}")
     parser.add_argument(
-        "--fewer", type=int, default=1_000, help=f"studies a cell of power and of shared draws, a multiple of {PART}"
+        "--draws", type=int, default=2_000, help=f"studies a cell of coverage, a multiple of {PART}"
+    )
+    parser.add_argument(
+        "--fewer",
+        type=int,
+        default=1_000,
+        help=f"studies a cell of power and of shared draws, a multiple of {PART}",
     )
     given = parser.parse_args()
     if given.draws % PART or given.fewer % PART or min(given.draws, given.fewer) < PART:
-        parser.error(f"wanted multiples of {PART}; found --draws {given.draws}, --fewer {given.fewer}")
+        parser.error(
+            f"wanted multiples of {PART}; found --draws {given.draws}, --fewer {given.fewer}"
+        )
     given.state.mkdir(parents=True, exist_ok=True)
     of_coverage, of_power, of_draws = cells()
     covered = [kept(given.state, cell, given.draws, others=not cell.uneven) for cell in of_coverage]
-    powers, draws = ([kept(given.state, cell, given.fewer, others=False) for cell in some] for some in (of_power, of_draws))
+    powers, draws = (
+        [kept(given.state, cell, given.fewer, others=False) for cell in some]
+        for some in (of_power, of_draws)
+    )
     versions = ", ".join(f"{name} {version(name)}" for name in ("numpy", "scipy", "positionbias"))
     lines = [
         "# Intervals over trainings and queries",
         "",
-        f"{hardware()}; Python {platform.python_version()}, {versions}; {date.today().isoformat()}; {seconds(given.state) / 60:.1f} processor minutes.",
+        (
+            f"{hardware()}; Python {platform.python_version()}, {versions}; "
+            f"{date.today().isoformat()}; {seconds(given.state) / 60:.1f} processor minutes."
+        ),
         "",
-        f"    python benchmarks/training_intervals.py --state FOLDER --draws {given.draws} --fewer {given.fewer}",
+        (
+            f"    python benchmarks/training_intervals.py --state FOLDER --draws {given.draws} "
+            f"--fewer {given.fewer}"
+        ),
         "",
-        f"All draws are of campaign seed {CAMPAIGN}; the degrees of freedom were chosen on those of seed 1. Deviations, lengths and differences are in query errors: the standard error that queries "
-        "alone leave. Shares have Clopper and Pearson's 95 % interval. A finding of the method is an interval off zero over three trainings or more.",
+        f"All draws are of campaign seed {CAMPAIGN}; the degrees of freedom were chosen on those "
+        "of seed 1. Deviations, lengths and differences are in query errors: the standard error "
+        "that queries alone leave. Shares have Clopper and Pearson's 95 % interval. A finding of "
+        "the method is an interval off zero over three trainings or more.",
         "",
         "## No true difference",
         "",
         *bars(covered),
         "",
-        f"Beside `crossed`: Student's t over the seeds' means, the cluster jackknife of each query's mean over seeds, and percentiles of {RESAMPLES} resamples of seeds and passages; their coverage in the first {PART} studies of a cell.",
+        (
+            "Beside `crossed`: Student's t over the seeds' means, the cluster jackknife of each "
+            f"query's mean over seeds, and percentiles of {RESAMPLES} resamples of seeds and "
+            f"passages; their coverage in the first {PART} studies of a cell."
+        ),
         "",
         *coverage_table(covered),
         "",
@@ -302,8 +412,9 @@ def main() -> None:
         "",
         "## Rotation draws that change all trainings alike",
         "",
-        "Every seed meets the same two draws. What a draw changes query by query is in the interval; a change of all queries in all trainings at once is not, and this is what it would cost. The deviation of a "
-        "rotation within its seed is half of a training's.",
+        "Every seed meets the same two draws. What a draw changes query by query is in the "
+        "interval; a change of all queries in all trainings at once is not, and this is what it "
+        "would cost. The deviation of a rotation within its seed is half of a training's.",
         "",
         *shared_table(draws),
     ]

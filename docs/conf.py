@@ -1,6 +1,7 @@
 """The documentation's site: python -m sphinx -W --keep-going -c docs . build/site
 
-The source folder is the repository itself: a link between files leads to the same place here and on the repository's own page.
+The source folder is the repository itself: a link between files leads to the same place here and on
+the repository's own page.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """The numbers that benchmarks wrote as tables, kept as JSON for the tables of README and docs.
 
-``keep`` reads the Markdown tables of a file in ``benchmarks/results``. A cell of numbers becomes a number or a list of numbers ("+0.03 [0.01, 0.05]" is
-three, "1 of 27" two; 15 % is 0.15); any other cell, such as the name of a system, stays as it is.
+``keep`` reads the Markdown tables of a file in ``benchmarks/results``. A cell of numbers becomes a
+number or a list of numbers ("+0.03 [0.01, 0.05]" is three, "1 of 27" two; 15 % is 0.15); any other
+cell, such as the name of a system, stays as it is.
 """
 
 from __future__ import annotations
@@ -31,14 +32,18 @@ _COLUMNS = re.compile(r"(?<= )\|(?= )")
 
 
 def keep(name: str, source: Path) -> None:
-    """Write the tables of a benchmark's results, with its command and the commit that last wrote them."""
+    """Write the tables of a benchmark's results, with its command and the commit that last wrote
+    them.
+    """
     text = source.read_text("utf-8")
     file = source.resolve().relative_to(ROOT).as_posix()
     command = _COMMAND.search(text)
     if command is None:
         raise ValueError(f"{file}: no line of it is the benchmark's command, python benchmarks/…")
     log = ["git", "log", "-1", "--format=%H", "--", file]
-    commit = subprocess.run(log, cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
+    commit = subprocess.run(
+        log, cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.strip()
     if not commit:
         raise ValueError(f"{file}: commit it first, so that the numbers have a commit")
     tables = ",\n".join(json.dumps(table, ensure_ascii=False) for table in read_tables(text))
@@ -48,7 +53,9 @@ def keep(name: str, source: Path) -> None:
 
 
 def read_tables(text: str) -> list[dict[str, Any]]:
-    """The tables of a Markdown text: the section that each stands in, its headings (a second one of the same words is "… (2)"), and its rows of cells."""
+    """The tables of a Markdown text: the section that each stands in, its headings (a second one of
+    the same words is "… (2)"), and its rows of cells.
+    """
     tables: list[dict[str, Any]] = []
     section, inside = "", False
     for line in text.splitlines():
@@ -84,7 +91,9 @@ def _number(text: str) -> int | float:
 
 
 def rows(name: str, head: str, section: str = "") -> list[Row]:
-    """The rows of the first kept table that has this heading, in a section whose name begins so; each by heading."""
+    """The rows of the first kept table that has this heading, in a section whose name begins so;
+    each by heading.
+    """
     for table in json.loads((FOLDER / f"{name}.json").read_text("utf-8"))["tables"]:
         if head in table["heads"] and table["section"].startswith(section):
             return [dict(zip(table["heads"], row, strict=True)) for row in table["rows"]]
@@ -102,11 +111,15 @@ def find(found: Sequence[Row], wanted: Mapping[str, Cell]) -> Row:
 
 
 def told(cell: Cell, form: str = ".0f", shape: str = "") -> str:
-    """A cell as a table tells it: numbers by a format such as ``+.3f``, in a shape such as ``{} of {}``; three are a value and its interval, and words stay as they are."""
+    """A cell as a table tells it: numbers by a format such as ``+.3f``, in a shape such as
+    ``{} of {}``; three are a value and its interval, and words stay as they are.
+    """
     if isinstance(cell, str):
         return cell
     numbers = [as_form(one, form) for one in (cell if isinstance(cell, list) else [cell])]
     if shape:
         return shape.format(*numbers)
     value, *bounds = numbers
-    return value + (f" [{', '.join(bound.removesuffix(f'{NBSP}%') for bound in bounds)}]" if bounds else "")
+    return value + (
+        f" [{', '.join(bound.removesuffix(f'{NBSP}%') for bound in bounds)}]" if bounds else ""
+    )

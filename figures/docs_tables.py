@@ -1,4 +1,6 @@
-"""The tables of README and docs that are made of benchmarks' numbers: which rows and columns of them, and under which headings."""
+"""The tables of README and docs that are made of benchmarks' numbers: which rows and columns of
+them, and under which headings.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,8 @@ from positionbias.leakage.thresholds import KNOWN
 
 __all__ = ["BENCHMARK_TABLES"]
 
-Columns = Mapping[str, tuple[str, str]]  # a heading here: the benchmark's heading, and a form of numbers
+# a heading here: the benchmark's heading, and a form of numbers
+Columns = Mapping[str, tuple[str, str]]
 
 
 def _table(heads: Iterable[str], lines: Iterable[Sequence[str]], *, numbers: int = 0) -> list[str]:
@@ -68,36 +71,64 @@ def leakage_encoders() -> list[str]:
     for known in KNOWN:
         score, label = ENCODERS[known.encoder]
         row = _calibrated(score, BOUND)
-        precision, held = told(row[PRECISION], ".3f", "{} ({})"), told(row["held-out precision, mean"], ".3f")
-        lines.append([label, decimal(known.cosine, 4), precision, held, told(row[KEPT], ".3f", "{}")])
+        precision, held = (
+            told(row[PRECISION], ".3f", "{} ({})"),
+            told(row["held-out precision, mean"], ".3f"),
+        )
+        lines.append(
+            [label, decimal(known.cosine, 4), precision, held, told(row[KEPT], ".3f", "{}")]
+        )
     return _table(heads, lines)
 
 
 def leakage_rules() -> list[str]:
     """What the paper's rule and the lower bound keep of the wanted precision, on other topics."""
-    heads = ["rule, cosine of `minilm`", "threshold", "held-out precision, mean (lowest)", "repeats at 0.9 or more"]
+    heads = [
+        "rule, cosine of `minilm`",
+        "threshold",
+        "held-out precision, mean (lowest)",
+        "repeats at 0.9 or more",
+    ]
     heads += ["labelled leaks kept", "threshold too low in truth"]
     lines = []
     for rule, label in ((PAPER, "`--rule paper`"), (BOUND, "lower bound, the default")):
         row = _calibrated("cosine of `minilm`", rule)
-        low = find(rows("leakage_thresholds", "threshold too low"), {"score": "cosine of `minilm`", "rule": rule})
+        low = find(
+            rows("leakage_thresholds", "threshold too low"),
+            {"score": "cosine of `minilm`", "rule": rule},
+        )
         held = f"{told(row['held-out precision, mean'], '.3f')} ({told(row['lowest'], '.3f')})"
         threshold, kept = told(row["threshold, all pairs"], ".4f"), told(row[KEPT], ".3f", "{}")
         lines.append(
-            [label, threshold, held, told(row["repeats at 0.9 or more"], ".1%"), kept, told(low["threshold too low"], ".1%")]
+            [
+                label,
+                threshold,
+                held,
+                told(row["repeats at 0.9 or more"], ".1%"),
+                kept,
+                told(low["threshold too low"], ".1%"),
+            ]
         )
     return _table(heads, lines)
 
 
 def leakage_scores() -> list[str]:
     """Thresholds from the labelled pairs, by score."""
-    heads = ["score", "threshold (lower bound)", "precision there", "held-out precision", "labelled leaks kept, held out"]
+    heads = [
+        "score",
+        "threshold (lower bound)",
+        "precision there",
+        "held-out precision",
+        "labelled leaks kept, held out",
+    ]
     lines = []
     for score, label in SCORES.items():
         row = _calibrated(score, BOUND)
         cells = [told(row["threshold, all pairs"], ".4f"), told(row[PRECISION], ".3f", "{}")]
         cells += [told(row["held-out precision, mean"], ".3f"), told(row[KEPT], ".3f", "{}")]
-        lines.append([label, *cells, told(_calibrated(score, PAPER)["threshold, all pairs"], ".4f")])
+        lines.append(
+            [label, *cells, told(_calibrated(score, PAPER)["threshold, all pairs"], ".4f")]
+        )
     return _table([*heads, "threshold by `--rule paper`"], lines)
 
 
@@ -117,7 +148,9 @@ def contamination_teachers() -> list[str]:
         ("contamination_planted_tk", "teacher tk, lce", "TK, one training, over queries"),
     ):
         found = rows(name, "share inherited [95 %]", f"Teacher {system.split()[1].rstrip(',')}")
-        clean, seen = (find(found, {"system": system, "contaminated": answer}) for answer in ("no", "yes"))
+        clean, seen = (
+            find(found, {"system": system, "contaminated": answer}) for answer in ("no", "yes")
+        )
         means = [told(row["nDCG@10, test [95 %]"], ".3f", "{}") for row in (clean, seen)]
         lines.append([label, *means, *_cells(seen, changes)])
     return _table(["teacher", "clean", "contaminated", *changes], lines)
@@ -136,9 +169,20 @@ FRESH, PARAPHRASES = "200 + 200 fresh", "200 paraphrases"
 CALLS: Sequence[tuple[str, int, str]] = (
     *(
         (FRESH, controls, bank)
-        for controls, bank in ((1, NO_BANK), (2, NO_BANK), (2, BANK), (3, NO_BANK), (3, BANK), (8, NO_BANK), (8, BANK))
+        for controls, bank in (
+            (1, NO_BANK),
+            (2, NO_BANK),
+            (2, BANK),
+            (3, NO_BANK),
+            (3, BANK),
+            (8, NO_BANK),
+            (8, BANK),
+        )
     ),
-    *((PARAPHRASES, controls, bank) for controls, bank in ((1, NO_BANK), (3, NO_BANK), (8, NO_BANK), (8, BANK))),
+    *(
+        (PARAPHRASES, controls, bank)
+        for controls, bank in ((1, NO_BANK), (3, NO_BANK), (8, NO_BANK), (8, BANK))
+    ),
 )
 
 
@@ -146,7 +190,12 @@ def suspect_rates() -> list[str]:
     """How often a suspicion is wrong, and what it finds, by controls and bank."""
     found = rows("suspect_rates", "controls")
     lines = [
-        [against, str(controls), bank, *_cells(find(found, {"against": against, "controls": controls, "bank": bank}), RATES)]
+        [
+            against,
+            str(controls),
+            bank,
+            *_cells(find(found, {"against": against, "controls": controls, "bank": bank}), RATES),
+        ]
         for against, controls, bank in CALLS
     ]
     return _table(["against", "controls", "bank", *RATES], lines)
@@ -172,7 +221,9 @@ def suspect_queries() -> list[str]:
 
 
 def convergence() -> list[str]:
-    """How often a training is called not finished, by its curve and the number of its validations."""
+    """How often a training is called not finished, by its curve and the number of its
+    validations.
+    """
     validations = (4, 6, 10, 20, 50)
     flat = {
         "flat, independent noise: false alarms": "independent noise",
@@ -188,15 +239,29 @@ def convergence() -> list[str]:
     }
     alarms, power = rows("convergence", "independent noise"), rows("convergence", "still to come")
     lines = [
-        [label, *(told(find(alarms, {"validations": number})[head], ".1%", "{}") for number in validations)]
+        [
+            label,
+            *(
+                told(find(alarms, {"validations": number})[head], ".1%", "{}")
+                for number in validations
+            ),
+        ]
         for label, head in flat.items()
     ]
     lines += [
-        [label, *(told(find(power, {"curve": curve})[f"{number} validations"], ".1%") for number in validations)]
+        [
+            label,
+            *(
+                told(find(power, {"curve": curve})[f"{number} validations"], ".1%")
+                for number in validations
+            ),
+        ]
         for label, curve in curves.items()
     ]
     first, *others = validations
-    return _table(["validation", f"{first} validations", *map(str, others)], lines, numbers=len(validations))
+    return _table(
+        ["validation", f"{first} validations", *map(str, others)], lines, numbers=len(validations)
+    )
 
 
 # docs/pools.md
@@ -211,7 +276,10 @@ def pool_groups() -> list[str]:
         "groups for 80 %": ("groups for 80 % power", ".0f"),
     }
     labels = ("pools", "measure", "against")
-    lines = [[*(told(row[label]) for label in labels), *_cells(row, columns)] for row in rows("pool_groups", "nominal")]
+    lines = [
+        [*(told(row[label]) for label in labels), *_cells(row, columns)]
+        for row in rows("pool_groups", "nominal")
+    ]
     return _table([*labels, *columns], lines)
 
 
@@ -223,14 +291,21 @@ def pool_verdict() -> list[str]:
         "cannot tell": ("cannot tell", ".0f"),
         "unjudged": ("unjudged", ".1%"),
         "width of the bounds": ("width of bounds", ".3f"),
-        "true score within the 95 % prediction interval": ("truth within the 95 % prediction interval", ".1%"),
+        "true score within the 95 % prediction interval": (
+            "truth within the 95 % prediction interval",
+            ".1%",
+        ),
         "the answer claims": ("the command says", ".1%"),
         "its width": ("its width", ".3f"),
     }
     labels = {
-        "round 5, in the top 10 of no other group": "TREC-COVID round 5, judgements without what is in the top 10 of no other group",
+        ("round 5, in the top 10 of no other group"): (
+            "TREC-COVID round 5, judgements without what is in the top 10 of no other group"
+        ),
         "round 5, retrieved by no other group": "the same, without what no other group retrieved",
-        "round 5, traditional pool, neural runs": "the same, pool of traditional runs, neural runs of other groups",
+        ("round 5, traditional pool, neural runs"): (
+            "the same, pool of traditional runs, neural runs of other groups"
+        ),
         "simulated rounds": "10 simulated rounds",
         "simulated rounds, groups unknown": "the same, groups unknown",
     }

@@ -1,4 +1,6 @@
-"""The tables of speed beside peers in README and docs, made of ``benchmarks/results/speed*.json``, a file a machine."""
+"""The tables of speed beside peers in README and docs, made of ``benchmarks/results/speed*.json``,
+a file a machine.
+"""
 
 from __future__ import annotations
 
@@ -33,12 +35,22 @@ Row = Mapping[str, Any]
 
 
 def peers() -> list[str]:
-    """Each chosen row beside the peer that comes nearest by processor or clock, with the others behind it."""
-    lines = ["| work | fastest peer | processor seconds | on the clock | the others |", "|---|---|---:|---:|---|"]
+    """Each chosen row beside the peer that comes nearest by processor or clock, with the others
+    behind it.
+    """
+    lines = [
+        "| work | fastest peer | processor seconds | on the clock | the others |",
+        "|---|---|---:|---:|---|",
+    ]
     found = _results(KEPT)["rows"]
     for row in (found[name] for name in CHOSEN if name in found):
-        first, *others = sorted(_beside(row), key=lambda one: min(float(one[clock]["median"]) for clock in CLOCKS))
-        rest = ", ".join(f"{one['against']} {' / '.join(_median(one, clock) for clock in CLOCKS)}" for one in others)
+        first, *others = sorted(
+            _beside(row), key=lambda one: min(float(one[clock]["median"]) for clock in CLOCKS)
+        )
+        rest = ", ".join(
+            f"{one['against']} {' / '.join(_median(one, clock) for clock in CLOCKS)}"
+            for one in others
+        )
         ratios = " | ".join(_ratio(first, clock) for clock in CLOCKS)
         lines.append(f"| {_work(row)} | {first['against']} | {ratios} | {rest or '–'} |")
     return lines
@@ -50,7 +62,13 @@ def speed() -> list[str]:
     for kept in sorted(FOLDER.glob("speed*.json")):
         results = _results(kept)
         machine = results["machine"]
-        lines += [f"{machine['processor']}, {machine['cores']} cores ({', '.join(machine['instructions'])}):", ""]
+        lines += [
+            (
+                f"{machine['processor']}, {machine['cores']} cores "
+                f"({', '.join(machine['instructions'])}):"
+            ),
+            "",
+        ]
         lines += [
             "| work | against | processor seconds: ratio | on the clock | goal | answer |",
             "|---|---|---:|---:|---:|---|",
@@ -59,7 +77,9 @@ def speed() -> list[str]:
             for one in row["comparisons"]:
                 goal = "–" if one["goal"] is None else f"≥ {one['goal']:g}"
                 ratios = " | ".join(_ratio(one, clock) for clock in CLOCKS)
-                lines.append(f"| {_work(row)} | {one['against']} | {ratios} | {goal} | {one['answer']} |")
+                lines.append(
+                    f"| {_work(row)} | {one['against']} | {ratios} | {goal} | {one['answer']} |"
+                )
         lines.append("")
     return lines[:-1]
 

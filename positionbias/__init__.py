@@ -1,7 +1,7 @@
 """positionbias: find, measure and remove position bias in retrieval data and rankers.
 
-The flow: raw release → Collection → (answer positions) → rotated Collection → candidates (Run) → training groups →
-model → re-ranked Run → measures → report; a model's term vectors → ATS / MATS.
+The flow: raw release → Collection → (answer positions) → rotated Collection → candidates (Run) →
+training groups → model → re-ranked Run → measures → report; a model's term vectors → ATS / MATS.
 
     >>> from positionbias import rotate
     >>> rotate("one two three four", passage_id="p1", seed=1)
@@ -15,13 +15,19 @@ import os
 from positionbias import ops
 from positionbias.core.threads import let_threads_sleep
 
-TYPE_CHECKING = False  # typing's own costs milliseconds in which ``posbias`` could not yet answer a signal
+# typing's own costs milliseconds in which ``posbias`` could not yet answer a signal
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
     from positionbias.core.collection import Collection as Collection
     from positionbias.core.qrels import Qrels as Qrels
-    from positionbias.core.records import Answer as Answer, Passage as Passage, Qrel as Qrel, Query as Query
+    from positionbias.core.records import (
+        Answer as Answer,
+        Passage as Passage,
+        Qrel as Qrel,
+        Query as Query,
+    )
     from positionbias.core.run import Run as Run
     from positionbias.ops import *
     from positionbias.ops.artefacts import load as load
@@ -63,7 +69,8 @@ def module_of(name: str) -> str:
 
 
 def __getattr__(name: str) -> Any:
-    # Imported when asked for: ``import positionbias`` stays quick, and no caller pays for pyarrow to rotate a text.
+    # Imported when asked for: ``import positionbias`` stays quick, and no caller pays for pyarrow
+    # to rotate a text.
     if name == "__all__":
         return __dir__()
     if not (module := module_of(name)):

@@ -1,6 +1,7 @@
 """Re-rankers, retrievers and rotation as PyTerrier transformers (extra ``pyterrier``).
 
-Conversely, ``audit_model`` and ``Audited`` take a PyTerrier transformer that re-ranks texts as a model.
+Conversely, ``audit_model`` and ``Audited`` take a PyTerrier transformer that re-ranks texts as a
+model.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ except ModuleNotFoundError as error:
     if error.name != "pyterrier":
         raise
     raise DependencyError(
-        "positionbias.pyterrier: wanted the package python-terrier; found none; run: pip install python-terrier"
+        "positionbias.pyterrier: wanted the package python-terrier; found none; run: pip install "
+        "python-terrier"
     ) from None
 
 if TYPE_CHECKING:
@@ -53,7 +55,12 @@ def _check_queries(frame: pandas.DataFrame, who: str) -> None:
     for qid, query in zip(frame["qid"], frame["query"], strict=True):
         _check_text(query, who, f"the query of qid {qid!r}", "drop the row")
         if asked.setdefault(identifier(qid, "qid"), query) != query:
-            raise bad_input(who, wanted=f"one query for qid {qid!r}", found="two", do="give each query its own id")
+            raise bad_input(
+                who,
+                wanted=f"one query for qid {qid!r}",
+                found="two",
+                do="give each query its own id",
+            )
 
 
 def _check_text(value: object, who: str, wanted: str, do: str) -> None:
@@ -62,14 +69,18 @@ def _check_text(value: object, who: str, wanted: str, do: str) -> None:
     try:
         value.encode()
     except UnicodeEncodeError:
-        raise bad_input(who, wanted=wanted, found="text that is not valid Unicode", do="correct it") from None
+        raise bad_input(
+            who, wanted=wanted, found="text that is not valid Unicode", do="correct it"
+        ) from None
 
 
 class Reranker(pyterrier.Transformer):
-    """Re-rank by a model: a frame with qid, query, docno and text gets the model's ``score`` and ``rank``; other columns stay.
+    """Re-rank by a model: a frame with qid, query, docno and text gets the model's ``score`` and
+    ``rank``; other columns stay.
 
-    Every row is scored, whatever depth the model was tuned to; put ``% 30`` before it to set a depth. A query's rows are sorted by rank,
-    which starts at 0. Ranks and scores are those of ``rerank``: ties by docno descending, then lowered by the smallest step.
+    Every row is scored, whatever depth the model was tuned to; put ``% 30`` before it to set a
+    depth. A query's rows are sorted by rank, which starts at 0. Ranks and scores are those of
+    ``rerank``: ties by docno descending, then lowered by the smallest step.
 
     Args:
         model: A name, a loaded checkpoint, a function or an encoder, as for ``audit_model``.
@@ -95,7 +106,9 @@ class Reranker(pyterrier.Transformer):
         [['p2', 9.0, 0], ['p1', 6.0, 1]]
     """
 
-    def __init__(self, model: ModelLike, *, kind: str | None = None, computing: Computing | None = None) -> None:
+    def __init__(
+        self, model: ModelLike, *, kind: str | None = None, computing: Computing | None = None
+    ) -> None:
         computing = computing or Computing()
         self._checkpoint, self._config = open_model(model, kind, computing), computing.config
 
@@ -107,7 +120,8 @@ class Reranker(pyterrier.Transformer):
 
         Raises:
             pyterrier.validate.InputValidationError: a missing column.
-            InputError: a text or query that is not text, a qid with two queries, a docno repeated for a query, or as ``rescore``.
+            InputError: a text or query that is not text, a qid with two queries, a docno repeated
+                for a query, or as ``rescore``.
         """
         pyterrier.validate.columns(inp, includes=["qid", "query", "docno", "text"])
         _check_queries(inp, "Reranker")
@@ -128,13 +142,27 @@ class Reranker(pyterrier.Transformer):
 
         texts = _Texts()
         pairs = [(str(number), texts.numbers(group)) for number, group in enumerate(groups)]
-        asked = [Query(query_id, group["query"].iloc[0]) for (query_id, _), group in zip(pairs, groups, strict=True)]
+        asked = [
+            Query(query_id, group["query"].iloc[0])
+            for (query_id, _), group in zip(pairs, groups, strict=True)
+        ]
         distinct = [(query_id, list(dict.fromkeys(numbers))) for query_id, numbers in pairs]
         name = self._checkpoint.name
-        candidates = Run(name, [(query_id, numbers, range(len(numbers), 0, -1)) for query_id, numbers in distinct])
-        run = rescore(self._checkpoint.model, texts, asked, candidates, name=name, config=self._config).run
-        found = [dict(zip(run[query_id].passage_ids, run[query_id].scores.tolist(), strict=True)) for query_id, _ in pairs]
-        return [[scores[number] for number in numbers] for scores, (_, numbers) in zip(found, pairs, strict=True)]
+        candidates = Run(
+            name,
+            [(query_id, numbers, range(len(numbers), 0, -1)) for query_id, numbers in distinct],
+        )
+        run = rescore(
+            self._checkpoint.model, texts, asked, candidates, name=name, config=self._config
+        ).run
+        found = [
+            dict(zip(run[query_id].passage_ids, run[query_id].scores.tolist(), strict=True))
+            for query_id, _ in pairs
+        ]
+        return [
+            [scores[number] for number in numbers]
+            for scores, (_, numbers) in zip(found, pairs, strict=True)
+        ]
 
 
 class _Texts:
@@ -163,10 +191,11 @@ class _Texts:
 
 
 class Retriever(pyterrier.Transformer):
-    """Retrieve from a collection by BM25 or a model's vectors: a frame with qid and query also gets docno, score and rank.
+    """Retrieve from a collection by BM25 or a model's vectors: a frame with qid and query also gets
+    docno, score and rank.
 
-    Ranks start at 0 and are those of ``retrieve``; a query without a known term has no rows. Vector search is exact. Without
-    ``vectors`` the whole collection is encoded again for each frame.
+    Ranks start at 0 and are those of ``retrieve``; a query without a known term has no rows. Vector
+    search is exact. Without ``vectors`` the whole collection is encoded again for each frame.
 
     Args:
         collection: A collection, its folder or its name under $POSBIAS_HOME.
@@ -207,12 +236,21 @@ class Retriever(pyterrier.Transformer):
         if depth < 1:
             raise SettingError(f"depth: wanted at least 1; found {depth}; raise it")
         computing = computing or Computing()
-        self._collection, self._depth, self._config = find_collection(collection), depth, computing.config
+        self._collection, self._depth, self._config = (
+            find_collection(collection),
+            depth,
+            computing.config,
+        )
         self._checkpoint = None if model is None else open_model(model, kind, computing)
-        self._vectors = Vectors(input_place(vectors)) if isinstance(vectors, str | Path) else vectors
+        self._vectors = (
+            Vectors(input_place(vectors)) if isinstance(vectors, str | Path) else vectors
+        )
 
     def __repr__(self) -> str:
-        return f"Retriever({self._collection.name!r}, {'bm25' if self._checkpoint is None else self._checkpoint.name!r})"
+        return (
+            f"Retriever({self._collection.name!r}, "
+            f"{'bm25' if self._checkpoint is None else self._checkpoint.name!r})"
+        )
 
     def transform(self, inp: pandas.DataFrame) -> pandas.DataFrame:
         """Return the passages of each query, best first; other columns of queries stay.
@@ -224,7 +262,9 @@ class Retriever(pyterrier.Transformer):
         """
         pyterrier.validate.columns(inp, includes=["qid", "query"])
         _check_queries(inp, "Retriever")
-        asked = inp.drop(columns=["docid", "docno", "text", "score", "rank"], errors="ignore").drop_duplicates("qid")
+        asked = inp.drop(
+            columns=["docid", "docno", "text", "score", "rank"], errors="ignore"
+        ).drop_duplicates("qid")
         queries = [Query(str(row), text) for row, text in enumerate(asked["query"])]
         run = self._run(queries) if queries else Run({})
         rankings = [run[query.query_id] for query in queries]
@@ -233,8 +273,17 @@ class Retriever(pyterrier.Transformer):
             asked.iloc[rows]
             .assign(
                 docno=[docno for ranking in rankings for docno in ranking.passage_ids],
-                score=np.array([score for ranking in rankings for score in strictly_decreasing(ranking.scores)], float),
-                rank=np.array([rank for ranking in rankings for rank in range(len(ranking.passage_ids))], int),
+                score=np.array(
+                    [
+                        score
+                        for ranking in rankings
+                        for score in strictly_decreasing(ranking.scores)
+                    ],
+                    float,
+                ),
+                rank=np.array(
+                    [rank for ranking in rankings for rank in range(len(ranking.passage_ids))], int
+                ),
             )
             .reset_index(drop=True)
         )
@@ -245,15 +294,22 @@ class Retriever(pyterrier.Transformer):
         from positionbias.audit.retriever import Retriever as ExactRetriever
 
         search = ExactRetriever(
-            self._checkpoint, self._collection, queries, depth=self._depth, config=self._config, vectors=self._vectors
+            self._checkpoint,
+            self._collection,
+            queries,
+            depth=self._depth,
+            config=self._config,
+            vectors=self._vectors,
         )
         return search.rank(self._checkpoint.name, self._checkpoint.name)
 
 
 class Rotated(pyterrier.Transformer):
-    """Rotate the texts of a frame with docno and text, as ``debias`` rotates the passages of these ids with the same seed.
+    """Rotate the texts of a frame with docno and text, as ``debias`` rotates the passages of these
+    ids with the same seed.
 
-    Before an indexer it gives the index of a rotated collection; before a re-ranker, rotated candidates.
+    Before an indexer it gives the index of a rotated collection; before a re-ranker, rotated
+    candidates.
 
     Raises:
         SettingError: a negative seed.
@@ -280,7 +336,8 @@ class Rotated(pyterrier.Transformer):
 
         Raises:
             pyterrier.validate.InputValidationError: a missing column.
-            InputError: a text that is not a string, or an id that is neither text nor a whole number.
+            InputError: a text that is not a string, or an id that is neither text nor a whole
+                number.
         """
         pyterrier.validate.columns(inp, includes=["docno", "text"])
         return inp.assign(**self._rotate({name: inp[name].tolist() for name in ("docno", "text")}))

@@ -41,21 +41,24 @@ _REPORTED = {Contrast.ENDS: "end_minus_front", Contrast.MIDDLE: "middle_minus_en
 
 
 class PositionBiasEvaluator(BaseEvaluator):
-    """Audit a sentence-transformers model during training: does the place of the evidence in its passage change the score?
+    """Audit a sentence-transformers model during training: does the place of the evidence in its
+    passage change the score?
 
-    It moves the evidence of each query as ``audit_model`` does and returns the same effects, as shares of the evidence's worth (its
-    score less that of an equally long sentence of another passage in its place), with simultaneous 95 % intervals; NaN where that is not shown to
-    be above 0. The collection is read and candidates are found once, when the evaluator is made.
-    A model may be a SentenceTransformer, CrossEncoder, SparseEncoder or MultiVectorEncoder; a cross-encoder's scores are taken before
-    its activation. ``primary_metric`` is the size of end − front; smaller is better. A useless model is unbiased too, so also
-    watch a measure of quality.
+    It moves the evidence of each query as ``audit_model`` does and returns the same effects, as
+    shares of the evidence's worth (its score less that of an equally long sentence of another
+    passage in its place), with simultaneous 95 % intervals; NaN where that is not shown to be
+    above 0. The collection is read and candidates are found once, when the evaluator is made. A
+    model may be a SentenceTransformer, CrossEncoder, SparseEncoder or MultiVectorEncoder; a
+    cross-encoder's scores are taken before its activation. ``primary_metric`` is the size of end −
+    front; smaller is better. A useless model is unbiased too, so also watch a measure of quality.
 
     Args:
         collection: A collection, its folder or its name under $POSBIAS_HOME.
         split: The split with the queries; never the final test queries.
         queries: Number of queries to draw by the seed; by default all with evidence.
         candidates: The run among which passages are ranked; by default BM25's.
-        settings: What to move and draw; parts that the effects do not need (rotations, thirds …) are left out.
+        settings: What to move and draw; parts that the effects do not need (rotations, thirds …)
+            are left out.
         name: Prefix of each metric's name.
 
     Raises:
@@ -94,11 +97,16 @@ class PositionBiasEvaluator(BaseEvaluator):
                 raise SettingError(f"queries: wanted at least 1; found {queries}; raise it")
         if settings.retrieve or not settings.needles:
             found = "retrieve=True" if settings.retrieve else "needles=0"
-            raise SettingError(f"settings: wanted evidence moved in re-ranked candidates; found {found}; leave it out")
+            raise SettingError(
+                f"settings: wanted evidence moved in re-ranked candidates; found {found}; leave it "
+                "out"
+            )
         self.name, self.greater_is_better = name, False
         self.primary_metric = "absolute_end_minus_front"
         self.csv_file = f"position_bias_evaluation{'_' * bool(name)}{name}_results.csv"
-        self._settings = replace(settings, draws=0, length_groups=1, segments=0, probe_passages=0, blind=False)
+        self._settings = replace(
+            settings, draws=0, length_groups=1, segments=0, probe_passages=0, blind=False
+        )
         opened, computing = find_collection(collection), Computing()
         chooser = evidence_chooser(settings.evidence, (), computing)
 
@@ -115,10 +123,15 @@ class PositionBiasEvaluator(BaseEvaluator):
         )
         if self._task.evidence.whole:
             do = 'give another split, or AuditSettings(evidence="terms")'
-            raise bad_input(opened.path, wanted=f"answers in the split {split}", found="none", do=do)
+            raise bad_input(
+                opened.path, wanted=f"answers in the split {split}", found="none", do=do
+            )
 
-    def __call__(self, model: Any, output_path: str | None = None, epoch: float = -1, steps: int = -1) -> dict[str, float]:
-        """Return the model's current effects; its modes and weights stay, and torch's generators are not used.
+    def __call__(
+        self, model: Any, output_path: str | None = None, epoch: float = -1, steps: int = -1
+    ) -> dict[str, float]:
+        """Return the model's current effects; its modes and weights stay, and torch's generators
+        are not used.
 
         Args:
             model: The model, on its own device.
@@ -127,8 +140,9 @@ class PositionBiasEvaluator(BaseEvaluator):
             steps: The step, for the file and the model card.
 
         Returns:
-            ``end_minus_front`` and ``middle_minus_ends``, each with ``_low`` and ``_high``; ``absolute_end_minus_front``; and ``queries``,
-            the number with both places. All from texts that the model reads whole, if there are enough; NaN if undefined.
+            ``end_minus_front`` and ``middle_minus_ends``, each with ``_low`` and ``_high``;
+            ``absolute_end_minus_front``; and ``queries``, the number with both places. All from
+            texts that the model reads whole, if there are enough; NaN if undefined.
 
         Raises:
             InputError: not one of the library's models, or scores that are not finite.
@@ -137,11 +151,17 @@ class PositionBiasEvaluator(BaseEvaluator):
 
         name = self.name or "model"
         with _modes_kept(model):
-            results = audit(self._task, [System(name, model=wrap_library_model(model, name))], self._settings)
+            results = audit(
+                self._task, [System(name, model=wrap_library_model(model, name))], self._settings
+            )
         verdicts = (result.payload for result in results if isinstance(result.payload, Verdict))
-        metrics = _metrics(next(one for one in verdicts if one.question == Question.PASSAGE).effects)
+        metrics = _metrics(
+            next(one for one in verdicts if one.question == Question.PASSAGE).effects
+        )
         if output_path is not None:
-            self._write(Path(output_path) / self.csv_file, {"epoch": epoch, "steps": steps, **metrics})
+            self._write(
+                Path(output_path) / self.csv_file, {"epoch": epoch, "steps": steps, **metrics}
+            )
         metrics = self.prefix_name_to_metrics(metrics, self.name)
         # trainers give floats
         keep = self.store_metrics_in_model_card_data
@@ -150,7 +170,11 @@ class PositionBiasEvaluator(BaseEvaluator):
 
     def get_config_dict(self) -> dict[str, Any]:
         """Return the evaluator's settings for the model card."""
-        return {"collection": self._task.collection.name, "split": self._task.split, "seed": self._settings.seed}
+        return {
+            "collection": self._task.collection.name,
+            "split": self._task.split,
+            "seed": self._settings.seed,
+        }
 
     def _write(self, place: Path, row: dict[str, float]) -> None:
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -163,11 +187,14 @@ class PositionBiasEvaluator(BaseEvaluator):
 
 
 class PositionBiasCallback(TrainerCallback):
-    """Audit the model each time its trainer evaluates, or after each epoch if the trainer never does.
+    """Audit the model each time its trainer evaluates, or after each epoch if the trainer never
+    does.
 
-    Use it if ``evaluator=`` is taken or the training evaluates by a loss alone. The effects join the evaluation's metrics, named ``eval_…``, so
-    that ``metric_for_best_model`` and early stopping see them; the trainer's log history; and the evaluator's CSV file in the folder ``eval`` of the
-    trainer's output. With several processes, the main one audits. A tracker gets the effects through ``evaluator=`` only.
+    Use it if ``evaluator=`` is taken or the training evaluates by a loss alone. The effects join
+    the evaluation's metrics, named ``eval_…``, so that ``metric_for_best_model`` and early stopping
+    see them; the trainer's log history; and the evaluator's CSV file in the folder ``eval`` of the
+    trainer's output. With several processes, the main one audits. A tracker gets the effects
+    through ``evaluator=`` only.
 
     Args:
         evaluator: The evaluator to run.
@@ -185,12 +212,19 @@ class PositionBiasCallback(TrainerCallback):
         self.evaluator = evaluator
 
     def on_evaluate(
-        self, args: Any, state: TrainerState, control: TrainerControl, metrics: dict[str, float] | None = None, **of: Any
+        self,
+        args: Any,
+        state: TrainerState,
+        control: TrainerControl,
+        metrics: dict[str, float] | None = None,
+        **of: Any,
     ) -> None:
         """Add the effects to the metrics of an evaluation."""
         self._audit(args, state, of["model"], {} if metrics is None else metrics)
 
-    def on_epoch_end(self, args: Any, state: TrainerState, control: TrainerControl, **of: Any) -> None:
+    def on_epoch_end(
+        self, args: Any, state: TrainerState, control: TrainerControl, **of: Any
+    ) -> None:
         """Audit after an epoch if the trainer does not evaluate."""
         if args.eval_strategy == "no":
             self._audit(args, state, of["model"], {})
@@ -206,7 +240,9 @@ class PositionBiasCallback(TrainerCallback):
 
 
 def _metrics(effects: Sequence[Effect]) -> dict[str, float]:
-    """Return the effects as shares of the evidence's worth, by name; a verdict's own effects take precedence over those of all texts."""
+    """Return the effects as shares of the evidence's worth, by name; a verdict's own effects take
+    precedence over those of all texts.
+    """
     own: dict[Contrast, Effect] = {}
     for effect in effects:
         if effect.unit == WORTH:
@@ -215,7 +251,10 @@ def _metrics(effects: Sequence[Effect]) -> dict[str, float]:
     for contrast, name in _REPORTED.items():
         effect = own.get(contrast, Effect(contrast, WORTH, None))
         numbers = {"": effect.value, "_low": effect.low, "_high": effect.high}
-        found |= {f"{name}{end}": math.nan if number is None else number for end, number in numbers.items()}
+        found |= {
+            f"{name}{end}": math.nan if number is None else number
+            for end, number in numbers.items()
+        }
     queries = next((effect.queries for effect in effects if effect.contrast == Contrast.ENDS), 0)
     absolute = {"absolute_end_minus_front": abs(found["end_minus_front"])}
     return {**absolute, **found, "queries": float(queries)}

@@ -7,7 +7,12 @@ Rotation(words='blingfire', mode='words', identity=True, seed=2)
 
 from positionbias.audit.settings import Audited, AuditSettings, CheckFiles, Limits
 from positionbias.clicks.settings import ClickSettings
-from positionbias.contamination.settings import ContaminatedSettings, QuerySets, Suspects, SuspectSettings
+from positionbias.contamination.settings import (
+    ContaminatedSettings,
+    QuerySets,
+    Suspects,
+    SuspectSettings,
+)
 from positionbias.core.columns import Columns
 from positionbias.core.retrieval import Retrieval
 from positionbias.core.run_header import RunHeader
@@ -60,10 +65,22 @@ from positionbias.papers.position_bias.settings import (
 )
 from positionbias.papers.tripclick.settings import TripClickSettings
 from positionbias.planted.settings import PlantedSettings
-from positionbias.pooling.settings import CoverageSettings, PoolSettings, ReliabilitySettings, VerdictSettings
+from positionbias.pooling.settings import (
+    CoverageSettings,
+    PoolSettings,
+    ReliabilitySettings,
+    VerdictSettings,
+)
 from positionbias.positions.density import Density
 from positionbias.positions.rotate import Rotation
-from positionbias.positions.settings import AnswerRange, HistogramOptions, Matching, Placing, RawForm, Selection
+from positionbias.positions.settings import (
+    AnswerRange,
+    HistogramOptions,
+    Matching,
+    Placing,
+    RawForm,
+    Selection,
+)
 from positionbias.positions.shuffle import SentenceShuffle
 from positionbias.probe.settings import ProbeSettings
 from positionbias.ranking.config import Computing, RankingConfig, Reranking, TaughtPassages

@@ -9,7 +9,8 @@ from positionbias.results.buckets import BucketFigures
 __all__ = ["bucket_figures"]
 
 NOTHING = {
-    "queries": 0, "outside": 0, "without_position": 0, "minimum": 20, "left_out": 0, "too_small": [], "level": 0.95, "slope": None,
+    "queries": 0, "outside": 0, "without_position": 0, "minimum": 20, "left_out": 0,
+    "too_small": [], "level": 0.95, "slope": None,
     "slope_unit": "",
 }  # fmt: skip
 

@@ -1,7 +1,9 @@
-"""Run a command or a script in a process of its own, forked from one that has the large libraries loaded: a test does not wait for their import.
+"""Run a command or a script in a process of its own, forked from one that has the large libraries
+loaded: a test does not wait for their import.
 
-The package's modules are loaded before the fork as well: what only a cold start shows is tested in processes of its own
-(``tests/test_imports.py``, ``tests/cli/test_quick.py``, ``tests/cli/test_base_install.py``).
+The package's modules are loaded before the fork as well: what only a cold start shows is tested in
+processes of its own (``tests/test_imports.py``, ``tests/cli/test_quick.py``,
+``tests/cli/test_base_install.py``).
 """
 
 from __future__ import annotations
@@ -27,10 +29,25 @@ import positionbias
 __all__ = ["LIBRARIES", "POSBIAS", "forked", "package_modules", "serve"]
 
 LIBRARIES = (
-    *("numpy", "pandas", "pyarrow.parquet", "scipy.stats", "torch", "transformers", "rich.console", "click", "msgspec"),
+    *(
+        "numpy",
+        "pandas",
+        "pyarrow.parquet",
+        "scipy.stats",
+        "torch",
+        "transformers",
+        "rich.console",
+        "click",
+        "msgspec",
+    ),
     # what trainings and pages load
     *("accelerate", "torch.distributed.tensor", "torch._dynamo", "ir_measures", "bm25s", "jinja2"),
-    *("matplotlib.backends.backend_svg", "matplotlib.figure", "matplotlib.style", "sentence_transformers"),
+    *(
+        "matplotlib.backends.backend_svg",
+        "matplotlib.figure",
+        "matplotlib.style",
+        "sentence_transformers",
+    ),
 )
 POSBIAS = "from positionbias.cli.main import main; main()"
 
@@ -43,7 +60,9 @@ class _Server(NamedTuple):
 def forked(
     arguments: Sequence[object], cwd: Path, environment: Mapping[str, str], code: str = POSBIAS
 ) -> subprocess.CompletedProcess[str]:
-    """Run the code with warnings as errors. Python's own settings are those of a start, whatever ``environment`` says of them."""
+    """Run the code with warnings as errors. Python's own settings are those of a start, whatever
+    ``environment`` says of them.
+    """
     process, folder = _server()
     out, err = Path(folder.name, "out"), Path(folder.name, "err")
     assert process.stdin is not None
@@ -52,7 +71,9 @@ def forked(
     request = {**given, "cwd": str(cwd), "out": str(out), "err": str(err)}
     print(json.dumps(request), file=process.stdin, flush=True)
     ended = int(process.stdout.readline())
-    return subprocess.CompletedProcess(given["arguments"], ended, *(path.read_text(encoding="utf-8") for path in (out, err)))
+    return subprocess.CompletedProcess(
+        given["arguments"], ended, *(path.read_text(encoding="utf-8") for path in (out, err))
+    )
 
 
 @cache
@@ -97,13 +118,17 @@ def serve() -> None:
 
 
 def package_modules() -> Iterator[str]:
-    """Yield the package's modules, but for those that start the command or need a package that may be missing."""
+    """Yield the package's modules, but for those that start the command or need a package that may
+    be missing.
+    """
     for module in pkgutil.walk_packages(positionbias.__path__, "positionbias."):
         if not module.name.endswith((".__main__", ".pyterrier", ".sbert")):
             yield module.name
 
 
-def _become(arguments: list[str], cwd: str, environment: dict[str, str], out: str, err: str) -> None:
+def _become(
+    arguments: list[str], cwd: str, environment: dict[str, str], out: str, err: str
+) -> None:
     for number, path in enumerate((os.devnull, out, err)):
         file = os.open(path, os.O_RDONLY if number == 0 else os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         os.dup2(file, number)

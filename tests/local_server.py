@@ -13,7 +13,9 @@ __all__ = ["LocalServer", "running"]
 
 
 class LocalServer(ThreadingHTTPServer):
-    """Answers with ``handler``; its threads may outlive a test, so they write no trace of a closed connection into another's output."""
+    """Answers with ``handler``; its threads may outlive a test, so they write no trace of a closed
+    connection into another's output.
+    """
 
     daemon_threads = True
 

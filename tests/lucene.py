@@ -9,5 +9,6 @@ import pytest
 __all__ = ["needs_lucene"]
 
 needs_lucene = pytest.mark.skipif(
-    find_spec("pyserini") is None or find_spec("jnius") is None, reason='needs pip install "positionbias[lucene]"'
+    find_spec("pyserini") is None or find_spec("jnius") is None,
+    reason='needs pip install "positionbias[lucene]"',
 )

@@ -1,4 +1,6 @@
-"""Artefacts as somebody else might hand them in: damaged, with manifests that vouch for the damage."""
+"""Artefacts as somebody else might hand them in: damaged, with manifests that vouch for the
+damage.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,9 @@ from positionbias.core.seal import MANIFEST, manifest_digest, seal_file, seal_fo
 
 
 def reseal(artefact: Path, change: Callable[[dict[str, Any]], object] | None = None) -> None:
-    """Give the artefact's manifest, if it has one, the digests of what now stands there, after ``change`` was made to its record."""
+    """Give the artefact's manifest, if it has one, the digests of what now stands there, after
+    ``change`` was made to its record.
+    """
     path = manifest_path(artefact)
     if not path.is_file():
         return
@@ -20,6 +24,10 @@ def reseal(artefact: Path, change: Callable[[dict[str, Any]], object] | None = N
     record.pop("digest", None)
     if change is not None:
         change(record)
-    seals = seal_folder(path.parent) if path.name == MANIFEST else {artefact.name: seal_file(artefact)}
-    record["files"] = {name: {"bytes": seal.bytes, "digest": seal.digest} for name, seal in seals.items()}
+    seals = (
+        seal_folder(path.parent) if path.name == MANIFEST else {artefact.name: seal_file(artefact)}
+    )
+    record["files"] = {
+        name: {"bytes": seal.bytes, "digest": seal.digest} for name, seal in seals.items()
+    }
     path.write_text(json.dumps({**record, "digest": manifest_digest(record)}), "utf-8")

@@ -1,4 +1,6 @@
-"""What a new data format, command or study costs: each is added to a copy of the package, counted in files, and run from the command line."""
+"""What a new data format, command or study costs: each is added to a copy of the package, counted
+in files, and run from the command line.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,8 @@ import pytest
 import positionbias
 
 PACKAGE = Path(positionbias.__file__).parent
-# file -> its text; or, of a file that is there, what is put before the only place where something stands
+# file -> its text; or, of a file that is there, what is put before the only place where something
+# stands
 Addition = Mapping[str, str | Mapping[str, str]]
 
 FORMAT: Addition = {
@@ -42,7 +45,8 @@ FORMAT: Addition = {
                 for line in path.read_text(encoding="utf-8").splitlines():
                     name, colon, text = line.partition(": ")
                     if not colon:
-                        raise bad_input(path, wanted="id: text", found=line, do="give each passage an id")
+                        raise bad_input(path, wanted="id: text", found=line, do="give each passage \
+an id")
                     writer.add_passages([Passage(name, text)])
                 writer.finish(Manifest("collection", out.name, "import toy"))
             return Collection(out)
@@ -53,7 +57,8 @@ FORMAT: Addition = {
 
             @operation
             def import_toy(
-                file: Annotated[Place, Setting("Lines of id, colon, text.", place="read")], *, out: Out, overwrite: Overwrite = False
+                file: Annotated[Place, Setting("Lines of id, colon, text.", place="read")], *, \
+out: Out, overwrite: Overwrite = False
             ) -> Collection:
                 """Bring in toys, a passage a line."""
                 from pathlib import Path
@@ -106,8 +111,12 @@ COMMAND: Addition = {
             return Letters(dict(Counter(filter(str.isalpha, texts.lower())).most_common(most)))
         ''',
     "ops/__init__.py": {
-        "    from positionbias.ops.training": "    from positionbias.ops.toys import count_letters as count_letters\n",
-        '        "verify":': '        "letters": ("toys", "count_letters", "How often each letter stands."),\n',
+        ("    from positionbias.ops.training"): (
+            "    from positionbias.ops.toys import count_letters as count_letters\n"
+        ),
+        '        "verify":': (
+            '        "letters": ("toys", "count_letters", "How often each letter stands."),\n'
+        ),
     },
 }
 STUDY: Addition = {
@@ -170,7 +179,8 @@ STUDY: Addition = {
             """Return the longest passage as a result."""
             name, text = max(collection.passages(), key=lambda passage: len(passage.text[:most]))
             figures = ToyFigures(characters=len(text[:most]), passage_id=name)
-            return Result(LENGTH, collection.name, "", "all", None, float(figures.characters), None, len(collection), figures)
+            return Result(LENGTH, collection.name, "", "all", None, float(figures.characters), \
+None, len(collection), figures)
         ''',
     "papers/toy/study.py": '''
         """The steps of the study of toys."""
@@ -194,9 +204,11 @@ STUDY: Addition = {
             place = steps.folder / "results"
 
             def make() -> None:
-                save_results(place, [longest(collection, settings.most)], Manifest("results", "Toys", "study toy"), overwrite=True)
+                save_results(place, [longest(collection, settings.most)], Manifest("results", \
+"Toys", "study toy"), overwrite=True)
 
-            return steps.make("measure", place, {"most": settings.most}, {"collection": collection.checksum}, make)
+            return steps.make("measure", place, {"most": settings.most}, {"collection": \
+collection.checksum}, make)
         ''',
     "papers/toy/page.py": '''
         """The page of toys."""
@@ -223,7 +235,8 @@ STUDY: Addition = {
 
 
         PART = Part(
-            sections=[PageSection("toys", "How long toys are", "The longest passage.", each(_lengths))],
+            sections=[PageSection("toys", "How long toys are", "The longest passage.", \
+each(_lengths))],
             measures=[LENGTH],
             after_study=["toys"],
         )
@@ -257,7 +270,13 @@ def add(package: Path, addition: Addition) -> None:
 def run(package: Path, *command: str) -> str:
     """Run Python in the folder beside the package; return what it printed."""
     variables = {**os.environ, "PYTHONPATH": str(package.parent), "POSBIAS_HOME": "."}
-    done = subprocess.run([sys.executable, *command], cwd=package.parent, env=variables, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, *command],
+        cwd=package.parent,
+        env=variables,
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -272,10 +291,15 @@ def test_a_data_format_is_two_files(package: Path) -> None:
     assert "Bring in toys, a passage a line." in posbias(package, "import", "--help")
     posbias(package, "import", "toy", "toys.txt", "--out", "toys")
     shown = run(
-        package, "-c", "import positionbias as pb; print(pb.import_toy('toys.txt', out='again'), 'import_toy' in dir(pb))"
+        package,
+        "-c",
+        "import positionbias as pb; print(pb.import_toy('toys.txt', out='again'), 'import_toy' in "
+        "dir(pb))",
     )
     assert shown == "Collection('again', 2 passages, splits none) True\n"
-    assert posbias(package, "show", "toys").startswith("toys: 2 passages, 0 queries (no split) and 0 answers.\n")
+    assert posbias(package, "show", "toys").startswith(
+        "toys: 2 passages, 0 queries (no split) and 0 answers.\n"
+    )
 
 
 def test_a_command_is_two_files(package: Path) -> None:
@@ -284,7 +308,10 @@ def test_a_command_is_two_files(package: Path) -> None:
     posbias(package, "import", "toy", "toys.txt", "--out", "toys")
     assert "How often each letter stands." in posbias(package, "--help")
     assert posbias(package, "letters", "toys", "--most", "2") == "a  3\no  3\n"
-    assert run(package, "-c", "import positionbias as pb; print(pb.count_letters('toys', most=1))") == "a  3\n"
+    assert (
+        run(package, "-c", "import positionbias as pb; print(pb.count_letters('toys', most=1))")
+        == "a  3\n"
+    )
 
 
 def test_a_study_is_six_files_in_two_folders(package: Path) -> None:
@@ -302,6 +329,10 @@ def test_a_study_is_six_files_in_two_folders(package: Path) -> None:
         "──────────  ──────────",
         "toys                10",
     ]
-    assert "How long toys are" in (package.parent / "study" / "report.html").read_text(encoding="utf-8")
-    (result,) = json.loads((package.parent / "study" / "results" / "results.json").read_text(encoding="utf-8"))["results"]
+    assert "How long toys are" in (package.parent / "study" / "report.html").read_text(
+        encoding="utf-8"
+    )
+    (result,) = json.loads(
+        (package.parent / "study" / "results" / "results.json").read_text(encoding="utf-8")
+    )["results"]
     assert result["payload"]["rows"] == {"characters": 10, "passage_id": "t2"}

@@ -10,7 +10,13 @@ from typing import Any
 import pytest
 
 import positionbias
-from positionbias.audit.settings import RETRIEVAL_MEASURES, Audited, AuditSettings, CheckFiles, Limits
+from positionbias.audit.settings import (
+    RETRIEVAL_MEASURES,
+    Audited,
+    AuditSettings,
+    CheckFiles,
+    Limits,
+)
 from positionbias.core.collection import Collection
 from positionbias.core.errors import SettingError
 from positionbias.core.manifest import read_manifest
@@ -24,12 +30,16 @@ from tests.audit.bags import bag_checkpoint
 from tests.audit.scorers import blind, front_lover
 from tests.tiny import candidates, planted
 
-SETTINGS = AuditSettings(buckets=(Buckets.relative(3),), minimum=3, permutations=100, draws=1, needles=30, depth=5)
+SETTINGS = AuditSettings(
+    buckets=(Buckets.relative(3),), minimum=3, permutations=100, draws=1, needles=30, depth=5
+)
 
 
 @pytest.fixture(scope="module")
 def collection(tmp_path_factory: pytest.TempPathFactory) -> Collection:
-    settings = PlantedSettings(queries=120, passages=250, test_share=0.5, validation_share=0.1, front_loading=0.3)
+    settings = PlantedSettings(
+        queries=120, passages=250, test_share=0.5, validation_share=0.1, front_loading=0.3
+    )
     return planted(tmp_path_factory.mktemp("api") / "planted", settings)
 
 
@@ -38,12 +48,16 @@ def found(collection: Collection) -> positionbias.Audit:
     return positionbias.audit_model([blind, front_lover], collection, settings=SETTINGS)
 
 
-def test_functions_are_audited_under_their_names_beside_the_first_stage(found: positionbias.Audit) -> None:
+def test_functions_are_audited_under_their_names_beside_the_first_stage(
+    found: positionbias.Audit,
+) -> None:
     frame = found.to_frame()
     described = frame[frame.measure != "position-blind scorers"]
     assert set(described.system) == {"bm25", "blind", "front_lover"}
     assert "verdict" not in set(frame.measure)
-    gaps = frame[(frame.measure == "rotation gap") & (frame.quality == "nDCG@10")].set_index("system")
+    gaps = frame[(frame.measure == "rotation gap") & (frame.quality == "nDCG@10")].set_index(
+        "system"
+    )
     assert list(gaps.index) == ["blind", "front_lover"]
     assert abs(gaps.value["blind"]) < abs(gaps.value["front_lover"])
     assert (gaps.low <= gaps.value).all()
@@ -58,7 +72,10 @@ def test_verdicts_are_typed_and_in_words(found: positionbias.Audit) -> None:
     assert passage[1].effects[0].value < -0.5  # of the worth
     lines = found.verdict.splitlines()
     assert lines == [sentence for one in found.verdicts for sentence in one.sentences]
-    assert lines[0] == "blind: no preference: its scores do not change when the answer moves (30 queries)."
+    assert (
+        lines[0]
+        == "blind: no preference: its scores do not change when the answer moves (30 queries)."
+    )
     assert any(line.startswith("front_lover prefers the front: end − front −") for line in lines)
 
 
@@ -69,14 +86,20 @@ def test_a_figure_by_name_and_the_names_that_there_are(found: positionbias.Audit
         found.plot("pie")
 
 
-def test_a_collection_by_its_place_gives_the_same(collection: Collection, found: positionbias.Audit) -> None:
+def test_a_collection_by_its_place_gives_the_same(
+    collection: Collection, found: positionbias.Audit
+) -> None:
     again = positionbias.audit_model([blind, front_lover], collection.path, settings=SETTINGS)
-    assert [result.to_json() for result in again.results] == [result.to_json() for result in found.results]
+    assert [result.to_json() for result in again.results] == [
+        result.to_json() for result in found.results
+    ]
 
 
 def test_what_was_found_is_saved_and_reported(found: positionbias.Audit, tmp_path: Path) -> None:
     place = found.save(tmp_path / "found")
-    assert [result.to_json() for result in load_results(place)] == [result.to_json() for result in found.results]
+    assert [result.to_json() for result in load_results(place)] == [
+        result.to_json() for result in found.results
+    ]
     manifest = read_manifest(place, kind="results")
     assert (manifest.name, manifest.command) == ("Audit of blind, front_lover on planted", "audit")
     assert [item.role for item in manifest.inputs] == ["collection"]  # functions lie nowhere
@@ -85,7 +108,9 @@ def test_what_was_found_is_saved_and_reported(found: positionbias.Audit, tmp_pat
     assert [study.title for study in load_studies([place])] == [manifest.name]
 
 
-def test_a_run_and_its_rotation_are_audited_by_the_operation(collection: Collection, tmp_path: Path) -> None:
+def test_a_run_and_its_rotation_are_audited_by_the_operation(
+    collection: Collection, tmp_path: Path
+) -> None:
     run = candidates(collection, tmp_path)["test"]
     settings = SETTINGS
     audited = positionbias.audit_systems(collection, [run], settings=settings)
@@ -93,10 +118,20 @@ def test_a_run_and_its_rotation_are_audited_by_the_operation(collection: Collect
     assert [read.role for read in audited.read] == ["collection", "run"]
     with pytest.raises(SettingError, match="audit: wanted a model or a run; found neither"):
         positionbias.audit_systems(collection)
-    with pytest.raises(SettingError, match=r"--rotated: wanted the run over the rotated collection; found .*, the run over"):
-        positionbias.audit_systems(collection, [run], audited=Audited(rotated=[(collection.path, run)]))
-    with pytest.raises(SettingError, match="--out: wanted a place apart from what is read; found .*, which is the input"):
-        positionbias.audit_systems(collection, audited=Audited(models=[blind], candidates=run), out=run, overwrite=True)
+    with pytest.raises(
+        SettingError,
+        match=r"--rotated: wanted the run over the rotated collection; found .*, the run over",
+    ):
+        positionbias.audit_systems(
+            collection, [run], audited=Audited(rotated=[(collection.path, run)])
+        )
+    with pytest.raises(
+        SettingError,
+        match="--out: wanted a place apart from what is read; found .*, which is the input",
+    ):
+        positionbias.audit_systems(
+            collection, audited=Audited(models=[blind], candidates=run), out=run, overwrite=True
+        )
 
 
 def test_limits_are_checked_from_python(collection: Collection, tmp_path: Path) -> None:
@@ -107,18 +142,23 @@ def test_limits_are_checked_from_python(collection: Collection, tmp_path: Path) 
         settings=SETTINGS,
         files=CheckFiles(summary=tmp_path / "check.md"),
     )
-    assert [(one.system, one.outcome) for one in checked.checks] == [("blind", "pass"), ("front_lover", "fail")]
+    assert [(one.system, one.outcome) for one in checked.checks] == [
+        ("blind", "pass"),
+        ("front_lover", "fail"),
+    ]
     assert checked.outcome == "fail"
     with lines_of(None):
         verdict, table = str(checked).split("\n\n", 1)
     assert verdict == checked.verdict
     assert [line.split(" (")[0] for line in verdict.splitlines()] == [
-        "Limits on position bias: fail", "blind: passes --max-response 0.05", "front_lover: fails --max-response 0.05",
+        "Limits on position bias: fail", "blind: passes --max-response 0.05",
+        "front_lover: fails --max-response 0.05",
     ]  # fmt: skip
     assert verdict.startswith("Limits on position bias: fail (2 systems: 1 pass, 1 fail).\n")
     assert table.startswith("System ")
     assert (tmp_path / "check.md").read_text(encoding="utf-8").startswith("### posbias check: fail")
-    assert "rotation gap" not in {result.measure for result in checked.audit.results}  # no limit rests on it
+    # no limit rests on it
+    assert "rotation gap" not in {result.measure for result in checked.audit.results}
 
 
 def test_a_transformer_object_is_audited_as_it_is(collection: Collection) -> None:
@@ -127,31 +167,49 @@ def test_a_transformer_object_is_audited_as_it_is(collection: Collection) -> Non
 
         def transform(self, frame: Any) -> Any:
             return frame.assign(
-                score=[blind(query, [text])[0] for query, text in zip(frame["query"], frame["text"], strict=True)]
+                score=[
+                    blind(query, [text])[0]
+                    for query, text in zip(frame["query"], frame["text"], strict=True)
+                ]
             )
 
     def as_function(query: str, passages: Sequence[str]) -> list[float]:
         return blind(query, passages)
 
-    pair = positionbias.audit_model([Transformer(), as_function], collection, settings=SETTINGS).to_frame()
+    pair = positionbias.audit_model(
+        [Transformer(), as_function], collection, settings=SETTINGS
+    ).to_frame()
     columns = ["measure", "quality", "scale", "passages", "value"]
-    one, other = (pair[pair.system == name][columns].reset_index(drop=True) for name in ("Transformer", "as_function"))
+    one, other = (
+        pair[pair.system == name][columns].reset_index(drop=True)
+        for name in ("Transformer", "as_function")
+    )
     assert one.equals(other)
 
 
 def test_a_retriever_over_the_whole_collection_from_python(collection: Collection) -> None:
     settings = replace(SETTINGS, depth=20, segments=0, retrieve=True, measures=RETRIEVAL_MEASURES)
     found = positionbias.audit_model(bag_checkpoint("front", 15), collection, settings=settings)
-    # fifteen words of passages of forty: all is over the limit, which is no preference; within it evidence and placebo are compared
+    # fifteen words of passages of forty: all is over the limit, which is no preference; within it
+    # evidence and placebo are compared
     passage = found.verdicts[0]
-    assert (passage.preference, passage.within, passage.unread) == (Preference.UNREAD, Preference.NONE, 1)
-    assert passage.sentences[0].startswith("front, whole collection loses what stands behind its tokenizer's limit: −")
+    assert (passage.preference, passage.within, passage.unread) == (
+        Preference.UNREAD,
+        Preference.NONE,
+        1,
+    )
+    assert passage.sentences[0].startswith(
+        "front, whole collection loses what stands behind its tokenizer's limit: −"
+    )
     assert "front, whole collection: no preference, within what it reads" in found.verdict
     over_all = next(effect for effect in passage.effects if not effect.subset)
     assert over_all.value is not None
     assert over_all.value == pytest.approx(-1, abs=0.15)  # nothing of the worth is left
     assert {"nDCG@10", "R@100"} <= set(found.to_frame().quality.dropna())
-    with pytest.raises(SettingError, match="--model: wanted a model with one vector a text .*; found blind, of kind function"):
+    with pytest.raises(
+        SettingError,
+        match="--model: wanted a model with one vector a text .*; found blind, of kind function",
+    ):
         positionbias.audit_model(blind, collection, settings=settings)
     with pytest.raises(SettingError, match="--vectors: wanted --retrieve beside it"):
         positionbias.audit_model(blind, collection, vectors="somewhere", settings=SETTINGS)

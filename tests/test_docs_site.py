@@ -1,4 +1,5 @@
-"""The documentation's site is whole: pages in its navigation, names and commands in its reference, links that lead somewhere.
+"""The documentation's site is whole: pages in its navigation, names and commands in its reference,
+links that lead somewhere.
 
 Sphinx itself, which ``.ci/run`` calls with warnings as errors, checks the rest.
 """
@@ -52,11 +53,15 @@ def reached(start: str, pages: Mapping[str, str]) -> Iterator[str]:
 
 def test_every_page_is_in_the_navigation_and_there(pages: Mapping[str, str]) -> None:
     named = listed((DOCS / "index.md").read_text("utf-8"))
-    generated = {name.removeprefix("generated/") + ".md" for name in named if name.startswith("generated/")}
+    generated = {
+        name.removeprefix("generated/") + ".md" for name in named if name.startswith("generated/")
+    }
     typed = [name for name in named if not name.startswith("generated/") and "*" not in name]
     assert {place for start in generated for place in reached(start, pages)} == set(pages)
     assert all((DOCS / f"{name}.md").is_file() for name in typed)
-    assert sorted(name for name in typed if "/" not in name) == sorted({path.stem for path in DOCS.glob("*.md")} - {"index"})
+    assert sorted(name for name in typed if "/" not in name) == sorted(
+        {path.stem for path in DOCS.glob("*.md")} - {"index"}
+    )
     assert "notebooks/*" in named
     assert len(named) == len(set(named))
 
@@ -79,11 +84,16 @@ def test_each_public_name_is_in_the_reference_once(pages: Mapping[str, str]) -> 
     assert all(f"(#{name})" in pages["api/index.md"] for name in wanted)
     wanted += [f"positionbias.settings.{name}" for name in settings.__all__]
     for module in ("pyterrier", "sbert"):
-        wanted += [f"positionbias.{module}.{name}" for name in sys.modules[f"positionbias.{module}"].__all__]
+        wanted += [
+            f"positionbias.{module}.{name}"
+            for name in sys.modules[f"positionbias.{module}"].__all__
+        ]
     assert sorted(shown) == sorted(wanted)
 
 
-def commands(group: click.Group, above: click.Context) -> Iterator[tuple[str, click.Command, click.Context]]:
+def commands(
+    group: click.Group, above: click.Context
+) -> Iterator[tuple[str, click.Command, click.Context]]:
     """Yield each command with the words that call it."""
     for name in group.list_commands(above):
         command = group.get_command(above, name)
@@ -102,7 +112,11 @@ def test_each_command_is_in_the_reference_with_its_options(pages: Mapping[str, s
         section = re.split(r"^#+ ", text.partition(f"# {words}\n")[2], maxsplit=1, flags=re.M)[0]
         assert f"```text\n{words} [OPTIONS]" in section
         for option in command.get_params(context):
-            assert isinstance(command, click.Group) or option.param_type_name == "argument" or option.opts[-1] in section
+            assert (
+                isinstance(command, click.Group)
+                or option.param_type_name == "argument"
+                or option.opts[-1] in section
+            )
 
 
 def test_the_glossary_has_the_terms_of_the_rule(pages: Mapping[str, str]) -> None:
@@ -114,7 +128,10 @@ def test_the_glossary_has_the_terms_of_the_rule(pages: Mapping[str, str]) -> Non
 
 
 def test_each_kept_result_is_listed_once(pages: Mapping[str, str]) -> None:
-    results = {f"../../benchmarks/results/{path.name}" for path in (ROOT / "benchmarks" / "results").glob("*.md")}
+    results = {
+        f"../../benchmarks/results/{path.name}"
+        for path in (ROOT / "benchmarks" / "results").glob("*.md")
+    }
     shown = LINK.findall(pages["benchmarks.md"])
     assert len(shown) == len(results)
     assert set(shown) == results
@@ -124,7 +141,10 @@ def test_each_kept_result_is_listed_once(pages: Mapping[str, str]) -> None:
 
 def test_the_citation_is_that_of_the_file(pages: Mapping[str, str]) -> None:
     paper = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))["references"][0]
-    assert "@inproceedings{hofstatter2021,\n  author = {Hofstätter, Sebastian and\n" in pages["cite.md"]
+    assert (
+        "@inproceedings{hofstatter2021,\n  author = {Hofstätter, Sebastian and\n"
+        in pages["cite.md"]
+    )
     assert f"title = {{{{{paper['title']}}}}}," in pages["cite.md"]
     assert f"version = {{{positionbias.__version__}}}," in pages["cite.md"]
 
@@ -143,5 +163,8 @@ def test_a_page_that_is_no_longer_made_is_removed_and_one_that_has_not_changed_s
     write(tmp_path, {"cli/demo.md": "# one\n", "cite.md": "# two\n"})
     before = (tmp_path / "cite.md").stat().st_mtime_ns
     write(tmp_path, {"cite.md": "# two\n", "api/index.md": "# three\n"})
-    assert sorted(path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*.md")) == ["api/index.md", "cite.md"]
+    assert sorted(path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*.md")) == [
+        "api/index.md",
+        "cite.md",
+    ]
     assert (tmp_path / "cite.md").stat().st_mtime_ns == before

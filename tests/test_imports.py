@@ -1,4 +1,6 @@
-"""Who may import whom: the table of ARCHITECTURE.md, held for every module by reading its syntax tree."""
+"""Who may import whom: the table of ARCHITECTURE.md, held for every module by reading its syntax
+tree.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ TORCH = {"torch", "transformers", "accelerate"}
 
 
 class Rule(NamedTuple):
-    """One part's row: the parts or modules it may import; whether it, or only which of its modules, may import torch."""
+    """One part's row: the parts or modules it may import; whether it, or only which of its modules,
+    may import torch.
+    """
 
     may_import: frozenset[str]
     torch: bool | str
@@ -39,11 +43,16 @@ class Import(NamedTuple):
 def read_table() -> dict[str, Rule]:
     """The rows of ARCHITECTURE.md's table by part.
 
-    Column 3: parts or modules by comma, up to a semicolon; brackets are remarks; "–" and "nothing" are none; "all above" and
-    "all" are what they say. Column 4: "no", "yes" (or empty), or "only `module`, lazily".
+    Column 3: parts or modules by comma, up to a semicolon; brackets are remarks; "–" and "nothing"
+    are none; "all above" and "all" are what they say. Column 4: "no", "yes" (or empty), or "only
+    `module`, lazily".
     """
     section = ARCHITECTURE.read_text(encoding="utf-8").partition(HEADING)[2].partition("\n## ")[0]
-    rows = [[cell.strip() for cell in line.strip().strip("|").split("|")] for line in section.splitlines() if "|" in line]
+    rows = [
+        [cell.strip() for cell in line.strip().strip("|").split("|")]
+        for line in section.splitlines()
+        if "|" in line
+    ]
     rules: dict[str, Rule] = {}
     everything = frozenset(part.strip() for row in rows[2:] for part in row[0].split(","))
     for parts, _, named, torch in rows[2:]:
@@ -55,14 +64,18 @@ def read_table() -> dict[str, Rule]:
         else:
             may_import = frozenset(item.strip() for item in named.split(",")) - {"nothing", "–", ""}
         only = re.match(r"only `(\w+)`, lazily", torch)
-        assert only or torch in ("yes", "no", ""), f"{parts}: cannot read the torch column {torch!r}"
+        assert only or torch in ("yes", "no", ""), (
+            f"{parts}: cannot read the torch column {torch!r}"
+        )
         for part in parts.split(","):
             rules[part.strip()] = Rule(may_import, only[1] if only else torch != "no")
     return rules
 
 
 def module_name(path: Path) -> str:
-    return ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(".__init__")
+    return ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(
+        ".__init__"
+    )
 
 
 MODULES = {module_name(path): path for path in sorted(PACKAGE.rglob("*.py"))}
@@ -91,7 +104,9 @@ def imports_of(name: str) -> Iterator[Import]:
                 full = f"{base}.{alias.name}"
                 if base == "positionbias":
                     full = positionbias.module_of(alias.name) or full
-                yield Import(full if full in MODULES or base == "positionbias" else base, node.lineno, lazy)
+                yield Import(
+                    full if full in MODULES or base == "positionbias" else base, node.lineno, lazy
+                )
 
 
 def part_of(module: str) -> str:
@@ -113,7 +128,10 @@ def test_a_part_imports_only_what_the_table_allows(part: str) -> None:
         if part_of(name) != part:
             continue
         for item in imports_of(name):
-            if not item.target.startswith("positionbias.") or item.target == "positionbias.__version__":
+            if (
+                not item.target.startswith("positionbias.")
+                or item.target == "positionbias.__version__"
+            ):
                 continue
             target = item.target.removeprefix("positionbias.")
             if not any(target == other or target.startswith(f"{other}.") for other in allowed):
@@ -129,8 +147,12 @@ def test_torch_is_imported_only_where_the_table_says(part: str) -> None:
         if part_of(name) != part or torch is True:
             continue
         for item in imports_of(name):
-            if item.target.partition(".")[0] in TORCH and not (item.lazy and torch == name.rpartition(".")[2]):
-                wrong.append(f"{MODULES[name].relative_to(PACKAGE)}:{item.line} imports {item.target}")
+            if item.target.partition(".")[0] in TORCH and not (
+                item.lazy and torch == name.rpartition(".")[2]
+            ):
+                wrong.append(
+                    f"{MODULES[name].relative_to(PACKAGE)}:{item.line} imports {item.target}"
+                )
     assert wrong == []
 
 
@@ -141,22 +163,37 @@ def targets() -> dict[str, set[str]]:
 
 @cache
 def users_of(module: str) -> set[str]:
-    """The parts, papers one by one, that use a module of ``report``, themselves or through others of its modules."""
+    """The parts, papers one by one, that use a module of ``report``, themselves or through others
+    of its modules.
+    """
     texts = import_module("positionbias.report.text").TEXTS
     users = {"the page or the terminal"} if module == "positionbias.report.page" else set()
-    users |= {"the page or the terminal" for name, _ in texts.values() if module == f"positionbias.{name}"}
+    users |= {
+        "the page or the terminal" for name, _ in texts.values() if module == f"positionbias.{name}"
+    }
     for name in INSIDE:
         if module in targets()[name]:
             of_paper = part_of(name) == "papers"
-            users |= users_of(name) if part_of(name) == "report" else {name.split(".")[2] if of_paper else part_of(name)}
+            users |= (
+                users_of(name)
+                if part_of(name) == "report"
+                else {name.split(".")[2] if of_paper else part_of(name)}
+            )
     return users
 
 
-@pytest.mark.parametrize("module", [name for name in INSIDE if name.startswith("positionbias.report.")])
+@pytest.mark.parametrize(
+    "module", [name for name in INSIDE if name.startswith("positionbias.report.")]
+)
 def test_no_module_of_the_report_is_one_subjects_own(module: str) -> None:
-    own = {*{part_of(name) for name in INSIDE} - {"cli", "ops"}, *(name.split(".")[2] for name in INSIDE if ".papers." in name)}
+    own = {
+        *{part_of(name) for name in INSIDE} - {"cli", "ops"},
+        *(name.split(".")[2] for name in INSIDE if ".papers." in name),
+    }
     users = users_of(module)
-    assert len(users) > 1 or not users <= own, f"{module} is used by {', '.join(users) or 'nobody'} alone"
+    assert len(users) > 1 or not users <= own, (
+        f"{module} is used by {', '.join(users) or 'nobody'} alone"
+    )
 
 
 def test_the_report_names_no_measure_of_a_paper() -> None:
@@ -166,23 +203,35 @@ def test_the_report_names_no_measure_of_a_paper() -> None:
     for name in INSIDE:
         if part_of(name) == "report":
             tree = ast.parse(MODULES[name].read_text(encoding="utf-8"))
-            found = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+            found = {
+                node.value
+                for node in ast.walk(tree)
+                if isinstance(node, ast.Constant) and isinstance(node.value, str)
+            }
             assert not found & measures, name
 
 
 def test_there_are_no_cycles() -> None:
     graph = {
-        name: {item.target for item in imports_of(name) if item.target in MODULES and part_of(item.target)} for name in INSIDE
+        name: {
+            item.target
+            for item in imports_of(name)
+            if item.target in MODULES and part_of(item.target)
+        }
+        for name in INSIDE
     }
     TopologicalSorter(graph).prepare()  # raises CycleError, which names the cycle
     parts = {
-        part: {part_of(target) for name in graph if part_of(name) == part for target in graph[name]} - {part}
+        part: {part_of(target) for name in graph if part_of(name) == part for target in graph[name]}
+        - {part}
         for part in map(part_of, graph)
     }
     TopologicalSorter(parts).prepare()
 
 
-def test_the_reader_of_imports_sees_them_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_reader_of_imports_sees_them_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     source = """
 import torch.nn
 from positionbias import rotate, __version__

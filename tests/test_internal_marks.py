@@ -16,7 +16,9 @@ ROOT = Path(__file__).parents[1]
 INTERNAL = re.compile(r"\[decision\]|(?:\.\./){2}")
 
 
-def helps(command: click.Command = posbias, context: click.Context | None = None) -> Iterator[tuple[str, str]]:
+def helps(
+    command: click.Command = posbias, context: click.Context | None = None
+) -> Iterator[tuple[str, str]]:
     """The help of a command and of all below it."""
     context = context or click.Context(posbias, info_name="posbias")
     yield context.command_path, command.get_help(context)
@@ -34,11 +36,16 @@ def test_in_no_help() -> None:
 
 @pytest.mark.parametrize(
     "page",
-    [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs").rglob("*.ipynb"))],
+    [
+        ROOT / "README.md",
+        *sorted((ROOT / "docs").glob("*.md")),
+        *sorted((ROOT / "docs").rglob("*.ipynb")),
+    ],
     ids=lambda page: page.name,
 )
 def test_on_no_page(page: Path) -> None:
-    assert INTERNAL.findall(page.read_text("utf-8").replace("](../../", "](")) == []  # a link's address nobody reads
+    # a link's address nobody reads
+    assert INTERNAL.findall(page.read_text("utf-8").replace("](../../", "](")) == []
 
 
 @pytest.mark.usefixtures("small_demo")
@@ -53,13 +60,21 @@ def test_in_no_report_or_message_of_a_study(
     assert "Input: collection" in page
     for table in sorted((made / "tables").iterdir()):
         page += table.read_text("utf-8")
-    (rotated,) = {path.parent for path in made.rglob("manifest.json") if path.parent.name == "rotated-1"}
-    for arguments in (["show", rotated], ["verify", made], ["report", made, "--out", "page.html", "--overwrite"]):
+    (rotated,) = {
+        path.parent for path in made.rglob("manifest.json") if path.parent.name == "rotated-1"
+    }
+    for arguments in (
+        ["show", rotated],
+        ["verify", made],
+        ["report", made, "--out", "page.html", "--overwrite"],
+    ):
         with pytest.raises(SystemExit):
             main([*map(str, arguments)])
     out, err = capsys.readouterr()
     assert "input original" in out
-    assert {name: INTERNAL.findall(text) for name, text in (("page", page), ("out", out), ("err", err))} == {
+    assert {
+        name: INTERNAL.findall(text) for name, text in (("page", page), ("out", out), ("err", err))
+    } == {
         "page": [],
         "out": [],
         "err": [],

@@ -1,4 +1,6 @@
-"""The tests' own server: a closed connection leaves no trace in another test's output, any other error does."""
+"""The tests' own server: a closed connection leaves no trace in another test's output, any other
+error does.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +12,12 @@ import pytest
 from .local_server import LocalServer, running
 
 
-@pytest.mark.parametrize(("error", "told"), [(ConnectionResetError, False), (BrokenPipeError, False), (ValueError, True)])
-def test_only_closed_connections_are_not_told(error: type[Exception], told: bool, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    ("error", "told"), [(ConnectionResetError, False), (BrokenPipeError, False), (ValueError, True)]
+)
+def test_only_closed_connections_are_not_told(
+    error: type[Exception], told: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             raise error("from the handler")

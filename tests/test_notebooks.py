@@ -1,4 +1,6 @@
-"""The notebooks of ``docs/notebooks`` run, and find what is known to be true of their data; none calls a shell."""
+"""The notebooks of ``docs/notebooks`` run, and find what is known to be true of their data; none
+calls a shell.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,8 @@ TRUE = {
         "minilm prefers the front: end",
         "counts_words: no preference: its scores do not change when the answer moves",
     ],
-    "train-with-and-without": ["prefers the front: end", "image/png"],  # by its name, or "front, not finished"
+    # by its name, or "front, not finished"
+    "train-with-and-without": ["prefers the front: end", "image/png"],
     "audit-a-golden-set": [
         "minilm prefers the front: end",
         "minilm is sensitive to the order of a passage",
@@ -41,7 +44,11 @@ def test_these_are_the_notebooks() -> None:
 
 
 def test_what_is_made_smaller_is_there() -> None:
-    said = "".join(cell.source for path in NOTEBOOKS.glob("*.ipynb") for cell in nbformat.read(path, as_version=4).cells)
+    said = "".join(
+        cell.source
+        for path in NOTEBOOKS.glob("*.ipynb")
+        for cell in nbformat.read(path, as_version=4).cells
+    )
     assert [large for large in SMALLER if large not in said] == []
 
 

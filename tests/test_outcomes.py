@@ -38,7 +38,9 @@ Returned = Callable[[str], Shown]
 
 
 @pytest.fixture
-def returned(shelf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small_demo: None) -> Returned:
+def returned(
+    shelf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small_demo: None
+) -> Returned:
     """What an operation returns in the example of its docstring, the last call's."""
     shutil.copytree(shelf, tmp_path / "home")
     monkeypatch.setenv("POSBIAS_HOME", ".")
@@ -84,11 +86,16 @@ class Tags(HTMLParser):
         self.text += data
 
 
-ALLOWED = {*("div", "p", "br", "small", "strong", "pre"), *("table", "caption", "thead", "tbody", "tr", "th", "td")}
+ALLOWED = {
+    *("div", "p", "br", "small", "strong", "pre"),
+    *("table", "caption", "thead", "tbody", "tr", "th", "td"),
+}
 
 
 @pytest.mark.parametrize("name", [name for name in OPERATIONS if name not in WITHOUT_EXAMPLE])
-def test_every_outcome_is_shown_framed_drawn_saved_and_reported(name: str, returned: Returned, tmp_path: Path) -> None:
+def test_every_outcome_is_shown_framed_drawn_saved_and_reported(
+    name: str, returned: Returned, tmp_path: Path
+) -> None:
     found = returned(name)
     assert "\n" not in repr(found)
     assert len(repr(found)) < 150
@@ -109,20 +116,30 @@ def test_every_outcome_is_shown_framed_drawn_saved_and_reported(name: str, retur
     if figures:
         assert found.plot().axes
         assert found.plot(list(figures)[-1]).axes
-    with pytest.raises(SettingError, match="plot: wanted (one of .*; found 'pie'; give|results with a figure)"):
+    with pytest.raises(
+        SettingError, match="plot: wanted (one of .*; found 'pie'; give|results with a figure)"
+    ):
         found.plot("pie")
     assert matplotlib.pyplot.get_fignums() == []
     if name in WITHOUT_RESULTS:
         for write in (found.save, found.report):
-            with pytest.raises(SettingError, match=f"{write.__name__}: wanted results; found none in (Verification|Listing)"):
+            with pytest.raises(
+                SettingError,
+                match=f"{write.__name__}: wanted results; found none in (Verification|Listing)",
+            ):
                 write(tmp_path / "written")
         return
     if isinstance(found, Collection | Vectors):  # saving it would be taken for a copy
-        with pytest.raises(SettingError, match="save: wanted results; found .*, which is already on disk; copy its folder"):
+        with pytest.raises(
+            SettingError,
+            match="save: wanted results; found .*, which is already on disk; copy its folder",
+        ):
             found.save(tmp_path / "saved")
         return
     again = positionbias.load(found.save(tmp_path / "saved"))
-    assert [one.to_json() for one in again.results] == [one.to_json() for one in found._study().results]
+    assert [one.to_json() for one in again.results] == [
+        one.to_json() for one in found._study().results
+    ]
     assert list(again.plots()) == list(figures)
     page = found.report(tmp_path / "page.html")
     assert page.read_text(encoding="utf-8").lstrip().startswith("<!DOCTYPE html>")
@@ -130,20 +147,28 @@ def test_every_outcome_is_shown_framed_drawn_saved_and_reported(name: str, retur
         found.report(page)
 
 
-def test_loaded_results_are_the_same_and_keep_what_made_them(returned: Returned, tmp_path: Path) -> None:
+def test_loaded_results_are_the_same_and_keep_what_made_them(
+    returned: Returned, tmp_path: Path
+) -> None:
     found = returned("audit_systems")
     place = found.save(tmp_path / "saved")
     again = positionbias.load(place)
     assert isinstance(again, positionbias.Audit)
-    assert (str(again), again.verdict, again._repr_html_()) == (str(found), found.verdict, found._repr_html_())
+    assert (str(again), again.verdict, again._repr_html_()) == (
+        str(found),
+        found.verdict,
+        found._repr_html_(),
+    )
     assert again.to_frame().equals(found.to_frame())
-    assert [one.path.resolve() for one in again.read] == [one.path.resolve() for one in found.read]  # type: ignore[attr-defined]
+    assert [one.path.resolve() for one in again.read] == [one.path.resolve() for one in found.read]
     before, after = (read_manifest(one) for one in (place, again.save(tmp_path / "again")))
     assert before == after
 
 
 @pytest.mark.parametrize("name", ["ats", "pool_verdict"])
-def test_a_command_with_a_text_of_its_own_keeps_it(name: str, returned: Returned, tmp_path: Path) -> None:
+def test_a_command_with_a_text_of_its_own_keeps_it(
+    name: str, returned: Returned, tmp_path: Path
+) -> None:
     found = returned(name)
     assert str(positionbias.load(found.save(tmp_path / "saved"))) == str(found)
 
@@ -163,14 +188,19 @@ def test_what_a_name_holds_is_text(tmp_path: Path) -> None:
         html = shown._repr_html_()
         assert "<script" not in html
         assert hostile in Tags(html).text
-        assert "<script>alert" not in shown.report(tmp_path / f"{type(shown).__name__}.html", overwrite=True).read_text(
-            encoding="utf-8"
-        )
+        assert "<script>alert" not in shown.report(
+            tmp_path / f"{type(shown).__name__}.html", overwrite=True
+        ).read_text(encoding="utf-8")
 
 
 def test_long_tables_are_cut_and_say_so() -> None:
     def table(number: int, rows: int) -> Table:
-        return Table(f"t{number}", f"Table {number}", [Column("Row", numeric=False)], [[Cell(f"r{n}")] for n in range(rows)])
+        return Table(
+            f"t{number}",
+            f"Table {number}",
+            [Column("Row", numeric=False)],
+            [[Cell(f"r{n}")] for n in range(rows)],
+        )
 
     text = Tags(as_html("", [table(1, 100), table(2, 12), table(3, 12), table(4, 1)], "")).text
     assert text.count("88 more rows: to_frames()['t1']") == 1

@@ -1,4 +1,6 @@
-"""What is published: the source distribution is whole, a wheel comes of it, and the page on an index has no relative address."""
+"""What is published: the source distribution is whole, a wheel comes of it, and the page on an
+index has no relative address.
+"""
 
 from __future__ import annotations
 
@@ -18,13 +20,19 @@ from typing import NamedTuple
 import pytest
 
 ROOT = Path(__file__).parents[1]
-LEFT_OUT = shutil.ignore_patterns(".git", ".*_cache", ".hypothesis", ".venv", "__pycache__", "build", "dist", "*.egg-info")
-BUILD = "import sys; from setuptools import build_meta; getattr(build_meta, sys.argv[1])(sys.argv[2])"
+LEFT_OUT = shutil.ignore_patterns(
+    ".git", ".*_cache", ".hypothesis", ".venv", "__pycache__", "build", "dist", "*.egg-info"
+)
+BUILD = (
+    "import sys; from setuptools import build_meta; getattr(build_meta, sys.argv[1])(sys.argv[2])"
+)
 RELATIVE = re.compile(r"\]\((?!https?://|mailto:)|(?:src|href)=[\"'](?!https?://|#)")
 
 
 class Built(NamedTuple):
-    """The files of the source distribution and of the wheel that was made of it, and the wheel's metadata."""
+    """The files of the source distribution and of the wheel that was made of it, and the wheel's
+    metadata.
+    """
 
     source: set[str]
     wheel: set[str]
@@ -32,7 +40,9 @@ class Built(NamedTuple):
 
 
 def build(folder: Path, what: str, out: Path) -> Path:
-    subprocess.run([sys.executable, "-c", BUILD, what, str(out)], cwd=folder, check=True, capture_output=True)
+    subprocess.run(
+        [sys.executable, "-c", BUILD, what, str(out)], cwd=folder, check=True, capture_output=True
+    )
     (made,) = out.iterdir()
     return made
 
@@ -67,7 +77,11 @@ def tracked(*folders: str) -> set[str]:
 
 
 def test_both_distributions_are_whole(built: Built) -> None:
-    package = {name for name in tracked("positionbias") if name.endswith((".py", ".typed", ".csv", ".html", ".css", ".js"))}
+    package = {
+        name
+        for name in tracked("positionbias")
+        if name.endswith((".py", ".typed", ".csv", ".html", ".css", ".js"))
+    }
     assert package <= built.source
     assert {name for name in built.wheel if ".dist-info/" not in name} == package
     assert tracked("tests", "docs", "figures") - {"tests/.hypothesis"} <= built.source
@@ -84,7 +98,9 @@ def test_both_distributions_are_whole(built: Built) -> None:
 
 
 def test_the_metadata_says_where_what_is_needed(built: Built) -> None:
-    required = [line for line in built.metadata.get_all("Requires-Dist") or [] if "extra ==" not in line]
+    required = [
+        line for line in built.metadata.get_all("Requires-Dist") or [] if "extra ==" not in line
+    ]
     assert [line for line in required if line.startswith("blingfire")] == [
         'blingfire>=0.1.8; platform_machine == "x86_64" or platform_machine == "AMD64"'
     ]
@@ -99,13 +115,16 @@ def test_the_page_on_an_index_has_no_relative_address(built: Built) -> None:
     assert isinstance(page, str)
     assert page.startswith("# positionbias")
     assert "posbias audit squad --model minilm" in page
-    assert [page[max(0, found.start() - 40) : found.end() + 40] for found in RELATIVE.finditer(page)] == []
+    assert [
+        page[max(0, found.start() - 40) : found.end() + 40] for found in RELATIVE.finditer(page)
+    ] == []
 
 
 def test_a_known_address_makes_links_and_images_absolute() -> None:
     index_page = run_path(str(ROOT / "setup.py"))["index_page"]
     readme = (
-        "# x\n\n![A figure](figures/a.svg)\n\nSee [a page](docs/a.md#b), [all](https://a.org/b).\n\n<!-- hidden -->\n\nEnd.\n"
+        "# x\n\n![A figure](figures/a.svg)\n\nSee [a page](docs/a.md#b), "
+        "[all](https://a.org/b).\n\n<!-- hidden -->\n\nEnd.\n"
     )
     assert index_page(readme) == "# x\n\nSee a page, [all](https://a.org/b).\n\nEnd.\n"
     assert index_page(readme, "https://a.org/x") == (

@@ -1,4 +1,6 @@
-"""A small study on a machine without BlingFire and without what only Unix has, beside the same here."""
+"""A small study on a machine without BlingFire and without what only Unix has, beside the same
+here.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,8 @@ from positionbias.core.progress import set_quiet
 from positionbias.core.splitter import USUAL_WORDS, remark_mixed_splitters, remark_other_splitter
 from tests.forked import forked
 
-# Runs each line of the first argument as a command, in one process, without the modules that are named, and prints what it told.
+# Runs each line of the first argument as a command, in one process, without the modules that are
+# named, and prints what it told.
 SCRIPT = """
 import io, json, os, shlex, sys
 from contextlib import redirect_stderr, redirect_stdout
@@ -22,7 +25,8 @@ for name in sys.argv[2:]:
     sys.modules[name] = None
 if "fcntl" in sys.argv:
     import signal
-    for module, names in ((os, ("O_DIRECTORY", "O_NOFOLLOW", "sysconf", "posix_fallocate")), (signal, ("pthread_sigmask", "alarm"))):
+    for module, names in ((os, ("O_DIRECTORY", "O_NOFOLLOW", "sysconf", "posix_fallocate")), \
+(signal, ("pthread_sigmask", "alarm"))):
         for name in names:
             delattr(module, name)
 from positionbias.cli.main import main
@@ -55,7 +59,9 @@ def run(folder: Path, commands: str, *absent: str) -> list[Any]:
     assert made.returncode == 0, made.stderr
     told = [json.loads(line) for line in made.stdout.splitlines()]
     assert [
-        (line, code, error) for line, (code, _, error) in zip(commands.strip().splitlines(), told, strict=True) if code
+        (line, code, error)
+        for line, (code, _, error) in zip(commands.strip().splitlines(), told, strict=True)
+        if code
     ] == []
     return [json.loads(out) if out.startswith("{") else error for _, out, error in told]
 
@@ -75,12 +81,21 @@ def test_a_study_runs_without_blingfire_and_unix(tmp_path: Path) -> None:
     assert manifest(there / "model")["versions"]["unicode"] == "1"
     assert manifest(there / "rotated")["versions"]["unicode"] == "1"
     # the invented text is plain prose, on which both splitters agree
-    assert manifest(there / "rotated")["content"]["checksum"] == manifest(here / "rotated")["content"]["checksum"]
+    assert (
+        manifest(there / "rotated")["content"]["checksum"]
+        == manifest(here / "rotated")["content"]["checksum"]
+    )
     for told in (usual, portable):
         del told[1]["results"][0]["payload"]["rows"]["manifest"]  # which has the time
-    assert [portable[1]["results"], portable[9]["results"]] == [usual[1]["results"], usual[9]["results"]]
+    assert [portable[1]["results"], portable[9]["results"]] == [
+        usual[1]["results"],
+        usual[9]["results"],
+    ]
     for number in (2, 4):
-        ours, theirs = json.loads(json.dumps(portable[number]).replace('"unicode"', '"blingfire"')), usual[number]
+        ours, theirs = (
+            json.loads(json.dumps(portable[number]).replace('"unicode"', '"blingfire"')),
+            usual[number],
+        )
         assert ours["results"] == theirs["results"]
     if USUAL_WORDS == "blingfire":
         mixed(there)
@@ -89,12 +104,18 @@ def test_a_study_runs_without_blingfire_and_unix(tmp_path: Path) -> None:
 def mixed(there: Path) -> None:
     """What was made without BlingFire is used with it: one line names both."""
     said = run(
-        there, "rerank planted --model model --candidates test.run --out mixed.run\nhistogram rotated --split test --out h"
+        there,
+        "rerank planted --model model --candidates test.run --out mixed.run\nhistogram rotated "
+        "--split test --out h",
     )
-    assert "posbias: model: its words were split by unicode, and are split by blingfire here; a few differ" in said[0]
+    assert (
+        "posbias: model: its words were split by unicode, and are split by blingfire here; a "
+        "few differ"
+    ) in said[0]
     run(
         there,
-        "train tk rotated --candidates train.run --max-steps 1 --batch-size 4 --out other\nhistogram rotated --split test --out g",
+        "train tk rotated --candidates train.run --max-steps 1 --batch-size 4 --out other\n"
+        "histogram rotated --split test --out g",
     )
 
 
@@ -107,6 +128,12 @@ def test_what_was_split_otherwise_is_remarked(capsys: pytest.CaptureFixture[str]
     remark_mixed_splitters({"one": {"blingfire": "0.1.8"}, "two": {"unicode": "1"}, "three": {}})
     remark_mixed_splitters({"one": {"unicode": "1"}, "two": {"unicode": "1"}})
     assert capsys.readouterr().err.splitlines() == [
-        f"posbias: model-x: its words were split by {other}, and are split by {USUAL_WORDS} here; a few differ, and so may figures",
-        "posbias: one: its words were split by blingfire, those of two by unicode; a few differ, and so may figures",
+        (
+            f"posbias: model-x: its words were split by {other}, and are split by {USUAL_WORDS} "
+            "here; a few differ, and so may figures"
+        ),
+        (
+            "posbias: one: its words were split by blingfire, those of two by unicode; a few "
+            "differ, and so may figures"
+        ),
     ]

@@ -1,4 +1,6 @@
-"""The public names: added to on purpose, never lost by accident, each with a docstring in one form and an example that runs."""
+"""The public names: added to on purpose, never lost by accident, each with a docstring in one form
+and an example that runs.
+"""
 
 from __future__ import annotations
 
@@ -118,7 +120,9 @@ def test_every_module_names_what_it_offers() -> None:
     for path in sorted({*package.rglob("*.py")} - without):
         if path.name == "__init__.py":
             continue
-        module = importlib.import_module(".".join(("positionbias", *path.relative_to(package).with_suffix("").parts)))
+        module = importlib.import_module(
+            ".".join(("positionbias", *path.relative_to(package).with_suffix("").parts))
+        )
         assert module.__doc__, path
         assert hasattr(module, "__all__"), path
         for name in module.__all__:
@@ -127,8 +131,9 @@ def test_every_module_names_what_it_offers() -> None:
 
 def test_rotating_a_text_loads_neither_pyarrow_nor_torch() -> None:
     code = (
-        "import sys; from positionbias import rotate; print(rotate('one two three', passage_id='p1', seed=1)); "
-        "print([name for name in ('torch', 'pyarrow', 'transformers', 'matplotlib', 'scipy') if name in sys.modules])"
+        "import sys; from positionbias import rotate; print(rotate('one two three', "
+        "passage_id='p1', seed=1)); print([name for name in ('torch', 'pyarrow', 'transformers', "
+        "'matplotlib', 'scipy') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     text, heavy = done.stdout.splitlines()
@@ -150,13 +155,22 @@ def test_every_public_name_is_a_function_or_a_class_or_the_version() -> None:
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_a_function_says_in_a_sentence_what_it_does_and_then_what_it_takes_returns_and_raises(name: str) -> None:
+def test_a_function_says_in_a_sentence_what_it_does_and_then_what_it_takes_returns_and_raises(
+    name: str,
+) -> None:
     text = docstring(name)
     sentence = " ".join(text.partition("\n\n")[0].split())
     assert re.fullmatch(r"[A-Z][a-z-]+ .*[.?]", sentence)
     assert not re.search(r"[.?!;] [A-Z]", sentence)
-    assert [section for section in SECTION.findall(text) if section != "Source"] == ["Args", "Returns", "Raises", "Example"]
-    described = re.findall(r"^    (\w+): \S", text.partition("Args:\n")[2].partition("\n\n")[0], re.M)
+    assert [section for section in SECTION.findall(text) if section != "Source"] == [
+        "Args",
+        "Returns",
+        "Raises",
+        "Example",
+    ]
+    described = re.findall(
+        r"^    (\w+): \S", text.partition("Args:\n")[2].partition("\n\n")[0], re.M
+    )
     assert described == list(inspect.signature(getattr(positionbias, name)).parameters)
     assert re.search(r"^    \w+Error(, \w+Error)*: \S", text.partition("Raises:\n")[2], re.M)
 
@@ -165,9 +179,15 @@ def test_a_function_says_in_a_sentence_what_it_does_and_then_what_it_takes_retur
 def test_a_public_name_has_an_example_that_is_run_and_shows_something(name: str) -> None:
     found = getattr(positionbias, name)
     module = importlib.import_module(found.__module__)
-    (collected,) = (one for one in doctest.DocTestFinder().find(module) if one.name == f"{module.__name__}.{name}")
+    (collected,) = (
+        one
+        for one in doctest.DocTestFinder().find(module)
+        if one.name == f"{module.__name__}.{name}"
+    )
     assert collected.examples[0].source == "import positionbias as pb\n"
-    assert any(f"pb.{name}(" in example.source or inspect.isclass(found) for example in collected.examples)
+    assert any(
+        f"pb.{name}(" in example.source or inspect.isclass(found) for example in collected.examples
+    )
     shown = [example.want.strip() for example in collected.examples if example.want]
     assert shown
     assert not {"True", "False", "None", "..."} & set(shown)
@@ -177,10 +197,17 @@ def test_a_public_name_has_an_example_that_is_run_and_shows_something(name: str)
 def test_type_checkers_see_the_operations_that_are_registered() -> None:
     tree = ast.parse(inspect.getsource(ops))
     imports = [
-        node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and str(node.module).startswith("positionbias.ops")
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and str(node.module).startswith("positionbias.ops")
     ]
     seen = {
-        (str(node.module).rpartition(".")[2], alias.asname) for node in imports for alias in node.names if alias.name != "*"
+        (str(node.module).rpartition(".")[2], alias.asname)
+        for node in imports
+        for alias in node.names
+        if alias.name != "*"
     }
     assert seen == {(module, function) for module, function, _ in ops.COMMANDS.values() if function}
-    assert [node.module for node in imports if node.names[0].name == "*"] == ["positionbias.ops.imports"]
+    assert [node.module for node in imports if node.names[0].name == "*"] == [
+        "positionbias.ops.imports"
+    ]

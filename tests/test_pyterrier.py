@@ -1,4 +1,6 @@
-"""Our re-rankers, retrievers and rotation as PyTerrier transformers, and theirs as audited models."""
+"""Our re-rankers, retrievers and rotation as PyTerrier transformers, and theirs as audited
+models.
+"""
 
 from __future__ import annotations
 
@@ -21,9 +23,16 @@ from tests.tiny import candidates, planted, saved_tk
 
 
 def test_without_the_package_the_import_is_one_line_that_names_it() -> None:
-    code = "import sys; sys.modules['pyterrier'] = None\nfrom positionbias.core.errors import DependencyError\ntry:\n    import positionbias.pyterrier\nexcept DependencyError as error:\n    print(error)"
+    code = (
+        "import sys; sys.modules['pyterrier'] = None\nfrom positionbias.core.errors import "
+        "DependencyError\ntry:\n    import positionbias.pyterrier\nexcept DependencyError as "
+        "error:\n    print(error)"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    wanted = "positionbias.pyterrier: wanted the package python-terrier; found none; run: pip install python-terrier\n"
+    wanted = (
+        "positionbias.pyterrier: wanted the package python-terrier; found none; run: pip install "
+        "python-terrier\n"
+    )
     assert done.stdout == wanted
 
 
@@ -45,7 +54,10 @@ def bm25(collection: pb.Collection, tmp_path_factory: pytest.TempPathFactory) ->
 
 @pytest.fixture(scope="module")
 def topics(collection: pb.Collection) -> pandas.DataFrame:
-    return pandas.DataFrame([(query.query_id, query.text) for query in collection.queries("test")], columns=["qid", "query"])
+    return pandas.DataFrame(
+        [(query.query_id, query.text) for query in collection.queries("test")],
+        columns=["qid", "query"],
+    )
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +70,10 @@ def frame(collection: pb.Collection, topics: pandas.DataFrame, bm25: Path) -> pa
 
 def rows(run: pb.Run) -> dict[str, list[tuple[str, float]]]:
     """The passages and scores of a run, in order."""
-    return {one.query_id: list(zip(one.passage_ids, one.scores.tolist(), strict=True)) for one in run.rankings()}
+    return {
+        one.query_id: list(zip(one.passage_ids, one.scores.tolist(), strict=True))
+        for one in run.rankings()
+    }
 
 
 def test_the_reranker_gives_the_run_that_rerank_writes(
@@ -66,16 +81,26 @@ def test_the_reranker_gives_the_run_that_rerank_writes(
 ) -> None:
     for model in (saved_tk(tmp_path / "tk", collection), Path(saved_dot(tmp_path / "dot").path)):
         pb.rerank(
-            collection, model=model, candidates=bm25, reranking=Reranking(depth=6), out=tmp_path / "ours.run", overwrite=True
+            collection,
+            model=model,
+            candidates=bm25,
+            reranking=Reranking(depth=6),
+            out=tmp_path / "ours.run",
+            overwrite=True,
         )
-        ours, theirs = rows(pb.Run.from_file(tmp_path / "ours.run")), Reranker(model).transform(frame)
+        ours, theirs = (
+            rows(pb.Run.from_file(tmp_path / "ours.run")),
+            Reranker(model).transform(frame),
+        )
         assert set(theirs.columns) == {*frame.columns, "score", "rank"}
         assert theirs["text"].tolist() == collection.texts(theirs["docno"].tolist())
         assert set(theirs["qid"]) == ours.keys()
         for qid, group in theirs.groupby("qid"):
             assert group["rank"].tolist() == list(range(len(group)))
             assert group["docno"].tolist() == [docno for docno, _ in ours[str(qid)]]
-            assert group["score"].tolist() == pytest.approx([score for _, score in ours[str(qid)]], abs=1e-5)
+            assert group["score"].tolist() == pytest.approx(
+                [score for _, score in ours[str(qid)]], abs=1e-5
+            )
 
 
 def test_equal_texts_tie_by_docno_and_lists_come_best_first() -> None:
@@ -86,16 +111,32 @@ def test_equal_texts_tie_by_docno_and_lists_come_best_first() -> None:
         return [len(passage) for passage in passages]
 
     columns = ["qid", "query", "docno", "text", "rank"]
-    made = [(7, "b", "p1", "one", 2), (7, "b", "p2", "three", 1), (7, "b", "p3", "one", 0), (6, "a", "p1", "x", 0)]
+    made = [
+        (7, "b", "p1", "one", 2),
+        (7, "b", "p2", "three", 1),
+        (7, "b", "p3", "one", 0),
+        (6, "a", "p1", "x", 0),
+    ]
     found = Reranker(lengths).transform(pandas.DataFrame(made, columns=columns))
-    assert found[["qid", "docno", "rank"]].values.tolist() == [[7, "p2", 0], [7, "p3", 1], [7, "p1", 2], [6, "p1", 0]]
+    assert found[["qid", "docno", "rank"]].values.tolist() == [
+        [7, "p2", 0],
+        [7, "p3", 1],
+        [7, "p1", 2],
+        [6, "p1", 0],
+    ]
     assert found["score"].tolist() == pytest.approx([5, 3, 3, 1], abs=1e-6)
     assert found["score"][1] > found["score"][2]
     assert seen == [("b", ["one", "three"]), ("a", ["x"])]
-    with pytest.raises(InputError, match="Reranker: wanted the text of docno 'p2'; found nan; add the texts first"):
-        Reranker(lengths).transform(pandas.DataFrame([(7, "b", "p2", float("nan"))], columns=columns[:4]))
+    with pytest.raises(
+        InputError, match="Reranker: wanted the text of docno 'p2'; found nan; add the texts first"
+    ):
+        Reranker(lengths).transform(
+            pandas.DataFrame([(7, "b", "p2", float("nan"))], columns=columns[:4])
+        )
     with pytest.raises(InputError, match="found 'p1' twice"):
-        Reranker(lengths).transform(pandas.DataFrame([(7, "b", "p1", "x")] * 2, columns=columns[:4]))
+        Reranker(lengths).transform(
+            pandas.DataFrame([(7, "b", "p1", "x")] * 2, columns=columns[:4])
+        )
     with pytest.raises(pyterrier.validate.InputValidationError, match="text"):
         Reranker(lengths).transform(pandas.DataFrame(columns=columns[:3]))
 
@@ -103,15 +144,34 @@ def test_equal_texts_tie_by_docno_and_lists_come_best_first() -> None:
 @pytest.mark.parametrize(
     ("row", "said"),
     [
-        ((None, "lamp", "p2", "a lamp"), "qid: wanted ids as text or whole numbers; found nan"),  # pandas would drop the row
-        (("q2", float("nan"), "p2", "a lamp"), "{}: wanted the query of qid 'q2'; found nan; drop the row"),
-        (("q1", "gate", "p2", "a lamp"), "{}: wanted one query for qid 'q1'; found two; give each query its own id"),
-        (("q1", "lamp \ud800", "p2", "a lamp"), "{}: wanted the query of qid 'q1'; found text that is not valid Unicode"),
+        # pandas would drop the row
+        ((None, "lamp", "p2", "a lamp"), "qid: wanted ids as text or whole numbers; found nan"),
+        (
+            ("q2", float("nan"), "p2", "a lamp"),
+            "{}: wanted the query of qid 'q2'; found nan; drop the row",
+        ),
+        (
+            ("q1", "gate", "p2", "a lamp"),
+            "{}: wanted one query for qid 'q1'; found two; give each query its own id",
+        ),
+        (
+            ("q1", "lamp \ud800", "p2", "a lamp"),
+            "{}: wanted the query of qid 'q1'; found text that is not valid Unicode",
+        ),
     ],
 )
-def test_rows_without_a_query_are_one_line(collection: pb.Collection, row: tuple[Any, ...], said: str) -> None:
-    frame = pandas.DataFrame([("q1", "lamp", "p1", "the lamp"), row], columns=["qid", "query", "docno", "text"], dtype=object)
-    for transformer in (Reranker(lambda query, passages: [len(text) for text in passages]), Retriever(collection)):
+def test_rows_without_a_query_are_one_line(
+    collection: pb.Collection, row: tuple[Any, ...], said: str
+) -> None:
+    frame = pandas.DataFrame(
+        [("q1", "lamp", "p1", "the lamp"), row],
+        columns=["qid", "query", "docno", "text"],
+        dtype=object,
+    )
+    for transformer in (
+        Reranker(lambda query, passages: [len(text) for text in passages]),
+        Retriever(collection),
+    ):
         with pytest.raises(InputError) as error:
             transformer.transform(frame)
         assert said.format(type(transformer).__name__) in str(error.value).replace("None", "nan")
@@ -121,7 +181,10 @@ def test_a_text_that_is_not_unicode_and_unused_categories() -> None:
     rows = [("q1", "lamp", "p1", "a"), ("q2", "gate", "p1", "\ud800")]
     frame = pandas.DataFrame(rows, columns=["qid", "query", "docno", "text"], dtype=object)
     reranker = Reranker(lambda query, passages: [len(text) for text in passages])
-    with pytest.raises(InputError, match="Reranker: wanted the text of docno 'p1'; found text that is not valid Unicode"):
+    with pytest.raises(
+        InputError,
+        match="Reranker: wanted the text of docno 'p1'; found text that is not valid Unicode",
+    ):
         reranker.transform(frame)
     assert reranker.transform(frame.astype({"qid": "category"})[:1])["qid"].tolist() == ["q1"]
 
@@ -130,7 +193,9 @@ def test_the_retriever_gives_the_run_that_retrieve_writes(
     collection: pb.Collection, topics: pandas.DataFrame, tmp_path: Path
 ) -> None:
     model = Path(saved_dot(tmp_path / "dot").path)
-    vectors = pb.encode(collection, model=model, precision_on_disk="float32", out=tmp_path / "vectors")
+    vectors = pb.encode(
+        collection, model=model, precision_on_disk="float32", out=tmp_path / "vectors"
+    )
     by_vectors = ByVectors(vectors.path, model)
     cases = [
         ({}, Retriever(collection, depth=5)),
@@ -138,14 +203,25 @@ def test_the_retriever_gives_the_run_that_retrieve_writes(
         ({"dense": by_vectors}, Retriever(collection, model, depth=5)),
     ]
     for how, retriever in cases:
-        pb.retrieve(collection, wanted=Retrieval("test", depth=5), **how, out=tmp_path / "ours.run", overwrite=True)
-        ours, theirs = rows(pb.Run.from_file(tmp_path / "ours.run")), retriever.transform(topics.assign(more=1))
+        pb.retrieve(
+            collection,
+            wanted=Retrieval("test", depth=5),
+            **how,
+            out=tmp_path / "ours.run",
+            overwrite=True,
+        )
+        ours, theirs = (
+            rows(pb.Run.from_file(tmp_path / "ours.run")),
+            retriever.transform(topics.assign(more=1)),
+        )
         assert list(theirs.columns) == ["qid", "query", "more", "docno", "score", "rank"]
         assert list(dict.fromkeys(theirs["qid"])) == [qid for qid in topics["qid"] if qid in ours]
         for qid, group in theirs.groupby("qid"):
             assert group["rank"].tolist() == list(range(len(group)))
             assert group["docno"].tolist() == [docno for docno, _ in ours[str(qid)]]
-            assert group["score"].tolist() == pytest.approx([score for _, score in ours[str(qid)]], abs=1e-5)
+            assert group["score"].tolist() == pytest.approx(
+                [score for _, score in ours[str(qid)]], abs=1e-5
+            )
     unknown = Retriever(collection).transform(pandas.DataFrame({"qid": ["q"], "query": ["zzzz"]}))
     assert (len(unknown), list(unknown.columns)) == (0, ["qid", "query", "docno", "score", "rank"])
     with pytest.raises(SettingError, match="vectors: wanted the model that made them"):
@@ -158,7 +234,9 @@ def test_rotated_texts_are_those_of_the_rotated_collection(
     collection: pb.Collection, frame: pandas.DataFrame, tmp_path: Path
 ) -> None:
     for seed in (1, 5):
-        rotated = pb.debias(collection, rotation=Rotation(seed=seed), out=tmp_path / f"rotated-{seed}")
+        rotated = pb.debias(
+            collection, rotation=Rotation(seed=seed), out=tmp_path / f"rotated-{seed}"
+        )
         assert isinstance(rotated, pb.Collection)
         found = Rotated(seed).transform(frame)
         assert found["text"].tolist() == rotated.texts(frame["docno"].tolist())
@@ -166,7 +244,9 @@ def test_rotated_texts_are_those_of_the_rotated_collection(
         assert (found["text"] != frame["text"]).any()
 
 
-def test_an_indexer_behind_rotation_gets_the_rotated_collection(collection: pb.Collection, tmp_path: Path) -> None:
+def test_an_indexer_behind_rotation_gets_the_rotated_collection(
+    collection: pb.Collection, tmp_path: Path
+) -> None:
     class Kept(pyterrier.Indexer):
         def index(self, iter: Any, **kwargs: Any) -> dict[str, str]:
             return {row["docno"]: row["text"] for row in iter}
@@ -174,7 +254,9 @@ def test_an_indexer_behind_rotation_gets_the_rotated_collection(collection: pb.C
     rotated = pb.debias(collection, out=tmp_path / "rotated")
     assert isinstance(rotated, pb.Collection)
     given = ({"docno": one.passage_id, "text": one.text} for one in collection.passages())
-    assert (Rotated() >> Kept()).index(given) == {one.passage_id: one.text for one in rotated.passages()}
+    assert (Rotated() >> Kept()).index(given) == {
+        one.passage_id: one.text for one in rotated.passages()
+    }
 
 
 def test_an_experiment_measures_a_pipeline_as_evaluate_does(
@@ -185,37 +267,59 @@ def test_an_experiment_measures_a_pipeline_as_evaluate_does(
     pipeline = Retriever(collection, depth=6) % 5 >> texts >> Reranker(model)
     measures = [ir_measures.nDCG @ 10, ir_measures.RR @ 10]
     qrels = collection.qrels("test")
-    found = pyterrier.Experiment([pipeline, Retriever(collection, depth=6)], topics, qrels.to_frame("pyterrier"), measures)
+    found = pyterrier.Experiment(
+        [pipeline, Retriever(collection, depth=6)], topics, qrels.to_frame("pyterrier"), measures
+    )
     for row, system in enumerate((pipeline, Retriever(collection, depth=6))):
         ours = ir_measures.calc_aggregate(measures, qrels, pb.Run.from_frame(system(topics)))
         assert {measure: found[str(measure)][row] for measure in measures} == pytest.approx(ours)
     whole = Retriever(collection, depth=6) >> texts >> Reranker(model)
     ours, theirs = (pb.Run.from_frame(one) for one in (whole(topics), Reranker(model)(frame)))
-    assert {qid: ours[qid].passage_ids for qid in ours} == {qid: theirs[qid].passage_ids for qid in theirs}
+    assert {qid: ours[qid].passage_ids for qid in ours} == {
+        qid: theirs[qid].passage_ids for qid in theirs
+    }
 
 
-def test_pyterrier_finds_out_what_goes_in_and_comes_out(collection: pb.Collection, tmp_path: Path) -> None:
+def test_pyterrier_finds_out_what_goes_in_and_comes_out(
+    collection: pb.Collection, tmp_path: Path
+) -> None:
     reranker, retriever = Reranker(saved_tk(tmp_path / "tk", collection)), Retriever(collection)
     inputs = pyterrier.inspect.transformer_inputs
     assert sorted(inputs(reranker)[0]) == ["docno", "qid", "query", "text"]
     assert sorted(inputs(retriever)[0]) == ["qid", "query"]
     assert sorted(inputs(Rotated())[0]) == ["docno", "text"]
-    assert pyterrier.inspect.transformer_outputs(retriever, ["qid", "query"]) == ["qid", "query", "docno", "score", "rank"]
+    assert pyterrier.inspect.transformer_outputs(retriever, ["qid", "query"]) == [
+        "qid",
+        "query",
+        "docno",
+        "score",
+        "rank",
+    ]
     assert repr(Rotated() >> reranker) == "(Rotated(seed=1) >> Reranker('tk'))"
     assert repr(retriever) == "Retriever('planted', 'bm25')"
 
 
-def test_an_audit_takes_a_transformer_as_it_takes_its_model(collection: pb.Collection, bm25: Path, tmp_path: Path) -> None:
+def test_an_audit_takes_a_transformer_as_it_takes_its_model(
+    collection: pb.Collection, bm25: Path, tmp_path: Path
+) -> None:
     model = saved_tk(tmp_path / "tk", collection)
     given = {"candidates": bm25, "settings": SETTINGS}
-    (ours, *_), (theirs, *_) = (pb.audit_model(one, collection, **given).verdicts for one in (model, Reranker(model)))
+    (ours, *_), (theirs, *_) = (
+        pb.audit_model(one, collection, **given).verdicts for one in (model, Reranker(model))
+    )
     assert ours.effects
-    assert [effect.contrast for effect in theirs.effects] == [effect.contrast for effect in ours.effects]
-    assert [effect.value for effect in theirs.effects] == pytest.approx([effect.value for effect in ours.effects], abs=1e-3)
+    assert [effect.contrast for effect in theirs.effects] == [
+        effect.contrast for effect in ours.effects
+    ]
+    assert [effect.value for effect in theirs.effects] == pytest.approx(
+        [effect.value for effect in ours.effects], abs=1e-3
+    )
 
     pipeline = pyterrier.apply.query(lambda row: row["query"]) >> Reranker(model)
     pipeline.__name__ = "mine"
     audited = Audited(models=[pipeline], candidates=bm25)
     found = pb.audit_systems(collection, audited=audited, settings=SETTINGS)
     assert "mine" in found.verdict
-    assert [effect.value for effect in found.verdicts[0].effects] == pytest.approx([effect.value for effect in theirs.effects])
+    assert [effect.value for effect in found.verdicts[0].effects] == pytest.approx(
+        [effect.value for effect in theirs.effects]
+    )

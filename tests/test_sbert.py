@@ -1,4 +1,6 @@
-"""The evaluator measures what an audit of the saved model does, and leaves the model and its training alone."""
+"""The evaluator measures what an audit of the saved model does, and leaves the model and its
+training alone.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,11 @@ from tests.tiny import candidates, planted, tiny_encoder
 sbert = pytest.importorskip("positionbias.sbert")
 NAMES = [
     "absolute_end_minus_front",
-    *(f"{effect}{end}" for effect in ("end_minus_front", "middle_minus_ends") for end in ("", "_low", "_high")),
+    *(
+        f"{effect}{end}"
+        for effect in ("end_minus_front", "middle_minus_ends")
+        for end in ("", "_low", "_high")
+    ),
     "queries",
 ]
 
@@ -48,7 +54,9 @@ def words() -> list[str]:
 
 
 def encoder(folder: Path, **settings: Any) -> Any:
-    """A bi-encoder that knows the collection's words and mixes them little, so that shared words make vectors alike."""
+    """A bi-encoder that knows the collection's words and mixes them little, so that shared words
+    make vectors alike.
+    """
     from sentence_transformers.base.modules import Transformer
 
     tiny_encoder(folder / "tiny", words(), initializer_range=0.1)
@@ -60,22 +68,30 @@ def reranker(folder: Path, **settings: Any) -> Any:
     """A cross-encoder whose scores pass through a sigmoid; it reads whole texts."""
     torch.manual_seed(3)
     with quiet_transformers():
-        return cross_encoder(str(tiny_encoder(folder / "tiny", max_position_embeddings=1024)), num_labels=1, **settings)
+        return cross_encoder(
+            str(tiny_encoder(folder / "tiny", max_position_embeddings=1024)),
+            num_labels=1,
+            **settings,
+        )
 
 
 def cutting_reranker(folder: Path) -> Any:
-    """A cross-encoder that cuts most pairs (of 169 to 213 tokens), not all: the effects of those read whole are others."""
+    """A cross-encoder that cuts most pairs (of 169 to 213 tokens), not all: the effects of those
+    read whole are others.
+    """
     return reranker(folder, max_length=200)
 
 
 def test_without_the_package_the_import_is_one_line_that_names_it() -> None:
     code = (
-        "import sys; sys.modules['sentence_transformers'] = None\nfrom positionbias.core.errors import DependencyError\n"
+        "import sys; sys.modules['sentence_transformers'] = None\nfrom positionbias.core.errors "
+        "import DependencyError\n"
         "try:\n    import positionbias.sbert\nexcept DependencyError as error:\n    print(error)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == (
-        "positionbias.sbert: wanted the package sentence-transformers, 6.0 or newer; found none; run: pip install 'positionbias[sbert]'\n"
+        "positionbias.sbert: wanted the package sentence-transformers, 6.0 or newer; found "
+        "none; run: pip install 'positionbias[sbert]'\n"
     )
 
 
@@ -83,7 +99,9 @@ def test_without_the_package_the_import_is_one_line_that_names_it() -> None:
 def test_it_measures_what_an_audit_of_the_saved_model_does(
     make: Any, collection: pb.Collection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Effects in scores agree for all; only the encoder reacts to its evidence so that they are shares of its worth too."""
+    """Effects in scores agree for all; only the encoder reacts to its evidence so that they are
+    shares of its worth too.
+    """
     verdicts: list[Any] = []
     measure = sbert.audit
 
@@ -97,7 +115,13 @@ def test_it_measures_what_an_audit_of_the_saved_model_does(
     run = candidates(collection, tmp_path)["validation"]
     metrics = sbert.PositionBiasEvaluator(collection, candidates=run)(model)
     settings = AuditSettings(draws=0, blind=False, segments=0)
-    audited = pb.audit_model(kept(model, tmp_path / "saved"), collection, split="validation", candidates=run, settings=settings)
+    audited = pb.audit_model(
+        kept(model, tmp_path / "saved"),
+        collection,
+        split="validation",
+        candidates=run,
+        settings=settings,
+    )
     live, saved = verdicts[0].effects, audited.verdicts[0].effects
     assert [(effect.contrast, effect.unit, effect.queries) for effect in live] == [
         (effect.contrast, effect.unit, effect.queries) for effect in saved
@@ -107,7 +131,10 @@ def test_it_measures_what_an_audit_of_the_saved_model_does(
         assert numbers == pytest.approx([expected.value, expected.low, expected.high], abs=1e-4)
     shares = {effect.contrast.value: effect for effect in reversed(saved) if effect.unit == "worth"}
     assert bool(shares) == (make is encoder)
-    for name, contrast in (("end_minus_front", "end − front"), ("middle_minus_ends", "middle − ends")):
+    for name, contrast in (
+        ("end_minus_front", "end − front"),
+        ("middle_minus_ends", "middle − ends"),
+    ):
         numbers = [metrics[f"{name}{end}"] for end in ("", "_low", "_high")]
         if contrast in shares:  # those that the verdict rests on come first
             share = shares[contrast]
@@ -128,25 +155,38 @@ def test_what_a_cross_encoder_reads_is_known_with_its_prompts(tmp_path: Path) ->
     assert reader is not None
     assert reader.room == own.room == 200 - 3
     texts = ["the green lamp " * 90, "iron gate", ""]
-    for read, read_saved in ((reader.read_queries, own.read_queries), (reader.read_passages, own.read_passages)):
-        rooms = [[list(tokens)[: own.room] for tokens in reads(texts)] for reads in (read, read_saved)]
+    for read, read_saved in (
+        (reader.read_queries, own.read_queries),
+        (reader.read_passages, own.read_passages),
+    ):
+        rooms = [
+            [list(tokens)[: own.room] for tokens in reads(texts)] for reads in (read, read_saved)
+        ]
         assert rooms[0] == rooms[1]
         assert [len(tokens) for tokens in rooms[0]] == [197, 2, 0]  # of 270, 2 and 0
     model.prompts, model.default_prompt_name = {"query": "find: "}, "query"
     reader = token_reader(wrap_library_model(model, "live"))
     assert reader is not None
-    assert list(reader.read_queries(["iron gate"])[0]) == list(own.read_queries(["find: iron gate"])[0])
+    assert list(reader.read_queries(["iron gate"])[0]) == list(
+        own.read_queries(["find: iron gate"])[0]
+    )
 
 
 @pytest.mark.parametrize("make", [encoder, reranker])
-def test_it_leaves_the_model_as_it_was_and_says_the_same_again(make: Any, collection: pb.Collection, tmp_path: Path) -> None:
-    model, evaluator = make(tmp_path).train(), sbert.PositionBiasEvaluator(collection, queries=6, name="six")
+def test_it_leaves_the_model_as_it_was_and_says_the_same_again(
+    make: Any, collection: pb.Collection, tmp_path: Path
+) -> None:
+    model, evaluator = (
+        make(tmp_path).train(),
+        sbert.PositionBiasEvaluator(collection, queries=6, name="six"),
+    )
     next(model.children()).eval()  # a frozen part
     modes = [module.training for module in model.modules()]
     weights = {name: value.clone() for name, value in model.state_dict().items()}
     before, activation = torch.get_rng_state(), getattr(model, "activation_fn", None)
     first, again = evaluator(model), evaluator(model)
-    assert first == pytest.approx(again, rel=0, abs=0, nan_ok=True)  # a reranker that does not react has none
+    # a reranker that does not react has none
+    assert first == pytest.approx(again, rel=0, abs=0, nan_ok=True)
     assert [module.training for module in model.modules()] == modes
     assert True in modes
     assert False in modes
@@ -154,11 +194,15 @@ def test_it_leaves_the_model_as_it_was_and_says_the_same_again(make: Any, collec
     assert getattr(model, "activation_fn", None) is activation
     assert all(torch.equal(value, weights[name]) for name, value in model.state_dict().items())
     assert first["six_queries"] == 6
-    other = sbert.PositionBiasEvaluator(collection, queries=6, settings=AuditSettings(seed=2))(model)
+    other = sbert.PositionBiasEvaluator(collection, queries=6, settings=AuditSettings(seed=2))(
+        model
+    )
     assert other["end_minus_front"] != first["six_end_minus_front"]
 
 
-def test_it_writes_csv_as_the_librarys_evaluators_do(collection: pb.Collection, tmp_path: Path) -> None:
+def test_it_writes_csv_as_the_librarys_evaluators_do(
+    collection: pb.Collection, tmp_path: Path
+) -> None:
     from sentence_transformers.base.evaluation import SentenceEvaluator
 
     evaluator = sbert.PositionBiasEvaluator(collection, queries=5, name="five")
@@ -167,7 +211,9 @@ def test_it_writes_csv_as_the_librarys_evaluators_do(collection: pb.Collection, 
     model = encoder(tmp_path)
     for steps in (10, 20):
         metrics = evaluator(model, str(tmp_path / "eval"), epoch=0.5, steps=steps)
-    with (tmp_path / "eval" / "position_bias_evaluation_five_results.csv").open(newline="", encoding="utf-8") as file:
+    with (tmp_path / "eval" / "position_bias_evaluation_five_results.csv").open(
+        newline="", encoding="utf-8"
+    ) as file:
         rows = list(csv.DictReader(file))
     assert [(row["epoch"], row["steps"]) for row in rows] == [("0.5", "10"), ("0.5", "20")]
     assert {f"five_{name}": float(rows[1][name]) for name in NAMES} == metrics
@@ -183,13 +229,20 @@ class Constant(theirs.base.evaluation.BaseEvaluator):
 
 
 def trained(collection: pb.Collection, folder: Path, evaluator: Any = None, **own: Any) -> Any:
-    """A trainer after six steps with dropout, which keeps the best model by the evaluator's metric."""
+    """A trainer after six steps with dropout, which keeps the best model by the evaluator's
+    metric.
+    """
     from datasets import Dataset
     from sentence_transformers.sentence_transformer.losses import MultipleNegativesRankingLoss
 
     texts = {query.query_id: query.text for query in collection.queries("train")}
     pairs = [(texts[one.query_id], one.passage_id) for one in collection.qrels("train")]
-    data = Dataset.from_dict({"anchor": [query for query, _ in pairs], "positive": collection.texts([one for _, one in pairs])})
+    data = Dataset.from_dict(
+        {
+            "anchor": [query for query, _ in pairs],
+            "positive": collection.texts([one for _, one in pairs]),
+        }
+    )
     model = encoder(folder)
     args = theirs.SentenceTransformerTrainingArguments(
         str(folder / "out"),
@@ -211,7 +264,13 @@ def trained(collection: pb.Collection, folder: Path, evaluator: Any = None, **ow
     loss = MultipleNegativesRankingLoss(model)
     held_out = data.select(range(4)) if evaluator is None else None
     trainer = theirs.SentenceTransformerTrainer(
-        model=model, args=args, train_dataset=data, eval_dataset=held_out, loss=loss, evaluator=evaluator, **own
+        model=model,
+        args=args,
+        train_dataset=data,
+        eval_dataset=held_out,
+        loss=loss,
+        evaluator=evaluator,
+        **own,
     )
     with quiet_transformers():
         trainer.train()
@@ -220,42 +279,63 @@ def trained(collection: pb.Collection, folder: Path, evaluator: Any = None, **ow
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
-def test_it_works_within_a_training_and_does_not_change_it(collection: pb.Collection, tmp_path: Path) -> None:
+def test_it_works_within_a_training_and_does_not_change_it(
+    collection: pb.Collection, tmp_path: Path
+) -> None:
     evaluator = sbert.PositionBiasEvaluator(collection, name="planted")
-    watched, alone = trained(collection, tmp_path / "watched", evaluator), trained(collection, tmp_path / "alone", Constant())
+    watched, alone = (
+        trained(collection, tmp_path / "watched", evaluator),
+        trained(collection, tmp_path / "alone", Constant()),
+    )
     key = "eval_planted_absolute_end_minus_front"
     measured = {row["step"]: row[key] for row in watched.state.log_history if key in row}
     assert sorted(measured) == [2, 4, 6]
     assert len(set(measured.values())) == 3
     assert watched.state.best_metric == min(measured.values())
-    losses = [[row["loss"] for row in trainer.state.log_history if "loss" in row] for trainer in (watched, alone)]
+    losses = [
+        [row["loss"] for row in trainer.state.log_history if "loss" in row]
+        for trainer in (watched, alone)
+    ]
     assert len(losses[0]) == 3
     assert losses[0] == losses[1]
-    assert evaluator(watched.model)[key.removeprefix("eval_")] == pytest.approx(min(measured.values()), abs=1e-5)
-    with (tmp_path / "watched" / "out" / "eval" / evaluator.csv_file).open(encoding="utf-8") as file:
+    assert evaluator(watched.model)[key.removeprefix("eval_")] == pytest.approx(
+        min(measured.values()), abs=1e-5
+    )
+    with (tmp_path / "watched" / "out" / "eval" / evaluator.csv_file).open(
+        encoding="utf-8"
+    ) as file:
         assert [row["steps"] for row in csv.DictReader(file)] == ["2", "4", "6"]
 
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
-def test_a_callback_adds_the_same_to_an_evaluation_by_loss(collection: pb.Collection, tmp_path: Path) -> None:
+def test_a_callback_adds_the_same_to_an_evaluation_by_loss(
+    collection: pb.Collection, tmp_path: Path
+) -> None:
     evaluator = sbert.PositionBiasEvaluator(collection, name="planted")
     trainer = trained(collection, tmp_path, callbacks=[sbert.PositionBiasCallback(evaluator)])
     key = "eval_planted_absolute_end_minus_front"
     measured = {row["step"]: row[key] for row in trainer.state.log_history if key in row}
     assert sorted(measured) == [2, 4, 6]
     assert trainer.state.best_metric == min(measured.values())
-    assert evaluator(trainer.model)[key.removeprefix("eval_")] == pytest.approx(min(measured.values()), abs=1e-5)
+    assert evaluator(trainer.model)[key.removeprefix("eval_")] == pytest.approx(
+        min(measured.values()), abs=1e-5
+    )
     with (tmp_path / "out" / "eval" / evaluator.csv_file).open(encoding="utf-8") as file:
         assert [row["steps"] for row in csv.DictReader(file)] == ["2", "4", "6"]
 
 
-def test_a_callback_audits_after_an_epoch_where_nothing_is_evaluated(collection: pb.Collection, tmp_path: Path) -> None:
+def test_a_callback_audits_after_an_epoch_where_nothing_is_evaluated(
+    collection: pb.Collection, tmp_path: Path
+) -> None:
     from types import SimpleNamespace
 
     from transformers import TrainerControl, TrainerState
 
-    callback, model = sbert.PositionBiasCallback(sbert.PositionBiasEvaluator(collection)), encoder(tmp_path)
+    callback, model = (
+        sbert.PositionBiasCallback(sbert.PositionBiasEvaluator(collection)),
+        encoder(tmp_path),
+    )
     for strategy, audits, main in (("no", 1, True), ("steps", 0, True), ("no", 0, False)):
         state = TrainerState(epoch=1.0, global_step=7, is_world_process_zero=main)
         args = SimpleNamespace(eval_strategy=strategy, output_dir=str(tmp_path / "out"))
@@ -271,24 +351,43 @@ def test_evidence_may_be_chosen_by_a_rule(collection: pb.Collection, tmp_path: P
     bare = pb.Collection(tmp_path / "bare")
     with pytest.raises(
         InputError,
-        match=r'wanted answers in the split test; found none; give another split, or AuditSettings\(evidence="terms"\)',
+        match=(
+            r"wanted answers in the split test; found none; give another split, or "
+            r'AuditSettings\(evidence="terms"\)'
+        ),
     ):
         sbert.PositionBiasEvaluator(bare, split="test")
-    found = sbert.PositionBiasEvaluator(bare, split="test", settings=AuditSettings(evidence="terms"))(encoder(tmp_path))
+    found = sbert.PositionBiasEvaluator(
+        bare, split="test", settings=AuditSettings(evidence="terms")
+    )(encoder(tmp_path))
     assert not math.isnan(found["end_minus_front"])
 
 
 def test_what_it_cannot_measure_is_refused(collection: pb.Collection) -> None:
-    for settings, found in ((AuditSettings(needles=0), "needles=0"), (AuditSettings(retrieve=True), "retrieve=True")):
-        with pytest.raises(SettingError, match=f"settings: wanted evidence moved .*; found {found}; leave it out"):
+    for settings, found in (
+        (AuditSettings(needles=0), "needles=0"),
+        (AuditSettings(retrieve=True), "retrieve=True"),
+    ):
+        with pytest.raises(
+            SettingError, match=f"settings: wanted evidence moved .*; found {found}; leave it out"
+        ):
             sbert.PositionBiasEvaluator(collection, settings=settings)
-    with pytest.raises(InputError, match="model: wanted one of CrossEncoder, .*; found Linear; give another model"):
+    with pytest.raises(
+        InputError, match="model: wanted one of CrossEncoder, .*; found Linear; give another model"
+    ):
         sbert.PositionBiasEvaluator(collection, queries=3)(torch.nn.Linear(1, 1))
     for queries in (0, -1):  # -1 left out the last query drawn
-        with pytest.raises(SettingError, match=f"queries: wanted at least 1; found {queries}; raise it"):
+        with pytest.raises(
+            SettingError, match=f"queries: wanted at least 1; found {queries}; raise it"
+        ):
             sbert.PositionBiasEvaluator(collection, queries=queries)
-    for wrong, found in (({"queries": 2.5}, "queries: wanted a whole"), ({"settings": {}}, "settings: wanted AuditSettings")):
+    for wrong, found in (
+        ({"queries": 2.5}, "queries: wanted a whole"),
+        ({"settings": {}}, "settings: wanted AuditSettings"),
+    ):
         with pytest.raises(InputError, match=found):
             sbert.PositionBiasEvaluator(collection, **wrong)
-    with pytest.raises(InputError, match="evaluator: wanted a PositionBiasEvaluator; found None; give one"):
+    with pytest.raises(
+        InputError, match="evaluator: wanted a PositionBiasEvaluator; found None; give one"
+    ):
         sbert.PositionBiasCallback(None)

@@ -1,4 +1,6 @@
-"""``positionbias.settings`` offers the settings of every public function, study and kind of model, and nothing else."""
+"""``positionbias.settings`` offers the settings of every public function, study and kind of model,
+and nothing else.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,11 @@ from positionbias.training.plan import TrainPlan
 
 def dataclasses_in(hint: Any) -> Iterator[type]:
     """Yield the dataclasses of the package that a type names, also within unions and sequences."""
-    if isinstance(hint, type) and is_dataclass(hint) and hint.__module__.startswith("positionbias."):
+    if (
+        isinstance(hint, type)
+        and is_dataclass(hint)
+        and hint.__module__.startswith("positionbias.")
+    ):
         yield hint
     for part in get_args(hint):
         yield from dataclasses_in(part)
@@ -41,11 +47,19 @@ def test_it_has_the_settings_of_all_public_functions_studies_and_models() -> Non
         if inspect.isfunction(operation) and hasattr(operation, "__wrapped__"):
             parameters_of(operation)  # refuses a parameter that is declared by neither
             function = inspect.unwrap(operation)
-            taken = {name: hint for name, hint in function.__annotations__.items() if name != "return"}
-            for hint in get_type_hints(SimpleNamespace(__annotations__=taken), function.__globals__).values():
+            taken = {
+                name: hint for name, hint in function.__annotations__.items() if name != "return"
+            }
+            for hint in get_type_hints(
+                SimpleNamespace(__annotations__=taken), function.__globals__
+            ).values():
                 for kind in dataclasses_in(hint):
                     reached(kind, found)
-    for kind in [TrainPlan, *(command_of(name).settings for name in PAPERS), *(config_class(name) for name in KINDS)]:
+    for kind in [
+        TrainPlan,
+        *(command_of(name).settings for name in PAPERS),
+        *(config_class(name) for name in KINDS),
+    ]:
         reached(kind, found)
     reached(EncoderSettings, found)  # of make_encoder, which is no command
     assert settings.__all__ == sorted(found)

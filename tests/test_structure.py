@@ -1,4 +1,6 @@
-"""What is declared once stays so: options have their settings' defaults, and a new loss, measure or model is one registration away."""
+"""What is declared once stays so: options have their settings' defaults, and a new loss, measure or
+model is one registration away.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,8 @@ from positionbias.results.figures import Figures
 from positionbias.results.result import Result
 from positionbias.training import config, losses
 
-UNSET = getattr(click.core, "UNSET", None)  # what newer versions of click have until a command is called
+# what newer versions of click have until a command is called
+UNSET = getattr(click.core, "UNSET", None)
 
 # written by hand, not made of an operation
 BY_HAND = {"completion"}
@@ -42,7 +45,9 @@ def entries(group: LazyGroup) -> Iterator[tuple[str, click.Command | Command]]:
 
 
 COMMANDS = dict(entries(posbias))  # type: ignore[arg-type]
-GENERATED = {name: found for name, found in COMMANDS.items() if not isinstance(found, click.Command)}
+GENERATED = {
+    name: found for name, found in COMMANDS.items() if not isinstance(found, click.Command)
+}
 
 
 def test_those_written_by_hand_are_known() -> None:
@@ -70,16 +75,22 @@ def test_every_option_has_the_default_of_its_setting(name: str) -> None:
         param = params[one.name]
         found = param.process_value(context, param.get_default(context))
         found = None if found is UNSET else found
-        read = tuple(map(partial(read_as, one.type), found)) if one.many and found is not None else read_as(one.type, found)
+        read = (
+            tuple(map(partial(read_as, one.type), found))
+            if one.many and found is not None
+            else read_as(one.type, found)
+        )
         assert read == one.default, f"{name} {one.flag}"
     assert declared.keys() <= params.keys()
 
 
 def test_a_loss_is_a_function_and_what_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(config.LOSSES, "toy", config.LossKind())
-    monkeypatch.setitem(losses.FUNCTIONS, "toy", lambda of, _: of.student[:, 1] - of.student[:, 0])  # type: ignore[arg-type]
+    monkeypatch.setitem(losses.FUNCTIONS, "toy", lambda of, _: of.student[:, 1] - of.student[:, 0])
     settings = config.TrainConfig(loss="toy")
-    assert losses.group_losses(losses.Scored(torch.tensor([[1.0, 3.0]])), settings).tolist() == [2.0]
+    assert losses.group_losses(losses.Scored(torch.tensor([[1.0, 3.0]])), settings).tolist() == [
+        2.0
+    ]
 
 
 def test_a_measurement_is_a_class_of_figures() -> None:
@@ -105,7 +116,11 @@ def test_a_model_is_a_module_and_its_record(monkeypatch: pytest.MonkeyPatch) -> 
     module = ModuleType("positionbias.models.toy")
     module.Toy = Toy  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, module.__name__, module)
-    monkeypatch.setitem(shapes.KINDS, "toy", shapes.Kind("toy", "Toy", ToyConfig, "words", 1e-3, "A toy on COLLECTION."))
+    monkeypatch.setitem(
+        shapes.KINDS,
+        "toy",
+        shapes.Kind("toy", "Toy", ToyConfig, "words", 1e-3, "A toy on COLLECTION."),
+    )
     assert kinds.model_class("toy") is Toy
     assert kinds.config_class("toy")() == ToyConfig(width=4)
     assert kinds.begins_with("toy") == "words"

@@ -1,4 +1,6 @@
-"""Text files have the same bytes on every system: each is opened with its encoding, and written with its line ends."""
+"""Text files have the same bytes on every system: each is opened with its encoding, and written
+with its line ends.
+"""
 
 from __future__ import annotations
 
@@ -22,13 +24,20 @@ def called(call: ast.Call) -> tuple[str, str]:
 
 
 def faults(path: Path) -> Iterator[str]:
-    for call in [node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.Call)]:
+    for call in [
+        node
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call)
+    ]:
         owner, name = called(call)
         named = {word.arg for word in call.keywords}
-        modes = [value.value for value in (*call.args, *(word.value for word in call.keywords if word.arg == "mode"))
-                 if isinstance(value, ast.Constant) and isinstance(value.value, str) and set(value.value) <= set("rwxabt+")]  # fmt: skip
+        modes = [value.value for value in (*call.args,
+            *(word.value for word in call.keywords if word.arg == "mode"))
+                 if isinstance(value, ast.Constant) and isinstance(value.value, str)
+                 and set(value.value) <= set("rwxabt+")]  # fmt: skip
         mode = modes[0] if modes else "r"
-        if name in OPENS and "b" not in mode and (not owner or modes):  # other methods of this name give no mode
+        # other methods of this name give no mode
+        if name in OPENS and "b" not in mode and (not owner or modes):
             if name.endswith("TemporaryFile") and not modes:
                 continue  # binary by default
             wanted = {"encoding"} | ({"newline"} if set(mode) & set("wxa") else set())
@@ -39,7 +48,10 @@ def faults(path: Path) -> Iterator[str]:
         else:
             continue
         if missing := wanted - named:
-            yield f"{path.relative_to(PACKAGE)}:{call.lineno}: {name} without {', '.join(sorted(missing))}"
+            yield (
+                f"{path.relative_to(PACKAGE)}:{call.lineno}: {name} without "
+                f"{', '.join(sorted(missing))}"
+            )
 
 
 def test_every_text_file_is_opened_with_its_encoding_and_written_with_its_line_ends() -> None:

@@ -1,4 +1,6 @@
-"""Arguments of another type than a public function or class takes: one clear line, and no error from inside."""
+"""Arguments of another type than a public function or class takes: one clear line, and no error
+from inside.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,10 @@ CALLS: dict[str, tuple[Callable[[Any], Any], str]] = {
     "load": (pb.load, f"folder: {PLACE}"),
     "Collection": (pb.Collection, f"collection: {PLACE}"),
     "from_records": (lambda it: pb.Collection.from_records(ROWS, it), f"path: {PLACE}"),
-    "from_records, split": (lambda it: pb.Collection.from_records(ROWS, "c", split=it), f"split: {TEXT}"),
+    "from_records, split": (
+        lambda it: pb.Collection.from_records(ROWS, "c", split=it),
+        f"split: {TEXT}",
+    ),
     "from_records, columns": (
         lambda it: pb.Collection.from_records(ROWS, "c", columns=it),
         "columns: wanted a dict of columns",
@@ -30,7 +35,10 @@ CALLS: dict[str, tuple[Callable[[Any], Any], str]] = {
     ),
     "Run, name": (lambda it: pb.Run(SCORES, name=it), f"Run: name: {TEXT}"),
     "Run.from_dict": (lambda it: pb.Run.from_dict(SCORES, it), f"Run: name: {TEXT}"),
-    "Run, rankings": (lambda it: pb.Run("x", it), r"Run: rankings: wanted \(query, passages, scores\) triples; found 5"),
+    "Run, rankings": (
+        lambda it: pb.Run("x", it),
+        r"Run: rankings: wanted \(query, passages, scores\) triples; found 5",
+    ),
     "Run.from_file": (pb.Run.from_file, f"path: {PLACE}"),
     "Run.from_ir_measures": (
         pb.Run.from_ir_measures,
@@ -45,12 +53,17 @@ CALLS: dict[str, tuple[Callable[[Any], Any], str]] = {
     "rotate": (lambda it: pb.rotate(it, "p"), f"rotate: text: {TEXT}"),
     "Rotate": (pb.Rotate, f"column: {TEXT}"),
     "Rotate, id_column": (lambda it: pb.Rotate(id_column=it), f"id_column: {TEXT}"),
-    "Rotate, identity": (lambda it: pb.Rotate(identity=it), "--no-identity: wanted True or False; found 5; give one"),
+    "Rotate, identity": (
+        lambda it: pb.Rotate(identity=it),
+        "--no-identity: wanted True or False; found 5; give one",
+    ),
 }
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_another_type_is_one_line(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_type_is_one_line(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("POSBIAS_HOME", str(tmp_path))
     call, message = CALLS[name]
@@ -69,5 +82,7 @@ def test_a_seed_is_a_whole_number(seed: Any) -> None:
 def test_a_number_as_an_id_is_its_text() -> None:
     words = " ".join(map(str, range(50)))
     assert pb.rotate(words, 7) == pb.rotate(words, "7")  # type: ignore[arg-type]
-    with pytest.raises(InputError, match=r"rotate: passage_id: wanted ids as text or whole numbers; found 1\.5"):
+    with pytest.raises(
+        InputError, match=r"rotate: passage_id: wanted ids as text or whole numbers; found 1\.5"
+    ):
         pb.rotate(words, 1.5)  # type: ignore[arg-type]

@@ -1,4 +1,6 @@
-"""Small things to train and re-rank with: a planted collection, its candidates, a TK of a few hundred weights, an encoder."""
+"""Small things to train and re-rank with: a planted collection, its candidates, a TK of a few
+hundred weights, an encoder.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +52,9 @@ def saved_tk(place: Path, collection: Collection, *, seed: int = 1, depth: int =
     """A checkpoint of a TK with random weights."""
     model = tiny_tk([passage.text for passage in collection.passages()], seed=seed)
     inputs = (input_ref("collection", collection.path, collection.checksum, artefact=place),)
-    manifest = Manifest(kind="checkpoint", name=place.name.split(".")[0], command="train tk", inputs=inputs)
+    manifest = Manifest(
+        kind="checkpoint", name=place.name.split(".")[0], command="train tk", inputs=inputs
+    )
     save_checkpoint(place, model, depth=depth, training={}, manifest=manifest)
     return place
 
@@ -63,18 +67,45 @@ def collection_of(place: Path, texts: Sequence[str]) -> Collection:
     return Collection(place)
 
 
-WORDS = ("what", "the", "of", "in", "is", "and", "lamp", "gate", "green", "iron", "oil", "burn", "hall", "water", "stone")
+WORDS = (
+    "what",
+    "the",
+    "of",
+    "in",
+    "is",
+    "and",
+    "lamp",
+    "gate",
+    "green",
+    "iron",
+    "oil",
+    "burn",
+    "hall",
+    "water",
+    "stone",
+)
 
 
-def tiny_encoder(folder: Path, words: Sequence[str] = WORDS, *, seed: int = 1, **config: object) -> Path:
-    """A folder with a BERT of two layers, 16 wide, with random weights, and a word-piece tokenizer that spells most words."""
+def tiny_encoder(
+    folder: Path, words: Sequence[str] = WORDS, *, seed: int = 1, **config: object
+) -> Path:
+    """A folder with a BERT of two layers, 16 wide, with random weights, and a word-piece tokenizer
+    that spells most words.
+    """
     from transformers import BertConfig, BertModel
 
     torch.manual_seed(seed)
-    shape: dict[str, object] = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 24}
+    shape: dict[str, object] = {
+        "hidden_size": 16,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 2,
+        "intermediate_size": 24,
+    }
     shape["initializer_range"] = 0.5  # wide enough that scores differ
     tokenizer = tiny_tokenizer(words)
-    settings = BertConfig(**{**shape, "vocab_size": len(tokenizer), "max_position_embeddings": 256, **config})
+    settings = BertConfig(
+        **{**shape, "vocab_size": len(tokenizer), "max_position_embeddings": 256, **config}
+    )
     with quiet_transformers():
         BertModel(settings, add_pooling_layer=False).save_pretrained(folder)
         tokenizer.save_pretrained(folder)
@@ -86,20 +117,40 @@ def tiny_tokenizer(words: Sequence[str] = WORDS) -> Any:
     from transformers import BertTokenizer
 
     letters = [*ascii_lowercase, *digits, *punctuation]
-    pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *letters, *(f"##{letter}" for letter in letters), *words]
-    return BertTokenizer(vocab={piece: number for number, piece in enumerate(pieces)}, do_lower_case=True)
+    pieces = [
+        "[PAD]",
+        "[UNK]",
+        "[CLS]",
+        "[SEP]",
+        "[MASK]",
+        *letters,
+        *(f"##{letter}" for letter in letters),
+        *words,
+    ]
+    return BertTokenizer(
+        vocab={piece: number for number, piece in enumerate(pieces)}, do_lower_case=True
+    )
 
 
 def assert_same_study(one: Path, other: Path) -> None:
-    """Two studies have the same artefacts, but for what says when, where and how fast they were made."""
+    """Two studies have the same artefacts, but for what says when, where and how fast they were
+    made.
+    """
     found = {path.relative_to(one) for path in one.rglob("*") if path.is_file()}
     assert found == {path.relative_to(other) for path in other.rglob("*") if path.is_file()}
     for path in found:
         if path.name == "manifest.json":
-            assert read_manifest((one / path).parent).comparable() == read_manifest((other / path).parent).comparable(), path
+            assert (
+                read_manifest((one / path).parent).comparable()
+                == read_manifest((other / path).parent).comparable()
+            ), path
         elif path.suffix == ".html":
             assert _undated((one / path).read_text()) == _undated((other / path).read_text()), path
-        elif path.parts[0] != "steps" and path.name != "log.jsonl" and not path.name.endswith(".manifest.json"):
+        elif (
+            path.parts[0] != "steps"
+            and path.name != "log.jsonl"
+            and not path.name.endswith(".manifest.json")
+        ):
             assert (one / path).read_bytes() == (other / path).read_bytes(), path
 
 

@@ -1,10 +1,14 @@
-"""Damaged artefacts of our own, thousands of them: ``python benchmarks/fuzz/artefacts.py --inputs 20000``.
+"""Damaged artefacts of our own, thousands of them:
+``python benchmarks/fuzz/artefacts.py --inputs 20000``.
 
-Each input is a tiny artefact that posbias made (``own_base``), damaged by bytes or in what its files are made of (``own_damage``), and read in
-every way that the package reads it (``own_readers``). Half of them are as a bad disk or a wrong copy leaves them: what is read must equal what the
-undamaged artefact gives, to the last bit, or be refused in one line. Of the other half the manifest vouches for the damage, as whoever made it could: wrong
-values may be read, and nothing worse. A traceback, a hang, memory without bound or the end of the process is a fault. Draws are keyed by (seed, number);
-inputs run in forks that report each as it begins, so that a crash of a library is seen, and what is done is kept in ``--state``.
+Each input is a tiny artefact that posbias made (``own_base``), damaged by bytes or in what its
+files are made of (``own_damage``), and read in every way that the package reads it
+(``own_readers``). Half of them are as a bad disk or a wrong copy leaves them: what is read must
+equal what the undamaged artefact gives, to the last bit, or be refused in one line. Of the other
+half the manifest vouches for the damage, as whoever made it could: wrong values may be read, and
+nothing worse. A traceback, a hang, memory without bound or the end of the process is a fault. Draws
+are keyed by (seed, number); inputs run in forks that report each as it begins, so that a crash of a
+library is seen, and what is done is kept in ``--state``.
 """
 
 from __future__ import annotations
@@ -47,7 +51,9 @@ MEMORY = 4 << 30  # bytes of addresses that a fork may take beside what it begin
 
 def artefact_of(number: int, seed: int) -> Artefact:
     """The artefact that an input damages."""
-    return random_of(seed, "artefact", number).choices(ARTEFACTS, [each.share for each in ARTEFACTS])[0]
+    return random_of(seed, "artefact", number).choices(
+        ARTEFACTS, [each.share for each in ARTEFACTS]
+    )[0]
 
 
 def run_input(number: int, seed: int, base: Path, folder: Path) -> dict[str, Any]:
@@ -66,7 +72,8 @@ def run_input(number: int, seed: int, base: Path, folder: Path) -> dict[str, Any
         done += (vouch(random, inner(artefact, place)),)
     strict = artefact.always or not vouched
     wanted = (base / "whole" / artefact.name).read_text()
-    for cache in (seal._seals, seal._verify):  # a file system tells states of a file apart by its clock, and this is faster
+    # a file system tells states of a file apart by its clock, and this is faster
+    for cache in (seal._seals, seal._verify):
         cache.cache_clear()
     ended, said = "fault", ""
     try:
@@ -85,7 +92,14 @@ def run_input(number: int, seed: int, base: Path, folder: Path) -> dict[str, Any
         said = traceback.format_exc()
     if (folder / ELSEWHERE).read_bytes() != ELSEWHERE.encode():
         ended, said = "fault", "a file elsewhere was written through a link"
-    return {"input": number, "artefact": artefact.name, "vouched": vouched, "done": done, "how": ended, "said": said}
+    return {
+        "input": number,
+        "artefact": artefact.name,
+        "vouched": vouched,
+        "done": done,
+        "how": ended,
+        "said": said,
+    }
 
 
 def lay_out(artefact: Artefact, base: Path, folder: Path) -> Path:
@@ -106,7 +120,11 @@ def lay_out(artefact: Artefact, base: Path, folder: Path) -> Path:
 
 def inner(artefact: Artefact, place: Path) -> Path:
     """The artefact whose manifest may vouch for the damage: of an index in a cache, the index."""
-    manifests = sorted(place.glob(f"{artefact.within.strip('/')}/**/manifest.json")) if artefact.within.strip("/") else []
+    manifests = (
+        sorted(place.glob(f"{artefact.within.strip('/')}/**/manifest.json"))
+        if artefact.within.strip("/")
+        else []
+    )
     return manifests[0].parent if manifests else place
 
 
@@ -160,7 +178,16 @@ class Campaign:
             number = numbers[told]
             artefact = artefact_of(number, self.seed).name
             kept.write(
-                json.dumps({"input": number, "artefact": artefact, "vouched": None, "done": (), "how": "fault", "said": said})
+                json.dumps(
+                    {
+                        "input": number,
+                        "artefact": artefact,
+                        "vouched": None,
+                        "done": (),
+                        "how": "fault",
+                        "said": said,
+                    }
+                )
                 + "\n"
             )
             told += 1
@@ -170,7 +197,9 @@ class Campaign:
         with open("/proc/self/statm") as file:
             held = int(file.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
         resource.setrlimit(resource.RLIMIT_AS, (held + MEMORY, resource.RLIM_INFINITY))
-        with tempfile.TemporaryDirectory(dir=memory_folder(), ignore_cleanup_errors=True) as scratch:
+        with tempfile.TemporaryDirectory(
+            dir=memory_folder(), ignore_cleanup_errors=True
+        ) as scratch:
             os.environ["POSBIAS_HOME"] = f"{scratch}/home"
             for number in numbers:
                 folder = Path(scratch) / "input"
@@ -182,11 +211,15 @@ class Campaign:
 
 def digest_of(artefact: Artefact, place: Path, base: Path) -> str:
     """The SHA-256 of all that is read of the artefact at ``place``."""
-    return hashlib.sha256(repr(plain(artefact.read(place, base))).encode("utf-8", "surrogatepass")).hexdigest()
+    return hashlib.sha256(
+        repr(plain(artefact.read(place, base))).encode("utf-8", "surrogatepass")
+    ).hexdigest()
 
 
 def read_whole(base: Path) -> None:
-    """Keep in the base what its undamaged artefacts give, and import what their readers import, so that forks have it."""
+    """Keep in the base what its undamaged artefacts give, and import what their readers import, so
+    that forks have it.
+    """
     (base / "whole").mkdir(exist_ok=True)
     modules = base / "modules.txt"
 
@@ -194,7 +227,9 @@ def read_whole(base: Path) -> None:
         with tempfile.TemporaryDirectory(dir=memory_folder()) as folder:
             digest = digest_of(artefact, lay_out(artefact, base, Path(folder)), base)
         (base / "whole" / artefact.name).write_text(digest)
-        modules.write_text("\n".join(name for name in sys.modules if not name.startswith("_") and "-" not in name))
+        modules.write_text(
+            "\n".join(name for name in sys.modules if not name.startswith("_") and "-" not in name)
+        )
         return 0
 
     for artefact in ARTEFACTS:
@@ -202,7 +237,8 @@ def read_whole(base: Path) -> None:
             raise SystemExit(f"{artefact.name}: cannot be read undamaged")
         for name in modules.read_text().split():
             if name not in sys.modules:
-                with contextlib.suppress(Exception):  # made by its reader alone; a fork makes it again
+                # made by its reader alone; a fork makes it again
+                with contextlib.suppress(Exception):
                     import_module(name)
 
 
@@ -216,7 +252,10 @@ def records(files: Sequence[Path]) -> Iterator[dict[str, Any]]:
 def table(found: Sequence[dict[str, Any]]) -> list[str]:
     """A row an artefact, and one for all."""
     lines = [
-        "| artefact | inputs | as it lay: same | refused | vouched for: same | other values | refused | faults |",
+        (
+            "| artefact | inputs | as it lay: same | refused | vouched for: same | other values | "
+            "refused | faults |"
+        ),
         f"|---|{'---:|' * 7}",
     ]
     counts: dict[str, Counter[Any]] = defaultdict(Counter)
@@ -242,14 +281,24 @@ def table(found: Sequence[dict[str, Any]]) -> list[str]:
 
 def main() -> int:
     """Run the campaign, or one input of it; 1 where a fault was found."""
-    parser = argparse.ArgumentParser(description=" ".join((__doc__ or "").partition("\n\n")[0].split()))
+    parser = argparse.ArgumentParser(
+        description=" ".join((__doc__ or "").partition("\n\n")[0].split())
+    )
     parser.add_argument("--inputs", type=int, default=20_000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", type=int, metavar="NUMBER", help="this input alone")
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="where the one input is left")
-    parser.add_argument("--state", type=Path, metavar="FOLDER", required=True, help="the base and what is done; to go on with")
+    parser.add_argument(
+        "--state",
+        type=Path,
+        metavar="FOLDER",
+        required=True,
+        help="the base and what is done; to go on with",
+    )
     parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--out", type=Path, help="by default benchmarks/results/fuzz_artefacts_HARDWARE_DATE.md")
+    parser.add_argument(
+        "--out", type=Path, help="by default benchmarks/results/fuzz_artefacts_HARDWARE_DATE.md"
+    )
     given = parser.parse_args()
     imports()
     base = given.state.absolute() / "base"
@@ -263,7 +312,10 @@ def main() -> int:
         record = run_input(given.only, given.seed, base, folder)
         print(json.dumps(record, indent=1).replace("\\n", "\n"))
         return int(record["how"] == "fault")
-    kept = [given.state / f"inputs-{given.seed}-{worker}-of-{given.workers}.jsonl" for worker in range(given.workers)]
+    kept = [
+        given.state / f"inputs-{given.seed}-{worker}-of-{given.workers}.jsonl"
+        for worker in range(given.workers)
+    ]
     children = []
     for worker, file in enumerate(kept):
         if not (child := os.fork()):
@@ -276,18 +328,31 @@ def main() -> int:
     _write(found, given)
     faults = [record for record in found if record["how"] == "fault"]
     for record in faults[:20]:
-        print(f"input {record['input']}, {record['artefact']} ({'; '.join(record['done'])}): {record['said']}", file=sys.stderr)
+        print(
+            f"input {record['input']}, {record['artefact']} ({'; '.join(record['done'])}): "
+            f"{record['said']}",
+            file=sys.stderr,
+        )
     return int(bool(faults))
 
 
 def _write(found: Sequence[dict[str, Any]], given: argparse.Namespace) -> None:
-    versions = ", ".join(f"{name} {version(name)}" for name in ("numpy", "pyarrow", "torch", "transformers", "positionbias"))
+    versions = ", ".join(
+        f"{name} {version(name)}"
+        for name in ("numpy", "pyarrow", "torch", "transformers", "positionbias")
+    )
     head = [
         "# Damaged artefacts",
         "",
-        f"{hardware()}; Python {platform.python_version()}, {versions}; {date.today().isoformat()}; load {os.getloadavg()[0]:.1f}.",
+        (
+            f"{hardware()}; Python {platform.python_version()}, {versions}; "
+            f"{date.today().isoformat()}; load {os.getloadavg()[0]:.1f}."
+        ),
         "",
-        f"    python benchmarks/fuzz/artefacts.py --inputs {given.inputs} --seed {given.seed} --state FOLDER",
+        (
+            f"    python benchmarks/fuzz/artefacts.py --inputs {given.inputs} --seed {given.seed} "
+            "--state FOLDER"
+        ),
         "",
         " ".join((__doc__ or "").split("\n\n", 1)[1].replace("``", "`").split()),
         "",

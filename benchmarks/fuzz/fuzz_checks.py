@@ -1,4 +1,6 @@
-"""Whether what a reader made is whole: every text readable, every record accounted for, counted by other means than the reader's."""
+"""Whether what a reader made is whole: every text readable, every record accounted for, counted by
+other means than the reader's.
+"""
 
 from __future__ import annotations
 
@@ -79,7 +81,9 @@ def filled(data: bytes) -> list[bytes]:
 
 
 def check_collection(collection: Collection, *, empty: bool = False) -> Collection:
-    """Open it anew and read all of it; ``empty``: there may be no passages, as any subset of a release's files is enough."""
+    """Open it anew and read all of it; ``empty``: there may be no passages, as any subset of a
+    release's files is enough.
+    """
     collection = Collection(collection.path)
     passages = list(collection.passages())
     ids = [passage.passage_id for passage in passages]
@@ -88,7 +92,10 @@ def check_collection(collection: Collection, *, empty: bool = False) -> Collecti
         f"{len(passages)} passages, {len(collection)} in the manifest",
     )
     require(len(set(ids)) == len(ids) and all(ids), "a passage id that is empty or stands twice")
-    require(collection.texts(ids) == [passage.text for passage in passages], "a passage that is not found by its id")
+    require(
+        collection.texts(ids) == [passage.text for passage in passages],
+        "a passage that is not found by its id",
+    )
     known = set(ids)
     for split, facts in collection.manifest.content["splits"].items():
         queries, answers = collection.queries(split), collection.answers(split)
@@ -98,8 +105,14 @@ def check_collection(collection: Collection, *, empty: bool = False) -> Collecti
         ]
         names = {query.query_id for query in queries}
         same(len(queries), facts["queries"], f"queries of {split}")
-        require(len(names) == len(queries) and all(names), f"a query id of {split} that is empty or stands twice")
-        require(names.issuperset(record.query_id for record in [*judged, *answers]), f"a record of {split} without its query")
+        require(
+            len(names) == len(queries) and all(names),
+            f"a query id of {split} that is empty or stands twice",
+        )
+        require(
+            names.issuperset(record.query_id for record in [*judged, *answers]),
+            f"a record of {split} without its query",
+        )
         absent = sum(record.passage_id not in known for record in judged)
         same(
             collection.manifest.content.get("absent", {}).get(split, {}).get("judgements", 0),
@@ -109,14 +122,20 @@ def check_collection(collection: Collection, *, empty: bool = False) -> Collecti
         texts = dict(passages)
         for answer in answers:
             require(answer.passage_id in texts, "an answer without its passage")
-            found = answer.text if answer.start is None else texts[answer.passage_id][answer.start : answer.end]
+            found = (
+                answer.text
+                if answer.start is None
+                else texts[answer.passage_id][answer.start : answer.end]
+            )
             require(found == answer.text, "an answer that is not at its offsets")
     return collection
 
 
 @dataclass(frozen=True)
 class Layout:
-    """A release of many files: the role of each by name (a pattern), and which roles make which splits; ``passages`` have one file."""
+    """A release of many files: the role of each by name (a pattern), and which roles make which
+    splits; ``passages`` have one file.
+    """
 
     roles: Mapping[str, str]
     groups: Sequence[tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]]
@@ -126,7 +145,12 @@ class Layout:
     def role_of(self, name: str) -> str | None:
         """The role of a file, by its bare name."""
         return next(
-            (match.expand(role) for pattern, role in self.roles.items() if (match := re.fullmatch(pattern, name))), None
+            (
+                match.expand(role)
+                for pattern, role in self.roles.items()
+                if (match := re.fullmatch(pattern, name))
+            ),
+            None,
         )
 
 
@@ -142,7 +166,11 @@ LAYOUTS = {
         },
         groups=(
             (("train",), ("queries.train",), ("qrels.train",)),
-            (("validation", "test"), ("queries.dev.small", "queries.dev"), ("qrels.dev.small", "qrels.dev")),
+            (
+                ("validation", "test"),
+                ("queries.dev.small", "queries.dev"),
+                ("qrels.dev.small", "qrels.dev"),
+            ),
             (("eval",), ("queries.eval", "queries.eval.small"), ("qrels.eval",)),
         ),
         triples=("qidpidtriples", "triples"),
@@ -175,18 +203,29 @@ LAYOUTS = {
 
 
 def check_release(name: str, folder: Path, collection: Collection) -> None:
-    """Lines of passages, queries, judgements, candidates and triples: stored, or counted as left out."""
+    """Lines of passages, queries, judgements, candidates and triples: stored, or counted as left
+    out.
+    """
     layout, source = LAYOUTS[name], collection.manifest.content["source"]
     # of a role that has two files one is not read: which, is the reader's to say
-    members = {role: found for role, found in _release(layout, folder).items() if role in source["files"]}
-    held = {role: unpacked(found[0], role).removeprefix(BOM) for role, found in members.items() if len(found) == 1}
+    members = {
+        role: found for role, found in _release(layout, folder).items() if role in source["files"]
+    }
+    held = {
+        role: unpacked(found[0], role).removeprefix(BOM)
+        for role, found in members.items()
+        if len(found) == 1
+    }
     if "collection" in held:
         same(len(collection), len(lines_of(held["collection"])), "passages")
     texts_elsewhere = any(role.startswith(("triples", "top1000")) for role in source["files"])
     for splits, queries, qrels in layout.groups:
         if set(source["files"]) & {*queries, *qrels} <= set(held) and not texts_elsewhere:
             _check_group(
-                splits, [held.get(role, b"") for role in queries], [(role, held.get(role, b"")) for role in qrels], collection
+                splits,
+                [held.get(role, b"") for role in queries],
+                [(role, held.get(role, b"")) for role in qrels],
+                collection,
             )
     for role, data in held.items():
         if role.startswith(layout.runs):
@@ -196,11 +235,16 @@ def check_release(name: str, folder: Path, collection: Collection) -> None:
         elif layout.triples and role.startswith(layout.triples):
             groups = Groups(collection.path / "trainsets" / role)
             same(groups.manifest.content["lines"], len(lines_of(data)), role)
-            require(sum(1 for _ in groups) == len(groups) <= len(lines_of(data)), f"groups of {role}")
+            require(
+                sum(1 for _ in groups) == len(groups) <= len(lines_of(data)), f"groups of {role}"
+            )
 
 
 def _check_group(
-    splits: Sequence[str], queries: Sequence[bytes], qrels: Sequence[tuple[str, bytes]], collection: Collection
+    splits: Sequence[str],
+    queries: Sequence[bytes],
+    qrels: Sequence[tuple[str, bytes]],
+    collection: Collection,
 ) -> None:
     lost = collection.manifest.content["source"]["left_out"].get(splits[-1], {})
     here = [split for split in splits if split in collection.splits]
@@ -208,7 +252,9 @@ def _check_group(
     stored = sum(len(collection.queries(split)) for split in here) + lost.get("unjudged_queries", 0)
     same(stored, len(ids), f"queries of {' and '.join(splits)}")
     pairs = {_pair(line.decode(), role) for role, data in qrels for line in filled(data)}
-    stored = sum(len(collection.qrels(split)) for split in here) + lost.get("judgements_without_query", 0)
+    stored = sum(len(collection.qrels(split)) for split in here) + lost.get(
+        "judgements_without_query", 0
+    )
     same(stored, len(pairs), f"judgements of {' and '.join(splits)}")
 
 
@@ -220,8 +266,12 @@ def _release(layout: Layout, folder: Path) -> dict[str, list[bytes]]:
     found: dict[str, list[bytes]] = {}
     for path in sorted(folder.iterdir()):
         name = path.name.removesuffix(".gz").removesuffix(".zst")
-        for member, data in _members(path) if name.endswith((".tar", ".tgz")) else [(name, path.read_bytes())]:
-            role = layout.role_of(member.rpartition("/")[2].removesuffix(".gz").removesuffix(".zst"))
+        for member, data in (
+            _members(path) if name.endswith((".tar", ".tgz")) else [(name, path.read_bytes())]
+        ):
+            role = layout.role_of(
+                member.rpartition("/")[2].removesuffix(".gz").removesuffix(".zst")
+            )
             if role is not None:
                 found.setdefault(role, []).append(data)
     return found
@@ -231,7 +281,9 @@ def _members(path: Path) -> list[tuple[str, bytes]]:
     data = contents(path)
     try:
         with tarfile.open(fileobj=io.BytesIO(data), mode="r:") as archive:
-            return [(info.name, archive.extractfile(info).read()) for info in archive if info.isfile()]  # type: ignore[union-attr]
+            return [
+                (info.name, archive.extractfile(info).read()) for info in archive if info.isfile()
+            ]  # type: ignore[union-attr]
     except (tarfile.TarError, OSError) as error:
         raise Fault(f"{path.name} was read, and is no whole archive: {error}") from error
 
@@ -247,7 +299,12 @@ def check_qa(path: Path, collection: Collection) -> None:
         given = sum(len(row.get("answers") or []) for row in rows)
         lost = sum(
             counts[name]
-            for name in ("no_answer_present", "empty_answers", "repeated_answers", "answers_without_selected_passage")
+            for name in (
+                "no_answer_present",
+                "empty_answers",
+                "repeated_answers",
+                "answers_without_selected_passage",
+            )
         )
         same(len(collection.answers("train")) + lost, given, "answers")
 
@@ -263,7 +320,11 @@ def _qa_rows(path: Path) -> list[dict[str, Any]]:
         # columns that the reader does not know may be anything, even no text
         columns = json.loads(data.decode("utf-8", "replace"))
         if isinstance(columns["query"], dict):
-            by_row = {name: {int(row): value for row, value in columns[name].items()} for name in QA_COLUMNS if name in columns}
+            by_row = {
+                name: {int(row): value for row, value in columns[name].items()}
+                for name in QA_COLUMNS
+                if name in columns
+            }
             return [{name: found[row] for name, found in by_row.items()} for row in by_row["query"]]
     except ValueError:  # more than one line
         pass
@@ -271,12 +332,18 @@ def _qa_rows(path: Path) -> list[dict[str, Any]]:
 
 
 def _qa_texts(passages: Any) -> list[str]:
-    return passages["passage_text"] if isinstance(passages, dict) else [item["passage_text"] for item in passages]
+    return (
+        passages["passage_text"]
+        if isinstance(passages, dict)
+        else [item["passage_text"] for item in passages]
+    )
 
 
 def _selected(passages: Any) -> int:
     marks = (
-        (passages.get("is_selected") or []) if isinstance(passages, dict) else [item.get("is_selected") for item in passages]
+        (passages.get("is_selected") or [])
+        if isinstance(passages, dict)
+        else [item.get("is_selected") for item in passages]
     )
     return sum(mark == 1 for mark in marks)
 
@@ -297,7 +364,11 @@ def check_squad(files: Mapping[str, Path], collection: Collection) -> None:
     told = collection.manifest.content["source"]["files"]
     same(len(collection), paragraphs, "paragraphs")
     same(sum(item["unanswerable"] for item in told), dropped, "unanswerable questions")
-    same(sum(len(collection.queries(split)) for split in collection.splits), questions - dropped, "questions")
+    same(
+        sum(len(collection.queries(split)) for split in collection.splits),
+        questions - dropped,
+        "questions",
+    )
     kept = sum(len(collection.answers(split)) for split in collection.splits)
     same(kept + sum(item["repeated_spans"] for item in told), answers, "answers")
 
@@ -306,7 +377,14 @@ def check_beir(folder: Path, collection: Collection) -> None:
     """Lines of corpus, queries and qrels."""
 
     def one(stem: str) -> bytes:
-        return next((contents(path) for ending in ("", ".gz", ".zst") if (path := folder / f"{stem}{ending}").is_file()), b"")
+        return next(
+            (
+                contents(path)
+                for ending in ("", ".gz", ".zst")
+                if (path := folder / f"{stem}{ending}").is_file()
+            ),
+            b"",
+        )
 
     same(len(collection), len(filled(one("corpus.jsonl"))), "passages")
     queries = {query.query_id for split in collection.splits for query in collection.queries(split)}
@@ -326,7 +404,11 @@ def check_beir(folder: Path, collection: Collection) -> None:
 
 def _judgements(path: Path) -> list[bytes]:
     lines = lines_of(contents(path))
-    header = bool(lines) and lines[0].removesuffix(b"\r").split(b"\t") == [b"query-id", b"corpus-id", b"score"]
+    header = bool(lines) and lines[0].removesuffix(b"\r").split(b"\t") == [
+        b"query-id",
+        b"corpus-id",
+        b"score",
+    ]
     return [line for line in lines[header:] if line.decode().strip()]
 
 
@@ -334,11 +416,25 @@ def check_trec(docs: Sequence[Path], qrels: Path | None, collection: Collection)
     """Documents, and lines of qrels."""
     source = collection.manifest.content["source"]
     same(len(collection), source["documents"], "documents")
-    files = [path for place in docs for path in ([place] if place.is_file() else sorted(place.rglob("*")))]
-    plain = [path.read_bytes() for path in files if path.is_file() and not path.name.startswith(".")]
-    if set(source) & {"sgml", "nyt", "wapo"} == {"sgml"} and len(plain) == 1 and plain[0].lstrip(BOM).lstrip()[:1] == b"<":
+    files = [
+        path
+        for place in docs
+        for path in ([place] if place.is_file() else sorted(place.rglob("*")))
+    ]
+    plain = [
+        path.read_bytes() for path in files if path.is_file() and not path.name.startswith(".")
+    ]
+    if (
+        set(source) & {"sgml", "nyt", "wapo"} == {"sgml"}
+        and len(plain) == 1
+        and plain[0].lstrip(BOM).lstrip()[:1] == b"<"
+    ):
         same(len(collection), len(re.findall(rb"<DOC\s*>", plain[0], re.IGNORECASE)), "documents")
-    if "sgml" not in source and "wapo" not in source and not any(path.name.startswith("release") for path in files):
+    if (
+        "sgml" not in source
+        and "wapo" not in source
+        and not any(path.name.startswith("release") for path in files)
+    ):
         same(len(collection) + sum(source["skipped_files"].values()), len(plain), "files")
     if qrels is not None:
         same(len(collection.qrels("test")), len(filled(contents(qrels))), "judgements")
@@ -347,7 +443,10 @@ def check_trec(docs: Sequence[Path], qrels: Path | None, collection: Collection)
 def check_topics(path: Path, queries: Sequence[Query]) -> None:
     """At least one query, each once, with text that can be written."""
     names = [query.query_id for query in queries]
-    require(bool(names) and len(set(names)) == len(names) and all(names), "topics without an id, or twice")
+    require(
+        bool(names) and len(set(names)) == len(names) and all(names),
+        "topics without an id, or twice",
+    )
     for query in queries:
         for text in (query.query_id, query.text, *query.fields, *query.fields.values()):
             text.encode()
@@ -357,7 +456,9 @@ def check_topics(path: Path, queries: Sequence[Query]) -> None:
         same(len(queries), tops, "topics")
 
 
-def check_attached(queries_path: Path, qrels_path: Path, queries: Sequence[Query], qrels: Sequence[Qrel]) -> None:
+def check_attached(
+    queries_path: Path, qrels_path: Path, queries: Sequence[Query], qrels: Sequence[Qrel]
+) -> None:
     """Queries as ``check_topics``, or a line each; a judgement a line."""
     data = contents(queries_path)
     if data.lstrip().startswith(b"<"):
@@ -379,7 +480,9 @@ def check_raw(kind: str, source: Path, target: Path, rotated: RotatedFile) -> No
     for line, turned in zip(lines, out, strict=True):
         if kind == "tsv":
             passages += 1
-            _check_tsv_line(line, turned, rotated, last=line is lines[-1] and not before.endswith(b"\n"))
+            _check_tsv_line(
+                line, turned, rotated, last=line is lines[-1] and not before.endswith(b"\n")
+            )
         elif line.strip(b" \t\r"):
             passages += _check_json_line(line, turned, rotated)
         else:
@@ -402,10 +505,16 @@ def _check_json_line(line: bytes, turned: bytes, rotated: RotatedFile) -> int:
     before, after = json.loads(line), json.loads(turned)
     same(list(after), list(before), "keys")
     key = next(key for key in TEXT_KEYS if isinstance(before.get(key), str))
-    require(all(_alike(after[name], before[name]) for name in before if name != key), "another value changed")
-    names = [str(before[name]) for name in before if name != key and isinstance(before[name], str | int)]
     require(
-        after[key] in {_turned(before[key], name, rotated) for name in names}, "a text that is not the rotation of its text"
+        all(_alike(after[name], before[name]) for name in before if name != key),
+        "another value changed",
+    )
+    names = [
+        str(before[name]) for name in before if name != key and isinstance(before[name], str | int)
+    ]
+    require(
+        after[key] in {_turned(before[key], name, rotated) for name in names},
+        "a text that is not the rotation of its text",
     )
     return 1
 

@@ -1,4 +1,6 @@
-"""Faults that files really have, put into small files by keyed draws: ``mutated`` files of one seed and one number are always the same."""
+"""Faults that files really have, put into small files by keyed draws: ``mutated`` files of one seed
+and one number are always the same.
+"""
 
 from __future__ import annotations
 
@@ -14,18 +16,24 @@ __all__ = ["Mutated", "cut_or_broken", "mutated", "random_of"]
 Files = dict[str, bytes]
 
 INSERTED = (
-    b"\0", b"\t", b"\n", b"\r", b"\r\n", b" ", b'"', b"\\", b"{", b"}", b"[", b"]", b",", b":", b"<", b">", b"&", b"</",
+    b"\0", b"\t", b"\n", b"\r", b"\r\n", b" ", b'"', b"\\", b"{", b"}", b"[", b"]", b",", b":",
+    b"<", b">", b"&", b"</",
     b"\xff", b"\xfe\xff", b"\xc3", b"\xe6\x97", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\x80",
-    b"\xef\xbb\xbf", "\u2028".encode(), "\x85".encode(), "\u00a0".encode(), "\u200b".encode(), "日本".encode(), "👩‍🚀".encode(),
-    "Ã¢â‚¬â„¢".encode(), b"\x1b[2J", b"\x0c", b"\x1c", b"&#0;", b"&#xD800;", b"&nbsp;", b"<!--", b"]]>", b"<DOC>", b"</DOC>", b"<top>",
+    b"\xef\xbb\xbf", "\u2028".encode(), "\x85".encode(), "\u00a0".encode(), "\u200b".encode(),
+    "日本".encode(), "👩‍🚀".encode(),
+    "Ã¢â‚¬â„¢".encode(), b"\x1b[2J", b"\x0c", b"\x1c", b"&#0;", b"&#xD800;", b"&nbsp;", b"<!--",
+    b"]]>", b"<DOC>", b"</DOC>", b"<top>",
 )  # fmt: skip
 NUMBERS = (
-    b"9" * 400, b"9" * 5_000, b"9223372036854775808", b"2147483648", b"-1", b"-0", b"1e999", b"0.5", b"NaN", b"Infinity", b"00", b"", b"0x1",
+    b"9" * 400, b"9" * 5_000, b"9223372036854775808", b"2147483648", b"-1", b"-0", b"1e999", b"0.5",
+    b"NaN", b"Infinity", b"00", b"", b"0x1",
     "१".encode(), b"1_0", b"true",
 )  # fmt: skip
 VALUES = (
-    b"null", b"true", b"[]", b"{}", b'""', b"0", b"1.5", b"-7", b'"\\ud800"', b'"\\ud83d\\ude00"', b'"\\u0000"', b'"a\\nb\\tc"', b"NaN", b"Infinity",
-    b"[[]]", b'[null]', b'{"":null}', b"9" * 5_000, b"[" * 100_000, b'{"a":' * 100_000, b'"' + b"x" * 70_000 + b'"',
+    b"null", b"true", b"[]", b"{}", b'""', b"0", b"1.5", b"-7", b'"\\ud800"', b'"\\ud83d\\ude00"',
+    b'"\\u0000"', b'"a\\nb\\tc"', b"NaN", b"Infinity",
+    b"[[]]", b'[null]', b'{"":null}', b"9" * 5_000, b"[" * 100_000, b'{"a":' * 100_000,
+    b'"' + b"x" * 70_000 + b'"',
 )  # fmt: skip
 
 
@@ -82,10 +90,14 @@ def cut_or_broken(random: Random, packed: bytes) -> tuple[bytes, str]:
     if kind == 1:
         return packed[: -random.randint(1, min(12, len(packed)))], "archive without its last bytes"
     if kind == 2:
-        return packed + random.choice((b"\0" * 700, b"rest", packed, b"\x1f\x8b\x08")), "more behind the archive"
+        return packed + random.choice(
+            (b"\0" * 700, b"rest", packed, b"\x1f\x8b\x08")
+        ), "more behind the archive"
     if kind == 3:
         at = random.randrange(len(packed))
-        return packed[:at] + bytes([random.randrange(256)]) + packed[at + 1 :], "a byte of the archive changed"
+        return packed[:at] + bytes([random.randrange(256)]) + packed[
+            at + 1 :
+        ], "a byte of the archive changed"
     return packed[random.randint(1, 40) :], "archive without its first bytes"
 
 
@@ -104,7 +116,21 @@ def _insert(random: Random, data: bytes) -> bytes:
 
 
 def _start_with(random: Random, data: bytes) -> bytes:
-    return random.choice((b"\xef\xbb\xbf", b"\xef\xbb\xbf" * 2, b"\xff\xfe", b"\n", b" \n", b"\0", b"\x1f\x8b", b"PAR1")) + data
+    return (
+        random.choice(
+            (
+                b"\xef\xbb\xbf",
+                b"\xef\xbb\xbf" * 2,
+                b"\xff\xfe",
+                b"\n",
+                b" \n",
+                b"\0",
+                b"\x1f\x8b",
+                b"PAR1",
+            )
+        )
+        + data
+    )
 
 
 def _cut(random: Random, data: bytes) -> bytes:
@@ -213,7 +239,9 @@ def _no_final_newline(random: Random, data: bytes) -> bytes:
 
 
 def _other_encoding(random: Random, data: bytes) -> bytes:
-    return data.decode("utf-8", "replace").encode(random.choice(("utf-16", "utf-32-le", "latin-1", "utf-8-sig")), "replace")
+    return data.decode("utf-8", "replace").encode(
+        random.choice(("utf-16", "utf-32-le", "latin-1", "utf-8-sig")), "replace"
+    )
 
 
 def _number(random: Random, data: bytes) -> bytes:
@@ -222,8 +250,14 @@ def _number(random: Random, data: bytes) -> bytes:
 
 
 def _value(random: Random, data: bytes) -> bytes:
-    found = list(re.finditer(rb'"(?:[^"\\\n]|\\.)*"|\btrue\b|\bfalse\b|\bnull\b|(?<=[:\[,])\s*-?\d+', data))
-    return _replaced(data, random.choice(found), random.choice(VALUES)) if found else _insert(random, data)
+    found = list(
+        re.finditer(rb'"(?:[^"\\\n]|\\.)*"|\btrue\b|\bfalse\b|\bnull\b|(?<=[:\[,])\s*-?\d+', data)
+    )
+    return (
+        _replaced(data, random.choice(found), random.choice(VALUES))
+        if found
+        else _insert(random, data)
+    )
 
 
 def _word(random: Random, data: bytes) -> bytes:
@@ -231,13 +265,19 @@ def _word(random: Random, data: bytes) -> bytes:
     if not found:
         return data
     return _replaced(
-        data, random.choice(found), random.choice((b"", b" ", random.choice(found)[0], b"\xc2\xa0", b"a b", b"x" * 3_000))
+        data,
+        random.choice(found),
+        random.choice((b"", b" ", random.choice(found)[0], b"\xc2\xa0", b"a b", b"x" * 3_000)),
     )
 
 
 def _nesting(random: Random, data: bytes) -> bytes:
     at, deep = _place(random, data), random.choice((50, 100_000))
-    return data[:at] + random.choice((b"[" * deep, b"{" * deep, b'{"a":' * deep, b"<a>" * deep, b"(" * deep)) + data[at:]
+    return (
+        data[:at]
+        + random.choice((b"[" * deep, b"{" * deep, b'{"a":' * deep, b"<a>" * deep, b"(" * deep))
+        + data[at:]
+    )
 
 
 def _replaced(data: bytes, match: re.Match[bytes], new: bytes) -> bytes:
@@ -245,7 +285,10 @@ def _replaced(data: bytes, match: re.Match[bytes], new: bytes) -> bytes:
 
 
 _FAULTS: tuple[Callable[[Random, bytes], bytes], ...] = (
-    _flip, _flip, _insert, _insert, _insert, _start_with, _cut, _without_some_bytes, _some_bytes_twice,
-    _line_gone, _line_twice, _line_twice, _blank_line, _lines_exchanged, _lines_joined, _fields_exchanged, _fields_exchanged, _field_gone, _field_twice,
-    _long_line, _cr_in_a_line, _cr_in_all_lines, _no_final_newline, _other_encoding, _number, _number, _value, _value, _value, _word, _word, _nesting,
+    _flip, _flip, _insert, _insert, _insert, _start_with, _cut, _without_some_bytes,
+    _some_bytes_twice,
+    _line_gone, _line_twice, _line_twice, _blank_line, _lines_exchanged, _lines_joined,
+    _fields_exchanged, _fields_exchanged, _field_gone, _field_twice,
+    _long_line, _cr_in_a_line, _cr_in_all_lines, _no_final_newline, _other_encoding, _number,
+    _number, _value, _value, _value, _word, _word, _nesting,
 )  # fmt: skip

@@ -1,7 +1,9 @@
-"""What each reader has to make of any input: something whole and valid in which nothing was lost, or one clear line.
+"""What each reader has to make of any input: something whole and valid in which nothing was lost,
+or one clear line.
 
-``run_input`` makes one input, reads it and says how it ended. What is counted on the way in is counted here by other means (whole files in
-memory, the standard library's parsers), and must come to what was stored and what the reader says that it left out.
+``run_input`` makes one input, reads it and says how it ended. What is counted on the way in is
+counted here by other means (whole files in memory, the standard library's parsers), and must come
+to what was stored and what the reader says that it left out.
 """
 
 from __future__ import annotations
@@ -47,7 +49,16 @@ from positionbias.positions.raw_files import debias_file
 from positionbias.positions.rotate import Rotation
 from positionbias.positions.settings import RawForm
 
-__all__ = ["READERS", "Ended", "Hang", "Reader", "memory_folder", "run_input", "time_limit", "wrong_with"]
+__all__ = [
+    "READERS",
+    "Ended",
+    "Hang",
+    "Reader",
+    "memory_folder",
+    "run_input",
+    "time_limit",
+    "wrong_with",
+]
 
 LONGEST_MESSAGE = 1_500
 _SIZED = (  # what takes a block size: small ones put every boundary somewhere
@@ -64,7 +75,9 @@ _SIZED = (  # what takes a block size: small ones put every boundary somewhere
 
 @dataclass(frozen=True)
 class Reader:
-    """A reader: its name (its seed's too), how its files may be packed, and what reads and then checks them."""
+    """A reader: its name (its seed's too), how its files may be packed, and what reads and then
+    checks them.
+    """
 
     name: str
     forms: tuple[str, ...]
@@ -72,7 +85,9 @@ class Reader:
 
 
 class Ended(NamedTuple):
-    """How one input ended: ``valid``, ``refused`` (with its line) or ``fault`` (with what went wrong), and what had been done to it."""
+    """How one input ended: ``valid``, ``refused`` (with its line) or ``fault`` (with what went
+    wrong), and what had been done to it.
+    """
 
     how: str
     said: str
@@ -84,12 +99,18 @@ class Hang(BaseException):
 
 
 def memory_folder() -> str | None:
-    """Where small files are written without a disk: thousands of inputs, each made safe on it, would keep it busy for minutes."""
+    """Where small files are written without a disk: thousands of inputs, each made safe on it,
+    would keep it busy for minutes.
+    """
     return "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 
 
-def run_input(reader: Reader, number: int, folder: Path, *, seed: int = 1, seconds: int = 60) -> Ended:
-    """Make input ``number`` of a reader in the empty ``folder``, read it, and check what came of it."""
+def run_input(
+    reader: Reader, number: int, folder: Path, *, seed: int = 1, seconds: int = 60
+) -> Ended:
+    """Make input ``number`` of a reader in the empty ``folder``, read it, and check what came of
+    it.
+    """
     random = random_of(seed, reader.name, number)
     done = _make(reader, random, folder / "in", number)
     out = folder / "out"
@@ -122,14 +143,25 @@ def _make(reader: Reader, random: Random, folder: Path, number: int) -> tuple[st
     if number:  # the first is as it was published
         binary = any(name.endswith(".parquet") for name in files)
         if form == "plain" or random.random() < 0.6:
-            files, done = mutated(random, files) if not binary or random.random() < 0.5 else _broken(random, files)
+            files, done = (
+                mutated(random, files)
+                if not binary or random.random() < 0.5
+                else _broken(random, files)
+            )
         on_disk = packed(files, form)
         if form != "plain" and random.random() < 0.4:
             on_disk, more = _broken(random, on_disk)
             done += more
         if on_disk and random.random() < 0.04:
             name = random.choice(sorted(on_disk))
-            new = random.choice((name + ".gz", name.removesuffix(".gz").removesuffix(".zst"), name + ".zst", name + "~"))
+            new = random.choice(
+                (
+                    name + ".gz",
+                    name.removesuffix(".gz").removesuffix(".zst"),
+                    name + ".zst",
+                    name + "~",
+                )
+            )
             on_disk[new] = on_disk.pop(name)
             done += (f"{name} named {new}",)
     else:
@@ -153,7 +185,10 @@ def wrong_with(message: str) -> str:
     """What an error's text must not be."""
     if not message or len(message) > LONGEST_MESSAGE:
         return f"a message of {len(message):,} characters"
-    if any(ord(character) < 32 or 127 <= ord(character) < 160 or character in "\u2028\u2029" for character in message):
+    if any(
+        ord(character) < 32 or 127 <= ord(character) < 160 or character in "\u2028\u2029"
+        for character in message
+    ):
         return "a message with control characters"
     try:
         message.encode()
@@ -179,7 +214,10 @@ def time_limit(seconds: int) -> Iterator[None]:
 @contextmanager
 def _block_size(size: int | None) -> Iterator[None]:
     """Another default size of blocks for all readers."""
-    before = [(function, function.__defaults__, dict(function.__kwdefaults__ or {})) for function in _SIZED]
+    before = [
+        (function, function.__defaults__, dict(function.__kwdefaults__ or {}))
+        for function in _SIZED
+    ]
     if size is not None:
         for function, defaults, keywords in before:
             if defaults:
@@ -196,7 +234,9 @@ def _block_size(size: int | None) -> Iterator[None]:
 
 def _first(folder: Path, *stems: str) -> Path:
     """The file whose name begins so, or where it would be."""
-    found = sorted(path for path in folder.rglob("*") if path.is_file() and path.name.startswith(stems))
+    found = sorted(
+        path for path in folder.rglob("*") if path.is_file() and path.name.startswith(stems)
+    )
     return found[0] if found else folder / stems[0]
 
 
@@ -206,7 +246,11 @@ def _msmarco(folder: Path, out: Path, random: Random) -> None:
 
 def _msmarco_docs(folder: Path, out: Path, random: Random) -> None:
     fields = random.choice((FIELDS, ("body",), ("title", "body")))
-    check_release("msmarco-docs", folder, check_collection(import_msmarco_docs([folder], out, fields=fields), empty=True))
+    check_release(
+        "msmarco-docs",
+        folder,
+        check_collection(import_msmarco_docs([folder], out, fields=fields), empty=True),
+    )
 
 
 def _orcas(folder: Path, out: Path, random: Random) -> None:
@@ -215,13 +259,21 @@ def _orcas(folder: Path, out: Path, random: Random) -> None:
 
 def _msmarco_qa(folder: Path, out: Path, random: Random) -> None:
     source = _first(folder, "train")
-    check_qa(source, check_collection(import_msmarco_qa({"train": [source]}, out, selected_only=random.random() < 0.2)))
+    check_qa(
+        source,
+        check_collection(
+            import_msmarco_qa({"train": [source]}, out, selected_only=random.random() < 0.2)
+        ),
+    )
 
 
 def _squad(folder: Path, out: Path, random: Random) -> None:
     files = {"train": _first(folder, "train"), "test": _first(folder, "test")}
     check_squad(
-        files, check_collection(import_squad([files["train"]], files["test"], out, validation=random.choice((0, 0, 1))))
+        files,
+        check_collection(
+            import_squad([files["train"]], files["test"], out, validation=random.choice((0, 0, 1)))
+        ),
     )
 
 
@@ -231,10 +283,20 @@ def _beir(folder: Path, out: Path, random: Random) -> None:
 
 def _trec(folder: Path, out: Path, random: Random) -> None:
     archive = sorted(path for path in folder.iterdir() if path.name.startswith("release"))
-    docs = archive or ([folder / "docs"] if random.random() < 0.5 else sorted(folder.glob("docs/*")) or [folder / "docs"])
+    docs = archive or (
+        [folder / "docs"]
+        if random.random() < 0.5
+        else sorted(folder.glob("docs/*")) or [folder / "docs"]
+    )
     topics, qrels = _first(folder, "topics"), _first(folder, "qrels")
-    splits = ([("test", topics)], [("test", qrels)]) if not archive and random.random() < 0.7 else ([], [])
-    check_trec(docs, qrels if splits[1] else None, check_collection(import_trec(docs, *splits, out)))
+    splits = (
+        ([("test", topics)], [("test", qrels)])
+        if not archive and random.random() < 0.7
+        else ([], [])
+    )
+    check_trec(
+        docs, qrels if splits[1] else None, check_collection(import_trec(docs, *splits, out))
+    )
 
 
 def _topics(folder: Path, out: Path, random: Random) -> None:
@@ -250,7 +312,9 @@ def _attach(folder: Path, out: Path, random: Random) -> None:
 def _raw(kind: Any, stem: str, *endings: str) -> Callable[[Path, Path, Random], None]:
     def run(folder: Path, out: Path, random: Random) -> None:
         out.mkdir()
-        rotation = Rotation(words=random.choice(("blingfire", "whitespace")), seed=random.randrange(3))
+        rotation = Rotation(
+            words=random.choice(("blingfire", "whitespace")), seed=random.randrange(3)
+        )
         source = _first(folder, stem)
         target = out / f"rotated{random.choice(endings)}"
         size = random.choice((1 << 24, 1, 50))
@@ -270,6 +334,14 @@ READERS = (
     Reader("trec", ("plain", "plain", "gz", "z", "tar", "tar.gz", "tgz"), _trec),
     Reader("topics", ("plain", "plain", "gz"), _topics),
     Reader("attach", ("plain", "plain", "gz", "zst"), _attach),
-    Reader("debias tsv", ("plain", "plain", "gz", "zst"), _raw("tsv", "collection", ".tsv", ".tsv.gz", ".tsv.zst")),
-    Reader("debias jsonl", ("plain", "plain", "gz", "zst"), _raw("jsonl", "corpus", ".jsonl", ".jsonl.gz")),
+    Reader(
+        "debias tsv",
+        ("plain", "plain", "gz", "zst"),
+        _raw("tsv", "collection", ".tsv", ".tsv.gz", ".tsv.zst"),
+    ),
+    Reader(
+        "debias jsonl",
+        ("plain", "plain", "gz", "zst"),
+        _raw("jsonl", "corpus", ".jsonl", ".jsonl.gz"),
+    ),
 )

@@ -1,4 +1,6 @@
-"""Small invented files in the published layout of every format that is read: what the campaign puts faults into."""
+"""Small invented files in the published layout of every format that is read: what the campaign puts
+faults into.
+"""
 
 from __future__ import annotations
 
@@ -36,8 +38,14 @@ QUESTIONS = (
 
 
 def texts(random: Random) -> tuple[str, ...]:
-    """The texts of a release's passages; now and then so many that no buffer holds them, and faults lie deep inside."""
-    return TEXTS if random.random() > 0.05 else (*TEXTS, *(f"{random.randbytes(40).hex()} lamp" for _ in range(1_500)))
+    """The texts of a release's passages; now and then so many that no buffer holds them, and faults
+    lie deep inside.
+    """
+    return (
+        TEXTS
+        if random.random() > 0.05
+        else (*TEXTS, *(f"{random.randbytes(40).hex()} lamp" for _ in range(1_500)))
+    )
 
 
 def _tsv(*rows: tuple[object, ...], separator: str = "\t") -> bytes:
@@ -45,7 +53,9 @@ def _tsv(*rows: tuple[object, ...], separator: str = "\t") -> bytes:
 
 
 def _json_lines(*records: Any, ascii_only: bool = False) -> bytes:
-    return "".join(f"{json.dumps(record, ensure_ascii=ascii_only)}\n" for record in records).encode()
+    return "".join(
+        f"{json.dumps(record, ensure_ascii=ascii_only)}\n" for record in records
+    ).encode()
 
 
 def msmarco(random: Random) -> Files:
@@ -60,10 +70,14 @@ def msmarco(random: Random) -> Files:
         "qrels.dev.tsv": _tsv((200, 0, 3, 1), (201, 0, 8, 1)),
         "queries.eval.tsv": _tsv((300, QUESTIONS[5])),
         "top1000.dev": _tsv(
-            (201, 8, QUESTIONS[3], TEXTS[8]), (201, 0, QUESTIONS[3], TEXTS[0]), (200, 3, QUESTIONS[2], TEXTS[3])
+            (201, 8, QUESTIONS[3], TEXTS[8]),
+            (201, 0, QUESTIONS[3], TEXTS[0]),
+            (200, 3, QUESTIONS[2], TEXTS[3]),
         ),
         "qidpidtriples.train.full.2.tsv": _tsv((100, 0, 1), (101, 1, 3), (777, 0, 1)),
-        "triples.train.small.tsv": _tsv((QUESTIONS[0], TEXTS[0], TEXTS[1]), (QUESTIONS[1], TEXTS[1], TEXTS[2])),
+        "triples.train.small.tsv": _tsv(
+            (QUESTIONS[0], TEXTS[0], TEXTS[1]), (QUESTIONS[1], TEXTS[1], TEXTS[2])
+        ),
     }
     return _some(random, files)
 
@@ -76,10 +90,17 @@ def msmarco_docs(random: Random) -> Files:
     ]
     files = {
         "msmarco-docs.tsv": _tsv(*documents),
-        "msmarco-doctrain-queries.tsv": _tsv((100, QUESTIONS[0]), (101, QUESTIONS[1]), (102, "never judged")),
-        "msmarco-doctrain-qrels.tsv": _tsv((100, 0, "D0", 1), (101, 0, "D1", 1), (199, 0, "D3", 1), separator=" "),
+        "msmarco-doctrain-queries.tsv": _tsv(
+            (100, QUESTIONS[0]), (101, QUESTIONS[1]), (102, "never judged")
+        ),
+        "msmarco-doctrain-qrels.tsv": _tsv(
+            (100, 0, "D0", 1), (101, 0, "D1", 1), (199, 0, "D3", 1), separator=" "
+        ),
         "msmarco-doctrain-top100": _tsv(
-            (100, "Q0", "D0", 1, -5.5, "x"), (100, "Q0", "D3", 2, -6, "x"), (101, "Q0", "D1", 1, 1e-3, "x"), separator=" "
+            (100, "Q0", "D0", 1, -5.5, "x"),
+            (100, "Q0", "D3", 2, -6, "x"),
+            (101, "Q0", "D1", 1, 1e-3, "x"),
+            separator=" ",
         ),
         "msmarco-docdev-queries.tsv": _tsv((200, QUESTIONS[2]), (201, QUESTIONS[3])),
         "msmarco-docdev-qrels.tsv": _tsv((200, 0, "D3", 1), (201, 0, "gone", 1), separator=" "),
@@ -103,13 +124,19 @@ def orcas(random: Random) -> Files:
         "orcas-doctrain-qrels.tsv": _tsv(
             *dict.fromkeys((query, 0, document, 1) for query, _, document in clicks), separator=" "
         ),
-        "orcas-doctrain-top100": _tsv((900, "Q0", "D0", 1, 9.5, "x"), (902, "Q0", "D4", 1, 3, "x"), separator=" "),
+        "orcas-doctrain-top100": _tsv(
+            (900, "Q0", "D0", 1, 9.5, "x"), (902, "Q0", "D4", 1, 3, "x"), separator=" "
+        ),
     }
     return _some(random, files)
 
 
 def _some(random: Random, files: Files) -> Files:
-    return files if random.random() < 0.5 else {name: data for name, data in files.items() if random.random() < 0.6} or files
+    return (
+        files
+        if random.random() < 0.5
+        else {name: data for name, data in files.items() if random.random() < 0.6} or files
+    )
 
 
 def msmarco_qa(random: Random) -> Files:
@@ -141,19 +168,30 @@ def msmarco_qa(random: Random) -> Files:
     ]
     more = enumerate(texts(random)[len(TEXTS) :], 5_000)
     rows += [
-        {**rows[0], "query_id": at, "passages": [{"is_selected": 1, "passage_text": text, "url": ""}], "answers": ["lamp"]}
+        {
+            **rows[0],
+            "query_id": at,
+            "passages": [{"is_selected": 1, "passage_text": text, "url": ""}],
+            "answers": ["lamp"],
+        }
         for at, text in more
     ]
     form = random.choice(("lines", "columns", "hub"))
     if form == "lines":
         return {"train_v1.1.json": _json_lines(*rows, ascii_only=random.random() < 0.5)}
     if form == "columns":
-        columns = {key: {str(number): row[key] for number, row in enumerate(rows)} for key in rows[0]}
+        columns = {
+            key: {str(number): row[key] for number, row in enumerate(rows)} for key in rows[0]
+        }
         return {"train_v2.1.json": json.dumps(columns, ensure_ascii=random.random() < 0.5).encode()}
     for row in rows:
         passages: list[dict[str, Any]] = row["passages"]  # type: ignore[assignment]
-        row["passages"] = {key: [item[key] for item in passages] for key in ("is_selected", "passage_text", "url")}
-        row["wellFormedAnswers"] = row["wellFormedAnswers"] if isinstance(row["wellFormedAnswers"], list) else []
+        row["passages"] = {
+            key: [item[key] for item in passages] for key in ("is_selected", "passage_text", "url")
+        }
+        row["wellFormedAnswers"] = (
+            row["wellFormedAnswers"] if isinstance(row["wellFormedAnswers"], list) else []
+        )
     return {"train.parquet": parquet_of(rows)}
 
 
@@ -173,20 +211,40 @@ def squad(random: Random) -> Files:
 
     def question(name: str, text: str, context: str, *answers: str) -> dict[str, Any]:
         found: dict[str, Any] = {"id": name, "question": text}
-        found["answers"] = [{"text": answer, "answer_start": context.index(answer)} for answer in answers]
+        found["answers"] = [
+            {"text": answer, "answer_start": context.index(answer)} for answer in answers
+        ]
         return found | ({"is_impossible": not answers} if second else {})
 
     def document(part: str) -> bytes:
         paragraphs = [
-            {"context": TEXTS[0], "qas": [question(f"{part}1", QUESTIONS[0], TEXTS[0], "green oil", "oil", "green oil")]},
-            {"context": TEXTS[3], "qas": [question(f"{part}2", QUESTIONS[2], TEXTS[3], "drei Kronen")]},
+            {
+                "context": TEXTS[0],
+                "qas": [
+                    question(f"{part}1", QUESTIONS[0], TEXTS[0], "green oil", "oil", "green oil")
+                ],
+            },
+            {
+                "context": TEXTS[3],
+                "qas": [question(f"{part}2", QUESTIONS[2], TEXTS[3], "drei Kronen")],
+            },
         ]
         if second:
-            paragraphs.append({"context": TEXTS[6], "qas": [question(f"{part}3", "where", TEXTS[6])]})
+            paragraphs.append(
+                {"context": TEXTS[6], "qas": [question(f"{part}3", "where", TEXTS[6])]}
+            )
         more = enumerate(texts(random)[len(TEXTS) :])
-        paragraphs += [{"context": text, "qas": [question(f"{part}{at}x", "what", text, "lamp")]} for at, text in more]
-        record = {"version": "v2.0" if second else "1.1", "data": [{"title": f"Orvell {part}", "paragraphs": paragraphs}]}
-        return json.dumps(record, ensure_ascii=random.random() < 0.5, indent=random.choice((None, 1))).encode()
+        paragraphs += [
+            {"context": text, "qas": [question(f"{part}{at}x", "what", text, "lamp")]}
+            for at, text in more
+        ]
+        record = {
+            "version": "v2.0" if second else "1.1",
+            "data": [{"title": f"Orvell {part}", "paragraphs": paragraphs}],
+        }
+        return json.dumps(
+            record, ensure_ascii=random.random() < 0.5, indent=random.choice((None, 1))
+        ).encode()
 
     return {"train.json": document("a"), "test.json": document("b")}
 
@@ -197,12 +255,22 @@ def beir(random: Random) -> Files:
         {"_id": f"d{at}", "title": "Orvell" if at % 3 else "", "text": text, "metadata": {}}
         for at, text in enumerate(texts(random))
     ]
-    queries = [{"_id": f"q{at}", "text": text, "metadata": {"at": at, "kind": "invented"}} for at, text in enumerate(QUESTIONS)]
+    queries = [
+        {"_id": f"q{at}", "text": text, "metadata": {"at": at, "kind": "invented"}}
+        for at, text in enumerate(QUESTIONS)
+    ]
     header = ("query-id", "corpus-id", "score")
     return {
         "corpus.jsonl": _json_lines(*corpus, ascii_only=random.random() < 0.3),
         "queries.jsonl": _json_lines(*queries),
-        "qrels/test.tsv": _tsv(header, ("q0", "d0", 1), ("q1", "d1", 2), ("q1", "d0", 0), ("q1", "d0", 0), ("q2", "gone", 1)),
+        "qrels/test.tsv": _tsv(
+            header,
+            ("q0", "d0", 1),
+            ("q1", "d1", 2),
+            ("q1", "d0", 0),
+            ("q1", "d0", 0),
+            ("q2", "gone", 1),
+        ),
         "qrels/dev.tsv": _tsv(header, ("q3", "d8", 1)),
     }
 
@@ -223,8 +291,10 @@ FT  14 MAY 91 / Orvell &amp; Sons
 """
 NITF = """<?xml version="1.0" encoding="UTF-8"?>
 <!DOCTYPE nitf SYSTEM "http://www.nitf.org/IPTC/NITF/3.3/specification/dtd/nitf-3-3.dtd">
-<nitf><head><docdata><doc-id id-string="{number}"/></docdata></head><body><body.head><hedline><hl1>Orvell</hl1></hedline></body.head>
-<body.content><block class="lead_paragraph"><p>{text}</p></block><block class="full_text"><p>{text}</p><p>More &lt; less.</p></block>
+<nitf><head><docdata><doc-id id-string="{number}"/></docdata></head><body><body.head><hedline><hl1>\
+Orvell</hl1></hedline></body.head>
+<body.content><block class="lead_paragraph"><p>{text}</p></block><block \
+class="full_text"><p>{text}</p><p>More &lt; less.</p></block>
 </body.content></body></nitf>
 """
 
@@ -235,18 +305,31 @@ def trec(random: Random) -> Files:
     names = {"sgml": "FT911-{}", "nyt": "{}", "wapo": "w{}"}[kind]
     if kind == "sgml":
         docs = {
-            "docs/ft911": "".join(SGML.format(number=number, text=text) for number, text in enumerate(texts(random))).encode()
+            "docs/ft911": "".join(
+                SGML.format(number=number, text=text) for number, text in enumerate(texts(random))
+            ).encode()
         }
         if random.random() < 0.3:
             docs = {name: data.replace("Café".encode(), b"Caf\xe9") for name, data in docs.items()}
     elif kind == "nyt":
-        docs = {f"docs/{number}.xml": NITF.format(number=number, text=TEXTS[number]).encode() for number in range(3)}
+        docs = {
+            f"docs/{number}.xml": NITF.format(number=number, text=TEXTS[number]).encode()
+            for number in range(3)
+        }
     else:
-        docs = {"docs/wapo.jl": _json_lines(*(_article(f"w{number}", text) for number, text in enumerate(texts(random))))}
+        docs = {
+            "docs/wapo.jl": _json_lines(
+                *(_article(f"w{number}", text) for number, text in enumerate(texts(random)))
+            )
+        }
     return (
         docs
         | topics(random)
-        | {"qrels.txt": _tsv(*((301 + at, 0, names.format(at), at % 2) for at in range(3)), separator=" ")}
+        | {
+            "qrels.txt": _tsv(
+                *((301 + at, 0, names.format(at), at % 2) for at in range(3)), separator=" "
+            )
+        }
     )
 
 
@@ -255,7 +338,12 @@ def _article(name: str, text: str) -> dict[str, Any]:
         {"content": "World", "mime": "text/plain", "type": "kicker"},
         {"content": "Orvell", "mime": "text/plain", "type": "title"},
         None,
-        {"content": f"<p>{text}</p>", "subtype": "paragraph", "type": "sanitized_html", "mime": "text/html"},
+        {
+            "content": f"<p>{text}</p>",
+            "subtype": "paragraph",
+            "type": "sanitized_html",
+            "mime": "text/html",
+        },
     ]
     return {"id": name, "title": "Orvell", "contents": contents}
 
@@ -277,10 +365,17 @@ def topics(random: Random) -> Files:
     form = random.choice(("tagged", "xml", "tsv"))
     numbered = list(enumerate(QUESTIONS[:3], 301))
     if form == "tagged":
-        return {"topics.txt": "".join(TAGGED.format(number=number, text=text) for number, text in numbered).encode()}
+        return {
+            "topics.txt": "".join(
+                TAGGED.format(number=number, text=text) for number, text in numbered
+            ).encode()
+        }
     if form == "xml":
         inside = "".join(
-            f'<topic number="{number}"><query>{text}</query><narrative>x &lt; y</narrative></topic>\n'
+            (
+                f'<topic number="{number}"><query>{text}</query><narrative>x &lt; '
+                "y</narrative></topic>\n"
+            )
             for number, text in numbered
         )
         return {"topics.txt": f"<topics>\n{inside}</topics>\n".encode()}
@@ -291,7 +386,9 @@ def attached(random: Random) -> Files:
     """Queries and judgements beside a release."""
     return {
         **topics(random),
-        "qrels.txt": _tsv((301, 0, 0, 2), (302, "Q0", 1, 0), (303, 0, "gone", 3), separator=random.choice("\t ")),
+        "qrels.txt": _tsv(
+            (301, 0, 0, 2), (302, "Q0", 1, 0), (303, 0, "gone", 3), separator=random.choice("\t ")
+        ),
     }
 
 
@@ -302,15 +399,26 @@ def raw_tsv(random: Random) -> Files:
 
 def raw_jsonl(random: Random) -> Files:
     """Passages as JSON lines, under any of the names that are known."""
-    name, key = random.choice((("id", "text"), ("_id", "text"), ("passage_id", "text"), ("docid", "text"), ("id", "contents")))
+    name, key = random.choice(
+        (
+            ("id", "text"),
+            ("_id", "text"),
+            ("passage_id", "text"),
+            ("docid", "text"),
+            ("id", "contents"),
+        )
+    )
     records = [
-        {name: at if random.random() < 0.2 else f"d{at}", "title": "Orvell", key: text} for at, text in enumerate(texts(random))
+        {name: at if random.random() < 0.2 else f"d{at}", "title": "Orvell", key: text}
+        for at, text in enumerate(texts(random))
     ]
     return {"corpus.jsonl": _json_lines(*records, ascii_only=random.random() < 0.3)}
 
 
 def packed(files: Files, form: str) -> Files:
-    """The files as they lie on a disk: plain, each ``.gz`` or ``.zst`` or ``.z``, or all in one archive."""
+    """The files as they lie on a disk: plain, each ``.gz`` or ``.zst`` or ``.z``, or all in one
+    archive.
+    """
     if form == "plain":
         return dict(files)
     if form.startswith("tar") or form == "tgz":
@@ -336,7 +444,9 @@ def _packed(data: bytes, form: str) -> bytes:
 
 
 def _lzw(data: bytes) -> bytes:
-    """Unix compress with codes of nine bits that are cleared before they would grow: enough to be read by anything that reads ``.Z``."""
+    """Unix compress with codes of nine bits that are cleared before they would grow: enough to be
+    read by anything that reads ``.Z``.
+    """
     bits, count = 0, 0
     out = bytearray(b"\x1f\x9d\x90")
     codes: list[int] = []

@@ -1,9 +1,12 @@
 """Commands killed at any moment, and run again: ``python benchmarks/fuzz/kills.py --kills 300``.
 
-Each command runs in a fork in a folder of its own; after a time drawn by (seed, number) it is ended, three times of four by SIGKILL, else by SIGTERM. The same
-command is then run to its end (a training with ``--resume``). What it makes must equal, byte for byte, what it makes undisturbed (times and machines left out), and
-nothing hidden may be left. Half of them are killed twice in a row. A quarter stand over an artefact of the same name that ``--overwrite`` replaces, and which
-until then must be whole. A command that had ended before its moment came counts as "too late", and not as a kill.
+Each command runs in a fork in a folder of its own; after a time drawn by (seed, number) it is
+ended, three times of four by SIGKILL, else by SIGTERM. The same command is then run to its end (a
+training with ``--resume``). What it makes must equal, byte for byte, what it makes undisturbed
+(times and machines left out), and nothing hidden may be left. Half of them are killed twice in a
+row. A quarter stand over an artefact of the same name that ``--overwrite`` replaces, and which
+until then must be whole. A command that had ended before its moment came counts as "too late", and
+not as a kill.
 """
 
 from __future__ import annotations
@@ -37,7 +40,9 @@ __all__ = ["COMMANDS", "Command", "kill"]
 
 
 class Command(NamedTuple):
-    """A command, what it makes, and how many of the kills are its; ``again``: what is added to go on with it."""
+    """A command, what it makes, and how many of the kills are its; ``again``: what is added to go
+    on with it.
+    """
 
     name: str
     line: str
@@ -48,7 +53,8 @@ class Command(NamedTuple):
 
 _CANDIDATES = "--candidates ./train.run --validation-candidates ./validation.run"
 _STUDY = "--max-steps 2 --batch-size 4 --threads 1 --set tk.dimension=8 --set tk.layers=1"
-_SAME = (".arrow", ".parquet", ".run", ".safetensors", "results.json")  # of a study, whose receipts and logs tell times
+# of a study, whose receipts and logs tell times
+_SAME = (".arrow", ".parquet", ".run", ".safetensors", "results.json")
 COMMANDS = (
     Command("import", "import planted --queries 40 --passages 160 --out ./out", "out", 45),
     Command("debias", "debias ./col --out ./out", "out", 45),
@@ -57,25 +63,42 @@ COMMANDS = (
     Command("retrieve", "retrieve ./col --out ./out.run", "out.run", 30),
     Command("encode", "encode ./col --model ./dot --out ./out", "out", 8),
     Command(
-        "train", f"train tk ./col {_CANDIDATES} {TINY} --save-every 1 --validate-every 1 --out ./out", "out", 10, "--resume"
+        "train",
+        f"train tk ./col {_CANDIDATES} {TINY} --save-every 1 --validate-every 1 --out ./out",
+        "out",
+        10,
+        "--resume",
     ),
-    Command("teach", "teach ./col --model ./tk --candidates ./train.run --block-pairs 40 --out ./out", "out", 20),
-    Command("rerank", "rerank ./col --model ./tk --candidates ./test.run --out ./out.run", "out.run", 20),
+    Command(
+        "teach",
+        "teach ./col --model ./tk --candidates ./train.run --block-pairs 40 --out ./out",
+        "out",
+        20,
+    ),
+    Command(
+        "rerank", "rerank ./col --model ./tk --candidates ./test.run --out ./out.run", "out.run", 20
+    ),
     Command("evaluate", "evaluate ./test.run ./tk.run --collection ./col --out ./out", "out", 12),
-    Command("trainset", "trainset contaminated ./col --candidates ./train.run --out ./out", "out", 20),
+    Command(
+        "trainset", "trainset contaminated ./col --candidates ./train.run --out ./out", "out", 20
+    ),
     Command(
         "leakage find",
-        "leakage find --source train=./col:train ./col:test --encoder ./dot --threshold 0.9 --out ./out",
+        "leakage find --source train=./col:train ./col:test --encoder ./dot --threshold 0.9 --out "
+        "./out",
         "out",
         6,
     ),
     Command(
         "audit",
-        "audit ./col --model ./tk --candidates ./test.run --draws 1 --needles 10 --permutations 100 --out ./out",
+        "audit ./col --model ./tk --candidates ./test.run --draws 1 --needles 10 --permutations "
+        "100 --out ./out",
         "out",
         8,
     ),
-    Command("study", f"study position-bias ./col --models tk --quick {_STUDY} --out ./out", "out", 2),
+    Command(
+        "study", f"study position-bias ./col --models tk --quick {_STUDY} --out ./out", "out", 2
+    ),
 )
 
 
@@ -98,7 +121,9 @@ def _run(command: Command, folder: Path, more: Sequence[str]) -> int:
 
 
 def killed(command: Command, folder: Path, after: float, how: signal.Signals, *more: str) -> int:
-    """Run a command in a fork and end it after so many seconds; its exit code, negative for a signal."""
+    """Run a command in a fork and end it after so many seconds; its exit code, negative for a
+    signal.
+    """
     child = os.fork()
     if not child:
         os.setsid()
@@ -151,7 +176,10 @@ def kill(number: int, seed: int, base: Path, folder: Path) -> dict[str, Any]:
     before = found_at(command, folder)
     moments, more, fault = [], overwrite, ""
     for _ in range(random.choice((1, 2))):
-        after, how = random.uniform(0, seconds), random.choice((signal.SIGKILL,) * 3 + (signal.SIGTERM,))
+        after, how = (
+            random.uniform(0, seconds),
+            random.choice((signal.SIGKILL,) * 3 + (signal.SIGTERM,)),
+        )
         code = killed(command, folder, after, how, *more)
         moments.append((how.name, round(after, 3), code))
         if code not in (0, -how, 143):
@@ -169,7 +197,8 @@ def kill(number: int, seed: int, base: Path, folder: Path) -> dict[str, Any]:
     if not fault and found_at(command, folder) != wanted:
         fault = "another artefact than undisturbed"
     hidden = sorted(path.name for path in folder.iterdir() if path.name.startswith(".out"))
-    if not fault and found == wanted and hidden:  # it was stopped behind its end: the same command clears that away
+    # it was stopped behind its end: the same command clears that away
+    if not fault and found == wanted and hidden:
         ended(command, folder, *{*more, "--overwrite"} - {"--resume"})
         hidden = sorted(path.name for path in folder.iterdir() if path.name.startswith(".out"))
     if not fault and hidden:
@@ -185,7 +214,11 @@ def _prepare(command: Command, base: Path, folder: Path) -> None:
 
 def _more(command: Command, folder: Path) -> list[str]:
     """What goes on with a command where there is something to go on with."""
-    return [command.again] if command.again and any(folder.glob(f".{command.made}.training/state-*")) else []
+    return (
+        [command.again]
+        if command.again and any(folder.glob(f".{command.made}.training/state-*"))
+        else []
+    )
 
 
 def undisturbed(command: Command, base: Path) -> tuple[str, float]:
@@ -228,18 +261,30 @@ def table(found: Sequence[dict[str, Any]]) -> list[str]:
                 count.update(("kills", how) if code else ("too late",))
             count["lost or other"] += bool(record["fault"])
     for name in (*(each.name for each in COMMANDS if each.name in counts), "all"):
-        lines.append(f"| {name} | {' | '.join(f'{counts[name][column]:,}' for column in columns)} |")
+        lines.append(
+            f"| {name} | {' | '.join(f'{counts[name][column]:,}' for column in columns)} |"
+        )
     return lines
 
 
 def main() -> int:
     """Run the kills; 1 where a fault was found."""
-    parser = argparse.ArgumentParser(description=" ".join((__doc__ or "").partition("\n\n")[0].split()))
+    parser = argparse.ArgumentParser(
+        description=" ".join((__doc__ or "").partition("\n\n")[0].split())
+    )
     parser.add_argument("--kills", type=int, default=300)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--state", type=Path, metavar="FOLDER", required=True, help="the base and what is done; to go on with")
+    parser.add_argument(
+        "--state",
+        type=Path,
+        metavar="FOLDER",
+        required=True,
+        help="the base and what is done; to go on with",
+    )
     parser.add_argument("--only", type=int, metavar="NUMBER", help="this number alone")
-    parser.add_argument("--out", type=Path, help="by default benchmarks/results/kills_HARDWARE_DATE.md")
+    parser.add_argument(
+        "--out", type=Path, help="by default benchmarks/results/kills_HARDWARE_DATE.md"
+    )
     given = parser.parse_args()
     imports()
     base, kept = given.state.absolute() / "base", given.state / f"kills-{given.seed}.jsonl"
@@ -268,9 +313,15 @@ def _write(found: Sequence[dict[str, Any]], given: argparse.Namespace) -> None:
     head = [
         "# Commands killed and run again",
         "",
-        f"{hardware()}; Python {platform.python_version()}, {versions}; {date.today().isoformat()}; load {os.getloadavg()[0]:.1f}.",
+        (
+            f"{hardware()}; Python {platform.python_version()}, {versions}; "
+            f"{date.today().isoformat()}; load {os.getloadavg()[0]:.1f}."
+        ),
         "",
-        f"    python benchmarks/fuzz/kills.py --kills {given.kills} --seed {given.seed} --state FOLDER",
+        (
+            f"    python benchmarks/fuzz/kills.py --kills {given.kills} --seed {given.seed} "
+            "--state FOLDER"
+        ),
         "",
         " ".join((__doc__ or "").split("\n\n", 1)[1].replace("``", "`").split()),
         "",

@@ -1,4 +1,6 @@
-"""One tiny artefact of each kind, and the works of stopped commands, made by posbias itself; and a command run in this process or in a fork of it."""
+"""One tiny artefact of each kind, and the works of stopped commands, made by posbias itself; and a
+command run in this process or in a fork of it.
+"""
 
 from __future__ import annotations
 
@@ -67,18 +69,24 @@ _OVER_ENCODER = (
     f"train bert_cat ./col {_PIECES} --pair-length 60 --out ./cat",
     "encode ./col --model ./dot --out ./vec",
     f"{_TEACH} --out ./taught",
-    "trainset contaminated ./col --contaminate test --candidates train.run --target-relevant-from 1 --out ./groups",
+    (
+        "trainset contaminated ./col --contaminate test --candidates train.run "
+        "--target-relevant-from 1 --out ./groups"
+    ),
     f"{_CLICKS} --out ./clicks",
     "rerank ./col --model ./tk --candidates test.run --out ./tk.run",
     "evaluate test.run tk.run --collection ./col --out ./found",
     f"{LEAKS} --out ./leaks",
-    "audit ./col --model ./tk --candidates test.run --draws 1 --needles 10 --permutations 100 --out ./audited",
+    (
+        "audit ./col --model ./tk --candidates test.run --draws 1 --needles 10 --permutations 100 "
+        "--out ./audited"
+    ),
     "ats ./col --model ./tk --out ./ats",
     # artefacts of the same kinds, whose files stand in for theirs
     "import planted --queries 40 --passages 160 --leaked-queries 12 --seed 2 --out ./others/col",
     "retrieve ./others/col --split test --depth 6 --out ./others/test.run",
     "evaluate ./others/test.run --collection ./others/col --out ./others/found",
-)  # fmt: skip
+)
 
 
 STEPS = ("one", "two/three")
@@ -125,7 +133,9 @@ def forked(work: Callable[[], int]) -> int:
 
 
 def imports() -> None:
-    """Import here, once, what commands import, so that forks have it; nothing is computed, as no thread survives a fork."""
+    """Import here, once, what commands import, so that forks have it; nothing is computed, as no
+    thread survives a fork.
+    """
     import ir_measures
     import pandas
     import pyarrow.parquet
@@ -140,7 +150,9 @@ def imports() -> None:
     import positionbias.report.html
     import positionbias.training.train
 
-    assert all((ir_measures, pandas, pyarrow.parquet, scipy.stats, torch, transformers, positionbias))
+    assert all(
+        (ir_measures, pandas, pyarrow.parquet, scipy.stats, torch, transformers, positionbias)
+    )
 
 
 def make_base(base: Path) -> None:
@@ -160,7 +172,10 @@ def make_base(base: Path) -> None:
     works = base / "works"
     works.mkdir()
     (works / "raw.tsv").write_text(
-        "".join(f"{n}\tThe lamp number {n} burns green oil. It hangs in the hall {n}.\n" for n in range(40))
+        "".join(
+            f"{n}\tThe lamp number {n} burns green oil. It hangs in the hall {n}.\n"
+            for n in range(40)
+        )
     )
     near(base, works)
     for command in (DEBIAS, TEACH, TRAIN_TK, CLICKS):
@@ -172,7 +187,11 @@ def near(base: Path, folder: Path) -> None:
     """Let a folder have what commands read, where it has not its own."""
     for name in (
         "works/raw.tsv",
-        *(path.name for path in base.iterdir() if path.name not in ("works", "others", "whole", "undisturbed")),
+        *(
+            path.name
+            for path in base.iterdir()
+            if path.name not in ("works", "others", "whole", "undisturbed")
+        ),
     ):
         place = folder / Path(name).name
         if not place.exists():
@@ -211,13 +230,20 @@ def debias_raw(folder: Path, out: str = "raw-rotated.tsv", *, overwrite: bool = 
     from positionbias.positions.settings import RawForm
 
     debias_file(
-        folder / "raw.tsv", folder / out, Rotation(words="whitespace"), RawForm("tsv"), block_bytes=300, overwrite=overwrite
+        folder / "raw.tsv",
+        folder / out,
+        Rotation(words="whitespace"),
+        RawForm("tsv"),
+        block_bytes=300,
+        overwrite=overwrite,
     )
     return 0
 
 
 def make_steps(folder: Path) -> None:
-    """Make a study's steps over what stands there: those that their receipts vouch for are not made again."""
+    """Make a study's steps over what stands there: those that their receipts vouch for are not made
+    again.
+    """
     from positionbias.core.publish import atomic_folder
     from positionbias.experiments.step import Steps
 
@@ -227,7 +253,9 @@ def make_steps(folder: Path) -> None:
 
     steps = Steps(folder)
     for name in STEPS:
-        steps.make(name, folder / name, {"a": 1}, {"b": "c"}, lambda place=folder / name: make(place))
+        steps.make(
+            name, folder / name, {"a": 1}, {"b": "c"}, lambda place=folder / name: make(place)
+        )
 
 
 def kept_vectors(folder: Path) -> np.ndarray:
@@ -237,7 +265,9 @@ def kept_vectors(folder: Path) -> np.ndarray:
 
 def _kept(folder: Path) -> KeptVectors:
     def encode(texts: Sequence[str]) -> np.ndarray:
-        return np.array([[len(text), sum(map(ord, text)) % 97, 1 / len(text)] for text in texts], np.float32)
+        return np.array(
+            [[len(text), sum(map(ord, text)) % 97, 1 / len(text)] for text in texts], np.float32
+        )
 
     return KeptVectors(PerProcess(None, encode), "a model", folder)
 
@@ -247,7 +277,9 @@ KEPT = f"kept/{_kept(Path())._key(_TEXTS)}.npy"
 
 
 def _stopped(work: Callable[[], int]) -> None:
-    """Kill the work in a fork when all is made and nothing has its name yet; a training, at its second save; clicks, while they have their draws."""
+    """Kill the work in a fork when all is made and nothing has its name yet; a training, at its
+    second save; clicks, while they have their draws.
+    """
 
     def stopped() -> int:
         from positionbias.clicks import trainset
@@ -276,7 +308,9 @@ def _stopped(work: Callable[[], int]) -> None:
 
 
 def adopt(work: Path) -> None:
-    """Make a copied work folder one of this place: its job names its content by the number that the file system gave it, and may name a collection by its path."""
+    """Make a copied work folder one of this place: its job names its content by the number that the
+    file system gave it, and may name a collection by its path.
+    """
     job = work / "job.json"
     if job.is_file():
         record = json.loads(job.read_text())
@@ -294,8 +328,13 @@ def state(place: Path) -> str | None:
         return None
     digest = hashlib.sha256()
     beside = place.with_name(f"{place.name}.manifest.json")
-    found = (path for path in place.rglob("*") if path.is_file() and "cache" not in path.relative_to(place).parts)
-    files = sorted(found) if place.is_dir() else [place, beside]  # a cache names the manifest's digest, and is no artefact
+    found = (
+        path
+        for path in place.rglob("*")
+        if path.is_file() and "cache" not in path.relative_to(place).parts
+    )
+    # a cache names the manifest's digest, and is no artefact
+    files = sorted(found) if place.is_dir() else [place, beside]
     for path in files:
         if path.name == TIMES:
             continue
@@ -305,7 +344,8 @@ def state(place: Path) -> str | None:
             for changing in ("provenance", "digest"):  # which goes over the former
                 record.pop(changing, None)
             for each in [*(record.get("files") or ())]:
-                if each == TIMES or each.endswith("/manifest.json"):  # of results within, which has changing fields too
+                # of results within, which has changing fields too
+                if each == TIMES or each.endswith("/manifest.json"):
                     del record["files"][each]
             data = json.dumps(record, sort_keys=True).encode()
         digest.update(f"{path.name} {len(data)}\n".encode() + data)

@@ -1,4 +1,6 @@
-"""Damage to an artefact of ours: to its bytes, to what its files are made of, and with manifests that vouch for it. Keyed by the generator given."""
+"""Damage to an artefact of ours: to its bytes, to what its files are made of, and with manifests
+that vouch for it. Keyed by the generator given.
+"""
 
 from __future__ import annotations
 
@@ -65,15 +67,21 @@ VALUES = (
 )
 
 
-def damaged(random: Random, place: Path, within: str = "", other: Path | None = None, *, only: bool = False) -> tuple[str, ...]:
-    """Damage one file of the artefact at ``place`` (or, unless ``only`` one, up to three), of those below ``within``; says what was done.
+def damaged(
+    random: Random, place: Path, within: str = "", other: Path | None = None, *, only: bool = False
+) -> tuple[str, ...]:
+    """Damage one file of the artefact at ``place`` (or, unless ``only`` one, up to three), of those
+    below ``within``; says what was done.
 
-    ``other`` is another artefact of its kind, a file of which may stand in for one of the same name.
+    ``other`` is another artefact of its kind, a file of which may stand in for one of the same
+    name.
     """
     done = []
     for _ in range(1 if only else random.choice((1, 1, 2, 3))):
         files = [
-            path for path in _files(place) if path.relative_to(place.parent).as_posix().startswith(f"{place.name}{within}")
+            path
+            for path in _files(place)
+            if path.relative_to(place.parent).as_posix().startswith(f"{place.name}{within}")
         ]
         if not files:
             break
@@ -82,7 +90,9 @@ def damaged(random: Random, place: Path, within: str = "", other: Path | None = 
         kind = random.random()
         if kind < 0.05:
             done.append(f"{_special(random, place, path)} {name}")
-        elif kind < 0.12 and other is not None and (stand_in := _twin(place, path, other)).is_file():
+        elif (
+            kind < 0.12 and other is not None and (stand_in := _twin(place, path, other)).is_file()
+        ):
             path.write_bytes(stand_in.read_bytes())
             done.append(f"file of another: {name}")
         elif kind < 0.40:
@@ -100,7 +110,11 @@ def damaged(random: Random, place: Path, within: str = "", other: Path | None = 
 
 def _files(place: Path) -> list[Path]:
     if not place.is_dir():
-        return [path for path in (place, manifest_path(place)) if path.is_file() and not path.is_symlink()]
+        return [
+            path
+            for path in (place, manifest_path(place))
+            if path.is_file() and not path.is_symlink()
+        ]
     return sorted(path for path in place.rglob("*") if path.is_file() and not path.is_symlink())
 
 
@@ -114,9 +128,12 @@ def _binary(path: Path) -> bool:
 
 def _special(random: Random, place: Path, path: Path) -> str:
     """Something else than a file, or nothing, stands at its place."""
-    kind = random.choice(("no", "empty", "folder for", "link for", "link to itself for", "pipe for", "doubled"))
+    kind = random.choice(
+        ("no", "empty", "folder for", "link for", "link to itself for", "pipe for", "doubled")
+    )
     if kind == "no" and not place.is_dir() and path != place:
-        kind = "empty"  # a file that lost its manifest is one of somebody else's, and nobody can tell
+        # a file that lost its manifest is one of somebody else's, and nobody can tell
+        kind = "empty"
     data = path.read_bytes()
     path.unlink()
     if kind == "empty":
@@ -135,7 +152,9 @@ def _special(random: Random, place: Path, path: Path) -> str:
 
 
 def _inside(random: Random, path: Path) -> str:
-    """Something of what the file holds is another, and its form is kept; bytes are changed where it cannot be read."""
+    """Something of what the file holds is another, and its form is kept; bytes are changed where it
+    cannot be read.
+    """
     try:
         return _CHANGES.get(path.suffix or path.name, _bytes)(random, path)
     except Exception:  # damaged before
@@ -147,7 +166,9 @@ def _bytes(random: Random, path: Path) -> str:
     data = bytearray(path.read_bytes() or b"x" * 8)
     for _ in range(random.choice((1, 1, 1, 2, 8))):
         at = random.randrange(len(data)) // 4 * 4
-        data[at : at + 4] = (int(random.choice(NUMBERS[:10])) & 0xFFFFFFFF).to_bytes(4, "little")[: len(data) - at]
+        data[at : at + 4] = (int(random.choice(NUMBERS[:10])) & 0xFFFFFFFF).to_bytes(4, "little")[
+            : len(data) - at
+        ]
     path.write_bytes(data)
     return "numbers changed"
 
@@ -162,7 +183,9 @@ def _json(random: Random, path: Path) -> str:
 def _lines(random: Random, path: Path) -> str:
     records = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
     what = _within(random, records)
-    path.write_text("".join(f"{json.dumps(record)}\n" for record in records), "utf-8", errors="surrogatepass")
+    path.write_text(
+        "".join(f"{json.dumps(record)}\n" for record in records), "utf-8", errors="surrogatepass"
+    )
     return f"line: {what}"
 
 
@@ -198,7 +221,9 @@ def _places(record: Any) -> Sequence[tuple[Any, Any]]:
     todo = [record]
     while todo:
         at = todo.pop()
-        inside = at.items() if isinstance(at, dict) else enumerate(at) if isinstance(at, list) else ()
+        inside = (
+            at.items() if isinstance(at, dict) else enumerate(at) if isinstance(at, list) else ()
+        )
         for key, value in inside:
             found.append((at, key))
             todo.append(value)
@@ -207,10 +232,23 @@ def _places(record: Any) -> Sequence[tuple[Any, Any]]:
 
 def _npy(random: Random, path: Path) -> str:
     array = np.load(path)
-    kind = random.choice(("rolled", "value", "value", "another type", "other shape", "shorter", "header", "column order"))
+    kind = random.choice(
+        (
+            "rolled",
+            "value",
+            "value",
+            "another type",
+            "other shape",
+            "shorter",
+            "header",
+            "column order",
+        )
+    )
     if kind == "header":
         data = path.read_bytes()
-        shape = random.choice(((2**40,), (-1, 4), (2**62, 4), (), (0,), (len(array) + 1, *array.shape[1:])))
+        shape = random.choice(
+            ((2**40,), (-1, 4), (2**62, 4), (), (0,), (len(array) + 1, *array.shape[1:]))
+        )
         head = {
             "descr": random.choice(("|O", "<f4", "<i8", array.dtype.str)),
             "fortran_order": random.random() < 0.5,
@@ -221,11 +259,15 @@ def _npy(random: Random, path: Path) -> str:
         path.write_bytes(new.getvalue() + data[data.index(b"\n") + 1 :])
         return kind
     if kind == "rolled":
-        array = np.roll(array, random.randint(1, max(1, len(array) - 1)), axis=random.randrange(array.ndim))
+        array = np.roll(
+            array, random.randint(1, max(1, len(array) - 1)), axis=random.randrange(array.ndim)
+        )
     elif kind == "value":
         flat = array.reshape(-1)
         with np.errstate(all="ignore"):
-            flat[random.randrange(flat.size)] = np.array(random.choice(NUMBERS[:13])).astype(np.float64).astype(array.dtype)
+            flat[random.randrange(flat.size)] = (
+                np.array(random.choice(NUMBERS[:13])).astype(np.float64).astype(array.dtype)
+            )
     elif kind == "another type":
         array = array.astype(random.choice(("<i4", "<f4", "<f8", ">i8", "S3", "<U2", "?", "<c8")))
     elif kind == "other shape":
@@ -250,7 +292,9 @@ def _arrow(random: Random, path: Path) -> str:
     table, kind = _table(random, table)
     compression = random.choice((None, None, None, "lz4", "zstd"))
     rows = random.choice((None, 1, 7))
-    with ipc.new_file(str(path), table.schema, options=ipc.IpcWriteOptions(compression=compression)) as writer:
+    with ipc.new_file(
+        str(path), table.schema, options=ipc.IpcWriteOptions(compression=compression)
+    ) as writer:
         writer.write_table(table, rows)
     return f"{kind}{', packed' if compression else ''}"
 
@@ -301,18 +345,23 @@ def _table(random: Random, table: Any) -> tuple[Any, str]:
     if kind == "no column":
         return table.drop_columns([name]), f"no {name}"
     if kind == "renamed":
-        return table.rename_columns([f"{each}x" if each == name else each for each in table.column_names]), f"{name} renamed"
+        return table.rename_columns(
+            [f"{each}x" if each == name else each for each in table.column_names]
+        ), f"{name} renamed"
     if kind == "more":
         return table.append_column("more", table.column(name)), kind
     column = table.column(name)
     if kind == "nulls":
-        new = pa.array([None if random.random() < 0.3 else value for value in column.to_pylist()], column.type)
+        new = pa.array(
+            [None if random.random() < 0.3 else value for value in column.to_pylist()], column.type
+        )
     elif kind == "type":
         new = (
             column.dictionary_encode()
             if random.random() < 0.3
             else pa.array(
-                [str(value) for value in column.to_pylist()], random.choice((pa.large_string(), pa.string(), pa.binary()))
+                [str(value) for value in column.to_pylist()],
+                random.choice((pa.large_string(), pa.string(), pa.binary())),
             )
         )
     elif kind == "column turned":
@@ -350,7 +399,9 @@ _CHANGES: dict[str, Callable[[Random, Path], str]] = {
 
 
 def vouch(random: Random, place: Path) -> str:
-    """Have the artefact's manifest vouch for what stands there, as whoever made the damage could."""
+    """Have the artefact's manifest vouch for what stands there, as whoever made the damage
+    could.
+    """
     kind = random.choice(("resealed", "resealed", "resealed", "its digest alone"))
     if not (place.is_file() or place.is_dir()) or not manifest_path(place).is_file():
         return "not resealed"

@@ -1,4 +1,6 @@
-"""What is read of each artefact of ours: all of it, in every way that the package reads it. Two readings of the same content are equal."""
+"""What is read of each artefact of ours: all of it, in every way that the package reads it. Two
+readings of the same content are equal.
+"""
 
 from __future__ import annotations
 
@@ -35,10 +37,12 @@ class Refused(Exception):
 
 
 class Artefact(NamedTuple):
-    """An artefact by its path in the base: what of it is damaged, how it is read, and how many of 100 inputs are of it.
+    """An artefact by its path in the base: what of it is damaged, how it is read, and how many of
+    100 inputs are of it.
 
-    ``read`` gets its place in a folder of its own, and the base, which is whole. ``other``: an artefact of its kind whose files may stand in.
-    ``always``: the result must be the same, or refused, whoever vouches for the damage.
+    ``read`` gets its place in a folder of its own, and the base, which is whole. ``other``: an
+    artefact of its kind whose files may stand in. ``always``: the result must be the same, or
+    refused, whoever vouches for the damage.
     """
 
     name: str
@@ -79,8 +83,17 @@ def _collection(place: Path, base: Path) -> Any:
         found.absent(["nobody", *ids[:3]]),
     ]
     for split in found.splits:
-        read += [found.queries(split), list(found.query_texts(split)), found.qrels(split), found.answers(split)]
-        read += [found.qrels_names(split), found.qrel_table(split).to_pylist(), found.answer_table(split).to_pylist()]
+        read += [
+            found.queries(split),
+            list(found.query_texts(split)),
+            found.qrels(split),
+            found.answers(split),
+        ]
+        read += [
+            found.qrels_names(split),
+            found.qrel_table(split).to_pylist(),
+            found.answer_table(split).to_pylist(),
+        ]
         read += [found.qrels(split, name) for name in found.qrels_names(split)]
     return read
 
@@ -149,7 +162,12 @@ def _taught(place: Path, base: Path) -> Any:
 
     scores = open_teacher_scores(place)
     rankings = [tuple(ranking) for ranking in scores.rankings()]
-    return [rankings, scores.split, scores.order_only, [scores.scores(each[0], each[1]) for each in rankings]]
+    return [
+        rankings,
+        scores.split,
+        scores.order_only,
+        [scores.scores(each[0], each[1]) for each in rankings],
+    ]
 
 
 def _vectors(place: Path, base: Path) -> Any:
@@ -175,7 +193,9 @@ def _checkpoint(place: Path, base: Path) -> Any:
 
     found = load_checkpoint(place)
     with torch.inference_mode():
-        scores = score_pairs(found.model, [("what does it burn", "The lamp burns green oil."), ("the gate", "Iron.")])
+        scores = score_pairs(
+            found.model, [("what does it burn", "The lamp burns green oil."), ("the gate", "Iron.")]
+        )
     return [found.name, found.depth, asdict(found.training), found.ended_name, list(scores)]
 
 
@@ -209,7 +229,9 @@ def _answered(said: Said) -> None:
 
 
 def _work(command: str, name: str) -> Callable[[Path, Path], Any]:
-    """Go on with a stopped command; where it refuses, it must do so before anything has its name."""
+    """Go on with a stopped command; where it refuses, it must do so before anything has its
+    name.
+    """
 
     def read(place: Path, base: Path) -> Any:
         folder = place.parent
@@ -252,23 +274,55 @@ ARTEFACTS = (
     Artefact("work of debias of a file", ".raw-rotated.tsv.work", _raw_work, 4, always=True),
     Artefact("work of teach", ".teaching.work", _work(TEACH, "teaching"), 0.5, always=True),
     Artefact("work of click triples", ".clicked.work", _work(CLICKS, "clicked"), 1, always=True),
-    Artefact("work of train", ".trained.training", _work(f"{TRAIN_TK} --resume", "trained"), 0.3, always=True),
+    Artefact(
+        "work of train",
+        ".trained.training",
+        _work(f"{TRAIN_TK} --resume", "trained"),
+        0.3,
+        always=True,
+    ),
     Artefact("receipts of a study", "study", _steps, 2),
     Artefact("collection, by show", "col", _command("show ./col"), 0.6, "/", "others/col"),
     Artefact("collection, by verify", "col", _command("verify ./col"), 0.6, "/", "others/col"),
     Artefact(
-        "collection, by debias", "col", _command("debias ./col --words whitespace --out ./x", "x"), 0.6, "/", "others/col"
-    ),
-    Artefact("collection, by retrieve", "col", _command("retrieve ./col --out ./x.run", "x.run"), 0.6, "/", "others/col"),
-    Artefact("run, by evaluate", "tk.run", _command("evaluate tk.run --collection ./col --out ./x", "x"), 0.4),
-    Artefact(
-        "checkpoint, by rerank", "tk", _command("rerank ./col --model ./tk --candidates ./test.run --out ./x.run", "x.run"), 0.4
-    ),
-    Artefact(
-        "vectors, by retrieve", "vec", _command("retrieve ./col --vectors ./vec --model ./dot --out ./x.run", "x.run"), 0.4
+        "collection, by debias",
+        "col",
+        _command("debias ./col --words whitespace --out ./x", "x"),
+        0.6,
+        "/",
+        "others/col",
     ),
     Artefact(
-        "training groups, by train", "groups", _command(f"train tk ./col --trainset ./groups {TINY} --out ./x", "x"), 0.15
+        "collection, by retrieve",
+        "col",
+        _command("retrieve ./col --out ./x.run", "x.run"),
+        0.6,
+        "/",
+        "others/col",
+    ),
+    Artefact(
+        "run, by evaluate",
+        "tk.run",
+        _command("evaluate tk.run --collection ./col --out ./x", "x"),
+        0.4,
+    ),
+    Artefact(
+        "checkpoint, by rerank",
+        "tk",
+        _command("rerank ./col --model ./tk --candidates ./test.run --out ./x.run", "x.run"),
+        0.4,
+    ),
+    Artefact(
+        "vectors, by retrieve",
+        "vec",
+        _command("retrieve ./col --vectors ./vec --model ./dot --out ./x.run", "x.run"),
+        0.4,
+    ),
+    Artefact(
+        "training groups, by train",
+        "groups",
+        _command(f"train tk ./col --trainset ./groups {TINY} --out ./x", "x"),
+        0.15,
     ),
     Artefact("click triples, by verify", "clicks", _command("verify ./clicks"), 0.4, "", "groups"),
     Artefact(
@@ -283,8 +337,17 @@ ARTEFACTS = (
     Artefact(
         "teacher's scores, by train",
         "taught",
-        _command(f"train tk ./col --teacher-scores ./taught --loss margin_mse {TINY} --out ./x", "x"),
+        _command(
+            f"train tk ./col --teacher-scores ./taught --loss margin_mse {TINY} --out ./x", "x"
+        ),
         0.1,
     ),
-    Artefact("results, by report", "found", _command("report ./found --out ./x.html", "x.html"), 0.05, "", "others/found"),
+    Artefact(
+        "results, by report",
+        "found",
+        _command("report ./found --out ./x.html", "x.html"),
+        0.05,
+        "",
+        "others/found",
+    ),
 )

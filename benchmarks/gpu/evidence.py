@@ -1,11 +1,13 @@
-"""The steps of ``evidence.sh``: trainings and what they show, on a machine with a GPU and no network.
+"""The steps of ``evidence.sh``: trainings and what they show, on a machine with a GPU and no
+network.
 
     python evidence.py prepare     collections, candidates, word vectors
     python evidence.py train       units (``evidence_study``), until all are done or the time is up
     python evidence.py results     results.json from the units that are done
 
-$DATA is what ``pack.py`` made, $OUT gets ``units.jsonl`` (the state: a line a unit) and ``results.json``, $WORK all else. ``train`` exits with 0 when no unit
-is left to be made, with 75 when some are and another step may make them, with 1 where one failed.
+$DATA is what ``pack.py`` made, $OUT gets ``units.jsonl`` (the state: a line a unit) and
+``results.json``, $WORK all else. ``train`` exits with 0 when no unit is left to be made, with 75
+when some are and another step may make them, with 1 where one failed.
 """
 
 from __future__ import annotations
@@ -27,7 +29,19 @@ from typing import Any
 
 import torch
 from evidence_results import MEASURE, results
-from evidence_study import ROTATED, SEED, SIZES, Size, Study, Unit, cores, models, studies, units, unpacked_encoder
+from evidence_study import (
+    ROTATED,
+    SEED,
+    SIZES,
+    Size,
+    Study,
+    Unit,
+    cores,
+    models,
+    studies,
+    units,
+    unpacked_encoder,
+)
 
 from positionbias.audit.audit import audit, make_task
 from positionbias.audit.systems import System
@@ -77,7 +91,7 @@ class Evidence:
         """All units, most valuable first."""
         return list(units(self.size, self.studies))
 
-    # -- the state --------------------------------------------------------------------------------------------
+    # -- the state ---------------------------------------------------------------------------------
 
     @property
     def state(self) -> Path:
@@ -98,10 +112,14 @@ class Evidence:
         return {unit: self.fingerprint(unit) for unit in self.units}
 
     def done(self) -> dict[Unit, dict[str, Any]]:
-        """The lines of units as they would be made now; those of other data or settings do not count."""
+        """The lines of units as they would be made now; those of other data or settings do not
+        count.
+        """
         prints = self.fingerprints
         found = {Unit(**line["unit"]): line for line in self.lines()}
-        return {unit: line for unit, line in found.items() if prints.get(unit) == line["fingerprint"]}
+        return {
+            unit: line for unit, line in found.items() if prints.get(unit) == line["fingerprint"]
+        }
 
     def keep(self, line: Mapping[str, Any]) -> None:
         """Add a unit to the state, on a line of its own whatever an interruption left."""
@@ -112,24 +130,30 @@ class Evidence:
             handle.flush()
             os.fsync(handle.fileno())
 
-    # -- a unit -----------------------------------------------------------------------------------------------
+    # -- a unit ------------------------------------------------------------------------------------
 
     @cached_property
     def models(self) -> dict[str, Any]:
         """The models of each study."""
-        return {name: models(self.size, study, self.encoder) for name, study in self.studies.items()}
+        return {
+            name: models(self.size, study, self.encoder) for name, study in self.studies.items()
+        }
 
     def plan(self, unit: Unit) -> TrainPlan:
         """How a unit is trained."""
         study = self.studies[unit.study]
         model = self.models[unit.study][unit.model]
-        plan: TrainPlan = model.plan(study.candidates("train"), study.candidates("validation"), seed=unit.seed)
+        plan: TrainPlan = model.plan(
+            study.candidates("train"), study.candidates("validation"), seed=unit.seed
+        )
         return plan
 
     def fingerprint(self, unit: Unit) -> str:
-        """What a unit's line depends on: the plan of its training, all passages that it is tested on, the audit's settings.
+        """What a unit's line depends on: the plan of its training, all passages that it is tested
+        on, the audit's settings.
 
-        Word vectors count as what they are distilled from, the encoder and the passages: their last bits differ between machines.
+        Word vectors count as what they are distilled from, the encoder and the passages: their last
+        bits differ between machines.
         """
         study = self.studies[unit.study]
         collections = {arm: Collection(study.passages(arm, unit.seed)) for arm in study.trainings}
@@ -144,17 +168,24 @@ class Evidence:
         """Train, re-rank every arm's test passages, audit; the line of the state."""
         began = time.monotonic()
         study = self.studies[unit.study]
-        model = study.workspace.trained(unit.name, study.passages(unit.arm, unit.seed), self.plan(unit))
+        model = study.workspace.trained(
+            unit.name, study.passages(unit.arm, unit.seed), self.plan(unit)
+        )
         tests = {}
         for arm in study.trainings:
             passages = study.passages(arm, unit.seed)
-            tests[arm] = self._values(study, model, passages, f"{arm}-{unit.seed}" if arm == ROTATED else arm)
+            tests[arm] = self._values(
+                study, model, passages, f"{arm}-{unit.seed}" if arm == ROTATED else arm
+            )
         found = read_manifest(model).content
         return {
             "unit": asdict(unit),
             "fingerprint": self.fingerprint(unit),
             "training": {
-                "kept": {name: found[name] for name in ("best_step", "steps", "stopped", "depth", "validation_ndcg@10")},
+                "kept": {
+                    name: found[name]
+                    for name in ("best_step", "steps", "stopped", "depth", "validation_ndcg@10")
+                },
                 **read_json(model / "training.json", what="a training log"),
             },
             "tests": tests,
@@ -174,7 +205,9 @@ class Evidence:
         values: dict[str, float] = {}
         for split in study.splits:
             run = study.workspace.reranked(model, passages, split, study.candidates(split), on=on)
-            values |= per_query(read_run(run), Collection(passages).qrels(split), [MEASURE])[MEASURE]
+            values |= per_query(read_run(run), Collection(passages).qrels(split), [MEASURE])[
+                MEASURE
+            ]
         return [round(values[query_id], DIGITS) for query_id in sorted(values)]
 
     def _verdicts(self, study: Study, model: Path) -> list[dict[str, Any]]:
@@ -182,7 +215,11 @@ class Evidence:
         split, settings = study.splits[0], self.size.audit
         candidates = read_run(study.candidates(split))
         task = make_task(
-            Collection(study.passages(study.audited, SEED)), split, candidates, settings, queries=self.size.audited
+            Collection(study.passages(study.audited, SEED)),
+            split,
+            candidates,
+            settings,
+            queries=self.size.audited,
         )
         checkpoint = load_checkpoint(model)
         checkpoint.model.to(pick_device("auto"))
@@ -203,7 +240,9 @@ def prepare(evidence: Evidence) -> int:
 
 
 def train(evidence: Evidence) -> int:
-    """Make units in their order, $WORKERS side by side, and begin none that would probably not end within $STEP seconds."""
+    """Make units in their order, $WORKERS side by side, and begin none that would probably not end
+    within $STEP seconds.
+    """
     until = time.monotonic() + float(os.environ.get("STEP", "480"))
     done = evidence.done()
     open_units = [unit for unit in evidence.units if unit not in done]
@@ -234,7 +273,11 @@ Made = tuple[Unit, dict[str, Any] | None, str]
 
 
 def _made(
-    evidence: Evidence, wanted: Sequence[Unit], workers: int, until: float, typical: dict[tuple[str, str], float]
+    evidence: Evidence,
+    wanted: Sequence[Unit],
+    workers: int,
+    until: float,
+    typical: dict[tuple[str, str], float],
 ) -> Iterator[Made]:
     def in_time(unit: Unit) -> bool:
         return time.monotonic() + typical.get((unit.study, unit.model), 0.0) < until
@@ -245,12 +288,18 @@ def _made(
                 yield _unit(evidence.data, evidence.work, evidence.out, evidence.size, unit)
         return
     queue, running = list(wanted), set[Future[Made]]()
-    with ProcessPoolExecutor(workers, get_context("spawn"), initializer=_share, initargs=(workers,)) as pool:
+    with ProcessPoolExecutor(
+        workers, get_context("spawn"), initializer=_share, initargs=(workers,)
+    ) as pool:
         while queue or running:
             while queue and len(running) < workers:
                 unit = queue.pop(0)
                 if in_time(unit):
-                    running.add(pool.submit(_unit, evidence.data, evidence.work, evidence.out, evidence.size, unit))
+                    running.add(
+                        pool.submit(
+                            _unit, evidence.data, evidence.work, evidence.out, evidence.size, unit
+                        )
+                    )
             ended, running = wait(running, return_when=FIRST_COMPLETED)
             for one in ended:
                 yield one.result()
@@ -272,7 +321,10 @@ def _unit(data: Path, work: Path, out: Path, size: Size, unit: Unit) -> Made:
 def write_results(evidence: Evidence) -> int:
     """results.json, from what is done."""
     done = evidence.done()
-    write_json(evidence.out / "results.json", results(evidence.size, evidence.studies, evidence.units, done))
+    write_json(
+        evidence.out / "results.json",
+        results(evidence.size, evidence.studies, evidence.units, done),
+    )
     print(f"{len(done)} of {len(evidence.units)} units in {evidence.out / 'results.json'}")
     return 0
 

@@ -18,7 +18,14 @@ from positionbias.core.manifest import package_versions
 from positionbias.core.run import read_run
 from positionbias.evaluation.measures import per_query
 from positionbias.evaluation.significance import clusters_by_passage
-from positionbias.evaluation.trainings import Repeat, Values, compare_trainings, mean_interval, paired, query_means
+from positionbias.evaluation.trainings import (
+    Repeat,
+    Values,
+    compare_trainings,
+    mean_interval,
+    paired,
+    query_means,
+)
 
 __all__ = ["MEASURE", "results"]
 
@@ -27,8 +34,12 @@ ORDER_KEPT = "in the first stage's order"
 Line = Mapping[str, Any]
 
 
-def results(size: Size, studies: Mapping[str, Study], units: Sequence[Unit], done: Mapping[Unit, Line]) -> dict[str, Any]:
-    """Everything that is committed of a run: what made it, what is missing, and of each study its table, contrasts, trainings and verdicts."""
+def results(
+    size: Size, studies: Mapping[str, Study], units: Sequence[Unit], done: Mapping[Unit, Line]
+) -> dict[str, Any]:
+    """Everything that is committed of a run: what made it, what is missing, and of each study its
+    table, contrasts, trainings and verdicts.
+    """
     return {
         "command": "benchmarks/gpu/evidence.sh",
         "commits": sorted({str(line["commit"]) for line in done.values()}),
@@ -50,7 +61,8 @@ def results(size: Size, studies: Mapping[str, Study], units: Sequence[Unit], don
         },
         "not done": [unit.name for unit in units if unit not in done],
         "studies": {
-            name: _study(study, {u: line for u, line in done.items() if u.study == name}) for name, study in studies.items()
+            name: _study(study, {u: line for u, line in done.items() if u.study == name})
+            for name, study in studies.items()
         },
     }
 
@@ -69,29 +81,40 @@ def _study(study: Study, done: Mapping[Unit, Line]) -> dict[str, Any]:
         "table": [_row(*key, repeats, first, clusters) for key, repeats in cells.items()],
         "contrasts": _contrasts(study, cells, clusters),
         "trainings": [_training(unit, line, _mean(validation)) for unit, line in done.items()],
-        "verdicts": [{**asdict(unit), "verdict": found} for unit, line in done.items() for found in line["verdicts"]],
+        "verdicts": [
+            {**asdict(unit), "verdict": found}
+            for unit, line in done.items()
+            for found in line["verdicts"]
+        ],
     }
     _mark(found)
     return found
 
 
 def _mark(study: dict[str, Any]) -> None:
-    """Name, in each row and contrast, the trainings that are not finished, and those that validation kept at depth 1: they leave the first stage's order as it is, and
-    show nothing of the model."""
+    """Name, in each row and contrast, the trainings that are not finished, and those that
+    validation kept at depth 1: they leave the first stage's order as it is, and show nothing of the
+    model."""
     trainings = study["trainings"]
     for what, marked in (
         (UNFINISHED, [one for one in trainings if one["ending"]["finish"] == UNFINISHED]),
         (ORDER_KEPT, [one for one in trainings if one["depth"] == 1]),
     ):
         for row in study["table"]:
-            row[what] = [one["seed"] for one in marked if (one["model"], one["arm"]) == (row["model"], row["training"])]
+            row[what] = [
+                one["seed"]
+                for one in marked
+                if (one["model"], one["arm"]) == (row["model"], row["training"])
+            ]
         for contrast in study["contrasts"]:
             contrast[what] = {
                 side: seeds
                 for side in ("baseline", "candidate")
                 if (
                     seeds := [
-                        one["seed"] for one in marked if contrast[side].startswith(f"{one['model']} trained on {one['arm']},")
+                        one["seed"]
+                        for one in marked
+                        if contrast[side].startswith(f"{one['model']} trained on {one['arm']},")
                     ]
                 )
             }
@@ -101,7 +124,9 @@ def _first_stage(study: Study, collection: Collection, splits: Sequence[str]) ->
     """The candidates' own order, by query."""
     found: dict[str, float] = {}
     for split in splits:
-        found |= per_query(read_run(study.candidates(split)), collection.qrels(split), [MEASURE])[MEASURE]
+        found |= per_query(read_run(study.candidates(split)), collection.qrels(split), [MEASURE])[
+            MEASURE
+        ]
     return found
 
 
@@ -110,12 +135,16 @@ Cells = Mapping[Key, Mapping[Repeat, Values]]
 
 
 def _cells(study: Study, done: Mapping[Unit, Line], query_ids: Sequence[str]) -> Cells:
-    """The values of all trainings by what was trained and tested on what; a repeat is a seed, with its rotation draw where one is in training or test."""
+    """The values of all trainings by what was trained and tested on what; a repeat is a seed, with
+    its rotation draw where one is in training or test.
+    """
     cells: dict[Key, dict[Repeat, Values]] = {}
     for model, arm, test in product(MODELS, study.trainings, study.trainings):
         draws = ROTATED in (arm, test)
         repeats: dict[Repeat, Values] = {
-            (unit.seed, unit.seed if draws else None): dict(zip(query_ids, line["tests"][test], strict=True))
+            (unit.seed, unit.seed if draws else None): dict(
+                zip(query_ids, line["tests"][test], strict=True)
+            )
             for unit, line in done.items()
             if (unit.model, unit.arm) == (model, arm)
         }
@@ -125,7 +154,12 @@ def _cells(study: Study, done: Mapping[Unit, Line], query_ids: Sequence[str]) ->
 
 
 def _row(
-    model: str, arm: str, test: str, repeats: Mapping[Repeat, Values], first: Values, clusters: Mapping[str, str]
+    model: str,
+    arm: str,
+    test: str,
+    repeats: Mapping[Repeat, Values],
+    first: Values,
+    clusters: Mapping[str, str],
 ) -> dict[str, Any]:
     interval = mean_interval(repeats, clusters, seed=SEED)
     beside = {repeat: (first, values) for repeat, values in repeats.items()}
@@ -138,14 +172,18 @@ def _row(
         "interval": asdict(interval) if interval else None,
         "above first stage": {
             "difference": above.difference,
-            "difference_interval": asdict(above.difference_interval) if above.difference_interval else None,
+            "difference_interval": asdict(above.difference_interval)
+            if above.difference_interval
+            else None,
         },
         "by seed": {str(seed): _mean(values) for (seed, _), values in repeats.items()},
     }
 
 
 def _contrasts(study: Study, cells: Cells, clusters: Mapping[str, str]) -> list[dict[str, Any]]:
-    """Every other test against the first one, within a training; every other training against the first one, within a test. Paired by seed and query."""
+    """Every other test against the first one, within a training; every other training against the
+    first one, within a test. Paired by seed and query.
+    """
     first, *others = study.trainings
     found = []
     for model, same, other in product(MODELS, study.trainings, others):
@@ -160,9 +198,14 @@ def _contrasts(study: Study, cells: Cells, clusters: Mapping[str, str]) -> list[
 
 
 def _contrast(
-    before: Key, after: Key, both: Mapping[Repeat, tuple[Values, Values]], clusters: Mapping[str, str]
+    before: Key,
+    after: Key,
+    both: Mapping[Repeat, tuple[Values, Values]],
+    clusters: Mapping[str, str],
 ) -> dict[str, Any]:
-    found = compare_trainings(both, names=(_named(before), _named(after)), clusters=clusters, seed=SEED)
+    found = compare_trainings(
+        both, names=(_named(before), _named(after)), clusters=clusters, seed=SEED
+    )
     return asdict(found)
 
 
@@ -176,7 +219,13 @@ def _training(unit: Unit, line: Line, first_stage: float) -> dict[str, Any]:
     training = dict(line["training"])
     kept = training.pop("kept")
     beats = kept["depth"] > 1 and kept["validation_ndcg@10"] > first_stage
-    return {**asdict(unit), **kept, "beats first stage": beats, "seconds": line["seconds"], **training}
+    return {
+        **asdict(unit),
+        **kept,
+        "beats first stage": beats,
+        "seconds": line["seconds"],
+        **training,
+    }
 
 
 def _mean(values: Mapping[str, float]) -> float:

@@ -1,4 +1,5 @@
-"""Make the folder that ``evidence.sh`` is given: all of its data, in at most 52 MB, for a machine without a network.
+"""Make the folder that ``evidence.sh`` is given: all of its data, in at most 52 MB, for a machine
+without a network.
 
     python benchmarks/gpu/pack.py $POSBIAS_DATA --wheels WHEELS --out FOLDER
 
@@ -11,7 +12,8 @@
     wheels/     packages that the machine lacks, without what its system has no use for
     pack.json   the commit, and every file with its size and checksum
 
-Nothing in it is unpickled by its readers: safetensors, JSON, compressed text, and wheels. The texts are not to be committed.
+Nothing in it is unpickled by its readers: safetensors, JSON, compressed text, and wheels. The texts
+are not to be committed.
 """
 
 from __future__ import annotations
@@ -56,11 +58,14 @@ _COPIED = ("config.json", "tokenizer_config.json", "special_tokens_map.json")
 EMBEDDING = "embeddings.word_embeddings.weight"
 
 
-def pack(data: Path, out: Path, *, encoder: str = MINILM, wheels: Path | None = None, limit: int = LIMIT) -> dict[str, Any]:
+def pack(
+    data: Path, out: Path, *, encoder: str = MINILM, wheels: Path | None = None, limit: int = LIMIT
+) -> dict[str, Any]:
     """Make ``out`` of the data folder that ``POSBIAS_DATA`` names; give back what pack.json says.
 
     Raises:
-        InputError: a file is missing or cannot be read, or all of them take more than ``limit`` bytes; then nothing is left.
+        InputError: a file is missing or cannot be read, or all of them take more than ``limit``
+            bytes; then nothing is left.
     """
     source = encoder_folder(encoder)
     with atomic_folder(out) as folder, TemporaryDirectory() as scratch:
@@ -71,7 +76,9 @@ def pack(data: Path, out: Path, *, encoder: str = MINILM, wheels: Path | None = 
         _compressed(mini / "collection.tsv", msmarco / "collection.tsv.gz")
         for name in (*TRAIN, *(f"{kind}.{trec}.{end}" for trec in TREC for kind, end in _KINDS)):
             shutil.copyfile(mini / name, msmarco / name)
-        spans = import_msmarco_qa({"train": [data / "msmarco_spans" / "qa_v1.1_form.jsonl"]}, Path(scratch) / "spans")
+        spans = import_msmarco_qa(
+            {"train": [data / "msmarco_spans" / "qa_v1.1_form.jsonl"]}, Path(scratch) / "spans"
+        )
         write_json(squad / "density.json", _density(spans))
         texts = list(_texts(_imported(folder, Path(scratch))))
         counts = cut_encoder(source, Path(scratch) / "minilm", texts)
@@ -80,7 +87,10 @@ def pack(data: Path, out: Path, *, encoder: str = MINILM, wheels: Path | None = 
         for wheel in sorted(wheels.glob("*.whl")) if wheels else ():
             slim_wheel(wheel, folder / "wheels" / wheel.name)
         files = {
-            path.relative_to(folder).as_posix(): {"bytes": path.stat().st_size, "sha256": sha256_file(path)}
+            path.relative_to(folder).as_posix(): {
+                "bytes": path.stat().st_size,
+                "sha256": sha256_file(path),
+            }
             for path in sorted(folder.rglob("*"))
             if path.is_file()
         }
@@ -94,20 +104,30 @@ _KINDS = (("queries", "tsv"), ("qrels", "txt"), ("bm25", "run"))
 
 
 def _check_size(folder: Path, limit: int) -> None:
-    sizes = {path.relative_to(folder).as_posix(): path.stat().st_size for path in folder.rglob("*") if path.is_file()}
+    sizes = {
+        path.relative_to(folder).as_posix(): path.stat().st_size
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
     if (total := sum(sizes.values())) > limit:
         largest = max(sizes, key=lambda name: sizes[name])
         raise InputError(
-            f"pack: wanted at most {limit:,} bytes; found {total:,}, of which {largest} has {sizes[largest]:,}; leave out or cut a part"
+            f"pack: wanted at most {limit:,} bytes; found {total:,}, of which {largest} has "
+            f"{sizes[largest]:,}; leave out or cut a part"
         )
 
 
 def _compressed(source: Path, target: Path) -> None:
     """A copy by gzip, the same bytes for the same content."""
     if not source.is_file():
-        raise bad_input(source, wanted="a file of the data folder", found="none", do="check the path")
+        raise bad_input(
+            source, wanted="a file of the data folder", found="none", do="check the path"
+        )
     target.parent.mkdir(parents=True, exist_ok=True)
-    with open(target, "wb") as raw, gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0) as handle:
+    with (
+        open(target, "wb") as raw,
+        gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0) as handle,
+    ):
         handle.write(source.read_bytes())
 
 
@@ -120,7 +140,10 @@ def _density(collection: Collection) -> dict[str, Any]:
 def _imported(folder: Path, scratch: Path) -> list[Collection]:
     """The packed texts as collections, which also shows that the importers read them."""
     squad, msmarco = folder / "squad", folder / "msmarco"
-    attached = [Attachment(name, msmarco / f"queries.{name}.tsv", msmarco / f"qrels.{name}.txt") for name in TREC]
+    attached = [
+        Attachment(name, msmarco / f"queries.{name}.tsv", msmarco / f"qrels.{name}.txt")
+        for name in TREC
+    ]
     parts = [msmarco / name for name in ("collection.tsv.gz", *TRAIN)]
     return [
         import_squad([squad / "train.json.gz"], squad / "test.json.gz", scratch / "squad"),
@@ -136,10 +159,12 @@ def _texts(collections: Iterable[Collection]) -> Iterator[str]:
 
 
 def cut_encoder(source: Path, target: Path, texts: Sequence[str]) -> dict[str, int]:
-    """The encoder in bfloat16 with the word pieces that occur in the texts: as they are, and cut between any two words, as rotation cuts them.
+    """The encoder in bfloat16 with the word pieces that occur in the texts: as they are, and cut
+    between any two words, as rotation cuts them.
 
-    Single characters stay, so that nothing that the whole vocabulary can spell becomes unknown. WordPiece takes the longest piece that it has, so
-    a text all of whose pieces are kept is read as before.
+    Single characters stay, so that nothing that the whole vocabulary can spell becomes unknown.
+    WordPiece takes the longest piece that it has, so a text all of whose pieces are kept is read as
+    before.
 
     Raises:
         InputError: a tokenizer of another kind, which cannot be cut so.
@@ -147,15 +172,26 @@ def cut_encoder(source: Path, target: Path, texts: Sequence[str]) -> dict[str, i
     stated = read_json(source / "tokenizer.json", what="a tokenizer")
     if stated["model"]["type"] != "WordPiece":
         found = f"{stated['model']['type']}"
-        raise bad_input(source / "tokenizer.json", wanted="word pieces", found=found, do="give an encoder like BERT")
+        raise bad_input(
+            source / "tokenizer.json",
+            wanted="word pieces",
+            found=found,
+            do="give an encoder like BERT",
+        )
     vocabulary: dict[str, int] = stated["model"]["vocab"]
     kept = {token["content"] for token in stated["added_tokens"]}
     kept |= {piece for piece in vocabulary if len(piece.removeprefix("##")) == 1}
     kept |= _pieces(Tokenizer.from_file(str(source / "tokenizer.json")), texts)
-    rows = [number for piece, number in sorted(vocabulary.items(), key=lambda item: item[1]) if piece in kept]
+    rows = [
+        number
+        for piece, number in sorted(vocabulary.items(), key=lambda item: item[1])
+        if piece in kept
+    ]
     numbers = {old: new for new, old in enumerate(rows)}
     new_vocabulary = {
-        piece: numbers[old] for piece, old in sorted(vocabulary.items(), key=lambda item: item[1]) if old in numbers
+        piece: numbers[old]
+        for piece, old in sorted(vocabulary.items(), key=lambda item: item[1])
+        if old in numbers
     }
     stated["model"]["vocab"] = new_vocabulary
     for token in stated["added_tokens"]:
@@ -166,14 +202,19 @@ def cut_encoder(source: Path, target: Path, texts: Sequence[str]) -> dict[str, i
     for name in _COPIED:
         if (source / name).exists():
             shutil.copyfile(source / name, target / name)
-    (target / "tokenizer.json").write_text(json.dumps(stated, ensure_ascii=False, separators=(",", ":")))
+    (target / "tokenizer.json").write_text(
+        json.dumps(stated, ensure_ascii=False, separators=(",", ":"))
+    )
     (target / "vocab.txt").write_text("".join(f"{piece}\n" for piece in new_vocabulary))
     config = read_json(source / "config.json", what="an encoder's config")
     padding = numbers[config.get("pad_token_id") or 0]
     write_json(target / "config.json", {**config, "vocab_size": len(rows), "pad_token_id": padding})
     tensors = load_file(source / "model.safetensors")
     tensors[EMBEDDING] = tensors[EMBEDDING][torch.tensor(rows)]
-    halves = {name: (t.to(torch.bfloat16) if t.is_floating_point() else t).contiguous() for name, t in tensors.items()}
+    halves = {
+        name: (t.to(torch.bfloat16) if t.is_floating_point() else t).contiguous()
+        for name, t in tensors.items()
+    }
     save_file(halves, target / "model.safetensors", metadata={"format": "pt"})
     return {"whole": len(vocabulary), "kept": len(rows)}
 
@@ -191,9 +232,14 @@ def _pieces(tokenizer: Tokenizer, texts: Sequence[str]) -> set[str]:
 
 
 def slim_wheel(source: Path, target: Path) -> None:
-    """A wheel without models of other tokenizers and libraries of other systems; it can be unpacked as it is, and not be checked by its RECORD."""
+    """A wheel without models of other tokenizers and libraries of other systems; it can be unpacked
+    as it is, and not be checked by its RECORD.
+    """
     target.parent.mkdir(parents=True, exist_ok=True)
-    with zipfile.ZipFile(source) as whole, zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as slim:
+    with (
+        zipfile.ZipFile(source) as whole,
+        zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as slim,
+    ):
         for member in whole.infolist():
             if not member.filename.endswith(_UNUSED):
                 slim.writestr(member, whole.read(member), zipfile.ZIP_DEFLATED)
@@ -204,7 +250,10 @@ def _commit() -> str:
     here = Path(__file__).parent
     try:
         told = subprocess.run(
-            ["git", "describe", "--always", "--dirty", "--abbrev=12"], cwd=here, capture_output=True, text=True
+            ["git", "describe", "--always", "--dirty", "--abbrev=12"],
+            cwd=here,
+            capture_output=True,
+            text=True,
         )
     except OSError:
         return "unknown"
@@ -213,7 +262,9 @@ def _commit() -> str:
 
 def main() -> None:
     """Run from the command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("data", type=Path, help="The folder that POSBIAS_DATA names.")
     parser.add_argument("--encoder", default=MINILM, help="A folder, or minilm.")
     parser.add_argument("--wheels", type=Path, help="A folder of wheels for the machine.")
@@ -225,7 +276,10 @@ def main() -> None:
         raise SystemExit(str(error)) from None
     total = sum(file["bytes"] for file in record["files"].values())
     counts = record["vocabulary"]
-    print(f"{given.out}: {total:,} bytes; {counts['kept']:,} of {counts['whole']:,} word pieces; commit {record['commit']}")
+    print(
+        f"{given.out}: {total:,} bytes; {counts['kept']:,} of {counts['whole']:,} word pieces; "
+        f"commit {record['commit']}"
+    )
 
 
 if __name__ == "__main__":

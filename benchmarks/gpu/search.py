@@ -1,4 +1,5 @@
-"""Exact search on a GPU: 10 M × 384 random vectors in float16, held in memory, top 100 of 10,000 queries.
+"""Exact search on a GPU: 10 M × 384 random vectors in float16, held in memory, top 100 of 10,000
+queries.
 
     python benchmarks/gpu/search.py
         # prints JSON; ``search_speed`` is for benchmarks/gpu/speed.py
@@ -33,7 +34,9 @@ def blocks(vectors: int) -> list[Block]:
 
     def block(start: int) -> Block:
         numbers = np.arange(start, min(start + BLOCK, vectors))
-        drawn = np.random.default_rng((0, start)).standard_normal((len(numbers), DIMENSION), np.float32)
+        drawn = np.random.default_rng((0, start)).standard_normal(
+            (len(numbers), DIMENSION), np.float32
+        )
         return numbers, drawn.astype(np.float16)
 
     with ThreadPoolExecutor(16) as pool:
@@ -46,7 +49,9 @@ def ours(queries: np.ndarray, held: Sequence[Block], k: int, device: torch.devic
 
 @torch.inference_mode()
 def plain(queries: np.ndarray, held: Sequence[Block], k: int, device: torch.device) -> Neighbours:
-    """What anybody writes: float32 products, ``topk`` of four blocks, merged; its scores are rounded, not exact."""
+    """What anybody writes: float32 products, ``topk`` of four blocks, merged; its scores are
+    rounded, not exact.
+    """
     asked, best = torch.from_numpy(queries).to(device), None
     for some in ahead(held[first : first + 4] for first in range(0, len(held), 4)):
         vectors = torch.cat([torch.from_numpy(block).to(device) for _, block in some]).float()
@@ -65,9 +70,15 @@ SIDES: dict[str, Callable[..., Neighbours]] = {"ours": ours, "plain": plain}
 
 
 def search_speed(
-    device: torch.device, vectors: int = 10_000_000, queries: int = 10_000, k: int = 100, turns: int = 2
+    device: torch.device,
+    vectors: int = 10_000_000,
+    queries: int = 10_000,
+    k: int = 100,
+    turns: int = 2,
 ) -> dict[str, Any]:
-    """Return each turn's seconds, our TFLOP/s and the share of the plain loop's neighbours found."""
+    """Return each turn's seconds, our TFLOP/s and the share of the plain loop's neighbours
+    found.
+    """
     asked = np.random.default_rng(2).standard_normal((queries, DIMENSION), np.float32)
     held = blocks(vectors)
     seconds: dict[str, list[float]] = {name: [] for name in SIDES}
@@ -79,19 +90,29 @@ def search_speed(
             began = time.perf_counter()
             found[name] = side(asked, held, k, device)
             seconds[name].append(time.perf_counter() - began)
-    shared = [len(np.intersect1d(*pair)) for pair in zip(found["ours"].numbers, found["plain"].numbers, strict=True)]
+    shared = [
+        len(np.intersect1d(*pair))
+        for pair in zip(found["ours"].numbers, found["plain"].numbers, strict=True)
+    ]
     return {
         "vectors": vectors, "queries": queries, "k": k, "device": str(device), "seconds": seconds,
         "teraflops": 2 * vectors * queries * DIMENSION / min(seconds["ours"]) / 1e12,
-        "ratio to plain": min(seconds["plain"]) / min(seconds["ours"]), "shared": sum(shared) / found["plain"].numbers.size,
+        "ratio to plain": min(seconds["plain"]) / min(seconds["ours"]),
+        "shared": sum(shared) / found["plain"].numbers.size,
     }  # fmt: skip
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--vectors", type=int, default=10_000_000)
     parser.add_argument("--queries", type=int, default=10_000)
     parser.add_argument("--neighbours", type=int, default=100)
     given = parser.parse_args()
-    print(json.dumps(search_speed(torch.device(given.device), given.vectors, given.queries, given.neighbours)))
+    print(
+        json.dumps(
+            search_speed(torch.device(given.device), given.vectors, given.queries, given.neighbours)
+        )
+    )

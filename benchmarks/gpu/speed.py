@@ -1,10 +1,12 @@
-"""How fast a GPU is used: products, re-ranking, encoding, training and search beside their peers. Run by ``speed.sh``.
+"""How fast a GPU is used: products, re-ranking, encoding, training and search beside their peers.
+Run by ``speed.sh``.
 
     python speed.py            the parts that are left, most valuable first, until $TOTAL seconds
                                after $BEGAN
     python speed.py table      speed.json and a short table
 
-$OUT/speed.jsonl is the state: a line when a part begins, and one with its result. A part that ended the process is not begun again.
+$OUT/speed.jsonl is the state: a line when a part begins, and one with its result. A part that ended
+the process is not begun again.
 """
 
 from __future__ import annotations
@@ -122,12 +124,23 @@ def table() -> None:
     commit = subprocess.run(
         ["git", "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True, check=False
     ).stdout.strip()
-    whole = {"commit": commit, "parts": done, "not done": [name for name, _ in parts() if "seconds" not in done.get(name, {})]}
+    whole = {
+        "commit": commit,
+        "parts": done,
+        "not done": [name for name, _ in parts() if "seconds" not in done.get(name, {})],
+    }
     (state().parent / "speed.json").write_text(json.dumps(whole, indent=1) + "\n")
     for name, line in done.items():
-        print(f"{name:30} {line.get('seconds', 'ended the process'):>8}  {line.get('failed', '')[:160]}")
+        print(
+            f"{name:30} {line.get('seconds', 'ended the process'):>8}  "
+            f"{line.get('failed', '')[:160]}"
+        )
         for key, value in _flat(line.get("result", {})):
-            print(f"{'':4}{key:52} {value:.4g}" if isinstance(value, float) else f"{'':4}{key:52} {value}")
+            print(
+                f"{'':4}{key:52} {value:.4g}"
+                if isinstance(value, float)
+                else f"{'':4}{key:52} {value}"
+            )
 
 
 def _flat(found: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:

@@ -1,4 +1,6 @@
-"""What ``speed.py`` measures with: sizes, invented texts and runs, models with random weights, and clocks."""
+"""What ``speed.py`` measures with: sizes, invented texts and runs, models with random weights, and
+clocks.
+"""
 
 from __future__ import annotations
 
@@ -24,14 +26,26 @@ from positionbias.models.shapes import BertCatConfig, BertDotConfig
 CUDA = torch.cuda.is_available()
 DEVICE = torch.device("cuda" if CUDA else "cpu")
 HALF = torch.bfloat16
-MINILM = {"hidden_size": 384, "num_hidden_layers": 6, "num_attention_heads": 12, "intermediate_size": 1536}
-BASE = {"hidden_size": 768, "num_hidden_layers": 12, "num_attention_heads": 12, "intermediate_size": 3072}
+MINILM = {
+    "hidden_size": 384,
+    "num_hidden_layers": 6,
+    "num_attention_heads": 12,
+    "intermediate_size": 1536,
+}
+BASE = {
+    "hidden_size": 768,
+    "num_hidden_layers": 12,
+    "num_attention_heads": 12,
+    "intermediate_size": 3072,
+}
 TOY = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 64}
 
 
 @dataclass(frozen=True)
 class Size:
-    """How much each part does. ``peer`` is the share of the pairs that the peer gets, which needs no more for a rate."""
+    """How much each part does. ``peer`` is the share of the pairs that the peer gets, which needs
+    no more for a rate.
+    """
 
     shapes: dict[str, dict[str, int]]
     passages: int
@@ -45,12 +59,19 @@ class Size:
     seconds: float
 
 
-FULL = Size({"minilm": MINILM, "base": BASE}, 60_000, 600, 100, 6, 60, 8_192, 10_000_000, 10_000, 75.0)
-SIZES = {"full": FULL, "toy": Size({"minilm": TOY, "base": TOY}, 60, 4, 8, 2, 3, 64, 5_000, 20, 60.0)}
+FULL = Size(
+    {"minilm": MINILM, "base": BASE}, 60_000, 600, 100, 6, 60, 8_192, 10_000_000, 10_000, 75.0
+)
+SIZES = {
+    "full": FULL,
+    "toy": Size({"minilm": TOY, "base": TOY}, 60, 4, 8, 2, 3, 64, 5_000, 20, 60.0),
+}
 
 
 class Material:
-    """Texts of the tokenizer's own words, a run over them, and models, made when first asked for."""
+    """Texts of the tokenizer's own words, a run over them, and models, made when first asked
+    for.
+    """
 
     def __init__(self, data: Path, work: Path, size: Size) -> None:
         self.data, self.work, self.size = data, work, size
@@ -82,7 +103,9 @@ class Material:
 
     @cached_property
     def passages(self) -> list[str]:
-        """Distinct passages as long as SQuAD's: about 120 words, a normal deviation of 50, at least 20."""
+        """Distinct passages as long as SQuAD's: about 120 words, a normal deviation of 50, at least
+        20.
+        """
         return self._texts(self.size.passages, 120, 50, 20, seed=1)
 
     @cached_property
@@ -92,7 +115,9 @@ class Material:
 
     def _texts(self, count: int, mean: float, deviation: float, least: int, seed: int) -> list[str]:
         random = np.random.default_rng(seed)
-        words = np.array(sorted(word for word in self.tokenizer.get_vocab() if word.isalpha() and len(word) > 1))
+        words = np.array(
+            sorted(word for word in self.tokenizer.get_vocab() if word.isalpha() and len(word) > 1)
+        )
         # as in a language, few words make up most of a text
         shares = 1.0 / np.arange(3, len(words) + 3)
         random.shuffle(words)
@@ -104,9 +129,14 @@ class Material:
     def run(self) -> Run:
         """``depth`` passages for each query, drawn at random: hardly any is drawn twice."""
         random, size = np.random.default_rng(3), self.size
-        rows = [random.choice(size.passages, size.depth, replace=False) for _ in range(size.queries)]
+        rows = [
+            random.choice(size.passages, size.depth, replace=False) for _ in range(size.queries)
+        ]
         scores = list(range(size.depth, 0, -1))
-        return Run("drawn", [(f"q{number}", [f"p{row}" for row in own], scores) for number, own in enumerate(rows)])
+        return Run(
+            "drawn",
+            [(f"q{number}", [f"p{row}" for row in own], scores) for number, own in enumerate(rows)],
+        )
 
     def texts(self, passage_ids: Sequence[str]) -> list[str]:
         """As a collection gives them."""
@@ -118,8 +148,15 @@ class Material:
 
     def pairs(self, queries: int) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
         """The texts of the first queries' pairs in the run's order, and their ids."""
-        ids = [(f"q{number}", passage_id) for number in range(queries) for passage_id in self.run[f"q{number}"].passage_ids]
-        return [(self.queries[int(query_id[1:])], self.texts([passage_id])[0]) for query_id, passage_id in ids], ids
+        ids = [
+            (f"q{number}", passage_id)
+            for number in range(queries)
+            for passage_id in self.run[f"q{number}"].passage_ids
+        ]
+        return [
+            (self.queries[int(query_id[1:])], self.texts([passage_id])[0])
+            for query_id, passage_id in ids
+        ], ids
 
     def encoder(self, shape: str) -> Encoder:
         """MiniLM, or an encoder with random weights of another shape."""
@@ -129,7 +166,12 @@ class Material:
         known = self.size.shapes[shape]
         if known is MINILM:
             return load_encoder(self.tokenizer_folder)
-        config = BertConfig(vocab_size=len(self.tokenizer), max_position_embeddings=512, initializer_range=0.05, **known)
+        config = BertConfig(
+            vocab_size=len(self.tokenizer),
+            max_position_embeddings=512,
+            initializer_range=0.05,
+            **known,
+        )
         with quiet_transformers():
             return Encoder(BertModel(config, add_pooling_layer=False).eval(), self.tokenizer)
 
@@ -166,8 +208,12 @@ def timed(work: Callable[[], object]) -> float:
     return time.perf_counter() - began
 
 
-def alternated(ours: Callable[[], object], theirs: Callable[[], object], counts: tuple[int, int]) -> dict[str, Any]:
-    """Rates of both, A-B-A-B, and the ratio of each side's best; ``counts`` are how many each does."""
+def alternated(
+    ours: Callable[[], object], theirs: Callable[[], object], counts: tuple[int, int]
+) -> dict[str, Any]:
+    """Rates of both, A-B-A-B, and the ratio of each side's best; ``counts`` are how many each
+    does.
+    """
     seconds: list[list[float]] = [[], []]
     for _ in range(2):
         for place, work in enumerate((ours, theirs)):
@@ -182,7 +228,9 @@ def alternated(ours: Callable[[], object], theirs: Callable[[], object], counts:
 
 
 def busy(work: Callable[[], object], kernels: int = 12) -> dict[str, Any]:
-    """The share of the time in which the GPU computed, and the kernels that took most of it; nothing without a GPU."""
+    """The share of the time in which the GPU computed, and the kernels that took most of it;
+    nothing without a GPU.
+    """
     from torch.profiler import ProfilerActivity, profile
 
     if not CUDA:
@@ -192,5 +240,8 @@ def busy(work: Callable[[], object], kernels: int = 12) -> dict[str, Any]:
         seconds = timed(work)
     events = sorted(seen.key_averages(), key=lambda event: -event.self_device_time_total)
     total = sum(event.self_device_time_total for event in events) / 1e6
-    longest = {event.key[:90]: round(event.self_device_time_total / 1e6 / seconds, 4) for event in events[:kernels]}
+    longest = {
+        event.key[:90]: round(event.self_device_time_total / 1e6 / seconds, 4)
+        for event in events[:kernels]
+    }
     return {"GPU busy": total / seconds, "shares of the time": longest}

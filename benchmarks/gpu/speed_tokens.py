@@ -1,4 +1,6 @@
-"""How fast the host makes tokens: the tokenizer's own threads, alone and while lists are made of what came before, and processes."""
+"""How fast the host makes tokens: the tokenizer's own threads, alone and while lists are made of
+what came before, and processes.
+"""
 
 from __future__ import annotations
 
@@ -27,13 +29,17 @@ def _start(path: Path) -> None:
 
 
 def _read(texts: list[str]) -> tuple[np.ndarray, np.ndarray]:
-    rows = [encoding.ids for encoding in _tokenizer.encode_batch_fast(texts, add_special_tokens=False)]
+    rows = [
+        encoding.ids for encoding in _tokenizer.encode_batch_fast(texts, add_special_tokens=False)
+    ]
     lengths = np.fromiter(map(len, rows), np.int32, len(rows))
     return np.fromiter(chain.from_iterable(rows), np.int32, int(lengths.sum())), lengths
 
 
 def tokenizing(material: Any) -> dict[str, Any]:
-    """Tokens a second in threads and in so many processes; ``start s`` is what the first texts of a pool wait for."""
+    """Tokens a second in threads and in so many processes; ``start s`` is what the first texts of a
+    pool wait for.
+    """
     found: dict[str, Any] = material.begin()
     path, texts = material.tokenizer_folder / "tokenizer.json", material.passages
     _start(path)
@@ -44,10 +50,16 @@ def tokenizing(material: Any) -> dict[str, Any]:
     lists = [encoding.ids for encoding in encodings]
     listed = time.perf_counter()
     total = sum(map(len, lists))
-    found |= {"cores": os.cpu_count(), "threads": total / (read - began), "lists of numbers": total / (listed - read)}
+    found |= {
+        "cores": os.cpu_count(),
+        "threads": total / (read - began),
+        "lists of numbers": total / (listed - read),
+    }
     began = time.perf_counter()
     parts = (texts[at : at + 2_048] for at in range(0, len(texts), 2_048))
-    for part in ahead(_tokenizer.encode_batch_fast(part, add_special_tokens=False) for part in parts):
+    for part in ahead(
+        _tokenizer.encode_batch_fast(part, add_special_tokens=False) for part in parts
+    ):
         for encoding in part:
             encoding.ids  # noqa: B018
     found["both at once"] = total / (time.perf_counter() - began)

@@ -1,4 +1,6 @@
-"""Training steps of ``speed.py``: ours beside a plain loop over transformers, with the same batches."""
+"""Training steps of ``speed.py``: ours beside a plain loop over transformers, with the same
+batches.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,9 @@ def made_batches(material: Material, model: Any, count: int, seed: int = 1) -> I
 
 
 def training(material: Material, kind: str) -> Found:
-    """Pairs a second of our steps in both precisions; their share of the GPU; how fast batches are read on the host."""
+    """Pairs a second of our steps in both precisions; their share of the GPU; how fast batches are
+    read on the host.
+    """
     found = material.begin()
     steps = material.size.steps
     for precision in ("bfloat16", "float32"):
@@ -55,7 +59,9 @@ def training(material: Material, kind: str) -> Found:
         config = replace(TrainConfig(batch_size=GROUPS, precision=precision).of_kind(kind))
         trainer = Trainer(model, config, find_devices(precision), material.work, steps=10 * steps)
         held: list[Batch] = []
-        reading = timed(lambda model=model, held=held: held.extend(made_batches(material, model, steps)))
+        reading = timed(
+            lambda model=model, held=held: held.extend(made_batches(material, model, steps))
+        )
         found["read a second"] = steps * GROUPS / reading
 
         def work(trainer: Trainer = trainer, held: list[Batch] = held) -> None:
@@ -68,17 +74,25 @@ def training(material: Material, kind: str) -> Found:
 
 
 def plain_training(material: Material) -> Found:
-    """BERT_CAT by a plain loop: transformers' classifier, autocast, fused AdamW; and as graphs replayed for each width."""
+    """BERT_CAT by a plain loop: transformers' classifier, autocast, fused AdamW; and as graphs
+    replayed for each width.
+    """
     from transformers import AutoModelForSequenceClassification
 
     model, folder = material.bert_cat("minilm")
     steps, found = material.size.steps, material.begin()
     held = list(made_batches(material, model, steps))
     for precision in ("bfloat16", "float32"):
-        plain = AutoModelForSequenceClassification.from_pretrained(folder, local_files_only=True).to(DEVICE).train()
+        plain = (
+            AutoModelForSequenceClassification.from_pretrained(folder, local_files_only=True)
+            .to(DEVICE)
+            .train()
+        )
         optimizer = torch.optim.AdamW(plain.parameters(), lr=1e-5, fused=True)
 
-        def work(plain: Any = plain, optimizer: Any = optimizer, half: bool = precision == "bfloat16") -> None:
+        def work(
+            plain: Any = plain, optimizer: Any = optimizer, half: bool = precision == "bfloat16"
+        ) -> None:
             for batch in held:
                 inputs = {name: tensor.to(DEVICE) for name, tensor in batch.inputs.items()}
                 with torch.autocast(DEVICE.type, dtype=HALF, enabled=half):
@@ -100,7 +114,9 @@ def plain_training(material: Material) -> Found:
 def _graphed(material: Material, held: list[Batch], multiple: int) -> Found:
     """Whole steps of our BERT_CAT, captured once for each width."""
     model = material.bert_cat("minilm")[0].to(DEVICE).train()
-    optimizer = torch.optim.Adam(model.parameters(), lr=torch.tensor(1e-5, device=DEVICE), fused=True, capturable=True)
+    optimizer = torch.optim.Adam(
+        model.parameters(), lr=torch.tensor(1e-5, device=DEVICE), fused=True, capturable=True
+    )
     graphs: dict[int, tuple[torch.cuda.CUDAGraph, dict[str, torch.Tensor]]] = {}
     ready = [_widened(batch.inputs, multiple) for batch in held]
 
@@ -111,7 +127,9 @@ def _graphed(material: Material, held: list[Batch], multiple: int) -> Found:
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)
 
-    def captured(width: int, inputs: dict[str, torch.Tensor]) -> tuple[torch.cuda.CUDAGraph, dict[str, torch.Tensor]]:
+    def captured(
+        width: int, inputs: dict[str, torch.Tensor]
+    ) -> tuple[torch.cuda.CUDAGraph, dict[str, torch.Tensor]]:
         own = {name: tensor.to(DEVICE) for name, tensor in inputs.items()}
         side = torch.cuda.Stream()
         side.wait_stream(torch.cuda.current_stream())
@@ -148,10 +166,13 @@ def _widened(inputs: dict[str, torch.Tensor], multiple: int) -> dict[str, torch.
     rows, width = inputs["input_ids"].shape
     mask = inputs.get("attention_mask", torch.ones(rows, width, dtype=torch.int64))
     more = -width % multiple
-    return {name: F.pad(tensor, (0, more)).pin_memory() for name, tensor in {**inputs, "attention_mask": mask}.items()}
+    return {
+        name: F.pad(tensor, (0, more)).pin_memory()
+        for name, tensor in {**inputs, "attention_mask": mask}.items()
+    }
 
 
 PARTS: dict[str, Callable[[Material], Found]] = {
     "train bert_cat, transformers": plain_training,
-    **{f"train {kind}": lambda material, kind=kind: training(material, kind) for kind in KINDS},  # type: ignore[misc]
+    **{f"train {kind}": lambda material, kind=kind: training(material, kind) for kind in KINDS},
 }

@@ -22,31 +22,60 @@ Table = Mapping[str, Any]
 def evidence_lines(found: Table) -> Iterator[str]:
     """The whole document."""
     machine, studies = found["machine"], found["studies"]
-    versions = ", ".join(f"{name} {machine['versions'][name]}" for name in ("torch", "transformers", "numpy"))
+    versions = ", ".join(
+        f"{name} {machine['versions'][name]}" for name in ("torch", "transformers", "numpy")
+    )
     done = sum(len(study["trainings"]) for study in studies.values())
     yield from ("# Evidence on a GPU", "")
-    yield f"{', '.join(machine['devices'])}; Python {machine['python']}, {versions}; {found['date']}. {done} trainings of {done + len(found['not done'])}; the others were not reached in the time."
+    yield (
+        f"{', '.join(machine['devices'])}; Python {machine['python']}, {versions}; "
+        f"{found['date']}. {done} trainings of {done + len(found['not done'])}; the others were "
+        "not reached in the time."
+    )
     for name, study in studies.items():
         yield from ("", f"## {name}: {study['queries']:,} queries", "")
-        yield f"nDCG@10 by training and test; the first stage has {study['first stage']['test']:.3f}. A row of trainings in the first stage's order shows nothing of the model."
-        yield from ("", "| model | trained on | tested on | by seed | 95 % interval | |", "|---|---|---|---|---|---|")
+        yield (
+            "nDCG@10 by training and test; the first stage has "
+            f"{study['first stage']['test']:.3f}. A row of trainings in the first stage's order "
+            "shows nothing of the model."
+        )
+        yield from (
+            "",
+            "| model | trained on | tested on | by seed | 95 % interval | |",
+            "|---|---|---|---|---|---|",
+        )
         yield from map(_row, study["table"])
         if study["verdicts"]:
             yield from (
                 "",
-                "| model | trained on | seed | the audit of its uniform test texts | end less front, deviations |",
+                (
+                    "| model | trained on | seed | the audit of its uniform test texts | end less "
+                    "front, deviations |"
+                ),
                 "|---|---|---|---|---|",
             )
-            yield from (_verdict(one) for one in study["verdicts"] if one["verdict"]["value"] is not None)
+            yield from (
+                _verdict(one) for one in study["verdicts"] if one["verdict"]["value"] is not None
+            )
 
 
 def speed_lines(speed: Table) -> Iterator[str]:
     """What ``speed.py`` found, part by part; of kernels the three that took most."""
     facts = speed["parts"]["facts"]["result"]
     yield from ("# Speed on a GPU", "")
-    yield f"{facts['device']}, torch {facts['torch']}; commit {speed['commit']}. Rates are of the two turns; a ratio is that of each side's best turn. Attention's differences are from float32."
+    yield (
+        f"{facts['device']}, torch {facts['torch']}; commit {speed['commit']}. Rates are of the "
+        "two turns; a ratio is that of each side's best turn. Attention's differences are from "
+        "float32."
+    )
     for part, line in speed["parts"].items():
-        yield from ("", f"## {part}: {line.get('seconds', 'ended the process')} s", "", "| | |", "|---|---|")
+        yield from (
+            "",
+            f"## {part}: {line.get('seconds', 'ended the process')} s",
+            "",
+            "| | |",
+            "|---|---|",
+        )
         if "failed" in line:
             yield f"| failed | {line['failed']} |"
         yield from (f"| {what} | {value} |" for what, value in _flat(line.get("result", {})))
@@ -70,14 +99,20 @@ def _row(row: Table) -> str:
     interval = row["interval"]
     between = f"[{interval['low']:.3f}, {interval['high']:.3f}]" if interval else ""
     marks = [what for what in (UNFINISHED, ORDER_KEPT) if row[what]]
-    return f"| {row['model']} | {row['training']} | {row['test']} | {seeds} | {between} | {', '.join(marks)} |"
+    return (
+        f"| {row['model']} | {row['training']} | {row['test']} | {seeds} | {between} | "
+        f"{', '.join(marks)} |"
+    )
 
 
 def _verdict(one: Table) -> str:
     verdict = one["verdict"]
     interval = verdict["interval"]
     effect = f"{verdict['value']:+.2f} [{interval['low']:+.2f}, {interval['high']:+.2f}]"
-    return f"| {one['model']} | {one['arm']} | {one['seed']} | {verdict['payload']['preference']} | {effect} |"
+    return (
+        f"| {one['model']} | {one['arm']} | {one['seed']} | {verdict['payload']['preference']} | "
+        f"{effect} |"
+    )
 
 
 def _number(value: object) -> str:

@@ -1,4 +1,6 @@
-"""Whether two sides did the same work: each function takes what was expected and what was found, and says how far ``apart`` they are."""
+"""Whether two sides did the same work: each function takes what was expected and what was found,
+and says how far ``apart`` they are.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ def numbers(expected: Sequence[float], found: Sequence[float]) -> dict[str, floa
 
 
 def ordered_scores(expected: Sequence[float], found: Sequence[float]) -> dict[str, float]:
-    """The largest difference of scores, and Kendall's tau of their order (ties count as neither)."""
+    """The largest difference of scores, and Kendall's tau of their order (ties count as
+    neither).
+    """
     said = numbers(expected, found)
     if math.isinf(said["apart"]):
         return said
@@ -31,7 +35,9 @@ def ordered_scores(expected: Sequence[float], found: Sequence[float]) -> dict[st
     return {**said, "tau": 2 * same / both - 1 if both else 1.0}
 
 
-def top_lists(expected: Sequence[Sequence[Any]], found: Sequence[Sequence[Any]]) -> dict[str, float]:
+def top_lists(
+    expected: Sequence[Sequence[Any]], found: Sequence[Sequence[Any]]
+) -> dict[str, float]:
     """The share of the expected lists' members that the found ones lack, lists side by side."""
     if len(expected) != len(found):
         return {"apart": math.inf}

@@ -1,4 +1,6 @@
-"""Environments of the peers: one of each requirements file in ``benchmarks/peers``, made when it is first asked for."""
+"""Environments of the peers: one of each requirements file in ``benchmarks/peers``, made when it is
+first asked for.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,8 @@ DONE = "made_of.txt"  # the requirements that an environment was made of, writte
 
 
 def python_of(environment: str, folder: Path | None) -> Path:
-    """The Python of an environment, made or made anew where its requirements changed; that of the runner for ``ours``.
+    """The Python of an environment, made or made anew where its requirements changed; that of the
+    runner for ``ours``.
 
     Raises:
         SideFailed: no folder for environments was given, or pip failed.
@@ -27,7 +30,9 @@ def python_of(environment: str, folder: Path | None) -> Path:
         return Path(sys.executable)
     wanted = REQUIREMENTS / f"{environment}.txt"
     if folder is None:
-        raise SideFailed(f"{environment}: needs an environment of its own; give --environments FOLDER")
+        raise SideFailed(
+            f"{environment}: needs an environment of its own; give --environments FOLDER"
+        )
     place = folder / environment
     python, done = place / "bin" / "python", place / DONE
     if done.exists() and done.read_text("utf-8") == wanted.read_text("utf-8"):

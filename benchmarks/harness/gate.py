@@ -11,11 +11,16 @@ __all__ = ["not_compared", "worse"]
 
 
 def worse(old: Results, new: Results) -> list[str]:
-    """What got worse beyond both intervals, a line each: a ratio's whole interval lies below its old one, or the row or peer has failed since.
+    """What got worse beyond both intervals, a line each: a ratio's whole interval lies below its
+    old one, or the row or peer has failed since.
 
     By processor seconds or on the clock.
     """
-    lines = [f"{name}: measured before; now {new.failed[name]}" for name in old.rows if name in new.failed]
+    lines = [
+        f"{name}: measured before; now {new.failed[name]}"
+        for name in old.rows
+        if name in new.failed
+    ]
     skipped = {name for name, _ in _apart(old, new)}
     for name, before in old.rows.items():
         if name in new.rows and name not in skipped:
@@ -36,7 +41,10 @@ def _apart(old: Results, new: Results) -> Iterator[tuple[str, str]]:
                 yield name, "not measured again"
         elif old.machine != new.machine:
             yield name, "measured on another machine"
-        elif (before.settings.quick, before.settings.threads) != (after.settings.quick, after.settings.threads):
+        elif (before.settings.quick, before.settings.threads) != (
+            after.settings.quick,
+            after.settings.threads,
+        ):
             yield name, "measured with other threads or other inputs"
 
 
@@ -48,14 +56,22 @@ def _worse_row(old: Measured, new: Measured) -> list[str]:
         if after is not None:
             lines += _worse_ratio(old.row, before, after)
         elif before.against in new.failed:
-            lines.append(f"{old.row} against {before.against}: measured before; now {new.failed[before.against]}")
+            lines.append(
+                f"{old.row} against {before.against}: measured before; now "
+                f"{new.failed[before.against]}"
+            )
     return lines
 
 
 def _worse_ratio(row: str, old: Comparison, new: Comparison) -> list[str]:
     lines = []
-    for before, after, clock in ((old.processor, new.processor, "by processor seconds"), (old.wall, new.wall, "on the clock")):
+    for before, after, clock in (
+        (old.processor, new.processor, "by processor seconds"),
+        (old.wall, new.wall, "on the clock"),
+    ):
         if after.high < before.low:
-            was, now = (f"{one.median:.2f} [{one.low:.2f}, {one.high:.2f}]" for one in (before, after))
+            was, now = (
+                f"{one.median:.2f} [{one.low:.2f}, {one.high:.2f}]" for one in (before, after)
+            )
             lines.append(f"{row} against {old.against}: was {was}, is {now} {clock}")
     return lines

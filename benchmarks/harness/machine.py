@@ -1,4 +1,6 @@
-"""What the machine is: its processor, the instruction sets that decide speed, cores, and the commit that was measured."""
+"""What the machine is: its processor, the instruction sets that decide speed, cores, and the commit
+that was measured.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ MEASURED = ("positionbias", "benchmarks", ":!benchmarks/results")  # what change
 
 @dataclass(frozen=True)
 class Machine:
-    """``instructions`` are those of the decisive ones that it has; ``cores`` those that this process may use."""
+    """``instructions`` are those of the decisive ones that it has; ``cores`` those that this
+    process may use.
+    """
 
     processor: str
     cores: int
@@ -62,10 +66,14 @@ def this_machine() -> Machine:
 
 
 def commit_of(root: Path = ROOT) -> str:
-    """The last commit of what is measured, and where files are changed beyond it, "+" and a digest of the changes."""
+    """The last commit of what is measured, and where files are changed beyond it, "+" and a digest
+    of the changes.
+    """
 
     def git(*arguments: str) -> str:
-        return subprocess.run(["git", *arguments], cwd=root, capture_output=True, text=True, check=True).stdout
+        return subprocess.run(
+            ["git", *arguments], cwd=root, capture_output=True, text=True, check=True
+        ).stdout
 
     commit = git("log", "-1", "--format=%H", "--", *MEASURED).strip()[:12]
     changes = git("diff", "HEAD", "--", *MEASURED)

@@ -62,7 +62,11 @@ def measure(row: Row, run: RunSettings, places: Places) -> Measured:
         ours = start(OURS, OURS, row.ours)
         expected = start("reference", OURS, row.reference) if row.reference else None
         others: dict[str, _Running] = {}
-        limits = (Peer(LIMIT, OURS, Side(PRODUCT, {"precision": row.limit.precision})),) if row.limit else ()
+        limits = (
+            (Peer(LIMIT, OURS, Side(PRODUCT, {"precision": row.limit.precision})),)
+            if row.limit
+            else ()
+        )
         for peer in (*row.peers, *limits):
             try:
                 others[peer.name] = start(peer.name, peer.environment, _sourced(peer, places))
@@ -70,9 +74,13 @@ def measure(row: Row, run: RunSettings, places: Places) -> Measured:
                 failed[peer.name] = _told(error, row.name)
         if row.shared:
             stack.enter_context(_busy(run.threads))
-        rounds = {name: _take_turns(ours, other, run.rounds, failed, row.name) for name, other in others.items()}
+        rounds = {
+            name: _take_turns(ours, other, run.rounds, failed, row.name)
+            for name, other in others.items()
+        }
         proofs = {
-            one.name: _proof(one, failed, row.name) for one in (ours, *others.values(), *([expected] if expected else []))
+            one.name: _proof(one, failed, row.name)
+            for one in (ours, *others.values(), *([expected] if expected else []))
         }
     wanted = proofs["reference"] if expected else proofs[OURS]
     comparisons = []
@@ -82,15 +90,23 @@ def measure(row: Row, run: RunSettings, places: Places) -> Measured:
         agreement = dict(row.compare(wanted, proofs[peer.name]))
         bound = row.bound if peer.bound is None else peer.bound
         if agreement["apart"] > bound:
-            failed[peer.name] = f"{peer.name}: not the same work: {agreement['apart']:.2g} apart, at most {bound:g} allowed"
+            failed[peer.name] = (
+                f"{peer.name}: not the same work: {agreement['apart']:.2g} apart, at most "
+                f"{bound:g} allowed"
+            )
             continue
         scale = float(others[peer.name].facts.get("scale", 1.0))
-        comparisons.append(_comparison(rounds[peer.name], others[peer.name], peer.goal, agreement, scale=scale))
+        comparisons.append(
+            _comparison(rounds[peer.name], others[peer.name], peer.goal, agreement, scale=scale)
+        )
     if row.limit and LIMIT not in failed:
         comparisons.append(_share(rounds[LIMIT], others[LIMIT], ours.facts, row.limit))
     own = dict(row.compare(wanted, proofs[OURS])) if expected else {}
     if own.get("apart", 0.0) > row.bound:
-        raise SideFailed(f"{row.name}: ours is {own['apart']:.2g} from its reference, at most {row.bound:g} allowed")
+        raise SideFailed(
+            f"{row.name}: ours is {own['apart']:.2g} from its reference, at most {row.bound:g} "
+            "allowed"
+        )
     return Measured(
         row=row.name,
         work=row.work,
@@ -125,7 +141,8 @@ def _inputs(row: Row, folder: Path, run: RunSettings) -> Mapping[str, Any]:
         return row.inputs(folder, run.quick)
     except Exception as error:
         raise SideFailed(
-            f"{row.name}: its inputs could not be made: {type(error).__name__}: {' '.join(str(error).split())}"
+            f"{row.name}: its inputs could not be made: {type(error).__name__}: "
+            f"{' '.join(str(error).split())}"
         ) from error
 
 
@@ -136,7 +153,9 @@ def _starter(
         python = python_of(environment, places.environments)
         log = places.logs / row / f"{name.replace(' ', '_')}.txt"
         ours = environment == OURS
-        process = stack.enter_context(SideProcess(f"{row}: {name}", [str(python)], log, run.threads, ours=ours))
+        process = stack.enter_context(
+            SideProcess(f"{row}: {name}", [str(python)], log, run.threads, ours=ours)
+        )
         said = process.prepare(side, settings)
         process.run()  # first allocations, kernels that are made at the first use
         print(f"{row}: {name} is prepared", file=sys.stderr, flush=True)
@@ -150,14 +169,18 @@ def _sourced(peer: Peer, places: Places) -> Side:
     if not peer.needs:
         return peer.side
     if places.sources is None or not (places.sources / peer.needs).exists():
-        raise SideFailed(f"{peer.name}: wanted {peer.needs} below the folder of --sources; found none")
+        raise SideFailed(
+            f"{peer.name}: wanted {peer.needs} below the folder of --sources; found none"
+        )
     return Side(peer.side.work, {**peer.side.settings, "source": str(places.sources / peer.needs)})
 
 
 Rounds = tuple[list[tuple[float, float]], list[tuple[float, float]]]
 
 
-def _take_turns(ours: _Running, other: _Running, rounds: int, failed: dict[str, str], row: str) -> Rounds:
+def _take_turns(
+    ours: _Running, other: _Running, rounds: int, failed: dict[str, str], row: str
+) -> Rounds:
     """A B A B … A: the seconds of both; ours are also added to ours of the whole row."""
     mine, theirs = [ours.process.run()], []
     try:
@@ -190,26 +213,44 @@ def _told(error: SideFailed, row: str) -> str:
 
 
 def _samples(found: Sequence[tuple[float, float]]) -> Samples:
-    return Samples([round(wall, 6) for wall, _ in found], [round(processor, 6) for _, processor in found])
+    return Samples(
+        [round(wall, 6) for wall, _ in found], [round(processor, 6) for _, processor in found]
+    )
 
 
 def _comparison(
-    rounds: Rounds, other: _Running, goal: float | None, agreement: dict[str, float], *, scale: float = 1.0, note: str = ""
+    rounds: Rounds,
+    other: _Running,
+    goal: float | None,
+    agreement: dict[str, float],
+    *,
+    scale: float = 1.0,
+    note: str = "",
 ) -> Comparison:
     """``scale``: what the other's seconds are multiplied by, to stand for the same work."""
     mine, theirs = rounds
     spreads = [
-        spread_of([scale * ratio for ratio in neighbour_ratios([a[clock] for a in mine], [b[clock] for b in theirs])])
+        spread_of(
+            [
+                scale * ratio
+                for ratio in neighbour_ratios([a[clock] for a in mine], [b[clock] for b in theirs])
+            ]
+        )
         for clock in (0, 1)
     ]
     answer = answer_of(spreads, goal, len(theirs))
     note = note or str(other.facts.get("note", ""))
-    return Comparison(other.name, _samples(other.samples), *spreads, goal, answer, agreement, other.versions, note)
+    return Comparison(
+        other.name, _samples(other.samples), *spreads, goal, answer, agreement, other.versions, note
+    )
 
 
 def _share(rounds: Rounds, other: _Running, facts: Mapping[str, Any], limit: Limit) -> Comparison:
     """Ours beside the seconds that the products of the limit would take for our operations."""
     scale = facts["flops"] / other.facts["flops"]
     rate = other.facts["flops"] / min(processor for _, processor in other.samples) / 1e9
-    note = f"{limit.precision} by oneDNN, {other.facts['shape']}: {rate:.0f} GFLOP/s a core at its best"
+    note = (
+        f"{limit.precision} by oneDNN, {other.facts['shape']}: {rate:.0f} GFLOP/s a core at its "
+        "best"
+    )
     return _comparison(rounds, other, limit.goal, {}, scale=scale, note=note)

@@ -17,18 +17,25 @@ LEVEL = 0.95
 def neighbour_ratios(ours: Sequence[float], theirs: Sequence[float]) -> list[float]:
     """Each of the peer's runs over the mean of ours before and after it: above 1, ours is faster.
 
-    Runs took turns, ours first and last: A B A B A. What slows the machine steadily is thus in both.
+    Runs took turns, ours first and last: A B A B A. What slows the machine steadily is thus in
+    both.
     """
     if len(ours) != len(theirs) + 1:
-        raise ValueError(f"wanted one run more of ours than of the peer's; found {len(ours)} and {len(theirs)}")
-    return [there / ((before + after) / 2) for before, there, after in zip(ours, theirs, ours[1:], strict=False)]
+        raise ValueError(
+            f"wanted one run more of ours than of the peer's; found {len(ours)} and {len(theirs)}"
+        )
+    return [
+        there / ((before + after) / 2)
+        for before, there, after in zip(ours, theirs, ours[1:], strict=False)
+    ]
 
 
 def spread_of(ratios: Sequence[float]) -> Spread:
-    """The median with the narrowest interval of order statistics that holds it in 95 % of cases; of fewer than six, least to largest.
+    """The median with the narrowest interval of order statistics that holds it in 95 % of cases; of
+    fewer than six, least to largest.
 
-    Of n independent ratios, the interval from the k-th least to the k-th largest holds the true median with probability
-    1 − 2 · P(Binomial(n, 1/2) < k).
+    Of n independent ratios, the interval from the k-th least to the k-th largest holds the true
+    median with probability 1 − 2 · P(Binomial(n, 1/2) < k).
     """
     ordered = sorted(ratios)
     number = len(ordered)
@@ -37,11 +44,18 @@ def spread_of(ratios: Sequence[float]) -> Spread:
         return 1 - 2 * sum(comb(number, below) for below in range(rank)) / 2**number
 
     rank = max((k for k in range(1, number // 2 + 1) if coverage(k) >= LEVEL), default=1)
-    return Spread(statistics.median(ordered), ordered[rank - 1], ordered[number - rank], max(0.0, coverage(rank)))
+    return Spread(
+        statistics.median(ordered),
+        ordered[rank - 1],
+        ordered[number - rank],
+        max(0.0, coverage(rank)),
+    )
 
 
 def answer_of(spreads: Sequence[Spread], goal: float | None, number: int) -> Answer:
-    """Met where every clock's interval is at the goal or beyond; missed where one lies below it; else nobody can tell."""
+    """Met where every clock's interval is at the goal or beyond; missed where one lies below it;
+    else nobody can tell.
+    """
     if goal is None:
         return "no goal"
     if number < FEWEST:

@@ -39,7 +39,9 @@ class RunSettings:
 
 @dataclass(frozen=True)
 class Side:
-    """One side's work: ``work`` is "module:Class" below ``benchmarks``, made with the inputs and these settings in a process of its own."""
+    """One side's work: ``work`` is "module:Class" below ``benchmarks``, made with the inputs and
+    these settings in a process of its own.
+    """
 
     work: str
     settings: Settings = field(default_factory=dict)
@@ -47,34 +49,42 @@ class Side:
 
 @dataclass(frozen=True)
 class Peer:
-    """What a row is measured against: in which environment (``peers/ENVIRONMENT.txt``), and our speed over the peer's that is wanted."""
+    """What a row is measured against: in which environment (``peers/ENVIRONMENT.txt``), and our
+    speed over the peer's that is wanted.
+    """
 
     name: str
     environment: str
     side: Side
     goal: float | None = None
-    bound: float | None = None  # replaces the row's bound of agreement, where a peer's work cannot be the same to that
+    # replaces the row's bound of agreement, where a peer's work cannot be the same to that
+    bound: float | None = None
     needs: str = ""  # a file below the sources folder, without which the peer cannot run
 
 
 @dataclass(frozen=True)
 class Limit:
-    """The machine's best product of this precision; our work says how many floating-point operations it takes (``flops``)."""
+    """The machine's best product of this precision; our work says how many floating-point
+    operations it takes (``flops``).
+    """
 
     precision: Precision
     goal: float | None = None  # the share of the limit that is wanted
 
 
-Inputs = Callable[[Path, bool], Settings]  # (folder, quick) -> settings of both sides; files that stand are kept
-Compare = Callable[[Any, Any], Mapping[str, float]]  # (expected proof, found proof) -> figures; "apart" is held to the bound
+# (folder, quick) -> settings of both sides; files that stand are kept
+Inputs = Callable[[Path, bool], Settings]
+# (expected proof, found proof) -> figures; "apart" is held to the bound
+Compare = Callable[[Any, Any], Mapping[str, float]]
 
 
 @dataclass(frozen=True)
 class Row:
     """A piece of work, ours and the peers', and what proves that both did the same.
 
-    With a ``reference``, both sides are compared with its proof; without one, the peers with ours. ``apart`` of what ``compare`` returns may be at
-    most ``bound``, else the row fails: it would compare different work. ``shared``: beside the turns run as many busy processes as threads.
+    With a ``reference``, both sides are compared with its proof; without one, the peers with ours.
+    ``apart`` of what ``compare`` returns may be at most ``bound``, else the row fails: it would
+    compare different work. ``shared``: beside the turns run as many busy processes as threads.
     """
 
     name: str
@@ -92,7 +102,9 @@ class Row:
 
 @dataclass(frozen=True)
 class Samples:
-    """Seconds of one side, run by run: on the clock, and of all processors by the whole tree of processes."""
+    """Seconds of one side, run by run: on the clock, and of all processors by the whole tree of
+    processes.
+    """
 
     wall: list[float]
     processor: list[float]
@@ -100,7 +112,9 @@ class Samples:
 
 @dataclass(frozen=True)
 class Spread:
-    """The median of ratios and its interval: that of order statistics, and how often such an interval holds the median."""
+    """The median of ratios and its interval: that of order statistics, and how often such an
+    interval holds the median.
+    """
 
     median: float
     low: float

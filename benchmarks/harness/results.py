@@ -1,4 +1,6 @@
-"""What a run of the benchmark leaves: one JSON file, from which table, gate and README's figures are made."""
+"""What a run of the benchmark leaves: one JSON file, from which table, gate and README's figures
+are made.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,9 @@ def alone(place: Path) -> Iterator[None]:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            raise SystemExit(f"{place}: another run writes there; wait for it, or give another --out") from None
+            raise SystemExit(
+                f"{place}: another run writes there; wait for it, or give another --out"
+            ) from None
         yield
 
 
@@ -60,15 +64,26 @@ def read_results(place: Path) -> Results:
         rows = {name: _row(row) for name, row in found["rows"].items()}
         return Results(Machine(**found["machine"]), found["limits"], rows, found["failed"])
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise SystemExit(f"{place}: wanted the results of benchmarks/run.py; found {type(error).__name__}: {error}") from None
+        raise SystemExit(
+            f"{place}: wanted the results of benchmarks/run.py; found {type(error).__name__}: "
+            f"{error}"
+        ) from None
 
 
 def _row(row: Mapping[str, Any]) -> Measured:
     comparisons = [
         Comparison(
-            **{**one, "samples": Samples(**one["samples"]), **{clock: Spread(**one[clock]) for clock in ("wall", "processor")}}
+            **{
+                **one,
+                "samples": Samples(**one["samples"]),
+                **{clock: Spread(**one[clock]) for clock in ("wall", "processor")},
+            }
         )
         for one in row["comparisons"]
     ]
-    typed = {"settings": RunSettings(**row["settings"]), "ours": Samples(**row["ours"]), "load": tuple(row["load"])}
+    typed = {
+        "settings": RunSettings(**row["settings"]),
+        "ours": Samples(**row["ours"]),
+        "load": tuple(row["load"]),
+    }
     return Measured(**{**row, **typed, "comparisons": comparisons})

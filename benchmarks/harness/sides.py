@@ -1,4 +1,6 @@
-"""A side's process as the runner sees it: started, asked, ended, and one clear line where it fails or hangs."""
+"""A side's process as the runner sees it: started, asked, ended, and one clear line where it fails
+or hangs.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,8 @@ __all__ = ["PREPARING", "RUNNING", "SideFailed", "SideProcess"]
 ROOT = Path(__file__).resolve().parents[2]
 WORKER = Path(__file__).with_name("worker.py")
 PREPARING, RUNNING = 1800.0, 900.0  # seconds that a side may take to prepare, and for one run
-# of the runner alone; without compiled files each command would compile what it imports, which users have compiled
+# of the runner alone; without compiled files each command would compile what it imports, which
+# users have compiled
 NOT_OURS = ("PYTHONPATH", "VIRTUAL_ENV", "PYTHONDONTWRITEBYTECODE")
 THREAD_NAMES = ("OMP", "MKL", "OPENBLAS", "NUMBA", "RAYON", "NUMEXPR")
 
@@ -39,7 +42,8 @@ class SideFailed(Exception):
 
 
 class SideProcess:
-    """A long-lived process that does one side's work. Use it as a context: its end ends the process and its children.
+    """A long-lived process that does one side's work. Use it as a context: its end ends the process
+    and its children.
 
     Args:
         name: what messages call it.
@@ -48,7 +52,9 @@ class SideProcess:
         ours: it may import positionbias, from this checkout.
     """
 
-    def __init__(self, name: str, command: Sequence[str], log: Path, threads: int, *, ours: bool) -> None:
+    def __init__(
+        self, name: str, command: Sequence[str], log: Path, threads: int, *, ours: bool
+    ) -> None:
         self.name, self.log = name, log
         environment = {key: value for key, value in os.environ.items() if key not in NOT_OURS}
         environment |= {f"{one}_NUM_THREADS": str(threads) for one in THREAD_NAMES}
@@ -69,14 +75,21 @@ class SideProcess:
     def __enter__(self) -> SideProcess:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         if self.process.returncode is None:  # else its id may be another's by now
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self.process.pid, signal.SIGKILL)
         self.process.communicate()
         self.errors.close()
 
-    def prepare(self, side: Side, settings: Mapping[str, Any], seconds: float = PREPARING) -> dict[str, Any]:
+    def prepare(
+        self, side: Side, settings: Mapping[str, Any], seconds: float = PREPARING
+    ) -> dict[str, Any]:
         """Make the side's work; its versions and facts."""
         asked = {"do": "prepare", "work": side.work, "settings": {**settings, **side.settings}}
         return self._ask(asked, seconds, "while it prepared")
@@ -99,7 +112,9 @@ class SideProcess:
         except BrokenPipeError:
             raise SideFailed(f"{self.name}: ended {when}; its messages: {self.log}") from None
         if not select.select([stdout], [], [], seconds)[0]:
-            raise SideFailed(f"{self.name}: no answer within {seconds:g} s {when}; its messages: {self.log}")
+            raise SideFailed(
+                f"{self.name}: no answer within {seconds:g} s {when}; its messages: {self.log}"
+            )
         line = stdout.readline()
         if not line:
             code = self.process.wait()

@@ -13,31 +13,52 @@ from harness.results import Results
 __all__ = ["table", "table_place"]
 
 RESULTS = Path(__file__).resolve().parents[1] / "results"
-HEADS = ("work", "against", "ours, s", "processor ratio", "wall ratio", "goal", "answer", "agreement")
+HEADS = (
+    "work",
+    "against",
+    "ours, s",
+    "processor ratio",
+    "wall ratio",
+    "goal",
+    "answer",
+    "agreement",
+)
 
 
 def table_place(results: Results) -> Path:
     """``benchmarks/results/speed_MACHINE_DATE.md``."""
     dates = [row.date for row in results.rows.values()]
-    return RESULTS / f"speed_{results.machine.name}_{max(dates, default=date.today().isoformat())}.md"
+    return (
+        RESULTS / f"speed_{results.machine.name}_{max(dates, default=date.today().isoformat())}.md"
+    )
 
 
 def table(results: Results, command: str) -> str:
     """The whole page."""
     machine = results.machine
     answers = [one.answer for row in results.rows.values() for one in row.comparisons]
-    counts = ", ".join(f"{answers.count(answer)} {answer}" for answer in ("met", "missed", "cannot tell", "no goal"))
+    counts = ", ".join(
+        f"{answers.count(answer)} {answer}"
+        for answer in ("met", "missed", "cannot tell", "no goal")
+    )
     lines = [
         "# Speed beside peers and beside what the machine multiplies",
         "",
-        f"{machine.processor}, {machine.cores} cores ({', '.join(machine.instructions)}), {machine.memory_gib:g} GiB; {machine.system}.",
+        (
+            f"{machine.processor}, {machine.cores} cores ({', '.join(machine.instructions)}), "
+            f"{machine.memory_gib:g} GiB; {machine.system}."
+        ),
         "",
         f"    {command}",
         "",
-        "Ours and a peer take turns (A B A B A), each in a process and an environment of its own, with the same number of threads. A ratio is the peer's seconds over ours, "
-        "the median of neighbouring runs, with the interval of order statistics that holds the median in 95 % of cases (of fewer than six: least to largest); above 1, ours is "
-        "faster. Beside the machine's limit it is the share of the best product of oneDNN that was measured in the same turns. A goal is met where the intervals of processor and wall "
-        "seconds both reach it, missed where one lies below it; else nobody can tell. Agreement is with the reference where the row has one, else with ours.",
+        "Ours and a peer take turns (A B A B A), each in a process and an environment of its own, "
+        "with the same number of threads. A ratio is the peer's seconds over ours, the median of "
+        "neighbouring runs, with the interval of order statistics that holds the median in 95 % of "
+        "cases (of fewer than six: least to largest); above 1, ours is faster. Beside the "
+        "machine's limit it is the share of the best product of oneDNN that was measured in the "
+        "same turns. A goal is met where the intervals of processor and wall seconds both reach "
+        "it, missed where one lies below it; else nobody can tell. Agreement is with the reference "
+        "where the row has one, else with ours.",
         "",
         f"**Goals: {counts}.**",
         "",
@@ -73,7 +94,10 @@ def _row_lines(row: Measured) -> Iterator[str]:
         ]
         yield f"| {' | '.join(cells)} |"
     for name, why in row.failed.items():
-        yield f"| {_work(row)} | {name} | {own:.3g} | – | – | – | failed: {why.replace('|', '/')} | – |"
+        yield (
+            f"| {_work(row)} | {name} | {own:.3g} | – | – | – | failed: {why.replace('|', '/')} | "
+            "– |"
+        )
 
 
 def _spread(one: Spread) -> str:
@@ -100,9 +124,17 @@ def _missed(results: Results) -> list[str]:
 
 
 def _limits(results: Results) -> list[str]:
-    lines = ["## What the machine multiplies", "", "| threads | precision | GFLOP/s a core | shape |", "|---:|---|---:|---|"]
+    lines = [
+        "## What the machine multiplies",
+        "",
+        "| threads | precision | GFLOP/s a core | shape |",
+        "|---:|---|---:|---|",
+    ]
     for threads, found in results.limits.items():
-        lines += [f"| {threads} | {precision} | {one['gflops_a_core']} | {one['shape']} |" for precision, one in found.items()]
+        lines += [
+            f"| {threads} | {precision} | {one['gflops_a_core']} | {one['shape']} |"
+            for precision, one in found.items()
+        ]
     return [*lines, ""] if results.limits else []
 
 
@@ -111,17 +143,22 @@ def _remarks(results: Results) -> list[str]:
     lines = ["## Rows", ""]
     for row in results.rows.values():
         facts = ", ".join(
-            f"{name} {value:,}" if isinstance(value, int) else f"{name} {value}" for name, value in row.facts.items()
+            f"{name} {value:,}" if isinstance(value, int) else f"{name} {value}"
+            for name, value in row.facts.items()
         )
-        settings = f"{row.settings.rounds} rounds, {row.settings.threads} threads{', quick' * row.settings.quick}"
+        settings = (
+            f"{row.settings.rounds} rounds, {row.settings.threads} "
+            f"threads{', quick' * row.settings.quick}"
+        )
         lines.append(
-            f"- `{row.row}`: {settings}; load {row.load[0]} before, {row.load[1]} after; {row.date}, commit {row.commit}; {row.seconds:.0f} s. {facts}".rstrip(
-                ". "
-            )
+            f"- `{row.row}`: {settings}; load {row.load[0]} before, {row.load[1]} after; "
+            f"{row.date}, commit {row.commit}; {row.seconds:.0f} s. {facts}".rstrip(". ")
         )
         lines.append(f"  - ours: {_versions(row.versions)}")
         for one in row.comparisons:
-            lines.append(f"  - {one.against}: {_versions(one.versions)}{f'; {one.note}' if one.note else ''}")
+            lines.append(
+                f"  - {one.against}: {_versions(one.versions)}{f'; {one.note}' if one.note else ''}"
+            )
     lines += [f"- `{name}` failed: {why}" for name, why in results.failed.items()]
     return [*lines, ""]
 

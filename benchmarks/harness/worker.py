@@ -1,10 +1,13 @@
-"""A side's process: it makes its work, runs it whenever it is asked to, and says what each run took.
+"""A side's process: it makes its work, runs it whenever it is asked to, and says what each run
+took.
 
-It speaks JSON, a line each way: {"do": "prepare", "work": "module:Class", "settings": {…}}, then {"do": "run"} as often as wanted, {"do": "proof"}.
-Whatever else prints goes to standard error. It imports nothing but the standard library before its work, so that every environment can run it.
+It speaks JSON, a line each way: {"do": "prepare", "work": "module:Class", "settings": {…}}, then
+{"do": "run"} as often as wanted, {"do": "proof"}. Whatever else prints goes to standard error. It
+imports nothing but the standard library before its work, so that every environment can run it.
 
-A work is a class: made with its settings (not timed); ``run()`` is what is timed; ``proof()`` says what came out of the last run; ``packages``
-names what is to be told with its version; ``facts`` (optional) is what else is to be kept.
+A work is a class: made with its settings (not timed); ``run()`` is what is timed; ``proof()`` says
+what came out of the last run; ``packages`` names what is to be told with its version; ``facts``
+(optional) is what else is to be kept.
 """
 
 from __future__ import annotations
@@ -26,16 +29,22 @@ _PR_SET_CHILD_SUBREAPER = 36
 
 
 def processor_seconds() -> float:
-    """Of this process with all its threads, of all children that it has waited for, and of all that still run (a pool's workers, say).
+    """Of this process with all its threads, of all children that it has waited for, and of all that
+    still run (a pool's workers, say).
 
-    Those whose parent has ended count too, where ``adopt_orphans`` was called: a command may end before the server of its workers does.
+    Those whose parent has ended count too, where ``adopt_orphans`` was called: a command may end
+    before the server of its workers does.
     """
     spent = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    return sum(one.ru_utime + one.ru_stime for one in spent) + sum(map(_spent, _descendants(os.getpid())))
+    return sum(one.ru_utime + one.ru_stime for one in spent) + sum(
+        map(_spent, _descendants(os.getpid()))
+    )
 
 
 def adopt_orphans() -> None:
-    """Become the parent of all processes below whose parent ends, which are else lost from sight; does nothing but on Linux."""
+    """Become the parent of all processes below whose parent ends, which are else lost from sight;
+    does nothing but on Linux.
+    """
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 

@@ -1,1 +1,3 @@
-"""The peers' side of each row. These modules run in environments of their own and import nothing of positionbias."""
+"""The peers' side of each row. These modules run in environments of their own and import nothing of
+positionbias.
+"""

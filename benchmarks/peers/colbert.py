@@ -1,4 +1,6 @@
-"""sentence-transformers' MultiVectorEncoder: distinct passages encoded once and held, then a query's candidates by similarity."""
+"""sentence-transformers' MultiVectorEncoder: distinct passages encoded once and held, then a
+query's candidates by similarity.
+"""
 
 import json
 from pathlib import Path
@@ -20,7 +22,13 @@ class MultiVector:
         quiet = {"show_progress_bar": False, "batch_size": 32}
         texts, passages = self.asked["queries"], self.asked["passages"]
         with self.torch.inference_mode():
-            encoded = dict(zip(passages, self.model.encode_document(list(passages.values()), **quiet), strict=False))
+            encoded = dict(
+                zip(
+                    passages,
+                    self.model.encode_document(list(passages.values()), **quiet),
+                    strict=False,
+                )
+            )
             queries = self.model.encode_query(list(texts.values()), **quiet)
             self.found = []
             for query_id, query in zip(texts, queries, strict=False):

@@ -31,7 +31,10 @@ class Searching(Corpus):
 
     def __init__(self, settings):
         super().__init__(settings)
-        self.queries, self.depth = json.loads((self.corpus / "queries.json").read_text("utf-8")), settings["depth"]
+        self.queries, self.depth = (
+            json.loads((self.corpus / "queries.json").read_text("utf-8")),
+            settings["depth"],
+        )
         self.open()
 
     def proof(self):
@@ -52,11 +55,15 @@ class Bm25s(Searching):
         self.index.index(self.tokens(list(texts)), show_progress=False)
 
     def tokens(self, texts):
-        return self.library.tokenize(texts, stopwords="en", stemmer=self.stemmer, show_progress=False)
+        return self.library.tokenize(
+            texts, stopwords="en", stemmer=self.stemmer, show_progress=False
+        )
 
     def run(self):
         threads = self.settings["threads"] if self.settings["threads"] > 1 else 0
-        rows, _ = self.index.retrieve(self.tokens(self.queries), k=self.depth, n_threads=threads, show_progress=False)
+        rows, _ = self.index.retrieve(
+            self.tokens(self.queries), k=self.depth, n_threads=threads, show_progress=False
+        )
         self.found = [[self.ids[row] for row in found] for found in rows.tolist()]
 
 
@@ -134,10 +141,14 @@ class Pisa(Searching):
             toks_scale=1,
         )
         asked = self.asked()
-        self.frame = pd.DataFrame({"qid": [str(number) for number in range(len(self.queries))], asked[0]: asked[1]})
+        self.frame = pd.DataFrame(
+            {"qid": [str(number) for number in range(len(self.queries))], asked[0]: asked[1]}
+        )
 
     def build(self, index):
-        index.indexer("text").index({"docno": passage_id, "text": text} for passage_id, text in lines(self.source))
+        index.indexer("text").index(
+            {"docno": passage_id, "text": text} for passage_id, text in lines(self.source)
+        )
 
     def asked(self):
         return "query", self.queries
@@ -146,22 +157,31 @@ class Pisa(Searching):
         self.frame_found = self.retriever.transform(self.frame)
 
     def proof(self):
-        found = {qid: part.sort_values("rank")["docno"].tolist() for qid, part in self.frame_found.groupby("qid")}
+        found = {
+            qid: part.sort_values("rank")["docno"].tolist()
+            for qid, part in self.frame_found.groupby("qid")
+        }
         return [found.get(qid, [])[:10] for qid in self.frame["qid"]]
 
 
 class PisaOurTerms(Pisa):
-    """Fed the terms of our analysis: what is left of the difference is PISA's BM25, whose idf is ln((N - n + 1/2) / (n + 1/2)), at least 1e-6."""
+    """Fed the terms of our analysis: what is left of the difference is PISA's BM25, whose idf is
+    ln((N - n + 1/2) / (n + 1/2)), at least 1e-6.
+    """
 
     stemmer, stops = "none", "none"
 
     def build(self, index):
         index.toks_indexer("toks", scale=1).index(
-            {"docno": passage_id, "toks": Counter(terms.split(" "))} for passage_id, terms in lines(self.corpus / "terms.tsv")
+            {"docno": passage_id, "toks": Counter(terms.split(" "))}
+            for passage_id, terms in lines(self.corpus / "terms.tsv")
         )
 
     def asked(self):
-        return "query_toks", [Counter(terms) for terms in json.loads((self.corpus / "query_terms.json").read_text("utf-8"))]
+        return "query_toks", [
+            Counter(terms)
+            for terms in json.loads((self.corpus / "query_terms.json").read_text("utf-8"))
+        ]
 
 
 class PisaIndexing(Corpus):
@@ -171,7 +191,9 @@ class PisaIndexing(Corpus):
         from pyterrier_pisa import PisaIndex
 
         shutil.rmtree(self.out, ignore_errors=True)
-        self.index = PisaIndex(str(self.out), stemmer=Pisa.stemmer, threads=self.settings["threads"])
+        self.index = PisaIndex(
+            str(self.out), stemmer=Pisa.stemmer, threads=self.settings["threads"]
+        )
         Pisa.build(self, self.index)
         self.index.bm25(k1=Searching.K1, b=Searching.B)  # it compresses the postings for these
 

@@ -1,4 +1,6 @@
-"""sentence-transformers on torch, ONNX Runtime and OpenVINO, each at the batch size that is best for it on a part of the texts."""
+"""sentence-transformers on torch, ONNX Runtime and OpenVINO, each at the batch size that is best
+for it on a part of the texts.
+"""
 
 import json
 import time
@@ -70,12 +72,16 @@ class Rerank(Encoder):
     def made(self, checkpoint, backend, extra):
         from sentence_transformers import CrossEncoder
 
-        return CrossEncoder(checkpoint, device="cpu", backend=backend, model_kwargs=extra, local_files_only=True)
+        return CrossEncoder(
+            checkpoint, device="cpu", backend=backend, model_kwargs=extra, local_files_only=True
+        )
 
     def work(self, texts, size):
         from torch import nn
 
-        return self.model.predict(texts, batch_size=size, activation_fn=nn.Identity(), show_progress_bar=False)
+        return self.model.predict(
+            texts, batch_size=size, activation_fn=nn.Identity(), show_progress_bar=False
+        )
 
     def proof(self):
         return np.asarray(self.found, np.float32).ravel().tolist()
@@ -85,7 +91,9 @@ class Encode(Encoder):
     def made(self, checkpoint, backend, extra):
         from sentence_transformers import SentenceTransformer
 
-        return SentenceTransformer(checkpoint, device="cpu", backend=backend, model_kwargs=extra, local_files_only=True)
+        return SentenceTransformer(
+            checkpoint, device="cpu", backend=backend, model_kwargs=extra, local_files_only=True
+        )
 
     def work(self, texts, size):
         return self.model.encode(texts, batch_size=size, show_progress_bar=False)

@@ -94,8 +94,15 @@ class PytrecEval(Evaluating):
     def run(self):
         import pytrec_eval
 
-        evaluator = pytrec_eval.RelevanceEvaluator(self.judged, {NAMES[name][0] for name in self.measures})
+        evaluator = pytrec_eval.RelevanceEvaluator(
+            self.judged, {NAMES[name][0] for name in self.measures}
+        )
         self.values = []
         for run in self.runs:
             found = evaluator.evaluate(run)
-            self.values.append({name: {query: of[NAMES[name][1]] for query, of in found.items()} for name in self.measures})
+            self.values.append(
+                {
+                    name: {query: of[NAMES[name][1]] for query, of in found.items()}
+                    for name in self.measures
+                }
+            )

@@ -1,4 +1,6 @@
-"""TK's formulas over a padded batch, as one writes them first: all texts as long as the longest, torch's layers, all kernels in one tensor."""
+"""TK's formulas over a padded batch, as one writes them first: all texts as long as the longest,
+torch's layers, all kernels in one tensor.
+"""
 
 import math
 
@@ -20,19 +22,30 @@ class PlainLayer(nn.Module):
     def __init__(self, dimension, heads, head_size, feed_forward):
         super().__init__()
         self.heads, self.head_size = heads, head_size
-        self.query, self.key, self.value = (nn.Linear(dimension, heads * head_size) for _ in range(3))
+        self.query, self.key, self.value = (
+            nn.Linear(dimension, heads * head_size) for _ in range(3)
+        )
         self.output = nn.Linear(heads * head_size, dimension)
         self.norm_attention = nn.LayerNorm(dimension)
-        self.expand, self.contract = nn.Linear(dimension, feed_forward), nn.Linear(feed_forward, dimension)
+        self.expand, self.contract = (
+            nn.Linear(dimension, feed_forward),
+            nn.Linear(feed_forward, dimension),
+        )
         self.norm_feed_forward = nn.LayerNorm(dimension)
 
     def forward(self, terms, mask):
         batch, length, _ = terms.shape
         shape = (batch, length, self.heads, self.head_size)
-        query, key, value = (part(terms).view(shape).transpose(1, 2) for part in (self.query, self.key, self.value))
+        query, key, value = (
+            part(terms).view(shape).transpose(1, 2) for part in (self.query, self.key, self.value)
+        )
         with torch.autocast("cpu", enabled=False):  # faster for it on a CPU
-            mixed = F.scaled_dot_product_attention(query.float(), key.float(), value.float(), attn_mask=mask[:, None, None, :])
-        terms = self.norm_attention(terms + self.output(mixed.transpose(1, 2).reshape(batch, length, -1)))
+            mixed = F.scaled_dot_product_attention(
+                query.float(), key.float(), value.float(), attn_mask=mask[:, None, None, :]
+            )
+        terms = self.norm_attention(
+            terms + self.output(mixed.transpose(1, 2).reshape(batch, length, -1))
+        )
         return self.norm_feed_forward(terms + self.contract(F.relu(self.expand(terms))))
 
 
@@ -41,7 +54,10 @@ class PlainPooling(nn.Module):
 
     def __init__(self, kernels):
         super().__init__()
-        self.scale, self.weight = nn.Parameter(torch.ones(kernels)), nn.Parameter(torch.zeros(kernels))
+        self.scale, self.weight = (
+            nn.Parameter(torch.ones(kernels)),
+            nn.Parameter(torch.zeros(kernels)),
+        )
 
 
 class PlainTK(nn.Module):
@@ -50,13 +66,17 @@ class PlainTK(nn.Module):
     def __init__(self, shape):
         super().__init__()
         self.shape = shape
-        self.embedding = nn.Embedding(shape["words"], shape["dimension"], padding_idx=0, sparse=True)
+        self.embedding = nn.Embedding(
+            shape["words"], shape["dimension"], padding_idx=0, sparse=True
+        )
         sizes = [shape[name] for name in ("dimension", "heads", "head_size", "feed_forward")]
         self.layers = nn.ModuleList(PlainLayer(*sizes) for _ in range(shape["layers"]))
         self.gate = nn.Parameter(torch.tensor(0.5))
         self.pooling = PlainPooling(shape["kernels"])
         self.means = torch.tensor(shape["means"])
-        self.positions = sinusoids(shape["passage_start"] + shape["passage_length"], shape["dimension"])
+        self.positions = sinusoids(
+            shape["passage_start"] + shape["passage_length"], shape["dimension"]
+        )
 
     def vectors(self, numbers, start):
         embedded = self.embedding(numbers)
@@ -73,9 +93,12 @@ class PlainTK(nn.Module):
             query = query / (query.norm(dim=-1, keepdim=True) + 1e-13)
             passage = passage / (passage.norm(dim=-1, keepdim=True) + 1e-13)
             cosines = query @ passage.transpose(1, 2)  # (batch, query_len, passage_len)
-            kernels = torch.exp(-((cosines.unsqueeze(-1) - self.means) ** 2) / (2 * self.shape["kernel_sigma"] ** 2))
-            pooled = (kernels * (passages != 0)[:, None, :, None]).sum(dim=2)  # (batch, query_len, kernels)
-            logs = torch.log(torch.clamp(pooled * self.pooling.scale, min=1e-10)) * (queries != 0).repeat(times, 1).unsqueeze(
-                -1
+            kernels = torch.exp(
+                -((cosines.unsqueeze(-1) - self.means) ** 2) / (2 * self.shape["kernel_sigma"] ** 2)
             )
+            # (batch, query_len, kernels)
+            pooled = (kernels * (passages != 0)[:, None, :, None]).sum(dim=2)
+            logs = torch.log(torch.clamp(pooled * self.pooling.scale, min=1e-10)) * (
+                queries != 0
+            ).repeat(times, 1).unsqueeze(-1)
             return logs.sum(dim=1) @ self.pooling.weight

@@ -1,4 +1,6 @@
-"""Training loops as people write them: transformers' own models padded to the batch, TK over padded batches, and matchmaker's published TK."""
+"""Training loops as people write them: transformers' own models padded to the batch, TK over padded
+batches, and matchmaker's published TK.
+"""
 
 import json
 import sys
@@ -61,7 +63,8 @@ class Loop:
 class Bert(Loop):
     """AutoModel over padded batches, [CLS] and a linear layer, or [CLS] of both sides."""
 
-    LIMITS = (30, 200)  # word pieces of a query and a passage, special ones among them, as our default has them
+    # word pieces of a query and a passage, special ones among them, as our default has them
+    LIMITS = (30, 200)
     PAIR = 230
 
     def made(self):
@@ -82,7 +85,13 @@ class Bert(Loop):
                 both = zip((queries, passages), self.LIMITS, strict=False)
                 self.batches.append(
                     [
-                        tokenizer(side, padding=True, truncation=True, max_length=most, return_tensors="pt")
+                        tokenizer(
+                            side,
+                            padding=True,
+                            truncation=True,
+                            max_length=most,
+                            return_tensors="pt",
+                        )
                         for side, most in both
                     ]
                 )
@@ -153,13 +162,16 @@ class Matchmaker(PlainTk):
         published = types.ModuleType("ecai20_tk")
         code = Path(self.settings["source"]).read_text("utf-8")
         exec(compile(code, self.settings["source"], "exec"), published.__dict__)
-        published.ECAI20_TK.get_range_vector = lambda model, size, device: torch.arange(size)  # its own wants a GPU
+        # its own wants a GPU
+        published.ECAI20_TK.get_range_vector = lambda model, size, device: torch.arange(size)
         shape = self.shape
         kernels = shape["means"], [shape["kernel_sigma"]] * shape["kernels"]
         layers = shape["heads"], shape["layers"], shape["feed_forward"], shape["passage_length"]
         self.model = nn.Module()
         self.model.tk = published.ECAI20_TK(shape["dimension"], *kernels, *layers, True, True)
-        self.model.embedding = nn.Embedding(shape["words"], shape["dimension"], padding_idx=0, sparse=True)
+        self.model.embedding = nn.Embedding(
+            shape["words"], shape["dimension"], padding_idx=0, sparse=True
+        )
         self.model.load_state_dict(self.renamed(), strict=False)
         self.facts = {"note": "its module from the user's folder, with the weights of ours"}
 
@@ -181,7 +193,10 @@ class Matchmaker(PlainTk):
                     "contract": "linear2",
                     "norm_feed_forward": "norm2",
                 }
-                made |= {f"{new}.{theirs}.{kind}": ours[f"{old}.{mine}.{kind}"] for mine, theirs in names.items()}
+                made |= {
+                    f"{new}.{theirs}.{kind}": ours[f"{old}.{mine}.{kind}"]
+                    for mine, theirs in names.items()
+                }
         return made
 
     def score(self, batch):

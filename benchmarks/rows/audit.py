@@ -17,7 +17,9 @@ QUERIES = 20
 
 
 def inputs(folder: Path, quick: bool) -> Settings:
-    """The checkpoint, SQuAD, and the pairs that an audit scores, written down once by listening to it."""
+    """The checkpoint, SQuAD, and the pairs that an audit scores, written down once by listening to
+    it.
+    """
     asked = QUERIES // 5 if quick else QUERIES
     settings = {
         "checkpoint": str(squad.bert_cat(folder)),
@@ -43,9 +45,13 @@ def listened(settings: Mapping[str, Any]) -> list[tuple[str, str]]:
     pairs: list[tuple[str, str]] = []
     plain = score.score_by_pair
 
-    def listening(model: Any, collection: Any, texts: Mapping[str, str], candidates: Any, *given: Any) -> Any:
+    def listening(
+        model: Any, collection: Any, texts: Mapping[str, str], candidates: Any, *given: Any
+    ) -> Any:
         for query_id, query in texts.items():
-            pairs.extend((query, passage) for passage in collection.texts(candidates[query_id].passage_ids))
+            pairs.extend(
+                (query, passage) for passage in collection.texts(candidates[query_id].passage_ids)
+            )
         return plain(model, collection, texts, candidates, *given)
 
     score.score_by_pair = listening
@@ -54,7 +60,9 @@ def listened(settings: Mapping[str, Any]) -> list[tuple[str, str]]:
     finally:
         score.score_by_pair = plain
     if not pairs:
-        raise SideFailed("audit: wanted the pairs that it scores; heard none, as it scores them elsewhere now")
+        raise SideFailed(
+            "audit: wanted the pairs that it scores; heard none, as it scores them elsewhere now"
+        )
     return pairs
 
 
@@ -63,7 +71,9 @@ def audit(settings: Mapping[str, Any]) -> Any:
 
     names = ("checkpoint", "collection", "candidates")
     model, collection, candidates = (settings[name] for name in names)
-    return positionbias.audit_model(model, collection, candidates=candidates, queries=settings["queries"])
+    return positionbias.audit_model(
+        model, collection, candidates=candidates, queries=settings["queries"]
+    )
 
 
 class Auditing:
@@ -76,7 +86,10 @@ class Auditing:
 
         torch.set_num_threads(settings["threads"])
         self.settings = settings
-        self.facts = {"pairs": len(json.loads(Path(settings["texts"]).read_text("utf-8"))), "queries": settings["queries"]}
+        self.facts = {
+            "pairs": len(json.loads(Path(settings["texts"]).read_text("utf-8"))),
+            "queries": settings["queries"],
+        }
 
     def run(self) -> None:
         audit(self.settings)
@@ -86,7 +99,9 @@ class Auditing:
 
 
 def as_many(expected: Sequence[float], found: Sequence[float]) -> dict[str, float]:
-    """The peer was asked the same pairs: those that were written down, as many as it has scores, all finite."""
+    """The peer was asked the same pairs: those that were written down, as many as it has scores,
+    all finite.
+    """
     same = len(expected) == len(found) and all(map(math.isfinite, found))
     return {"apart": 0.0 if same else math.inf}
 
@@ -105,7 +120,10 @@ ROWS = (
         name="audit",
         work=f"audit of BERT_CAT, MiniLM, {QUERIES} questions of SQuAD, with its statistics",
         ours=Side("rows.audit:Auditing"),
-        peers=(peer("torch", "torch, the pairs alone", 1.0), peer("openvino", "OpenVINO in float32, the pairs alone", 1.0)),
+        peers=(
+            peer("torch", "torch, the pairs alone", 1.0),
+            peer("openvino", "OpenVINO in float32, the pairs alone", 1.0),
+        ),
         inputs=inputs,
         compare=as_many,
         bound=0.0,

@@ -14,7 +14,9 @@ from rows import squad
 
 
 def inputs(folder: Path, quick: bool) -> Settings:
-    """A ColBERT over MiniLM with a random layer (its scores are compared, not its ranking), questions, and their candidates."""
+    """A ColBERT over MiniLM with a random layer (its scores are compared, not its ranking),
+    questions, and their candidates.
+    """
     place, questions = folder.parent / "colbert", 5 if quick else 40
     if not place.exists():
         partial = place.with_name("colbert.part")
@@ -23,7 +25,11 @@ def inputs(folder: Path, quick: bool) -> Settings:
     asked = folder / f"colbert-{questions}.json"
     if not asked.exists():
         _write_asked(folder, asked, questions)
-    return {"checkpoint": str(place), "asked": str(asked), "collection": str(squad.collection(folder))}
+    return {
+        "checkpoint": str(place),
+        "asked": str(asked),
+        "collection": str(squad.collection(folder)),
+    }
 
 
 def made() -> Any:
@@ -44,12 +50,17 @@ def _write_asked(folder: Path, asked: Path, questions: int) -> None:
     from positionbias.core.run import read_run
 
     source, run = Collection(squad.collection(folder)), read_run(squad.candidates(folder, "test"))
-    queries = {query.query_id: query.text for query in source.queries("test") if query.query_id in run}
-    queries = dict(list(queries.items())[:questions])  # neighbours share passages, as the questions of a real set do
+    queries = {
+        query.query_id: query.text for query in source.queries("test") if query.query_id in run
+    }
+    # neighbours share passages, as the questions of a real set do
+    queries = dict(list(queries.items())[:questions])
     found = {query_id: list(run[query_id].passage_ids) for query_id in queries}
     ids = sorted({passage_id for of in found.values() for passage_id in of})
     passages = dict(zip(ids, source.texts(ids), strict=True))
-    asked.write_text(json.dumps({"queries": queries, "candidates": found, "passages": passages}), "utf-8")
+    asked.write_text(
+        json.dumps({"queries": queries, "candidates": found, "passages": passages}), "utf-8"
+    )
 
 
 class Rerank:
@@ -69,9 +80,18 @@ class Rerank:
         self.model, self.collection = made(), Collection(settings["collection"])
         self.queries = [Query(query_id, text) for query_id, text in asked["queries"].items()]
         self.candidates = asked["candidates"]
-        self.run_of = Run({q: {p: -float(rank) for rank, p in enumerate(of)} for q, of in self.candidates.items()}, name="bm25")
+        self.run_of = Run(
+            {
+                q: {p: -float(rank) for rank, p in enumerate(of)}
+                for q, of in self.candidates.items()
+            },
+            name="bm25",
+        )
         self.found: Any = None
-        self.facts = {"pairs": sum(map(len, self.candidates.values())), "passages": len(asked["passages"])}
+        self.facts = {
+            "pairs": sum(map(len, self.candidates.values())),
+            "passages": len(asked["passages"]),
+        }
 
     def run(self) -> None:
         from positionbias.ranking.config import RankingConfig
@@ -83,7 +103,11 @@ class Rerank:
         ).run.to_dict()
 
     def proof(self) -> list[float]:
-        return [self.found[query_id][passage_id] for query_id, of in self.candidates.items() for passage_id in of]
+        return [
+            self.found[query_id][passage_id]
+            for query_id, of in self.candidates.items()
+            for passage_id in of
+        ]
 
 
 ROWS = (
@@ -91,7 +115,14 @@ ROWS = (
         name="rerank_colbert",
         work="re-ranking by ColBERT, MiniLM, 40 questions × 20, float32",
         ours=Side("rows.colbert:Rerank"),
-        peers=(Peer("sentence-transformers, MultiVectorEncoder", "torch", Side("peers.colbert:MultiVector"), goal=1.0),),
+        peers=(
+            Peer(
+                "sentence-transformers, MultiVectorEncoder",
+                "torch",
+                Side("peers.colbert:MultiVector"),
+                goal=1.0,
+            ),
+        ),
         inputs=inputs,
         compare=numbers,
         bound=1e-3,  # of sums over the words of a query

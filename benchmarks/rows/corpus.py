@@ -20,7 +20,9 @@ PEER = "peers.corpus"
 
 
 def corpus(passages: int, queries: int = 100) -> Inputs:
-    """``make_corpus.py``'s files, the collection imported from them, and queries of 3 to 8 words of a passage."""
+    """``make_corpus.py``'s files, the collection imported from them, and queries of 3 to 8 words of
+    a passage.
+    """
 
     def inputs(folder: Path, quick: bool) -> Settings:
         count = max(10_000, passages // 10) if quick else passages
@@ -29,7 +31,15 @@ def corpus(passages: int, queries: int = 100) -> Inputs:
             shutil.rmtree(place, ignore_errors=True)
             script = Path(__file__).parents[1] / "make_corpus.py"
             subprocess.run(
-                [sys.executable, str(script), str(place / "source"), "--passages", str(count), "--queries", "1000"],
+                [
+                    sys.executable,
+                    str(script),
+                    str(place / "source"),
+                    "--passages",
+                    str(count),
+                    "--queries",
+                    "1000",
+                ],
                 check=True,
                 capture_output=True,
             )
@@ -54,7 +64,9 @@ def _write_queries(place: Path, passages: int, count: int) -> None:
 
 
 def terms(passages: int) -> Inputs:
-    """The corpus, and beside it the terms of its passages and queries, for a peer that is fed ours."""
+    """The corpus, and beside it the terms of its passages and queries, for a peer that is fed
+    ours.
+    """
     base = corpus(passages)
 
     def inputs(folder: Path, quick: bool) -> Settings:
@@ -79,7 +91,9 @@ def _write_terms(place: Path) -> None:
             passage_id, _, text = line.rstrip("\n").partition("\t")
             out.write(f"{passage_id}\t{' '.join(analyzer(text))}\n")
     queries = json.loads((place / "queries.json").read_text("utf-8"))
-    (place / "query_terms.json").write_text(json.dumps([analyzer(query) for query in queries]), "utf-8")
+    (place / "query_terms.json").write_text(
+        json.dumps([analyzer(query) for query in queries]), "utf-8"
+    )
 
 
 class Bm25:
@@ -101,7 +115,11 @@ class Bm25:
         collection = find_collection(str(Path(settings["corpus"]) / "collection"))
         map_shards = self.engine.__enter__()
         self.index = open_index(
-            collection, PRESETS["anserini"], backend=self.backend, workers=settings["threads"], map_shards=map_shards
+            collection,
+            PRESETS["anserini"],
+            backend=self.backend,
+            workers=settings["threads"],
+            map_shards=map_shards,
         )
         self.facts = {"queries": len(self.queries)}
         self.found: Any = None
@@ -117,7 +135,9 @@ class Bm25:
 
 
 class Lucene(Bm25):
-    """Lucene as Anserini has it, called through pyjnius (extra ``lucene``): without pyserini's Python between."""
+    """Lucene as Anserini has it, called through pyjnius (extra ``lucene``): without pyserini's
+    Python between.
+    """
 
     backend = "lucene"
     WARM = 20  # runs before the clock: Java gets faster while it runs
@@ -129,7 +149,9 @@ class Lucene(Bm25):
 
 
 class Indexing:
-    """A first search's part before the search: the index built from the collection, into its cache."""
+    """A first search's part before the search: the index built from the collection, into its
+    cache.
+    """
 
     packages = Bm25.packages
     backend = "bm25s"
@@ -146,7 +168,13 @@ class Indexing:
 
         shutil.rmtree(self.collection.cache / self.backend, ignore_errors=True)
         with open_engine("local", self.threads) as map_shards:
-            open_index(self.collection, PRESETS["anserini"], backend=self.backend, workers=self.threads, map_shards=map_shards)
+            open_index(
+                self.collection,
+                PRESETS["anserini"],
+                backend=self.backend,
+                workers=self.threads,
+                map_shards=map_shards,
+            )
 
     def proof(self) -> list[int]:
         return [len(self.collection)]
@@ -160,7 +188,8 @@ DEPTH = {"depth": 1000}
 SMALL = (  # they hold all texts while they build, or need our terms in a file
     Peer("bm25s, its own Python", "bm25", Side(f"{PEER}:Bm25s", DEPTH), goal=1.0),
     Peer("bm25s with numba", "bm25", Side(f"{PEER}:Bm25sNumba", DEPTH)),
-    Peer("PISA, fed our terms", "pisa", Side(f"{PEER}:PisaOurTerms", DEPTH), bound=0.1),  # the idf is its own
+    # the idf is its own
+    Peer("PISA, fed our terms", "pisa", Side(f"{PEER}:PisaOurTerms", DEPTH), bound=0.1),
 )
 ON_DISK = (  # they split words by rules of their own
     Peer("tantivy", "bm25", Side(f"{PEER}:Tantivy", DEPTH), goal=1.0, bound=0.7),

@@ -1,4 +1,6 @@
-"""Re-ranking by BERT_CAT and encoding passages, over MiniLM, by precision class, against sentence-transformers' backends."""
+"""Re-ranking by BERT_CAT and encoding passages, over MiniLM, by precision class, against
+sentence-transformers' backends.
+"""
 
 from __future__ import annotations
 
@@ -18,20 +20,30 @@ PEER = "peers.encoders"
 
 
 def pairs(folder: Path, quick: bool) -> Settings:
-    return {"checkpoint": str(squad.bert_cat(folder)), "texts": str(squad.pairs(folder, 4 if quick else 20))}
+    return {
+        "checkpoint": str(squad.bert_cat(folder)),
+        "texts": str(squad.pairs(folder, 4 if quick else 20)),
+    }
 
 
 def passages(folder: Path, quick: bool) -> Settings:
-    return {"checkpoint": str(squad.encoder(folder)), "texts": str(squad.passages(folder, 100 if quick else 600))}
+    return {
+        "checkpoint": str(squad.encoder(folder)),
+        "texts": str(squad.passages(folder, 100 if quick else 600)),
+    }
 
 
 def operations(shape: Any, lengths: Sequence[int], *, cls_only: bool) -> int:
-    """Floating-point operations of the matrix products over texts of these tokens, without padding; the last layer for [CLS] alone, or whole."""
+    """Floating-point operations of the matrix products over texts of these tokens, without padding;
+    the last layer for [CLS] alone, or whole.
+    """
     width, inner, layers = shape.hidden_size, shape.intermediate_size, shape.num_hidden_layers
     total = 0
     for length in lengths:
         whole = length * (8 * width * width + 4 * width * inner) + 4 * length * length * width
-        last = length * 4 * width * width + 4 * width * width + 4 * width * inner + 4 * length * width
+        last = (
+            length * 4 * width * width + 4 * width * width + 4 * width * inner + 4 * length * width
+        )
         total += whole * (layers - cls_only) + last * cls_only
     return total
 
@@ -50,8 +62,13 @@ class Rerank:
         torch.set_num_threads(settings["threads"])
         self.model: Any = load_checkpoint(settings["checkpoint"]).model
         self.config = RankingConfig(precision=settings["precision"])
-        self.pairs = [tuple(pair) for pair in json.loads(Path(settings["texts"]).read_text("utf-8"))]
-        read = (self.model.read_queries([q for q, _ in self.pairs]), self.model.read_passages([p for _, p in self.pairs]))
+        self.pairs = [
+            tuple(pair) for pair in json.loads(Path(settings["texts"]).read_text("utf-8"))
+        ]
+        read = (
+            self.model.read_queries([q for q, _ in self.pairs]),
+            self.model.read_passages([p for _, p in self.pairs]),
+        )
         lengths = [min(self.model.room, len(q) + len(p)) + 3 for q, p in zip(*read, strict=True)]
         flops = operations(self.model.encoder.backbone.config, lengths, cls_only=True)
         self.facts = {"pairs": len(lengths), "tokens": sum(lengths), "flops": flops}
@@ -79,7 +96,9 @@ class Encode:
         from positionbias.ranking.config import RankingConfig
 
         torch.set_num_threads(settings["threads"])
-        self.encoder = SingleVectors(load_checkpoint(settings["checkpoint"]), RankingConfig(precision=settings["precision"]))
+        self.encoder = SingleVectors(
+            load_checkpoint(settings["checkpoint"]), RankingConfig(precision=settings["precision"])
+        )
         self.model: Any = self.encoder.model
         self.texts = json.loads(Path(settings["texts"]).read_text("utf-8"))
         lengths = [len(row) + 2 for row in self.model.read_passages(self.texts)]
@@ -97,7 +116,9 @@ class Encode:
 
 
 def peers(kind: str, precision: str, goals: Mapping[str, float | None]) -> tuple[Peer, ...]:
-    """The backends of sentence-transformers in one precision class; what is not of the class stands in none."""
+    """The backends of sentence-transformers in one precision class; what is not of the class stands
+    in none.
+    """
     return tuple(
         Peer(
             f"sentence-transformers, {label}",
@@ -133,12 +154,16 @@ def row(kind: str, precision: Any, goal: float) -> Row:
         compare=compare,
         bound=(SCORES if rerank else VECTORS)[precision],
         limit=Limit(precision),
-        reference=Side(ours.work, {**ours.settings, "precision": "float32"}) if precision != "float32" else None,
+        reference=Side(ours.work, {**ours.settings, "precision": "float32"})
+        if precision != "float32"
+        else None,
     )
 
 
 def shared(of: Row) -> Row:
-    """The same beside as many busy processes as threads: at most 1.3 times the seconds of sentence-transformers on torch."""
+    """The same beside as many busy processes as threads: at most 1.3 times the seconds of
+    sentence-transformers on torch.
+    """
     torch = replace(of.peers[0], goal=1 / 1.3)
     work = f"{of.work}, beside as many busy processes as threads"
     return replace(of, name=f"{of.name}_shared", work=work, peers=(torch,), limit=None, shared=True)

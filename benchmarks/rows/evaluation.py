@@ -26,7 +26,9 @@ def top(folder: Path, quick: bool) -> Settings:
 
 
 def _inputs(folder: Path, quick: bool, measures: Sequence[str]) -> Settings:
-    """50 runs of 50 queries to rank 1,000 and their judgements, invented; a quarter of the judged passages is in no run."""
+    """50 runs of 50 queries to rank 1,000 and their judgements, invented; a quarter of the judged
+    passages is in no run.
+    """
     place, runs = folder / "runs", 5 if quick else 50
     if not (place / "qrels.txt").exists():
         _write_runs(place, runs, queries=50, depth=1000)
@@ -67,7 +69,11 @@ class Reading:
     def proof(self) -> dict[str, float]:
         """The sum of each run's scores by query."""
         named = zip(self.files, self.runs, strict=True)
-        return {f"{path.stem} {r.query_id}": float(sum(map(float, r.scores))) for path, run in named for r in run.rankings()}
+        return {
+            f"{path.stem} {r.query_id}": float(sum(map(float, r.scores)))
+            for path, run in named
+            for r in run.rankings()
+        }
 
 
 class Measuring(Reading):
@@ -92,7 +98,12 @@ class Measuring(Reading):
     def proof(self) -> dict[str, float]:
         """Every value, by run, measure and query."""
         named = zip(self.files, self.values, strict=True)
-        return {f"{path.stem} {m} {q}": v for path, of in named for m, found in of.items() for q, v in found.items()}
+        return {
+            f"{path.stem} {m} {q}": v
+            for path, of in named
+            for m, found in of.items()
+            for q, v in found.items()
+        }
 
 
 def measuring(name: str, measures: str, given: Inputs) -> Row:

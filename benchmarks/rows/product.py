@@ -1,4 +1,6 @@
-"""The best matrix product that this machine makes: oneDNN with prepacked weights, in float32 and bfloat16."""
+"""The best matrix product that this machine makes: oneDNN with prepacked weights, in float32 and
+bfloat16.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,8 @@ from torch import Tensor
 
 __all__ = ["Product", "rates"]
 
-SHAPES = ((2048, 384, 1536), (4096, 384, 1536), (2048, 1024, 1024), (4096, 768, 3072))  # rows, in, out
+# rows, in, out
+SHAPES = ((2048, 384, 1536), (4096, 384, 1536), (2048, 1024, 1024), (4096, 768, 3072))
 SECONDS = 0.15  # of one timed run, about
 
 Multiply = Callable[[], object]
@@ -63,7 +66,9 @@ def _rate(shape: tuple[int, int, int], multiply: Multiply, times: int = 8) -> fl
 
 
 class Product:
-    """The fastest of all ways and shapes, over and over; what it takes scales to any number of operations."""
+    """The fastest of all ways and shapes, over and over; what it takes scales to any number of
+    operations.
+    """
 
     packages = ("torch",)
 
@@ -71,9 +76,14 @@ class Product:
     def __init__(self, settings: Mapping[str, Any]) -> None:
         torch.set_num_threads(settings["threads"])
         torch.manual_seed(1)
-        found = [(_rate(shape, multiply), shape, multiply) for shape, multiply in candidates(settings["precision"])]
+        found = [
+            (_rate(shape, multiply), shape, multiply)
+            for shape, multiply in candidates(settings["precision"])
+        ]
         if not found:
-            raise RuntimeError(f"this build of torch multiplies no {settings['precision']} matrices by oneDNN")
+            raise RuntimeError(
+                f"this build of torch multiplies no {settings['precision']} matrices by oneDNN"
+            )
         rate, shape, self.multiply = max(found, key=lambda one: one[0])
         one = 2 * shape[0] * shape[1] * shape[2]
         self.times = max(1, round(SECONDS * settings["threads"] * rate / one))
@@ -96,5 +106,8 @@ def rates(threads: int) -> dict[str, Any]:
             product = Product({"threads": threads, "precision": precision})
         except RuntimeError:
             continue
-        found[precision] = {"gflops_a_core": round(product.facts["rate"] / 1e9, 1), "shape": product.facts["shape"]}
+        found[precision] = {
+            "gflops_a_core": round(product.facts["rate"] / 1e9, 1),
+            "shape": product.facts["shape"],
+        }
     return found

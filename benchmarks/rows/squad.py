@@ -1,4 +1,6 @@
-"""SQuAD as inputs: a collection with candidates, pairs and passages as JSON, and a BERT_CAT over MiniLM that is trained on it."""
+"""SQuAD as inputs: a collection with candidates, pairs and passages as JSON, and a BERT_CAT over
+MiniLM that is trained on it.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ def posbias(*arguments: object) -> None:
     """
     root = Path(__file__).resolve().parents[2]
     command = [sys.executable, "-m", "positionbias", "-q", *map(str, arguments)]
-    done = subprocess.run(command, env={**os.environ, "PYTHONPATH": str(root)}, capture_output=True, text=True)
+    done = subprocess.run(
+        command, env={**os.environ, "PYTHONPATH": str(root)}, capture_output=True, text=True
+    )
     if done.returncode:
         said = (done.stderr.strip() or "nothing said").splitlines()[-1]
         raise SideFailed(f"posbias {' '.join(map(str, arguments[:2]))} failed: {said}")
@@ -37,7 +41,8 @@ def squad_files() -> tuple[Path, Path]:
     data = os.environ.get("POSBIAS_DATA")
     if not data or not (Path(data) / "squad" / "dev-v1.1.json").exists():
         raise SideFailed(
-            "wanted squad/dev-v1.1.json and squad/train44-v1.1.json in the folder that POSBIAS_DATA names; found none"
+            "wanted squad/dev-v1.1.json and squad/train44-v1.1.json in the folder that "
+            "POSBIAS_DATA names; found none"
         )
     return Path(data) / "squad" / "train44-v1.1.json", Path(data) / "squad" / "dev-v1.1.json"
 
@@ -47,7 +52,18 @@ def collection(folder: Path) -> Path:
     place = folder.parent / "squad"
     if not place.exists():
         train, test = squad_files()
-        posbias("import", "squad", "--train", train, "--test", test, "--validation-queries", 500, "--out", place)
+        posbias(
+            "import",
+            "squad",
+            "--train",
+            train,
+            "--test",
+            test,
+            "--validation-queries",
+            500,
+            "--out",
+            place,
+        )
     return place
 
 
@@ -55,22 +71,37 @@ def candidates(folder: Path, split: str) -> Path:
     """A run of BM25 over a split's questions."""
     place = folder.parent / f"squad-{split}.run"
     if not place.exists():
-        posbias("retrieve", collection(folder), "--split", split, "--depth", CANDIDATES, "--out", place)
+        posbias(
+            "retrieve", collection(folder), "--split", split, "--depth", CANDIDATES, "--out", place
+        )
     return place
 
 
 def bert_cat(folder: Path) -> Path:
-    """A trained checkpoint that sentence-transformers loads too: an untrained head's scores are no yardstick for agreement."""
+    """A trained checkpoint that sentence-transformers loads too: an untrained head's scores are no
+    yardstick for agreement.
+    """
     place = folder.parent / "bert_cat"
     if not place.exists():
         runs = [candidates(folder, split) for split in ("train", "validation")]
         options = ("--encoder", "minilm", "--quick", "--max-steps", STEPS, "--out", place)
-        posbias("train", "bert_cat", collection(folder), "--candidates", runs[0], "--validation-candidates", runs[1], *options)
+        posbias(
+            "train",
+            "bert_cat",
+            collection(folder),
+            "--candidates",
+            runs[0],
+            "--validation-candidates",
+            runs[1],
+            *options,
+        )
     return place
 
 
 def pairs(folder: Path, questions: int) -> Path:
-    """``[[question, passage], …]``: every so-many-th question of the test split with its candidates."""
+    """``[[question, passage], …]``: every so-many-th question of the test split with its
+    candidates.
+    """
     place = folder / f"pairs-{questions}.json"
     if not place.exists():
         from positionbias.core.collection import Collection
@@ -91,13 +122,21 @@ def passages(folder: Path, count: int) -> Path:
         from positionbias.core.collection import Collection
 
         _write(
-            place, [passage.text for passage, _ in zip(Collection(collection(folder)).passages(), range(count), strict=False)]
+            place,
+            [
+                passage.text
+                for passage, _ in zip(
+                    Collection(collection(folder)).passages(), range(count), strict=False
+                )
+            ],
         )
     return place
 
 
 def encoder(folder: Path) -> Path:
-    """MiniLM's folder as sentence-transformers reads it, copied from the package of the extra ``minilm``."""
+    """MiniLM's folder as sentence-transformers reads it, copied from the package of the extra
+    ``minilm``.
+    """
     from positionbias.models.encoder_source import encoder_folder
 
     place = folder.parent / "minilm"

@@ -1,4 +1,6 @@
-"""Training steps of BERT_CAT, BERT_DOT and TK: forward, backward and update by ``training.trainer``, on batches that are ready."""
+"""Training steps of BERT_CAT, BERT_DOT and TK: forward, backward and update by
+``training.trainer``, on batches that are ready.
+"""
 
 from __future__ import annotations
 
@@ -19,11 +21,17 @@ RATE = 1e-5
 
 def bert(folder: Path, quick: bool) -> Settings:
     """Texts of batches: questions, each with its passage and a candidate that is not it."""
-    return {"encoder": str(squad.encoder(folder)), "batches": str(_texts(folder, PAIRS["bert"])), "steps": 1 if quick else 2}
+    return {
+        "encoder": str(squad.encoder(folder)),
+        "batches": str(_texts(folder, PAIRS["bert"])),
+        "steps": 1 if quick else 2,
+    }
 
 
 def tk(heads: int, head_size: int) -> Any:
-    """Word numbers of batches for TK, its weights under their own names, and its settings, for peers too."""
+    """Word numbers of batches for TK, its weights under their own names, and its settings, for
+    peers too.
+    """
 
     def inputs(folder: Path, quick: bool) -> Settings:
         place = folder / f"tk-{heads}-{head_size}"
@@ -47,13 +55,21 @@ def _texts(folder: Path, size: int, count: int = 4) -> Path:
         from positionbias.core.collection import Collection
         from positionbias.core.run import read_run
 
-        source, run = Collection(squad.collection(folder)), read_run(squad.candidates(folder, "validation"))
+        source, run = (
+            Collection(squad.collection(folder)),
+            read_run(squad.candidates(folder, "validation")),
+        )
         relevant = {qrel.query_id: qrel.passage_id for qrel in source.qrels("validation")}
-        asked = [query for query in source.queries("validation") if query.query_id in run][: size * count]
+        asked = [query for query in source.queries("validation") if query.query_id in run][
+            : size * count
+        ]
         made = []
         for start in range(0, size * count, size):
             part = asked[start : start + size]
-            others = [next(p for p in run[q.query_id].passage_ids if p != relevant[q.query_id]) for q in part]
+            others = [
+                next(p for p in run[q.query_id].passage_ids if p != relevant[q.query_id])
+                for q in part
+            ]
             texts = source.texts([*(relevant[q.query_id] for q in part), *others])
             made.append({"queries": [q.text for q in part], "passages": list(texts)})
         place.write_text(json.dumps(made), "utf-8")
@@ -64,7 +80,9 @@ def _vocabulary(folder: Path) -> Any:
     from positionbias.core.collection import Collection
     from positionbias.text.vocabulary import Vocabulary, count_words
 
-    return Vocabulary.build(count_words(passage.text for passage in Collection(squad.collection(folder)).passages()))
+    return Vocabulary.build(
+        count_words(passage.text for passage in Collection(squad.collection(folder)).passages())
+    )
 
 
 def _shape(heads: int, head_size: int) -> Any:
@@ -85,10 +103,22 @@ def _write_tk(folder: Path, place: Path, heads: int, head_size: int) -> None:
     model = TK(shape, words)
     made = []
     for batch in json.loads(_texts(folder, PAIRS["tk"]).read_text("utf-8")):
-        made.append(model.inputs(model.read_queries(batch["queries"]), model.read_passages(batch["passages"])))
+        made.append(
+            model.inputs(
+                model.read_queries(batch["queries"]), model.read_passages(batch["passages"])
+            )
+        )
     told = {
         name: getattr(shape, name)
-        for name in ("dimension", "layers", "heads", "head_size", "feed_forward", "kernels", "kernel_sigma")
+        for name in (
+            "dimension",
+            "layers",
+            "heads",
+            "head_size",
+            "feed_forward",
+            "kernels",
+            "kernel_sigma",
+        )
     }
     told |= {
         "words": len(words),
@@ -121,14 +151,26 @@ class Training:
         self.settings, self.taken = settings, 0
         self.model: Any = self.made()
         config = TrainConfig(
-            learning_rate=RATE, kernel_learning_rate=RATE, dropout=False, loss="hinge", warmup_steps=0, warmup_share=0.0
+            learning_rate=RATE,
+            kernel_learning_rate=RATE,
+            dropout=False,
+            loss="hinge",
+            warmup_steps=0,
+            warmup_share=0.0,
         ).of_kind(self.model.kind)
         self.trainer = Trainer(
-            self.model, config, Devices(Accelerator(cpu=True), settings["precision"]), Path(settings["folder"]), steps=10**6
+            self.model,
+            config,
+            Devices(Accelerator(cpu=True), settings["precision"]),
+            Path(settings["folder"]),
+            steps=10**6,
         )
         self.batches = []
         for number, texts in enumerate(json.loads(Path(settings["batches"]).read_text("utf-8"))):
-            rows = self.model.read_queries(texts["queries"]), self.model.read_passages(texts["passages"])
+            rows = (
+                self.model.read_queries(texts["queries"]),
+                self.model.read_passages(texts["passages"]),
+            )
             groups: list[Any] = [None] * len(rows[0])
             self.batches.append(Batch(0, number, groups, *rows, self.model.inputs(*rows), 0))
         self.told = self.scores()
@@ -154,10 +196,11 @@ class Training:
         return model
 
     def scores(self) -> list[float]:
-        """Positives less negatives of the first batch, before a step and after it: they show that the same was learned.
+        """Positives less negatives of the first batch, before a step and after it: they show that
+        the same was learned.
 
-        Of TK's scores alone not even that much would be the same: a kernel that no word reaches adds the same to both, by gradients of rounding
-        errors, which Adam scales up.
+        Of TK's scores alone not even that much would be the same: a kernel that no word reaches
+        adds the same to both, by gradients of rounding errors, which Adam scales up.
         """
         import torch
 
@@ -182,7 +225,8 @@ class Training:
                 lengths += [len(row) + 2 for row in (*one.queries, *one.passages)]
             else:
                 lengths += [
-                    min(self.model.room, len(one.queries[i % size]) + len(row)) + 3 for i, row in enumerate(one.passages)
+                    min(self.model.room, len(one.queries[i % size]) + len(row)) + 3
+                    for i, row in enumerate(one.passages)
                 ]
         flops = 3 * operations(self.model.encoder.backbone.config, lengths, cls_only=True)
         return {"steps": steps, "pairs": steps * size, "flops": flops}
@@ -202,8 +246,13 @@ class TrainingTk(Training):
 
         from positionbias.models.tk import TK
 
-        model = TK(_shape(self.settings["heads"], self.settings["head_size"]), _vocabulary(Path(self.settings["folder"])))
-        model.load_state_dict(torch.load(Path(self.settings["tk"]) / "weights.pt", weights_only=True))
+        model = TK(
+            _shape(self.settings["heads"], self.settings["head_size"]),
+            _vocabulary(Path(self.settings["folder"])),
+        )
+        model.load_state_dict(
+            torch.load(Path(self.settings["tk"]) / "weights.pt", weights_only=True)
+        )
         return model
 
 
@@ -216,7 +265,9 @@ def bert_row(kind: str, label: str) -> Row:
         name=f"train_{kind}",
         work=f"training steps of {label}, MiniLM, {PAIRS['bert']} pairs, float32",
         ours=Side("rows.training:Training", settings),
-        peers=(Peer("a plain transformers loop", "torch", Side(f"{PEER}:Bert", settings), goal=1.0),),
+        peers=(
+            Peer("a plain transformers loop", "torch", Side(f"{PEER}:Bert", settings), goal=1.0),
+        ),
         inputs=bert,
         compare=numbers,
         bound=2e-3,
@@ -224,7 +275,8 @@ def bert_row(kind: str, label: str) -> Row:
     )
 
 
-SHARED = 1 / 1.3  # a goal: beside as many busy processes as threads, at most 1.3 times the peer's seconds
+# a goal: beside as many busy processes as threads, at most 1.3 times the peer's seconds
+SHARED = 1 / 1.3
 
 
 def tk_row(precision: Any, name: str, peer: Peer, inputs: Any, remark: str) -> Row:
@@ -240,7 +292,12 @@ def tk_row(precision: Any, name: str, peer: Peer, inputs: Any, remark: str) -> R
 
 
 def plain(precision: str, goal: float) -> Peer:
-    return Peer("the same layers, padded", "torch", Side(f"{PEER}:PlainTk", {"precision": precision, "rate": RATE}), goal=goal)
+    return Peer(
+        "the same layers, padded",
+        "torch",
+        Side(f"{PEER}:PlainTk", {"precision": precision, "rate": RATE}),
+        goal=goal,
+    )
 
 
 MATCHMAKER = Peer(
@@ -257,7 +314,13 @@ ROWS = (
     tk_row("float32", "f32", plain("float32", 3.0), tk(16, 32), ""),
     tk_row("bfloat16", "bf16", plain("bfloat16", 2.55), tk(16, 32), ""),
     replace(
-        tk_row("float32", "shared", plain("float32", SHARED), tk(16, 32), ", beside as many busy processes as threads"),
+        tk_row(
+            "float32",
+            "shared",
+            plain("float32", SHARED),
+            tk(16, 32),
+            ", beside as many busy processes as threads",
+        ),
         shared=True,
     ),
     tk_row("float32", "published", MATCHMAKER, tk(10, 30), ", 10 heads of 30"),

@@ -16,10 +16,14 @@ SHARD = 131_072
 
 
 def vectors(passages: int, queries: int, depth: int) -> Inputs:
-    """Random vectors of length 1 that lie in 256 groups, as float32 shards, and queries near some of them."""
+    """Random vectors of length 1 that lie in 256 groups, as float32 shards, and queries near some
+    of them.
+    """
 
     def inputs(folder: Path, quick: bool) -> Settings:
-        count, asked = (max(20_000, passages // 20), queries // 10) if quick else (passages, queries)
+        count, asked = (
+            (max(20_000, passages // 20), queries // 10) if quick else (passages, queries)
+        )
         place = folder / f"vectors-{count}-{asked}"
         if not (place / "queries.npy").exists():
             _write_vectors(place, count, asked)
@@ -33,11 +37,16 @@ def _write_vectors(place: Path, count: int, asked: int) -> None:
     centres = np.random.default_rng(0).standard_normal((256, DIMENSION), np.float32)
 
     def near(draw: np.random.Generator, size: int) -> np.ndarray:
-        made = centres[draw.integers(0, len(centres), size)] + draw.standard_normal((size, DIMENSION), np.float32)
+        made = centres[draw.integers(0, len(centres), size)] + draw.standard_normal(
+            (size, DIMENSION), np.float32
+        )
         return made / np.linalg.norm(made, axis=1, keepdims=True)
 
     for shard, start in enumerate(range(0, count, SHARD)):
-        np.save(place / f"{shard:05}.npy", near(np.random.default_rng(shard + 2), min(SHARD, count - start)))
+        np.save(
+            place / f"{shard:05}.npy",
+            near(np.random.default_rng(shard + 2), min(SHARD, count - start)),
+        )
     np.save(place / "part.npy", near(np.random.default_rng(1), asked))
     (place / "part.npy").rename(place / "queries.npy")
 
@@ -58,7 +67,10 @@ class Nearest:
         self.settings = settings
         self.queries = np.load(Path(settings["vectors"]) / "queries.npy")
         self.found: list[list[int]] = []
-        self.facts = {"flops": 2 * len(self.queries) * settings["passages"] * DIMENSION, "queries": len(self.queries)}
+        self.facts = {
+            "flops": 2 * len(self.queries) * settings["passages"] * DIMENSION,
+            "queries": len(self.queries),
+        }
 
     def run(self) -> None:
         from positionbias.core.vector_blocks import stored_blocks
@@ -66,7 +78,9 @@ class Nearest:
         from positionbias.leakage.settings import NearestSettings
 
         asked = NearestSettings(neighbours=self.settings["depth"], memory=1.0)
-        self.found = nearest(self.queries, stored_blocks(shards(self.settings)), asked).numbers.tolist()
+        self.found = nearest(
+            self.queries, stored_blocks(shards(self.settings)), asked
+        ).numbers.tolist()
 
     def proof(self) -> list[list[int]]:
         return self.found
@@ -82,7 +96,10 @@ class Exact(Nearest):
     def run(self) -> None:
         from positionbias.dense.exact import exact_search
 
-        self.found = [rows.tolist() for rows, _ in exact_search(self.stored, self.queries, self.settings["depth"])]
+        self.found = [
+            rows.tolist()
+            for rows, _ in exact_search(self.stored, self.queries, self.settings["depth"])
+        ]
 
 
 class Hnsw(Exact):
@@ -100,7 +117,9 @@ class Hnsw(Exact):
         self.facts = {"queries": len(self.queries)}
 
     def run(self) -> None:
-        found = self.index.search(self.stored, self.queries, self.settings["depth"], "hnsw", self.ann)
+        found = self.index.search(
+            self.stored, self.queries, self.settings["depth"], "hnsw", self.ann
+        )
         self.found = [rows.tolist() for rows, _ in found]
 
 
@@ -132,13 +151,18 @@ def stored(settings: Mapping[str, Any]) -> Any:
             "shards": len(starts),
             "shard_passages": SHARD_PASSAGES,
         }
-        write_manifest(place / MANIFEST, Manifest(kind=KIND, name="vectors", command="a benchmark", content=content))
+        write_manifest(
+            place / MANIFEST,
+            Manifest(kind=KIND, name="vectors", command="a benchmark", content=content),
+        )
     return Vectors(place)
 
 
 FLAT = Peer("faiss, flat", "vectors", Side(f"{PEER}:Flat"), goal=1.0)
 TORCH = Peer("torch, product and topk", "torch", Side(f"{PEER}:Torch"), goal=1.0)
-SAME = 1e-3  # of the places: neighbours whose float32 scores are equal to rounding may change theirs at the last rank
+# of the places: neighbours whose float32 scores are equal to rounding may change theirs at the last
+# rank
+SAME = 1e-3
 
 ROWS = (
     Row(

@@ -1,6 +1,8 @@
-"""A Sphinx extension: pages made of the code and of the repository's records, before the site is read.
+"""A Sphinx extension: pages made of the code and of the repository's records, before the site is
+read.
 
-They go to ``docs/generated``, which git ignores. A page that has not changed keeps its time: Sphinx does not read it again.
+They go to ``docs/generated``, which git ignores. A page that has not changed keeps its time: Sphinx
+does not read it again.
 """
 
 from __future__ import annotations
@@ -47,7 +49,9 @@ def write(folder: Path, texts: dict[str, str]) -> None:
 
 
 def _without_folders(app: Sphinx, page: str, source: list[str]) -> None:
-    """Show a link to a folder as its words: on the repository's page it lists the files, here there is nothing to list."""
+    """Show a link to a folder as its words: on the repository's page it lists the files, here there
+    is nothing to list.
+    """
     folder = Path(app.srcdir, page).parent
 
     def shown(found: re.Match[str]) -> str:

@@ -1,4 +1,6 @@
-"""The reference of the public names: a page for each module that they are in, one for settings, and a list of all."""
+"""The reference of the public names: a page for each module that they are in, one for settings, and
+a list of all.
+"""
 
 from __future__ import annotations
 
@@ -24,14 +26,22 @@ def pages() -> dict[str, str]:
     for module in OTHERS:
         found = importlib.import_module(module)
         made[_place(module)] = page(
-            f"# {module.rpartition('.')[2]}", inspect.getdoc(found) or "", *_shown(found, module, found.__all__)
+            f"# {module.rpartition('.')[2]}",
+            inspect.getdoc(found) or "",
+            *_shown(found, module, found.__all__),
         )
     rows = [f"| [`{name}`](#positionbias.{name}) | {_first_sentence(name)} |" for name in names]
     start = page(
         "# Python reference",
-        "`import positionbias` has these names; [`positionbias.settings`](settings.md) has the settings that they take.",
+        "`import positionbias` has these names; [`positionbias.settings`](settings.md) has the "
+        "settings that they take.",
         "\n".join(["| name | what it is |", "|---|---|", *rows]),
-        toctree([*(place.removesuffix(".md").removeprefix("api/") for place in sorted(made)), "settings"]),
+        toctree(
+            [
+                *(place.removesuffix(".md").removeprefix("api/") for place in sorted(made)),
+                "settings",
+            ]
+        ),
     )
     return {"api/index.md": start, **made, "api/settings.md": _of_settings()}
 
@@ -47,15 +57,25 @@ def _of_module(module: str, names: Iterable[str]) -> str:
 
 
 def _of_settings() -> str:
-    about = "`positionbias.settings` has what functions, studies and models take. A field has its type, what it does, and its default."
-    blocks = (fence(f".. autoclass:: positionbias.settings.{name}", "{eval-rst}") for name in settings.__all__)
+    about = (
+        "`positionbias.settings` has what functions, studies and models take. A field has its "
+        "type, what it does, and its default."
+    )
+    blocks = (
+        fence(f".. autoclass:: positionbias.settings.{name}", "{eval-rst}")
+        for name in settings.__all__
+    )
     return page("# Settings", about, *blocks)
 
 
 def _shown(module: ModuleType, called: str, names: Iterable[str]) -> Iterable[str]:
     for name in names:
         of_class = inspect.isclass(getattr(module, name))
-        lines = [f".. autoclass:: {called}.{name}", "   :members:"] if of_class else [f".. autofunction:: {called}.{name}"]
+        lines = (
+            [f".. autoclass:: {called}.{name}", "   :members:"]
+            if of_class
+            else [f".. autofunction:: {called}.{name}"]
+        )
         yield fence("\n".join(lines), "{eval-rst}")
 
 

@@ -1,4 +1,6 @@
-"""The command line's reference, a page for each command or group of commands, from what click says of them."""
+"""The command line's reference, a page for each command or group of commands, from what click says
+of them.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,11 @@ def pages() -> dict[str, str]:
     """Return the Markdown of the pages by their paths, the list of commands first."""
     context = click.Context(posbias, info_name="posbias")
     names = posbias.list_commands(context)
-    lists = [block for heading, below in posbias.headings.items() for block in (f"## {heading}", _list(below))]
+    lists = [
+        block
+        for heading, below in posbias.headings.items()
+        for block in (f"## {heading}", _list(below))
+    ]
     start = page("# Commands", plain(posbias.get_short_help_str(limit=200)), *lists, toctree(names))
     made = {"cli/index.md": start}
     for name in names:
@@ -24,7 +30,10 @@ def pages() -> dict[str, str]:
 
 
 def _list(names: Iterable[str]) -> str:
-    rows = [f"| [`posbias {name}`]({name}.md) | {plain(posbias.commands_at[name][2])} |" for name in names]
+    rows = [
+        f"| [`posbias {name}`]({name}.md) | {plain(posbias.commands_at[name][2])} |"
+        for name in names
+    ]
     return "\n".join(["| command | what it does |", "|---|---|", *rows])
 
 
@@ -47,11 +56,17 @@ def _help(text: str) -> Iterator[str]:
     """Yield the paragraphs of a help text; those that click would not wrap are code."""
     for block in text.split("\n\n"):
         kept = block.removeprefix("\b\n")
-        yield plain(block) if kept == block else fence("\n".join(line.strip() for line in kept.splitlines()), "console")
+        yield (
+            plain(block)
+            if kept == block
+            else fence("\n".join(line.strip() for line in kept.splitlines()), "console")
+        )
 
 
 def _options(command: click.Command, context: click.Context) -> Iterator[str]:
-    """Yield the options in their panels as lists of definitions: what is typed, and what it does."""
+    """Yield the options in their panels as lists of definitions: what is typed, and what it
+    does.
+    """
     for panel, options in in_panels(command, context):
         yield f"**{panel}**"
         for option in options:

@@ -1,4 +1,6 @@
-"""Docstrings in the reference: blocks of code as code, settings linked to, and their fields listed."""
+"""Docstrings in the reference: blocks of code as code, settings linked to, and their fields
+listed.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,9 @@ def setup(app: Sphinx) -> None:
 def _signature(
     _app: Sphinx, _what: str, name: str, obj: Any, _: Any, signature: str | None, *__: Any
 ) -> tuple[str, str] | None:
-    """Leave out a signature that nobody types: of settings, whose fields follow, and of what functions return."""
+    """Leave out a signature that nobody types: of settings, whose fields follow, and of what
+    functions return.
+    """
     return ("", "") if _of_settings(name, obj) or "<factory>" in (signature or "") else None
 
 
@@ -49,12 +53,15 @@ def _docstring(_app: Sphinx, what: str, name: str, obj: Any, _: Any, lines: list
         sections = [*_arguments(obj), *sections[sections.index("Returns:") :]]
     elif _of_settings(name, obj):
         sections = [*_fields(obj), *sections]
-    what = "function" if what in ("attribute", "property") else what  # whose words before a colon it takes for their type
+    # whose words before a colon it takes for their type
+    what = "function" if what in ("attribute", "property") else what
     lines[:] = GoogleDocstring([*head, "", *sections], _NAPOLEON, what=what).lines()
 
 
 def _with_code(lines: Sequence[str]) -> Iterator[str]:
-    """Yield the lines, with a directive before each indented block; elsewhere a star, as in qrels/*.tsv, begins no emphasis."""
+    """Yield the lines, with a directive before each indented block; elsewhere a star, as in
+    qrels/*.tsv, begins no emphasis.
+    """
     inside = False
     for line in lines:
         if line.startswith("    ") and not inside:
@@ -65,7 +72,10 @@ def _with_code(lines: Sequence[str]) -> Iterator[str]:
 
 def _arguments(obj: Any) -> Iterator[str]:
     """Yield the section on an operation's arguments: of settings, a link to their class."""
-    hints, own = _hints(inspect.unwrap(obj)), {one.name: one.of.help for one in parameters_of(obj) if not one.owner}
+    hints, own = (
+        _hints(inspect.unwrap(obj)),
+        {one.name: one.of.help for one in parameters_of(obj) if not one.owner},
+    )
     yield "Args:"
     for name in inspect.signature(obj).parameters:
         yield f"    {name}: {own[name] if name in own else f'Settings, {_link(hints[name])}.'}"
@@ -73,13 +83,17 @@ def _arguments(obj: Any) -> Iterator[str]:
 
 
 def _hints(function: Any) -> dict[str, Any]:
-    """Return the types of a function's parameters; that of what it returns may be imported by nobody."""
+    """Return the types of a function's parameters; that of what it returns may be imported by
+    nobody.
+    """
     taken = {name: hint for name, hint in function.__annotations__.items() if name != "return"}
     return get_type_hints(SimpleNamespace(__annotations__=taken), function.__globals__)
 
 
 def _fields(kind: Any) -> list[str]:
-    """Return the section on a settings class's fields: those that are declared, and settings in it."""
+    """Return the section on a settings class's fields: those that are declared, and settings in
+    it.
+    """
     declared, hints, told = settings_of(kind), get_type_hints(kind), []
     for field in fields(kind):
         of, hint = declared.get(field.name), hints[field.name]
@@ -107,7 +121,9 @@ def _default(field: Field[Any]) -> str:
 
 
 def _with_dashes(_app: Sphinx, doctree: nodes.document, _page: str) -> None:
-    """Put a dash between a parameter and what it does; with Sphinx's own quotes, options would lose theirs."""
+    """Put a dash between a parameter and what it does; with Sphinx's own quotes, options would lose
+    theirs.
+    """
     for text in list(doctree.findall(nodes.Text)):
         if text == " -- ":
             text.parent.replace(text, nodes.Text(" – "))

@@ -1,4 +1,6 @@
-"""Pages made of the repository's records: kept benchmark results, the rule on words, and the citation."""
+"""Pages made of the repository's records: kept benchmark results, the rule on words, and the
+citation.
+"""
 
 from __future__ import annotations
 
@@ -32,18 +34,24 @@ def benchmarks(results: list[Path]) -> str:
     for path in results:
         found, text = _RESULT.fullmatch(path.stem), path.read_text("utf-8")
         if found is None:
-            raise ValueError(f"{path}: wanted NAME_MACHINE_DAY.md or NAME_DAY.md; found another name; rename it")
+            raise ValueError(
+                f"{path}: wanted NAME_MACHINE_DAY.md or NAME_DAY.md; found another name; rename it"
+            )
         title = text.partition("\n")[0].removeprefix("# ")
         rows.append(
             (
                 title,
-                f"| [{title}]({_place(path)}) | {_machine(found['machine'], text)} | {found['day'].replace('-', _HYPHEN)} |",
+                (
+                    f"| [{title}]({_place(path)}) | {_machine(found['machine'], text)} | "
+                    f"{found['day'].replace('-', _HYPHEN)} |"
+                ),
             )
         )
     rows.sort()
     return page(
         "# Benchmarks",
-        "What was measured, on which machine, and when. Each page has its command; the scripts are in `benchmarks/`.",
+        "What was measured, on which machine, and when. Each page has its command; the scripts are "
+        "in `benchmarks/`.",
         "\n".join(["| measured | machine | day |", "|---|---|---|", *(row for _, row in rows)]),
         toctree(f"/benchmarks/results/{path.stem}" for path in results),
     )
@@ -63,9 +71,13 @@ def _machine(slug: str | None, text: str) -> str:
 def glossary(rules: str) -> str:
     """Return the terms of the rule on words, each to be linked to and searched for."""
     table = rules.partition("\n## Words\n")[2].partition("\n## ")[0]
-    terms = [(term, meaning) for term, meaning in _TERM.findall(table) if term not in ("term", "---")]
+    terms = [
+        (term, meaning) for term, meaning in _TERM.findall(table) if term not in ("term", "---")
+    ]
     entries = "\n\n".join(f"{term}\n: {meaning}" for term, meaning in terms)
-    return page("# Glossary", "One term a thing, in the code, the commands and these pages.", entries)
+    return page(
+        "# Glossary", "One term a thing, in the code, the commands and these pages.", entries
+    )
 
 
 def cite(citation: dict[str, Any]) -> str:
@@ -75,17 +87,35 @@ def cite(citation: dict[str, Any]) -> str:
         "# How to cite",
         citation["message"],
         "## The software",
-        fence(_bibtex("software", citation["title"], citation, {"version": citation["version"]}), "bibtex"),
+        fence(
+            _bibtex("software", citation["title"], citation, {"version": citation["version"]}),
+            "bibtex",
+        ),
         "## The paper",
         paper["notes"],
-        fence(_bibtex("inproceedings", "", paper, {"booktitle": paper["collection-title"], "year": paper["year"]}), "bibtex"),
+        fence(
+            _bibtex(
+                "inproceedings",
+                "",
+                paper,
+                {"booktitle": paper["collection-title"], "year": paper["year"]},
+            ),
+            "bibtex",
+        ),
     )
 
 
 def _bibtex(kind: str, key: str, of: dict[str, Any], more: dict[str, Any]) -> str:
-    names = [f"{{{one['name']}}}" if "name" in one else f"{one['family-names']}, {one['given-names']}" for one in of["authors"]]
+    names = [
+        f"{{{one['name']}}}" if "name" in one else f"{one['family-names']}, {one['given-names']}"
+        for one in of["authors"]
+    ]
     if not key:
-        first = normalize("NFKD", of["authors"][0]["family-names"]).encode("ascii", "ignore").decode()
+        first = (
+            normalize("NFKD", of["authors"][0]["family-names"]).encode("ascii", "ignore").decode()
+        )
         key = f"{first.casefold()}{of['year']}"
     fields = {"author": " and\n            ".join(names), "title": f"{{{of['title']}}}", **more}
-    return "\n".join([f"@{kind}{{{key},", *(f"  {name} = {{{value}}}," for name, value in fields.items()), "}"])
+    return "\n".join(
+        [f"@{kind}{{{key},", *(f"  {name} = {{{value}}}," for name, value in fields.items()), "}"]
+    )

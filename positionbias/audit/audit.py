@@ -38,12 +38,26 @@ from positionbias.core.shard_work import MapShards
 from positionbias.evaluation.evaluate import check_run
 from positionbias.evaluation.significance import clusters_by_passage
 from positionbias.evaluation.simultaneous import Simultaneous, simultaneous
-from positionbias.models.protocols import TOKEN_CHARACTERS, PassageEncoder, Ranker, Served, encodes_alone, token_reader
+from positionbias.models.protocols import (
+    TOKEN_CHARACTERS,
+    PassageEncoder,
+    Ranker,
+    Served,
+    encodes_alone,
+    token_reader,
+)
 from positionbias.positions.rotated_texts import RotatedTexts
 from positionbias.probe.passages import sample_passages
 from positionbias.probe.settings import ProbeSettings
 from positionbias.ranking.config import RankingConfig
-from positionbias.results.audit import EVIDENCE, MANIPULATIONS, RETRIEVAL, VERDICT, EvidenceFigures, ManipulationFigures
+from positionbias.results.audit import (
+    EVIDENCE,
+    MANIPULATIONS,
+    RETRIEVAL,
+    VERDICT,
+    EvidenceFigures,
+    ManipulationFigures,
+)
 from positionbias.results.buckets import RESPONSE, SEGMENTS
 from positionbias.results.payloads import SIZES, Contrast, Verdict
 from positionbias.results.result import Facts, Result
@@ -63,11 +77,12 @@ def make_task(
     map_shards: MapShards = map,
     rule: Rule | None = None,
 ) -> Task:
-    """Return the queries of a split with evidence, or ``queries`` of them drawn by the seed, and their candidates to ``depth``.
+    """Return the queries of a split with evidence, or ``queries`` of them drawn by the seed, and
+    their candidates to ``depth``.
 
-    If no answer is known, these are the queries with a relevant passage. ``candidates`` are the first stage, which re-rankers rank and
-    retrievers are compared with, or a function that ranks passages for the drawn queries. A ``rule`` chooses the evidence; without one
-    it is the answers.
+    If no answer is known, these are the queries with a relevant passage. ``candidates`` are the
+    first stage, which re-rankers rank and retrievers are compared with, or a function that ranks
+    passages for the drawn queries. A ``rule`` chooses the evidence; without one it is the answers.
 
     Raises:
         InputError: no evidence, or candidates of another collection.
@@ -78,7 +93,14 @@ def make_task(
     if rule is not None:
         evidence = chosen_evidence(collection, split, qrels, rule, settings, queries=queries)
     else:
-        evidence = evidence_of(collection, split, qrels, settings.matching, level=settings.relevant_from, map_shards=map_shards)
+        evidence = evidence_of(
+            collection,
+            split,
+            qrels,
+            settings.matching,
+            level=settings.relevant_from,
+            map_shards=map_shards,
+        )
     if queries is not None and queries < len(evidence.by_query):
         drawn = drawn_order(evidence.query_ids, settings.seed, "audit")
         evidence = evidence.of(drawn[:queries])
@@ -87,7 +109,9 @@ def make_task(
     run = candidates if isinstance(candidates, Run) else candidates(chosen)
     clusters = clusters_by_passage(qrels, level=settings.relevant_from)
     if evidence.whole:  # the one of several relevant passages that is changed
-        clusters = {query_id: f"passage {item.passage_id}" for query_id, item in evidence.by_query.items()}
+        clusters = {
+            query_id: f"passage {item.passage_id}" for query_id, item in evidence.by_query.items()
+        }
     return Task(
         collection=collection,
         split=split,
@@ -104,26 +128,36 @@ def make_task(
 def _of_queries(run: Run, query_ids: Sequence[str], depth: int) -> Run:
     """Restrict a run to these queries and a depth; queries without passages are skipped."""
     rankings = ((query_id, run[query_id]) for query_id in query_ids if query_id in run)
-    cut = ((query_id, ranking.passage_ids[:depth], ranking.scores[:depth]) for query_id, ranking in rankings)
+    cut = (
+        (query_id, ranking.passage_ids[:depth], ranking.scores[:depth])
+        for query_id, ranking in rankings
+    )
     found = Run(run.name, (item for item in cut if item[1]))
     if not len(found):
         raise InputError(
-            f"run {run.name!r}: wanted candidates for at least one of the {len(query_ids):,} queries with evidence; found none; "
-            "check --split and that the run belongs to this collection"
+            f"run {run.name!r}: wanted candidates for at least one of the {len(query_ids):,} "
+            "queries with evidence; found none; check --split and that the run belongs to this "
+            "collection"
         )
     return found
 
 
 def audit(
-    task: Task, systems: Sequence[System], settings: AuditSettings, *, tell: Callable[[str], None] = lambda line: None
+    task: Task,
+    systems: Sequence[System],
+    settings: AuditSettings,
+    *,
+    tell: Callable[[str], None] = lambda line: None,
 ) -> list[Result]:
     """Return the verdicts on all systems, the measures behind them, and descriptive results.
 
-    A run gets the measures by position. A model also gets those that query it again: moved sentences, rotated passages, thirds, term
-    vectors. ``tell`` receives progress and, before long work, the expected time.
+    A run gets the measures by position. A model also gets those that query it again: moved
+    sentences, rotated passages, thirds, term vectors. ``tell`` receives progress and, before long
+    work, the expected time.
 
     Raises:
-        InputError: two systems with one name, a run that ranks none of the queries, or a model whose scores are not finite.
+        InputError: two systems with one name, a run that ranks none of the queries, or a model
+            whose scores are not finite.
         SettingError: an unknown measure.
     """
     results = [_counted(task)]
@@ -142,7 +176,9 @@ def audit(
         results += of_system.found
         if first is not None and not of_system.system.first_stage and not task.evidence.whole:
             values, before = (one.values[settings.measures[0]] for one in (of_system, first))
-            results.append(gain_result(of_system.system, task, values, first.system, before, settings))
+            results.append(
+                gain_result(of_system.system, task, values, first.system, before, settings)
+            )
     # the order-blind scorers on the same queries
     blind = (
         blind_runs(task.collection, task.queries, task.candidates, settings.seed)
@@ -150,24 +186,41 @@ def audit(
         else []
     )
     results += blind_results(task, blind, settings)
-    said = [result for of_system in audits for result in of_system.verdicts or of_system.of_run(results, blind)]
+    said = [
+        result
+        for of_system in audits
+        for result in of_system.verdicts or of_system.of_run(results, blind)
+    ]
     return [noted(result, task.rule) for result in said] + results
 
 
 def _counted(task: Task) -> Result:
     """Count the queries with evidence, and the others by reason."""
     count = len(task.query_ids)
-    figures = EvidenceFigures(outcomes=task.evidence.counts, audited=count, with_candidates=len(task.candidates))
+    figures = EvidenceFigures(
+        outcomes=task.evidence.counts, audited=count, with_candidates=len(task.candidates)
+    )
     facts = Facts(evidence=task.rule)
     return Result(
-        EVIDENCE, task.collection.name, task.split, task.candidates.name, None, float(count), None, count, figures, facts
+        EVIDENCE,
+        task.collection.name,
+        task.split,
+        task.candidates.name,
+        None,
+        float(count),
+        None,
+        count,
+        figures,
+        facts,
     )
 
 
 PILOT = 50  # queries to measure the scorer's noise and speed
 SAMPLES = 5  # of the pilot, timed one by one
 UNTOLD = 20.0  # seconds: a pilot that takes longer tells a first estimate by its first sample
-OWN, PAGE = 2, 600  # what is computed beside the scores of each query, and for the page, as multiples of making a query's texts
+# what is computed beside the scores of each query, and for the page, as multiples of making a
+# query's texts
+OWN, PAGE = 2, 600
 ORDERS = (2, 4, 6, 8)
 CURVE = 200  # queries of the response curve
 
@@ -192,8 +245,10 @@ class _Audit:
     verdicts: list[Result] = field(default_factory=list)
     found: list[Result] = field(default_factory=list)
     values: dict[str, np.ndarray] = field(default_factory=dict)
-    best: dict[str, np.ndarray] = field(default_factory=dict)  # where scores are missing, else the same
-    moved: dict[str, dict[str, float]] = field(default_factory=dict)  # effects by contrast and query
+    # where scores are missing, else the same
+    best: dict[str, np.ndarray] = field(default_factory=dict)
+    # effects by contrast and query
+    moved: dict[str, dict[str, float]] = field(default_factory=dict)
     tied: int = 0  # queries whose candidates all score alike
     plan: dict[str, float] = field(default_factory=dict)  # texts still to be scored, by stage
     scored: float = 0.0  # texts since ``began``
@@ -210,13 +265,18 @@ class _Audit:
         self.tied = ranked.tied if self.system.model is not None else 0
         if self.tied:
             self.tell(
-                f"{self.system.name}: {self.tied:,} queries: all candidates have the same score to seven digits, so they tie"
+                f"{self.system.name}: {self.tied:,} queries: all candidates have the same score to "
+                "seven digits, so they tie"
             )
         self.values = values = self.task.values(ranked, settings.measures)
         self.best = values if ranked is given else self.task.values(best, settings.measures)
         if not self.task.evidence.whole:
             self.found = position_results(self.system, self.task, values, settings)
-        rotated = self._rotations(ranked, values) if self.system.model is not None and settings.draws else None
+        rotated = (
+            self._rotations(ranked, values)
+            if self.system.model is not None and settings.draws
+            else None
+        )
         self._done("rotations")
         if piloted is not None:
             if self.task.evidence.whole:
@@ -227,33 +287,61 @@ class _Audit:
             self._longer(piloted, reads)
         if self.system.model is not None:
             # the rows of a sparse model are words and weights; their mean has no meaning
-            if settings.segments and isinstance(self.system.model, PassageEncoder) and self.system.kind != "sparse":
+            if (
+                settings.segments
+                and isinstance(self.system.model, PassageEncoder)
+                and self.system.kind != "sparse"
+            ):
                 self._segments(self.system.model)
             if settings.probe_passages:
                 self._probe()
         if self.system.retriever is not None:
             figures, count = self.system.retriever.figures(), len(self.task.collection)
-            self.found.append(self.system.result(self.task, RETRIEVAL, figures, value=float(count), count=count))
-        by_query = effects_of_model(self.system, self.task, ranked, values[settings.measures[0]], rotated, self.moved, settings)
+            self.found.append(
+                self.system.result(self.task, RETRIEVAL, figures, value=float(count), count=count)
+            )
+        by_query = effects_of_model(
+            self.system,
+            self.task,
+            ranked,
+            values[settings.measures[0]],
+            rotated,
+            self.moved,
+            settings,
+        )
         self.found += [by_query] if by_query is not None else []
 
     def of_run(self, results: Sequence[Result], blind: Sequence[Run]) -> list[Result]:
-        """Return the verdict on a run, from runs over rotated collections; without those "cannot tell". The first stage has none."""
+        """Return the verdict on a run, from runs over rotated collections; without those "cannot
+        tell". The first stage has none.
+        """
         system = self.system
         if system.run is None or system.first_stage:
             return []
         if system.rotated:
-            return two_run_verdict(system.name, self.task, system.run, system.rotated, self.settings)
+            return two_run_verdict(
+                system.name, self.task, system.run, system.rotated, self.settings
+            )
         alone = run_alone_verdict(system.name, self.task, system.run)
         beside = outside_blind(results, system.name, without=alike(system.run, blind))
         if beside is None or not isinstance(alone.payload, Verdict):
             return [alone]
-        return [replace(alone, payload=replace(alone.payload, sentences=[*alone.payload.sentences, f"{beside.text}."]))]
+        return [
+            replace(
+                alone,
+                payload=replace(
+                    alone.payload, sentences=[*alone.payload.sentences, f"{beside.text}."]
+                ),
+            )
+        ]
 
     def _pilot(self) -> _Piloted:
         """Score the first queries' texts, and report the expected time of all."""
         system, task, settings = self.system, self.task, self.settings
-        declared = {"pointwise": Nature(False, declared=True), "listwise": Nature(True, declared=True)}
+        declared = {
+            "pointwise": Nature(False, declared=True),
+            "listwise": Nature(True, declared=True),
+        }
         nature = declared.get(settings.lists) or nature_of(system, task, settings.seed)
         ids = drawn_order(task.query_ids, settings.seed, "needle")
         few = min(PILOT, settings.needles)
@@ -300,37 +388,66 @@ class _Audit:
         moved, located = queries * per_query - known.texts, not task.evidence.whole
         if located:
             reads, listwise = self._reads(piloted.nature, {}), piloted.nature.listwise
-            orders = orders_wanted(measure(how, piloted.trials, known, everything), queries, settings.margin)
+            orders = orders_wanted(
+                measure(how, piloted.trials, known, everything), queries, settings.margin
+            )
             of_order = 4 * known.texts / max(1, sum(len(one.texts) for one in piloted.trials))
             moved += queries * of_order * (orders - ORDERS[0])
             queries_by_id = {query.query_id: query.text for query in task.queries}
-            long = [not all(reads.fits(queries_by_id[one.query_id], one.texts)) for one in piloted.trials]
+            long = [
+                not all(reads.fits(queries_by_id[one.query_id], one.texts))
+                for one in piloted.trials
+            ]
             moved += queries * per_query * float(np.mean(long))  # shortened
             if not listwise:
                 passages = task.collection.texts([one.passage_id for one in piloted.trials])
-                moved += min(CURVE, queries) * float(np.mean([len(sentence_starts(text)) for text in passages]))
+                moved += min(CURVE, queries) * float(
+                    np.mean([len(sentence_starts(text)) for text in passages])
+                )
                 moved += (
-                    min(TRIED, queries) * PROBES if settings.reads is None and token_reader(self.system.model) is None else 0
+                    min(TRIED, queries) * PROBES
+                    if settings.reads is None and token_reader(self.system.model) is None
+                    else 0
                 )
             else:
-                moved += 4 * task.candidates.pairs / max(1, len(task.candidates)) * queries  # lists in other orders
+                # lists in other orders
+                moved += 4 * task.candidates.pairs / max(1, len(task.candidates)) * queries
         thirds = 2 * self._segmented if encoder else 0  # four texts, three of them short
-        return {"ranking": per_pass, "rotations": per_pass * settings.draws, "moved": moved, "thirds": thirds}
+        return {
+            "ranking": per_pass,
+            "rotations": per_pass * settings.draws,
+            "moved": moved,
+            "thirds": thirds,
+        }
 
     def _tell_time(self, known: Asked, each: float, characters: int) -> None:
-        """Report the expected time of all and, for an endpoint, the characters to send, from those of the pilot."""
+        """Report the expected time of all and, for an endpoint, the characters to send, from those
+        of the pilot.
+        """
         if isinstance(self.system.model, Served) and not characters:
-            self.tell(f"{self.system.name}: the pilot's answers are kept from before; each step reports what it sends")
+            self.tell(
+                f"{self.system.name}: the pilot's answers are kept from before; each step reports "
+                "what it sends"
+            )
             self.plan = {}
             return
         texts = sum(self.plan.values())
         sent = texts / known.texts * characters
-        of_it = f", {sent:,.0f} characters and {sent / TOKEN_CHARACTERS:,.0f} tokens to send" if characters else ""
+        of_it = (
+            f", {sent:,.0f} characters and {sent / TOKEN_CHARACTERS:,.0f} tokens to send"
+            if characters
+            else ""
+        )
         said = duration_in_words(texts * each + self.own)
-        self.tell(f"{self.system.name}: about {texts:,.0f} texts to score{of_it} at {1 / each:,.0f} a second: {said} in all")
+        self.tell(
+            f"{self.system.name}: about {texts:,.0f} texts to score{of_it} at {1 / each:,.0f} a "
+            f"second: {said} in all"
+        )
 
     def _done(self, stage: str) -> None:
-        """Report the time left after a stage, at the speed since the pilot, if it is a minute or more."""
+        """Report the time left after a stage, at the speed since the pilot, if it is a minute or
+        more.
+        """
         self.scored += self.plan.pop(stage, 0.0)
         if not self.scored:
             return
@@ -340,34 +457,63 @@ class _Audit:
 
     def _how(self, nature: Nature, ranked: Run, rotated: Run | None) -> Manipulation:
         settings = self.settings
-        texts = RotatedTexts(self.task.collection, settings.rotations()[0]) if settings.draws else None
+        texts = (
+            RotatedTexts(self.task.collection, settings.rotations()[0]) if settings.draws else None
+        )
         return Manipulation(
-            self.system, self.task, settings.measures[0], settings.seed, nature.listwise, ranked, rotated, texts
+            self.system,
+            self.task,
+            settings.measures[0],
+            settings.seed,
+            nature.listwise,
+            ranked,
+            rotated,
+            texts,
         )
 
     def _reads(self, nature: Nature, longest: Mapping[str, int]) -> Reads:
         settings = self.settings
-        return reads_of(self.system, self.task, longest, declared=settings.reads, listwise=nature.listwise, seed=settings.seed)
+        return reads_of(
+            self.system,
+            self.task,
+            longest,
+            declared=settings.reads,
+            listwise=nature.listwise,
+            seed=settings.seed,
+        )
 
     def _manipulations(self, piloted: _Piloted, ranked: Run, rotated: Rotated | None) -> Reads:
-        """Move sentences, rotate passages at sentence boundaries, and give the verdicts that follow; return how far the system reads."""
+        """Move sentences, rotate passages at sentence boundaries, and give the verdicts that
+        follow; return how far the system reads.
+        """
         system, task, settings = self.system, self.task, self.settings
         how = self._how(piloted.nature, ranked, rotated.first_run if rotated is not None else None)
         first = measure(how, piloted.trials, piloted.known, everything)
         orders = orders_wanted(first, min(settings.needles, len(task.query_ids)), settings.margin)
-        trials, skipped = make_trials(task, piloted.query_ids, most=settings.needles, orders=orders, seed=settings.seed)
+        trials, skipped = make_trials(
+            task, piloted.query_ids, most=settings.needles, orders=orders, seed=settings.seed
+        )
         ask(how, trials, piloted.known, f"{system.name}: evidence moved")
         reads = self._reads(piloted.nature, longest_texts(trials))
         measured = measure(how, trials, piloted.known, reads.fits)
         self.moved = _known(in_units(measured, COLUMNS), trials, piloted.known)
-        short = shortened_trials(task, trials, measured.whole, reads.fits, orders=orders, seed=settings.seed)
+        short = shortened_trials(
+            task, trials, measured.whole, reads.fits, orders=orders, seed=settings.seed
+        )
         if short:
             ask(how, short, piloted.known, f"{system.name}: shortened passages")
         whole = f"the first {settings.depth:,} of the whole collection"
-        among = whole if system.retriever is not None else f"the first {settings.depth:,} of {task.candidates.name}"
+        among = (
+            whole
+            if system.retriever is not None
+            else f"the first {settings.depth:,} of {task.candidates.name}"
+        )
 
         def verdict(up: Container[Contrast]) -> Verdict:
-            of = [measure(how, part, piloted.known, reads.fits, up=up) if part else None for part in (trials, short)]
+            of = [
+                measure(how, part, piloted.known, reads.fits, up=up) if part else None
+                for part in (trials, short)
+            ]
             return passage_verdict(
                 system.name,
                 of[0] or measured,
@@ -382,14 +528,20 @@ class _Audit:
 
         # an effect is a ratio: its own texts and the worth's, each both ways
         ways = ((), MOVES, (Contrast.WORTH,), COLUMNS)
-        self.verdicts.append(self._verdict(self._both_ways(verdict, ways, piloted, [*trials, *short])))
+        self.verdicts.append(
+            self._verdict(self._both_ways(verdict, ways, piloted, [*trials, *short]))
+        )
         self._order(piloted.nature, trials, len(trials) + sum(skipped.values()))
-        (worth,) = simultaneous(measured.by_unit["score"][:, [COLUMNS.index(Contrast.WORTH)]], measured.clusters)
+        (worth,) = simultaneous(
+            measured.by_unit["score"][:, [COLUMNS.index(Contrast.WORTH)]], measured.clusters
+        )
         self.found.append(self._counts(trials, skipped, orders, piloted.nature, reads.found, worth))
         return reads
 
     def _sensitivity(self, piloted: _Piloted, ranked: Run) -> Reads:
-        """Reorder the text of relevant passages and placebos, and give the verdicts that need no answer; return how far the system reads."""
+        """Reorder the text of relevant passages and placebos, and give the verdicts that need no
+        answer; return how far the system reads.
+        """
         system, task, settings = self.system, self.task, self.settings
         reads = self._reads(piloted.nature, {})
         how = self._how(piloted.nature, ranked, None)
@@ -398,30 +550,48 @@ class _Audit:
             ask(how, trials, piloted.known, f"{system.name}: {of} passages in another order")
         noise = 0.0 if piloted.nature.repeatable else piloted.nature.noise
         self.moved = _known(
-            in_units(measure(how, made.relevant, piloted.known, reads.fits, SIZES), SIZES), made.relevant, piloted.known
+            in_units(measure(how, made.relevant, piloted.known, reads.fits, SIZES), SIZES),
+            made.relevant,
+            piloted.known,
         )
 
         def verdict(up: Container[Contrast]) -> Verdict:
             relevant, placebo = (
-                sizes(*(measure(how, part, piloted.known, reads.fits, SIZES, way) for way in ((), SIZES)), most=most)
+                sizes(
+                    *(
+                        measure(how, part, piloted.known, reads.fits, SIZES, way)
+                        for way in ((), SIZES)
+                    ),
+                    most=most,
+                )
                 for part, most in ((made.relevant, bool(up)), (made.placebo, not up))
             )
-            return sensitivity_verdict(system.name, relevant, placebo, settings.measures[0], settings.margin, reads, noise)
+            return sensitivity_verdict(
+                system.name, relevant, placebo, settings.measures[0], settings.margin, reads, noise
+            )
 
         trials = [*made.relevant, *made.placebo]
         self.verdicts.append(self._verdict(self._both_ways(verdict, ((), SIZES), piloted, trials)))
         self._order(piloted.nature, made.relevant, len(made.relevant))
-        self.found.append(self._counts([*made.relevant, *made.placebo], made.skipped, 0, piloted.nature, reads.found))
+        self.found.append(
+            self._counts(
+                [*made.relevant, *made.placebo], made.skipped, 0, piloted.nature, reads.found
+            )
+        )
         return reads
 
     def _order(self, nature: Nature, trials: Sequence[Trial], drawn: int) -> None:
         """Measure the effect of the list's order, on the queries of these trials."""
         slopes = None
         if not nature.order_matters_not:
-            slopes = order_slopes(self.system, self.task, [one.query_id for one in trials], self.settings.seed)
+            slopes = order_slopes(
+                self.system, self.task, [one.query_id for one in trials], self.settings.seed
+            )
         said = list_verdict(self.system.name, nature, slopes, drawn)
         if slopes is not None and slopes.missing is not None and slopes.most is not None:
-            most = list_verdict(self.system.name, nature, slopes._replace(slopes=slopes.most), drawn)
+            most = list_verdict(
+                self.system.name, nature, slopes._replace(slopes=slopes.most), drawn
+            )
             said = agreed(f"{self.system.name}, order in the list", [said, most], slopes.missing)
         self.verdicts.append(self._verdict(said))
 
@@ -432,23 +602,36 @@ class _Audit:
         piloted: _Piloted,
         trials: Sequence[Trial],
     ) -> Verdict:
-        """Return a verdict; where scores are missing, one that is the same whichever of these contrasts they put up, and the others down."""
+        """Return a verdict; where scores are missing, one that is the same whichever of these
+        contrasts they put up, and the others down.
+        """
         missing = _missing(trials, piloted.known)
         if missing is None:
             return verdict(())
         if not piloted.nature.listwise:
-            raise InputError(f"{self.system.name}: {missing} This is known of scorers of lists only; give --listwise")
+            raise InputError(
+                f"{self.system.name}: {missing} This is known of scorers of lists only; give "
+                "--listwise"
+            )
         return agreed(self.system.name, [verdict(up) for up in ways], missing)
 
     def _verdict(self, verdict: Verdict) -> Result:
         head = verdict.effects[0] if verdict.effects else None
         bounds = None
         if head is not None and head.low is not None and head.high is not None:
-            bounds = Interval(head.low, head.high, method="cluster jackknife, max-t over the contrasts")
+            bounds = Interval(
+                head.low, head.high, method="cluster jackknife, max-t over the contrasts"
+            )
         value = head.value if head is not None else None
         count = verdict.queries
         return self.system.result(
-            self.task, VERDICT, verdict, value=value, interval=bounds, count=count, seed=self.settings.seed
+            self.task,
+            VERDICT,
+            verdict,
+            value=value,
+            interval=bounds,
+            count=count,
+            seed=self.settings.seed,
         )
 
     def _counts(
@@ -465,7 +648,8 @@ class _Audit:
             unmoved=skipped,
             orders=orders,
             texts=sum(len(one.texts) for one in trials),
-            scores=("listwise" if nature.listwise else "pointwise") + (" (declared)" if nature.declared else ""),
+            scores=("listwise" if nature.listwise else "pointwise")
+            + (" (declared)" if nature.declared else ""),
             worth=None if worth is None else worth.value,
             worth_low=None if worth is None else worth.low,
             worth_high=None if worth is None else worth.high,
@@ -476,27 +660,46 @@ class _Audit:
             tied=self.tied,
         )
         count = figures.queries
-        return self.system.result(self.task, MANIPULATIONS, figures, value=float(count), count=count, seed=self.settings.seed)
+        return self.system.result(
+            self.task,
+            MANIPULATIONS,
+            figures,
+            value=float(count),
+            count=count,
+            seed=self.settings.seed,
+        )
 
     def _rotations(self, ranked: Run, values: dict[str, np.ndarray]) -> Rotated:
         rotated = rotate_and_rank(self.system, self.task, ranked, self.settings)
-        self.found += rotation_results(self.system, self.task, values, rotated, self.settings, self.best)
+        self.found += rotation_results(
+            self.system, self.task, values, rotated, self.settings, self.best
+        )
         return rotated
 
     def _needles(self, ranked: Run, piloted: _Piloted) -> None:
-        """Measure the response by place, with the other sentences in their own order; descriptive, without a verdict."""
+        """Measure the response by place, with the other sentences in their own order; descriptive,
+        without a verdict.
+        """
         task, settings = self.task, self.settings
         if piloted.nature.listwise:
             return
-        needles = make_needles(task.collection, task.evidence, most=min(CURVE, settings.needles), seed=settings.seed)
+        needles = make_needles(
+            task.collection, task.evidence, most=min(CURVE, settings.needles), seed=settings.seed
+        )
 
         def score(made: Needles) -> Run:
-            return self.system.scored(task, made, made.candidates(settings.seed), f"{self.system.name}: response by place")
+            return self.system.scored(
+                task, made, made.candidates(settings.seed), f"{self.system.name}: response by place"
+            )
 
         curve = needle_curve(needles, score, ranked, seed=settings.seed)
         if curve is not None:
             value, count = curve.figures.slope.value, curve.figures.queries
-            self.found.append(self.system.result(task, RESPONSE, curve, value=value, count=count, seed=settings.seed))
+            self.found.append(
+                self.system.result(
+                    task, RESPONSE, curve, value=value, count=count, seed=settings.seed
+                )
+            )
 
     def _longer(self, piloted: _Piloted, reads: Reads) -> None:
         """Measure the same evidence in longer texts."""
@@ -506,7 +709,14 @@ class _Audit:
             self.tell(f"{self.system.name}: --lengths is skipped, as the scorer is listwise")
             return
         longer = LongerTexts(
-            self.system, self.task, self.settings, reads, piloted.query_ids, piloted.trials, piloted.known, self.tell
+            self.system,
+            self.task,
+            self.settings,
+            reads,
+            piloted.query_ids,
+            piloted.trials,
+            piloted.known,
+            self.tell,
         )
         self.found += longer.lengths(self.settings.lengths)
 
@@ -521,10 +731,19 @@ class _Audit:
         task, settings = self.task, self.settings
         passages = sample_passages(task.collection, self._segmented, settings.seed)
         payload = segment_similarity(
-            model, task.collection, passages, config=task.config, words=settings.matching.words, seed=settings.seed
+            model,
+            task.collection,
+            passages,
+            config=task.config,
+            words=settings.matching.words,
+            seed=settings.seed,
         )
         value, count = payload.figures.difference, payload.counts[0]
-        self.found.append(self.system.result(task, SEGMENTS, payload, value=value, count=count, seed=settings.seed))
+        self.found.append(
+            self.system.result(
+                task, SEGMENTS, payload, value=value, count=count, seed=settings.seed
+            )
+        )
 
     def _probe(self) -> None:
         """Measure ATS and MATS of models with term vectors."""
@@ -534,7 +753,9 @@ class _Audit:
         if checkpoint is None or not isinstance(checkpoint.model, Ranker):
             return
         passages = min(settings.probe_passages, len(self.task.collection))
-        probed = ProbeSettings(probe_passages=passages, seed=settings.seed, probe_layers=settings.probe_layers)
+        probed = ProbeSettings(
+            probe_passages=passages, seed=settings.seed, probe_layers=settings.probe_layers
+        )
         self.found += probe_model(checkpoint, self.task.collection, probed, system=self.system.name)
 
 
@@ -548,11 +769,16 @@ def _missing(trials: Sequence[Trial], known: Asked) -> Missing | None:
     return missing_in(lists, query_of)
 
 
-def _known(moved: dict[str, dict[str, float]], trials: Sequence[Trial], known: Asked) -> dict[str, dict[str, float]]:
+def _known(
+    moved: dict[str, dict[str, float]], trials: Sequence[Trial], known: Asked
+) -> dict[str, dict[str, float]]:
     """Return the figures by query without those of queries with a missing score."""
     lists = {name for (name, _), score in known.items() if score != score}
     lacking = {one.query_id for one in trials if not lists.isdisjoint(one.names)}
-    return {name: {query_id: value for query_id, value in of.items() if query_id not in lacking} for name, of in moved.items()}
+    return {
+        name: {query_id: value for query_id, value in of.items() if query_id not in lacking}
+        for name, of in moved.items()
+    }
 
 
 def _characters(system: System) -> int:
@@ -563,10 +789,13 @@ def _characters(system: System) -> int:
 def orders_wanted(pilot: Measured, queries: int, margin: float) -> int:
     """Return the number of orders of the other sentences per query, 2 to 8 [decision].
 
-    It is the smallest that gives an interval of ± half the margin, as a share of the pilot's worth, or a variance within queries of at most a quarter
-    of that between queries."""
+    It is the smallest that gives an interval of ± half the margin, as a share of the pilot's worth,
+    or a variance within queries of at most a quarter of that between queries."""
     scores = pilot.by_unit["score"]
-    contrasts, unit = scores[:, COLUMNS.index(Contrast.ENDS)], mean_unit(scores[:, COLUMNS.index(Contrast.WORTH)])
+    contrasts, unit = (
+        scores[:, COLUMNS.index(Contrast.ENDS)],
+        mean_unit(scores[:, COLUMNS.index(Contrast.WORTH)]),
+    )
     known = contrasts[~np.isnan(contrasts)]
     if len(known) < 2 or not unit > 0:
         return ORDERS[0]

@@ -1,8 +1,9 @@
-"""Rank the audited queries by position-blind scorers, to see the slopes that the questions alone produce.
+"""Rank the audited queries by position-blind scorers, to see the slopes that the questions alone
+produce.
 
-Late and early answers belong to different questions, so even BM25 shows a slope. These scorers rank the same
-candidates by words, weights and lengths, and ignore the order of words. A system whose slope lies beyond all of theirs is unusual,
-which is a reason to rotate passages but not a finding.
+Late and early answers belong to different questions, so even BM25 shows a slope. These scorers rank
+the same candidates by words, weights and lengths, and ignore the order of words. A system whose
+slope lies beyond all of theirs is unusual, which is a reason to rotate passages but not a finding.
 """
 
 from __future__ import annotations
@@ -51,14 +52,19 @@ def blind_runs(
 ) -> list[Run]:
     """Rank the candidates of these queries by each position-blind scorer; return a run each.
 
-    The scorers are BM25 (with the statistics of the candidates' texts, or the candidates themselves if they are ``alike`` in order), tf-idf
-    cosine, word overlap, passage length (longest first, shortest first), a random order keyed by (seed, query, passage), and with
-    ``vectors`` (lower-cased word to vector) the cosine of the words' mean vectors. The order of queries and candidates changes nothing.
+    The scorers are BM25 (with the statistics of the candidates' texts, or the candidates themselves
+    if they are ``alike`` in order), tf-idf cosine, word overlap, passage length (longest first,
+    shortest first), a random order keyed by (seed, query, passage), and with ``vectors``
+    (lower-cased word to vector) the cosine of the words' mean vectors. The order of queries and
+    candidates changes nothing.
 
     Raises:
         InputError: a candidate is not in the collection.
     """
-    asked = sorted((query for query in queries if query.query_id in candidates), key=lambda query: query.query_id)
+    asked = sorted(
+        (query for query in queries if query.query_id in candidates),
+        key=lambda query: query.query_id,
+    )
     asked = [query for query in asked if len(candidates.numbers(query.query_id))]
     ranked = {query.query_id: sorted(candidates[query.query_id].passage_ids) for query in asked}
     passage_ids = sorted({passage_id for ids in ranked.values() for passage_id in ids})
@@ -89,9 +95,11 @@ def blind_runs(
 
 
 def alike(run: Run, others: Iterable[Run]) -> list[str]:
-    """Name the runs that rank like this one, with a mean rank-biased overlap of 0.9 or more over common queries [decision].
+    """Name the runs that rank like this one, with a mean rank-biased overlap of 0.9 or more over
+    common queries [decision].
 
-    An audited system may be one of the blind scorers under another name, and must not be its own control.
+    An audited system may be one of the blind scorers under another name, and must not be its own
+    control.
     """
     found = []
     for other in others:
@@ -104,16 +112,28 @@ def alike(run: Run, others: Iterable[Run]) -> list[str]:
 
 
 def blind_results(task: Task, runs: Iterable[Run], settings: AuditSettings) -> list[Result]:
-    """Measure each run of ``blind_runs`` by ``position_results``: first measure, first buckets, standardised over length and over all passages.
+    """Measure each run of ``blind_runs`` by ``position_results``: first measure, first buckets,
+    standardised over length and over all passages.
 
     Their measure and ``facts.model`` are ``BLIND``, so that they do not count as audited systems.
     """
     buckets = settings.buckets_for(task.evidence.positioned)[:1]
-    narrow = replace(settings, measures=settings.measures[:1], buckets=buckets, permutations=PERMUTATIONS)
+    narrow = replace(
+        settings, measures=settings.measures[:1], buckets=buckets, permutations=PERMUTATIONS
+    )
     found = []
     for run in runs:
-        results = position_results(System(run.name, run=run), task, task.values(run, narrow.measures), narrow, by_length=False)
-        found += [replace(result, measure=BLIND, facts=Facts(model=BLIND, evidence=task.rule)) for result in results]
+        results = position_results(
+            System(run.name, run=run),
+            task,
+            task.values(run, narrow.measures),
+            narrow,
+            by_length=False,
+        )
+        found += [
+            replace(result, measure=BLIND, facts=Facts(model=BLIND, evidence=task.rule))
+            for result in results
+        ]
     return found
 
 
@@ -121,8 +141,8 @@ def blind_results(task: Task, runs: Iterable[Run], settings: AuditSettings) -> l
 class BlindRange:
     """A system's slope beside those of the position-blind scorers on the same queries.
 
-    ``slopes`` are the scorers' by name; ``low`` and ``high`` are the ends of all their intervals together. ``left_out`` names
-    scorers that are the system itself.
+    ``slopes`` are the scorers' by name; ``low`` and ``high`` are the ends of all their intervals
+    together. ``left_out`` names scorers that are the system itself.
     """
 
     system: str
@@ -143,20 +163,30 @@ class BlindRange:
     def text(self) -> str:
         """The comparison in words."""
         least, most, low, high = (
-            decimal(value, sign=True) for value in (min(self.slopes.values()), max(self.slopes.values()), self.low, self.high)
+            decimal(value, sign=True)
+            for value in (min(self.slopes.values()), max(self.slopes.values()), self.low, self.high)
         )
-        said = "unusual; rotate to find out" if self.outside else "within what position-blind scorers show"
+        said = (
+            "unusual; rotate to find out"
+            if self.outside
+            else "within what position-blind scorers show"
+        )
         return (
-            f"{self.system}: the slope of {self.quality} is {decimal(self.slope, sign=True)}, {said}: {len(self.slopes)} position-blind "
-            f"scorers show slopes between {least} and {most} on these queries, with 95 % intervals from {low} to {high}"
+            f"{self.system}: the slope of {self.quality} is {decimal(self.slope, sign=True)}, "
+            f"{said}: {len(self.slopes)} position-blind scorers show slopes between {least} and "
+            f"{most} on these queries, with 95 % intervals from {low} to {high}"
         )
 
 
-def outside_blind(results: Sequence[Result], system: str, *, without: Iterable[str] = ()) -> BlindRange | None:
-    """Compare a system's slope with those of the ``blind_results`` among these results; None if either has no slope.
+def outside_blind(
+    results: Sequence[Result], system: str, *, without: Iterable[str] = ()
+) -> BlindRange | None:
+    """Compare a system's slope with those of the ``blind_results`` among these results; None if
+    either has no slope.
 
-    Both are standardised over passage length if the system's is. ``without`` names scorers that are the system itself (``alike``); a
-    scorer of the same name is always left out. The system may be one of the scorers.
+    Both are standardised over passage length if the system's is. ``without`` names scorers that are
+    the system itself (``alike``); a scorer of the same name is always left out. The system may be
+    one of the scorers.
     """
     own = _slopes(results, PSI).get(system) or _slopes(results, BLIND).get(system)
     if own is None or own.figures.slope.value is None:
@@ -165,7 +195,8 @@ def outside_blind(results: Sequence[Result], system: str, *, without: Iterable[s
     scorers = {
         name: payload.figures.slope
         for name, payload in _slopes(results, BLIND).items()
-        if (payload.quality, payload.group) == (own.quality, own.group) and bounds_of(payload.figures.slope)
+        if (payload.quality, payload.group) == (own.quality, own.group)
+        and bounds_of(payload.figures.slope)
     }
     used = {name: slope for name, slope in scorers.items() if name not in unused}
     bounds = [found for slope in used.values() if (found := bounds_of(slope))]
@@ -184,16 +215,23 @@ def outside_blind(results: Sequence[Result], system: str, *, without: Iterable[s
 
 
 def _slopes(results: Sequence[Result], measure: str) -> dict[str, QueryBuckets]:
-    """Return each system's first description with a slope, preferably one standardised over length."""
+    """Return each system's first description with a slope, preferably one standardised over
+    length.
+    """
     found: dict[str, QueryBuckets] = {}
     for group in (STANDARDISED, ""):
         for result, payload in of_type(results, QueryBuckets):
-            if (result.measure, payload.group) == (measure, group) and payload.figures.slope.value is not None:
+            if (result.measure, payload.group) == (
+                measure,
+                group,
+            ) and payload.figures.slope.value is not None:
                 found.setdefault(result.system, payload)
     return found
 
 
-def _rankings(ranked: Mapping[str, list[str]], scores: np.ndarray) -> Iterator[tuple[str, Sequence[str], np.ndarray]]:
+def _rankings(
+    ranked: Mapping[str, list[str]], scores: np.ndarray
+) -> Iterator[tuple[str, Sequence[str], np.ndarray]]:
     """Yield each query's passages with their scores, from those of all pairs ``(pairs,)``."""
     start = 0
     for query_id, passage_ids in ranked.items():
@@ -203,7 +241,9 @@ def _rankings(ranked: Mapping[str, list[str]], scores: np.ndarray) -> Iterator[t
 
 @dataclass(frozen=True, slots=True)
 class _Bags:
-    """Term counts of texts: a sparse matrix ``counts (texts, terms)`` and the column of each term."""
+    """Term counts of texts: a sparse matrix ``counts (texts, terms)`` and the column of each
+    term.
+    """
 
     counts: Any
     columns: Mapping[str, int]
@@ -218,7 +258,10 @@ class _Bags:
     def rows(self, texts: Iterable[str], terms: Callable[[str], Iterable[str]]) -> Any:
         """Count these terms in other texts, ``(texts, terms)``; other terms are skipped."""
         columns = self.columns
-        return _counted([[columns[term] for term in terms(text) if term in columns] for text in texts], len(columns))
+        return _counted(
+            [[columns[term] for term in terms(text) if term in columns] for text in texts],
+            len(columns),
+        )
 
     @property
     def texts_with(self) -> np.ndarray:
@@ -258,29 +301,44 @@ def _bm25(terms: _Bags) -> Any:
     with_term = terms.texts_with
     rarity = np.log1p((texts - with_term + 0.5) / (with_term + 0.5))
     lengths = counts.sum(axis=1)
-    saturation = settings.k1 * (1 - settings.b + settings.b * lengths / (lengths.sum() / max(texts, 1) or 1.0))
+    saturation = settings.k1 * (
+        1 - settings.b + settings.b * lengths / (lengths.sum() / max(texts, 1) or 1.0)
+    )
     row = np.repeat(np.arange(texts), np.diff(counts.indptr))
     return _scaled(counts, rarity[counts.indices] * counts.data / (counts.data + saturation[row]))
 
 
 def _cosine(asked: Any, terms: _Bags, pairs: Pairs) -> np.ndarray:
-    """Return the cosine of term counts weighted by 1 + ln((1 + N) / (1 + n)), for a term in n of N texts."""
+    """Return the cosine of term counts weighted by 1 + ln((1 + N) / (1 + n)), for a term in n of N
+    texts.
+    """
     rarity = 1 + np.log((1 + terms.counts.shape[0]) / (1 + terms.texts_with))
     left, right = (_scaled(one, one.data * rarity[one.indices]) for one in (asked, terms.counts))
     lengths = [np.sqrt(one.multiply(one).sum(axis=1)) for one in (left, right)]
     product = lengths[0][pairs[0]] * lengths[1][pairs[1]]
-    return np.divide(_paired(left, right, pairs), product, out=np.zeros_like(product), where=product > 0)
+    return np.divide(
+        _paired(left, right, pairs), product, out=np.zeros_like(product), where=product > 0
+    )
 
 
 def _overlap(questions: Sequence[str], texts: Sequence[str], pairs: Pairs) -> np.ndarray:
-    """Return the share of the query's content words in the passage, of every pair; each text is read once."""
+    """Return the share of the query's content words in the passage, of every pair; each text is
+    read once.
+    """
     held = _Bags.of(texts, content_words)
     wanted = np.array([len(content_words(question)) for question in questions], np.float64)
-    return _paired(held.rows(questions, content_words), held.counts, pairs) / np.maximum(wanted, 1)[pairs[0]]
+    return (
+        _paired(held.rows(questions, content_words), held.counts, pairs)
+        / np.maximum(wanted, 1)[pairs[0]]
+    )
 
 
 def _random(seed: int, ranked: Mapping[str, list[str]]) -> np.ndarray:
-    keys = [f"{query_id}\x1f{passage_id}".encode() for query_id, ids in ranked.items() for passage_id in ids]
+    keys = [
+        f"{query_id}\x1f{passage_id}".encode()
+        for query_id, ids in ranked.items()
+        for passage_id in ids
+    ]
     return keys64(seed, "position-blind order", keys).astype(np.float64) / 2.0**64
 
 
@@ -301,5 +359,7 @@ def _mean_vectors(
     found = np.empty(len(pairs[0]))
     for start in range(0, len(found), _PAIRS):
         block = slice(start, start + _PAIRS)
-        found[block] = np.einsum("pd,pd->p", of_questions[pairs[0][block]], of_texts[pairs[1][block]])
+        found[block] = np.einsum(
+            "pd,pd->p", of_questions[pairs[0][block]], of_texts[pairs[1][block]]
+        )
     return found

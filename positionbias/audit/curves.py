@@ -19,7 +19,8 @@ __all__ = ["response_figure"]
 
 
 def response_figure(results: Sequence[Result], *, width: float = WIDE) -> Figure:
-    """Draw a model's score, with its interval, and the reciprocal rank by the place of the same evidence in its passage.
+    """Draw a model's score, with its interval, and the reciprocal rank by the place of the same
+    evidence in its passage.
 
     Raises:
         InputError: no position response among the results.
@@ -38,11 +39,21 @@ def response_figure(results: Sequence[Result], *, width: float = WIDE) -> Figure
             line_with_band(grid[0], curve.places, *values, series[system_of(result)])
             if ranked:
                 none = [None] * len(curve.ranks)
-                line_with_band(grid[1], curve.places, curve.ranks, none, none, series[system_of(result)], band=False)
+                line_with_band(
+                    grid[1],
+                    curve.places,
+                    curve.ranks,
+                    none,
+                    none,
+                    series[system_of(result)],
+                    band=False,
+                )
         for axes, title in zip(grid, ("Score", "Reciprocal rank"), strict=False):
             axes.set_title(title)
             axes.set_xticks([0, 0.25, 0.5, 0.75, 1], ["first", "", "middle", "", "last"])
             axes.set_xlim(-0.05, 1.05)
-        figure.supxlabel(wrap("Place of the answering sentence", characters(width + 0.5)), fontsize=10)
+        figure.supxlabel(
+            wrap("Place of the answering sentence", characters(width + 0.5)), fontsize=10
+        )
         series_legend(figure, [series[system_of(result)] for result, _ in found], width)
     return figure

@@ -1,8 +1,11 @@
-"""Choose evidence by a rule: one sentence of each query's relevant passage, whether or not an answer is known.
+"""Choose evidence by a rule: one sentence of each query's relevant passage, whether or not an
+answer is known.
 
-``terms`` takes the sentence with the highest sum over its distinct query terms, weighted by BM25's idf. A model takes the sentence that it
-scores highest alone. Ties are drawn by the seed, keyed by the query, so that they favour no place [decision]. A rule makes errors, and these
-depend on the place: the effect of moving its sentence is not corrected for them (``benchmarks/results/evidence_rule.json`` has their rates).
+``terms`` takes the sentence with the highest sum over its distinct query terms, weighted by BM25's
+idf. A model takes the sentence that it scores highest alone. Ties are drawn by the seed, keyed by
+the query, so that they favour no place [decision]. A rule makes errors, and these depend on the
+place: the effect of moving its sentence is not corrected for them
+(``benchmarks/results/evidence_rule.json`` has their rates).
 """
 
 from __future__ import annotations
@@ -63,7 +66,9 @@ class Asked(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A rule's name, and its scores of each query's sentences, ``(sentences,)`` each; a ``sparse`` rule chooses none if all are 0 or below."""
+    """A rule's name, and its scores of each query's sentences, ``(sentences,)`` each; a ``sparse``
+    rule chooses none if all are 0 or below.
+    """
 
     name: str
     score: Callable[[Sequence[Asked]], Sequence[np.ndarray]]
@@ -71,7 +76,9 @@ class Rule:
 
 
 def terms_rule(weigh: Callable[[str], float]) -> Rule:
-    """Return the rule by query terms; ``weigh`` gives a term's weight, such as its idf in the collection."""
+    """Return the rule by query terms; ``weigh`` gives a term's weight, such as its idf in the
+    collection.
+    """
     from positionbias.firststage.terms import Analyzer
 
     analyzer = Analyzer()
@@ -89,7 +96,9 @@ def terms_rule(weigh: Callable[[str], float]) -> Rule:
 
 
 def collection_terms(collection: Collection, map_shards: MapShards = map) -> Rule:
-    """Return the rule by query terms, weighted by their idf over the collection, from its BM25 index."""
+    """Return the rule by query terms, weighted by their idf over the collection, from its BM25
+    index.
+    """
     from positionbias.firststage.bm25s_index import open_bm25s
 
     return terms_rule(open_bm25s(collection, Bm25Settings(), map_shards).mapped.idf)
@@ -103,9 +112,13 @@ class _Sentences(dict[str, str]):
 
 
 def model_rule(
-    checkpoint: Checkpoint, config: RankingConfig | None = None, name: str = "", spread: Spread | None = None
+    checkpoint: Checkpoint,
+    config: RankingConfig | None = None,
+    name: str = "",
+    spread: Spread | None = None,
 ) -> Rule:
-    """Return the rule by a model, which scores each sentence alone for the query, an encoder by the similarity of their vectors.
+    """Return the rule by a model, which scores each sentence alone for the query, an encoder by the
+    similarity of their vectors.
 
     ``spread`` has other processes score.
     """
@@ -119,7 +132,9 @@ def model_rule(
         texts = _Sentences(zip(ids.values(), ids, strict=True))
         names = [list(dict.fromkeys(ids[sentence] for sentence in one.sentences)) for one in asked]
         lists = zip(asked, names, strict=True)
-        candidates = Run("sentences", ((one.query_id, own, -np.arange(len(own))) for one, own in lists))
+        candidates = Run(
+            "sentences", ((one.query_id, own, -np.arange(len(own))) for one, own in lists)
+        )
         queries = [Query(one.query_id, one.query) for one in asked]
         told = "choosing evidence"
         with own_ids({}):
@@ -143,8 +158,12 @@ def model_rule(
     return Rule(name or checkpoint.name, score)
 
 
-def chosen_place(scores: np.ndarray, seed: int, query_id: str, *, sparse: bool = False) -> int | None:
-    """Return the sentence with the highest score, ties drawn by (seed, query); None if a ``sparse`` rule has no score above 0."""
+def chosen_place(
+    scores: np.ndarray, seed: int, query_id: str, *, sparse: bool = False
+) -> int | None:
+    """Return the sentence with the highest score, ties drawn by (seed, query); None if a ``sparse``
+    rule has no score above 0.
+    """
     if sparse and not scores.max() > 0:
         return None
     best = np.flatnonzero(scores == scores.max())
@@ -160,10 +179,11 @@ def chosen_evidence(
     *,
     queries: int | None = None,
 ) -> FoundEvidence:
-    """Return the sentence that a rule chooses for each query (or ``queries`` of them, drawn by the seed) of a split, as its evidence.
+    """Return the sentence that a rule chooses for each query (or ``queries`` of them, drawn by the
+    seed) of a split, as its evidence.
 
-    It is in the passage judged highest, ``relevant_from`` or higher, of several the first by id. A passage of one sentence comes last within its
-    grade, as its evidence has no position [decision].
+    It is in the passage judged highest, ``relevant_from`` or higher, of several the first by id. A
+    passage of one sentence comes last within its grade, as its evidence has no position [decision].
 
     Raises:
         InputError: no query has a relevant passage, or the rule chooses no sentence at all.
@@ -183,25 +203,35 @@ def chosen_evidence(
             span = Span(*sentence_spans(text)[place])
             passage = TokenisedPassage(text, settings.matching)
             first, length = passage.words_at(span)
-            found[one.query_id] = Evidence(one.query_id, passage_id, *span, first, length, len(passage))
+            found[one.query_id] = Evidence(
+                one.query_id, passage_id, *span, first, length, len(passage)
+            )
     counts["queries with evidence"] = len(found)
-    counts["queries whose passage has one sentence"] = sum(math.isnan(item.relative) for item in found.values())
+    counts["queries whose passage has one sentence"] = sum(
+        math.isnan(item.relative) for item in found.values()
+    )
     counts[NO_TERM] = len(drawn) - len(found)
     if not found:
         raise InputError(
-            f"{collection.path}: wanted sentences chosen by {rule.name} in relevant passages of split {split!r}; found none; "
-            "audit a split with judgements (posbias show lists them)"
+            f"{collection.path}: wanted sentences chosen by {rule.name} in relevant passages of "
+            f"split {split!r}; found none; audit a split with judgements (posbias show lists them)"
         )
     return FoundEvidence(found, dict(counts))
 
 
-def _judged(collection: Collection, qrels: Sequence[Qrel], texts: Mapping[str, str], level: int) -> dict[str, tuple[str, str]]:
+def _judged(
+    collection: Collection, qrels: Sequence[Qrel], texts: Mapping[str, str], level: int
+) -> dict[str, tuple[str, str]]:
     """Return the one passage of each query, with its text."""
     relevant = [qrel for qrel in qrels if qrel.grade >= level and qrel.query_id in texts]
     ids = sorted({qrel.passage_id for qrel in relevant})
     absent = set(collection.absent(ids))
     ids = [passage_id for passage_id in ids if passage_id not in absent]
-    several = {passage_id: len(sentence_spans(text)) > 1 for passage_id, text in _texts(collection, ids) if text.strip()}
+    several = {
+        passage_id: len(sentence_spans(text)) > 1
+        for passage_id, text in _texts(collection, ids)
+        if text.strip()
+    }
     best: dict[str, tuple[int, bool, str]] = {}
     for qrel in relevant:
         if qrel.passage_id in several:
@@ -219,7 +249,9 @@ def _texts(collection: Collection, ids: Sequence[str]) -> Iterator[tuple[str, st
 
 
 class Wrong(NamedTuple):
-    """The shares of SQuAD's and MS MARCO's questions for which a rule chooses a sentence without the answer (``benchmarks/results/evidence_rule.json``)."""
+    """The shares of SQuAD's and MS MARCO's questions for which a rule chooses a sentence without
+    the answer (``benchmarks/results/evidence_rule.json``).
+    """
 
     squad: float
     msmarco: float
@@ -229,23 +261,32 @@ MEASURED = {BY_TERMS: Wrong(0.199, 0.377), "minilm": Wrong(0.229, 0.280)}
 
 
 def noted(result: Result, rule: str) -> Result:
-    """Add to a verdict on the place in the passage that its effect is uncorrected, and the rule's error rate."""
+    """Add to a verdict on the place in the passage that its effect is uncorrected, and the rule's
+    error rate.
+    """
     verdict = result.payload
     if not rule or not isinstance(verdict, Verdict) or verdict.question != Question.PASSAGE:
         return result
-    return replace(result, payload=replace(verdict, sentences=[*verdict.sentences, error_note(rule)]))
+    return replace(
+        result, payload=replace(verdict, sentences=[*verdict.sentences, error_note(rule)])
+    )
 
 
 def error_note(rule: str) -> str:
     """Report the rule's error rate, where measured.
 
     >>> error_note("a model of mine")
-    'Uncorrected for the errors of a model of mine in choosing the sentence, which were not measured.'
+    'Uncorrected for the errors of a model of mine in choosing the sentence, which were not
+    measured.'
     """
     wrong = MEASURED.get(rule)
     if wrong is None:
-        return f"Uncorrected for the errors of {rule} in choosing the sentence, which were not measured."
+        return (
+            f"Uncorrected for the errors of {rule} in choosing the sentence, which were not "
+            "measured."
+        )
     return (
-        f"Uncorrected for the errors of {rule} in choosing the sentence: it lacks the answer for {percent(wrong.squad, 0)} of SQuAD's questions "
-        f"and {percent(wrong.msmarco, 0)} of those with marked spans in MS MARCO; on other text this may differ."
+        f"Uncorrected for the errors of {rule} in choosing the sentence: it lacks the answer for "
+        f"{percent(wrong.squad, 0)} of SQuAD's questions and {percent(wrong.msmarco, 0)} of those "
+        "with marked spans in MS MARCO; on other text this may differ."
     )

@@ -1,4 +1,6 @@
-"""Make neutral words that separate the evidence from its neighbours, from other passages, so that a model knows them."""
+"""Make neutral words that separate the evidence from its neighbours, from other passages, so that a
+model knows them.
+"""
 
 from __future__ import annotations
 
@@ -19,9 +21,12 @@ SAMPLE = 500  # passages
 COMMON = 100  # words
 LEAST = 5  # distinct words of a filler
 _TRIED = 4  # candidate words per wanted word
-_PREFIX = 4  # first characters that a filler word must not share with a word of the query or the passage
+# first characters that a filler word must not share with a word of the query or the passage
+_PREFIX = 4
 _WORD = re.compile(r"[^\W\d_]{2,}")
-_PLAIN = "further sundry remarks various notes perhaps later among several unrelated matters".split()
+_PLAIN = (
+    "further sundry remarks various notes perhaps later among several unrelated matters".split()
+)
 
 
 class TextsByRow(Protocol):
@@ -35,7 +40,8 @@ class TextsByRow(Protocol):
 
 
 def known_words(passages: TextsByRow, seed: int) -> list[str]:
-    """Return the words, of two characters or more, in at least two of 500 passages drawn by the seed, without the 100 most common; sorted.
+    """Return the words, of two characters or more, in at least two of 500 passages drawn by the
+    seed, without the 100 most common; sorted.
 
     The most common words are left out, as a scorer may ignore them and then see no filler at all.
     """
@@ -47,8 +53,11 @@ def known_words(passages: TextsByRow, seed: int) -> list[str]:
     return sorted({word for word, held in counts.items() if held > 1}.difference(common))
 
 
-def filler(avoided: str, known: Sequence[str], seed: int, *of: str, words: int = FILLER_WORDS) -> str:
-    """Return a sentence of ``words`` known words, drawn by the seed and ``of``, none sharing its first four characters with a word of ``avoided``.
+def filler(
+    avoided: str, known: Sequence[str], seed: int, *of: str, words: int = FILLER_WORDS
+) -> str:
+    """Return a sentence of ``words`` known words, drawn by the seed and ``of``, none sharing its
+    first four characters with a word of ``avoided``.
 
     Too few words are repeated; fewer than five are replaced by fixed English words.
 
@@ -65,7 +74,11 @@ def filler(avoided: str, known: Sequence[str], seed: int, *of: str, words: int =
     beginnings = {word.casefold()[:_PREFIX] for word in split_words(avoided).words}
     free = list[str]()
     for tried in (_TRIED * words, len(known)):  # many words begin alike only if few are known
-        drawn = (known[place] for place in choose(len(known), tried, seed, "filler", *of)) if known else ()
+        drawn = (
+            (known[place] for place in choose(len(known), tried, seed, "filler", *of))
+            if known
+            else ()
+        )
         free = [word for word in drawn if word[:_PREFIX] not in beginnings][:words]
         if len(free) == words:
             break

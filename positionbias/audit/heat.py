@@ -12,8 +12,10 @@ if TYPE_CHECKING:
 
 __all__ = ["ROW", "heat_axes", "heat_cell"]
 
-_LIGHT, _DARK = (0.93, 0.95, 0.98), (0.0, 0.30, 0.55)  # of the lowest and the highest score, the same on a dark ground
-_ON_LIGHT, _ON_DARK = "#101418", "#fdfdfd"  # not from the style, whose colours invert on a dark screen
+# of the lowest and the highest score, the same on a dark ground
+_LIGHT, _DARK = (0.93, 0.95, 0.98), (0.0, 0.30, 0.55)
+# not from the style, whose colours invert on a dark screen
+_ON_LIGHT, _ON_DARK = "#101418", "#fdfdfd"
 ROW, _SMALL, _LARGE = 0.52, 6.5, 8.5  # inches of a row, and points of text
 
 
@@ -28,19 +30,42 @@ def heat_axes(axes: Axes, columns: Sequence[str], rows: Sequence[str]) -> None:
     axes.set_frame_on(False)
 
 
-def heat_cell(axes: Axes, at: tuple[int, int], share: float, lines: Sequence[str], *, dashed: bool = False) -> None:
-    """Draw the cell at a column and row; ``share`` is its place between the lowest and the highest score, and its first line is its value."""
+def heat_cell(
+    axes: Axes, at: tuple[int, int], share: float, lines: Sequence[str], *, dashed: bool = False
+) -> None:
+    """Draw the cell at a column and row; ``share`` is its place between the lowest and the highest
+    score, and its first line is its value.
+    """
     from matplotlib.patches import Rectangle
 
     column, row = at
-    colour = tuple(light + share * (dark - light) for light, dark in zip(_LIGHT, _DARK, strict=True))
-    axes.add_patch(Rectangle((column - 0.48, row - 0.46), 0.96, 0.92, facecolor=colour, linewidth=0))
+    colour = tuple(
+        light + share * (dark - light) for light, dark in zip(_LIGHT, _DARK, strict=True)
+    )
+    axes.add_patch(
+        Rectangle((column - 0.48, row - 0.46), 0.96, 0.92, facecolor=colour, linewidth=0)
+    )
     if dashed:
-        edge = Rectangle((column - 0.47, row - 0.45), 0.94, 0.90, facecolor="none", edgecolor=MUTED.light, linewidth=1.2)
+        edge = Rectangle(
+            (column - 0.47, row - 0.45),
+            0.94,
+            0.90,
+            facecolor="none",
+            edgecolor=MUTED.light,
+            linewidth=1.2,
+        )
         edge.set_linestyle((0, (3, 2)))
         axes.add_patch(edge)
     ink = _ON_DARK if share > 0.5 else _ON_LIGHT
     middle = (len(lines) - 1) / 2
     for number, line in enumerate(lines):
         size = _SMALL if number else _LARGE
-        axes.text(column, row + (number - middle) * 0.27, line, color=ink, fontsize=size, ha="center", va="center")
+        axes.text(
+            column,
+            row + (number - middle) * 0.27,
+            line,
+            color=ink,
+            fontsize=size,
+            ha="center",
+            va="center",
+        )

@@ -6,7 +6,14 @@ from collections.abc import Mapping, Sequence
 
 from positionbias.audit.select import series_of, system_of
 from positionbias.report.blocks import Block
-from positionbias.report.cells import count_cell, decimal_cell, drop_constant, drop_empty, percent_cell, text_cell
+from positionbias.report.cells import (
+    count_cell,
+    decimal_cell,
+    drop_constant,
+    drop_empty,
+    percent_cell,
+    text_cell,
+)
 from positionbias.report.load import Study
 from positionbias.report.table import Column, Table
 from positionbias.results.audit import DEVIATIONS, WORTH
@@ -28,7 +35,9 @@ def largest_block(study: Study) -> Block:
 
 
 def _sizes(payload: QueryEffects) -> list[tuple[float, float]]:
-    """Return the size of each query's change by rotation, then of its largest other effect; what is not known is 0."""
+    """Return the size of each query's change by rotation, then of its largest other effect; what is
+    not known is 0.
+    """
     moved = [0.0] * len(payload.query_ids)
     for column in payload.moved.values():
         moved = [max(size, abs(value or 0.0)) for size, value in zip(moved, column, strict=True)]
@@ -36,9 +45,15 @@ def _sizes(payload: QueryEffects) -> list[tuple[float, float]]:
 
 
 def largest_table(results: Sequence[Result]) -> Table:
-    """Return the queries with the largest effects, each beside its system; ties by id [decision]."""
+    """Return the queries with the largest effects, each beside its system; ties by id
+    [decision].
+    """
     found, series = of_type(results, QueryEffects), series_of(results)
-    every = [(size, payload, index, result) for result, payload in found for index, size in enumerate(_sizes(payload))]
+    every = [
+        (size, payload, index, result)
+        for result, payload in found
+        for index, size in enumerate(_sizes(payload))
+    ]
     every.sort(key=lambda one: (-one[0][0], -one[0][1], one[1].query_ids[one[2]]))
     contrasts = list(dict.fromkeys(name for _, payload in found for name in payload.moved))
     rows = []
@@ -60,16 +75,32 @@ def largest_table(results: Sequence[Result]) -> Table:
             ]
         )
     quality = found[0][1].quality if found else ""
-    columns = [Column("Query", numeric=False), Column("System", numeric=False), Column("Passage", numeric=False)]
-    columns += [Column("Place"), Column("Words"), *(Column(name, quality) for name in ("as it is", "rotated", "change"))]
+    columns = [
+        Column("Query", numeric=False),
+        Column("System", numeric=False),
+        Column("Passage", numeric=False),
+    ]
+    columns += [
+        Column("Place"),
+        Column("Words"),
+        *(Column(name, quality) for name in ("as it is", "rotated", "change")),
+    ]
     columns += [
         Column("as it is", "Rank"),
         Column("rotated", "Rank"),
-        *(Column(name, (DEVIATIONS if name in set(SIZES) else WORTH).capitalize()) for name in contrasts),
+        *(
+            Column(name, (DEVIATIONS if name in set(SIZES) else WORTH).capitalize())
+            for name in contrasts
+        ),
     ]
     drop_empty(columns, rows, first=3)
     drop_constant(columns, rows, [1])
-    notes = ["Place: where the answer starts, from the first word (0 %) to the last one at which it could start (100 %)."]
+    notes = [
+        (
+            "Place: where the answer starts, from the first word (0 %) to the last one at which it "
+            "could start (100 %)."
+        )
+    ]
     return Table("largest-effects", "The largest effects by query", columns, rows, notes)
 
 

@@ -1,16 +1,20 @@
-"""Move the same evidence through five places of texts of several lengths, padded with other passages of the collection.
+"""Move the same evidence through five places of texts of several lengths, padded with other
+passages of the collection.
 
-A text of length L holds a *piece* and fillers, as many whole sentences of other passages, in a drawn order, as fit into L. A query has one
-sequence of fillers: a longer text begins with the fillers of a shorter one, and the piece is put at the sentence boundary nearest to each place,
-a share of the fillers. Decisions [decision]:
+A text of length L holds a *piece* and fillers, as many whole sentences of other passages, in a
+drawn order, as fit into L. A query has one sequence of fillers: a longer text begins with the
+fillers of a shorter one, and the piece is put at the sentence boundary nearest to each place, a
+share of the fillers. Decisions [decision]:
 
-- The piece is the sentence with the evidence and as many of its neighbours as fit into half of the shortest length, so that texts stay natural
-  and all lengths have the same piece. If no answer is known, it is the whole relevant passage. Longer evidence is skipped and counted.
-- Competitors are the query's first ``COMPETITORS`` candidates that are not judged relevant, each a drawn sentence with its neighbours, in texts
-  of the same length with the same fillers. They stand at place 0, so every place of a length is compared with the same competitors in the same
-  unit, and the effect of length at place 0 is separate from that of place.
-- Fillers are neither among the query's first ``TOP`` candidates nor judged relevant, contain none of its answers as text, and come from other
-  articles if the collection records articles.
+- The piece is the sentence with the evidence and as many of its neighbours as fit into half of the
+  shortest length, so that texts stay natural and all lengths have the same piece. If no answer is
+  known, it is the whole relevant passage. Longer evidence is skipped and counted.
+- Competitors are the query's first ``COMPETITORS`` candidates that are not judged relevant, each a
+  drawn sentence with its neighbours, in texts of the same length with the same fillers. They stand
+  at place 0, so every place of a length is compared with the same competitors in the same unit, and
+  the effect of length at place 0 is separate from that of place.
+- Fillers are neither among the query's first ``TOP`` candidates nor judged relevant, contain none
+  of its answers as text, and come from other articles if the collection records articles.
 - At most ``MOST`` queries are scored, as long texts are slow.
 """
 
@@ -41,7 +45,16 @@ from positionbias.results.length_grid import GridFigures, LengthGrid
 from positionbias.text.sentences import sentence_spans
 from positionbias.text.words import split_words
 
-__all__ = ["COMPETITORS", "MOST", "Material", "Piece", "length_grid", "make_materials", "sizes_of", "texts_to_score"]
+__all__ = [
+    "COMPETITORS",
+    "MOST",
+    "Material",
+    "Piece",
+    "length_grid",
+    "make_materials",
+    "sizes_of",
+    "texts_to_score",
+]
 
 MOST = 100
 COMPETITORS = 10
@@ -55,7 +68,9 @@ Sizes = Callable[[Sequence[str]], list[int]]
 
 
 class Piece(NamedTuple):
-    """Consecutive sentences of a passage: their text and size, and the text up to the end of the sentence with the evidence."""
+    """Consecutive sentences of a passage: their text and size, and the text up to the end of the
+    sentence with the evidence.
+    """
 
     text: str
     size: int
@@ -64,7 +79,9 @@ class Piece(NamedTuple):
 
 @dataclass(frozen=True)
 class Material:
-    """The material of a query's texts: its piece, those of its competitors, and the sentences of its fillers with their sizes."""
+    """The material of a query's texts: its piece, those of its competitors, and the sentences of
+    its fillers with their sizes.
+    """
 
     query: Query
     cluster: str
@@ -92,7 +109,9 @@ class Material:
     @property
     def names(self) -> list[str]:
         """The names of a length's texts: of the evidence at each place, then of the competitors."""
-        return [made_id(self.query.query_id, number) for number in range(len(PLACES) + len(self.others))]
+        return [
+            made_id(self.query.query_id, number) for number in range(len(PLACES) + len(self.others))
+        ]
 
     def texts(self, length: int) -> dict[str, str]:
         """Return all texts of one length by name."""
@@ -102,7 +121,9 @@ class Material:
 
 
 def sizes_of(system: System) -> tuple[Sizes, str]:
-    """Return the function that measures texts, and its unit: a model's tokens if it has a tokenizer, else words."""
+    """Return the function that measures texts, and its unit: a model's tokens if it has a
+    tokenizer, else words.
+    """
     if (reader := token_reader(system.model)) is not None:
         return lambda texts: [len(row) for row in reader.read_passages(list(texts))], "tokens"
     return lambda texts: [len(text.split()) for text in texts], "words"
@@ -117,21 +138,36 @@ class _Source(msgspec.Struct):
 
 
 def _articles(collection: Collection) -> np.ndarray | None:
-    """Return the article number of each stored passage, ``(passages,)``; None if the collection does not record articles."""
+    """Return the article number of each stored passage, ``(passages,)``; None if the collection
+    does not record articles.
+    """
     try:
         source = converted(_Source, collection.manifest.content.get("source"), more=True)
     except msgspec.ValidationError:
         return None
     titles: dict[str, int] = {}
-    of = [(titles.setdefault(title, len(titles)), count) for file in source.files for title, count in file.articles]
+    of = [
+        (titles.setdefault(title, len(titles)), count)
+        for file in source.files
+        for title, count in file.articles
+    ]
     found = np.repeat(*np.array(of, np.int64).reshape(-1, 2).T)
     return found if len(found) == len(collection) else None
 
 
 def make_materials(
-    task: Task, query_ids: Sequence[str], lengths: Sequence[int], sizes: Sizes, *, most: int, seed: int, level: int
+    task: Task,
+    query_ids: Sequence[str],
+    lengths: Sequence[int],
+    sizes: Sizes,
+    *,
+    most: int,
+    seed: int,
+    level: int,
 ) -> tuple[list[Material], dict[str, int], str]:
-    """Make the material of the first ``most`` of these queries; also return the skipped ones by reason, and how far fillers are from the evidence."""
+    """Make the material of the first ``most`` of these queries; also return the skipped ones by
+    reason, and how far fillers are from the evidence.
+    """
     articles = _articles(task.collection)
     queries = {query.query_id: query for query in task.queries}
     clusters = dict(zip(task.query_ids, task.clusters, strict=True))
@@ -148,31 +184,50 @@ def make_materials(
         if len(found) == most:
             break
         own = relevant.get(query_id, set()) | {task.evidence.by_query[query_id].passage_id}
-        candidates = list(task.candidates[query_id].passage_ids) if query_id in task.candidates else []
+        candidates = (
+            list(task.candidates[query_id].passage_ids) if query_id in task.candidates else []
+        )
         piece = _evidence(task, query_id, lengths[0] // 2, sizes)
         irrelevant = [name for name in candidates if name not in own][:COMPETITORS]
         found_others = [
-            _competitor(text, below(len(text) or 1, seed, "competitor", query_id, name), lengths[0] // 2, sizes)
+            _competitor(
+                text,
+                below(len(text) or 1, seed, "competitor", query_id, name),
+                lengths[0] // 2,
+                sizes,
+            )
             for name, text in zip(irrelevant, task.collection.texts(irrelevant), strict=True)
         ]
         others = [other for other in found_others if other is not None]
         if piece is None or len(others) < 2:
             counts[LONG if piece is None else LONELY] += 1
             continue
-        apart = _Apart(task.collection, own.union(candidates[:TOP]), own, articles, answers.get(query_id, set()) - {"  "})
+        apart = _Apart(
+            task.collection,
+            own.union(candidates[:TOP]),
+            own,
+            articles,
+            answers.get(query_id, set()) - {"  "},
+        )
         fill, filled = _fillers(apart, lengths[-1], sizes, seed, query_id)
         if sum(filled) < lengths[-1]:
             counts[UNFILLED] += 1
             continue
         found.append(Material(queries[query_id], clusters[query_id], piece, others, fill, filled))
-    known = "of other articles" if articles is not None else "of unknown articles, none a candidate of the query"
+    known = (
+        "of other articles"
+        if articles is not None
+        else "of unknown articles, none a candidate of the query"
+    )
     return sorted(found, key=lambda one: one.query.query_id), dict(counts), known
 
 
 def _evidence(task: Task, query_id: str, room: int, sizes: Sizes) -> Piece | None:
     item = task.evidence.by_query[query_id]
     text = task.collection.texts([item.passage_id])[0]
-    return _piece(text, (0, len(text)) if task.evidence.whole else (item.start, item.end), room, sizes)
+    return _piece(
+        text, (0, len(text)) if task.evidence.whole else (item.start, item.end), room, sizes
+    )
 
 
 def _competitor(text: str, at: int, room: int, sizes: Sizes) -> Piece | None:
@@ -180,7 +235,9 @@ def _competitor(text: str, at: int, room: int, sizes: Sizes) -> Piece | None:
 
 
 def _piece(text: str, span: tuple[int, int], room: int, sizes: Sizes) -> Piece | None:
-    """Return the sentences with a span of characters and as many neighbours in turn as fit; None if even these sentences do not."""
+    """Return the sentences with a span of characters and as many neighbours in turn as fit; None if
+    even these sentences do not.
+    """
     spans = sentence_spans(text)
     if not spans:
         return None
@@ -195,7 +252,12 @@ def _piece(text: str, span: tuple[int, int], room: int, sizes: Sizes) -> Piece |
     while grown:
         grown = False
         for low, high in ((first, last + 1), (first - 1, last)):
-            if low >= 0 and high < len(spans) and (low, high) != (first, last) and sum(size[low : high + 1]) <= room:
+            if (
+                low >= 0
+                and high < len(spans)
+                and (low, high) != (first, last)
+                and sum(size[low : high + 1]) <= room
+            ):
                 first, last, grown = low, high, True
     begin = spans[first][0]
     held, needed = (_ended(text[begin : spans[end][1]]) for end in (last, of_evidence))
@@ -227,12 +289,18 @@ class _Apart(NamedTuple):
 
 
 def _plain(text: str) -> str:
-    """Return a text's words in lower case between spaces, so that one text contains another if it contains its words."""
+    """Return a text's words in lower case between spaces, so that one text contains another if it
+    contains its words.
+    """
     return f" {' '.join(split_words(text).words).casefold()} "
 
 
-def _fillers(apart: _Apart, size: int, sizes: Sizes, seed: int, query_id: str) -> tuple[list[str], list[int]]:
-    """Return sentences of drawn passages with their sizes, until they fill ``size`` or no passage is left."""
+def _fillers(
+    apart: _Apart, size: int, sizes: Sizes, seed: int, query_id: str
+) -> tuple[list[str], list[int]]:
+    """Return sentences of drawn passages with their sizes, until they fill ``size`` or no passage
+    is left.
+    """
     fill, filled, used, wanted = list[str](), list[int](), 0, 32
     total, number = 0, len(apart.collection)
     while total < size and used < number:
@@ -245,7 +313,9 @@ def _fillers(apart: _Apart, size: int, sizes: Sizes, seed: int, query_id: str) -
     return fill, filled
 
 
-def texts_to_score(materials: Sequence[Material], lengths: Sequence[int], room: int | None) -> tuple[int, float]:
+def texts_to_score(
+    materials: Sequence[Material], lengths: Sequence[int], room: int | None
+) -> tuple[int, float]:
     """Return the number of texts, and the tokens or words of them that are read."""
     each = sum(len(PLACES) + len(one.others) for one in materials)
     return each * len(lengths), float(each * sum(min(length, room or length) for length in lengths))
@@ -263,11 +333,15 @@ def length_grid(
     apart: str,
     seed: int,
 ) -> LengthGrid | None:
-    """Score all texts, a length at a time; None if no query has texts or all competitors score alike."""
+    """Score all texts, a length at a time; None if no query has texts or all competitors score
+    alike.
+    """
     if not materials:
         return None
     by_length = [_scored(system, task, materials, length, reads, seed) for length in lengths]
-    leads, units, ranks, starts, beyond, cut = (np.stack(column, axis=1) for column in zip(*by_length, strict=True))
+    leads, units, ranks, starts, beyond, cut = (
+        np.stack(column, axis=1) for column in zip(*by_length, strict=True)
+    )
     labels = [one.cluster for one in materials]
     cells, effects = grid_of(Scored(lengths, leads, units, ranks, starts, beyond, cut, labels))
     if not cells:
@@ -284,23 +358,31 @@ def length_grid(
     measured = {cell.length for cell in cells}
     shown = [place for place, length in enumerate(lengths) if length in measured]
     deviations = units.mean(axis=0)[shown].tolist()
-    return LengthGrid([lengths[place] for place in shown], deviations, PLACES, cells, effects, figures)
+    return LengthGrid(
+        [lengths[place] for place in shown], deviations, PLACES, cells, effects, figures
+    )
 
 
 def _scored(
     system: System, task: Task, materials: Sequence[Material], length: int, reads: Reads, seed: int
 ) -> tuple[np.ndarray, ...]:
-    """Return leads, units, ranks, starts, and whether the evidence starts beyond the limit or is cut by it, one row per query."""
+    """Return leads, units, ranks, starts, and whether the evidence starts beyond the limit or is
+    cut by it, one row per query.
+    """
     made = {name: text for one in materials for name, text in one.texts(length).items()}
     # in a drawn order, as a scorer may depend on the order of its list
     lists = [(one.query.query_id, drawn_order(one.names, seed, "length grid")) for one in materials]
     run = Run("made", ((name, ids, -np.arange(len(ids))) for name, ids in lists))
     queries = [one.query for one in materials]
-    scored = system.scored(task, Texts(made, task.collection), run, f"{system.name}: texts of {length:,}", queries)
+    scored = system.scored(
+        task, Texts(made, task.collection), run, f"{system.name}: texts of {length:,}", queries
+    )
     leads, units, ranks, starts, beyond, cut = [], [], [], [], [], []
     for one in materials:
         ranking = scored[one.query.query_id]
-        by_name = dict(zip(ranking.passage_ids, np.asarray(ranking.scores, np.float64).tolist(), strict=True))
+        by_name = dict(
+            zip(ranking.passage_ids, np.asarray(ranking.scores, np.float64).tolist(), strict=True)
+        )
         every = np.array([by_name[name] for name in one.names])
         own, others = every[: len(PLACES)], every[len(PLACES) :]
         leads.append(own - others.mean())
@@ -310,10 +392,16 @@ def _scored(
         starts.append([float(start) for _, _, start in split])
         words = one.piece.text.split()
         if reads.from_end:
-            versions = [[[part, *after] for _, after, _ in split] for part in (words[-1], one.piece.text)]
+            versions = [
+                [[part, *after] for _, after, _ in split] for part in (words[-1], one.piece.text)
+            ]
         else:
-            versions = [[[*before, part] for before, _, _ in split] for part in (words[0], one.piece.needed)]
-        begins, ends = (reads.fits(one.query.text, list(map(" ".join, texts))) for texts in versions)
+            versions = [
+                [[*before, part] for before, _, _ in split] for part in (words[0], one.piece.needed)
+            ]
+        begins, ends = (
+            reads.fits(one.query.text, list(map(" ".join, texts))) for texts in versions
+        )
         beyond.append([not fits for fits in begins])
         cut.append([begun and not ended for begun, ended in zip(begins, ends, strict=True)])
     return tuple(np.array(column) for column in (leads, units, ranks, starts, beyond, cut))

@@ -9,11 +9,14 @@ from positionbias.core.errors import SettingError
 
 __all__ = ["Lengths"]
 
-SHORTEST, LONGEST = 32, 1_000_000  # the least length with several places for a sentence; tokens that fit in memory
+# the least length with several places for a sentence; tokens that fit in memory
+SHORTEST, LONGEST = 32, 1_000_000
 
 
 class Lengths(tuple[int, ...]):
-    """The lengths of the texts through which evidence moves, from the shortest, in the model's tokens or else in words."""
+    """The lengths of the texts through which evidence moves, from the shortest, in the model's
+    tokens or else in words.
+    """
 
     __slots__ = ()
 
@@ -28,12 +31,18 @@ class Lengths(tuple[int, ...]):
             SettingError: something other than whole numbers in the range, each once.
         """
         try:
-            found = sorted(int(length) for length in (given.split(",") if isinstance(given, str) else given))
+            found = sorted(
+                int(length) for length in (given.split(",") if isinstance(given, str) else given)
+            )
         except (TypeError, ValueError):
             found = []
-        if not found or not SHORTEST <= found[0] <= found[-1] <= LONGEST or len(set(found)) < len(found):
+        if (
+            not found
+            or not SHORTEST <= found[0] <= found[-1] <= LONGEST
+            or len(set(found)) < len(found)
+        ):
             raise SettingError(
-                f"--lengths: wanted numbers from {SHORTEST} to {LONGEST:,} with commas between them, each once; found {given!r}; "
-                "give 128,256,512"
+                f"--lengths: wanted numbers from {SHORTEST} to {LONGEST:,} with commas between "
+                f"them, each once; found {given!r}; give 128,256,512"
             )
         return cls(found)

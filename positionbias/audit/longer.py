@@ -1,4 +1,6 @@
-"""Measure a model's response to evidence in texts longer than its passage, by length; descriptive, without a verdict."""
+"""Measure a model's response to evidence in texts longer than its passage, by length; descriptive,
+without a verdict.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from positionbias.audit.length_grid import MOST, Sizes, length_grid, make_materials, sizes_of, texts_to_score
+from positionbias.audit.length_grid import (
+    MOST,
+    Sizes,
+    length_grid,
+    make_materials,
+    sizes_of,
+    texts_to_score,
+)
 from positionbias.audit.lengths import Lengths
 from positionbias.audit.manipulate import Asked
 from positionbias.audit.reads import Reads
@@ -24,7 +33,9 @@ __all__ = ["LongerTexts"]
 
 @dataclass(frozen=True)
 class LongerTexts:
-    """The grid of one system, from its queries in their drawn order and the times of the pilot's ``trials`` (``known``)."""
+    """The grid of one system, from its queries in their drawn order and the times of the pilot's
+    ``trials`` (``known``).
+    """
 
     system: System
     task: Task
@@ -38,18 +49,35 @@ class LongerTexts:
     def lengths(self, lengths: Lengths) -> list[Result]:
         """Measure the same evidence at several places of texts of these lengths."""
         sizes, unit = sizes_of(self.system)
-        most, level, seed = min(MOST, self.settings.needles), self.settings.relevant_from, self.settings.seed
-        materials, unmoved, apart = make_materials(self.task, self.query_ids, lengths, sizes, most=most, seed=seed, level=level)
+        most, level, seed = (
+            min(MOST, self.settings.needles),
+            self.settings.relevant_from,
+            self.settings.seed,
+        )
+        materials, unmoved, apart = make_materials(
+            self.task, self.query_ids, lengths, sizes, most=most, seed=seed, level=level
+        )
         reader = token_reader(self.system.model)
         texts, total = texts_to_score(materials, lengths, None if reader is None else reader.room)
-        self._tell_time(f"{texts:,} texts of {lengths[0]:,} to {lengths[-1]:,} {unit}", total, sizes)
+        self._tell_time(
+            f"{texts:,} texts of {lengths[0]:,} to {lengths[-1]:,} {unit}", total, sizes
+        )
         grid = length_grid(
-            self.system, self.task, materials, lengths, self.reads, unmoved=unmoved, unit=unit, apart=apart, seed=seed
+            self.system,
+            self.task,
+            materials,
+            lengths,
+            self.reads,
+            unmoved=unmoved,
+            unit=unit,
+            apart=apart,
+            seed=seed,
         )
         if grid is None:
             why = "; ".join(f"{number:,} queries: {reason}" for reason, number in unmoved.items())
             self.tell(
-                f"{self.system.name}: no text of these lengths could be compared ({why or 'competitors that all score alike'})"
+                f"{self.system.name}: no text of these lengths could be compared "
+                f"({why or 'competitors that all score alike'})"
             )
             return []
         count = grid.figures.queries

@@ -11,7 +11,8 @@ from positionbias.core.errors import InputError
 
 __all__ = ["made_id", "own_ids"]
 
-_NAMED = re.compile(r"""(query|passage) ('(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*")""")  # as ``repr`` writes an id
+# as ``repr`` writes an id
+_NAMED = re.compile(r"""(query|passage) ('(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*")""")
 
 
 def made_id(query_id: str, what: int | str) -> str:
@@ -21,14 +22,16 @@ def made_id(query_id: str, what: int | str) -> str:
 
 @contextmanager
 def own_ids(passages: Mapping[str, str]) -> Iterator[None]:
-    """Let errors name the query and passage behind a made text; ``passages`` are the ids of passages by query.
+    """Let errors name the query and passage behind a made text; ``passages`` are the ids of
+    passages by query.
 
     >>> with own_ids({"q1": "p7"}):
     ...     query, passage = made_id("q1", "once"), made_id("q1", 3)
     ...     raise InputError(f"m: found nan for query {query!r}, passage {passage!r}; fix it")
     Traceback (most recent call last):
     ...
-    positionbias.core.errors.InputError: m: found nan for query 'q1', a text made of passage 'p7'; fix it
+    positionbias.core.errors.InputError: m: found nan for query 'q1', a text made of passage 'p7';
+    fix it
     """
 
     def named(found: re.Match[str]) -> str:
@@ -38,7 +41,9 @@ def own_ids(passages: Mapping[str, str]) -> Iterator[None]:
         if found[1] == "query":
             return f"query {query_id!r}"
         return (
-            f"a text made of passage {passages[query_id]!r}" if query_id in passages else f"a text made for query {query_id!r}"
+            f"a text made of passage {passages[query_id]!r}"
+            if query_id in passages
+            else f"a text made for query {query_id!r}"
         )
 
     try:

@@ -1,7 +1,8 @@
 """Let the scores that an endpoint did not give enter an audit at their worst, both ways.
 
-Nothing replaces a missing score. Where one is missing, each effect is computed twice: as high as any score in its place could make it, and as low. A
-verdict stands only if it is the same both ways; its effects then span both intervals. Otherwise it is *cannot tell*.
+Nothing replaces a missing score. Where one is missing, each effect is computed twice: as high as
+any score in its place could make it, and as low. A verdict stands only if it is the same both ways;
+its effects then span both intervals. Otherwise it is *cannot tell*.
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ __all__ = ["Missing", "agreed", "completed", "filled", "missing_in"]
 
 
 class Missing(NamedTuple):
-    """The scores and the answers (lists) that are missing, of how many; an answer is missing if one of its scores is."""
+    """The scores and the answers (lists) that are missing, of how many; an answer is missing if one
+    of its scores is.
+    """
 
     scores: int
     all_scores: int
@@ -32,13 +35,16 @@ class Missing(NamedTuple):
     def __str__(self) -> str:
         queries = "query" if self.queries == 1 else "queries"
         return (
-            f"{count(self.answers)} of {count(self.all_answers)} answers, on {count(self.queries)} {queries}, could not be read or left passages out: "
-            f"{count(self.scores)} of {count(self.all_scores)} scores are missing and enter at their worst, both ways."
+            f"{count(self.answers)} of {count(self.all_answers)} answers, on {count(self.queries)} "
+            f"{queries}, could not be read or left passages out: {count(self.scores)} of "
+            f"{count(self.all_scores)} scores are missing and enter at their worst, both ways."
         )
 
 
 def missing_in(lists: Mapping[str, Iterable[float]], query_of: Mapping[str, str]) -> Missing | None:
-    """Count missing scores in lists by name, of the queries in ``query_of``; None if there are none."""
+    """Count missing scores in lists by name, of the queries in ``query_of``; None if there are
+    none.
+    """
     gone = {name: np.isnan(np.fromiter(scores, np.float64)) for name, scores in lists.items()}
     lacking = [name for name, missing in gone.items() if missing.any()]
     if not lacking:
@@ -53,9 +59,11 @@ def missing_in(lists: Mapping[str, Iterable[float]], query_of: Mapping[str, str]
 
 
 def filled(known: Mapping[tuple[str, str], float], *, best: bool) -> dict[tuple[str, str], float]:
-    """Return scores by (list, text) with missing ones at the end that is best for the list's own text, which has the list's name, or worst.
+    """Return scores by (list, text) with missing ones at the end that is best for the list's own
+    text, which has the list's name, or worst.
 
-    A missing score of that text is above all others, or below; of other texts of its list it is the other way round.
+    A missing score of that text is above all others, or below; of other texts of its list it is the
+    other way round.
     """
     given = np.fromiter(known.values(), np.float64, len(known))
     missing = np.isnan(given)
@@ -70,8 +78,9 @@ def filled(known: Mapping[tuple[str, str], float], *, best: bool) -> dict[tuple[
 
 
 def completed(run: Run, qrels: Sequence[Qrel], *, best: bool) -> Run:
-    """Return a run with its missing passages at the places that are best for any measure of quality, or worst: relevant ones before all
-    others and irrelevant ones behind them, or the other way round."""
+    """Return a run with its missing passages at the places that are best for any measure of
+    quality, or worst: relevant ones before all others and irrelevant ones behind them, or the other
+    way round."""
     grades = {(qrel.query_id, qrel.passage_id): qrel.grade for qrel in qrels}
     rankings, changed = [], False
     for query_id, names, scores in run.rankings():
@@ -90,24 +99,42 @@ def completed(run: Run, qrels: Sequence[Qrel], *, best: bool) -> Run:
 
 
 def agreed(name: str, verdicts: Sequence[Verdict], missing: Missing) -> Verdict:
-    """Return the verdict of several on the same queries that differ only by what missing scores are: one if they agree, else *cannot tell*."""
+    """Return the verdict of several on the same queries that differ only by what missing scores
+    are: one if they agree, else *cannot tell*.
+    """
     first = verdicts[0]
     effects = _spanning([verdict.effects for verdict in verdicts])
     same = len({verdict.preference for verdict in verdicts}) == 1
     head = effects[0] if effects else None
     size = ""
     if head is not None:
-        bounds = "any value" if head.low is None or head.high is None else f"[{decimal(head.low)}, {decimal(head.high)}]"
+        bounds = (
+            "any value"
+            if head.low is None or head.high is None
+            else f"[{decimal(head.low)}, {decimal(head.high)}]"
+        )
         size = f": {head.contrast} {bounds} {head.unit}"
     if same and first.preference is not Preference.UNKNOWN:
-        said = f"{name}: {first.preference}, whatever its missing scores are{size} ({count(first.queries)} queries)."
+        said = (
+            f"{name}: {first.preference}, whatever its missing scores are{size} "
+            f"({count(first.queries)} queries)."
+        )
     else:
-        said = f"{name}: cannot tell, as scores are missing{size} with these at their worst ({count(first.queries)} queries)."
-    exceeds = first.exceeds if same and len({verdict.exceeds for verdict in verdicts}) == 1 else None
+        said = (
+            f"{name}: cannot tell, as scores are missing{size} with these at their worst "
+            f"({count(first.queries)} queries)."
+        )
+    exceeds = (
+        first.exceeds if same and len({verdict.exceeds for verdict in verdicts}) == 1 else None
+    )
     return replace(
         first,
         preference=first.preference if same else Preference.UNKNOWN,
-        sentences=[said, str(missing), "Run it again to ask for these again, or audit a model whose answers can be read."],
+        sentences=[
+            said,
+            str(missing),
+            "Run it again to ask for these again, or audit a model whose answers can be read.",
+        ],
         effects=effects,
         exceeds=exceeds,
         wanted=None,
@@ -117,7 +144,10 @@ def agreed(name: str, verdicts: Sequence[Verdict], missing: Missing) -> Verdict:
 
 def _spanning(found: Sequence[Sequence[Effect]]) -> list[Effect]:
     """Return each effect from its lowest to its highest; only those that all have."""
-    by_key = [{(effect.contrast, effect.unit, effect.subset): effect for effect in effects} for effects in found]
+    by_key = [
+        {(effect.contrast, effect.unit, effect.subset): effect for effect in effects}
+        for effects in found
+    ]
     spans = []
     for key, effect in by_key[0].items():
         if not all(key in effects for effects in by_key):

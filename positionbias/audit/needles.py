@@ -1,4 +1,6 @@
-"""Make needles: a query's answering sentence at every place of its passage, with the other sentences in order."""
+"""Make needles: a query's answering sentence at every place of its passage, with the other
+sentences in order.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,9 @@ class Needles:
         return [self.versions[passage_id] for passage_id in passage_ids]
 
     def candidates(self, seed: int) -> Run:
-        """Return every query's versions in a drawn order, as a scorer may depend on the order of its list."""
+        """Return every query's versions in a drawn order, as a scorer may depend on the order of
+        its list.
+        """
         lists = (
             (
                 query_id,
@@ -46,11 +50,17 @@ class Needles:
             )
             for query_id, found in self.needles.items()
         )
-        return Run("needle", ((query_id, names, -np.arange(len(names))) for query_id, names in lists))
+        return Run(
+            "needle", ((query_id, names, -np.arange(len(names))) for query_id, names in lists)
+        )
 
 
-def make_needles(collection: Collection, evidence: FoundEvidence, *, most: int, seed: int) -> Needles:
-    """Make versions for up to ``most`` queries drawn by the seed; count drawn queries without versions by reason."""
+def make_needles(
+    collection: Collection, evidence: FoundEvidence, *, most: int, seed: int
+) -> Needles:
+    """Make versions for up to ``most`` queries drawn by the seed; count drawn queries without
+    versions by reason.
+    """
     drawn = drawn_order(evidence.query_ids, seed, "needle")
     needles: dict[str, Needle] = {}
     counts: Counter[str] = Counter()
@@ -64,16 +74,24 @@ def make_needles(collection: Collection, evidence: FoundEvidence, *, most: int, 
         else:
             needles[query_id] = found
     needles = dict(sorted(needles.items()))
-    versions = {made_id(query_id, place): text for query_id, found in needles.items() for place, text in enumerate(found.texts)}
+    versions = {
+        made_id(query_id, place): text
+        for query_id, found in needles.items()
+        for place, text in enumerate(found.texts)
+    }
     passages = {query_id: evidence.by_query[query_id].passage_id for query_id in needles}
     return Needles(needles, passages, dict(counts), versions)
 
 
-def needle_curve(needles: Needles, score: Callable[[Needles], Run], ranked: Run, *, seed: int) -> ResponseCurve | None:
-    """Return the model's response to the place of the evidence; None if no passage had a sentence to move.
+def needle_curve(
+    needles: Needles, score: Callable[[Needles], Run], ranked: Run, *, seed: int
+) -> ResponseCurve | None:
+    """Return the model's response to the place of the evidence; None if no passage had a sentence
+    to move.
 
-    ``score`` returns the model's scores of the versions; ``ranked`` is its run over the original passages (its candidates, or for a retriever the
-    whole collection to its depth). Each version is ranked there in place of its passage, at worst after the last.
+    ``score`` returns the model's scores of the versions; ``ranked`` is its run over the original
+    passages (its candidates, or for a retriever the whole collection to its depth). Each version is
+    ranked there in place of its passage, at worst after the last.
     """
     if not needles.needles:
         return None
@@ -86,7 +104,9 @@ def needle_curve(needles: Needles, score: Callable[[Needles], Run], ranked: Run,
         others = _others(ranked, query_id, needles.passages[query_id])
         ranks = 1 + (others[None, :] > scores[:, None]).sum(axis=1)
         places = np.arange(len(scores)) / (len(scores) - 1)
-        moved.append(Moved(query_id, f"passage {needles.passages[query_id]}", places, scores, 1 / ranks))
+        moved.append(
+            Moved(query_id, f"passage {needles.passages[query_id]}", places, scores, 1 / ranks)
+        )
         if len(others) > 1:
             deviations.append(float(others.std()))
     unit = float(np.mean(deviations)) if deviations and np.mean(deviations) > 0 else 1.0

@@ -1,9 +1,12 @@
-"""Make texts for an audit: the evidence sentence at other places of its passage, and a passage in thirds. Pure functions of strings.
+"""Make texts for an audit: the evidence sentence at other places of its passage, and a passage in
+thirds. Pure functions of strings.
 
-Two sentences of a passage are exchanged: the evidence and a *placebo*, a sentence without the answer that begins and ends like the evidence (so
-that a fragment is only exchanged with a fragment). A piece without an end gets a full stop if another follows it. Nothing else differs between the
-two texts. A scorer that takes the best of its sentences or short windows, whatever their place, therefore gives both the same score on average,
-and one that adds up its sentences exactly the same.
+Two sentences of a passage are exchanged: the evidence and a *placebo*, a sentence without the
+answer that begins and ends like the evidence (so that a fragment is only exchanged with a
+fragment). A piece without an end gets a full stop if another follows it. Nothing else differs
+between the two texts. A scorer that takes the best of its sentences or short windows, whatever
+their place, therefore gives both the same score on average, and one that adds up its sentences
+exactly the same.
 """
 
 from __future__ import annotations
@@ -16,7 +19,13 @@ from typing import NamedTuple
 
 from positionbias.positions.rotate import rotate_at
 from positionbias.text.sentences import Parts, parts_of, with_own_at
-from positionbias.text.words import USUAL_WORDS, WordMethod, sentence_starts, split_words, word_spans
+from positionbias.text.words import (
+    USUAL_WORDS,
+    WordMethod,
+    sentence_starts,
+    split_words,
+    word_spans,
+)
 
 __all__ = [
     "NO_PLACEBO",
@@ -41,16 +50,20 @@ _ENDING = ".!?…。！？"
 
 
 class Needle(NamedTuple):
-    """A passage with one of its sentences at every place: it is sentence ``i`` of ``texts[i]``, and ``own`` is its original place."""
+    """A passage with one of its sentences at every place: it is sentence ``i`` of ``texts[i]``, and
+    ``own`` is its original place.
+    """
 
     texts: list[str]
     own: int
 
 
 class Exchange(NamedTuple):
-    """Two texts that differ by the exchange of evidence and placebo; the effect is ``score(after) − score(before)``.
+    """Two texts that differ by the exchange of evidence and placebo; the effect is
+    ``score(after) − score(before)``.
 
-    ``middle`` False: the evidence is last in ``after`` and first in ``before``. True: it is in the middle in ``after``, and at one end in ``before``.
+    ``middle`` False: the evidence is last in ``after`` and first in ``before``. True: it is in the
+    middle in ``after``, and at one end in ``before``.
     """
 
     middle: bool
@@ -59,7 +72,8 @@ class Exchange(NamedTuple):
 
 
 def move_sentence(text: str, start: int, end: int) -> Needle | str:
-    """Move the sentence with characters ``[start, end)`` through its passage, with the others in order, or return why that is impossible.
+    """Move the sentence with characters ``[start, end)`` through its passage, with the others in
+    order, or return why that is impossible.
 
     >>> move_sentence("One came. Two left. Three stayed.", 10, 13).texts[0]
     'Two left. One came. Three stayed.'
@@ -71,17 +85,24 @@ def move_sentence(text: str, start: int, end: int) -> Needle | str:
 
 
 def placebos(parts: Parts) -> list[int]:
-    """Return the sentences that may be exchanged with the evidence, because they begin and end like it.
+    """Return the sentences that may be exchanged with the evidence, because they begin and end like
+    it.
 
     >>> placebos(Parts(["and so on.", "One came.", "Two left.", "Three sta"], 1))
     [2]
     """
     kind = _edges_of(parts.sentences[parts.own])
-    return [place for place, text in enumerate(parts.sentences) if place != parts.own and _edges_of(text) == kind]
+    return [
+        place
+        for place, text in enumerate(parts.sentences)
+        if place != parts.own and _edges_of(text) == kind
+    ]
 
 
 def _edges_of(sentence: str) -> tuple[bool, bool]:
-    """Return whether a sentence begins in lower case, as after a cut, and whether it ends as a sentence."""
+    """Return whether a sentence begins in lower case, as after a cut, and whether it ends as a
+    sentence.
+    """
     return sentence.strip()[:1].islower(), has_end(sentence)
 
 
@@ -90,17 +111,23 @@ def has_end(sentence: str) -> bool:
     return sentence.strip().rstrip(_CLOSING)[-1:] in tuple(_ENDING)
 
 
-def exchanges(parts: Parts, fill: str, orders: int, choose: Callable[[int, int, str], list[int]]) -> list[Exchange]:
-    """Make the exchanges of one query in ``orders`` orders of the other sentences, which come in mirrored pairs.
+def exchanges(
+    parts: Parts, fill: str, orders: int, choose: Callable[[int, int, str], list[int]]
+) -> list[Exchange]:
+    """Make the exchanges of one query in ``orders`` orders of the other sentences, which come in
+    mirrored pairs.
 
-    ``choose(count, size, purpose)`` draws ``size`` different numbers below ``count``. Let e be the evidence, p the placebo and r = a b the others in
-    a drawn order, split in two halves (of an odd number, a is the larger one in every second pair). An order gives
-    e r p → p r e  and  e a f p b → p a f e b.
-    The next order gives the first with r reversed, and the second, read backwards, with a and b exchanged. Neighbours and broken transitions are
-    then the same on both sides. f is the filler ``fill``. A window may reach into the neighbours, and a sentence has two in the middle but one at
-    an end, so without filler a scorer that takes the best window seems to prefer the middle. Filler stands on one side of the middle place only, so
-    that the ends are the passage's own ends. The first exchange needs none: filler would also hide the effect of a neighbour's words on the evidence
-    [decision]. With fewer than two other sentences, fillers replace them in the second.
+    ``choose(count, size, purpose)`` draws ``size`` different numbers below ``count``. Let e be the
+    evidence, p the placebo and r = a b the others in a drawn order, split in two halves (of an odd
+    number, a is the larger one in every second pair). An order gives e r p → p r e  and  e a f p b
+    → p a f e b. The next order gives the first with r reversed, and the second, read backwards,
+    with a and b exchanged. Neighbours and broken transitions are then the same on both sides. f is
+    the filler ``fill``. A window may reach into the neighbours, and a sentence has two in the
+    middle but one at an end, so without filler a scorer that takes the best window seems to prefer
+    the middle. Filler stands on one side of the middle place only, so that the ends are the
+    passage's own ends. The first exchange needs none: filler would also hide the effect of a
+    neighbour's words on the evidence [decision]. With fewer than two other sentences, fillers
+    replace them in the second.
 
     Raises:
         ValueError: no sentence can be the placebo.
@@ -114,15 +141,22 @@ def exchanges(parts: Parts, fill: str, orders: int, choose: Callable[[int, int, 
         if order % 2 == 0:
             place = candidates[choose(len(candidates), 1, f"placebo {order}")[0]]
             others = [text for number, text in enumerate(texts) if number not in (parts.own, place)]
-            drawn = [others[number] for number in choose(len(others), len(others), f"order {order}")]
+            drawn = [
+                others[number] for number in choose(len(others), len(others), f"order {order}")
+            ]
             around = [*drawn, *[fill] * (LEAST_AROUND - len(drawn))]
             half = (len(around) + (larger + order // 2) % 2) // 2
             near, far = around[:half], around[half:]
         else:
             drawn, near, far = drawn[::-1], far, near
         placebo = texts[place]
-        made.append(Exchange(False, _joined(evidence, *drawn, placebo), _joined(placebo, *drawn, evidence)))
-        sides = [[one, *near, fill, other, *far] for one, other in ((evidence, placebo), (placebo, evidence))]
+        made.append(
+            Exchange(False, _joined(evidence, *drawn, placebo), _joined(placebo, *drawn, evidence))
+        )
+        sides = [
+            [one, *near, fill, other, *far]
+            for one, other in ((evidence, placebo), (placebo, evidence))
+        ]
         before, after = (_joined(*(side if order % 2 == 0 else side[::-1])) for side in sides)
         made.append(Exchange(True, before, after))
     return made
@@ -134,7 +168,8 @@ def fillers(others: int) -> int:
 
 
 def turned(parts: Parts) -> tuple[str, str]:
-    """Rotate the passage at sentence boundaries just before and just after the evidence, which is then first, and last.
+    """Rotate the passage at sentence boundaries just before and just after the evidence, which is
+    then first, and last.
 
     >>> turned(Parts(["a.", "b.", "c."], 1))
     ('b. c. a.', 'c. a. b.')
@@ -155,7 +190,8 @@ def replaced(parts: Parts, other: str) -> tuple[str, str]:
 
 
 def nearest_in_words(sentence: str, others: Iterable[str]) -> str:
-    """Return the one of several sentences nearest in its number of words, of several the first that begins and ends alike; "" of none.
+    """Return the one of several sentences nearest in its number of words, of several the first that
+    begins and ends alike; "" of none.
 
     >>> nearest_in_words("One came.", ["Two.", "all left.", "Two left.", "Three stayed."])
     'Two left.'
@@ -172,9 +208,11 @@ def nearest_in_words(sentence: str, others: Iterable[str]) -> str:
 
 
 def exchanged_halves(text: str, words: WordMethod = USUAL_WORDS) -> str:
-    """Exchange a passage's halves at the sentence boundary nearest to its middle word, or in a single sentence at the word boundary there.
+    """Exchange a passage's halves at the sentence boundary nearest to its middle word, or in a
+    single sentence at the word boundary there.
 
-    Of two equally near boundaries the first is used [decision]. A text of fewer than two words is unchanged.
+    Of two equally near boundaries the first is used [decision]. A text of fewer than two words is
+    unchanged.
 
     >>> exchanged_halves("One came. Two left. Three of them stayed here.")
     'Three of them stayed here. One came. Two left.'
@@ -183,18 +221,26 @@ def exchanged_halves(text: str, words: WordMethod = USUAL_WORDS) -> str:
     """
     spans = [place for place, _ in word_spans(text, words)]
     starts = [place for place in sentence_starts(text) if place > min(spans, default=0)]
-    spaced = [place for place in spans[1:] if text[place - 1].isspace()] or spans[1:]  # a stop stays with its word
-    cut = min(starts or spaced, key=lambda place: abs(2 * bisect_left(spans, place) - len(spans)), default=0)
+    # a stop stays with its word
+    spaced = [place for place in spans[1:] if text[place - 1].isspace()] or spans[1:]
+    cut = min(
+        starts or spaced,
+        key=lambda place: abs(2 * bisect_left(spans, place) - len(spans)),
+        default=0,
+    )
     return _joined(text[cut:].strip(), text[:cut].strip()) if starts else rotate_at(text, cut)
 
 
 def _joined(*texts: str) -> str:
-    """Join the pieces by a space, and end each but the last with a full stop if needed, so that they stay separate sentences [decision]."""
+    """Join the pieces by a space, and end each but the last with a full stop if needed, so that
+    they stay separate sentences [decision].
+    """
     return " ".join([*(text if has_end(text) else f"{text}." for text in texts[:-1]), *texts[-1:]])
 
 
 def thirds(text: str, words: WordMethod = USUAL_WORDS) -> list[str]:
-    """Return the first, middle and last third of a text's words, as slices of it; fewer if it has fewer than three words.
+    """Return the first, middle and last third of a text's words, as slices of it; fewer if it has
+    fewer than three words.
 
     >>> thirds("a b c d e f g")
     ['a b', 'c d', 'e f g']

@@ -1,4 +1,6 @@
-"""Each query's figures of one audited system, for a reader who looks at queries one by one: ids and numbers, no text."""
+"""Each query's figures of one audited system, for a reader who looks at queries one by one: ids and
+numbers, no text.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ def effects_of_model(
     moved: Mapping[str, Mapping[str, float]],
     settings: AuditSettings,
 ) -> Result | None:
-    """Return a model's figures by query: the first measure and ranks before and after the first rotation, and what was moved; None where neither was done."""
+    """Return a model's figures by query: the first measure and ranks before and after the first
+    rotation, and what was moved; None where neither was done.
+    """
     if rotated is None and not moved:
         return None
     ids, nothing = task.query_ids, [None] * len(task.query_ids)
@@ -46,8 +50,12 @@ def effects_of_model(
     return _result(system, task, {**before, **after, "moved": columns}, settings)
 
 
-def effects_of_runs(system: System, task: Task, runs: Sequence[Run], values: np.ndarray, settings: AuditSettings) -> Result:
-    """Return the figures by query of a run and the first one over a rotated collection; ``values (runs, queries)`` of the first measure."""
+def effects_of_runs(
+    system: System, task: Task, runs: Sequence[Run], values: np.ndarray, settings: AuditSettings
+) -> Result:
+    """Return the figures by query of a run and the first one over a rotated collection;
+    ``values (runs, queries)`` of the first measure.
+    """
     before, after = runs[:2]
     columns = {
         "before": values[0].tolist(),
@@ -59,13 +67,21 @@ def effects_of_runs(system: System, task: Task, runs: Sequence[Run], values: np.
 
 
 def in_units(measured: Measured, contrasts: Sequence[Contrast]) -> dict[str, dict[str, float]]:
-    """Return each contrast of each query by its name, as shares of the evidence's mean worth (without it: in mean deviations), so that their mean is
-    the verdict's effect over all texts."""
+    """Return each contrast of each query by its name, as shares of the evidence's mean worth
+    (without it: in mean deviations), so that their mean is the verdict's effect over all texts."""
     scores = measured.by_unit["score"]
-    unit = mean_unit(scores[:, contrasts.index(Contrast.WORTH)] if Contrast.WORTH in contrasts else measured.units)
+    unit = mean_unit(
+        scores[:, contrasts.index(Contrast.WORTH)]
+        if Contrast.WORTH in contrasts
+        else measured.units
+    )
     if not unit > 0:
         return {}
-    columns = ((contrast, scores[:, place] / unit) for place, contrast in enumerate(contrasts) if contrast != Contrast.WORTH)
+    columns = (
+        (contrast, scores[:, place] / unit)
+        for place, contrast in enumerate(contrasts)
+        if contrast != Contrast.WORTH
+    )
     return {
         contrast.value: dict(zip(measured.query_ids, column.tolist(), strict=True))
         for contrast, column in columns
@@ -80,7 +96,9 @@ def rank_of(run: Run, query_id: str, passage_id: str) -> int | None:
 
 
 def _ranks(task: Task, run: Run) -> list[int | None]:
-    return [rank_of(run, item.query_id, item.passage_id) for item in task.evidence.by_query.values()]
+    return [
+        rank_of(run, item.query_id, item.passage_id) for item in task.evidence.by_query.values()
+    ]
 
 
 def _result(system: System, task: Task, columns: Columns, settings: AuditSettings) -> Result:

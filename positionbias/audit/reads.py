@@ -1,6 +1,8 @@
-"""Find the length limit of a system, and which end it cuts off: as declared, by its tokenizer, or where its scores stop changing.
+"""Find the length limit of a system, and which end it cuts off: as declared, by its tokenizer, or
+where its scores stop changing.
 
-A length limit is not a preference: a verdict on preference uses texts that are read whole, and the cost of the limit is reported separately.
+A length limit is not a preference: a verdict on preference uses texts that are read whole, and the
+cost of the limit is reported separately.
 """
 
 from __future__ import annotations
@@ -33,7 +35,8 @@ SAME = 1e-5  # of the scores' deviation: smaller changes are rounding
 
 @dataclass(frozen=True, slots=True)
 class Reads:
-    """A system's length limit. ``words``: the limit in words, None if it is counted in tokens or none was found; ``found`` names its source.
+    """A system's length limit. ``words``: the limit in words, None if it is counted in tokens or
+    none was found; ``found`` names its source.
 
     ``from_end``: it reads the last words of a longer text, not the first.
     """
@@ -56,7 +59,9 @@ def unread_part(reads: Reads) -> str:
 
 
 class Limit(NamedTuple):
-    """The number of words that a scorer reads, from the front or the end, and the texts on the wrong side of it."""
+    """The number of words that a scorer reads, from the front or the end, and the texts on the
+    wrong side of it.
+    """
 
     words: float
     from_end: bool
@@ -64,9 +69,16 @@ class Limit(NamedTuple):
 
 
 def reads_of(
-    system: System, task: Task, longest: Mapping[str, int], *, declared: int | None, listwise: bool, seed: int
+    system: System,
+    task: Task,
+    longest: Mapping[str, int],
+    *,
+    declared: int | None,
+    listwise: bool,
+    seed: int,
 ) -> Reads:
-    """Return the limit of a model: ``declared`` in words, else its tokenizer's, else the cliff in its scores (``cliff``), else none.
+    """Return the limit of a model: ``declared`` in words, else its tokenizer's, else the cliff in
+    its scores (``cliff``), else none.
 
     ``longest`` has the words of each audited query's longest text.
     """
@@ -112,16 +124,21 @@ def _by_tokens(reader: TokenReader) -> Fits:
 
 
 def cliff(system: System, task: Task, longest: Mapping[str, int], seed: int) -> Limit | None:
-    """Find the number of words, from the front or from the end, beyond which a scorer's scores do not change; None if they always do.
+    """Find the number of words, from the front or from the end, beyond which a scorer's scores do
+    not change; None if they always do.
 
-    For up to 200 queries, half of them drawn and half with the longest texts, the evidence stands in front of the passage's other sentences, behind
-    them, at a drawn place between them, and apart from them by filler on either side: as much as puts it wholly beyond the ``longest`` text that
-    the audit scores of the query, and a drawn part of that. Filler of as many words as the evidence stands at the same places. If
-    evidence and filler score differently in front but alike at another place, that place was not read. A limit of L words is found if at least five
-    texts with the evidence wholly after L were not read, at least five with it wholly before L were (else the limit may not be in words: a scorer of
-    first sentences has none), and at most 5 % of the texts are on the wrong side: not read although wholly before L, or read although wholly after
-    it. Of the L with the fewest such texts the smallest is taken, so that no cut text counts as read whole [decision]. From the end it is the
-    same, with the words counted from there; of two limits the one with fewer texts on the wrong side counts.
+    For up to 200 queries, half of them drawn and half with the longest texts, the evidence stands
+    in front of the passage's other sentences, behind them, at a drawn place between them, and apart
+    from them by filler on either side: as much as puts it wholly beyond the ``longest`` text that
+    the audit scores of the query, and a drawn part of that. Filler of as many words as the evidence
+    stands at the same places. If evidence and filler score differently in front but alike at
+    another place, that place was not read. A limit of L words is found if at least five texts with
+    the evidence wholly after L were not read, at least five with it wholly before L were (else the
+    limit may not be in words: a scorer of first sentences has none), and at most 5 % of the texts
+    are on the wrong side: not read although wholly before L, or read although wholly after it. Of
+    the L with the fewest such texts the smallest is taken, so that no cut text counts as read whole
+    [decision]. From the end it is the same, with the words counted from there; of two limits the
+    one with fewer texts on the wrong side counts.
     """
     made: dict[str, str] = {}
     lists, befores, behinds, sizes = [], [], [], []
@@ -134,12 +151,20 @@ def cliff(system: System, task: Task, longest: Mapping[str, int], seed: int) -> 
         blank = filler(avoided, known, seed, query_id, "blank", words=words)
         apart = longest[query_id] - sum(len(text.split()) for text in parts.sentences) + words
         some = 1 + below(apart, seed, "cliff", query_id, "padding")
-        padding = [filler(avoided, known, seed, query_id, "padding", words=each) for each in (some, apart)]
+        padding = [
+            filler(avoided, known, seed, query_id, "padding", words=each) for each in (some, apart)
+        ]
         others = [text for place, text in enumerate(parts.sentences) if place != parts.own]
         between = 1 + below(len(others) - 1, seed, "cliff", query_id, "between")
         around = [([], others), (others[:between], others[between:]), (others, [])]
-        around += [([*others, each], []) for each in padding] + [([], [each, *others]) for each in padding]
-        versions = [" ".join([*before, piece, *behind]) for before, behind in around for piece in (evidence, blank)]
+        around += [([*others, each], []) for each in padding] + [
+            ([], [each, *others]) for each in padding
+        ]
+        versions = [
+            " ".join([*before, piece, *behind])
+            for before, behind in around
+            for piece in (evidence, blank)
+        ]
         names = [made_id(query_id, number) for number in range(len(versions))]
         made |= zip(names, versions, strict=True)
         lists.append((query_id, names))
@@ -150,10 +175,18 @@ def cliff(system: System, task: Task, longest: Mapping[str, int], seed: int) -> 
         return None
     run = Run("made", ((name, ids, -np.arange(len(ids))) for name, ids in lists))
     asked = [Query(name, queries[name]) for name, _ in lists]
-    scored = system.scored(task, Texts(made, task.collection), run, f"{system.name}: how far does it read?", asked)
+    scored = system.scored(
+        task, Texts(made, task.collection), run, f"{system.name}: how far does it read?", asked
+    )
     rows = []
     for name, ids in lists:
-        by_id = dict(zip(scored[name].passage_ids, scored[name].scores.astype(np.float64).tolist(), strict=True))
+        by_id = dict(
+            zip(
+                scored[name].passage_ids,
+                scored[name].scores.astype(np.float64).tolist(),
+                strict=True,
+            )
+        )
         rows.append([by_id[text_id] for text_id in ids])
     table = np.array(rows)
     full = ~np.isnan(table).any(axis=1)  # missing scores change nothing and say nothing
@@ -161,7 +194,10 @@ def cliff(system: System, task: Task, longest: Mapping[str, int], seed: int) -> 
         table[full].std() if full.any() else 0
     )  # (queries, places)
     limits = []
-    for from_end, first, places, starts in ((False, 0, [1, 2, 3, 4], befores), (True, 2, [0, 1, 5, 6], behinds)):
+    for from_end, first, places, starts in (
+        (False, 0, [1, 2, 3, 4], befores),
+        (True, 2, [0, 1, 5, 6], behinds),
+    ):
         matters = changes[:, first] & full
         start = np.array(starts)[matters][:, places]
         end = start + np.array(sizes)[matters, None]
@@ -171,9 +207,13 @@ def cliff(system: System, task: Task, longest: Mapping[str, int], seed: int) -> 
 
 
 def _tried(task: Task, longest: Mapping[str, int], seed: int) -> Iterator[tuple[str, Parts]]:
-    """Yield queries with their sentences: half of ``TRIED`` drawn, then those with the longest texts."""
+    """Yield queries with their sentences: half of ``TRIED`` drawn, then those with the longest
+    texts.
+    """
     drawn = drawn_order(longest, seed, "cliff")
-    order = drawn[: TRIED // 2] + sorted(drawn[TRIED // 2 :], key=lambda query_id: -longest[query_id])
+    order = drawn[: TRIED // 2] + sorted(
+        drawn[TRIED // 2 :], key=lambda query_id: -longest[query_id]
+    )
     for query_id in order[:TRIED]:
         item = task.evidence.by_query[query_id]
         parts = parts_of(task.collection.texts([item.passage_id])[0], item.start, item.end)
@@ -182,8 +222,8 @@ def _tried(task: Task, longest: Mapping[str, int], seed: int) -> Iterator[tuple[
 
 
 def _limit(starts: np.ndarray, ends: np.ndarray, unread: np.ndarray) -> list[tuple[float, int]]:
-    """Return the limit L in words and the texts on its wrong side, from the evidence's starts and ends and whether it was ``unread``, ``(texts,)`` each;
-    nothing without a limit."""
+    """Return the limit L in words and the texts on its wrong side, from the evidence's starts and
+    ends and whether it was ``unread``, ``(texts,)`` each; nothing without a limit."""
     if not len(starts):
         return []
     limits = np.arange(1, int(ends.max()) + 1)[:, None]

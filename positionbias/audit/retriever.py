@@ -27,13 +27,16 @@ WHOLE = "whole collection"
 
 
 class Retriever:
-    """A model that ranks all passages of a collection for its queries, original or changed; each version is encoded once and dropped.
+    """A model that ranks all passages of a collection for its queries, original or changed; each
+    version is encoded once and dropped.
 
-    ``vectors`` of the original passages save their encoding; changed ones are then compared in the same precision. ``memory`` in GiB bounds
-    a search. ``spread`` has other processes encode. ``encoded`` counts the passages encoded so far; ``empty`` and ``truncated`` count original ones.
+    ``vectors`` of the original passages save their encoding; changed ones are then compared in the
+    same precision. ``memory`` in GiB bounds a search. ``spread`` has other processes encode.
+    ``encoded`` counts the passages encoded so far; ``empty`` and ``truncated`` count original ones.
 
     Raises:
-        SettingError: a model without exactly one vector a text, or too little memory for one pass over the passages.
+        SettingError: a model without exactly one vector a text, or too little memory for one pass
+            over the passages.
         InputError: vectors of another model, of other passages, or computed in another precision.
     """
 
@@ -52,9 +55,16 @@ class Retriever:
         self.encoder = SingleVectors(checkpoint, config)
         self._elsewhere = Elsewhere.of(spread.loading, checkpoint) if spread else None
         self._map_shards = spread.map_shards if spread else map
-        self.collection, self.queries, self.memory, self.vectors = collection, queries, memory, vectors
+        self.collection, self.queries, self.memory, self.vectors = (
+            collection,
+            queries,
+            memory,
+            vectors,
+        )
         self.depth = min(depth, len(collection))
-        self.precision: OnDisk = "float32" if vectors is None or vectors.precision == "float32" else "float16"
+        self.precision: OnDisk = (
+            "float32" if vectors is None or vectors.precision == "float32" else "float16"
+        )
         self.encoded = self.empty = self.truncated = 0
         if vectors is not None:
             _check_kept(vectors, self.encoder, checkpoint, collection)
@@ -62,19 +72,29 @@ class Retriever:
         if queries_at_once(memory, self.depth, dimension) < len(queries):
             least = least_memory(len(queries), self.depth, dimension)
             raise SettingError(
-                f"--memory: wanted at least {least + 5e-4:.3f} GiB to keep {self.depth:,} passages of {len(queries):,} queries in one pass; "
-                f"found {memory:g}; raise it, or lower --depth or --queries"
+                f"--memory: wanted at least {least + 5e-4:.3f} GiB to keep {self.depth:,} passages "
+                f"of {len(queries):,} queries in one pass; found {memory:g}; raise it, or lower "
+                "--depth or --queries"
             )
 
     @cached_property
     def _asked(self) -> DenseQueries:
-        return DenseQueries.encoded(self.encoder, ((query.query_id, query.text) for query in self.queries))
+        return DenseQueries.encoded(
+            self.encoder, ((query.query_id, query.text) for query in self.queries)
+        )
 
     def cost(self, draws: int) -> str:
         """Describe the number of passages that an audit with ``draws`` rotations encodes."""
         passages, wordings = len(self.collection), draws + (self.vectors is None)
-        as_they_are = "once as they are, " if self.vectors is None else f"read from {self.vectors.path} as they are, "
-        return f"{passages:,} passages {as_they_are}once for each of {draws} rotations: {passages * wordings:,} texts to encode"
+        as_they_are = (
+            "once as they are, "
+            if self.vectors is None
+            else f"read from {self.vectors.path} as they are, "
+        )
+        return (
+            f"{passages:,} passages {as_they_are}once for each of {draws} rotations: "
+            f"{passages * wordings:,} texts to encode"
+        )
 
     def rank(self, name: str, description: str, texts: RowTexts | None = None) -> Run:
         """Rank the ``depth`` nearest passages of every query, original or with ``texts``.
@@ -100,7 +120,14 @@ class Retriever:
 
     def _search(self, name: str, description: str, passages: Vectors | StreamedVectors) -> Run:
         asked, device = self._asked, self.encoder.model.device
-        found = exact_search(passages, asked.vectors, self.depth, memory=self.memory, device=device, description=description)
+        found = exact_search(
+            passages,
+            asked.vectors,
+            self.depth,
+            memory=self.memory,
+            device=device,
+            description=description,
+        )
         return Run(name, asked.rankings(found, passages.ids_at))
 
     def figures(self) -> RetrievalFigures:
@@ -138,7 +165,8 @@ def fitting_vectors(
         first = by_model.setdefault(made.checksum if made else None, found)
         if first is not found:
             raise SettingError(
-                f"--vectors: wanted one of each model; found {first.path} and {found.path} of the same; give one of them"
+                f"--vectors: wanted one of each model; found {first.path} and {found.path} of the "
+                "same; give one of them"
             )
     own = [by_model.get(checkpoint.manifest.checksum) for checkpoint in checkpoints]
     for found in vectors:
@@ -151,8 +179,11 @@ def fitting_vectors(
     return own
 
 
-def _check_kept(vectors: Vectors, encoder: SingleVectors, checkpoint: Checkpoint, collection: Collection) -> None:
-    """Check that the vectors are the model's and computed like those of rotated passages, so that only rotation can cause a gap.
+def _check_kept(
+    vectors: Vectors, encoder: SingleVectors, checkpoint: Checkpoint, collection: Collection
+) -> None:
+    """Check that the vectors are the model's and computed like those of rotated passages, so that
+    only rotation can cause a gap.
 
     Raises:
         InputError: another model's, of other passages, or in another precision.
@@ -160,12 +191,13 @@ def _check_kept(vectors: Vectors, encoder: SingleVectors, checkpoint: Checkpoint
     vectors.check(checkpoint, collection)
     if vectors.missing:
         raise InputError(
-            f"{vectors.path}: {len(vectors.missing):,} passages have no vector; encode the collection without --allow-missing"
+            f"{vectors.path}: {len(vectors.missing):,} passages have no vector; encode the "
+            "collection without --allow-missing"
         )
     wanted = str(encoder.config.dtype(encoder.model.device)).removeprefix("torch.")
     found = vectors.manifest.settings.get("precision")
     if found != wanted:
         raise InputError(
-            f"{vectors.path}: wanted vectors computed in {wanted}, as the rotated passages will be; found {found}; "
-            f"give --precision {found}, or leave --vectors out"
+            f"{vectors.path}: wanted vectors computed in {wanted}, as the rotated passages will "
+            f"be; found {found}; give --precision {found}, or leave --vectors out"
         )

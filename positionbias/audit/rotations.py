@@ -1,4 +1,6 @@
-"""Describe the change of a model's ranking when every passage is rotated, in several draws, by how far the evidence moved."""
+"""Describe the change of a model's ranking when every passage is rotated, in several draws, by how
+far the evidence moved.
+"""
 
 from __future__ import annotations
 
@@ -27,10 +29,11 @@ __all__ = ["Rotated", "compared", "rotate_and_rank", "rotation_results"]
 
 @dataclass(frozen=True, slots=True)
 class Rotated:
-    """The result of each draw for every audited query: ``values`` by measure ``(draws, queries)``, ``first_changed`` and ``overlap``
-    ``(draws, queries)``. ``truncated`` is the share of answers that end beyond the model's length limit (None: unknown), ``movement`` that of
-    the evidence (None: it has no place), ``first_run`` the ranking of the first draw. Where scores are missing, ``values`` are the least that any
-    in their place could give, and ``best`` the greatest."""
+    """The result of each draw for every audited query: ``values`` by measure ``(draws, queries)``,
+    ``first_changed`` and ``overlap`` ``(draws, queries)``. ``truncated`` is the share of answers
+    that end beyond the model's length limit (None: unknown), ``movement`` that of the evidence
+    (None: it has no place), ``first_run`` the ranking of the first draw. Where scores are missing,
+    ``values`` are the least that any in their place could give, and ``best`` the greatest."""
 
     values: Mapping[str, np.ndarray]
     best: Mapping[str, np.ndarray]
@@ -42,12 +45,18 @@ class Rotated:
 
 
 def rotate_and_rank(system: System, task: Task, ranked: Run, settings: AuditSettings) -> Rotated:
-    """Rank rotated passages, candidates or the whole collection, once per draw; an encoder encodes each passage once per draw."""
+    """Rank rotated passages, candidates or the whole collection, once per draw; an encoder encodes
+    each passage once per draw.
+    """
     rotations = settings.rotations()
     movement = None if task.evidence.whole else movements(task.collection, task.evidence, rotations)
     truncated = None if movement is None else _truncated_share(system, task, rotations, movement)
     runs = (
-        system.ranked(task, RotatedTexts(task.collection, rotation), f"{system.name}, rotation {draw + 1} of {len(rotations)}")
+        system.ranked(
+            task,
+            RotatedTexts(task.collection, rotation),
+            f"{system.name}, rotation {draw + 1} of {len(rotations)}",
+        )
         for draw, rotation in enumerate(rotations)
     )
     return compared(task, ranked, runs, settings.measures, truncated, movement)
@@ -61,20 +70,28 @@ def compared(
     truncated: float | None = None,
     movement: Movement | None = None,
 ) -> Rotated:
-    """Compare rankings of rotated passages with that of the original ones; one is in memory at a time."""
+    """Compare rankings of rotated passages with that of the original ones; one is in memory at a
+    time.
+    """
     by_measure: dict[str, list[np.ndarray]] = {name: [] for name in measures}
     best: dict[str, list[np.ndarray]] = {name: [] for name in measures}
     changed, overlap, first_run = [], [], None
     for given in runs:
         run = completed(given, task.qrels, best=False)
         lowest = task.values(run, measures)
-        highest = lowest if run is given else task.values(completed(given, task.qrels, best=True), measures)
+        highest = (
+            lowest
+            if run is given
+            else task.values(completed(given, task.qrels, best=True), measures)
+        )
         for name in measures:
             by_measure[name].append(lowest[name])
             best[name].append(highest[name])
         pairs = [(_ids(ranked, query_id), _ids(run, query_id)) for query_id in task.query_ids]
         changed.append([before[:1] != after[:1] for before, after in pairs])
-        overlap.append(rank_biased_overlaps([before for before, _ in pairs], [after for _, after in pairs]))
+        overlap.append(
+            rank_biased_overlaps([before for before, _ in pairs], [after for _, after in pairs])
+        )
         first_run = first_run or run
     return Rotated(
         {name: np.array(values) for name, values in by_measure.items()},
@@ -95,9 +112,11 @@ def rotation_results(
     settings: AuditSettings,
     best: Mapping[str, np.ndarray] | None = None,
 ) -> list[Result]:
-    """Return the gap of each measure, and of the first one by how far the evidence moved, if it has a place.
+    """Return the gap of each measure, and of the first one by how far the evidence moved, if it has
+    a place.
 
-    Where scores are missing, ``best`` are the greatest values that any in their place could give, ``values`` the least; the gap spans both ways.
+    Where scores are missing, ``best`` are the greatest values that any in their place could give,
+    ``values`` the least; the gap spans both ways.
     """
     best = best or values
     movement = rotated.movement
@@ -105,12 +124,18 @@ def rotation_results(
     results = []
     for measure, original in values.items():
         ways = [(best[measure], rotated.values[measure]), (original, rotated.best[measure])]
-        gap, other = (rotation_gap(*way, task.clusters, first_changed=rotated.first_changed) for way in ways)
+        gap, other = (
+            rotation_gap(*way, task.clusters, first_changed=rotated.first_changed) for way in ways
+        )
         change, count = gap.change, len(task.query_ids)
         value, interval = change.value, change.interval
         if interval is not None and other.change.interval is not None and other.change != change:
             interval = replace(interval, high=other.change.interval.high)
-            value = (value + other.change.value) / 2 if value is not None and other.change.value is not None else None
+            value = (
+                (value + other.change.value) / 2
+                if value is not None and other.change.value is not None
+                else None
+            )
         figures = GapFigures(
             quality=measure,
             draws=gap.draws,
@@ -124,7 +149,9 @@ def rotation_results(
             cut=None if movement is None else float((movement.ends < 0).mean()),
             truncated=rotated.truncated,
         )
-        results.append(system.result(task, GAP, figures, value=value, interval=interval, count=count))
+        results.append(
+            system.result(task, GAP, figures, value=value, interval=interval, count=count)
+        )
     if movement is None:
         return results
     measure = settings.measures[0]
@@ -138,7 +165,11 @@ def rotation_results(
         minimum=settings.minimum,
         quality=f"change of {measure}",
     )
-    results.append(system.result(task, MOVEMENT, buckets, value=buckets.figures.slope.value, count=len(task.query_ids)))
+    results.append(
+        system.result(
+            task, MOVEMENT, buckets, value=buckets.figures.slope.value, count=len(task.query_ids)
+        )
+    )
     return results
 
 
@@ -146,8 +177,12 @@ def _ids(run: Run, query_id: str) -> Sequence[str]:
     return run[query_id].passage_ids if query_id in run else []
 
 
-def _truncated_share(system: System, task: Task, rotations: Sequence[Rotation], movement: Movement) -> float | None:
-    """Return the share of whole answers, over draws, whose end is beyond a model's length limit; None if the limit is unknown."""
+def _truncated_share(
+    system: System, task: Task, rotations: Sequence[Rotation], movement: Movement
+) -> float | None:
+    """Return the share of whole answers, over draws, whose end is beyond a model's length limit;
+    None if the limit is unknown.
+    """
     reader = token_reader(system.model)
     if reader is None:
         return None
@@ -155,12 +190,16 @@ def _truncated_share(system: System, task: Task, rotations: Sequence[Rotation], 
     used = np.zeros(len(items), np.int64)
     if not isinstance(reader, PassageEncoder):  # the query takes part of the limit
         texts = {query.query_id: query.text for query in task.queries}
-        used = np.array([len(row) for row in reader.read_queries([texts[item.query_id] for item in items])])
+        used = np.array(
+            [len(row) for row in reader.read_queries([texts[item.query_id] for item in items])]
+        )
     beyond = whole = 0
     for draw, rotation in enumerate(rotations):
         ends = movement.ends[draw]
         kept = np.flatnonzero(ends >= 0)
-        passages = RotatedTexts(task.collection, rotation).texts([items[index].passage_id for index in kept])
+        passages = RotatedTexts(task.collection, rotation).texts(
+            [items[index].passage_id for index in kept]
+        )
         prefixes = [text[: ends[index]] for text, index in zip(passages, kept, strict=True)]
         lengths = np.array([len(row) for row in reader.read_passages(prefixes)])
         # one that just fills the limit counts too, as it may have been cut

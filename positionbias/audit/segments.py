@@ -1,4 +1,6 @@
-"""Measure the share of each third in a passage's vector, by the cosine of the passage's vector with those of its thirds."""
+"""Measure the share of each third in a passage's vector, by the cosine of the passage's vector with
+those of its thirds.
+"""
 
 from __future__ import annotations
 
@@ -36,12 +38,15 @@ def segment_similarity(
     words: WordMethod,
     seed: int,
 ) -> SegmentBuckets:
-    """Return mean cosines of the first, middle and last third with the whole, and 95 % bootstrap intervals over passages.
+    """Return mean cosines of the first, middle and last third with the whole, and 95 % bootstrap
+    intervals over passages.
 
-    Several vectors a text are replaced by their mean [decision]. Passages of fewer than three words, or with a third without tokens, are
-    skipped and counted.
+    Several vectors a text are replaced by their mean [decision]. Passages of fewer than three
+    words, or with a third without tokens, are skipped and counted.
     """
-    cosines = np.array(list(_cosines(model, collection, passage_ids, config, words)), np.float64).reshape(-1, 3)
+    cosines = np.array(
+        list(_cosines(model, collection, passage_ids, config, words)), np.float64
+    ).reshape(-1, 3)
     columns = [cosines[:, 0], cosines[:, 1], cosines[:, 2]]
     intervals = [bootstrap_mean(column, None, seed=seed) for column in columns]
     difference = cosines[:, 0] - cosines[:, 2]
@@ -65,7 +70,11 @@ def segment_similarity(
 
 
 def _cosines(
-    model: PassageEncoder, collection: PassageTexts, passage_ids: Sequence[str], config: RankingConfig, words: WordMethod
+    model: PassageEncoder,
+    collection: PassageTexts,
+    passage_ids: Sequence[str],
+    config: RankingConfig,
+    words: WordMethod,
 ) -> Iterator[list[float]]:
     waiting = iter(track(passage_ids, "encoding thirds", len(passage_ids), unit="passages"))
     while block := list(islice(waiting, READ_PASSAGES)):

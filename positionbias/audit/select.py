@@ -1,4 +1,6 @@
-"""Select an audit's results for figures and tables, and give each system the same look in all of them."""
+"""Select an audit's results for figures and tables, and give each system the same look in all of
+them.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +60,9 @@ P = TypeVar("P", bound=Payload)
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """One system's look: its label, and a combination of colour, dash and marker unique on the page."""
+    """One system's look: its label, and a combination of colour, dash and marker unique on the
+    page.
+    """
 
     label: str
     colour: str
@@ -73,7 +77,9 @@ class Series:
 
 
 def is_first_stage(result: Result) -> bool:
-    """Return True for the ranking that the models re-rank, which is drawn in grey for comparison."""
+    """Return True for the ranking that the models re-rank, which is drawn in grey for
+    comparison.
+    """
     return result.facts.model == FIRST_STAGE
 
 
@@ -88,7 +94,9 @@ def system_of(result: Result) -> System:
 
 
 def of_audit(results: Iterable[Result], kind: type[P]) -> list[tuple[Result, P]]:
-    """Return results with this type of payload and their payloads, in the given order, the first stage's last."""
+    """Return results with this type of payload and their payloads, in the given order, the first
+    stage's last.
+    """
     return sorted(of_type(results, kind), key=lambda found: is_first_stage(found[0]))
 
 
@@ -98,7 +106,9 @@ def models_of(results: Iterable[Result]) -> list[System]:
 
 
 def series_of(results: Iterable[Result]) -> dict[System, Series]:
-    """Return each audited system's look, in order of first appearance; the first stage comes last."""
+    """Return each audited system's look, in order of first appearance; the first stage comes
+    last.
+    """
     found: dict[System, Result] = {}
     for result in results:
         if is_of_audit(result):
@@ -106,14 +116,22 @@ def series_of(results: Iterable[Result]) -> dict[System, Series]:
     ordered = sorted(found.values(), key=is_first_stage)
     series, models = {}, 0
     # seeds and draws belong to the measurement here, not to the system
-    plain = [replace(result, seed=None, facts=replace(result.facts, seed=None, rotation=None)) for result in ordered]
+    plain = [
+        replace(result, seed=None, facts=replace(result.facts, seed=None, rotation=None))
+        for result in ordered
+    ]
     for result, label in zip(ordered, labels(plain), strict=True):
         if is_first_stage(result):
-            series[system_of(result)] = Series(_named(label, result), MUTED.light, DASHES[2], "", True)
+            series[system_of(result)] = Series(
+                _named(label, result), MUTED.light, DASHES[2], "", True
+            )
         else:
-            # dashes and markers cycle separately from the six colours, so that a seventh system differs from the first
+            # dashes and markers cycle separately from the six colours, so that a seventh system
+            # differs from the first
             style = models % len(DASHES)
-            series[system_of(result)] = Series(_named(label, result), colour_of(models), DASHES[style], MARKERS[style], False)
+            series[system_of(result)] = Series(
+                _named(label, result), colour_of(models), DASHES[style], MARKERS[style], False
+            )
             models += 1
     return series
 
@@ -135,10 +153,16 @@ def described_group(results: Iterable[Result]) -> str:
     return STANDARDISED if STANDARDISED in found else ""
 
 
-def blind_slopes(results: Sequence[Result], result: Result, payload: QueryBuckets) -> dict[str, Slope]:
-    """Return the slopes of position-blind scorers on the same queries, quality and scale, by name, without the system's own."""
+def blind_slopes(
+    results: Sequence[Result], result: Result, payload: QueryBuckets
+) -> dict[str, Slope]:
+    """Return the slopes of position-blind scorers on the same queries, quality and scale, by name,
+    without the system's own.
+    """
     found: dict[str, Slope] = {}
-    for other, beside in query_buckets(results, BLIND, scale=payload.scale, quality=payload.quality, group=payload.group):
+    for other, beside in query_buckets(
+        results, BLIND, scale=payload.scale, quality=payload.quality, group=payload.group
+    ):
         same = (other.collection, other.split) == (result.collection, result.split)
         if same and other.system != result.system and beside.figures.slope.value is not None:
             found.setdefault(other.system, beside.figures.slope)
@@ -153,7 +177,9 @@ def query_buckets(
     quality: str | None = None,
     group: str | None = None,
 ) -> list[tuple[Result, QueryBuckets]]:
-    """Return the bucketed results of a measure with their payloads; scale, quality and group narrow them."""
+    """Return the bucketed results of a measure with their payloads; scale, quality and group narrow
+    them.
+    """
     found = []
     for result, payload in of_audit(results, QueryBuckets):
         wanted = ((scale, payload.scale), (quality, payload.quality), (group, payload.group))
@@ -168,7 +194,9 @@ def response_slope(result: Result, curve: ResponseCurve) -> tuple[float | None, 
 
 
 def bucket_labels(payload: PositionBuckets) -> list[str]:
-    """Return each bucket's label: thirds by name, characters in whole numbers, shares in as many decimals as they need."""
+    """Return each bucket's label: thirds by name, characters in whole numbers, shares in as many
+    decimals as they need.
+    """
     edges = list(payload.edges)
     if payload.scale == "segment" and len(edges) == len(THIRDS) + 1:
         return list(THIRDS)
@@ -176,6 +204,8 @@ def bucket_labels(payload: PositionBuckets) -> list[str]:
         shown = [count(edge) for edge in edges]
     else:
         sign = payload.scale == "moved"
-        places = next((p for p in (1, 2, 3) if all(abs(edge - round(edge, p)) < 1e-9 for edge in edges)), 3)
+        places = next(
+            (p for p in (1, 2, 3) if all(abs(edge - round(edge, p)) < 1e-9 for edge in edges)), 3
+        )
         shown = [decimal(edge, places, sign=sign) for edge in edges]
     return [f"{low} to {high}" for low, high in pairwise(shown)]

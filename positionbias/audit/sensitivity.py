@@ -1,12 +1,16 @@
-"""Measure the sensitivity of scores to the order of a passage's text, which needs judgements but no answers.
+"""Measure the sensitivity of scores to the order of a passage's text, which needs judgements but no
+answers.
 
-A relevant passage is changed in two ways: rotated at a drawn word, and with its halves exchanged. The place of its evidence is unknown, so a
-change has no side, and an average of 0 is compatible with a strong preference. The mean *size* of the change, E|Δ|, bounds every signed mean:
-for any signs s, |E(s·Δ)| ≤ E|Δ|. If it is small, no side of the passage gains more than that when it moves. If it is large, place is one of several
-causes: text broken at the cut and the order of words are others. The placebo is an irrelevant candidate of the same query, changed alike.
+A relevant passage is changed in two ways: rotated at a drawn word, and with its halves exchanged.
+The place of its evidence is unknown, so a change has no side, and an average of 0 is compatible
+with a strong preference. The mean *size* of the change, E|Δ|, bounds every signed mean: for any
+signs s, |E(s·Δ)| ≤ E|Δ|. If it is small, no side of the passage gains more than that when it moves.
+If it is large, place is one of several causes: text broken at the cut and the order of words are
+others. The placebo is an irrelevant candidate of the same query, changed alike.
 
-A scorer is **insensitive** if the simultaneous 95 % intervals of E|Δ| lie within the margin for both changes, and **sensitive** if one lies beyond it
-[decision]. A sample may miss the rare queries that change much. So no interval in deviations ends below E|Δ| + 3 / passages, as if three passages
+A scorer is **insensitive** if the simultaneous 95 % intervals of E|Δ| lie within the margin for
+both changes, and **sensitive** if one lies beyond it [decision]. A sample may miss the rare queries
+that change much. So no interval in deviations ends below E|Δ| + 3 / passages, as if three passages
 had changed by one more deviation ("rule of three") [decision].
 """
 
@@ -35,32 +39,49 @@ from positionbias.results.audit import DEVIATIONS, RANKS, READ_WHOLE
 from positionbias.results.payloads import SIZES, Contrast, Effect, Preference, Question, Verdict
 from positionbias.text.words import spoken_words
 
-__all__ = ["LEFT_OUT", "NEXT", "TextTrials", "sensitivity_effects", "sensitivity_verdict", "sizes", "text_trials"]
+__all__ = [
+    "LEFT_OUT",
+    "NEXT",
+    "TextTrials",
+    "sensitivity_effects",
+    "sensitivity_verdict",
+    "sizes",
+    "text_trials",
+]
 
 MORE = (Contrast.TURNED_MORE, Contrast.HALVES_MORE)
 UNSEEN = 3  # queries with a change of one deviation that a sample may miss
 NO_PLACEBO = "no irrelevant candidate of two words or more"
-NEXT = "To find out: audit a collection with answers, or let a rule choose the evidence (--evidence terms)."
+NEXT = (
+    "To find out: audit a collection with answers, or let a rule choose the evidence (--evidence "
+    "terms)."
+)
 LEFT_OUT = (
-    "This split has no located answer, so these are not measured: moved sentences, the response by place, quality and gain by position, PSI, "
-    "position-blind scorers, and the rotation gap by movement."
+    "This split has no located answer, so these are not measured: moved sentences, the response by "
+    "place, quality and gain by position, PSI, position-blind scorers, and the rotation gap by "
+    "movement."
 )
 _DONE = {Contrast.TURNED: "rotated", Contrast.HALVES: "with its halves exchanged"}
 
 
 class TextTrials(NamedTuple):
-    """The trials of relevant passages and of their placebos, and the number of queries without a placebo, by reason."""
+    """The trials of relevant passages and of their placebos, and the number of queries without a
+    placebo, by reason.
+    """
 
     relevant: list[Trial]
     placebo: list[Trial]
     skipped: dict[str, int]
 
 
-def text_trials(task: Task, query_ids: Iterable[str], settings: AuditSettings, *, most: int) -> TextTrials:
+def text_trials(
+    task: Task, query_ids: Iterable[str], settings: AuditSettings, *, most: int
+) -> TextTrials:
     """Make the trials of the first ``most`` of these queries.
 
-    The placebo is a candidate judged irrelevant, else one not judged; of these the nearest in length among the query's first 30, ties by id
-    [decision]. A rotation changes every passage, as an unchanged one would count as a change of 0 [decision].
+    The placebo is a candidate judged irrelevant, else one not judged; of these the nearest in
+    length among the query's first 30, ties by id [decision]. A rotation changes every passage, as
+    an unchanged one would count as a change of 0 [decision].
     """
     grades = {(qrel.query_id, qrel.passage_id): qrel.grade for qrel in task.qrels}
     found = TextTrials([], [], {})
@@ -69,9 +90,15 @@ def text_trials(task: Task, query_ids: Iterable[str], settings: AuditSettings, *
     for query_id in [name for _, name in zip(range(most), query_ids, strict=False)]:
         item = task.evidence.by_query[query_id]
         found.relevant.append(_trial(task, query_id, item.passage_id, settings, ""))
-        candidates = task.candidates[query_id].passage_ids[:DEPTH] if query_id in task.candidates else []
+        candidates = (
+            task.candidates[query_id].passage_ids[:DEPTH] if query_id in task.candidates else []
+        )
         judged = {name: grades.get((query_id, name)) for name in candidates}
-        irrelevant = [name for name, grade in judged.items() if grade is None or grade < settings.relevant_from]
+        irrelevant = [
+            name
+            for name, grade in judged.items()
+            if grade is None or grade < settings.relevant_from
+        ]
         nearest = sorted(
             (judged[name] is None, abs(len(unit_starts(text, words)) - item.words), name)
             for name, text in zip(irrelevant, task.collection.texts(irrelevant), strict=True)
@@ -86,7 +113,9 @@ def text_trials(task: Task, query_ids: Iterable[str], settings: AuditSettings, *
     return found._replace(skipped=dict(skipped))
 
 
-def _trial(task: Task, query_id: str, passage_id: str, settings: AuditSettings, label: str) -> Trial:
+def _trial(
+    task: Task, query_id: str, passage_id: str, settings: AuditSettings, label: str
+) -> Trial:
     text = task.collection.texts([passage_id])[0]
     words = settings.matching.words
     turned = Rotation(words=words, identity=False, seed=settings.seed).apply(text, passage_id)
@@ -100,34 +129,47 @@ def _trial(task: Task, query_id: str, passage_id: str, settings: AuditSettings, 
 
 
 def sizes(down: Measured, up: Measured, *, most: bool) -> Measured:
-    """Return the greatest sizes of changes between their lowest and highest values, or the least."""
+    """Return the greatest sizes of changes between their lowest and highest values, or the
+    least.
+    """
 
     def size(low: np.ndarray, high: np.ndarray) -> np.ndarray:
         least = np.where((low < 0) & (high > 0), 0.0, np.minimum(np.abs(low), np.abs(high)))
         return np.maximum(np.abs(low), np.abs(high)) if most else least
 
-    return replace(down, by_unit={unit: size(low, up.by_unit[unit]) for unit, low in down.by_unit.items()})
+    return replace(
+        down, by_unit={unit: size(low, up.by_unit[unit]) for unit, low in down.by_unit.items()}
+    )
 
 
 def _with_unseen(effect: Effect, passages: int) -> Effect:
     """Add to a mean size what rare, unseen queries may add to it."""
     if effect.value is None or effect.low is None or effect.high is None:
         return effect
-    high = max(effect.high, effect.value + UNSEEN / passages) if effect.unit == DEVIATIONS else effect.high
+    high = (
+        max(effect.high, effect.value + UNSEEN / passages)
+        if effect.unit == DEVIATIONS
+        else effect.high
+    )
     return replace(effect, low=max(effect.low, 0.0), high=high)
 
 
-def sensitivity_effects(relevant: Measured, placebo: Measured, measure: str, *, read: bool) -> list[Effect]:
-    """Return E|Δ| of both changes, and its excess over the placebo's, in deviations, ranks and the measure, for all texts or those ``read`` whole.
+def sensitivity_effects(
+    relevant: Measured, placebo: Measured, measure: str, *, read: bool
+) -> list[Effect]:
+    """Return E|Δ| of both changes, and its excess over the placebo's, in deviations, ranks and the
+    measure, for all texts or those ``read`` whole.
 
-    Intervals hold together over both changes of one unit. A mean size is at least 0, and unseen queries may add to it.
+    Intervals hold together over both changes of one unit. A mean size is at least 0, and unseen
+    queries may add to it.
     """
     rows = {query_id: row for row, query_id in enumerate(relevant.query_ids)}
     at = [rows[query_id] for query_id in placebo.query_ids]
     found = []
     for unit, name in (("score", DEVIATIONS), ("ranks", RANKS), (measure, measure)):
         own, other = (
-            np.abs(np.where(one.whole, one.by_unit[unit], np.nan) if read else one.by_unit[unit]) for one in (relevant, placebo)
+            np.abs(np.where(one.whole, one.by_unit[unit], np.nan) if read else one.by_unit[unit])
+            for one in (relevant, placebo)
         )
         more = np.full_like(own, np.nan)
         more[at] = own[at] - other
@@ -136,8 +178,23 @@ def sensitivity_effects(relevant: Measured, placebo: Measured, measure: str, *, 
             span = span_of(values, changes=contrasts is MORE) if name == measure else None
             estimates = simultaneous(values, relevant.clusters, units, span)
             for contrast, column, e in zip(contrasts, values.T, estimates, strict=True):
-                passages = len({label for label, value in zip(relevant.clusters, column, strict=True) if not np.isnan(value)})
-                effect = Effect(contrast, name, e.value, e.low, e.high, e.detectable, e.count, READ_WHOLE if read else "")
+                passages = len(
+                    {
+                        label
+                        for label, value in zip(relevant.clusters, column, strict=True)
+                        if not np.isnan(value)
+                    }
+                )
+                effect = Effect(
+                    contrast,
+                    name,
+                    e.value,
+                    e.low,
+                    e.high,
+                    e.detectable,
+                    e.count,
+                    READ_WHOLE if read else "",
+                )
                 if e.count:
                     found.append(_with_unseen(effect, passages) if contrast in SIZES else effect)
     return found
@@ -153,7 +210,9 @@ class _Answered:
 
 
 def _answer(effects: Sequence[Effect], margin: float, drawn: int, noise: float) -> _Answered:
-    """Return the answer by effects E|Δ| in deviations: the largest can show a sensitive scorer, the least certain an insensitive one."""
+    """Return the answer by effects E|Δ| in deviations: the largest can show a sensitive scorer, the
+    least certain an insensitive one.
+    """
     largest = max(effects, key=lambda one: (one.low or 0, one.value or 0))
     if largest.low is not None and largest.low - noise > margin:
         return _Answered(Preference.SENSITIVE, largest)
@@ -163,7 +222,8 @@ def _answer(effects: Sequence[Effect], margin: float, drawn: int, noise: float) 
     room = margin - (widest.value or 0.0)
     drowned = 0 <= -room <= noise  # no number of queries distinguishes such a size from noise
     wanted = None if drowned else queries_for(widest, abs(room), drawn)
-    if wanted is not None and room > 0:  # the unseen part shrinks with the number of queries, not with its square root
+    # the unseen part shrinks with the number of queries, not with its square root
+    if wanted is not None and room > 0:
         wanted = max(wanted, ceil(drawn * ((widest.high or 0.0) - (widest.value or 0.0)) / room))
     return _Answered(Preference.UNKNOWN, widest, wanted)
 
@@ -179,19 +239,31 @@ def sensitivity_verdict(
 ) -> Verdict:
     """Return the verdict on the order of a passage's text.
 
-    ``noise`` is the root mean square change of a repeated call, in deviations. It bounds the part of noise in E|Δ|; a sensitive scorer's E|Δ| must
-    lie beyond the margin by more.
+    ``noise`` is the root mean square change of a repeated call, in deviations. It bounds the part
+    of noise in E|Δ|; a sensitive scorer's E|Δ| must lie beyond the margin by more.
     """
     queries = len(relevant.query_ids)
     over_all = sensitivity_effects(relevant, placebo, measure, read=False)
     unread = float(1 - relevant.whole.all(axis=1).mean()) if queries else 0.0
     own = sensitivity_effects(relevant, placebo, measure, read=True) if unread else over_all
-    limit = f"about {reads.words:,.0f} words" if reads.words is not None else "its tokenizer's limit"
-    lost = f"{name} reads no further than {limit}; {percent(unread, 0)} of the queries have longer texts, left out here: other parts of them would come into view."
-    deciding = [one for one in own if one.unit == DEVIATIONS and one.contrast in SIZES and one.queries >= LEAST_READ * queries]
+    limit = (
+        f"about {reads.words:,.0f} words" if reads.words is not None else "its tokenizer's limit"
+    )
+    lost = (
+        f"{name} reads no further than {limit}; {percent(unread, 0)} of the queries have longer "
+        "texts, left out here: other parts of them would come into view."
+    )
+    deciding = [
+        one
+        for one in own
+        if one.unit == DEVIATIONS and one.contrast in SIZES and one.queries >= LEAST_READ * queries
+    ]
     if not deciding:
         sentences = [
-            f"{name}: cannot tell whether it is sensitive to the order of a passage's text: {'' if queries else 'no query has candidates.'}"
+            (
+                f"{name}: cannot tell whether it is sensitive to the order of a passage's text: "
+                f"{'' if queries else 'no query has candidates.'}"
+            )
         ]
         if unread:
             sentences = [
@@ -199,17 +271,37 @@ def sensitivity_verdict(
                 lost,
                 "Audit it on shorter passages, or let it read further.",
             ]
-        return Verdict(Question.TEXT, Preference.UNKNOWN, sentences, over_all, margin, None, queries, drawn=queries)
+        return Verdict(
+            Question.TEXT,
+            Preference.UNKNOWN,
+            sentences,
+            over_all,
+            margin,
+            None,
+            queries,
+            drawn=queries,
+        )
     found = _answer(deciding, margin, queries, noise)
-    effects = sorted(own, key=lambda one: one.contrast != found.deciding.contrast) + ([] if own is over_all else over_all)
-    effects = [replace(one, detectable=None) if one.contrast in SIZES else one for one in effects]  # a size of 0 is no question
+    effects = sorted(own, key=lambda one: one.contrast != found.deciding.contrast) + (
+        [] if own is over_all else over_all
+    )
+    # a size of 0 is no question
+    effects = [replace(one, detectable=None) if one.contrast in SIZES else one for one in effects]
     sentences = [_headline(name, found, margin), _meaning(found, own, measure)]
-    sentences += [f"Noise is part of it: a repeated call changes scores by {decimal(noise)} deviations."] if noise else []
+    sentences += (
+        [f"Noise is part of it: a repeated call changes scores by {decimal(noise)} deviations."]
+        if noise
+        else []
+    )
     sentences += [] if found.preference is Preference.INSENSITIVE else [NEXT]
     return Verdict(
         Question.TEXT,
         found.preference,
-        [sentence for sentence in [sentences[0], lost if unread else "", *sentences[1:]] if sentence],
+        [
+            sentence
+            for sentence in [sentences[0], lost if unread else "", *sentences[1:]]
+            if sentence
+        ],
         effects,
         margin,
         True if found.preference is Preference.SENSITIVE else None,
@@ -227,36 +319,50 @@ def _headline(name: str, found: _Answered, margin: float) -> str:
     if found.preference is Preference.INSENSITIVE:
         if not head.value:
             return (
-                f"{name} is {found.preference}: scores do not change when relevant passages are rotated or their halves exchanged {of}; at most {decimal(head.high)} "
-                "deviations on average may go unseen."
+                f"{name} is {found.preference}: scores do not change when relevant passages are "
+                f"rotated or their halves exchanged {of}; at most {decimal(head.high)} deviations "
+                "on average may go unseen."
             )
         return (
-            f"{name} is {found.preference}: when a relevant passage is rotated or its halves are exchanged, its score changes by at most {decimal(head.high)} deviations "
-            f"on average, either way {of}, within the margin of {margin:g}."
+            f"{name} is {found.preference}: when a relevant passage is rotated or its halves are "
+            f"exchanged, its score changes by at most {decimal(head.high)} deviations on average, "
+            f"either way {of}, within the margin of {margin:g}."
         )
-    size = f"{_DONE[head.contrast]}, a relevant passage's score changes by {sized(head, sign=False)} deviations on average, either way {of}"
+    size = (
+        f"{_DONE[head.contrast]}, a relevant passage's score changes by {sized(head, sign=False)} "
+        f"deviations on average, either way {of}"
+    )
     if found.preference is Preference.SENSITIVE:
         return f"{name} is {found.preference}: {size}, beyond the margin of {margin:g}."
     more = f"; about {count(found.wanted)} queries would do" if found.wanted else ""
-    return f"{name}: cannot tell whether it is sensitive to the order of a passage's text: {size}, margin {margin:g}{more}."
+    return (
+        f"{name}: cannot tell whether it is sensitive to the order of a passage's text: {size}, "
+        f"margin {margin:g}{more}."
+    )
 
 
 def _meaning(found: _Answered, effects: Sequence[Effect], measure: str) -> str:
     """Explain what the answer means and does not mean."""
     if found.preference is Preference.INSENSITIVE:
-        return "So no place in a passage gains more than that on average when its text moves by about half a passage; from one end to the other it may be twice as much."
+        return (
+            "So no place in a passage gains more than that on average when its text moves by about "
+            "half a passage; from one end to the other it may be twice as much."
+        )
     of = {(effect.contrast, effect.unit): effect for effect in effects}
     contrast = found.deciding.contrast
     ranks, quality = of.get((contrast, RANKS)), of.get((contrast, measure))
     said = ""
     if ranks is not None and quality is not None:
-        said = f"It moves by {sized(ranks, sign=False)} ranks, and {measure} by {sized(quality, sign=False)}. "
+        said = (
+            f"It moves by {sized(ranks, sign=False)} ranks, and {measure} by "
+            f"{sized(quality, sign=False)}. "
+        )
     more = of.get((MORE[SIZES.index(contrast)], DEVIATIONS))
     if more is not None:
         said += f"Relevant − irrelevant passages: {sized(more)} deviations. "
     if found.preference is Preference.UNKNOWN:
         return said.strip()
-    return (
-        said
-        + "The place of the evidence is one possible cause; text broken at the cut and the order of words are others. No side is known."
+    return said + (
+        "The place of the evidence is one possible cause; text broken at the cut and the order "
+        "of words are others. No side is known."
     )

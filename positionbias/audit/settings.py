@@ -11,7 +11,14 @@ from positionbias.audit.lengths import Lengths
 from positionbias.core.errors import SettingError
 from positionbias.core.inputs import CollectionLike, RunLike
 from positionbias.core.places import Place, replaced_file
-from positionbias.core.settings import Panel, check_settings, declared_setting, flag_of, seed_setting, setting
+from positionbias.core.settings import (
+    Panel,
+    check_settings,
+    declared_setting,
+    flag_of,
+    seed_setting,
+    setting,
+)
 from positionbias.evaluation.buckets import SQUAD_POSQ, Buckets
 from positionbias.models.kinds import READ_AS
 from positionbias.positions.settings import Matching
@@ -58,14 +65,15 @@ Lists = Literal["test", "pointwise", "listwise"]
 class Audited:
     """Models and pairs of runs to audit, with their queries and passages.
 
-    In Python a model may also be loaded already, or a function ``(query, passages) → scores`` or ``texts → array``; collections, runs and vectors
-    may be open.
+    In Python a model may also be loaded already, or a function ``(query, passages) → scores`` or
+    ``texts → array``; collections, runs and vectors may be open.
     """
 
     models: Sequence[ModelLike] = setting(
         (),
-        "A checkpoint, a model of transformers or sentence-transformers (folder or id), minilm, your own module:object, or an endpoint, as "
-        "openai:NAME@URL, rerank:NAME@URL or chat:NAME@URL; may be given again.",
+        "A checkpoint, a model of transformers or sentence-transformers (folder or id), minilm, "
+        "your own module:object, or an endpoint, as openai:NAME@URL, rerank:NAME@URL or "
+        "chat:NAME@URL; may be given again.",
         flags=("--model",),
         metavar="MODEL",
         place="read",
@@ -73,24 +81,36 @@ class Audited:
     kind: str | None = declared_setting(None, READ_AS)
     rotated: Sequence[tuple[CollectionLike, RunLike]] = setting(
         (),
-        "A rotated collection (posbias debias) and the same system's run over it, beside one RUN; may be given again.",
+        "A rotated collection (posbias debias) and the same system's run over it, beside one RUN; "
+        "may be given again.",
         metavar="COLLECTION RUN",
         place="read",
     )
     split: str = setting("test", "Split of the queries.", metavar="SPLIT")
-    queries: int | None = setting(None, "Audit N queries, drawn by the seed.", least=1, metavar="N", absent="all")
+    queries: int | None = setting(
+        None, "Audit N queries, drawn by the seed.", least=1, metavar="N", absent="all"
+    )
     candidates: RunLike | None = setting(
-        None, "The run that models re-rank, measured beside them.", metavar="RUN", absent="BM25's", place="read"
+        None,
+        "The run that models re-rank, measured beside them.",
+        metavar="RUN",
+        absent="BM25's",
+        place="read",
     )
     vectors: Sequence[VectorsLike] = setting(
         (),
-        "With --retrieve: a model's vectors of the passages as they are, from posbias encode; may be given again.",
+        "With --retrieve: a model's vectors of the passages as they are, from posbias encode; may "
+        "be given again.",
         metavar="VECTORS",
         place="read",
         panel=Panel.DENSE,
     )
     memory: float | None = setting(
-        None, "With --retrieve: GiB of memory for a search.", absent=f"{MEMORY:g}", metavar="GIB", panel=Panel.DENSE
+        None,
+        "With --retrieve: GiB of memory for a search.",
+        absent=f"{MEMORY:g}",
+        metavar="GIB",
+        panel=Panel.DENSE,
     )
 
     def __post_init__(self) -> None:
@@ -101,9 +121,11 @@ class Audited:
 class AuditSettings:
     """Settings of an audit; checked when made.
 
-    ``buckets`` None: as many equal shares as the queries allow (``Buckets.relative_for``), and SQuAD-PosQ's characters. The rotations have
-    the seeds ``seed … seed + draws − 1``, as ``posbias debias --seed`` would store them. ``blind``: describe position-blind scorers
-    beside the systems. ``depth`` and ``measures`` None are the defaults of a re-ranker, or with ``retrieve`` of a retriever.
+    ``buckets`` None: as many equal shares as the queries allow (``Buckets.relative_for``), and
+    SQuAD-PosQ's characters. The rotations have the seeds ``seed … seed + draws − 1``, as
+    ``posbias debias --seed`` would store them. ``blind``: describe position-blind scorers beside
+    the systems. ``depth`` and ``measures`` None are the defaults of a re-ranker, or with
+    ``retrieve`` of a retriever.
 
     Raises:
         SettingError: a setting out of range.
@@ -121,7 +143,8 @@ class AuditSettings:
     )
     buckets: tuple[Buckets, ...] | None = setting(
         None,
-        "Edges of position buckets, as 0,0.2,0.5,1 (shares of the passage) or 0,100,500 (characters); may be given again.",
+        "Edges of position buckets, as 0,0.2,0.5,1 (shares of the passage) or 0,100,500 "
+        "(characters); may be given again.",
         metavar="EDGES",
         absent="up to 20 equal shares, as the queries allow; the characters of SQuAD-PosQ",
     )
@@ -136,17 +159,21 @@ class AuditSettings:
     )
     lengths: Lengths | None = setting(
         None,
-        "Also move the evidence through texts of these lengths, padded with other passages; in the model's tokens, else words.",
+        "Also move the evidence through texts of these lengths, padded with other passages; in the "
+        "model's tokens, else words.",
         metavar="128,256,512",
         absent="not measured",
     )
     margin: float = setting(
         0.1,
-        "The smallest effect of interest, as a share of the evidence's worth (without answers: in deviations of a query's candidates' scores).",
+        "The smallest effect of interest, as a share of the evidence's worth (without answers: in "
+        "deviations of a query's candidates' scores).",
         above=0,
         do="raise it",
     )
-    reads: int | None = setting(None, "Length limit of the model in words.", least=1, metavar="N", absent="found out")
+    reads: int | None = setting(
+        None, "Length limit of the model in words.", least=1, metavar="N", absent="found out"
+    )
     lists: Lists = setting(
         "test",
         "Whether your function scores each passage alone, or a list.",
@@ -155,10 +182,16 @@ class AuditSettings:
         absent="found out",
     )
     blind: bool = True
-    segments: int = setting(500, "Passages whose thirds are encoded; 0: none.", least=0, panel=Panel.TERMS)
+    segments: int = setting(
+        500, "Passages whose thirds are encoded; 0: none.", least=0, panel=Panel.TERMS
+    )
     probe_layers: Layers = declared_setting(None, replace(PROBE_LAYERS, panel=Panel.TERMS))
     probe_passages: int = setting(
-        0, "Passages for MATS, drawn by the seed; 0: no MATS.", least=0, metavar="N", panel=Panel.TERMS
+        0,
+        "Passages for MATS, drawn by the seed; 0: no MATS.",
+        least=0,
+        metavar="N",
+        panel=Panel.TERMS,
     )
     depth: int = setting(
         None,
@@ -168,15 +201,19 @@ class AuditSettings:
     )
     evidence: Place = setting(
         ANSWERS,
-        "The sentence that is moved: that of the answers, the one with most query terms, weighted by rarity (terms), or the one that another model scores highest.",
+        "The sentence that is moved: that of the answers, the one with most query terms, weighted "
+        "by rarity (terms), or the one that another model scores highest.",
         metavar="answers|terms|MODEL",
     )
-    relevant_from: int = setting(1, "Grade from which a passage is relevant evidence.", least=1, metavar="GRADE")
+    relevant_from: int = setting(
+        1, "Grade from which a passage is relevant evidence.", least=1, metavar="GRADE"
+    )
     matching: Matching = field(default_factory=Matching)
     seed: int = seed_setting()
     retrieve: bool = setting(
         False,
-        "Let models rank the whole collection, as retrievers: one vector a text, every passage encoded again for each rotation.",
+        "Let models rank the whole collection, as retrievers: one vector a text, every passage "
+        "encoded again for each rotation.",
         panel=Panel.BASIC,
     )
 
@@ -194,11 +231,19 @@ class AuditSettings:
             object.__setattr__(self, "lengths", Lengths.parse(self.lengths))
         check_settings(self)
         if not self.measures:
-            raise SettingError("-m: wanted at least one measure; found none; give one, such as nDCG@10")
+            raise SettingError(
+                "-m: wanted at least one measure; found none; give one, such as nDCG@10"
+            )
         if self.lengths and not self.needles:
-            raise SettingError("--lengths: wanted queries whose evidence is moved; found --needles 0; give --needles 100")
+            raise SettingError(
+                "--lengths: wanted queries whose evidence is moved; found --needles 0; give "
+                "--needles 100"
+            )
         if self.buckets is not None and not self.buckets:
-            raise SettingError("--buckets: wanted at least one set of buckets; found none; give some, or leave it out")
+            raise SettingError(
+                "--buckets: wanted at least one set of buckets; found none; give some, or leave it "
+                "out"
+            )
 
     def buckets_for(self, queries: int) -> tuple[Buckets, ...]:
         """Return the given buckets, or the default for this many queries with a position."""
@@ -208,7 +253,9 @@ class AuditSettings:
         """Return the draws, each as ``debias`` would store it with its seed."""
         from positionbias.positions.rotate import Rotation
 
-        return [Rotation(words=self.matching.words, seed=self.seed + draw) for draw in range(self.draws)]
+        return [
+            Rotation(words=self.matching.words, seed=self.seed + draw) for draw in range(self.draws)
+        ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -221,25 +268,29 @@ class Limits:
 
     max_response: float | None = setting(
         None,
-        "The largest effect of moving the answering sentence through its passage, on the first measure.",
+        "The largest effect of moving the answering sentence through its passage, on the first "
+        "measure.",
         least=0,
         metavar="X",
     )
     max_movement: float | None = setting(
         None,
-        "The largest effect of rotating the answer to the end instead of to the front, on the first measure.",
+        "The largest effect of rotating the answer to the end instead of to the front, on the "
+        "first measure.",
         least=0,
         metavar="X",
     )
     max_order: float | None = setting(
         None,
-        "The largest loss in ranks from the list's first place to its last. A model that scores each passage by itself passes.",
+        "The largest loss in ranks from the list's first place to its last. A model that scores "
+        "each passage by itself passes.",
         least=0,
         metavar="X",
     )
     max_rotation_gap: float | None = setting(
         None,
-        "The largest change of the first measure's mean by rotation. Nearly blind if answers are anywhere in their passages.",
+        "The largest change of the first measure's mean by rotation. Nearly blind if answers are "
+        "anywhere in their passages.",
         least=0,
         metavar="X",
         panel=Panel.ADVANCED,
@@ -264,11 +315,15 @@ class CheckFiles:
     """The files for checks, tested before the work begins.
 
     Raises:
-        SettingError: no such folder, a folder without write permission, a folder in the file's place, or one file named twice.
+        SettingError: no such folder, a folder without write permission, a folder in the file's
+            place, or one file named twice.
     """
 
     junit: Place | None = setting(
-        None, "Write the checks as JUnit XML; an existing file is replaced.", metavar="FILE", place="written"
+        None,
+        "Write the checks as JUnit XML; an existing file is replaced.",
+        metavar="FILE",
+        place="written",
     )
     summary: Place | None = setting(
         None,
@@ -279,10 +334,16 @@ class CheckFiles:
 
     def __post_init__(self) -> None:
         if len(set(self.places.values())) < len(self.places):
-            raise SettingError("--junit and --summary: wanted two files; found one name for both; give another")
+            raise SettingError(
+                "--junit and --summary: wanted two files; found one name for both; give another"
+            )
 
     @property
     def places(self) -> dict[str, Path]:
         """Return the named files, by option; a link's target is replaced, not the link."""
         named = {"junit": self.junit, "summary": self.summary}
-        return {name: replaced_file(f"--{name}", file) for name, file in named.items() if file is not None}
+        return {
+            name: replaced_file(f"--{name}", file)
+            for name, file in named.items()
+            if file is not None
+        }

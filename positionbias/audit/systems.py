@@ -38,7 +38,8 @@ RETRIEVER = "retriever"
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """The audited queries with their evidence, judgements and first-stage candidates, which re-rankers rank.
+    """The audited queries with their evidence, judgements and first-stage candidates, which
+    re-rankers rank.
 
     ``rule`` names what chose the evidence; empty: it is the answers."""
 
@@ -58,17 +59,23 @@ class Task:
         return self.evidence.query_ids
 
     def values(self, run: Run, measures: Sequence[str]) -> dict[str, np.ndarray]:
-        """Return each measure's value of every audited query, ``(queries,)``; 0 without candidates."""
+        """Return each measure's value of every audited query, ``(queries,)``; 0 without
+        candidates.
+        """
         found = per_query(run, self.qrels, measures, query_ids=self.query_ids)
-        return {name: np.array([values[query_id] for query_id in self.query_ids]) for name, values in found.items()}
+        return {
+            name: np.array([values[query_id] for query_id in self.query_ids])
+            for name, values in found.items()
+        }
 
 
 @dataclass(frozen=True, slots=True)
 class System:
     """A run, or a model with its checkpoint, if it has one.
 
-    A model re-ranks the task's candidates, or with a ``retriever`` ranks the whole collection. A run may have runs of the same system over
-    ``rotated`` collections. ``spread`` has other processes score with the model, which needs its checkpoint.
+    A model re-ranks the task's candidates, or with a ``retriever`` ranks the whole collection. A
+    run may have runs of the same system over ``rotated`` collections. ``spread`` has other
+    processes score with the model, which needs its checkpoint.
     """
 
     name: str
@@ -83,7 +90,12 @@ class System:
     @staticmethod
     def of(checkpoint: Checkpoint, name: str | None = None, spread: Spread | None = None) -> System:
         """Return a loaded model as a re-ranker, under its own name or another."""
-        return System(name or checkpoint.ended_name, model=checkpoint.model, checkpoint=checkpoint, spread=spread)
+        return System(
+            name or checkpoint.ended_name,
+            model=checkpoint.model,
+            checkpoint=checkpoint,
+            spread=spread,
+        )
 
     @staticmethod
     def retrieving(
@@ -112,7 +124,12 @@ class System:
             memory=memory,
             spread=spread,
         )
-        return System(f"{checkpoint.ended_name}, {WHOLE}", model=checkpoint.model, checkpoint=checkpoint, retriever=retriever)
+        return System(
+            f"{checkpoint.ended_name}, {WHOLE}",
+            model=checkpoint.model,
+            checkpoint=checkpoint,
+            retriever=retriever,
+        )
 
     @property
     def kind(self) -> str:
@@ -136,24 +153,44 @@ class System:
         seed: int | None = None,
     ) -> Result:
         """Return a measurement of this system; ``seed`` if it has draws of its own."""
-        model, role = FIRST_STAGE if self.first_stage else self.kind, RETRIEVER if self.retriever else ""
+        model, role = (
+            FIRST_STAGE if self.first_stage else self.kind,
+            RETRIEVER if self.retriever else "",
+        )
         facts = Facts(model=model, role=role, evidence=task.rule)
-        return Result(measure, task.collection.name, task.split, self.name, seed, value, interval, count, payload, facts)
+        return Result(
+            measure,
+            task.collection.name,
+            task.split,
+            self.name,
+            seed,
+            value,
+            interval,
+            count,
+            payload,
+            facts,
+        )
 
     def ranked(self, task: Task, rotated: RotatedTexts | None = None, description: str = "") -> Run:
         """Return the run itself, or the model's ranking, over original or ``rotated`` passages.
 
         Raises:
-            InputError: the run ranks none of the audited queries, or the model's scores are not finite.
+            InputError: the run ranks none of the audited queries, or the model's scores are not
+                finite.
         """
         if self.retriever is not None:
             return self.retriever.rank(self.name, description or self.name, rotated)
         if self.run is None:
-            return self.scored(task, rotated or task.collection, task.candidates, description or self.name)
-        if not any(query_id in self.run and len(self.run.numbers(query_id)) for query_id in task.query_ids):
+            return self.scored(
+                task, rotated or task.collection, task.candidates, description or self.name
+            )
+        if not any(
+            query_id in self.run and len(self.run.numbers(query_id)) for query_id in task.query_ids
+        ):
             raise InputError(
-                f"run {self.name!r}: wanted rankings of at least one of the {len(task.query_ids):,} audited queries; found none; "
-                "check --split and that the run belongs to this collection"
+                f"run {self.name!r}: wanted rankings of at least one of the "
+                f"{len(task.query_ids):,} audited queries; found none; check --split and that the "
+                "run belongs to this collection"
             )
         return self.run
 
@@ -163,17 +200,33 @@ class System:
             task.config.advise(self.model, task.candidates.pairs)
 
     def scored(
-        self, task: Task, texts: PassageTexts, candidates: Run, description: str, queries: Sequence[Query] | None = None
+        self,
+        task: Task,
+        texts: PassageTexts,
+        candidates: Run,
+        description: str,
+        queries: Sequence[Query] | None = None,
     ) -> Run:
-        """Return the model's scores of these candidates, read from ``texts``, for the task's queries or others; NaN where an endpoint gives none."""
+        """Return the model's scores of these candidates, read from ``texts``, for the task's
+        queries or others; NaN where an endpoint gives none.
+        """
         from positionbias.ranking.rerank import rescore, rescore_by_blocks
 
         assert self.model is not None
         asked, config = task.queries if queries is None else queries, task.config
-        with own_ids({query_id: item.passage_id for query_id, item in task.evidence.by_query.items()}):
+        with own_ids(
+            {query_id: item.passage_id for query_id, item in task.evidence.by_query.items()}
+        ):
             if self.spread is None or self.checkpoint is None:
                 return rescore(
-                    self.model, texts, asked, candidates, name=self.name, config=config, description=description, missing=True
+                    self.model,
+                    texts,
+                    asked,
+                    candidates,
+                    name=self.name,
+                    config=config,
+                    description=description,
+                    missing=True,
                 ).run
             return rescore_by_blocks(
                 self.checkpoint,
@@ -198,17 +251,23 @@ def retrievers(
     vectors: Sequence[Vectors] = (),
     spreads: Sequence[Spread | None] = (),
 ) -> list[System]:
-    """Return each model as a retriever, with its vectors, and if given the processes that encode with it.
+    """Return each model as a retriever, with its vectors, and if given the processes that encode
+    with it.
 
     Raises:
-        InputError, SettingError: as ``fitting_vectors``, or too little memory for one pass over the passages.
+        InputError, SettingError: as ``fitting_vectors``, or too little memory for one pass over the
+            passages.
     """
     from positionbias.audit.retriever import fitting_vectors
 
-    own = fitting_vectors(checkpoints, task.collection, vectors, depth=depth, config=task.config, memory=memory)
+    own = fitting_vectors(
+        checkpoints, task.collection, vectors, depth=depth, config=task.config, memory=memory
+    )
     return [
         System.retrieving(checkpoint, task, depth=depth, memory=memory, vectors=of, spread=spread)
-        for checkpoint, of, spread in zip(checkpoints, own, spreads or [None] * len(own), strict=True)
+        for checkpoint, of, spread in zip(
+            checkpoints, own, spreads or [None] * len(own), strict=True
+        )
     ]
 
 
@@ -222,7 +281,8 @@ def distinct_names(systems: Sequence[System]) -> Mapping[str, System]:
     for system in systems:
         if system.name in by_name:
             raise InputError(
-                f"systems: wanted a name each; found {system.name!r} twice; rename one of the folders or runs' tags"
+                f"systems: wanted a name each; found {system.name!r} twice; rename one of the "
+                "folders or runs' tags"
             )
         by_name[system.name] = system
     return by_name

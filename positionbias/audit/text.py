@@ -20,11 +20,17 @@ DESCRIPTION = "Description (nothing is concluded from it)"
 
 
 def audit_text(results: Sequence[Result]) -> str:
-    """Return the verdicts, at most three lines a system, their table, and the descriptive tables."""
+    """Return the verdicts, at most three lines a system, their table, and the descriptive
+    tables.
+    """
     parts = ["\n".join(verdict_lines(results)), *map(as_text, verdict_tables(results))]
     described = [as_text(table) for table in description_tables(results)]
     if described:
-        parts += [f"{DESCRIPTION}\n{'=' * len(DESCRIPTION)}", "\n".join(_responses(results)), *described]
+        parts += [
+            f"{DESCRIPTION}\n{'=' * len(DESCRIPTION)}",
+            "\n".join(_responses(results)),
+            *described,
+        ]
     return "\n\n".join(part for part in parts if part)
 
 
@@ -33,6 +39,11 @@ def _responses(results: Sequence[Result]) -> list[str]:
     lines = []
     for result, own in of_type(results, ResponseCurve):
         if known := [score for score in own.scores if score is not None]:
-            ends = f"{decimal(min(known), sign=True)} to {decimal(max(known), sign=True)} deviations"
-            lines.append(f"{result.system}: score by place of the evidence, first to last  {spark(own.scores)}  ({ends})")
+            ends = (
+                f"{decimal(min(known), sign=True)} to {decimal(max(known), sign=True)} deviations"
+            )
+            lines.append(
+                f"{result.system}: score by place of the evidence, first to last  "
+                f"{spark(own.scores)}  ({ends})"
+            )
     return lines

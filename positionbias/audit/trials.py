@@ -1,9 +1,10 @@
 """Make the texts of each query for the manipulations, and their comparisons.
 
-A moved sentence exchanges the evidence with a placebo (``perturb.exchanges``). Rotation at sentence boundaries cuts just before and just after the
-evidence (``perturb.turned``). Its placebo is another query, whose change of score is the effect of the two texts themselves. The evidence's worth
-compares the passage with itself after a sentence of another passage, the *stranger*, replaced the evidence (``perturb.replaced``). It is the unit of
-all effects on scores.
+A moved sentence exchanges the evidence with a placebo (``perturb.exchanges``). Rotation at sentence
+boundaries cuts just before and just after the evidence (``perturb.turned``). Its placebo is another
+query, whose change of score is the effect of the two texts themselves. The evidence's worth
+compares the passage with itself after a sentence of another passage, the *stranger*, replaced the
+evidence (``perturb.replaced``). It is the unit of all effects on scores.
 """
 
 from __future__ import annotations
@@ -18,13 +19,30 @@ import numpy as np
 
 from positionbias.audit.filler import filler, known_words
 from positionbias.audit.made_ids import made_id
-from positionbias.audit.perturb import NO_PLACEBO, exchanges, fillers, nearest_in_words, placebos, replaced, turned
+from positionbias.audit.perturb import (
+    NO_PLACEBO,
+    exchanges,
+    fillers,
+    nearest_in_words,
+    placebos,
+    replaced,
+    turned,
+)
 from positionbias.audit.systems import Task
 from positionbias.core.seeds import below, choose
 from positionbias.results.payloads import Contrast
 from positionbias.text.sentences import Parts, parts_of, sentences
 
-__all__ = ["COLUMNS", "MOVES", "PLACEBO_QUERY", "Pair", "Trial", "make_trials", "shortened_trials", "stranger"]
+__all__ = [
+    "COLUMNS",
+    "MOVES",
+    "PLACEBO_QUERY",
+    "Pair",
+    "Trial",
+    "make_trials",
+    "shortened_trials",
+    "stranger",
+]
 
 MOVES = (Contrast.ENDS, Contrast.MIDDLE, Contrast.ROTATION)
 COLUMNS = (*MOVES, Contrast.WORTH)
@@ -43,8 +61,9 @@ class Pair(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One query's texts, their comparisons, their filler, the id of the placebo query ("" if there is none), and the stranger that replaces the
-    evidence. ``label`` distinguishes the names of a query's trials."""
+    """One query's texts, their comparisons, their filler, the id of the placebo query ("" if there
+    is none), and the stranger that replaces the evidence. ``label`` distinguishes the names of a
+    query's trials."""
 
     query_id: str
     passage_id: str
@@ -62,8 +81,17 @@ class Trial:
 
     @property
     def rotated(self) -> tuple[int, ...]:
-        """The indices of the texts with the evidence rotated to the front and to the end, if any."""
-        return next(((pair.before, pair.after) for pair in self.pairs if pair.contrast == Contrast.ROTATION), ())
+        """The indices of the texts with the evidence rotated to the front and to the end, if
+        any.
+        """
+        return next(
+            (
+                (pair.before, pair.after)
+                for pair in self.pairs
+                if pair.contrast == Contrast.ROTATION
+            ),
+            (),
+        )
 
     def of(self, contrast: Contrast) -> list[Pair]:
         """Return the pairs of one contrast."""
@@ -84,7 +112,9 @@ class Trial:
 def make_trials(
     task: Task, query_ids: Iterable[str], *, most: int, orders: int, seed: int, rotate: bool = True
 ) -> tuple[list[Trial], dict[str, int]]:
-    """Make trials of the first ``most`` of these queries that can have one; also count the others tried, by reason."""
+    """Make trials of the first ``most`` of these queries that can have one; also count the others
+    tried, by reason.
+    """
     texts = {query.query_id: query.text for query in task.queries}
     known = known_words(task.collection, seed)
     relevant: dict[str, set[str]] = defaultdict(set)
@@ -106,7 +136,9 @@ def make_trials(
             counts[NO_STRANGER] += 1
         else:
             fill = filler(" ".join([texts[query_id], *parts.sentences]), known, seed, query_id)
-            trials.append(_trial(query_id, item.passage_id, parts, fill, other, orders, seed, rotate))
+            trials.append(
+                _trial(query_id, item.passage_id, parts, fill, other, orders, seed, rotate)
+            )
     others = _placebo_queries(task, trials, seed) if rotate else {}
     trials = [replace(one, placebo_query=others.get(one.query_id, "")) for one in trials]
     return sorted(trials, key=lambda one: one.query_id), dict(counts)
@@ -121,10 +153,11 @@ def shortened_trials(
     orders: int,
     seed: int,
 ) -> list[Trial]:
-    """Make trials of shortened passages if a model does not read texts whole: other sentences are removed in a drawn order until the longest text fits.
+    """Make trials of shortened passages if a model does not read texts whole: other sentences are
+    removed in a drawn order until the longest text fits.
 
-    ``whole (trials, contrasts)`` marks contrasts that are read whole. A query has no trial if its evidence and placebo do not fit, and no middle if
-    the fillers do not fit [decision].
+    ``whole (trials, contrasts)`` marks contrasts that are read whole. A query has no trial if its
+    evidence and placebo do not fit, and no middle if the fillers do not fit [decision].
     """
     queries = {query.query_id: query.text for query in task.queries}
     found = []
@@ -137,14 +170,30 @@ def shortened_trials(
         order = choose(len(parts.sentences), len(parts.sentences), seed, "shortened", one.query_id)
         short = _shortened(parts, one.filler, partial(fits, queries[one.query_id]), order)
         if short is not None:
-            made = _trial(one.query_id, one.passage_id, short, one.filler, one.stranger, orders, seed, bool(one.rotated))
-            lacking = [contrast for contrast, all_of_it in zip(COLUMNS, read, strict=True) if not all_of_it]
-            found.append(replace(made, placebo_query=one.placebo_query, label="short ").only(lacking))
+            made = _trial(
+                one.query_id,
+                one.passage_id,
+                short,
+                one.filler,
+                one.stranger,
+                orders,
+                seed,
+                bool(one.rotated),
+            )
+            lacking = [
+                contrast for contrast, all_of_it in zip(COLUMNS, read, strict=True) if not all_of_it
+            ]
+            found.append(
+                replace(made, placebo_query=one.placebo_query, label="short ").only(lacking)
+            )
     return found
 
 
-def _shortened(parts: Parts, fill: str, fits: Callable[[Sequence[str]], list[bool]], order: Sequence[int]) -> Parts | None:
-    """Remove the first few sentences of ``order``, but keep the evidence and a placebo; None if even these do not fit.
+def _shortened(
+    parts: Parts, fill: str, fits: Callable[[Sequence[str]], list[bool]], order: Sequence[int]
+) -> Parts | None:
+    """Remove the first few sentences of ``order``, but keep the evidence and a placebo; None if
+    even these do not fit.
 
     The passage fits with the fillers of the middle's texts, or otherwise without.
     """
@@ -152,7 +201,11 @@ def _shortened(parts: Parts, fill: str, fits: Callable[[Sequence[str]], list[boo
         kept = list(range(len(parts.sentences)))
         for leaving in (None, *order):
             left = [place for place in kept if place != leaving]
-            short = Parts([parts.sentences[place] for place in left], left.index(parts.own)) if parts.own in left else None
+            short = (
+                Parts([parts.sentences[place] for place in left], left.index(parts.own))
+                if parts.own in left
+                else None
+            )
             if short is None or not placebos(short):
                 continue
             kept = left
@@ -163,19 +216,33 @@ def _shortened(parts: Parts, fill: str, fits: Callable[[Sequence[str]], list[boo
 
 
 def stranger(task: Task, query_id: str, parts: Parts, relevant: Container[str], seed: int) -> str:
-    """Return the sentence of another passage that replaces the evidence: of 20 passages drawn from the whole collection by the seed and the query,
-    the sentence nearest to the evidence in words, of several the first that also begins and ends like it, or else the first drawn [decision].
+    """Return the sentence of another passage that replaces the evidence: of 20 passages drawn from
+    the whole collection by the seed and the query, the sentence nearest to the evidence in words,
+    of several the first that also begins and ends like it, or else the first drawn [decision].
 
-    Relevant passages, the query's own, and sentences that contain the whole evidence are skipped; "" if nothing remains.
+    Relevant passages, the query's own, and sentences that contain the whole evidence are skipped;
+    "" if nothing remains.
     """
     passage_id, evidence = task.evidence.by_query[query_id].passage_id, parts.sentences[parts.own]
     rows = np.array(choose(len(task.collection), STRANGERS, seed, "stranger", query_id), np.int64)
     drawn = zip(task.collection.passage_ids_at(rows), task.collection.texts_at(rows), strict=True)
     others = (text for name, text in drawn if name != passage_id and name not in relevant)
-    return nearest_in_words(evidence, (sentence for text in others for sentence in sentences(text) if evidence not in sentence))
+    return nearest_in_words(
+        evidence,
+        (sentence for text in others for sentence in sentences(text) if evidence not in sentence),
+    )
 
 
-def _trial(query_id: str, passage_id: str, parts: Parts, fill: str, other: str, orders: int, seed: int, rotate: bool) -> Trial:
+def _trial(
+    query_id: str,
+    passage_id: str,
+    parts: Parts,
+    fill: str,
+    other: str,
+    orders: int,
+    seed: int,
+    rotate: bool,
+) -> Trial:
     texts: list[str] = []
     pairs = []
 
@@ -195,13 +262,18 @@ def _trial(query_id: str, passage_id: str, parts: Parts, fill: str, other: str, 
 
 
 def _placebo_queries(task: Task, trials: Sequence[Trial], seed: int) -> dict[str, str]:
-    """Draw for each trial, by the seed, another audited query of another passage; none if all queries share a passage."""
+    """Draw for each trial, by the seed, another audited query of another passage; none if all
+    queries share a passage.
+    """
     ids = task.query_ids
     found = {}
     for one in trials:
         start = below(len(ids), seed, PLACEBO_QUERY, one.query_id)
         turn = (ids[(start + step) % len(ids)] for step in range(len(ids)))
-        other = next((name for name in turn if task.evidence.by_query[name].passage_id != one.passage_id), None)
+        other = next(
+            (name for name in turn if task.evidence.by_query[name].passage_id != one.passage_id),
+            None,
+        )
         if other is not None:
             found[one.query_id] = other
     return found

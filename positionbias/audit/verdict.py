@@ -1,20 +1,25 @@
 """Give verdicts on a system from the manipulations, with their effects.
 
-The unit of an effect on scores is the evidence's **worth**: the score of the passage less its score with an equally long sentence of another passage
-in the evidence's place, averaged over queries. It depends on the system, the queries and the passages, and not on the candidates or their depth. An
-effect is the ratio of two means, and its interval accounts for both. A system whose worth is not shown to be above 0 *does not react to its
-evidence*: then no effect is measured [decision].
+The unit of an effect on scores is the evidence's **worth**: the score of the passage less its score
+with an equally long sentence of another passage in the evidence's place, averaged over queries. It
+depends on the system, the queries and the passages, and not on the candidates or their depth. An
+effect is the ratio of two means, and its interval accounts for both. A system whose worth is not
+shown to be above 0 *does not react to its evidence*: then no effect is measured [decision].
 
-A contrast **shows** a preference if the simultaneous 95 % interval of its raw scores excludes 0 and that of its ratio does not lie within ± the
-margin, the smallest effect of interest. An interval within the margin is *no preference larger than* its far end, even if it excludes 0: with enough
-queries a position-blind scorer that reads neighbouring words shows an effect of a few thousandths [decision]. Everything else is *cannot tell*.
+A contrast **shows** a preference if the simultaneous 95 % interval of its raw scores excludes 0 and
+that of its ratio does not lie within ± the margin, the smallest effect of interest. An interval
+within the margin is *no preference larger than* its far end, even if it excludes 0: with enough
+queries a position-blind scorer that reads neighbouring words shows an effect of a few thousandths
+[decision]. Everything else is *cannot tell*.
 
-The moved sentence has two contrasts (end − front, middle − ends), rotation one; all three form one family. "No preference" needs both contrasts of
-the moved sentence within the margin and no contrast that shows a preference. Rotation may stay wide: it has only one pair of texts per query, so
-the scorer's noise is large.
+The moved sentence has two contrasts (end − front, middle − ends), rotation one; all three form one
+family. "No preference" needs both contrasts of the moved sentence within the margin and no contrast
+that shows a preference. Rotation may stay wide: it has only one pair of texts per query, so the
+scorer's noise is large.
 
-A verdict is about whole texts. Where a system does not read all of them to both ends, the preference within what it reads is measured on texts that
-it reads whole, and the verdict is *loses what it does not read* if the loss shows over whole texts and not within what is read [decision].
+A verdict is about whole texts. Where a system does not read all of them to both ends, the
+preference within what it reads is measured on texts that it reads whole, and the verdict is *loses
+what it does not read* if the loss shows over whole texts and not within what is read [decision].
 """
 
 from __future__ import annotations
@@ -77,8 +82,9 @@ _ABOVE = {
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """The answer of several effects: the preference, the deciding effect, whether its interval lies beyond the margin, the queries needed, and other
-    contrasts of the moved sentence that show a preference, or without one those that exclude 0."""
+    """The answer of several effects: the preference, the deciding effect, whether its interval lies
+    beyond the margin, the queries needed, and other contrasts of the moved sentence that show a
+    preference, or without one those that exclude 0."""
 
     preference: Preference
     deciding: Effect
@@ -89,7 +95,12 @@ class Answered:
 
 def within(effect: Effect, margin: float) -> bool:
     """Return True if the interval lies within ± margin."""
-    return effect.low is not None and effect.high is not None and -margin <= effect.low and effect.high <= margin
+    return (
+        effect.low is not None
+        and effect.high is not None
+        and -margin <= effect.low
+        and effect.high <= margin
+    )
 
 
 def shows(effect: Effect, margin: float) -> bool:
@@ -99,19 +110,27 @@ def shows(effect: Effect, margin: float) -> bool:
 
 def beyond(effect: Effect, margin: float) -> bool:
     """Return True if the interval lies wholly beyond the margin."""
-    return effect.low is not None and effect.high is not None and (effect.low > margin or effect.high < -margin)
+    return (
+        effect.low is not None
+        and effect.high is not None
+        and (effect.low > margin or effect.high < -margin)
+    )
 
 
 def wanted_queries(effect: Effect, margin: float, drawn: int = 0) -> int | None:
-    """Estimate the queries needed for an answer with 80 % power, if the estimate is right, to two digits; None without an interval.
+    """Estimate the queries needed for an answer with 80 % power, if the estimate is right, to two
+    digits; None without an interval.
 
-    An answer is an interval within the margin, or one that excludes 0. With ``drawn`` queries behind those of the effect, it is the number to draw."""
+    An answer is an interval within the margin, or one that excludes 0. With ``drawn`` queries
+    behind those of the effect, it is the number to draw."""
     value = abs(effect.value or 0.0)
     return queries_for(effect, max(margin - value, value), drawn)
 
 
 def queries_for(effect: Effect, room: float, drawn: int = 0) -> int | None:
-    """Estimate the queries needed to find a difference of ``room`` with 80 % power, to two digits; None without an interval, or beyond a million."""
+    """Estimate the queries needed to find a difference of ``room`` with 80 % power, to two digits;
+    None without an interval, or beyond a million.
+    """
     if effect.value is None or effect.low is None or effect.high is None or not effect.queries:
         return None
     half = effect.detectable or (effect.high - effect.low) / 2  # the effect found with 80 % power
@@ -126,18 +145,25 @@ def queries_for(effect: Effect, room: float, drawn: int = 0) -> int | None:
 
 
 def queries_beyond(effect: Effect, margin: float, drawn: int = 0) -> int | None:
-    """Estimate the queries that show with 80 % power whether a preference lies beyond the margin; None if no number of them would."""
+    """Estimate the queries that show with 80 % power whether a preference lies beyond the margin;
+    None if no number of them would.
+    """
     return queries_for(effect, abs(abs(effect.value or 0.0) - margin), drawn)
 
 
 def answer(effects: Sequence[Effect], margin: float, drawn: int = 0) -> Answered:
-    """Return the answer of several contrasts in one unit, the moved sentence's before rotation's; ``drawn`` queries gave the measured ones.
+    """Return the answer of several contrasts in one unit, the moved sentence's before rotation's;
+    ``drawn`` queries gave the measured ones.
 
-    Of several that show a preference the largest decides, the moved sentence's first. Rotation counts only if the evidence moved from front to end
-    points to the same side and is not itself within the margin; otherwise the moved sentence alone decides. Rotation keeps the passage's order, and
-    in real text the sentence before the evidence is more related to the query than the next [decision].
+    Of several that show a preference the largest decides, the moved sentence's first. Rotation
+    counts only if the evidence moved from front to end points to the same side and is not itself
+    within the margin; otherwise the moved sentence alone decides. Rotation keeps the passage's
+    order, and in real text the sentence before the evidence is more related to the query than the
+    next [decision].
     """
-    moved = [effect for effect in effects if effect.contrast != Contrast.ROTATION and effect.queries]
+    moved = [
+        effect for effect in effects if effect.contrast != Contrast.ROTATION and effect.queries
+    ]
     ends = next((effect for effect in moved if effect.contrast == Contrast.ENDS), None)
 
     def counts(effect: Effect) -> bool:
@@ -155,19 +181,31 @@ def answer(effects: Sequence[Effect], margin: float, drawn: int = 0) -> Answered
         return Answered(_side(first), first, beyond(first, margin), None, besides)
     if moved and all(within(effect, margin) for effect in moved):
         largest = max(moved, key=lambda one: max(abs(one.low or 0), abs(one.high or 0)))
-        return Answered(Preference.NONE, largest, None, None, [effect for effect in moved if effect.excludes_zero])
+        return Answered(
+            Preference.NONE,
+            largest,
+            None,
+            None,
+            [effect for effect in moved if effect.excludes_zero],
+        )
     open_ones = [effect for effect in moved if not within(effect, margin)] or list(effects)
-    needs = [number for effect in open_ones if (number := wanted_queries(effect, margin, drawn)) is not None]
+    needs = [
+        number
+        for effect in open_ones
+        if (number := wanted_queries(effect, margin, drawn)) is not None
+    ]
     return Answered(Preference.UNKNOWN, open_ones[0], None, max(needs) if needs else None)
 
 
 def effects_of(
     measured: Measured, measure: str, *, read: bool, shortened: Measured | None = None
 ) -> tuple[list[Effect], Simultaneous]:
-    """Return every contrast as a share of the evidence's worth, in ranks and in the measure, for all texts or those ``read`` whole; and the worth.
+    """Return every contrast as a share of the evidence's worth, in ranks and in the measure, for
+    all texts or those ``read`` whole; and the worth.
 
-    If a query's texts are not read whole, those of its ``shortened`` passage count as read. The worth is always of texts that are read whole.
-    Intervals hold together over the contrasts of one unit. Without a worth above 0 there are no shares.
+    If a query's texts are not read whole, those of its ``shortened`` passage count as read. The
+    worth is always of texts that are read whole. Intervals hold together over the contrasts of one
+    unit. Without a worth above 0 there are no shares.
     """
     moves = _columns(measured, "score", read, shortened)[:, :-1]
     worths = _columns(measured, "score", True, shortened)[:, -1]
@@ -186,15 +224,29 @@ def effects_of(
             span = span_of(columns, changes=True) if name == measure else None
             estimates = simultaneous(columns, measured.clusters, span=span)
         found += [
-            Effect(contrast, name, e.value, e.low, e.high, e.detectable, e.count, READ_WHOLE if read else "", raw)
-            for contrast, e, raw in zip(MOVES, estimates, nonzero if name == WORTH else [None] * len(MOVES), strict=False)
+            Effect(
+                contrast,
+                name,
+                e.value,
+                e.low,
+                e.high,
+                e.detectable,
+                e.count,
+                READ_WHOLE if read else "",
+                raw,
+            )
+            for contrast, e, raw in zip(
+                MOVES, estimates, nonzero if name == WORTH else [None] * len(MOVES), strict=False
+            )
             if e.count
         ]
     return found, worth
 
 
 def _columns(measured: Measured, unit: str, read: bool, shortened: Measured | None) -> np.ndarray:
-    """Return the contrasts of all queries in one unit, ``(queries, COLUMNS)``; NaN where a text is to be ``read`` whole and is not."""
+    """Return the contrasts of all queries in one unit, ``(queries, COLUMNS)``; NaN where a text is
+    to be ``read`` whole and is not.
+    """
     contrasts = measured.by_unit[unit]
     if not read:
         return contrasts
@@ -218,26 +270,44 @@ def passage_verdict(
     rule: str = "",
     among: str = "",
 ) -> Verdict:
-    """Return the verdict on the place of the evidence in its passage; the evidence is the answer, or chosen by a ``rule``.
+    """Return the verdict on the place of the evidence in its passage; the evidence is the answer,
+    or chosen by a ``rule``.
 
-    ``skipped`` counts queries without a trial, by reason. If the system does not read all texts whole, texts that fit and those of ``shortened``
-    passages give the preference within what it reads. ``among`` names the candidates of ranks and the measure.
+    ``skipped`` counts queries without a trial, by reason. If the system does not read all texts
+    whole, texts that fit and those of ``shortened`` passages give the preference within what it
+    reads. ``among`` names the candidates of ranks and the measure.
     """
     queries = len(measured.query_ids)
     drawn = queries + sum(skipped.values())
     over_all, worth = effects_of(measured, measure, read=False, shortened=shortened)
     ends = COLUMNS.index(Contrast.ENDS)
     unread = float(1 - measured.whole[:, ends].mean()) if queries else 0.0
-    restricted = bool(queries) and not measured.whole[:, : len(MOVES)].all()  # perhaps only with filler
-    own = effects_of(measured, measure, read=True, shortened=shortened)[0] if restricted else over_all
-    if restricted and not any(e.contrast == Contrast.ENDS and e.queries >= LEAST_READ * queries for e in own):
+    # perhaps only with filler
+    restricted = bool(queries) and not measured.whole[:, : len(MOVES)].all()
+    own = (
+        effects_of(measured, measure, read=True, shortened=shortened)[0] if restricted else over_all
+    )
+    if restricted and not any(
+        e.contrast == Contrast.ENDS and e.queries >= LEAST_READ * queries for e in own
+    ):
         # otherwise text lost at an end would look like a preference
         said = (
-            f"{name}: cannot tell whether it prefers a place within what it reads: too few passages can be shortened to that."
+            f"{name}: cannot tell whether it prefers a place within what it reads: too few "
+            "passages can be shortened to that."
         )
         sentences = [said, "Audit it on shorter passages, or let it read further."]
         unknown = Verdict(
-            Question.PASSAGE, Preference.UNKNOWN, sentences, over_all, margin, None, queries, None, reads.words, unread, drawn
+            Question.PASSAGE,
+            Preference.UNKNOWN,
+            sentences,
+            over_all,
+            margin,
+            None,
+            queries,
+            None,
+            reads.words,
+            unread,
+            drawn,
         )
         return _over_whole(name, unknown, over_all, measure, reads, rule)
     if worth.low is not None and not worth.low > 0:
@@ -247,11 +317,16 @@ def passage_verdict(
         effect
         for effect in own
         if effect.unit == WORTH
-        and (effect.queries >= LEAST_READ * queries or (effect.queries >= LEAST_SHOWN and shows(effect, margin)))
+        and (
+            effect.queries >= LEAST_READ * queries
+            or (effect.queries >= LEAST_SHOWN and shows(effect, margin))
+        )
     ]
     if not in_unit:
         why = "; ".join(f"{count(number)} queries: {said}" for said, number in skipped.items()) or (
-            f"its queries are of fewer than {FEWEST} passages" if queries else "no query has a passage with a sentence to move"
+            f"its queries are of fewer than {FEWEST} passages"
+            if queries
+            else "no query has a passage with a sentence to move"
         )
         of = f", moving {moved_words(rule)}" if rule else ""
         sentence = f"{name}: cannot tell whether it prefers a place in the passage{of}: {why}."
@@ -279,39 +354,73 @@ def passage_verdict(
     return _over_whole(name, verdict, over_all, measure, reads, rule) if unread else verdict
 
 
-def _over_whole(name: str, verdict: Verdict, over_all: Sequence[Effect], measure: str, reads: Reads, rule: str) -> Verdict:
+def _over_whole(
+    name: str, verdict: Verdict, over_all: Sequence[Effect], measure: str, reads: Reads, rule: str
+) -> Verdict:
     """Return the verdict over whole texts, from that ``within`` what a system reads."""
     within_it, margin = verdict.preference, verdict.margin or 0.0
     units = {effect.unit: effect for effect in over_all if effect.contrast == Contrast.ENDS}
     whole = units.get(WORTH)
     if whole is None:  # no text is read whole, so the worth is unknown
         whole, margin = units.get(measure), MEASURE_MARGIN
-    read = next((e for e in verdict.effects if (e.contrast, e.unit, e.subset) == (Contrast.ENDS, WORTH, READ_WHOLE)), None)
-    part, longer = unread_part(reads), f"{percent(verdict.unread or 0.0, 0)} of the queries have longer texts"
+    read = next(
+        (
+            e
+            for e in verdict.effects
+            if (e.contrast, e.unit, e.subset) == (Contrast.ENDS, WORTH, READ_WHOLE)
+        ),
+        None,
+    )
+    part, longer = (
+        unread_part(reads),
+        f"{percent(verdict.unread or 0.0, 0)} of the queries have longer texts",
+    )
     lost = _lost(whole, read, within_it, margin, -1 if reads.from_end else 1)
     first, *more = verdict.sentences
     if whole is None or lost is False:
         cost = _cost(units, measure, reads, rule)
-        return replace(verdict, sentences=[first, f"It does not read {part}: {longer}{cost}.", *more[-1:]])
+        return replace(
+            verdict, sentences=[first, f"It does not read {part}: {longer}{cost}.", *more[-1:]]
+        )
     within_read = [effect for effect in verdict.effects if effect.subset == READ_WHOLE]
-    changed = replace(verdict, effects=[*_deciding_first(over_all, whole), *within_read], loses=part, within=within_it)
+    changed = replace(
+        verdict,
+        effects=[*_deciding_first(over_all, whole), *within_read],
+        loses=part,
+        within=within_it,
+    )
     if lost:
         sentences = [
             f"{name} loses {part}{_cost(units, measure, reads, rule)}; {longer}.",
             first,
             f"Let {name} read further, or give it shorter passages.",
         ]
-        return replace(changed, preference=Preference.UNREAD, sentences=sentences, exceeds=beyond(whole, margin), wanted=None)
+        return replace(
+            changed,
+            preference=Preference.UNREAD,
+            sentences=sentences,
+            exceeds=beyond(whole, margin),
+            wanted=None,
+        )
     wanted = wanted_queries(whole, margin, verdict.drawn)
     more_queries = f"; about {count(wanted)} queries would do" if wanted else ""
-    said = f"{name}: cannot tell whether it matters that it does not read {part}{_cost(units, measure, reads, rule)}{more_queries}; {longer}."
-    return replace(changed, preference=Preference.UNKNOWN, sentences=[said, first], exceeds=None, wanted=wanted)
+    said = (
+        f"{name}: cannot tell whether it matters that it does not read "
+        f"{part}{_cost(units, measure, reads, rule)}{more_queries}; {longer}."
+    )
+    return replace(
+        changed, preference=Preference.UNKNOWN, sentences=[said, first], exceeds=None, wanted=wanted
+    )
 
 
-def _lost(whole: Effect | None, read: Effect | None, within_it: Preference, margin: float, side: int) -> bool | None:
-    """Return whether a system loses what it does not read: the end for ``side`` 1, the front for −1. None: it cannot be told.
+def _lost(
+    whole: Effect | None, read: Effect | None, within_it: Preference, margin: float, side: int
+) -> bool | None:
+    """Return whether a system loses what it does not read: the end for ``side`` 1, the front for
+    −1. None: it cannot be told.
 
-    A preference within what it reads shows over whole texts too, so beside one the effect must be larger by the margin."""
+    A preference within what it reads shows over whole texts too, so beside one the effect must be
+    larger by the margin."""
     if whole is None or whole.value is None or whole.low is None or within(whole, margin):
         return False
     loss = -side * whole.value
@@ -321,14 +430,21 @@ def _lost(whole: Effect | None, read: Effect | None, within_it: Preference, marg
 
 
 def _cost(units: Mapping[str, Effect], measure: str, reads: Reads, rule: str) -> str:
-    """Return what the limit costs: the change when the evidence moves to where it is not read, over whole texts; in scores if no rank changes."""
-    effect = next((units[unit] for unit in (measure, WORTH) if unit in units and units[unit].value), None)
+    """Return what the limit costs: the change when the evidence moves to where it is not read, over
+    whole texts; in scores if no rank changes.
+    """
+    effect = next(
+        (units[unit] for unit in (measure, WORTH) if unit in units and units[unit].value), None
+    )
     if effect is None:
         return ""
     change = _from_preferred(effect, Preference.END if reads.from_end else Preference.FRONT)
     value, _, bounds = sized(change).partition(" ")
     unit = "of the evidence's worth" if effect.unit == WORTH else effect.unit
-    return f": {value} {unit} {bounds} when {moved_words(rule)} moves to {'the front' if reads.from_end else 'the end'} of whole texts"
+    return (
+        f": {value} {unit} {bounds} when {moved_words(rule)} moves to "
+        f"{'the front' if reads.from_end else 'the end'} of whole texts"
+    )
 
 
 def _deciding_first(effects: Sequence[Effect], deciding: Effect) -> list[Effect]:
@@ -336,10 +452,24 @@ def _deciding_first(effects: Sequence[Effect], deciding: Effect) -> list[Effect]
 
 
 def _unreactive(
-    name: str, measured: Measured, worth: Simultaneous, effects: Sequence[Effect], margin: float, drawn: int, rule: str
+    name: str,
+    measured: Measured,
+    worth: Simultaneous,
+    effects: Sequence[Effect],
+    margin: float,
+    drawn: int,
+    rule: str,
 ) -> Verdict:
     """Return the verdict on a system to which its evidence is not shown to be worth anything."""
-    own = Effect(Contrast.WORTH, measured.unit, worth.value, worth.low, worth.high, worth.detectable, worth.count)
+    own = Effect(
+        Contrast.WORTH,
+        measured.unit,
+        worth.value,
+        worth.low,
+        worth.high,
+        worth.detectable,
+        worth.count,
+    )
     wanted = queries_for(own, worth.value or 0.0, drawn)
     if worth.low == 0 == worth.high:
         change = "nothing changes"
@@ -349,11 +479,17 @@ def _unreactive(
         change = f"its score falls by {sized(own, sign=False)}"
     replaced = moved_words(rule, "that of the answer")
     sentences = [
-        f"{name} {Preference.UNREACTIVE}: {change} when a sentence of another passage replaces {replaced} ({count(worth.count)} queries).",
+        (
+            f"{name} {Preference.UNREACTIVE}: {change} when a sentence of another passage replaces "
+            f"{replaced} ({count(worth.count)} queries)."
+        ),
         "So a preference for a place in the passage cannot be measured.",
     ]
     if wanted:
-        sentences.append(f"Audit more queries: about {count(wanted)} would show a fall of this size (--queries, --needles).")
+        sentences.append(
+            f"Audit more queries: about {count(wanted)} would show a fall of this size (--queries, "
+            "--needles)."
+        )
     return Verdict(
         Question.PASSAGE,
         Preference.UNREACTIVE,
@@ -403,9 +539,15 @@ def _headline(name: str, found: Answered, margin: float, restricted: bool, rule:
     if found.preference == Preference.NONE:
         largest = max(abs(head.low or 0), abs(head.high or 0))
         if not largest:
-            return f"{name}: no preference{where}: its scores do not change when {moved_words(rule, 'the answer')} moves ({count(head.queries)} queries)."
+            return (
+                f"{name}: no preference{where}: its scores do not change when "
+                f"{moved_words(rule, 'the answer')} moves ({count(head.queries)} queries)."
+            )
         detects = f"; detects {percent(head.detectable)} with 80 % power" if head.detectable else ""
-        return f"{name}: no preference larger than {percent(largest)}{leaning(found.besides)}{where}: {size}{detects}."
+        return (
+            f"{name}: no preference larger than {percent(largest)}{leaning(found.besides)}{where}: "
+            f"{size}{detects}."
+        )
     if found.preference == Preference.UNKNOWN:
         more = f"; about {count(found.wanted)} queries would do" if found.wanted else ""
         return f"{name}: cannot tell{where}: {size}, margin {as_share(margin)}{more}."
@@ -428,8 +570,12 @@ def _side(effect: Effect) -> Preference:
     return (_BELOW if (effect.value or 0) < 0 else _ABOVE)[effect.contrast]
 
 
-def _meaning(found: Answered, effects: Sequence[Effect], measure: str, rule: str, among: str) -> str:
-    """Describe the deciding contrast in ranks and in the measure, of the candidates ``among`` which they are."""
+def _meaning(
+    found: Answered, effects: Sequence[Effect], measure: str, rule: str, among: str
+) -> str:
+    """Describe the deciding contrast in ranks and in the measure, of the candidates ``among`` which
+    they are.
+    """
     of = {effect.unit: effect for effect in effects if effect.contrast == found.deciding.contrast}
     ranks, quality = of.get(RANKS), of.get(measure)
     if ranks is None or quality is None or ranks.value is None:
@@ -440,7 +586,8 @@ def _meaning(found: Answered, effects: Sequence[Effect], measure: str, rule: str
             return ""
         largest = max(abs(quality.low or 0), abs(quality.high or 0))
         return (
-            f"Moving {moved_words(rule)} within its passage changes {measure}{among} by at most {decimal(largest)} on average."
+            f"Moving {moved_words(rule)} within its passage changes {measure}{among} by at most "
+            f"{decimal(largest)} on average."
         )
     if found.preference == Preference.UNKNOWN:
         return f"Measured so far: {sized(quality)} {measure}{among}."
@@ -451,8 +598,9 @@ def _meaning(found: Answered, effects: Sequence[Effect], measure: str, rule: str
         Preference.MIDDLE: ("middle", "ends"), Preference.ENDS: ("ends", "middle"),
     }[found.preference]  # fmt: skip
     return (
-        f"When {moved_words(rule)} moves from the {moved[0]} to the {moved[1]}, its passage changes by {sized(_from_preferred(ranks, found.preference))} "
-        f"places{among} and {measure} by {sized(_from_preferred(quality, found.preference))}."
+        f"When {moved_words(rule)} moves from the {moved[0]} to the {moved[1]}, its passage "
+        f"changes by {sized(_from_preferred(ranks, found.preference))} places{among} and {measure} "
+        f"by {sized(_from_preferred(quality, found.preference))}."
     )
 
 
@@ -461,7 +609,16 @@ def _from_preferred(effect: Effect, preference: Preference) -> Effect:
     if preference in (Preference.FRONT, Preference.ENDS) or effect.value is None:
         return effect
     low, high = (None if bound is None else -bound for bound in (effect.high, effect.low))
-    return Effect(effect.contrast, effect.unit, -effect.value, low, high, effect.detectable, effect.queries, effect.subset)
+    return Effect(
+        effect.contrast,
+        effect.unit,
+        -effect.value,
+        low,
+        high,
+        effect.detectable,
+        effect.queries,
+        effect.subset,
+    )
 
 
 def _next(found: Answered, margin: float, drawn: int) -> str:
@@ -470,12 +627,19 @@ def _next(found: Answered, margin: float, drawn: int) -> str:
     if found.preference == Preference.UNKNOWN:
         if found.wanted is None:
             return "Accept a wider margin (--margin): more queries would hardly help."
-        return "Audit more queries if there are any (--queries, --needles), or accept a wider margin (--margin)."
+        return (
+            "Audit more queries if there are any (--queries, --needles), or accept a wider margin "
+            "(--margin)."
+        )
     if found.preference == Preference.NONE:
         return ""
     if not found.exceeds:
         wanted = queries_beyond(found.deciding, margin, drawn)
-        more = f": about {count(wanted)} queries would show it (--queries, --needles)" if wanted else ""
+        more = (
+            f": about {count(wanted)} queries would show it (--queries, --needles)"
+            if wanted
+            else ""
+        )
         return f"It may be too small to matter{more}."
     return what_helps(found.preference)
 
@@ -484,31 +648,39 @@ def what_helps(preference: Preference) -> str:
     """Return the next step for a model that prefers a place of its passages."""
     if preference is Preference.FRONT:
         return (
-            "Train on rotated passages (posbias debias, or train --rotate-at-reading) and audit again; "
-            "if it was trained on such passages, compare remedies (posbias study remedies)."
+            "Train on rotated passages (posbias debias, or train --rotate-at-reading) and audit "
+            "again; if it was trained on such passages, compare remedies (posbias study remedies)."
         )
     return (
-        "Compare remedies (posbias study remedies) and audit again. Rotated training passages are known to help against "
-        "a preference for the front alone; models trained on them may come to prefer the end."
+        "Compare remedies (posbias study remedies) and audit again. Rotated training passages are "
+        "known to help against a preference for the front alone; models trained on them may come "
+        "to prefer the end."
     )
 
 
 def list_verdict(name: str, nature: Nature, slopes: OrderSlopes | None, drawn: int = 0) -> Verdict:
-    """Return the verdict on the place of a passage in a scorer's list. ``drawn`` queries gave those whose lists were measured.
+    """Return the verdict on the place of a passage in a scorer's list. ``drawn`` queries gave those
+    whose lists were measured.
 
     A scorer that is not repeatable is measured too, as its noise may hide that it reads the list.
     """
     unsteady = (
         ""
         if nature.repeatable
-        else f" It gives other scores when it is asked again ({percent(nature.noise, 0)} of a list's deviation)."
+        else (
+            f" It gives other scores when it is asked again ({percent(nature.noise, 0)} of a "
+            "list's deviation)."
+        )
     )
     if nature.order_matters_not:
         how = "is declared to score" if nature.declared else "scores"
         sentence = f"{name} {how} each passage by itself, so the order of the list does not matter."
         return Verdict(Question.LIST, Preference.NONE, [sentence], margin=ORDER_MARGIN)
     if slopes is None or not len(slopes.slopes):
-        sentence = f"{name}, order in the list: cannot tell: no query has a list of three passages or more.{unsteady}"
+        sentence = (
+            f"{name}, order in the list: cannot tell: no query has a list of three passages or "
+            f"more.{unsteady}"
+        )
         return Verdict(Question.LIST, Preference.UNKNOWN, [sentence], margin=ORDER_MARGIN)
     estimates = simultaneous(slopes.slopes, slopes.clusters)
     effects = [
@@ -519,17 +691,32 @@ def list_verdict(name: str, nature: Nature, slopes: OrderSlopes | None, drawn: i
     found = answer(effects, ORDER_MARGIN, drawn)
     if found.preference == Preference.NONE:
         sentence = (
-            f"{name}, order in the list: no preference larger than {ORDER_MARGIN:g} ranks: {_ranks_lost(effects[0])}.{unsteady}"
+            f"{name}, order in the list: no preference larger than {ORDER_MARGIN:g} ranks: "
+            f"{_ranks_lost(effects[0])}.{unsteady}"
         )
-        return Verdict(Question.LIST, Preference.NONE, [sentence], effects, ORDER_MARGIN, None, effects[0].queries, drawn=drawn)
+        return Verdict(
+            Question.LIST,
+            Preference.NONE,
+            [sentence],
+            effects,
+            ORDER_MARGIN,
+            None,
+            effects[0].queries,
+            drawn=drawn,
+        )
     head = found.deciding
     if found.preference == Preference.UNKNOWN:
         more = f"; about {count(found.wanted)} queries would do" if found.wanted else ""
-        sentences = [f"{name}, order in the list: cannot tell: {_ranks_lost(head)}{more}.{unsteady}"]
+        sentences = [
+            f"{name}, order in the list: cannot tell: {_ranks_lost(head)}{more}.{unsteady}"
+        ]
     else:
         sentences = [
             f"{name}, order in the list: {found.preference}: {_ranks_lost(head)}.{unsteady}",
-            "Shuffle the candidates before re-ranking, or average over several orders, and audit again.",
+            (
+                "Shuffle the candidates before re-ranking, or average over several orders, and "
+                "audit again."
+            ),
         ]
     return Verdict(
         Question.LIST,
@@ -546,6 +733,8 @@ def list_verdict(name: str, nature: Nature, slopes: OrderSlopes | None, drawn: i
 
 def _ranks_lost(effect: Effect) -> str:
     places = (
-        "from the list's first place to its last" if effect.contrast == Contrast.ORDER else "from the list's ends to its middle"
+        "from the list's first place to its last"
+        if effect.contrast == Contrast.ORDER
+        else "from the list's ends to its middle"
     )
     return f"{sized(effect)} ranks lost {places} ({count(effect.queries)} queries)"

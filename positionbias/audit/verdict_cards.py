@@ -1,4 +1,6 @@
-"""An audit's verdicts on a page: a card per system, with the answers in large type and the effects behind them."""
+"""An audit's verdicts on a page: a card per system, with the answers in large type and the effects
+behind them.
+"""
 
 from __future__ import annotations
 
@@ -32,17 +34,30 @@ def verdict_cards(results: Sequence[Result]) -> list[Card]:
     for system, one in series_of(results).items():
         own = [verdict for result, verdict in verdicts_of(results) if system_of(result) == system]
         if own:
-            cards.append(Card(one.full_label, [_answer(verdict) for verdict in own], _drawing(results, system)))
+            cards.append(
+                Card(
+                    one.full_label, [_answer(verdict) for verdict in own], _drawing(results, system)
+                )
+            )
     return cards
 
 
 def _answer(verdict: Verdict) -> Answer:
-    words = f"loses {verdict.loses}" if verdict.preference is Preference.UNREAD else verdict.preference
-    return Answer(f"{words[:1].upper()}{words[1:]}", facts_of(verdict), list(verdict.sentences), _sure(verdict))
+    words = (
+        f"loses {verdict.loses}" if verdict.preference is Preference.UNREAD else verdict.preference
+    )
+    return Answer(
+        f"{words[:1].upper()}{words[1:]}",
+        facts_of(verdict),
+        list(verdict.sentences),
+        _sure(verdict),
+    )
 
 
 def _sure(verdict: Verdict) -> str:
-    """Return the style of an answer's edge: beyond the margin, a preference, no preference, or no answer."""
+    """Return the style of an answer's edge: beyond the margin, a preference, no preference, or no
+    answer.
+    """
     if verdict.preference in (Preference.UNKNOWN, Preference.UNREACTIVE):
         return "unknown"
     if verdict.preference in (Preference.NONE, Preference.INSENSITIVE):
@@ -64,13 +79,21 @@ def _drawing(results: Sequence[Result], system: System) -> Drawing | None:
 
 def effects_caption(label: str, verdicts: Sequence[Verdict]) -> str:
     """Give the deciding effects in numbers, and explain the bars, the band and hollow points."""
-    firsts = [first for verdict in verdicts if (first := leading(verdict)) is not None and number(first.value) is not None]
+    firsts = [
+        first
+        for verdict in verdicts
+        if (first := leading(verdict)) is not None and number(first.value) is not None
+    ]
     parts = [f"{CONTRASTS[effect.contrast].name} {effect_text(effect)}" for effect in firsts]
     sentences = [f"{label}: {'; '.join(parts)}."] if parts else []
     sentences.append("Bars are 95 % intervals.")
     if shown := margins(verdicts):
         sentences.append(f"Grey: the margin, ±{' or ±'.join(shown)}.")
-    if any(effect.subset != deciding_subset(verdict) for verdict in verdicts for effect in shown_effects(verdict)):
+    if any(
+        effect.subset != deciding_subset(verdict)
+        for verdict in verdicts
+        for effect in shown_effects(verdict)
+    ):
         whole = any(deciding_subset(verdict) == READ_WHOLE for verdict in verdicts)
         sentences.append(f"Hollow: {SUBSET_NAMES['' if whole else READ_WHOLE]}.")
     return " ".join(sentences)

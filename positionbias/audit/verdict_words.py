@@ -61,7 +61,9 @@ CONTRASTS = {
     Contrast.TURNED: ContrastWords("rotated: size of change", "none", "change"),
     Contrast.HALVES: ContrastWords("halves exchanged: size of change", "none", "change"),
     Contrast.TURNED_MORE: ContrastWords("rotated: relevant − irrelevant", "irrelevant", "relevant"),
-    Contrast.HALVES_MORE: ContrastWords("halves exchanged: relevant − irrelevant", "irrelevant", "relevant"),
+    Contrast.HALVES_MORE: ContrastWords(
+        "halves exchanged: relevant − irrelevant", "irrelevant", "relevant"
+    ),
     Contrast.ORDER: ContrastWords("list: first to last place", "last", "first"),
     Contrast.ORDER_MIDDLE: ContrastWords("list: ends to middle", "middle", "ends"),
 }
@@ -85,10 +87,18 @@ SUBSET_NAMES = {"": "all texts", READ_WHOLE: "texts read whole"}
 Panel = tuple[Contrast, str]  # a contrast and its unit in figures
 
 
-def verdicts_of(results: Iterable[Result], question: Question | None = None) -> list[tuple[Result, Verdict]]:
-    """Return the verdicts with their payloads, in the given order, the first stage's last; ``question`` narrows them."""
+def verdicts_of(
+    results: Iterable[Result], question: Question | None = None
+) -> list[tuple[Result, Verdict]]:
+    """Return the verdicts with their payloads, in the given order, the first stage's last;
+    ``question`` narrows them.
+    """
     found = of_audit(results, Verdict)
-    return [(result, verdict) for result, verdict in found if question is None or verdict.question == question]
+    return [
+        (result, verdict)
+        for result, verdict in found
+        if question is None or verdict.question == question
+    ]
 
 
 def leading(verdict: Verdict) -> Effect | None:
@@ -97,27 +107,44 @@ def leading(verdict: Verdict) -> Effect | None:
 
 
 def deciding_subset(verdict: Verdict) -> str:
-    """Return the subset of queries behind the verdict: those whose texts are read whole if some are not, else all."""
+    """Return the subset of queries behind the verdict: those whose texts are read whole if some are
+    not, else all.
+    """
     first = leading(verdict)
     return first.subset if first is not None else ""
 
 
-def effect_in(verdict: Verdict, contrast: Contrast, unit: str, subset: str | None = None) -> Effect | None:
+def effect_in(
+    verdict: Verdict, contrast: Contrast, unit: str, subset: str | None = None
+) -> Effect | None:
     """Return a contrast's effect in one unit, by default over the deciding subset."""
     wanted = contrast, unit, deciding_subset(verdict) if subset is None else subset
-    return next((effect for effect in verdict.effects if (effect.contrast, effect.unit, effect.subset) == wanted), None)
+    return next(
+        (
+            effect
+            for effect in verdict.effects
+            if (effect.contrast, effect.unit, effect.subset) == wanted
+        ),
+        None,
+    )
 
 
 def plain_unit(verdict: Verdict, contrast: Contrast) -> str | None:
-    """Return the unit in which figures show a contrast: ranks for the list, else shares of the worth or deviations if there are any, else the
-    measure."""
+    """Return the unit in which figures show a contrast: ranks for the list, else shares of the
+    worth or deviations if there are any, else the measure."""
     units = distinct(effect.unit for effect in verdict.effects if effect.contrast == contrast)
-    order = (RANKS,) if contrast == Contrast.ORDER else (WORTH, DEVIATIONS, *(unit for unit in units if unit != RANKS), RANKS)
+    order = (
+        (RANKS,)
+        if contrast == Contrast.ORDER
+        else (WORTH, DEVIATIONS, *(unit for unit in units if unit != RANKS), RANKS)
+    )
     return next((unit for unit in (*order, *units) if unit in units), None)
 
 
 def shown_effects(verdict: Verdict) -> list[Effect]:
-    """Return the defined effects that a system's own figure shows: each contrast in one unit, the deciding subset first."""
+    """Return the defined effects that a system's own figure shows: each contrast in one unit, the
+    deciding subset first.
+    """
     found = []
     for contrast in Contrast:
         unit = plain_unit(verdict, contrast)
@@ -143,7 +170,9 @@ def bounds_of_effect(effect: Effect | None) -> Interval | None:
 
 
 def places_of(unit: str) -> int:
-    """Return the decimals of an effect: two of deviations, one of ranks and of per cent of the worth, three of a measure."""
+    """Return the decimals of an effect: two of deviations, one of ranks and of per cent of the
+    worth, three of a measure.
+    """
     return {DEVIATIONS: 2, RANKS: 1, WORTH: 1}.get(unit, 3)
 
 
@@ -159,27 +188,54 @@ def value_text(value: float | None, unit: str, *, sign: bool = False) -> str:
 
 
 def effect_text(effect: Effect) -> str:
-    """Return an effect with its interval and unit: ``−12.2 % [−14.5, −9.9] of the evidence's worth``."""
+    """Return an effect with its interval and unit:
+    ``−12.2 % [−14.5, −9.9] of the evidence's worth``.
+    """
     signed = effect.contrast not in SIZES
-    bounds = interval(bounds_of_effect(effect), as_percent=effect.unit == WORTH, places=places_of(effect.unit), sign=signed)
-    return f"{with_interval(value_text(effect.value, effect.unit, sign=signed), bounds)} {in_words(effect.unit)}"
+    bounds = interval(
+        bounds_of_effect(effect),
+        as_percent=effect.unit == WORTH,
+        places=places_of(effect.unit),
+        sign=signed,
+    )
+    return (
+        f"{with_interval(value_text(effect.value, effect.unit, sign=signed), bounds)} "
+        f"{in_words(effect.unit)}"
+    )
 
 
 def margin_in(verdict: Verdict, unit: str) -> float | None:
     """Return the smallest effect of interest if it is in this unit."""
     first = leading(verdict)
-    return number(verdict.margin) if first is not None and first.unit == unit and first.contrast != Contrast.WORTH else None
+    return (
+        number(verdict.margin)
+        if first is not None and first.unit == unit and first.contrast != Contrast.WORTH
+        else None
+    )
 
 
 def margins(verdicts: Iterable[Verdict]) -> list[str]:
     """Return every margin with its unit, each once: ``10 % of the evidence's worth``."""
-    named = [(verdict, first.unit) for verdict in verdicts if (first := leading(verdict)) is not None]
-    known = [(margin, unit) for verdict, unit in named if (margin := margin_in(verdict, unit)) is not None]
-    return distinct(f"{as_share(margin) if unit == WORTH else f'{margin:g}'} {in_words(unit)}" for margin, unit in known)
+    named = [
+        (verdict, first.unit) for verdict in verdicts if (first := leading(verdict)) is not None
+    ]
+    known = [
+        (margin, unit)
+        for verdict, unit in named
+        if (margin := margin_in(verdict, unit)) is not None
+    ]
+    return distinct(
+        f"{as_share(margin) if unit == WORTH else f'{margin:g}'} {in_words(unit)}"
+        for margin, unit in known
+    )
 
 
-def all_effects(results: Iterable[Result], question: Question | None = None) -> list[tuple[Result, Effect]]:
-    """Return the effects of one question (default: all but the order of a passage's text) with their systems' results, in the verdicts' order."""
+def all_effects(
+    results: Iterable[Result], question: Question | None = None
+) -> list[tuple[Result, Effect]]:
+    """Return the effects of one question (default: all but the order of a passage's text) with
+    their systems' results, in the verdicts' order.
+    """
     found = verdicts_of(results, question)
     return [
         (result, effect)
@@ -190,7 +246,9 @@ def all_effects(results: Iterable[Result], question: Question | None = None) -> 
 
 
 def compared_effects(results: Sequence[Result]) -> dict[Panel, dict[System, Effect]]:
-    """Return the defined effects over the deciding queries by contrast and unit: the panels of the comparison."""
+    """Return the defined effects over the deciding queries by contrast and unit: the panels of the
+    comparison.
+    """
     found: dict[Panel, dict[System, Effect]] = {}
     for contrast in Contrast:
         for result, verdict in verdicts_of(results):
@@ -206,10 +264,16 @@ def facts_of(verdict: Verdict) -> str:
     parts = [f"{verdict.question[:1].upper()}{verdict.question[1:]}"]
     if verdict.queries:
         first = leading(verdict)
-        used = f"{count(first.queries)} of " if first is not None and 0 < first.queries < verdict.queries else ""
+        used = (
+            f"{count(first.queries)} of "
+            if first is not None and 0 < first.queries < verdict.queries
+            else ""
+        )
         parts.append(f"{used}{count(verdict.queries)} queries")
     if verdict.exceeds is not None and (margin := next(iter(margins([verdict])), "")):
-        parts.append(f"{'beyond' if verdict.exceeds else 'not shown to be beyond'} the margin of {margin}")
+        parts.append(
+            f"{'beyond' if verdict.exceeds else 'not shown to be beyond'} the margin of {margin}"
+        )
     if (words := number(verdict.reads)) is not None:
         parts.append(f"reads {count(round(words))} words of a longer text")
     if share := number(verdict.unread):
@@ -218,19 +282,33 @@ def facts_of(verdict: Verdict) -> str:
 
 
 def verdict_lines(results: Sequence[Result]) -> list[str]:
-    """Return the verdicts for a terminal, at most three lines per system; the first begins with the system's name."""
+    """Return the verdicts for a terminal, at most three lines per system; the first begins with the
+    system's name.
+    """
     series = series_of(results)
     lines = []
     for system, one in series.items():
-        found = [list(verdict.sentences) for result, verdict in verdicts_of(results) if system_of(result) == system]
+        found = [
+            list(verdict.sentences)
+            for result, verdict in verdicts_of(results)
+            if system_of(result) == system
+        ]
         found = [sentences for sentences in found if sentences]
         if len(found) == 1:
             said = found[0]
         else:  # two questions: the first one's answer, its other remarks, and the second answer
             said = [part for first, *rest in found[:1] for part in (first, " ".join(rest)) if part]
-            said += [" ".join(sentence for sentences in found[1:] for sentence in sentences)] if found[1:] else []
+            said += (
+                [" ".join(sentence for sentences in found[1:] for sentence in sentences)]
+                if found[1:]
+                else []
+            )
         said = [" ".join(line.split()) for line in [*said[:2], " ".join(said[2:])] if line]
         for place, line in enumerate(said):
-            named = line if line.startswith((f"{one.label}:", f"{one.label} ")) else f"{one.label}: {line}"
+            named = (
+                line
+                if line.startswith((f"{one.label}:", f"{one.label} "))
+                else f"{one.label}: {line}"
+            )
             lines.append(f"  {line}" if place else named)
     return lines

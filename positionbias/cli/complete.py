@@ -1,4 +1,5 @@
-"""What a shell may complete a value to: names of artefacts, splits of the collection on the line, measures, models, else paths.
+"""What a shell may complete a value to: names of artefacts, splits of the collection on the line,
+measures, models, else paths.
 
 It is asked at each press of a key, so it reads manifests only and imports nothing heavy.
 """
@@ -20,7 +21,9 @@ if TYPE_CHECKING:
 
 __all__ = ["MEASURES", "completer_of"]
 
-Completer: TypeAlias = Callable[[click.Context, click.Parameter, str], "Sequence[CompletionItem[Any]]"]
+Completer: TypeAlias = Callable[
+    [click.Context, click.Parameter, str], "Sequence[CompletionItem[Any]]"
+]
 # those that are asked for most; others are typed
 MEASURES = (
     "nDCG@10",
@@ -74,11 +77,22 @@ def completer_of(parameter: Parameter) -> Completer | None:
     return _paths if of.place or named in ("FILE", "DIR") else None
 
 
-def _names(known: Callable[[click.Context], Iterable[str]], context: click.Context, _: click.Parameter, begun: str) -> Any:
-    """Return the known names that begin so in any case and that a line can hold; where none does, the shell looks for paths."""
+def _names(
+    known: Callable[[click.Context], Iterable[str]],
+    context: click.Context,
+    _: click.Parameter,
+    begun: str,
+) -> Any:
+    """Return the known names that begin so in any case and that a line can hold; where none does,
+    the shell looks for paths.
+    """
     from click.shell_completion import CompletionItem
 
-    fitting = (name for name in known(context) if name.isprintable() and name.casefold().startswith(begun.casefold()))
+    fitting = (
+        name
+        for name in known(context)
+        if name.isprintable() and name.casefold().startswith(begun.casefold())
+    )
     found = [CompletionItem(name) for name in fitting]
     return found or _paths(context, _, begun)
 
@@ -92,6 +106,12 @@ def _paths(_context: click.Context, _: click.Parameter, begun: str) -> Any:
 def _splits(context: click.Context) -> list[str]:
     """Return the splits of the collections that the line has so far."""
     given = [context.params.get(name) for name in _COLLECTIONS]
-    given.append(tuple(context.args))  # where an option has no value yet, click leaves arguments there
-    places = [place for one in given for place in (one if isinstance(one, tuple) else (one,)) if isinstance(place, str)]
+    # where an option has no value yet, click leaves arguments there
+    given.append(tuple(context.args))
+    places = [
+        place
+        for one in given
+        for place in (one if isinstance(one, tuple) else (one,))
+        if isinstance(place, str)
+    ]
     return list(dict.fromkeys(split for place in places for split in splits_of(place)))

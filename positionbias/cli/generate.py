@@ -1,4 +1,6 @@
-"""A command made of an operation: its options from the parameters, its help from the docstring, its output from what comes back."""
+"""A command made of an operation: its options from the parameters, its help from the docstring, its
+output from what comes back.
+"""
 
 from __future__ import annotations
 
@@ -32,10 +34,19 @@ _wide_option = click.option(
 )
 _SAVED = get_args(SavedTo)[1]  # of a command that measures
 _per_query_option = click.option(
-    "--per-query", is_flag=True, cls=PanelOption, panel=Panel.SHARED, help="Add each query's values to --json."
+    "--per-query",
+    is_flag=True,
+    cls=PanelOption,
+    panel=Panel.SHARED,
+    help="Add each query's values to --json.",
 )
 _json_option = click.option(
-    "--json", "as_json", is_flag=True, cls=PanelOption, panel=Panel.SHARED, help="Print the results as one JSON object."
+    "--json",
+    "as_json",
+    is_flag=True,
+    cls=PanelOption,
+    panel=Panel.SHARED,
+    help="Print the results as one JSON object.",
 )
 
 
@@ -44,7 +55,9 @@ def command_of(name: str, made: Command) -> click.Command:
 
     def run(as_json: bool, wide: bool, per_query: bool = False, **given: Any) -> None:
         if per_query and not as_json:
-            raise SettingError("--per-query: wanted --json, which it is for; found none; add --json")
+            raise SettingError(
+                "--per-query: wanted --json, which it is for; found none; add --json"
+            )
         stated = frozenset(filter(_stated, given))
         with given_by_hand(one.flag for one in made.parameters if one.name in stated):
             outcome = made.call(Given(given, stated))
@@ -63,10 +76,14 @@ def _stated(name: str) -> bool:
     return source not in (None, ParameterSource.DEFAULT, ParameterSource.DEFAULT_MAP)
 
 
-def print_outcome(outcome: Any, *, as_json: bool, wide: bool = False, per_query: bool = False) -> None:
-    """Print the results of what an operation gave back, if anything, and complain or exit as it says.
+def print_outcome(
+    outcome: Any, *, as_json: bool, wide: bool = False, per_query: bool = False
+) -> None:
+    """Print the results of what an operation gave back, if anything, and complain or exit as it
+    says.
 
-    It may have ``piped``, where the data takes standard output, and ``afterwards``, a remark below the results.
+    It may have ``piped``, where the data takes standard output, and ``afterwards``, a remark below
+    the results.
 
     Raises:
         Exit: it has an exit code.
@@ -79,7 +96,9 @@ def print_outcome(outcome: Any, *, as_json: bool, wide: bool = False, per_query:
     piped = getattr(outcome, "piped", False)
     if as_json:
         stream = sys.stderr if piped else sys.stdout
-        stream.write(json_line(json_of(outcome, per_query=per_query), getattr(stream, "encoding", None)))
+        stream.write(
+            json_line(json_of(outcome, per_query=per_query), getattr(stream, "encoding", None))
+        )
     else:
         with lines_of(None) if wide else nullcontext():
             text = text_of(outcome)
@@ -100,7 +119,9 @@ def _help_text(text: str, parameters: Iterable[Parameter]) -> str:
     flags = {one.name: one.flag for one in parameters}
     text = re.sub(r"``(\w+)``", lambda found: flags.get(found[1], found[1]), text)
     blocks = [block for block in text.split("\n\n") if not block.lstrip().startswith(">>>")]
-    return "\n\n".join(f"\b\n{_half_indented(one)}" if one.startswith("    ") else one for one in blocks)
+    return "\n\n".join(
+        f"\b\n{_half_indented(one)}" if one.startswith("    ") else one for one in blocks
+    )
 
 
 def _half_indented(block: str) -> str:

@@ -1,4 +1,6 @@
-"""Groups of commands whose members are all made of operations, as ``ops``, the kinds of models and the papers register them."""
+"""Groups of commands whose members are all made of operations, as ``ops``, the kinds of models and
+the papers register them.
+"""
 
 from __future__ import annotations
 
@@ -39,32 +41,52 @@ GROUPS = {
     "pool": "Say which systems a pool of judgements can judge.",
     "contamination": "Say whether a model has seen the test set.",
 }
-FAMILIES = frozenset({"study", "train"})  # operations with a command for each study, or each kind of model
+# operations with a command for each study, or each kind of model
+FAMILIES = frozenset({"study", "train"})
 
 
 def operations(group: str) -> Commands:
     """Return the commands of a group that are registered below it."""
     rows = ((words.partition(" "), row) for words, row in ops.COMMANDS.items())
-    return {name: (f"{ops.__name__}.{row[0]}", *row[1:]) for (first, _, name), row in rows if first == group and name}
+    return {
+        name: (f"{ops.__name__}.{row[0]}", *row[1:])
+        for (first, _, name), row in rows
+        if first == group and name
+    }
 
 
 def sources() -> Commands:
-    """Return a command for each operation of ``ops.imports``, with the first sentence of its docstring."""
+    """Return a command for each operation of ``ops.imports``, with the first sentence of its
+    docstring.
+    """
     from positionbias.ops import imports
 
-    names = {function.removeprefix("import_").replace("_", "-"): function for function in imports.__all__}
-    return {name: (imports.__name__, function, summary(getattr(imports, function))) for name, function in names.items()}
+    names = {
+        function.removeprefix("import_").replace("_", "-"): function for function in imports.__all__
+    }
+    return {
+        name: (imports.__name__, function, summary(getattr(imports, function)))
+        for name, function in names.items()
+    }
 
 
 def studies() -> Commands:
     """Return a command for each study of a paper."""
-    return {name: ("positionbias.ops.study_command", "study_command", text) for name, text in PAPERS.items()}
+    return {
+        name: ("positionbias.ops.study_command", "study_command", text)
+        for name, text in PAPERS.items()
+    }
 
 
 def trainings() -> Commands:
-    """Return a command for each kind of model, with the first paragraph of what it says about itself."""
+    """Return a command for each kind of model, with the first paragraph of what it says about
+    itself.
+    """
     kinds = {name: kind.about.partition("\n\n")[0] for name, kind in KINDS.items()}
-    return {name: ("positionbias.ops.train_command", "train_command", text) for name, text in kinds.items()}
+    return {
+        name: ("positionbias.ops.train_command", "train_command", text)
+        for name, text in kinds.items()
+    }
 
 
 def summary(function: Callable[..., Any]) -> str:
@@ -89,14 +111,17 @@ def leakage() -> None:
 
 @click.group(cls=LazyGroup, commands_at=partial(operations, "pool"))
 def pool() -> None:
-    """Can a test collection judge a system that did not help to make it: what pools hold, and what they do to scores."""
+    """Can a test collection judge a system that did not help to make it: what pools hold, and what
+    they do to scores.
+    """
 
 
 @click.group(cls=LazyGroup, commands_at=studies, family=True)
 def study() -> None:
     """A paper's study, end to end, on your collection.
 
-    Finished steps are skipped; an interrupted study goes on where it was. --dry-run shows the steps and their time.
+    Finished steps are skipped; an interrupted study goes on where it was. --dry-run shows the steps
+    and their time.
     """
 
 
@@ -104,7 +129,8 @@ def study() -> None:
 def train() -> None:
     """Train a re-ranker.
 
-    Several GPUs, or machines that share a file system: accelerate launch --no_python posbias train …
+    Several GPUs, or machines that share a file system: accelerate launch --no_python posbias train
+    …
     """
 
 

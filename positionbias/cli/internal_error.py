@@ -1,6 +1,8 @@
-"""A bug's report: the traceback in a file to send, one line for the reader. Imported only when there is a bug.
+"""A bug's report: the traceback in a file to send, one line for the reader. Imported only when
+there is a bug.
 
-The file is sent to others, so nothing of the user's data may stand in it: messages and arguments that may quote data are left out.
+The file is sent to others, so nothing of the user's data may stand in it: messages and arguments
+that may quote data are left out.
 """
 
 from __future__ import annotations
@@ -37,7 +39,8 @@ _PACKAGES = (
     "torch",
     "transformers",
 )
-# Python raises these with names and types in the message, and no values; where code raises them, it may say anything
+# Python raises these with names and types in the message, and no values; where code raises them, it
+# may say anything
 _OF_PYTHON = (
     AttributeError,
     ImportError,
@@ -78,7 +81,9 @@ def describe(error: BaseException, arguments: Sequence[str]) -> str:
 
 
 def _without_text(argument: str) -> str:
-    """Return the argument if it is a plain word or a path, else without what may be text, such as a title."""
+    """Return the argument if it is a plain word or a path, else without what may be text, such as a
+    title.
+    """
     if _PLAIN.fullmatch(argument) or os.path.exists(argument):
         return argument
     option, equals, _ = argument.partition("=")
@@ -92,9 +97,13 @@ def _tracebacks(error: BaseException) -> list[str]:
     behind: BaseException | None = error
     while behind is not None and id(behind) not in seen:
         seen.add(id(behind))
-        remote = _FRAME.findall(message_of(behind)) if type(behind).__name__.startswith(_REMOTE) else []
+        remote = (
+            _FRAME.findall(message_of(behind)) if type(behind).__name__.startswith(_REMOTE) else []
+        )
         frames = [*traceback.format_tb(behind.__traceback__), *(f"{frame}\n" for frame in remote)]
-        told.append("".join(["Traceback (most recent call last):\n", *frames, _last_line(behind), "\n"]))
+        told.append(
+            "".join(["Traceback (most recent call last):\n", *frames, _last_line(behind), "\n"])
+        )
         behind = behind.__cause__ or (None if behind.__suppress_context__ else behind.__context__)
     return told[::-1]
 
@@ -105,7 +114,10 @@ def _last_line(error: BaseException) -> str:
     frames = traceback.extract_tb(error.__traceback__)
     raised_by_code = not frames or not frames[-1].line or frames[-1].line.startswith("raise")
     if text and (raised_by_code or type(error) not in _OF_PYTHON):
-        return f"{type(error).__name__} (its message of {len(text):,} characters is left out, as it may quote data)"
+        return (
+            f"{type(error).__name__} (its message of {len(text):,} characters is left out, as it "
+            "may quote data)"
+        )
     return in_one_line(error)
 
 

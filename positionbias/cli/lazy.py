@@ -1,4 +1,6 @@
-"""A group whose commands are imported when they are called, so that no command pays for another's libraries."""
+"""A group whose commands are imported when they are called, so that no command pays for another's
+libraries.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,8 @@ from positionbias.core.settings import check_whole
 
 __all__ = ["Commands", "LazyGroup"]
 
-# name -> (module, attribute, one line of help): there stands a command, or an operation of which one is made
+# name -> (module, attribute, one line of help): there stands a command, or an operation of which
+# one is made
 Commands: TypeAlias = Mapping[str, tuple[str, str, str]]
 
 
@@ -38,8 +41,8 @@ def _whole(context: click.Context, param: click.Parameter, given: Any) -> Any:
 class LazyGroup(click.Group):
     """A group whose ``commands_at`` is asked for its commands once they are needed.
 
-    Of a ``family``, the function that stands there returns the member of a name: what its command is made of. ``headings`` part the list
-    of commands in the help.
+    Of a ``family``, the function that stands there returns the member of a name: what its command
+    is made of. ``headings`` part the list of commands in the help.
     """
 
     context_class = PanelContext
@@ -83,7 +86,9 @@ class LazyGroup(click.Group):
         add_quiet(found)
         return found
 
-    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command that is called, or refuse it with the one that may have been meant.
 
         Raises:
@@ -92,13 +97,19 @@ class LazyGroup(click.Group):
         try:
             return super().resolve_command(ctx, args)
         except click.exceptions.NoSuchCommand as error:
-            do = self._elsewhere(ctx, args[0]) or or_closest(args[0], self.commands_at, "pick one of its list")
+            do = self._elsewhere(ctx, args[0]) or or_closest(
+                args[0], self.commands_at, "pick one of its list"
+            )
             raise click.UsageError(f"wanted a command; found {args[0]!r}; {do}", ctx) from error
 
     def _elsewhere(self, ctx: click.Context, name: str) -> str:
         """Return whether a command of a group below has this name."""
         for group in self.commands_at:
-            below = self.get_command(ctx, group) if self.commands_at[group][0].startswith("positionbias.cli") else None
+            below = (
+                self.get_command(ctx, group)
+                if self.commands_at[group][0].startswith("positionbias.cli")
+                else None
+            )
             if isinstance(below, LazyGroup) and name in below.commands_at:
                 return f"did you mean {group} {name}?"
         return ""

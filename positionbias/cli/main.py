@@ -32,26 +32,44 @@ INTERNAL_ERROR = 70  # EX_SOFTWARE of sysexits.h
 def _commands(rows: Commands) -> Iterator[tuple[str, tuple[str, str, str]]]:
     """Yield where each command of a section is, and its line of help.
 
-    Its module is imported only when it is called, so that ``posbias --help`` is quick and no command pays for another's libraries.
+    Its module is imported only when it is called, so that ``posbias --help`` is quick and no
+    command pays for another's libraries.
     """
     for words, (module, function, text) in rows.items():
         name = words.split()[0]
         if name in GROUPS or name in FAMILIES:
-            yield name, (groups.__name__, f"{name}_" if iskeyword(name) else name, GROUPS.get(name, text))
+            yield (
+                name,
+                (groups.__name__, f"{name}_" if iskeyword(name) else name, GROUPS.get(name, text)),
+            )
         else:
             yield name, (f"{ops.__name__}.{module}", function, text)
 
 
-SECTIONS: Mapping[str, Commands] = {heading: dict(_commands(rows)) for heading, rows in ops.SECTIONS.items()}
-_COMPLETION = ("positionbias.cli.completion", "completion", "Print the completion script for bash, zsh or fish.")
-COMMANDS: Commands = {name: row for rows in SECTIONS.values() for name, row in rows.items()} | {"completion": _COMPLETION}
-HEADINGS = {heading: (*rows, *(["completion"] if heading == ops.START else [])) for heading, rows in SECTIONS.items()}
+SECTIONS: Mapping[str, Commands] = {
+    heading: dict(_commands(rows)) for heading, rows in ops.SECTIONS.items()
+}
+_COMPLETION = (
+    "positionbias.cli.completion",
+    "completion",
+    "Print the completion script for bash, zsh or fish.",
+)
+COMMANDS: Commands = {name: row for rows in SECTIONS.values() for name, row in rows.items()} | {
+    "completion": _COMPLETION
+}
+HEADINGS = {
+    heading: (*rows, *(["completion"] if heading == ops.START else []))
+    for heading, rows in SECTIONS.items()
+}
 
-# The commands that answer by their exit code: 1, a check failed; 3, it could not tell. From any other command these are a bug.
+# The commands that answer by their exit code: 1, a check failed; 3, it could not tell. From any
+# other command these are a bug.
 _CHECKS = frozenset({"check"})
 _VERDICTS = frozenset({1, 3})
 # how torch and Arrow say so, and Python of a thread, whose stack needs addresses
-_OUT_OF_MEMORY = re.compile("(allocate|out of) memory|Storage size calculation overflowed|(launch worker|start new) thread")
+_OUT_OF_MEMORY = re.compile(
+    "(allocate|out of) memory|Storage size calculation overflowed|(launch worker|start new) thread"
+)
 
 _OF_PYTHON = (
     "strict",
@@ -61,7 +79,9 @@ _OF_PYTHON = (
 
 
 class _ReaderGone(Exception):
-    """Standard output is a pipe that nobody reads any more; click would exit 1, which here means a failed check."""
+    """Standard output is a pipe that nobody reads any more; click would exit 1, which here means a
+    failed check.
+    """
 
 
 class _Stopped(Exception):
@@ -74,7 +94,9 @@ class UnexpectedExit(RuntimeError):
 
 @contextmanager
 def _past_click() -> Iterator[None]:
-    """Rename what click answers with exit code 1, with words of its own, or passes on as the end of the process."""
+    """Rename what click answers with exit code 1, with words of its own, or passes on as the end of
+    the process.
+    """
     try:
         yield
     except KeyboardInterrupt as error:
@@ -102,7 +124,9 @@ class _Posbias(LazyGroup):
         except click.exceptions.Exit as stop:
             judged = isinstance(stop, JudgedExit) or ctx.invoked_subcommand in _CHECKS
             if stop.exit_code in _VERDICTS and not judged:
-                raise UnexpectedExit(f"{ctx.invoked_subcommand} exited with {stop.exit_code}") from stop
+                raise UnexpectedExit(
+                    f"{ctx.invoked_subcommand} exited with {stop.exit_code}"
+                ) from stop
             raise
 
 
@@ -149,7 +173,8 @@ def posbias(context: click.Context) -> None:
 
 
 def _show(text: str) -> None:
-    with suppress(OSError, ValueError):  # standard error may be full or closed; the exit code still tells
+    # standard error may be full or closed; the exit code still tells
+    with suppress(OSError, ValueError):
         to_person(text)
 
 
@@ -158,11 +183,14 @@ def _complain(message: str) -> None:
 
 
 def _prepare_streams() -> None:
-    """Open what the caller has closed, and let no character of a name end a command or reach the terminal as a command to it."""
+    """Open what the caller has closed, and let no character of a name end a command or reach the
+    terminal as a command to it.
+    """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         stream = getattr(sys, name)
         if stream is None:
-            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 (for as long as the process runs)
+            # for as long as the process runs
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115
         elif mode == "w" and isinstance(stream, io.TextIOWrapper) and stream.errors in _OF_PYTHON:
             stream.reconfigure(errors=PLAIN)
     guard_streams()
@@ -179,9 +207,10 @@ def _settle_stdout() -> None:
 def main(arguments: list[str] | None = None) -> None:
     """Run one command and exit with its code.
 
-    0: done. 1: a check failed (``check`` only). 2: bad input, or a file system, network or memory that refused.
-    3: a check could not tell (``check`` only). 70: an internal error, a bug, whose report is in a file; or a process of
-    Ray ended. 130: stopped by Ctrl-C. 141: nobody reads standard output any more. 143: stopped by SIGTERM.
+    0: done. 1: a check failed (``check`` only). 2: bad input, or a file system, network or memory
+    that refused. 3: a check could not tell (``check`` only). 70: an internal error, a bug, whose
+    report is in a file; or a process of Ray ended. 130: stopped by Ctrl-C. 141: nobody reads
+    standard output any more. 143: stopped by SIGTERM.
     """
     try:
         code = _answer(arguments)
@@ -201,7 +230,8 @@ def _answer(arguments: list[str] | None) -> int:
         return _run(given)
     except KeyboardInterrupt:
         raise
-    except BaseException as error:  # some libraries' failures are no Exception: a panic in Rust code
+    # some libraries' failures are no Exception: a panic in Rust code
+    except BaseException as error:
         return _internal_error(error, given)
 
 
@@ -215,7 +245,8 @@ def _check_names(arguments: Sequence[str]) -> None:
             name.encode()
         except UnicodeEncodeError:
             raise PositionBiasError(
-                f"{name}: wanted arguments and a working folder in UTF-8; found other bytes; rename it"
+                f"{name}: wanted arguments and a working folder in UTF-8; found other bytes; "
+                "rename it"
             ) from None
 
 
@@ -229,20 +260,30 @@ def _run(arguments: list[str]) -> int:
         _show(error.format_message())
         return 2
     except click.ClickException as error:
-        message = _no_option(error) if isinstance(error, click.NoSuchOption) else error.format_message()
+        message = (
+            _no_option(error) if isinstance(error, click.NoSuchOption) else error.format_message()
+        )
         context = error.ctx if isinstance(error, click.UsageError) else None
         place = f"{context.command_path}: " if context else ""
         hint = f" (see {context.command_path} --help)" if context else ""
         _complain(f"{place}{message}{hint}")
         return 2
     except (KeyboardInterrupt, click.Abort, _Stopped) as error:
-        if isinstance(error.__cause__, EOFError) and not stopping.stopped():  # click takes it for the end of a prompt
-            _complain(f"wanted a whole file; found {error.__cause__ or 'its end too early'}; fetch it again")
+        # click takes it for the end of a prompt
+        if isinstance(error.__cause__, EOFError) and not stopping.stopped():
+            _complain(
+                f"wanted a whole file; found {error.__cause__ or 'its end too early'}; fetch it "
+                "again"
+            )
             return 2
         if stopping.exit_code() == 130 and sys.stderr.isatty():
             _show("")  # the terminal has written ^C
         # whoever keeps work for the next run has left a note
-        notes = getattr(error.__cause__ or error, "__notes__", ["nothing half-written was left under a final name"])
+        notes = getattr(
+            error.__cause__ or error,
+            "__notes__",
+            ["nothing half-written was left under a final name"],
+        )
         _complain(f"stopped; {notes[0]}")
         return stopping.exit_code()
     except PositionBiasError as error:
@@ -252,32 +293,55 @@ def _run(arguments: list[str]) -> int:
         return 141
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""
-        _complain(f"{place}wanted to read or write; found: {error.strerror or error}; check the path and the disk")
+        _complain(
+            f"{place}wanted to read or write; found: {error.strerror or error}; check the path and "
+            "the disk"
+        )
         return 2
     except Exception as error:
         message = message_of(error)
         if not isinstance(error, MemoryError) and not _OUT_OF_MEMORY.search(message):
             raise
         found = message.splitlines()[0] if message else "none left"
-        _complain(f"wanted more memory; found: {found}; give the command less at once (fewer --workers), or more memory")
+        _complain(
+            f"wanted more memory; found: {found}; give the command less at once (fewer --workers), "
+            "or more memory"
+        )
         return 2
-    except SystemExit as stop:  # click's end of answering a shell that asks for completions; commands' own are renamed above
+    # click's end of answering a shell that asks for completions; commands' own are renamed above
+    except SystemExit as stop:
         if not stop.code:
             return 0
         found = os.environ.get("_POSBIAS_COMPLETE", "")
-        _complain(f"_POSBIAS_COMPLETE: wanted SHELL_source or SHELL_complete; found {found!r}; see posbias completion --help")
+        _complain(
+            f"_POSBIAS_COMPLETE: wanted SHELL_source or SHELL_complete; found {found!r}; see "
+            "posbias completion --help"
+        )
         return 2
     return code if isinstance(code, int) else 0
 
 
 def _no_option(error: click.NoSuchOption) -> str:
-    known = [flag for param in error.ctx.command.params for flag in (*param.opts, *param.secondary_opts)] if error.ctx else []
+    known = (
+        [
+            flag
+            for param in error.ctx.command.params
+            for flag in (*param.opts, *param.secondary_opts)
+        ]
+        if error.ctx
+        else []
+    )
     longer = [flag for flag in known if flag.startswith("--")]
-    return f"wanted an option; found {error.option_name}; {or_closest(error.option_name, longer, 'pick one of its help')}"
+    return (
+        f"wanted an option; found {error.option_name}; "
+        f"{or_closest(error.option_name, longer, 'pick one of its help')}"
+    )
 
 
 def _internal_error(error: BaseException, arguments: Sequence[str]) -> int:
-    """Say in one line that this is a bug and where its report is; where no file can be written, show the report."""
+    """Say in one line that this is a bug and where its report is; where no file can be written,
+    show the report.
+    """
     try:
         from positionbias.cli.internal_error import describe, in_one_line, write_report
 
@@ -287,11 +351,15 @@ def _internal_error(error: BaseException, arguments: Sequence[str]) -> int:
         except Exception as refused:
             reason = in_one_line(refused.__cause__ or refused)
             _complain(
-                f"internal error: {what}; this is a bug in posbias; no file for the details ({reason}); please report it with:"
+                f"internal error: {what}; this is a bug in posbias; no file for the details "
+                f"({reason}); please report it with:"
             )
             _show(report)
         else:
-            _complain(f"internal error: {what}; this is a bug in posbias; details in {place}; please report it with that file")
+            _complain(
+                f"internal error: {what}; this is a bug in posbias; details in {place}; please "
+                "report it with that file"
+            )
     except Exception:  # out of memory, or a broken installation
         with suppress(Exception):
             traceback.print_exception(error)

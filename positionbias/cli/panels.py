@@ -36,17 +36,25 @@ class PanelCommand(click.Command):
     context_class = PanelContext
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the help, with examples that are longer than a line as lines that end in a backslash."""
+        """Write the help, with examples that are longer than a line as lines that end in a
+        backslash.
+        """
         formatter.write_paragraph()
         with formatter.indentation():
-            formatter.write_text(_folded(inspect.cleandoc(self.help or ""), formatter.width - formatter.current_indent))
+            formatter.write_text(
+                _folded(
+                    inspect.cleandoc(self.help or ""), formatter.width - formatter.current_indent
+                )
+            )
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         write_options(self, ctx, formatter)
 
 
 def _folded(text: str, width: int) -> str:
-    """Break the commands in a help text that are longer than ``width``, between an option and the next."""
+    """Break the commands in a help text that are longer than ``width``, between an option and the
+    next.
+    """
     blocks = text.split("\n\n")
     return "\n\n".join(
         "\n".join(line if len(line) <= width else _fold(line, width) for line in block.splitlines())
@@ -74,16 +82,26 @@ def _fold(line: str, width: int) -> str:
     return " \\\n".join(lines)
 
 
-def write_options(command: click.Command, context: click.Context, formatter: click.HelpFormatter) -> None:
+def write_options(
+    command: click.Command, context: click.Context, formatter: click.HelpFormatter
+) -> None:
     """Write the options of a command in their panels."""
     for panel, options in in_panels(command, context):
         with formatter.section(panel):
             formatter.write_dl([option.get_help_record(context) or ("", "") for option in options])
 
 
-def in_panels(command: click.Command, context: click.Context) -> Iterator[tuple[Panel, Sequence[click.Option]]]:
-    """Yield the options of a command under the headings that they stand under, in the order of headings."""
-    shown = [one for one in command.get_params(context) if isinstance(one, click.Option) and not one.hidden]
+def in_panels(
+    command: click.Command, context: click.Context
+) -> Iterator[tuple[Panel, Sequence[click.Option]]]:
+    """Yield the options of a command under the headings that they stand under, in the order of
+    headings.
+    """
+    shown = [
+        one
+        for one in command.get_params(context)
+        if isinstance(one, click.Option) and not one.hidden
+    ]
     for panel in Panel:
         if found := [one for one in shown if _panel(one) is panel]:
             yield panel, found
@@ -100,7 +118,14 @@ def add_quiet(command: click.Command) -> None:
     if not any("--quiet" in param.opts for param in command.params):
         told = "No progress, no remarks; results and errors only."
         command.params.append(
-            PanelOption(["-q", "--quiet"], is_flag=True, expose_value=False, callback=_quiet, help=told, panel=Panel.SHARED)
+            PanelOption(
+                ["-q", "--quiet"],
+                is_flag=True,
+                expose_value=False,
+                callback=_quiet,
+                help=told,
+                panel=Panel.SHARED,
+            )
         )
 
 

@@ -23,7 +23,9 @@ _SHORT: Mapping[Any, str] = {int: "N", float: "NUMBER"}
 
 
 class _Ranged(click.IntRange):
-    """An integer whose range the help shows; the setting itself refuses what is outside, in its own words."""
+    """An integer whose range the help shows; the setting itself refuses what is outside, in its own
+    words.
+    """
 
     name = "integer"
 
@@ -47,7 +49,11 @@ def _name_of(param: click.Parameter | None) -> str:
     """Return the name of an option or argument in errors."""
     if param is None:
         return "value"
-    return param.opts[0] if isinstance(param, click.Option) else param.human_readable_name.strip("[]….")
+    return (
+        param.opts[0]
+        if isinstance(param, click.Option)
+        else param.human_readable_name.strip("[]….")
+    )
 
 
 def option_of(parameter: Parameter) -> Decorator:
@@ -57,19 +63,33 @@ def option_of(parameter: Parameter) -> Decorator:
     if parameter.argument:
         many: dict[str, Any] = {"nargs": -1} if parameter.many else {}
         complete = completer_of(parameter)
-        return click.argument(parameter.name, required=required, metavar=of.metavar or None, shell_complete=complete, **many)
+        return click.argument(
+            parameter.name,
+            required=required,
+            metavar=of.metavar or None,
+            shell_complete=complete,
+            **many,
+        )
     option = partial(click.option, cls=PanelOption, panel=parameter.panel, help=_told(parameter))
     flags = (*(of.flags or (flag_of(parameter.name),)), parameter.name)
     if of.switch:
         chosen = {None: default, True: of.switch[0], False: of.switch[1]}
         both = "/".join(map(flag_of, of.switch))
-        return option(both, parameter.name, default=None, callback=lambda _context, _option, on: chosen[on])
+        return option(
+            both, parameter.name, default=None, callback=lambda _context, _option, on: chosen[on]
+        )
     if kind is bool and default is True and of.flags:
         return option(*flags, is_flag=True, flag_value=False, default=True)
     if kind is bool and not default and not of.off:
-        implying: dict[str, Any] = {"is_eager": True, "callback": partial(_imply, of.implies)} if of.implies else {}
+        implying: dict[str, Any] = (
+            {"is_eager": True, "callback": partial(_imply, of.implies)} if of.implies else {}
+        )
         return option(*flags, is_flag=True, **implying)
-    shown: dict[str, Any] = {} if default is None or required else {"default": default, "show_default": default not in ((), "")}
+    shown: dict[str, Any] = (
+        {}
+        if default is None or required
+        else {"default": default, "show_default": default not in ((), "")}
+    )
     if kind is bool:
         return option(f"{flags[0]}/--{of.off or flag_of(f'no_{parameter.name}')[2:]}", **shown)
     if parameter.many and default is None:
@@ -86,17 +106,31 @@ def option_of(parameter: Parameter) -> Decorator:
 
 
 def _told(parameter: Parameter) -> str:
-    """Return the help of an option: the choices too where its placeholder has no room for them, and what None means."""
+    """Return the help of an option: the choices too where its placeholder has no room for them, and
+    what None means.
+    """
     of, told = parameter.of, parameter.of.help
-    if _named(parameter) and not all(re.search(rf"(?<![\w-]){re.escape(one)}(?![\w-])", told) for one in _choices(parameter)):
+    if _named(parameter) and not all(
+        re.search(rf"(?<![\w-]){re.escape(one)}(?![\w-])", told) for one in _choices(parameter)
+    ):
         told = f"{told} One of: {', '.join(_choices(parameter))}."
-    return f"{told} [default: {of.absent}]" if of.absent and (parameter.default is None or of.switch) else told
+    return (
+        f"{told} [default: {of.absent}]"
+        if of.absent and (parameter.default is None or of.switch)
+        else told
+    )
 
 
 def _choices(parameter: Parameter) -> Sequence[str]:
     if parameter.of.switch:
         return ()
-    return tuple(map(str, parameter.of.choices or (get_args(parameter.type) if get_origin(parameter.type) is Literal else ())))
+    return tuple(
+        map(
+            str,
+            parameter.of.choices
+            or (get_args(parameter.type) if get_origin(parameter.type) is Literal else ()),
+        )
+    )
 
 
 def _named(parameter: Parameter) -> bool:
@@ -112,7 +146,9 @@ def _metavar(parameter: Parameter) -> str | None:
     return _SHORT.get(parameter.type) if not _choices(parameter) else None
 
 
-def _imply(values: Mapping[str, object], context: click.Context, _: click.Parameter, on: bool) -> bool:
+def _imply(
+    values: Mapping[str, object], context: click.Context, _: click.Parameter, on: bool
+) -> bool:
     """Let a switch that is on give the options that are not given their values."""
     if on:
         context.default_map = {**(context.default_map or {}), **values}
@@ -124,7 +160,8 @@ def _click_type(kind: Any, of: Any) -> Any:
         return OneOf(of.choices or get_args(kind), of)
     if get_origin(kind) is tuple:
         return tuple(_click_type(one, of) for one in get_args(kind))
-    if hasattr(kind, "_fields") and not hasattr(kind, "parse"):  # a named tuple that is no text of its own
+    # a named tuple that is no text of its own
+    if hasattr(kind, "_fields") and not hasattr(kind, "parse"):
         return tuple(_click_type(one, of) for one in get_type_hints(kind).values())
     if kind is int and of.least is not None:
         return _Ranged(min=int(of.least), max=None if of.most is None else int(of.most))

@@ -1,3 +1,5 @@
-"""Training triples from clicks: negatives sampled from candidates, shuffled on disk, and described."""
+"""Training triples from clicks: negatives sampled from candidates, shuffled on disk, and
+described.
+"""
 
 __all__: list[str] = []

@@ -1,8 +1,11 @@
-"""Draw and key the triples of one block of a run's queries, and write them to a file in the order of their keys.
+"""Draw and key the triples of one block of a run's queries, and write them to a file in the order
+of their keys.
 
-A triple is a record of 24 bytes: its key, the place of its query in the split, the rows of its passages in the collection, and a flag for a judged
-(not relevant) negative. The key is a hash of seed and ids, so the order of keys is a shuffle independent of workers, blocks and the run's order.
-A block is held as columns of numbers, one per candidate, query, pair of query and positive, or triple; only drawn triples get ids.
+A triple is a record of 24 bytes: its key, the place of its query in the split, the rows of its
+passages in the collection, and a flag for a judged (not relevant) negative. The key is a hash of
+seed and ids, so the order of keys is a shuffle independent of workers, blocks and the run's order.
+A block is held as columns of numbers, one per candidate, query, pair of query and positive, or
+triple; only drawn triples get ids.
 """
 
 from __future__ import annotations
@@ -25,7 +28,9 @@ from positionbias.core.seeds import keys64
 
 __all__ = ["COUNTS", "TRIPLE", "WITH_POSITIVE", "DrawnBlock", "by_key", "draw_block"]
 
-TRIPLE = np.dtype([("key", "<u8"), ("query", "<u4"), ("positive", "<u4"), ("negative", "<u4"), ("judged", "<u4")])
+TRIPLE = np.dtype(
+    [("key", "<u8"), ("query", "<u4"), ("positive", "<u4"), ("negative", "<u4"), ("judged", "<u4")]
+)
 _ORDER = "order of triples"
 COUNTS = (
     "queries with candidates",
@@ -57,7 +62,9 @@ class _Candidates(NamedTuple):
 
 
 class _Pairs(NamedTuple):
-    """The pairs of query and positive in a block: the query's number, both ids, and the positive's row, −1 if not in the corpus."""
+    """The pairs of query and positive in a block: the query's number, both ids, and the positive's
+    row, −1 if not in the corpus.
+    """
 
     query: np.ndarray  # (pairs,)
     names: list[bytes]  # query id, \x1f, positive
@@ -72,10 +79,14 @@ class DrawnBlock:
     places: list[list[int]]
 
 
-def draw_block(which: Which, negatives: int, depth: int | None, seed: int, block: Block, path: Path) -> DrawnBlock:
-    """Write the triples of a block's queries to ``path``, sorted by key; return counts and the queries' places.
+def draw_block(
+    which: Which, negatives: int, depth: int | None, seed: int, block: Block, path: Path
+) -> DrawnBlock:
+    """Write the triples of a block's queries to ``path``, sorted by key; return counts and the
+    queries' places.
 
-    A query with a positive and candidates counts once: with all negatives, with fewer, without one, or without a positive in the corpus.
+    A query with a positive and candidates counts once: with all negatives, with fewer, without one,
+    or without a positive in the corpus.
 
     Raises:
         InputError: candidates with an unknown query or passage, or an unreadable run.
@@ -85,9 +96,14 @@ def draw_block(which: Which, negatives: int, depth: int | None, seed: int, block
     pairs = _pairs(which, rankings.query_ids, places)
     candidates = _candidates(which, rankings, places, depth, pairs)
     triples = _triples(which, block, candidates, pairs, negatives, seed)
-    with open(path, "wb") as handle:  # numpy's tofile does not report it if the last bytes do not reach the disk
+    # numpy's tofile does not report it if the last bytes do not reach the disk
+    with open(path, "wb") as handle:
         handle.write(by_key(triples).view(np.uint8).data)
-    counts = {"queries with candidates": len(places), **_counts(candidates, pairs, negatives), **_drawn(triples)}
+    counts = {
+        "queries with candidates": len(places),
+        **_counts(candidates, pairs, negatives),
+        **_drawn(triples),
+    }
     return DrawnBlock(counts, _ranges(places.tolist()))
 
 
@@ -100,14 +116,19 @@ def _places(which: Which, block: Block, query_ids: Sequence[str]) -> np.ndarray:
 
 def _pairs(which: Which, query_ids: Sequence[str], places: np.ndarray) -> _Pairs:
     query, positives = judgements(which).positives.of(places)
-    pairs = list(dict.fromkeys(zip(query.tolist(), positives, strict=True)))  # a judgement may occur twice
+    # a judgement may occur twice
+    pairs = list(dict.fromkeys(zip(query.tolist(), positives, strict=True)))
     names = [f"{query_ids[number]}\x1f{positive}".encode() for number, positive in pairs]
     rows = opened(which).find([positive for _, positive in pairs])
     return _Pairs(np.array([number for number, _ in pairs], np.int64), names, rows)
 
 
-def _candidates(which: Which, rankings: Rankings, places: np.ndarray, depth: int | None, pairs: _Pairs) -> _Candidates:
-    """Return the possible negatives: the first ``depth`` candidates of each query with a positive, without relevant ones."""
+def _candidates(
+    which: Which, rankings: Rankings, places: np.ndarray, depth: int | None, pairs: _Pairs
+) -> _Candidates:
+    """Return the possible negatives: the first ``depth`` candidates of each query with a positive,
+    without relevant ones.
+    """
     sizes = np.diff(rankings.starts)
     query, rank = (
         np.repeat(np.arange(len(sizes)), sizes),
@@ -121,18 +142,27 @@ def _candidates(which: Which, rankings: Rankings, places: np.ndarray, depth: int
     return _Candidates(places, query[kept], rankings.passage_ids.take(kept), int(relevant.sum()))
 
 
-def _among(judged: Listed, places: np.ndarray, query: np.ndarray, passage_ids: pa.StringArray) -> np.ndarray:
-    """Return the mask of these (query, passage) pairs that are in ``judged``, ``(len(passage_ids),)`` bool."""
+def _among(
+    judged: Listed, places: np.ndarray, query: np.ndarray, passage_ids: pa.StringArray
+) -> np.ndarray:
+    """Return the mask of these (query, passage) pairs that are in ``judged``,
+    ``(len(passage_ids),)`` bool.
+    """
     numbers, ids = judged.of(places)
-    found = pc.is_in(passage_ids, value_set=pa.array(ids, pa.string())).to_numpy(zero_copy_only=False)
-    maybe = np.flatnonzero(found)  # judged for some query of the block: check that it is the same query
+    found = pc.is_in(passage_ids, value_set=pa.array(ids, pa.string())).to_numpy(
+        zero_copy_only=False
+    )
+    # judged for some query of the block: check that it is the same query
+    maybe = np.flatnonzero(found)
     pairs = set(zip(numbers.tolist(), ids, strict=True))
     own = zip(query[maybe].tolist(), passage_ids.take(pa.array(maybe)).to_pylist(), strict=True)
     found[maybe] = [pair in pairs for pair in own]
     return found
 
 
-def _triples(which: Which, block: Block, candidates: _Candidates, pairs: _Pairs, negatives: int, seed: int) -> np.ndarray:
+def _triples(
+    which: Which, block: Block, candidates: _Candidates, pairs: _Pairs, negatives: int, seed: int
+) -> np.ndarray:
     """Return the triples of the positives in the collection, ``TRIPLE``, pair by pair."""
     here = np.flatnonzero(pairs.rows >= 0)
     query, names = pairs.query[here], [pairs.names[pair] for pair in here.tolist()]
@@ -144,12 +174,19 @@ def _triples(which: Which, block: Block, candidates: _Candidates, pairs: _Pairs,
     negative_ids = passage_ids.to_pylist()
     triples = np.zeros(len(lines), TRIPLE)
     triples["key"] = keys64(
-        seed, _ORDER, [b"%b\x1f%b" % (names[n], i.encode()) for n, i in zip(pair.tolist(), negative_ids, strict=True)]
+        seed,
+        _ORDER,
+        [
+            b"%b\x1f%b" % (names[n], i.encode())
+            for n, i in zip(pair.tolist(), negative_ids, strict=True)
+        ],
     )
     triples["query"] = candidates.places[query[pair]]
     triples["positive"] = pairs.rows[here][pair]
     triples["negative"] = _rows(which, block, negative_ids)
-    triples["judged"] = _among(judgements(which).others, candidates.places, query[pair], passage_ids)
+    triples["judged"] = _among(
+        judgements(which).others, candidates.places, query[pair], passage_ids
+    )
     return triples
 
 
@@ -190,7 +227,9 @@ def _drawn(triples: np.ndarray) -> dict[str, int]:
 
 
 def _ranges(places: list[int]) -> list[list[int]]:
-    """Compress numbers to ranges [first, last], in order, as a run mostly keeps the order of the queries."""
+    """Compress numbers to ranges [first, last], in order, as a run mostly keeps the order of the
+    queries.
+    """
     found: list[list[int]] = []
     for place in places:
         if found and found[-1][1] == place - 1:

@@ -1,4 +1,6 @@
-"""Hold the judgements of a split in columns, by query, while negatives are drawn: about 20 bytes per judgement."""
+"""Hold the judgements of a split in columns, by query, while negatives are drawn: about 20 bytes
+per judgement.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +18,11 @@ __all__ = ["Judgements", "Listed", "Which", "judgements", "opened", "query_ids"]
 
 
 class Which(NamedTuple):
-    """The key of judgements: a collection's path and checksum, a split, its judgement set, and the lowest grade of a positive.
+    """The key of judgements: a collection's path and checksum, a split, its judgement set, and the
+    lowest grade of a positive.
 
-    ``state`` distinguishes collections with the same content in another order, which the checksum does not.
+    ``state`` distinguishes collections with the same content in another order, which the checksum
+    does not.
     """
 
     path: str
@@ -31,21 +35,29 @@ class Which(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """Passages by query, in the order of the judgements: query p's from ``starts[p]`` to ``starts[p + 1]``."""
+    """Passages by query, in the order of the judgements: query p's from ``starts[p]`` to
+    ``starts[p + 1]``.
+    """
 
     starts: np.ndarray
     passage_ids: pa.StringArray
 
     def of(self, places: np.ndarray) -> tuple[np.ndarray, list[str]]:
-        """Return, for each passage of these queries in sequence, the index of its query in ``places``, and its id."""
+        """Return, for each passage of these queries in sequence, the index of its query in
+        ``places``, and its id.
+        """
         sizes = self.starts[places + 1] - self.starts[places]
         query = np.repeat(np.arange(len(places)), sizes)
         within = np.arange(len(query)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-        return query, self.passage_ids.take(pa.array(self.starts[places][query] + within)).to_pylist()
+        return query, self.passage_ids.take(
+            pa.array(self.starts[places][query] + within)
+        ).to_pylist()
 
 
 class Judgements(NamedTuple):
-    """Places of queries in the split, positives, passages judged relevant (in any judgement set, at any grade), and passages judged not relevant."""
+    """Places of queries in the split, positives, passages judged relevant (in any judgement set, at
+    any grade), and passages judged not relevant.
+    """
 
     places: dict[str, int]
     positives: Listed
@@ -62,7 +74,9 @@ def opened(which: Which) -> Collection:
 @lru_cache(maxsize=1)
 def query_ids(which: Which) -> pa.StringArray:
     """Read the ids of the split's queries, in stored order."""
-    return pa.array([query_id for query_id, _ in opened(which).query_texts(which.split)], pa.string())
+    return pa.array(
+        [query_id for query_id, _ in opened(which).query_texts(which.split)], pa.string()
+    )
 
 
 @lru_cache(maxsize=1)

@@ -16,7 +16,10 @@ RANKS = FigureKind(lambda results: of_type(results, ClickedRanks), ranks_figure,
 
 
 def _triples(study: Study) -> Block:
-    return block_of(study, tables=[table(study.results) for table in (queries_table, triples_table, lengths_table)])
+    return block_of(
+        study,
+        tables=[table(study.results) for table in (queries_table, triples_table, lengths_table)],
+    )
 
 
 def _ranks(study: Study) -> Block:
@@ -28,15 +31,16 @@ PART = Part(
         PageSection(
             "clicks-triples",
             "The training triples",
-            "For each positive of a query, clicked or judged relevant, negatives were drawn at random from the query's candidates. What any judgement set of "
-            "the split calls relevant left before the draw.",
+            "For each positive of a query, clicked or judged relevant, negatives were drawn at "
+            "random from the query's candidates. What any judgement set of the split calls "
+            "relevant left before the draw.",
             each(_triples),
         ),
         PageSection(
             "clicks-ranks",
             "Where users clicked",
-            "Users tend to click on what stands in front. Which rank a clicked passage had is not used for the triples: this bias is in the positives, "
-            "and stays there.",
+            "Users tend to click on what stands in front. Which rank a clicked passage had is not "
+            "used for the triples: this bias is in the positives, and stays there.",
             each(_ranks),
         ),
     ),

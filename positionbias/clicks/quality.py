@@ -1,4 +1,6 @@
-"""Describe a training set from clicks as Results: negatives by query, duplicates, judged negatives, lengths, clicked ranks."""
+"""Describe a training set from clicks as Results: negatives by query, duplicates, judged negatives,
+lengths, clicked ranks.
+"""
 
 from __future__ import annotations
 
@@ -32,17 +34,27 @@ __all__ = ["look", "quality_results", "triple_figures"]
 SAMPLE = 10_000  # the first triples of a shuffled set are a sample of it
 
 
-def look(groups: Groups, collection: Collection, split: str, sample: int = SAMPLE) -> SampledTriples:
-    """Describe the first triples of a set: lengths in white-space words, equal texts, and negatives judged relevant in any judgement set of the split."""
+def look(
+    groups: Groups, collection: Collection, split: str, sample: int = SAMPLE
+) -> SampledTriples:
+    """Describe the first triples of a set: lengths in white-space words, equal texts, and negatives
+    judged relevant in any judgement set of the split.
+    """
     first = list(islice(groups, sample))
-    texts = iter(collection.texts([passage_id for group in first for passage_id in group.passage_ids[:2]]))
+    texts = iter(
+        collection.texts([passage_id for group in first for passage_id in group.passage_ids[:2]])
+    )
     pairs = [(next(texts), next(texts)) for _ in first]
     asked = pa.array({group.query_id for group in first}, pa.string())
     relevant: set[tuple[str, str]] = set()
     for judgements in (None, *collection.qrels_names(split)):
         table = collection.qrel_table(split, judgements)
-        own = table.filter(pc.and_(pc.greater(table["grade"], 0), pc.is_in(table["query_id"], value_set=asked)))
-        relevant.update(zip(own["query_id"].to_pylist(), own["passage_id"].to_pylist(), strict=True))
+        own = table.filter(
+            pc.and_(pc.greater(table["grade"], 0), pc.is_in(table["query_id"], value_set=asked))
+        )
+        relevant.update(
+            zip(own["query_id"].to_pylist(), own["passage_id"].to_pylist(), strict=True)
+        )
     return SampledTriples(
         triples=len(first),
         positives=_words([positive for positive, _ in pairs]),
@@ -54,11 +66,15 @@ def look(groups: Groups, collection: Collection, split: str, sample: int = SAMPL
 
 def _words(texts: Sequence[str]) -> Words:
     lengths = [len(text.split()) for text in texts]
-    return Words(mean=fmean(lengths), median=median(lengths), longest=max(lengths), without=lengths.count(0))
+    return Words(
+        mean=fmean(lengths), median=median(lengths), longest=max(lengths), without=lengths.count(0)
+    )
 
 
 def triple_figures(counts: ClickCounts, asked: int) -> TripleFigures:
-    """Return the counts of a draw of ``asked`` negatives per positive, with shares of the split's queries with a positive."""
+    """Return the counts of a draw of ``asked`` negatives per positive, with shares of the split's
+    queries with a positive.
+    """
     return TripleFigures(
         **msgspec.structs.asdict(counts),
         asked=asked,
@@ -71,9 +87,16 @@ def triple_figures(counts: ClickCounts, asked: int) -> TripleFigures:
 
 
 def quality_results(
-    collection: Collection, split: str, system: str, seed: int, figures: TripleFigures, looked: SampledTriples
+    collection: Collection,
+    split: str,
+    system: str,
+    seed: int,
+    figures: TripleFigures,
+    looked: SampledTriples,
 ) -> list[Result]:
-    """Return the counts, the lengths and, if the collection's source has a click log, the clicked ranks."""
+    """Return the counts, the lengths and, if the collection's source has a click log, the clicked
+    ranks.
+    """
     made = collection.name, split, system, seed
     results = [
         Result(TRIPLES, *made, figures.share_all, None, figures.triples, figures),
@@ -86,11 +109,16 @@ def quality_results(
 
 
 def _clicked(collection: str, log: ClickLog) -> Result:
-    """Return clicks and shares by rank, the number with a known rank, and the log's other counts; the value is the share at rank 1."""
+    """Return clicks and shares by rank, the number with a known rank, and the log's other counts;
+    the value is the share at rank 1.
+    """
     clicks = {int(rank): count for rank, count in log.clicked_ranks.items()}
     total = sum(clicks.values())
     figures = ClickedRanks(
-        ranks=[ClickedRank(rank=rank, clicks=count, share=count / total) for rank, count in sorted(clicks.items())],
+        ranks=[
+            ClickedRank(rank=rank, clicks=count, share=count / total)
+            for rank, count in sorted(clicks.items())
+        ],
         ranked=total,
         records=log.records,
         clicks=log.clicks,

@@ -1,4 +1,6 @@
-"""Prepare the ranks of clicks for display, with later ones combined, and describe a click log in words."""
+"""Prepare the ranks of clicks for display, with later ones combined, and describe a click log in
+words.
+"""
 
 from __future__ import annotations
 
@@ -32,16 +34,23 @@ def log_sentence(log: ClickedRanks) -> str:
         "whose list of results is not in the log": log.without_list,
         "on a document that is not in their list": log.outside,
     }
-    left_out = " and ".join(f"{count(number)} {words}" for words, number in missing.items() if number)
+    left_out = " and ".join(
+        f"{count(number)} {words}" for words, number in missing.items() if number
+    )
     held = f"The log has {count(log.records)} entries with {count(log.clicks)} clicks"
     return f"{held}; without a rank are {left_out}." if left_out else f"{held}."
 
 
 def shown_ranks(log: ClickedRanks, shown: int = SHOWN) -> list[Place]:
-    """Return every rank from 1 to the last clicked, including ranks without clicks; combine ranks after ``shown``."""
+    """Return every rank from 1 to the last clicked, including ranks without clicks; combine ranks
+    after ``shown``.
+    """
     clicks = {item.rank: item.clicks for item in log.ranks}
     total = sum(clicks.values())
-    places = [Place(r, clicks.get(r, 0), clicks.get(r, 0) / total) for r in range(1, min(shown, max(clicks)) + 1)]
+    places = [
+        Place(r, clicks.get(r, 0), clicks.get(r, 0) / total)
+        for r in range(1, min(shown, max(clicks)) + 1)
+    ]
     if later := sum(count for rank, count in clicks.items() if rank > shown):
         places.append(Place(shown + 1, later, later / total, later=True))
     return places

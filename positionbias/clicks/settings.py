@@ -11,7 +11,10 @@ from positionbias.core.settings import Panel, check_settings, seed_setting, sett
 
 __all__ = ["ClickSettings", "parse_count"]
 
-_COUNT = re.compile(r"([0-9]{1,3}(?:,[0-9]{3}){1,5}|[0-9]{1,18}|[0-9]{1,6}(?:_[0-9]{1,6}){1,5})(\.[0-9]{1,18})?([kKmM]?)")
+_COUNT = re.compile(
+    r"([0-9]{1,3}(?:,[0-9]{3}){1,5}|[0-9]{1,18}|[0-9]{1,6}(?:_[0-9]{1,6}){1,5})(\.[0-9]{1,18})"
+    r"?([kKmM]?)"
+)
 
 
 def parse_count(text: str) -> int:
@@ -29,16 +32,19 @@ def parse_count(text: str) -> int:
         value = Fraction(digits) * {"": 1, "k": 1_000, "m": 1_000_000}[found[3].lower()]
     if value < 1 or value.denominator != 1:
         raise SettingError(
-            f"--triples: wanted a whole number such as 10000000, 10,000,000, 10M or 500k; found {text!r}; give such a number"
+            "--triples: wanted a whole number such as 10000000, 10,000,000, 10M or 500k; found "
+            f"{text!r}; give such a number"
         )
     return int(value)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClickSettings:
-    """Settings of the draw: the split and its judgement set, the lowest grade of a positive, the numbers of negatives, candidates and triples.
+    """Settings of the draw: the split and its judgement set, the lowest grade of a positive, the
+    numbers of negatives, candidates and triples.
 
-    ``triples`` None keeps all; ``train_depth`` None draws from all candidates. ``form`` "ids" or "text" writes lines beside the training set.
+    ``triples`` None keeps all; ``train_depth`` None draws from all candidates. ``form`` "ids" or
+    "text" writes lines beside the training set.
 
     Raises:
         SettingError: a setting outside its range.
@@ -46,12 +52,21 @@ class ClickSettings:
 
     split: str = setting("train", "The split with the queries and clicks.", metavar="SPLIT")
     qrels_name: str | None = setting(
-        None, "Another judgement set of the split, to take positives from.", metavar="NAME", panel=Panel.ADVANCED
+        None,
+        "Another judgement set of the split, to take positives from.",
+        metavar="NAME",
+        panel=Panel.ADVANCED,
     )
-    relevant_from: int = setting(1, "Lowest grade of a positive.", least=1, metavar="GRADE", panel=Panel.ADVANCED)
+    relevant_from: int = setting(
+        1, "Lowest grade of a positive.", least=1, metavar="GRADE", panel=Panel.ADVANCED
+    )
     negatives: int = setting(20, "Negatives per positive, if there are enough.", least=1)
     train_depth: int | None = setting(
-        None, "Candidates per query to draw negatives from.", least=1, absent="all", panel=Panel.ADVANCED
+        None,
+        "Candidates per query to draw negatives from.",
+        least=1,
+        absent="all",
+        panel=Panel.ADVANCED,
     )
     triples: int | None = setting(None, "Number of shuffled triples to keep.", least=1, hidden=True)
     form: str | None = setting(

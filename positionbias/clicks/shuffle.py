@@ -20,7 +20,9 @@ RANGE_TRIPLES = 1 << 18
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """A range of the key: its start and end in each file, the number of triples taken, and of those with a judged negative."""
+    """A range of the key: its start and end in each file, the number of triples taken, and of those
+    with a judged negative.
+    """
 
     cuts: tuple[tuple[int, int], ...]
     take: int
@@ -28,7 +30,9 @@ class Range:
 
 
 def ranges(paths: Sequence[Path], wanted: int | None, size: int = RANGE_TRIPLES) -> Iterator[Range]:
-    """Yield ranges of the key, in order, of about ``size`` triples each and ``wanted`` in all (None: all)."""
+    """Yield ranges of the key, in order, of about ``size`` triples each and ``wanted`` in all
+    (None: all).
+    """
     total = sum(path.stat().st_size for path in paths) // TRIPLE.itemsize
     left = total if wanted is None else min(wanted, total)
     count = max(1, total // size)

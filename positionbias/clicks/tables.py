@@ -1,4 +1,6 @@
-"""Make the tables of a set of training triples: queries, triples, lengths, and the clicks at each rank."""
+"""Make the tables of a set of training triples: queries, triples, lengths, and the clicks at each
+rank.
+"""
 
 from __future__ import annotations
 
@@ -17,12 +19,19 @@ __all__ = ["click_tables", "lengths_table", "queries_table", "ranks_table", "tri
 
 def click_tables(results: Sequence[Result]) -> list[Table]:
     """Return all non-empty tables."""
-    tables = (queries_table(results), triples_table(results), lengths_table(results), ranks_table(results))
+    tables = (
+        queries_table(results),
+        triples_table(results),
+        lengths_table(results),
+        ranks_table(results),
+    )
     return [table for table in tables if table.rows]
 
 
 def queries_table(results: Sequence[Result]) -> Table:
-    """Return the split's queries with a positive, by the number of negatives or the reason for none."""
+    """Return the split's queries with a positive, by the number of negatives or the reason for
+    none.
+    """
     body, notes = [], []
     for result, made in of_type(results, TripleFigures):
         became = (
@@ -36,27 +45,44 @@ def queries_table(results: Sequence[Result]) -> Table:
             numbers = count_cell(number), percent_cell(share, sign=False)
             body.append([text_cell(result.system), text_cell(words), *numbers])
         notes.append(
-            f"Of the {count(made.queries)} queries of split {result.split}, {count(made.with_positive)} have a positive; shares are of these; "
+            f"Of the {count(made.queries)} queries of split {result.split}, "
+            f"{count(made.with_positive)} have a positive; shares are of these; "
             f"{count(made.queries - made.with_positive)} have none."
         )
-    columns = [Column("Set", numeric=False), Column("Negatives", numeric=False), Column("Queries"), Column("Share")]
+    columns = [
+        Column("Set", numeric=False),
+        Column("Negatives", numeric=False),
+        Column("Queries"),
+        Column("Share"),
+    ]
     return _made("clicks-queries", "Queries by outcome", columns, body, notes)
 
 
 def triples_table(results: Sequence[Result]) -> Table:
-    """Return the triples drawn and kept, by part: duplicates, judged negatives, candidates left out."""
+    """Return the triples drawn and kept, by part: duplicates, judged negatives, candidates left
+    out.
+    """
     looks = {result.system: looked for result, looked in of_type(results, SampledTriples)}
     body = []
     for result, made in of_type(results, TripleFigures):
         for part, lines in _parts(made, looks.get(result.system)).items():
             whole = next(iter(lines.values()))
             for number, (words, value) in enumerate(lines.items()):
-                share = percent_cell(value / whole if whole else None, sign=False) if number else Cell("")
-                body.append([*map(text_cell, (result.system, part, words)), count_cell(value), share])
+                share = (
+                    percent_cell(value / whole if whole else None, sign=False)
+                    if number
+                    else Cell("")
+                )
+                body.append(
+                    [*map(text_cell, (result.system, part, words)), count_cell(value), share]
+                )
     columns = [Column(name, numeric=False) for name in ("Set", "Part", "What")]
     columns += [Column("Number"), Column("Share")]
     notes = (
-        "A positive is a pair of query and passage; shares are of a part's first line. The first triples of the shuffled set were examined.",
+        (
+            "A positive is a pair of query and passage; shares are of a part's first line. The "
+            "first triples of the shuffled set were examined."
+        ),
     )
     return _made("clicks-triples", "The triples", columns, body, notes, stub=3)
 
@@ -95,13 +121,28 @@ def lengths_table(results: Sequence[Result]) -> Table:
             numbers = [decimal_cell(words.mean, places=1), decimal_cell(words.median, places=1)]
             numbers += [count_cell(words.longest), count_cell(words.without)]
             body.append([text_cell(result.system), text_cell(name), *numbers])
-        notes.append(f"Words between white space, in the first {count(looked.triples)} triples of the shuffled set.")
-    columns = [Column("Set", numeric=False), Column("", numeric=False), *map(Column, ("Mean", "Median", "Longest"))]
-    return _made("clicks-lengths", "Words of positives and negatives", [*columns, Column("Empty")], body, notes)
+        notes.append(
+            f"Words between white space, in the first {count(looked.triples)} triples of the "
+            "shuffled set."
+        )
+    columns = [
+        Column("Set", numeric=False),
+        Column("", numeric=False),
+        *map(Column, ("Mean", "Median", "Longest")),
+    ]
+    return _made(
+        "clicks-lengths",
+        "Words of positives and negatives",
+        [*columns, Column("Empty")],
+        body,
+        notes,
+    )
 
 
 def ranks_table(results: Sequence[Result]) -> Table:
-    """Return the data of the figure: clicks by rank on the page of results, with their share and the cumulative share."""
+    """Return the data of the figure: clicks by rank on the page of results, with their share and
+    the cumulative share.
+    """
     body, notes = [], []
     for result, log in of_type(results, ClickedRanks):
         so_far = 0
@@ -109,7 +150,9 @@ def ranks_table(results: Sequence[Result]) -> Table:
         for place in shown_ranks(log):
             so_far += place.clicks
             rank = text_cell(f"{place.rank} and later" if place.later else place.name)
-            shares = (percent_cell(share, sign=False) for share in (place.share, so_far / log.ranked))
+            shares = (
+                percent_cell(share, sign=False) for share in (place.share, so_far / log.ranked)
+            )
             body.append([text_cell(result.collection), rank, count_cell(place.clicks), *shares])
     columns = [
         Column("Collection", numeric=False),
@@ -120,7 +163,12 @@ def ranks_table(results: Sequence[Result]) -> Table:
 
 
 def _made(
-    name: str, title: str, columns: list[Column], body: list[list[Cell]], notes: Sequence[str] = (), stub: int = 2
+    name: str,
+    title: str,
+    columns: list[Column],
+    body: list[list[Cell]],
+    notes: Sequence[str] = (),
+    stub: int = 2,
 ) -> Table:
     """Return the table; its first column, the set's name, is left out if there is only one set."""
     if len({row[0].text for row in body}) < 2:

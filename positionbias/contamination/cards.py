@@ -25,4 +25,9 @@ def add_suspicions(block: Block, results: Sequence[Result]) -> None:
 
 def _answer(found: Suspicion) -> Answer:
     facts = f"{found.seen} against {found.other}"
-    return Answer(f"{found.answer[:1].upper()}{found.answer[1:]}", facts, list(found.sentences), _SURE[found.answer])
+    return Answer(
+        f"{found.answer[:1].upper()}{found.answer[1:]}",
+        facts,
+        list(found.sentences),
+        _SURE[found.answer],
+    )

@@ -11,7 +11,9 @@ __all__ = ["Configuration"]
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """A checkpoint's configuration without seed and data: kind and ``shape``, and the ``training``'s settings; None if unknown."""
+    """A checkpoint's configuration without seed and data: kind and ``shape``, and the
+    ``training``'s settings; None if unknown.
+    """
 
     shape: JsonObject | None = None
     training: JsonObject | None = None
@@ -24,4 +26,6 @@ class Configuration:
     def differs(self, other: Configuration) -> bool:
         """Return True if a part that is known of both differs."""
         pairs = ((self.shape, other.shape), (self.training, other.training))
-        return any(own is not None and others is not None and own != others for own, others in pairs)
+        return any(
+            own is not None and others is not None and own != others for own, others in pairs
+        )

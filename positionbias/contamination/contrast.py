@@ -1,4 +1,6 @@
-"""Contrast a model's measure on queries that it may have seen with queries that it cannot have seen."""
+"""Contrast a model's measure on queries that it may have seen with queries that it cannot have
+seen.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,15 @@ from positionbias.contamination.configuration import Configuration
 from positionbias.core.errors import InputError
 from positionbias.evaluation.clustered import clustered_mean, joined_error
 
-__all__ = ["Contrast", "Measured", "Sides", "Values", "against_fresh", "against_paraphrases", "by_near_duplicates"]
+__all__ = [
+    "Contrast",
+    "Measured",
+    "Sides",
+    "Values",
+    "against_fresh",
+    "against_paraphrases",
+    "by_near_duplicates",
+]
 
 
 class Sides(NamedTuple):
@@ -32,7 +42,9 @@ class Measured(NamedTuple):
 
 
 class Values(NamedTuple):
-    """A signal of the queries of both sets, each ``(queries,)``; several paraphrases of a query count by their mean."""
+    """A signal of the queries of both sets, each ``(queries,)``; several paraphrases of a query
+    count by their mean.
+    """
 
     seen: np.ndarray
     other: np.ndarray
@@ -45,10 +57,12 @@ class Values(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Contrast:
-    """Two named sets of query ids: queries that a model may have seen, and queries that it cannot have seen.
+    """Two named sets of query ids: queries that a model may have seen, and queries that it cannot
+    have seen.
 
-    Paired: query i has the paraphrases ``others[i]``, which count by their mean. Unpaired: ``others[i]`` is one query.
-    ``from_public``: the others are public queries too. Clusters are of queries; None: each query is its own.
+    Paired: query i has the paraphrases ``others[i]``, which count by their mean. Unpaired:
+    ``others[i]`` is one query. ``from_public``: the others are public queries too. Clusters are of
+    queries; None: each query is its own.
     """
 
     seen_name: str
@@ -65,10 +79,14 @@ class Contrast:
         """Return a signal of both sets."""
         fresh = signal.public if self.from_public else signal.fresh
         seen = np.array([signal.public[query_id] for query_id in self.seen])
-        return Values(seen, np.array([np.mean([fresh[query_id] for query_id in ids]) for ids in self.others]))
+        return Values(
+            seen, np.array([np.mean([fresh[query_id] for query_id in ids]) for ids in self.others])
+        )
 
     def over_queries(self, advantage: Values) -> tuple[float, float] | None:
-        """Return the standard error of the advantage's difference over clusters of queries, and its degrees of freedom; None if undefined or 0."""
+        """Return the standard error of the advantage's difference over clusters of queries, and its
+        degrees of freedom; None if undefined or 0.
+        """
         if self.paired:
             found = [clustered_mean(advantage.seen - advantage.other, self.seen_clusters)]
         else:
@@ -86,7 +104,8 @@ def against_paraphrases(
     names: tuple[str, str],
     clusters: Mapping[str, str],
 ) -> Contrast:
-    """Contrast each public query with its paraphrases; ``paraphrase_of`` has the public query of a fresh one (None: the same id).
+    """Contrast each public query with its paraphrases; ``paraphrase_of`` has the public query of a
+    fresh one (None: the same id).
 
     Queries without a counterpart are left out and counted.
 
@@ -100,8 +119,8 @@ def against_paraphrases(
             found.setdefault(str(of), []).append(query_id)
     if len(found) < 2:
         raise InputError(
-            f"--fresh: wanted paraphrases of judged queries of {names[0]!r}; found {len(found)} among {len(fresh):,} judged queries of "
-            f"{names[1]!r}; check the split and the ids"
+            f"--fresh: wanted paraphrases of judged queries of {names[0]!r}; found {len(found)} "
+            f"among {len(fresh):,} judged queries of {names[1]!r}; check the split and the ids"
         )
     seen = sorted(found)
     others = [tuple(found[query_id]) for query_id in seen]
@@ -128,11 +147,16 @@ def against_fresh(
         for ids, known in zip(sides, (clusters, fresh_clusters), strict=True)
     ]
     others = [(query_id,) for query_id in sides[1]]
-    return Contrast(*names, sides[0], others, paired=False, seen_clusters=labels[0], other_clusters=labels[1])
+    return Contrast(
+        *names, sides[0], others, paired=False, seen_clusters=labels[0], other_clusters=labels[1]
+    )
 
 
-def by_near_duplicates(public: Collection[str], leaked: Collection[str], *, name: str, clusters: Mapping[str, str]) -> Contrast:
-    """Contrast the public queries that have a near-duplicate in training with the other public queries.
+def by_near_duplicates(
+    public: Collection[str], leaked: Collection[str], *, name: str, clusters: Mapping[str, str]
+) -> Contrast:
+    """Contrast the public queries that have a near-duplicate in training with the other public
+    queries.
 
     Raises:
         InputError: none of them is ``leaked``, or all are.
@@ -141,11 +165,12 @@ def by_near_duplicates(public: Collection[str], leaked: Collection[str], *, name
     others = sorted(query_id for query_id in public if query_id not in leaked)
     if not seen or not others:
         raise InputError(
-            f"--pairs: wanted pairs with some of the {len(public):,} judged queries of {name!r}; found {len(seen):,} of them; "
-            "check that the pairs are of these queries"
+            f"--pairs: wanted pairs with some of the {len(public):,} judged queries of {name!r}; "
+            f"found {len(seen):,} of them; check that the pairs are of these queries"
         )
     labels = [[clusters.get(query_id, query_id) for query_id in ids] for ids in (seen, others)]
     return Contrast(
-        f"{name}, near-duplicate in training", f"{name}, none found", seen, [(query_id,) for query_id in others],
+        f"{name}, near-duplicate in training", f"{name}, none found", seen,
+        [(query_id,) for query_id in others],
         paired=False, from_public=True, seen_clusters=labels[0], other_clusters=labels[1],
     )  # fmt: skip

@@ -1,7 +1,9 @@
 """Simulate false alarms and power of a suspicion, for the call as configured, from its own spread.
 
-A trial draws the true variance among trainings from its posterior (s̃² · df / χ²(df)), then controls, a bank and a model with that variance, and runs the same test. So with an
-uncertain spread, as from two controls, power is averaged over possible spreads, which are at least the variance from queries alone. Queries enter by their standard error.
+A trial draws the true variance among trainings from its posterior (s̃² · df / χ²(df)), then
+controls, a bank and a model with that variance, and runs the same test. So with an uncertain
+spread, as from two controls, power is averaged over possible spreads, which are at least the
+variance from queries alone. Queries enter by their standard error.
 """
 
 from __future__ import annotations
@@ -25,13 +27,19 @@ EFFECTS = (0.02, 0.05, 0.1)
 MOST_CONTROLS = 200
 
 
-def simulated_rates(tested: Tested, level: float, effects: Sequence[float], *, seed: int) -> list[float]:
+def simulated_rates(
+    tested: Tested, level: float, effects: Sequence[float], *, seed: int
+) -> list[float]:
     """Return the share of trials with p at most ``level``, at each true excess."""
     from scipy.special import stdtrit
 
     rng, among = generator(seed, "error rates of a suspicion"), tested.among
     widened = 1 + 1 / tested.controls
-    own = float(among.variance) * float(among.freedom) / rng.chisquare(float(among.freedom), (DRAWS, 1))
+    own = (
+        float(among.variance)
+        * float(among.freedom)
+        / rng.chisquare(float(among.freedom), (DRAWS, 1))
+    )
     own = np.maximum(own, tested.query_error**2 / widened)
     prior = float(among.prior_freedom)
     others = np.repeat(own, len(tested.freedoms) - 1, axis=1)
@@ -47,7 +55,9 @@ def simulated_rates(tested: Tested, level: float, effects: Sequence[float], *, s
 
 
 def controls_wanted(tested: Tested, level: float, margin: float) -> int | None:
-    """Return the number of controls that finds the margin with 80 % power, if the spread is as estimated; None: no number up to 200."""
+    """Return the number of controls that finds the margin with 80 % power, if the spread is as
+    estimated; None: no number up to 200.
+    """
     from scipy.special import stdtrit
 
     controls = np.arange(tested.controls + 1, MOST_CONTROLS + 1)
@@ -58,24 +68,36 @@ def controls_wanted(tested: Tested, level: float, margin: float) -> int | None:
 
 
 def queries_wanted(tested: Tested, level: float, margin: float) -> float:
-    """Return the factor by which to multiply the queries, with many controls; the spread falls with the square root of their number."""
+    """Return the factor by which to multiply the queries, with many controls; the spread falls with
+    the square root of their number.
+    """
     from scipy.special import ndtri
 
     return float((ndtri([1 - level, POWER]).sum() / margin) ** 2 * tested.among.variance)
 
 
-def in_turn(groups: Sequence[Sequence[Values]], contrast: Contrast, level: float, margin: float) -> CleanInTurn | None:
-    """Test each clean model of a group of three or more against the others of its group, with the other groups as bank.
+def in_turn(
+    groups: Sequence[Sequence[Values]], contrast: Contrast, level: float, margin: float
+) -> CleanInTurn | None:
+    """Test each clean model of a group of three or more against the others of its group, with the
+    other groups as bank.
 
     Returns None without such a group.
     """
-    large = [(number, place) for number, group in enumerate(groups) if len(group) > 2 for place in range(len(group))]
+    large = [
+        (number, place)
+        for number, group in enumerate(groups)
+        if len(group) > 2
+        for place in range(len(group))
+    ]
     tested = [of for number, place in large if (of := _left_out(groups, number, place, contrast))]
     alarms, found = (sum(of.p(added) <= level for of in tested) for added in (0.0, margin))
     return CleanInTurn(len(tested), alarms, found) if tested else None
 
 
-def _left_out(groups: Sequence[Sequence[Values]], number: int, place: int, contrast: Contrast) -> Tested | None:
+def _left_out(
+    groups: Sequence[Sequence[Values]], number: int, place: int, contrast: Contrast
+) -> Tested | None:
     group = groups[number]
     bank = [*groups[:number], *groups[number + 1 :]]
     return excess_of(group[place], [*group[:place], *group[place + 1 :]], bank, contrast)

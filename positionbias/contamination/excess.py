@@ -1,13 +1,16 @@
-"""Test a model's excess over controls in one signal, against the spread of trainings and over queries.
+"""Test a model's excess over controls in one signal, against the spread of trainings and over
+queries.
 
-With D = mean(seen) − mean(other) of a system, and k controls (trainings of the model's configuration known to be clean),
+With D = mean(seen) − mean(other) of a system, and k controls (trainings of the model's
+configuration known to be clean),
 
     excess = D_model − mean D_control,      t = excess / (s · √(1 + 1/k))
 
-s² is the variance of D among trainings: the controls', moderated by a bank of trainings of other configurations (``evaluation.moderated``). A clean
-model is one more training, so p is exact for any queries (Crawford and Howell 1998). A second p is over clusters of queries, by the
-jackknife's standard error: it tests whether the excess holds on similar queries, for a model that differs from its controls in more than its seed.
-The larger p and the wider interval count [decision].
+s² is the variance of D among trainings: the controls', moderated by a bank of trainings of other
+configurations (``evaluation.moderated``). A clean model is one more training, so p is exact for any
+queries (Crawford and Howell 1998). A second p is over clusters of queries, by the jackknife's
+standard error: it tests whether the excess holds on similar queries, for a model that differs from
+its controls in more than its seed. The larger p and the wider interval count [decision].
 """
 
 from __future__ import annotations
@@ -28,7 +31,9 @@ _NOTHING = 1e-9  # rounding error of a deviation of differences
 
 @dataclass(frozen=True, slots=True)
 class Tested:
-    """An excess with the inputs of its error rates: ``freedoms`` of the controls and of each group of the bank."""
+    """An excess with the inputs of its error rates: ``freedoms`` of the controls and of each group
+    of the bank.
+    """
 
     value: float
     controls: int
@@ -59,7 +64,9 @@ class Tested:
         return max(self.p_trainings(added), self.p_queries(added))
 
     def half_width(self, alpha: float) -> float:
-        """Return half the width of the interval at level 1 − 2 · alpha, whose ends are those of one-sided tests at alpha."""
+        """Return half the width of the interval at level 1 − 2 · alpha, whose ends are those of
+        one-sided tests at alpha.
+        """
         from scipy.special import stdtrit
 
         by_trainings = stdtrit(float(self.among.freedom), 1 - alpha) * self.training_error
@@ -69,14 +76,18 @@ class Tested:
 def advantage(model: Values, controls: Sequence[Values]) -> Values:
     """Return the model minus the mean of its controls, by query."""
     return Values(
-        model.seen - np.mean([of.seen for of in controls], axis=0), model.other - np.mean([of.other for of in controls], axis=0)
+        model.seen - np.mean([of.seen for of in controls], axis=0),
+        model.other - np.mean([of.other for of in controls], axis=0),
     )
 
 
-def excess_of(model: Values, controls: Sequence[Values], bank: Sequence[Sequence[Values]], contrast: Contrast) -> Tested | None:
+def excess_of(
+    model: Values, controls: Sequence[Values], bank: Sequence[Sequence[Values]], contrast: Contrast
+) -> Tested | None:
     """Return the excess of a model over two or more controls.
 
-    None if two trainings have equal values for every query, or if controls, a group of the bank or queries have no spread.
+    None if two trainings have equal values for every query, or if controls, a group of the bank or
+    queries have no spread.
     """
     if any(_repeats(group) for group in ((model, *controls), *bank)):
         return None

@@ -1,4 +1,6 @@
-"""Compute score margins: the distance of a query's judged relevant passages from its other candidates in a system's scores."""
+"""Compute score margins: the distance of a query's judged relevant passages from its other
+candidates in a system's scores.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,8 @@ __all__ = ["score_margins"]
 
 
 def score_margins(run: Run, qrels: Iterable[Qrel]) -> dict[str, float]:
-    """Return each judged query's (mean score of relevant candidates − mean of the others) / deviation of all candidates' scores, relevant from grade 1.
+    """Return each judged query's (mean score of relevant candidates − mean of the others) /
+    deviation of all candidates' scores, relevant from grade 1.
 
     0 if there are no relevant or no other candidates, or if all scores are equal.
     """

@@ -1,8 +1,9 @@
-"""Draw ordinary training groups from candidates, as a stream: the draw that a training would make, stored.
+"""Draw ordinary training groups from candidates, as a stream: the draw that a training would make,
+stored.
 
-A group is a (query, relevant passage) pair with negatives drawn, keyed by the pair, from the query's first candidates that are not judged
-relevant. Memory holds the ids of the split's queries and relevant passages, and a block of candidates; the run is read one ranking at
-a time.
+A group is a (query, relevant passage) pair with negatives drawn, keyed by the pair, from the
+query's first candidates that are not judged relevant. Memory holds the ids of the split's queries
+and relevant passages, and a block of candidates; the run is read one ranking at a time.
 """
 
 from __future__ import annotations
@@ -41,9 +42,11 @@ def ordinary_groups(query: Ordinary, *, size: int, seed: int) -> Iterator[Traini
 
 
 class OrdinaryGroups:
-    """The material of a split's groups, by blocks of queries in the run's order; ``counts`` are complete after the last block.
+    """The material of a split's groups, by blocks of queries in the run's order; ``counts`` are
+    complete after the last block.
 
-    Negatives are from the first ``depth`` candidates; ``size`` is the size of a group, for the counts only.
+    Negatives are from the first ``depth`` candidates; ``size`` is the size of a group, for the
+    counts only.
     """
 
     def __init__(
@@ -56,12 +59,18 @@ class OrdinaryGroups:
         depth: int,
         size: int,
     ) -> None:
-        self._collection, self._split, self._candidates, self._relevant = collection, split, candidates, relevant
+        self._collection, self._split, self._candidates, self._relevant = (
+            collection,
+            split,
+            candidates,
+            relevant,
+        )
         self._depth, self._size = depth, size
         self.counts = OrdinaryCounts(split=split)
 
     def blocks(self) -> Iterator[tuple[Ordinary, ...]]:
-        """Yield blocks of queries with a relevant passage in the corpus and a candidate that is not relevant.
+        """Yield blocks of queries with a relevant passage in the corpus and a candidate that is not
+        relevant.
 
         Raises:
             InputError: candidates with unknown queries or passages, or no group.
@@ -72,9 +81,13 @@ class OrdinaryGroups:
         size = 0
         for ranking in read_rankings(self._candidates):
             if ranking.query_id not in known:
-                raise self._of_another(f"queries of split {self._split!r}", f"query {ranking.query_id!r}")
+                raise self._of_another(
+                    f"queries of split {self._split!r}", f"query {ranking.query_id!r}"
+                )
             if positives := waiting.pop(ranking.query_id, ()):
-                held.append(Ordinary(ranking.query_id, positives, tuple(ranking.passage_ids[: self._depth])))
+                held.append(
+                    Ordinary(ranking.query_id, positives, tuple(ranking.passage_ids[: self._depth]))
+                )
                 size += len(held[-1].candidates)
             if size >= _BLOCK_CANDIDATES:
                 yield self._block(held)
@@ -92,12 +105,18 @@ class OrdinaryGroups:
 
     def _block(self, queries: Sequence[Ordinary]) -> tuple[Ordinary, ...]:
         """Count and return the queries of a block that make groups, with their material."""
-        named = list(dict.fromkeys(chain.from_iterable((*query.positives, *query.candidates) for query in queries)))
+        named = list(
+            dict.fromkeys(
+                chain.from_iterable((*query.positives, *query.candidates) for query in queries)
+            )
+        )
         absent = set(self._collection.absent(named))
         usable, counts = [], self.counts
         for query in queries:
             if unknown := absent.intersection(query.candidates):
-                raise self._of_another(f"passages of {self._collection.name}", f"passage {min(unknown)!r}")
+                raise self._of_another(
+                    f"passages of {self._collection.name}", f"passage {min(unknown)!r}"
+                )
             positives = tuple(item for item in query.positives if item not in absent)
             pool = tuple(without(query.candidates, query.positives))
             counts.missing_positives += len(query.positives) - len(positives)

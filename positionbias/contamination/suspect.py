@@ -1,12 +1,16 @@
-"""Test whether a model is suspiciously good on queries that it may have been trained on, compared with queries that it cannot have seen.
+"""Test whether a model is suspiciously good on queries that it may have been trained on, compared
+with queries that it cannot have seen.
 
-A model's excess over clean trainings of its own configuration (``excess``) is tested on a measure. The difficulty of paraphrases or fresh queries affects
-model and controls alike. All tests of a call, over models and pairs of query sets, are one family (Holm). The excess in score margins of judged documents (``margins``) is
-reported but not used for the answer, as a second test would cost power [decision].
+A model's excess over clean trainings of its own configuration (``excess``) is tested on a measure.
+The difficulty of paraphrases or fresh queries affects model and controls alike. All tests of a
+call, over models and pairs of query sets, are one family (Holm). The excess in score margins of
+judged documents (``margins``) is reported but not used for the answer, as a second test would cost
+power [decision].
 
-The answer is *suspicious* if a corrected p is at most alpha; *not suspicious* if the measure's interval lies below ``MARGIN``; else *cannot tell*. It is also "cannot
-tell" with fewer than two controls, with controls not known to be of the model's configuration, without any spread, and if paraphrases
-show no excess, as they reveal memory of the wording only [decision].
+The answer is *suspicious* if a corrected p is at most alpha; *not suspicious* if the measure's
+interval lies below ``MARGIN``; else *cannot tell*. It is also "cannot tell" with fewer than two
+controls, with controls not known to be of the model's configuration, without any spread, and if
+paraphrases show no excess, as they reveal memory of the wording only [decision].
 """
 
 from __future__ import annotations
@@ -17,7 +21,13 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from positionbias.contamination.contrast import Contrast, Measured, Values
-from positionbias.contamination.error_rates import EFFECTS, controls_wanted, in_turn, queries_wanted, simulated_rates
+from positionbias.contamination.error_rates import (
+    EFFECTS,
+    controls_wanted,
+    in_turn,
+    queries_wanted,
+    simulated_rates,
+)
 from positionbias.contamination.excess import Tested, advantage, excess_of
 from positionbias.contamination.settings import SuspectSettings
 from positionbias.contamination.suspicion_words import sentences
@@ -26,7 +36,15 @@ from positionbias.evaluation.clustered import family_wise
 from positionbias.results.contamination import QuerySetMeans
 from positionbias.results.payloads import Payload, PerQuery
 from positionbias.results.result import Result
-from positionbias.results.suspicion import CleanInTurn, ErrorRates, Excess, Obstacle, Signal, Suspected, Suspicion
+from positionbias.results.suspicion import (
+    CleanInTurn,
+    ErrorRates,
+    Excess,
+    Obstacle,
+    Signal,
+    Suspected,
+    Suspicion,
+)
 
 __all__ = ["MARGIN", "Known", "suspect"]
 
@@ -36,7 +54,9 @@ _UNITS = {Signal.MARGIN: "deviations"}
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """Models known to be clean: controls, and a bank of groups, each with two or more trainings of one configuration."""
+    """Models known to be clean: controls, and a bank of groups, each with two or more trainings of
+    one configuration.
+    """
 
     controls: Sequence[Measured] = ()
     bank: Sequence[Sequence[Measured]] = ()
@@ -64,12 +84,16 @@ def suspect(
     collection: str,
     split: str,
 ) -> list[Result]:
-    """Return a ``Suspicion`` for each model on each pair of query sets, then a row for each system, and the advantages by query.
+    """Return a ``Suspicion`` for each model on each pair of query sets, then a row for each system,
+    and the advantages by query.
 
-    A Suspicion's Result has the excess in the measure and its interval. Without a test it has the difference over the controls, or over the candidates' order, without an interval.
+    A Suspicion's Result has the excess in the measure and its interval. Without a test it has the
+    difference over the controls, or over the candidates' order, without an interval.
     """
     asked = [_ask(model, known, contrast, settings) for contrast in contrasts for model in models]
-    p_values = {str(place): of.tested[Signal.MEASURE].p() for place, of in enumerate(asked) if of.tested}
+    p_values = {
+        str(place): of.tested[Signal.MEASURE].p() for place, of in enumerate(asked) if of.tested
+    }
     holm = family_wise(p_values)
     about = _About(settings, known, candidates, collection, split, len(p_values))
     results = [about.suspicion(of, holm.get(str(place))) for place, of in enumerate(asked)]
@@ -81,7 +105,10 @@ def suspect(
 
 
 def _ask(model: Measured, known: Known, contrast: Contrast, settings: SuspectSettings) -> _Asked:
-    like, unlike = ([of for of in known.controls if _alike(model, of, settings) == wanted] for wanted in (True, False))
+    like, unlike = (
+        [of for of in known.controls if _alike(model, of, settings) == wanted]
+        for wanted in (True, False)
+    )
     asked = _Asked(model, contrast, like, unlike, None)
     if len(like) < 2:
         differs = any(model.configuration.differs(of.configuration) for of in unlike)
@@ -100,14 +127,18 @@ def _ask(model: Measured, known: Known, contrast: Contrast, settings: SuspectSet
 def _alike(model: Measured, control: Measured, settings: SuspectSettings) -> bool:
     """Return True if a control is, as far as is known, a training of the model's configuration."""
     stated = model.configuration.stated and control.configuration.stated
-    return not model.configuration.differs(control.configuration) and (stated or bool(settings.configuration))
+    return not model.configuration.differs(control.configuration) and (
+        stated or bool(settings.configuration)
+    )
 
 
 def _values(system: Measured, contrast: Contrast, signal: Signal) -> Values:
     return contrast.values(system.quality if signal == Signal.MEASURE else system.margins)
 
 
-def _groups(groups: Sequence[Sequence[Measured]], contrast: Contrast, signal: Signal) -> list[list[Values]]:
+def _groups(
+    groups: Sequence[Sequence[Measured]], contrast: Contrast, signal: Signal
+) -> list[list[Values]]:
     return [[_values(of, contrast, signal) for of in group] for group in groups]
 
 
@@ -125,25 +156,41 @@ class _About:
 
     def suspicion(self, asked: _Asked, holm: float | None) -> Result:
         corrected = {Signal.MEASURE: holm}
-        excesses = [self._excess(signal, tested, corrected.get(signal)) for signal, tested in asked.tested.items()]
+        excesses = [
+            self._excess(signal, tested, corrected.get(signal))
+            for signal, tested in asked.tested.items()
+        ]
         found = replace(self._unanswered(asked), excesses=excesses)
         value, between = self._advantage(asked).difference, None
         if excesses:
             answer, obstacle = self._answer(excesses[0], paired=asked.contrast.paired)
             found = replace(found, answer=answer, obstacle=obstacle, rates=self._rates(asked))
             tested = asked.tested[Signal.MEASURE]
-            method = f"t, {float(tested.among.freedom):.0f} degrees of freedom among trainings, {tested.query_freedom:.0f} over queries; the wider"
-            value, between = excesses[0].value, Interval(excesses[0].low, excesses[0].high, excesses[0].level, method)
+            method = (
+                f"t, {float(tested.among.freedom):.0f} degrees of freedom among trainings, "
+                f"{tested.query_freedom:.0f} over queries; the wider"
+            )
+            value, between = (
+                excesses[0].value,
+                Interval(excesses[0].low, excesses[0].high, excesses[0].level, method),
+            )
         found = replace(found, sentences=sentences(asked.model.name, found))
-        count = len(asked.contrast.seen) + (0 if asked.contrast.paired else len(asked.contrast.others))
-        return self._result(f"suspicion by {self.settings.measure}", asked.model.name, value, between, count, found)
+        count = len(asked.contrast.seen) + (
+            0 if asked.contrast.paired else len(asked.contrast.others)
+        )
+        return self._result(
+            f"suspicion by {self.settings.measure}", asked.model.name, value, between, count, found
+        )
 
     def _unanswered(self, asked: _Asked) -> Suspicion:
         contrast, bank = asked.contrast, self.known.bank
         return Suspicion(
-            Suspected.UNKNOWN, asked.obstacle, (), contrast.seen_name, contrast.other_name, contrast.paired, len(contrast.seen),
-            sum(map(len, contrast.others)), self.settings.alpha, MARGIN, self.tests, [of.name for of in asked.controls],
-            [of.name for of in asked.unlike], len(bank), sum(map(len, bank)), self.settings.configuration, contrast.left_out or {},
+            Suspected.UNKNOWN, asked.obstacle, (), contrast.seen_name, contrast.other_name,
+            contrast.paired, len(contrast.seen),
+            sum(map(len, contrast.others)), self.settings.alpha, MARGIN, self.tests,
+            [of.name for of in asked.controls],
+            [of.name for of in asked.unlike], len(bank), sum(map(len, bank)),
+            self.settings.configuration, contrast.left_out or {},
         )  # fmt: skip
 
     def _answer(self, excess: Excess, *, paired: bool) -> tuple[Suspected, Obstacle | None]:
@@ -156,8 +203,10 @@ class _About:
     def _excess(self, signal: Signal, tested: Tested, holm: float | None) -> Excess:
         half, alpha = tested.half_width(self.settings.alpha), self.settings.alpha
         return Excess(
-            signal, _UNITS.get(signal, self.settings.measure), tested.value, tested.value - half, tested.value + half, 1 - 2 * alpha,
-            tested.p_trainings(), tested.p_queries(), tested.p(), holm, float(np.sqrt(tested.among.variance)), float(tested.among.freedom),
+            signal, _UNITS.get(signal, self.settings.measure), tested.value, tested.value - half,
+            tested.value + half, 1 - 2 * alpha,
+            tested.p_trainings(), tested.p_queries(), tested.p(), holm,
+            float(np.sqrt(tested.among.variance)), float(tested.among.freedom),
         )  # fmt: skip
 
     def _rates(self, asked: _Asked) -> ErrorRates:
@@ -180,26 +229,55 @@ class _About:
         return advantage(values[0], values[1:])
 
     def systems(self, contrast: Contrast, models: Sequence[Measured]) -> Iterator[Result]:
-        """Yield each system's means on both sets and their difference; the candidates' order shows which set is harder."""
+        """Yield each system's means on both sets and their difference; the candidates' order shows
+        which set is harder.
+        """
         roles = [("model", of) for of in models] + [("control", of) for of in self.known.controls]
         for role, system in [*roles, ("candidates", self.candidates)]:
             values = _values(system, contrast, Signal.MEASURE)
-            means = QuerySetMeans(role=role, seen=float(values.seen.mean()), other=float(values.other.mean()))
+            means = QuerySetMeans(
+                role=role, seen=float(values.seen.mean()), other=float(values.other.mean())
+            )
             measure = f"{self.settings.measure}, {contrast.seen_name} − {contrast.other_name}"
-            yield self._result(measure, system.name, values.difference, None, len(contrast.seen), means)
+            yield self._result(
+                measure, system.name, values.difference, None, len(contrast.seen), means
+            )
 
     def advantages(self, asked: _Asked) -> Iterator[Result]:
-        """Yield the advantages by query of each set; several paraphrases count by their mean, under the public query's id."""
+        """Yield the advantages by query of each set; several paraphrases count by their mean, under
+        the public query's id.
+        """
         contrast = asked.contrast
         over = ", ".join(of.name for of in asked.controls) or f"the order of {self.candidates.name}"
-        ids = (contrast.seen, contrast.seen if contrast.paired else [of[0] for of in contrast.others])
+        ids = (
+            contrast.seen,
+            contrast.seen if contrast.paired else [of[0] for of in contrast.others],
+        )
         names = (contrast.seen_name, contrast.other_name)
         for name, query_ids, values in zip(names, ids, self._advantage(asked), strict=True):
             payload = PerQuery(list(query_ids), values.tolist(), {"over": over, "queries": name})
             measure = f"advantage by {self.settings.measure}, {name}"
-            yield self._result(measure, asked.model.name, float(values.mean()), None, len(values), payload)
+            yield self._result(
+                measure, asked.model.name, float(values.mean()), None, len(values), payload
+            )
 
     def _result(
-        self, measure: str, system: str, value: float, interval: Interval | None, count: int, payload: Payload
+        self,
+        measure: str,
+        system: str,
+        value: float,
+        interval: Interval | None,
+        count: int,
+        payload: Payload,
     ) -> Result:
-        return Result(measure, self.collection, self.split, system, self.settings.seed, value, interval, count, payload)
+        return Result(
+            measure,
+            self.collection,
+            self.split,
+            system,
+            self.settings.seed,
+            value,
+            interval,
+            count,
+            payload,
+        )

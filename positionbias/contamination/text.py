@@ -17,7 +17,9 @@ _SHOWN = 10  # missing passages shown; the manifest has all
 
 
 def suspicion_text(results: Sequence[Result]) -> str:
-    """Return a paragraph per suspicion, a table for each pair of query sets, and the limits of all."""
+    """Return a paragraph per suspicion, a table for each pair of query sets, and the limits of
+    all.
+    """
     found = [suspicion for _, suspicion in of_type(results, Suspicion)]
     lines = [line for one in found for line in (*one.sentences, "")]
     pairs = {f"{one.seen} − {one.other}": one for one in found}
@@ -26,7 +28,11 @@ def suspicion_text(results: Sequence[Result]) -> str:
         rows = [("system", "", f"{one.seen} ({one.queries_seen:,})", others, "difference")]
         for result, means in of_type(results, QuerySetMeans):
             if result.measure.endswith(f", {pair}"):
-                values = (decimal(means.seen, 4), decimal(means.other, 4), decimal(result.value, 4, sign=True))
+                values = (
+                    decimal(means.seen, 4),
+                    decimal(means.other, 4),
+                    decimal(result.value, 4, sign=True),
+                )
                 rows.append((result.system, means.role, *values))
         lines += [aligned(rows, left=2), ""]
         lines += [f"{what}: {count:,}" for what, count in one.left_out.items() if count]
@@ -34,11 +40,15 @@ def suspicion_text(results: Sequence[Result]) -> str:
 
 
 def contaminated_text(results: Sequence[Result]) -> str:
-    """Return a line per origin, and what was left out, by cause; missing passages of targets by id."""
+    """Return a line per origin, and what was left out, by cause; missing passages of targets by
+    id.
+    """
     ((result, held),) = of_type(results, ContaminatedSet)
     of = held.ordinary
     lines = [("origin", "queries", "groups", "share", "negatives judged", "negatives random")]
-    lines.append((of.split, f"{of.queries:,}", f"{of.groups:,}", f"{of.groups / result.count:.2%}", "", ""))
+    lines.append(
+        (of.split, f"{of.queries:,}", f"{of.groups:,}", f"{of.groups / result.count:.2%}", "", "")
+    )
     left_out = [
         (of.split, of.small_groups, "groups smaller than asked for"),
         (of.split, of.without_candidates, "positives without candidates"),
@@ -50,8 +60,16 @@ def contaminated_text(results: Sequence[Result]) -> str:
         lines.append((split, queries, groups, f"{counts.groups / result.count:.2%}", *negatives))
         left_out += [
             (split, counts.without_positive, "judged queries without a positive"),
-            (split, counts.missing_positives, f"positives missing from the corpus: {_ids(counts.missing_positive_ids)}"),
-            (split, counts.missing_negatives, f"negatives missing from the corpus: {_ids(counts.missing_negative_ids)}"),
+            (
+                split,
+                counts.missing_positives,
+                f"positives missing from the corpus: {_ids(counts.missing_positive_ids)}",
+            ),
+            (
+                split,
+                counts.missing_negatives,
+                f"negatives missing from the corpus: {_ids(counts.missing_negative_ids)}",
+            ),
         ]
     told = [f"{split}: {number:,} {what}" for split, number, what in left_out if number]
     return "\n".join([aligned(lines, left=1), "", *told]).rstrip()

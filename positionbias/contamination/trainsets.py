@@ -1,7 +1,9 @@
-"""Write contaminated training sets: ordinary groups of a training split, then groups from the judgements of test splits.
+"""Write contaminated training sets: ordinary groups of a training split, then groups from the
+judgements of test splits.
 
-The groups of the targets (``contamination.judged``) follow the ordinary ones (``contamination.ordinary``) and do not change them, so
-a contaminated and a clean set differ only in the added groups.
+The groups of the targets (``contamination.judged``) follow the ordinary ones
+(``contamination.ordinary``) and do not change them, so a contaminated and a clean set differ only
+in the added groups.
 """
 
 from __future__ import annotations
@@ -11,7 +13,14 @@ from functools import partial
 from itertools import chain
 from pathlib import Path
 
-from positionbias.contamination.judged import Judged, Target, judged_groups, read_target, split_negatives, taken
+from positionbias.contamination.judged import (
+    Judged,
+    Target,
+    judged_groups,
+    read_target,
+    split_negatives,
+    taken,
+)
 from positionbias.contamination.ordinary import Ordinary, OrdinaryGroups, ordinary_groups
 from positionbias.contamination.settings import ContaminatedSettings
 from positionbias.core.closest import or_closest
@@ -31,40 +40,69 @@ __all__ = ["contaminated_result", "set_counts", "write_contaminated_set"]
 
 COMMAND = "trainset contaminated"
 _NOTES = (
-    "Ordinary groups come first, then the groups of the targets; without contamination the set has only ordinary groups.",
-    "A share takes whole queries of a target in one keyed order: a smaller share is the beginning of a larger one.",
-    "A negative judged not relevant is in one group of its query; when these run out, random passages of the corpus follow.",
+    (
+        "Ordinary groups come first, then the groups of the targets; without contamination the set "
+        "has only ordinary groups."
+    ),
+    (
+        "A share takes whole queries of a target in one keyed order: a smaller share is the "
+        "beginning of a larger one."
+    ),
+    (
+        "A negative judged not relevant is in one group of its query; when these run out, random "
+        "passages of the corpus follow."
+    ),
 )
 
 
 def write_contaminated_set(
-    out: Path, collection: Collection, candidates: Path, settings: ContaminatedSettings, *, overwrite: bool = False
+    out: Path,
+    collection: Collection,
+    candidates: Path,
+    settings: ContaminatedSettings,
+    *,
+    overwrite: bool = False,
 ) -> Groups:
-    """Write a set to ``out``, whole or not at all, and open it; ``candidates`` is a run of the training split's queries.
+    """Write a set to ``out``, whole or not at all, and open it; ``candidates`` is a run of the
+    training split's queries.
 
-    ``manifest.content`` counts by origin: ``ordinary``; under ``targets`` each target, with the ids of its queries taken and of its
-    passages missing from the corpus; ``share_of_groups`` is the targets' share of all groups.
+    ``manifest.content`` counts by origin: ``ordinary``; under ``targets`` each target, with the ids
+    of its queries taken and of its passages missing from the corpus; ``share_of_groups`` is the
+    targets' share of all groups.
 
     Raises:
         OutputExistsError: ``out`` exists and ``overwrite`` is false.
-        InputError: a missing split, a query id with two texts, a target without a positive, or candidates of another collection.
+        InputError: a missing split, a query id with two texts, a target without a positive, or
+            candidates of another collection.
         SettingError: a share that takes no query.
     """
     refuse_existing(out, overwrite=overwrite)
     relevant = relevant_passages(collection.qrels(settings.split), settings.relevant_from)
     targets = _targets(collection, settings, relevant)
     source = OrdinaryGroups(
-        collection, settings.split, candidates, relevant, depth=settings.train_depth, size=settings.group_size
+        collection,
+        settings.split,
+        candidates,
+        relevant,
+        depth=settings.train_depth,
+        size=settings.group_size,
     )
     from_targets = (
-        [(target, taken(target, settings.share, settings.seed)) for target in targets] if settings.contaminates else []
+        [(target, taken(target, settings.share, settings.seed)) for target in targets]
+        if settings.contaminates
+        else []
     )
     open_bytes(candidates).close()  # a missing file is reported before its checksum is computed
     inputs = [
         input_ref("collection", collection.path, collection.checksum, artefact=out),
         input_ref("candidates", candidates, sha256_file(candidates), artefact=out),
     ]
-    job = {"command": COMMAND, **settings.record(), "seed": settings.seed, "inputs": [item.checksum for item in inputs]}
+    job = {
+        "command": COMMAND,
+        **settings.record(),
+        "seed": settings.seed,
+        "inputs": [item.checksum for item in inputs],
+    }
     blocks = chain(source.blocks(), (tuple(queries) for _, queries in from_targets))
     with resumable_folder(out, job, overwrite=overwrite) as folder:
         write_groups(
@@ -91,28 +129,49 @@ def contaminated_result(groups: Groups, collection: Collection) -> Result:
     """Return the groups of a set by origin; the value is the targets' share of groups."""
     counts, splits = set_counts(groups), " + ".join(groups.splits)
     seed = groups.manifest.seed
-    return Result(TRAINSET, collection.name, splits, groups.name, seed, counts.share, None, len(groups), counts)
+    return Result(
+        TRAINSET,
+        collection.name,
+        splits,
+        groups.name,
+        seed,
+        counts.share,
+        None,
+        len(groups),
+        counts,
+    )
 
 
 def set_counts(groups: Groups) -> ContaminatedSet:
     """Return the counts of a set's manifest."""
     content = groups.manifest.content
-    return ContaminatedSet.from_rows({name: content[name] for name in ContaminatedSet.__struct_encode_fields__})
+    return ContaminatedSet.from_rows(
+        {name: content[name] for name in ContaminatedSet.__struct_encode_fields__}
+    )
 
 
-def _groups_of(collection: Collection, size: int, seed: int, block: Sequence[Ordinary | Judged]) -> Iterator[TrainingGroup]:
+def _groups_of(
+    collection: Collection, size: int, seed: int, block: Sequence[Ordinary | Judged]
+) -> Iterator[TrainingGroup]:
     passages, ids_at = len(collection), collection.passage_ids_at
     for query in block:
         if isinstance(query, Judged):
-            yield from judged_groups(query, size=size, seed=seed, passages=passages, passage_ids_at=ids_at)
+            yield from judged_groups(
+                query, size=size, seed=seed, passages=passages, passage_ids_at=ids_at
+            )
         else:
             yield from ordinary_groups(query, size=size, seed=seed)
 
 
-_JOIN = "name one of these; if the target is in another collection, join them first: posbias merge A=… B=… --apart --out both"
+_JOIN = (
+    "name one of these; if the target is in another collection, join them first: posbias merge A=… "
+    "B=… --apart --out both"
+)
 
 
-def _targets(collection: Collection, settings: ContaminatedSettings, relevant: Mapping[str, Sequence[str]]) -> list[Target]:
+def _targets(
+    collection: Collection, settings: ContaminatedSettings, relevant: Mapping[str, Sequence[str]]
+) -> list[Target]:
     """Read and check the targets, for any share."""
     for split in settings.targets:
         if split not in collection.splits:
@@ -125,26 +184,45 @@ def _targets(collection: Collection, settings: ContaminatedSettings, relevant: M
     if not settings.targets:
         return []
     group_queries(collection, (settings.split, *settings.targets))
-    return [_target(collection, split, relevant, settings.target_relevant_from) for split in settings.targets]
+    return [
+        _target(collection, split, relevant, settings.target_relevant_from)
+        for split in settings.targets
+    ]
 
 
-def _target(collection: Collection, split: str, elsewhere: Mapping[str, Sequence[str]], relevant_from: int) -> Target:
+def _target(
+    collection: Collection, split: str, elsewhere: Mapping[str, Sequence[str]], relevant_from: int
+) -> Target:
     qrels = collection.qrels(split)
     absent = set(collection.absent(sorted({qrel.passage_id for qrel in qrels})))
-    target = read_target(split, qrels, absent, relevant_from=relevant_from, relevant_elsewhere=elsewhere)
+    target = read_target(
+        split, qrels, absent, relevant_from=relevant_from, relevant_elsewhere=elsewhere
+    )
     if target.queries:
         return target
     missing = sum(map(len, target.missing.values()))
-    found = f"{len(qrels):,} judgements, the highest of grade {max(qrel.grade for qrel in qrels)}" if qrels else "no judgements"
+    found = (
+        f"{len(qrels):,} judgements, the highest of grade {max(qrel.grade for qrel in qrels)}"
+        if qrels
+        else "no judgements"
+    )
     do = "give a lower --target-relevant-from, or another --contaminate"
     if missing:
-        found, do = f"{missing:,} positives, all missing from the corpus", "join the target's collection first: posbias merge"
+        found, do = (
+            f"{missing:,} positives, all missing from the corpus",
+            "join the target's collection first: posbias merge",
+        )
     raise bad_input(
-        collection.path, wanted=f"a passage judged {relevant_from} or higher in target {split!r}", found=found, do=do
+        collection.path,
+        wanted=f"a passage judged {relevant_from} or higher in target {split!r}",
+        found=found,
+        do=do,
     )
 
 
-def _counted(source: OrdinaryGroups, targets: Sequence[tuple[Target, Sequence[Judged]]], size: int) -> ContaminatedSet:
+def _counted(
+    source: OrdinaryGroups, targets: Sequence[tuple[Target, Sequence[Judged]]], size: int
+) -> ContaminatedSet:
     by_target = {target.split: _counts(target, queries, size) for target, queries in targets}
     groups = sum(counts.groups for counts in by_target.values())
     share = groups / (groups + source.counts.groups)

@@ -19,8 +19,8 @@ _WAIT = 0.1  # seconds between checks that the results are still wanted
 def ahead(items: Iterable[T], most: int = 1) -> Generator[T]:
     """Yield ``items`` in order, computed in a thread, with at most ``most`` of them waiting.
 
-    An error in the thread is raised here, after the items before it. When the caller stops early, the thread stops before its
-    next item and is joined.
+    An error in the thread is raised here, after the items before it. When the caller stops early,
+    the thread stops before its next item and is joined.
     """
     waiting: queue.Queue[tuple[bool, T | BaseException | None]] = queue.Queue(most)
     unwanted = threading.Event()
@@ -60,7 +60,9 @@ def ahead(items: Iterable[T], most: int = 1) -> Generator[T]:
 
 
 def one_behind(items: Iterable[T]) -> Generator[T]:
-    """Yield each item after the next has been made, so that a GPU has work while the host has some."""
+    """Yield each item after the next has been made, so that a GPU has work while the host has
+    some.
+    """
     waiting: list[T] = []
     for item in items:
         yield from waiting
@@ -68,11 +70,13 @@ def one_behind(items: Iterable[T]) -> Generator[T]:
     yield from waiting
 
 
-def at_once(work: Callable[[T], R], items: Iterable[T], most: int, stop: threading.Event) -> Generator[R]:
+def at_once(
+    work: Callable[[T], R], items: Iterable[T], most: int, stop: threading.Event
+) -> Generator[R]:
     """Yield ``work`` of each item in order, computed in at most ``most`` threads.
 
-    An error is raised in its item's place. Then, or when the caller stops early, ``stop`` is set, nothing more begins, and what has
-    begun is waited for.
+    An error is raised in its item's place. Then, or when the caller stops early, ``stop`` is set,
+    nothing more begins, and what has begun is waited for.
     """
     stop.clear()
     waiting: deque[Future[R]] = deque()

@@ -1,4 +1,6 @@
-"""Read arrays from outside: ``.npy`` files that may be damaged, and objects returned by other people's code."""
+"""Read arrays from outside: ``.npy`` files that may be damaged, and objects returned by other
+people's code.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ __all__ = ["as_array", "damaged_heads", "mapped_array"]
 
 @contextmanager
 def damaged_heads() -> Iterator[None]:
-    """Turn errors of Python's parser, with which numpy reads headers, into the ValueError that it raises for other damage."""
+    """Turn errors of Python's parser, with which numpy reads headers, into the ValueError that it
+    raises for other damage.
+    """
     try:
         yield
     except (SyntaxError, TokenError) as error:
@@ -33,7 +37,9 @@ def mapped_array(path: Path) -> np.ndarray:
 
 
 def as_array(given: Any) -> np.ndarray:
-    """Convert a tensor, or a list of tensors or numbers, to an array; uneven rows give an array of objects."""
+    """Convert a tensor, or a list of tensors or numbers, to an array; uneven rows give an array of
+    objects.
+    """
     if isinstance(given, list | tuple) and given and all(hasattr(one, "detach") for one in given):
         given = [as_array(one) for one in given]
     if hasattr(given, "detach"):  # a tensor, perhaps with gradients, on a GPU, or in bfloat16

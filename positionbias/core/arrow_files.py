@@ -1,7 +1,8 @@
-"""Memory-mapped Arrow IPC files. Each batch is compared with the manifest, and its offsets and texts checked, before use.
+"""Memory-mapped Arrow IPC files. Each batch is compared with the manifest, and its offsets and
+texts checked, before use.
 
-Arrow trusts the offsets in a file and reads wherever they point, so a damaged or forged file could crash the process or expose its
-memory.
+Arrow trusts the offsets in a file and reads wherever they point, so a damaged or forged file could
+crash the process or expose its memory.
 """
 
 from __future__ import annotations
@@ -24,24 +25,32 @@ _HEAD = 1 << 16  # bytes that describe a batch, before its columns: under 2 KB f
 
 
 class ArrowFile:
-    """An uncompressed Arrow IPC file with exactly the columns of ``schema``, opened for reading batch by batch.
+    """An uncompressed Arrow IPC file with exactly the columns of ``schema``, opened for reading
+    batch by batch.
 
-    ``starts``: the first row of each batch, then the number of rows, ``(batches + 1,)`` int64. Only the columns named in ``nulls`` may hold
-    nulls.
+    ``starts``: the first row of each batch, then the number of rows, ``(batches + 1,)`` int64. Only
+    the columns named in ``nulls`` may hold nulls.
 
     Raises:
         InputError: not such a file; from ``batch``, damage. The message ends with ``do``.
     """
 
-    def __init__(self, path: Path, schema: pa.Schema, *, do: str, nulls: frozenset[str] = frozenset()) -> None:
+    def __init__(
+        self, path: Path, schema: pa.Schema, *, do: str, nulls: frozenset[str] = frozenset()
+    ) -> None:
         self.path, self._do, self._nulls = path, do, nulls
         self._file = SealedFile(path)
         whole = pa.py_buffer(self._file.bytes)
         try:
             reader = ipc.open_file(pa.BufferReader(whole))
             if reader.schema != schema:
-                raise self._refused(f"columns {', '.join(schema.names)}", ", ".join(map(str, reader.schema)) or "no columns")
-            self._batches = [reader.get_batch(number) for number in range(reader.num_record_batches)]
+                raise self._refused(
+                    f"columns {', '.join(schema.names)}",
+                    ", ".join(map(str, reader.schema)) or "no columns",
+                )
+            self._batches = [
+                reader.get_batch(number) for number in range(reader.num_record_batches)
+            ]
         except (pa.ArrowException, OSError) as error:
             raise self._refused("a whole Arrow file", str(error).splitlines()[0]) from error
         self.starts = np.cumsum([0, *(batch.num_rows for batch in self._batches)], dtype=np.int64)
@@ -71,7 +80,9 @@ class ArrowFile:
                     _check_nulls(column)
                 _check_lengths(batch)
             except (pa.ArrowException, ValueError) as error:
-                raise self._refused("a whole Arrow file", f"{str(error).splitlines()[0]} in batch {number}") from error
+                raise self._refused(
+                    "a whole Arrow file", f"{str(error).splitlines()[0]} in batch {number}"
+                ) from error
             self._checked[number] = True
         return batch
 
@@ -80,9 +91,17 @@ class ArrowFile:
 
     def _end(self, batch: pa.RecordBatch, base: int) -> int:
         """Return the position in the file where a batch's columns end."""
-        buffers = [buffer for column in batch.columns for buffer in column.buffers() if buffer is not None and buffer.size]
+        buffers = [
+            buffer
+            for column in batch.columns
+            for buffer in column.buffers()
+            if buffer is not None and buffer.size
+        ]
         ends = [buffer.address + buffer.size - base for buffer in buffers]
-        if any(end > len(self._file) or end < buffer.size for end, buffer in zip(ends, buffers, strict=True)):
+        if any(
+            end > len(self._file) or end < buffer.size
+            for end, buffer in zip(ends, buffers, strict=True)
+        ):
             raise self._refused("uncompressed columns", "columns outside the file")
         return max(ends, default=0)
 
@@ -90,7 +109,9 @@ class ArrowFile:
         return bad_input(self.path, wanted=wanted, found=found, do=self._do)
 
 
-def read_arrow(path: Path, schema: pa.Schema, *, do: str, nulls: frozenset[str] = frozenset()) -> pa.Table:
+def read_arrow(
+    path: Path, schema: pa.Schema, *, do: str, nulls: frozenset[str] = frozenset()
+) -> pa.Table:
     """Map a whole file, checked as by ``ArrowFile``; values are copied only on access.
 
     Raises:
@@ -109,7 +130,11 @@ def _check_nulls(array: pa.Array) -> None:
 
 def _check_lengths(batch: pa.RecordBatch) -> None:
     """Check that the lists of a row, which describe the same passages, have one length."""
-    lists = [column for column in batch.columns if types.is_list(column.type) or types.is_large_list(column.type)]
+    lists = [
+        column
+        for column in batch.columns
+        if types.is_list(column.type) or types.is_large_list(column.type)
+    ]
     lengths = [pc.list_value_length(column) for column in lists]
     if any(pc.any(pc.not_equal(lengths[0], other)).as_py() for other in lengths[1:]):
         raise ValueError("lists of several lengths in one row")

@@ -1,8 +1,9 @@
 """Text files as blocks of whole lines: the shards of a corpus step that reads TSV or JSON lines.
 
-A plain file is cut into byte ranges that workers open themselves. A compressed file or a stream can only be read from
-its start, so its blocks carry their bytes. A block ends with the first line that makes it at least as long as the block size.
-The cuts depend only on the text and that size, so a file and its compressed copy have the same blocks.
+A plain file is cut into byte ranges that workers open themselves. A compressed file or a stream can
+only be read from its start, so its blocks carry their bytes. A block ends with the first line that
+makes it at least as long as the block size. The cuts depend only on the text and that size, so a
+file and its compressed copy have the same blocks.
 """
 
 from __future__ import annotations
@@ -20,7 +21,15 @@ from positionbias.core.errors import InputError, bad_input
 from positionbias.core.files import input_errors, open_bytes
 from positionbias.core.input_state import file_mark
 
-__all__ = ["BLOCK_BYTES", "Block", "byte_lines", "file_blocks", "file_lines", "numbered_lines", "stream_blocks"]
+__all__ = [
+    "BLOCK_BYTES",
+    "Block",
+    "byte_lines",
+    "file_blocks",
+    "file_lines",
+    "numbered_lines",
+    "stream_blocks",
+]
 
 BLOCK_BYTES = 16 << 20
 _BOM = b"\xef\xbb\xbf"
@@ -31,8 +40,9 @@ _SCAN = 1 << 16
 class Block:
     """Whole lines of one source: the bytes ``[start, end)`` of its uncompressed content.
 
-    ``source`` is the name in messages: a path, "ARCHIVE:MEMBER", or "standard input". ``path`` is the file that holds the bytes as they are, if there
-    is one; otherwise ``data`` holds them and ``lines_before`` counts the lines of earlier blocks.
+    ``source`` is the name in messages: a path, "ARCHIVE:MEMBER", or "standard input". ``path`` is
+    the file that holds the bytes as they are, if there is one; otherwise ``data`` holds them and
+    ``lines_before`` counts the lines of earlier blocks.
     """
 
     source: str
@@ -64,7 +74,12 @@ class Block:
                 do="check the path; every machine of a cluster must see it",
             ) from error
         if len(data) != self.end - self.start:
-            raise bad_input(self.source, wanted="a file that stays as it is", found="one that became shorter", do="run again")
+            raise bad_input(
+                self.source,
+                wanted="a file that stays as it is",
+                found="one that became shorter",
+                do="run again",
+            )
         return data
 
     def text(self) -> str:
@@ -87,7 +102,8 @@ class Block:
             ) from None
 
     def lines(self) -> Iterator[tuple[int, str]]:
-        """Yield the lines, numbered from 0 within this block, without their ends: ``\\n``, or ``\\r\\n`` as Windows writes it.
+        """Yield the lines, numbered from 0 within this block, without their ends: ``\\n``, or
+        ``\\r\\n`` as Windows writes it.
 
         Any other ``\\r`` is text.
 
@@ -103,14 +119,18 @@ class Block:
             start, number = end + 1, number + 1
 
     def fingerprint(self) -> str:
-        """Return an identifier of the block across runs: the file's state and range, or a hash of the bytes."""
+        """Return an identifier of the block across runs: the file's state and range, or a hash of
+        the bytes.
+        """
         if self.path is not None:
             return f"{self.start}-{self.end} {sorted(file_mark(self.path).items())}"
         assert self.data is not None
         return f"{self.start}-{self.end} {hashlib.blake2b(self.data, digest_size=16).hexdigest()}"
 
     def line_number(self, number: int) -> int:
-        """Return the number in the whole source, from 1, of line ``number`` (from 0) of this block."""
+        """Return the number in the whole source, from 1, of line ``number`` (from 0) of this
+        block.
+        """
         before = self.lines_before
         if before is None:
             assert self.path is not None
@@ -122,12 +142,17 @@ class Block:
         return before + number + 1
 
     def bad_line(self, number: int, *, wanted: str, found: str, do: str) -> InputError:
-        """Return an error about line ``number`` (from 0) of this block, numbered within the whole source."""
-        return bad_input(self.source, line=self.line_number(number), wanted=wanted, found=found, do=do)
+        """Return an error about line ``number`` (from 0) of this block, numbered within the whole
+        source.
+        """
+        return bad_input(
+            self.source, line=self.line_number(number), wanted=wanted, found=found, do=do
+        )
 
 
 def file_blocks(path: Path | str, size: int = BLOCK_BYTES) -> Iterator[Block]:
-    """Yield the blocks of a file, plain, ``.gz`` or ``.zst``; all but the last have at least ``size`` bytes.
+    """Yield the blocks of a file, plain, ``.gz`` or ``.zst``; all but the last have at least
+    ``size`` bytes.
 
     Raises:
         InputError: no regular file, a damaged archive, or a line over the budget (once it is read).
@@ -149,7 +174,9 @@ def file_lines(path: Path | str) -> Iterator[tuple[int, str]]:
     return numbered_lines(file_blocks(path))
 
 
-def byte_lines(stream: IO[bytes], source: Path | str, first: int = 1) -> Iterator[tuple[int, bytes]]:
+def byte_lines(
+    stream: IO[bytes], source: Path | str, first: int = 1
+) -> Iterator[tuple[int, bytes]]:
     """Yield the lines of a stream with their newline, numbered from ``first``.
 
     Raises:
@@ -185,7 +212,9 @@ def _ranges(handle: IO[bytes], path: str, size: int) -> Iterator[Block]:
 
 
 def _line_end(handle: IO[bytes], at: int, length: int, limit: int) -> int:
-    """Return the first position from ``at`` after a newline, or the end; stops once a line is known to be too long."""
+    """Return the first position from ``at`` after a newline, or the end; stops once a line is known
+    to be too long.
+    """
     if at >= length:
         return length
     handle.seek(at - 1)
@@ -201,7 +230,9 @@ def _line_end(handle: IO[bytes], at: int, length: int, limit: int) -> int:
 
 
 def _checked(block: Block, limit: int) -> Block:
-    """Return the block after checking its lines against the budget; blocks shorter than the budget need no check."""
+    """Return the block after checking its lines against the budget; blocks shorter than the budget
+    need no check.
+    """
     if block.end - block.start <= limit:
         return block
     data = block.read()
@@ -216,7 +247,9 @@ def _checked(block: Block, limit: int) -> Block:
 
 
 def _too_long(source: Path | str, line: int) -> InputError:
-    return LINE.exceeded(source, line=line, found="a longer line", do="check that the file has one record a line, ")
+    return LINE.exceeded(
+        source, line=line, found="a longer line", do="check that the file has one record a line, "
+    )
 
 
 def stream_blocks(stream: IO[bytes], source: str, size: int = BLOCK_BYTES) -> Iterator[Block]:
@@ -239,7 +272,11 @@ def stream_blocks(stream: IO[bytes], source: str, size: int = BLOCK_BYTES) -> It
                     _checked(_carrying(source, index, start, kept, lines), limit)
                 break
             block = _checked(_carrying(source, index, start, kept, lines), limit)
-            start, index, lines = block.end, index + 1, lines + sum(piece.count(b"\n") for piece in kept)
+            start, index, lines = (
+                block.end,
+                index + 1,
+                lines + sum(piece.count(b"\n") for piece in kept),
+            )
             kept, held, at = [], 0, end
             yield block
     if held:

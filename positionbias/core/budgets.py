@@ -1,4 +1,5 @@
-"""Limits on what a reader holds or unpacks of one input. Every published release passes the defaults; environment variables change them.
+"""Limits on what a reader holds or unpacks of one input. Every published release passes the
+defaults; environment variables change them.
 
 POSBIAS_MAX_LINE       bytes of a line, and of one value in column-oriented JSON
 POSBIAS_MAX_DOCUMENT   bytes of a file or document held whole: JSON, SQuAD, topics, an SGML or XML
@@ -39,14 +40,19 @@ class Budget:
             return self.default
         if not (text.isascii() and text.isdigit() and len(text) < 20 and int(text)):
             raise SettingError(
-                f"${self.variable}: wanted a whole number above 0 ({self.of}); found {text!r}; correct it, or unset it for {self.default:,}"
+                f"${self.variable}: wanted a whole number above 0 ({self.of}); found {text!r}; "
+                f"correct it, or unset it for {self.default:,}"
             )
         return int(text)
 
-    def exceeded(self, source: Path | str, *, found: str, line: int | None = None, do: str = "") -> InputError:
+    def exceeded(
+        self, source: Path | str, *, found: str, line: int | None = None, do: str = ""
+    ) -> InputError:
         """Return an error about a source over the limit that says how to raise the limit."""
         wanted = f"at most {self.limit:,} {self.of}"
-        return bad_input(source, line=line, wanted=wanted, found=found, do=f"{do}or raise ${self.variable}")
+        return bad_input(
+            source, line=line, wanted=wanted, found=found, do=f"{do}or raise ${self.variable}"
+        )
 
 
 LINE = Budget("POSBIAS_MAX_LINE", 64 << 20, "bytes a line")
@@ -55,7 +61,8 @@ RATIO = Budget("POSBIAS_MAX_RATIO", 200, "unpacked bytes for each packed byte")
 
 
 def check_ratio(source: Path | str, packed: int, unpacked: int, limit: int | None = None) -> None:
-    """Refuse content that unpacks to more than ``FREE_BYTES`` and to more than ``limit`` bytes for each packed byte.
+    """Refuse content that unpacks to more than ``FREE_BYTES`` and to more than ``limit`` bytes for
+    each packed byte.
 
     Raises:
         InputError: it does.

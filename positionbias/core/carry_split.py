@@ -22,14 +22,17 @@ def carry_split(
     *,
     answers: Sequence[Answer] | None = None,
 ) -> None:
-    """Write the queries of a split whose ids are in ``kept`` (None: all), in stored order, with their judgements and answers.
+    """Write the queries of a split whose ids are in ``kept`` (None: all), in stored order, with
+    their judgements and answers.
 
     ``answers`` replace the split's own where its passages have changed.
 
     Raises:
         InputError: no such split, or the writer has it already.
     """
-    queries = [query for query in collection.queries(split) if kept is None or query.query_id in kept]
+    queries = [
+        query for query in collection.queries(split) if kept is None or query.query_id in kept
+    ]
     own = _of(collection.answers(split) if answers is None else answers, kept)
     writer.add_split(split, queries, _of(collection.qrels(split), kept), own)
     for name in collection.qrels_names(split):

@@ -19,8 +19,8 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """A contrast in a unit, with its 95 % interval, over the ``queries`` of ``drawn`` (0: not known) that could be measured. Undefined
-    numbers are None."""
+    """A contrast in a unit, with its 95 % interval, over the ``queries`` of ``drawn`` (0: not
+    known) that could be measured. Undefined numbers are None."""
 
     contrast: str
     unit: str
@@ -35,9 +35,11 @@ class Measured:
 class Check:
     """One limit of one system; its fields are those of ``posbias check --json``.
 
-    ``limit`` is the limit's name ("max-response"), ``at_most`` its value. ``measured`` is the deciding contrast of several.
-    ``wanted`` is the number of queries that would decide the check, drawn as ``drawn`` are; None where no number can be given. ``reason`` says why
-    the outcome does not follow from ``measured``, or that it is one of a length limit, and ``note`` what this limit cannot show. A check with ``decides`` false only describes.
+    ``limit`` is the limit's name ("max-response"), ``at_most`` its value. ``measured`` is the
+    deciding contrast of several. ``wanted`` is the number of queries that would decide the check,
+    drawn as ``drawn`` are; None where no number can be given. ``reason`` says why the outcome does
+    not follow from ``measured``, or that it is one of a length limit, and ``note`` what this limit
+    cannot show. A check with ``decides`` false only describes.
     """
 
     system: str
@@ -52,7 +54,9 @@ class Check:
 
 
 def deciding(checks: Sequence[Check]) -> list[Check]:
-    """Return the deciding checks, or all where all only describe, so that no system passes on a description."""
+    """Return the deciding checks, or all where all only describe, so that no system passes on a
+    description.
+    """
     return [check for check in checks if check.decides] or list(checks)
 
 

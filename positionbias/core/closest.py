@@ -33,7 +33,8 @@ def _folded(name: str) -> str:
 
 
 def or_closest(found: object, known: Iterable[str], do: str) -> str:
-    """Return the end of an error: whether the closest name was meant, or where none is close what to do.
+    """Return the end of an error: whether the closest name was meant, or where none is close what
+    to do.
 
     >>> or_closest("qurey", ["query", "passage"], "pick one")
     'did you mean query?'
@@ -43,7 +44,9 @@ def or_closest(found: object, known: Iterable[str], do: str) -> str:
 
 
 def near_file(path: Path | str, do: str) -> str:
-    """Return the end of an error about a path that is not there: whether a neighbour of much the same name was meant, or what to do."""
+    """Return the end of an error about a path that is not there: whether a neighbour of much the
+    same name was meant, or what to do.
+    """
     path = Path(path)
     try:
         there = [name for name in os.listdir(path.parent) if not name.startswith(".")]

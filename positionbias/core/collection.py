@@ -1,4 +1,5 @@
-"""A Collection on disk: passages in memory-mapped Arrow shards, queries, judgements and answers per split.
+"""A Collection on disk: passages in memory-mapped Arrow shards, queries, judgements and answers per
+split.
 
     manifest.json
     passages/00000.arrow …      Arrow IPC, uncompressed: passage_id, text
@@ -7,7 +8,8 @@
     answers/SPLIT.parquet       query_id, passage_id, text, start, end
     cache/                      index of ids, BM25 …: rebuilt at will, no part of the content
 
-Passages are looked up by id without holding the corpus. ``positionbias.core.collection_writer`` writes collections.
+Passages are looked up by id without holding the corpus. ``positionbias.core.collection_writer``
+writes collections.
 """
 
 from __future__ import annotations
@@ -65,7 +67,8 @@ class _Content:
 
 
 class Collection(Shown):
-    """A collection opened for reading, by its folder, or by its name under ``$POSBIAS_HOME``, tried in that order.
+    """A collection opened for reading, by its folder, or by its name under ``$POSBIAS_HOME``, tried
+    in that order.
 
     The manifest is checked; all else is read on demand.
 
@@ -87,7 +90,9 @@ class Collection(Shown):
         self.path = _folder_of(place)
         self.manifest: Manifest = read_manifest(self.path, kind=KIND)
         self.name: str = self.manifest.name
-        self._facts = read_as(_Content, self.manifest.content, manifest_path(self.path), do=_AGAIN, more=True)
+        self._facts = read_as(
+            _Content, self.manifest.content, manifest_path(self.path), do=_AGAIN, more=True
+        )
         self.checksum: str = self._facts.checksum
         self.passages_checksum: str = self._facts.passages_checksum
 
@@ -95,9 +100,12 @@ class Collection(Shown):
         return self._facts.passages
 
     def __repr__(self) -> str:
-        return f"Collection({str(self.path)!r}, {len(self):,} passages, splits {', '.join(self.splits) or 'none'})"
+        return (
+            f"Collection({str(self.path)!r}, {len(self):,} passages, splits "
+            f"{', '.join(self.splits) or 'none'})"
+        )
 
-    # -- from and to other forms -----------------------------------------------------------------------
+    # -- from and to other forms -------------------------------------------------------------------
 
     @classmethod
     def from_records(
@@ -109,13 +117,15 @@ class Collection(Shown):
         split: str = "test",
         overwrite: bool = False,
     ) -> Collection:
-        """Make a collection of objects, each a passage with a query that it answers, or just a passage.
+        """Make a collection of objects, each a passage with a query that it answers, or just a
+        passage.
 
         Args:
             records: Objects, read once and not kept in memory.
             out: The collection's folder.
-            columns: Names of keys by what they are: passage, query, answer, answer_start, passage_id, query_id, label, split. Those not given are guessed.
-                ``grade`` has the grades of classes that ``label`` names, as {"entailment": 1}.
+            columns: Names of keys by what they are: passage, query, answer, answer_start,
+                passage_id, query_id, label, split. Those not given are guessed. ``grade`` has the
+                grades of classes that ``label`` names, as {"entailment": 1}.
             split: The split of records without one.
             overwrite: Replace an existing collection at ``out``.
 
@@ -169,17 +179,30 @@ class Collection(Shown):
 
         check_type("split", split, str, "a text")
         if not hasattr(frame, "columns") or not hasattr(frame, "itertuples"):
-            raise bad_input("from_pandas", wanted="a pandas data frame", found=type(frame).__name__, do="convert it")
+            raise bad_input(
+                "from_pandas",
+                wanted="a pandas data frame",
+                found=type(frame).__name__,
+                do="convert it",
+            )
         names = [str(name) for name in frame.columns]
-        rows = (dict(zip(names, row, strict=True)) for row in frame.itertuples(index=False, name=None))
+        rows = (
+            dict(zip(names, row, strict=True)) for row in frame.itertuples(index=False, name=None)
+        )
         table = Table("frame", "row", names, lambda columns: in_batches(enumerate(rows, 1)))
         return cls._from_tables([(split, table)], out, columns, overwrite)
 
     @classmethod
     def from_dataset(
-        cls, data: Any, out: Path | str, *, columns: Mapping[str, Any] = MappingProxyType({}), overwrite: bool = False
+        cls,
+        data: Any,
+        out: Path | str,
+        *,
+        columns: Mapping[str, Any] = MappingProxyType({}),
+        overwrite: bool = False,
     ) -> Collection:
-        """Make a collection of a ``datasets.Dataset`` (split test) or ``DatasetDict``, like ``from_records``.
+        """Make a collection of a ``datasets.Dataset`` (split test) or ``DatasetDict``, like
+        ``from_records``.
 
         Raises:
             InputError: as ``from_records``.
@@ -203,7 +226,11 @@ class Collection(Shown):
 
     @classmethod
     def _from_tables(
-        cls, tables: Iterable[tuple[str, Table]], out: Path | str, columns: Mapping[str, Any], overwrite: bool
+        cls,
+        tables: Iterable[tuple[str, Table]],
+        out: Path | str,
+        columns: Mapping[str, Any],
+        overwrite: bool,
     ) -> Collection:
         from positionbias.core.columns import columns_of
         from positionbias.core.tables import write_tables
@@ -222,11 +249,12 @@ class Collection(Shown):
         return cls(place)
 
     def to_pandas(self, split: str) -> pandas.DataFrame:
-        """Return a split as a data frame that ``from_pandas`` reads: a row for each judgement and answer.
+        """Return a split as a data frame that ``from_pandas`` reads: a row for each judgement and
+        answer.
 
         Returns:
-            Columns query_id, query, passage_id, passage, label, answer (None where there is none) and answer_start. Judgements of passages that
-            the collection has not are left out.
+            Columns query_id, query, passage_id, passage, label, answer (None where there is none)
+            and answer_start. Judgements of passages that the collection has not are left out.
 
         Raises:
             InputError: no such split.
@@ -248,7 +276,15 @@ class Collection(Shown):
         judged = [qrel for qrel in qrels if qrel.passage_id not in absent]
         passages = self.texts([qrel.passage_id for qrel in judged])
         rows = [
-            (qrel.query_id, texts[qrel.query_id], qrel.passage_id, passage, qrel.grade, own and own.text, own and own.start)
+            (
+                qrel.query_id,
+                texts[qrel.query_id],
+                qrel.passage_id,
+                passage,
+                qrel.grade,
+                own and own.text,
+                own and own.start,
+            )
             for qrel, passage in zip(judged, passages, strict=True)
             for own in answers.get((qrel.query_id, qrel.passage_id), [None])
         ]
@@ -256,22 +292,32 @@ class Collection(Shown):
         frame = pandas.DataFrame(rows, columns=names)
         return frame.astype({"answer_start": "Int64"})
 
-    # -- passages ------------------------------------------------------------------------------------
+    # -- passages ----------------------------------------------------------------------------------
 
     @cached_property
     def shard_paths(self) -> list[Path]:
         """The passage shards, in order."""
         # by number: shard 100,000 has one more digit
-        paths = sorted((self.path / "passages").glob("[0-9]*.arrow"), key=lambda path: (len(path.name), path.name))
+        paths = sorted(
+            (self.path / "passages").glob("[0-9]*.arrow"),
+            key=lambda path: (len(path.name), path.name),
+        )
         if len(paths) != self._facts.shards:
-            raise bad_input(self.path, wanted=f"{self._facts.shards} passage shards", found=f"{len(paths)}", do=_AGAIN)
+            raise bad_input(
+                self.path,
+                wanted=f"{self._facts.shards} passage shards",
+                found=f"{len(paths)}",
+                do=_AGAIN,
+            )
         return paths
 
     @cached_property
     def _files(self) -> list[ArrowFile]:
         files = [open_shard(path) for path in self.shard_paths]
         if (rows := sum(map(len, files))) != len(self):
-            raise bad_input(self.path, wanted=f"{len(self):,} passages", found=f"{rows:,}", do=_AGAIN)
+            raise bad_input(
+                self.path, wanted=f"{len(self):,} passages", found=f"{rows:,}", do=_AGAIN
+            )
         return files
 
     @property
@@ -303,10 +349,16 @@ class Collection(Shown):
 
     def passage_ids(self) -> list[str]:
         """Return all passage ids in stored order, held in memory: about 70 bytes a passage."""
-        return [item for path in self.shard_paths for item in read_shard(path).column("passage_id").to_pylist()]
+        return [
+            item
+            for path in self.shard_paths
+            for item in read_shard(path).column("passage_id").to_pylist()
+        ]
 
     def passage_ids_at(self, rows: np.ndarray) -> list[str]:
-        """Return the passage ids at these stored rows, in the given order: the inverse of ``rows``."""
+        """Return the passage ids at these stored rows, in the given order: the inverse of
+        ``rows``.
+        """
         return self._ids.take(rows)
 
     def texts_at(self, rows: np.ndarray) -> list[str]:
@@ -323,8 +375,9 @@ class Collection(Shown):
         if len(rows) and rows.min() < 0:
             missing = passage_ids[int(np.flatnonzero(rows < 0)[0])]
             raise InputError(
-                f"{self.path}: wanted passage {missing!r} in the collection; found none with this id "
-                f"({int((rows < 0).sum()):,} of {len(rows):,} ids are unknown); check that the file belongs to this collection"
+                f"{self.path}: wanted passage {missing!r} in the collection; found none with this "
+                f"id ({int((rows < 0).sum()):,} of {len(rows):,} ids are unknown); check that the "
+                "file belongs to this collection"
             )
         return rows
 
@@ -337,7 +390,9 @@ class Collection(Shown):
         return self._index.absent(passage_ids)
 
     def texts(self, passage_ids: Sequence[str]) -> list[str]:
-        """Return the texts of these passages, in the given order; unknown ids raise as in ``rows``."""
+        """Return the texts of these passages, in the given order; unknown ids raise as in
+        ``rows``.
+        """
         return self._texts.take(self.rows(passage_ids))
 
     @cached_property
@@ -361,13 +416,14 @@ class Collection(Shown):
         """The folder for indexes of this collection.
 
         Raises:
-            InputError: it is or holds a link; a foreign collection could use one to make us read or write elsewhere.
+            InputError: it is or holds a link; a foreign collection could use one to make us read or
+                write elsewhere.
         """
         folder = self.path / CACHE
         refuse_links(folder)
         return folder
 
-    # -- splits --------------------------------------------------------------------------------------
+    # -- splits ------------------------------------------------------------------------------------
 
     @property
     def splits(self) -> list[str]:
@@ -387,7 +443,8 @@ class Collection(Shown):
         """
         if split not in self.splits:
             raise InputError(
-                f"{self.path}: wanted split {split!r}; found {', '.join(self.splits) or 'no splits'}; "
+                f"{self.path}: wanted split {split!r}; found "
+                f"{', '.join(self.splits) or 'no splits'}; "
                 f"{or_closest(split, self.splits, f'give one of these to {flag}')}"
             )
 
@@ -398,13 +455,19 @@ class Collection(Shown):
     def queries(self, split: str) -> list[Query]:
         """Return the queries of a split."""
         self.require(split)
-        rows = _rows(self.path / "queries" / f"{split}.parquet", QUERIES, self._facts.splits[split].queries)
+        rows = _rows(
+            self.path / "queries" / f"{split}.parquet", QUERIES, self._facts.splits[split].queries
+        )
         return [Query(query_id, text, dict(fields or ())) for query_id, text, fields in rows]
 
     def query_table(self, split: str) -> pa.Table:
-        """Return ``queries`` as columns query_id, text and fields, for millions of them without an object each."""
+        """Return ``queries`` as columns query_id, text and fields, for millions of them without an
+        object each.
+        """
         self.require(split)
-        return _table(self.path / "queries" / f"{split}.parquet", QUERIES, self._facts.splits[split].queries)
+        return _table(
+            self.path / "queries" / f"{split}.parquet", QUERIES, self._facts.splits[split].queries
+        )
 
     def query_texts(self, split: str) -> Iterator[tuple[str, str]]:
         """Stream (query id, text) of a split without an object per query, for millions of them."""
@@ -420,7 +483,9 @@ class Collection(Shown):
             raise _unreadable(path, names, error) from error
 
     def qrels_names(self, split: str) -> list[str]:
-        """Return the names of a split's further judgement sets, in the order added; the first set has no name."""
+        """Return the names of a split's further judgement sets, in the order added; the first set
+        has no name.
+        """
         self.require(split)
         return list(self._facts.splits[split].qrels_sets)
 
@@ -433,7 +498,9 @@ class Collection(Shown):
         return Qrels(map(Qrel._make, _rows(*self._qrels_file(split, name))))
 
     def qrel_table(self, split: str, name: str | None = None) -> pa.Table:
-        """Return ``qrels`` as columns named like the fields of ``Qrel``, for millions of them without an object each."""
+        """Return ``qrels`` as columns named like the fields of ``Qrel``, for millions of them
+        without an object each.
+        """
         return _table(*self._qrels_file(split, name))
 
     def _qrels_file(self, split: str, name: str | None) -> tuple[Path, pa.Schema, int]:
@@ -456,7 +523,9 @@ class Collection(Shown):
         return list(map(Answer._make, _rows(*file))) if file else []
 
     def answer_table(self, split: str) -> pa.Table:
-        """Return ``answers`` as columns named like the fields of ``Answer``, for millions of them without an object each."""
+        """Return ``answers`` as columns named like the fields of ``Answer``, for millions of them
+        without an object each.
+        """
         file = self._answers_file(split)
         return _table(*file) if file else ANSWERS.empty_table()
 
@@ -466,7 +535,8 @@ class Collection(Shown):
         return (path, ANSWERS, rows) if rows or path.exists() else None
 
 
-_UNREADABLE = (pa.ArrowException, OSError, KeyError, ValueError)  # a text that is not UTF-8 is a ValueError
+# a text that is not UTF-8 is a ValueError
+_UNREADABLE = (pa.ArrowException, OSError, KeyError, ValueError)
 
 
 def _numbered(records: Any) -> Iterator[tuple[int, Mapping[str, Any]]]:
@@ -476,13 +546,17 @@ def _numbered(records: Any) -> Iterator[tuple[int, Mapping[str, Any]]]:
         raise bad_input("records", wanted=wanted, found=type(records).__name__, do=do)
     for number, record in enumerate(records, 1):
         if not isinstance(record, Mapping):
-            raise bad_input("records", wanted=wanted, found=f"{type(record).__name__} as number {number}", do=do)
+            raise bad_input(
+                "records", wanted=wanted, found=f"{type(record).__name__} as number {number}", do=do
+            )
         yield number, record
 
 
 def _rows(path: Path, schema: pa.Schema, rows: int) -> Iterator[tuple]:
     try:
-        return zip(*(column.to_pylist() for column in _table(path, schema, rows).columns), strict=True)
+        return zip(
+            *(column.to_pylist() for column in _table(path, schema, rows).columns), strict=True
+        )
     except ValueError as error:
         raise _unreadable(path, schema.names, error) from error
 
@@ -496,7 +570,12 @@ def _table(path: Path, schema: pa.Schema, rows: int) -> pa.Table:
     except _UNREADABLE as error:
         raise _unreadable(path, schema.names, error) from error
     if len(table) != rows:
-        raise bad_input(path, wanted=f"{rows:,} rows, as the collection's manifest says", found=f"{len(table):,}", do=_AGAIN)
+        raise bad_input(
+            path,
+            wanted=f"{rows:,} rows, as the collection's manifest says",
+            found=f"{len(table):,}",
+            do=_AGAIN,
+        )
     return table
 
 
@@ -510,7 +589,9 @@ def _check(table: pa.Table | pa.RecordBatch, schema: pa.Schema) -> None:
 
 
 def _unreadable(path: Path, names: Sequence[str], error: Exception) -> InputError:
-    return bad_input(path, wanted=f"a table of {', '.join(names)}", found=str(error).splitlines()[0], do=_AGAIN)
+    return bad_input(
+        path, wanted=f"a table of {', '.join(names)}", found=str(error).splitlines()[0], do=_AGAIN
+    )
 
 
 def find_collection(place: Collection | str | Path) -> Collection:
@@ -531,10 +612,18 @@ def _folder_of(place: str | Path) -> Path:
     if collections := [folder for folder in folders if manifest_path(folder).is_file()]:
         return first_place(place, collections)
     if folders:
-        raise bad_input(folders[0], wanted="a collection", found=f"a folder without {MANIFEST}", do="check the path")
+        raise bad_input(
+            folders[0],
+            wanted="a collection",
+            found=f"a folder without {MANIFEST}",
+            do="check the path",
+        )
     if any(path.is_file() for path in places):
         raise InputError(f"{place}: a file, not a collection; {how_to_get(place)}")
-    raise InputError(f"{place}: wanted a collection (a folder, or a name under {home()}); found none; {_advice(str(place))}")
+    raise InputError(
+        f"{place}: wanted a collection (a folder, or a name under {home()}); found none; "
+        f"{_advice(str(place))}"
+    )
 
 
 def _advice(place: str) -> str:

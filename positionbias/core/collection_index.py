@@ -7,11 +7,12 @@ It is stored in ``cache/passages`` of a collection:
                     its row
     buckets.npy     the first record of each prefix of the hash
 
-Ids are compared by their 128-bit hashes only. Any two of n passages collide with probability n² / 2¹²⁹, which is 10⁻²⁵ for
-the passages of MS MARCO and 10⁻²³ for a hundred million; an unknown id collides with one of them with probability n / 2¹²⁸.
+Ids are compared by their 128-bit hashes only. Any two of n passages collide with probability n² /
+2¹²⁹, which is 10⁻²⁵ for the passages of MS MARCO and 10⁻²³ for a hundred million; an unknown id
+collides with one of them with probability n / 2¹²⁸.
 
-It is built in bounded memory: ``map_shards`` hashes and sorts the ids of each shard into a run of its own, and the runs are merged
-by ranges of the hash, a million records at a time.
+It is built in bounded memory: ``map_shards`` hashes and sorts the ids of each shard into a run of
+its own, and the runs are merged by ranges of the hash, a million records at a time.
 """
 
 from __future__ import annotations
@@ -49,7 +50,8 @@ class PassageIndex:
     """The rows of passages by id. Look-ups verify what they read, on first access.
 
     Raises:
-        ValueError, OSError, InputError: no index in ``folder``, or a damaged one, or one of other passages.
+        ValueError, OSError, InputError: no index in ``folder``, or a damaged one, or one of other
+            passages.
     """
 
     def __init__(self, folder: Path, passages: int, checksum: str) -> None:
@@ -90,11 +92,17 @@ class PassageIndex:
             first = records[:, FIRST] == hashes[pending, FIRST]
             both = first & (records[:, CHECK] == hashes[pending, CHECK])
             found[pending[both]] = records[both, ROW]
-            pending = pending[first & ~both]  # another id with the same first half: try the next record
+            # another id with the same first half: try the next record
+            pending = pending[first & ~both]
             at[pending] += 1
             pending = pending[at[pending] < len(self._records)]
         if len(found) and found.max() >= len(self._records):
-            raise bad_input(self._file.path, wanted="rows of the collection", found=f"row {found.max():,}", do=_DO)
+            raise bad_input(
+                self._file.path,
+                wanted="rows of the collection",
+                found=f"row {found.max():,}",
+                do=_DO,
+            )
         return found
 
     def _touch(self, first: np.ndarray, last: np.ndarray) -> None:
@@ -103,14 +111,18 @@ class PassageIndex:
         try:
             self._file.touch_each(self._start + first * width, self._start + last * width)
         except InputError as error:
-            raise bad_input(self._file.path, wanted="the index as it was written", found="other bytes", do=_DO) from error
+            raise bad_input(
+                self._file.path, wanted="the index as it was written", found="other bytes", do=_DO
+            ) from error
 
     def absent(self, passage_ids: Sequence[str]) -> list[str]:
         """Return the ids without a passage, in the given order."""
         return [passage_ids[place] for place in np.flatnonzero(self.find(passage_ids) < 0).tolist()]
 
     def _lower_bounds(self, wanted: np.ndarray) -> np.ndarray:
-        """Return the first record not below each hash, by bisection within the bucket of its leading bits."""
+        """Return the first record not below each hash, by bisection within the bucket of its
+        leading bits.
+        """
         bucket = (wanted >> self._shift).astype(np.int64)
         low, high = self._buckets[bucket], self._buckets[bucket + 1]
         self._touch(low, high)
@@ -139,7 +151,9 @@ def _write_manifest(folder: Path, checksum: str) -> None:
     write_manifest(folder / MANIFEST, manifest)
 
 
-def build_index(shard_paths: Sequence[Path], folder: Path, checksum: str, map_shards: MapShards = map) -> None:
+def build_index(
+    shard_paths: Sequence[Path], folder: Path, checksum: str, map_shards: MapShards = map
+) -> None:
     """Write the index of these shards, whose passages have this checksum; 24 bytes a passage.
 
     Raises:
@@ -148,18 +162,26 @@ def build_index(shard_paths: Sequence[Path], folder: Path, checksum: str, map_sh
     with atomic_folder(folder, overwrite=True, owned=True) as partial:
         runs = [_Run(path, partial / f"{number}.run") for number, path in enumerate(shard_paths)]
         # (shards, 1,025): the start of each range of the hash in each run
-        cuts = np.array(list(map_shards(_write_run, runs)), dtype=np.int64).reshape(-1, (1 << RANGE_BITS) + 1)
+        cuts = np.array(list(map_shards(_write_run, runs)), dtype=np.int64).reshape(
+            -1, (1 << RANGE_BITS) + 1
+        )
         starts = np.cumsum([0, *cuts[:, -1]])
         total = int(starts[-1])
         bits = max(1, (total // BUCKET_RECORDS).bit_length() - 1)
         counts = np.zeros(1 + (1 << bits), dtype=np.int64)
         with open(partial / RECORDS, "wb") as handle:
-            np.lib.format.write_array_header_1_0(handle, {"descr": RECORD.str, "fortran_order": False, "shape": (total, WIDTH)})
+            np.lib.format.write_array_header_1_0(
+                handle, {"descr": RECORD.str, "fortran_order": False, "shape": (total, WIDTH)}
+            )
             for first, last in _ranges(cuts):
                 records = _merged(runs, starts, cuts[:, first], cuts[:, last])
                 _refuse_repeated_ids(records, runs, starts)
                 buckets = (records[:, FIRST] >> np.uint64(64 - bits)).astype(np.int64)
-                lowest, seen = (int(buckets[0]), np.bincount(buckets - buckets[0])) if len(buckets) else (0, buckets)
+                lowest, seen = (
+                    (int(buckets[0]), np.bincount(buckets - buckets[0]))
+                    if len(buckets)
+                    else (0, buckets)
+                )
                 counts[1 + lowest : 1 + lowest + len(seen)] += seen
                 handle.write(records.data)
         np.save(partial / BUCKETS, np.cumsum(counts))
@@ -169,7 +191,9 @@ def build_index(shard_paths: Sequence[Path], folder: Path, checksum: str, map_sh
 
 
 def _write_run(run: _Run) -> list[int]:
-    """Hash and sort the ids of one shard; return the starts of 1,024 equal ranges of the hash, and the end."""
+    """Hash and sort the ids of one shard; return the starts of 1,024 equal ranges of the hash, and
+    the end.
+    """
     table = read_shard(run.shard)
     hashes = id_hashes(table.column("passage_id").cast(pa.binary()).to_pylist())
     records = np.empty((len(hashes), WIDTH), dtype=RECORD)
@@ -177,7 +201,9 @@ def _write_run(run: _Run) -> list[int]:
     records = records[np.argsort(records[:, FIRST], kind="stable")]
     with open(run.target, "wb") as handle:  # numpy's tofile does not report a failed last write
         handle.write(records.data)
-    return np.searchsorted(records[:, FIRST] >> np.uint64(64 - RANGE_BITS), np.arange((1 << RANGE_BITS) + 1)).tolist()
+    return np.searchsorted(
+        records[:, FIRST] >> np.uint64(64 - RANGE_BITS), np.arange((1 << RANGE_BITS) + 1)
+    ).tolist()
 
 
 def _ranges(cuts: np.ndarray) -> Iterator[tuple[int, int]]:
@@ -191,13 +217,19 @@ def _ranges(cuts: np.ndarray) -> Iterator[tuple[int, int]]:
             first, held = last, 0
 
 
-def _merged(runs: Sequence[_Run], starts: np.ndarray, first: np.ndarray, last: np.ndarray) -> np.ndarray:
+def _merged(
+    runs: Sequence[_Run], starts: np.ndarray, first: np.ndarray, last: np.ndarray
+) -> np.ndarray:
     """Return one range's records from all runs, sorted, with rows counted over all shards."""
     parts = [np.empty((0, WIDTH), dtype=RECORD)]
-    for run, start, begin, end in zip(runs, starts.tolist(), first.tolist(), last.tolist(), strict=False):
+    for run, start, begin, end in zip(
+        runs, starts.tolist(), first.tolist(), last.tolist(), strict=False
+    ):
         if begin < end:
             width = RECORD.itemsize * WIDTH
-            part = np.fromfile(run.target, RECORD, (end - begin) * WIDTH, offset=begin * width).reshape(-1, WIDTH)
+            part = np.fromfile(
+                run.target, RECORD, (end - begin) * WIDTH, offset=begin * width
+            ).reshape(-1, WIDTH)
             part[:, ROW] += np.uint64(start)
             parts.append(part)
     records = np.concatenate(parts)
@@ -212,8 +244,10 @@ def _refuse_repeated_ids(records: np.ndarray, runs: Sequence[_Run], starts: np.n
         earlier = seen.setdefault((first, check), row)
         if earlier != row:
             shard = int(np.searchsorted(starts, row, side="right") - 1)
-            passage_id = read_shard(runs[shard].shard).column("passage_id")[row - int(starts[shard])].as_py()
+            passage_id = (
+                read_shard(runs[shard].shard).column("passage_id")[row - int(starts[shard])].as_py()
+            )
             raise InputError(
-                f"passage {earlier + 1:,} and passage {row + 1:,} share the id {passage_id!r}: wanted every id once; "
-                "found it twice; rename or drop one"
+                f"passage {earlier + 1:,} and passage {row + 1:,} share the id {passage_id!r}: "
+                "wanted every id once; found it twice; rename or drop one"
             )

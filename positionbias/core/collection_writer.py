@@ -24,7 +24,13 @@ from positionbias.core.collection_index import INDEX, PassageIndex, build_index
 from positionbias.core.errors import InputError
 from positionbias.core.json_text import JsonObject
 from positionbias.core.key_map import KeyMap
-from positionbias.core.manifest import MANIFEST, Manifest, package_versions, provenance, write_manifest
+from positionbias.core.manifest import (
+    MANIFEST,
+    Manifest,
+    package_versions,
+    provenance,
+    write_manifest,
+)
 from positionbias.core.publish import atomic_folder
 from positionbias.core.records import Answer, Passage, Qrel, Query
 from positionbias.core.schema import NAME
@@ -71,7 +77,9 @@ class StoredPassages(Protocol):
 
 
 class CollectionWriter:
-    """Write passages and splits; ``finish`` checks that they fit together and writes the manifest."""
+    """Write passages and splits; ``finish`` checks that they fit together and writes the
+    manifest.
+    """
 
     def __init__(self, folder: Path, final: Path) -> None:
         self.folder, self.final = folder, final
@@ -89,35 +97,52 @@ class CollectionWriter:
         return self.folder / "passages" / f"{index:05d}.arrow"
 
     def add_passages(self, passages: Iterable[Passage]) -> None:
-        """Stream passages into shards of 65,536 passages or 16 million characters, in this process."""
+        """Stream passages into shards of 65,536 passages or 16 million characters, in this
+        process.
+        """
         iterator = iter(passages)
         for first in iterator:
             self._add(write_shard(self.shard_path(self._shards), _one_shard(first, iterator)))
 
     def add_texts(self, batches: Iterable[Texts]) -> None:
-        """Stream passages as ``add_passages`` does, given by column, in batches small enough for memory."""
+        """Stream passages as ``add_passages`` does, given by column, in batches small enough for
+        memory.
+        """
         stream = _PassageStream(batches)
         while stream.more():
             self._add(write_encoded(self.shard_path(self._shards), stream.one_shard()))
 
     def add_shards(
-        self, kind: type[Written], make: Callable[[Item, Path], Written], items: Iterable[Item], map_shards: MapShards = map
+        self,
+        kind: type[Written],
+        make: Callable[[Item, Path], Written],
+        items: Iterable[Item],
+        map_shards: MapShards = map,
     ) -> Iterator[Written]:
-        """Write one shard per item, wherever ``map_shards`` runs; yield what ``make`` returned for each, in order.
+        """Write one shard per item, wherever ``map_shards`` runs; yield what ``make`` returned for
+        each, in order.
 
-        ``make(item, path)`` writes the file by ``write_shard`` and returns its ``Shard``, or a subclass ``kind`` with more facts. In a
-        collection created for a ``job``, the finished shards of an interrupted run are verified and kept.
+        ``make(item, path)`` writes the file by ``write_shard`` and returns its ``Shard``, or a
+        subclass ``kind`` with more facts. In a collection created for a ``job``, the finished
+        shards of an interrupted run are verified and kept.
         """
         first = self._shards
         self._map_shards = map_shards  # ``finish`` indexes the shards where they were made
-        for shard in make_shards(kind, make, items, lambda index: self.shard_path(first + index), map_shards):
+        for shard in make_shards(
+            kind, make, items, lambda index: self.shard_path(first + index), map_shards
+        ):
             self._add(shard)
             yield shard
 
     def add_blocks(
-        self, passages_of: Callable[[Item], Iterable[Passage]], blocks: Iterable[Item], map_shards: MapShards = map
+        self,
+        passages_of: Callable[[Item], Iterable[Passage]],
+        blocks: Iterable[Item],
+        map_shards: MapShards = map,
     ) -> None:
-        """Write the passages of each block as one shard; ``passages_of`` must be picklable (a function of a module)."""
+        """Write the passages of each block as one shard; ``passages_of`` must be picklable (a
+        function of a module).
+        """
         for _ in self.add_shards(Shard, partial(_make_shard, passages_of), blocks, map_shards):
             pass
 
@@ -148,10 +173,13 @@ class CollectionWriter:
 
     def _add(self, shard: Shard) -> None:
         self._shards += 1
-        self._passages = Shard(self._passages.count + shard.count, self._passages.checksum + shard.checksum)
+        self._passages = Shard(
+            self._passages.count + shard.count, self._passages.checksum + shard.checksum
+        )
 
     def split(self, split: str, *, checked: bool = False) -> SplitWriter:
-        """Open a split, to be written in batches; ``finish`` closes it. See ``SplitWriter`` for ``checked``.
+        """Open a split, to be written in batches; ``finish`` closes it. See ``SplitWriter`` for
+        ``checked``.
 
         Raises:
             InputError: an invalid file name, or a split that was opened before.
@@ -162,8 +190,15 @@ class CollectionWriter:
         self._splits[split] = SplitWriter(self.folder, split, checked=checked)
         return self._splits[split]
 
-    def add_split(self, split: str, queries: Sequence[Query], qrels: Sequence[Qrel], answers: Sequence[Answer] = ()) -> None:
-        """Write one split. Query ids are unique; judgements and answers are of this split's queries.
+    def add_split(
+        self,
+        split: str,
+        queries: Sequence[Query],
+        qrels: Sequence[Qrel],
+        answers: Sequence[Answer] = (),
+    ) -> None:
+        """Write one split. Query ids are unique; judgements and answers are of this split's
+        queries.
 
         Raises:
             InputError: as ``split`` and ``SplitWriter.add``.
@@ -174,35 +209,50 @@ class CollectionWriter:
         """Write a further judgement set of an added split; its name counts in the split's checksum.
 
         Raises:
-            InputError: an invalid file name, one that the split has already, or a judgement of a query outside the split.
+            InputError: an invalid file name, one that the split has already, or a judgement of a
+                query outside the split.
         """
         _check_name("judgement set", name)
         self._name("qrels", f"{split}.{name}")
         self._splits[split].add_set(name, qrels)
 
     def _name(self, kind: str, name: str) -> None:
-        alike = (kind, unicodedata.normalize("NFC", name).casefold())  # one file on Windows and macOS
-        if alike in self._written:  # also split "a" with set "b" beside a split "a.b", which would share a file
-            raise InputError(f"split {name!r}: wanted the {kind} of a split once; found them twice; give each its own name")
+        # one file on Windows and macOS
+        alike = (kind, unicodedata.normalize("NFC", name).casefold())
+        # also split "a" with set "b" beside a split "a.b", which would share a file
+        if alike in self._written:
+            raise InputError(
+                f"split {name!r}: wanted the {kind} of a split once; found them twice; give each "
+                "its own name"
+            )
         self._written.add(alike)
 
     def finish(self, manifest: Manifest, *, allow_absent: bool = False) -> None:
-        """Index the ids, check that every judged or answering passage exists, and write the manifest.
+        """Index the ids, check that every judged or answering passage exists, and write the
+        manifest.
 
-        ``manifest`` says what made the collection; its content and provenance are added to those of every collection. With
-        ``allow_absent`` judgements of absent passages are kept, and counted by split in ``content["absent"]``: published
-        judgements do not always fit the published passages. Answers must have their passage.
+        ``manifest`` says what made the collection; its content and provenance are added to those of
+        every collection. With ``allow_absent`` judgements of absent passages are kept, and counted
+        by split in ``content["absent"]``: published judgements do not always fit the published
+        passages. Answers must have their passage.
 
         Raises:
-            InputError: a repeated id, an answer in an absent passage, or without ``allow_absent`` a judgement of one.
+            InputError: a repeated id, an answer in an absent passage, or without ``allow_absent`` a
+                judgement of one.
         """
         splits = {name: split.close() for name, split in self._splits.items()}
         count, checksum = self._passages.count, self._passages.checksum
         passages = f"{checksum % CHECKSUM_MODULUS:032x}"
         if not self._indexed:
-            build_index([self.shard_path(i) for i in range(self._shards)], self.folder / INDEX, passages, self._map_shards)
+            build_index(
+                [self.shard_path(i) for i in range(self._shards)],
+                self.folder / INDEX,
+                passages,
+                self._map_shards,
+            )
         absent = self._absent(PassageIndex(self.folder / INDEX, count, passages), allow_absent)
-        # the split's name counts: a query that moves from one split to another changes the collection
+        # the split's name counts: a query that moves from one split to another changes the
+        # collection
         checksum += rows_checksum((name, split.checksum) for name, split in splits.items())
         content = {
             "checksum": f"{checksum % CHECKSUM_MODULUS:032x}",
@@ -215,7 +265,10 @@ class CollectionWriter:
         }
         facts = provenance(**manifest.provenance)
         made = replace(
-            manifest, content=content, versions={**package_versions("pyarrow"), **manifest.versions}, provenance=facts
+            manifest,
+            content=content,
+            versions={**package_versions("pyarrow"), **manifest.versions},
+            provenance=facts,
         )
         write_manifest(self.folder / MANIFEST, made)
         self._finished = True
@@ -237,8 +290,9 @@ class CollectionWriter:
     def _refuse(self, missing: Collection[str], what: str) -> None:
         if missing:
             raise InputError(
-                f"{self.final}: wanted every {what} passage in the collection; found {len(missing):,} that are not, "
-                f"the first {min(missing)!r}; check that the files belong together"
+                f"{self.final}: wanted every {what} passage in the collection; found "
+                f"{len(missing):,} that are not, the first {min(missing)!r}; check that the files "
+                "belong together"
             )
 
     @property
@@ -253,7 +307,9 @@ class CollectionWriter:
 
 
 class Texts(NamedTuple):
-    """Some passages by column: ids and texts in UTF-8, and the lengths of the texts in characters."""
+    """Some passages by column: ids and texts in UTF-8, and the lengths of the texts in
+    characters.
+    """
 
     ids: Sequence[bytes]
     texts: Sequence[bytes]
@@ -296,10 +352,12 @@ class _Held(NamedTuple):
 
 
 class SplitWriter:
-    """One split of an unfinished collection. Records may come in any batches, a query before its judgements and answers.
+    """One split of an unfinished collection. Records may come in any batches, a query before its
+    judgements and answers.
 
-    With ``checked`` the caller ensures that query ids are unique, and that judgements and answers refer to queries and passages that it
-    writes. Memory: the records of the last batches, and without ``checked`` 8 bytes a query.
+    With ``checked`` the caller ensures that query ids are unique, and that judgements and answers
+    refer to queries and passages that it writes. Memory: the records of the last batches, and
+    without ``checked`` 8 bytes a query.
     """
 
     def __init__(self, folder: Path, split: str, *, checked: bool = False) -> None:
@@ -311,18 +369,30 @@ class SplitWriter:
         self._sets: dict[str, _RowFile] = {}
         self._held = _nothing()
 
-    def add(self, queries: Sequence[Query], qrels: Sequence[Qrel] = (), answers: Sequence[Answer] = ()) -> None:
+    def add(
+        self, queries: Sequence[Query], qrels: Sequence[Qrel] = (), answers: Sequence[Answer] = ()
+    ) -> None:
         """Take records. Query ids are unique; judgements and answers are of this split's queries.
 
         Raises:
-            InputError: a repeated query id, or a judgement or answer of a query outside the split; it may concern an earlier batch.
+            InputError: a repeated query id, or a judgement or answer of a query outside the split;
+                it may concern an earlier batch.
         """
-        self.add_columns(zip(*_query_rows(queries), strict=True), zip(*qrels, strict=True), zip(*answers, strict=True))
+        self.add_columns(
+            zip(*_query_rows(queries), strict=True),
+            zip(*qrels, strict=True),
+            zip(*answers, strict=True),
+        )
 
     def add_columns(
-        self, queries: Iterable[Iterable[Any]], qrels: Iterable[Iterable[Any]], answers: Iterable[Iterable[Any]]
+        self,
+        queries: Iterable[Iterable[Any]],
+        qrels: Iterable[Iterable[Any]],
+        answers: Iterable[Iterable[Any]],
     ) -> None:
-        """Take records by column, in the order of the stored tables; columns may be missing where there are no records."""
+        """Take records by column, in the order of the stored tables; columns may be missing where
+        there are no records.
+        """
         for held, further in zip(self._held, (queries, qrels, answers), strict=True):
             for column, values in zip(held, further, strict=False):
                 column.extend(values)
@@ -347,7 +417,10 @@ class SplitWriter:
         new = self._known.add(_keys(query_ids)).new
         if not new.all():
             twice = query_ids[int(new.argmin())]
-            raise InputError(f"split {self._split!r}: wanted every query id once; found {twice!r} twice; rename or drop one")
+            raise InputError(
+                f"split {self._split!r}: wanted every query id once; found {twice!r} twice; rename "
+                "or drop one"
+            )
 
     def _check_known(self, what: str, query_ids: Sequence[str]) -> None:
         if not self.checked and not (known := self._known.contains(_keys(query_ids))).all():
@@ -363,7 +436,9 @@ class SplitWriter:
             InputError: a judgement of a query outside the split.
         """
         self._write()
-        self._sets[name] = _RowFile(self._folder / "qrels" / f"{self._split}.{name}.parquet", QRELS, first=(name,))
+        self._sets[name] = _RowFile(
+            self._folder / "qrels" / f"{self._split}.{name}.parquet", QRELS, first=(name,)
+        )
         with self._in_unicode():
             self._check_known("qrels", [qrel.query_id for qrel in qrels])
             self._sets[name].write(list(zip(*qrels, strict=True)))
@@ -393,31 +468,45 @@ class SplitWriter:
     def close(self) -> SplitFacts:
         """Write what is left and return the facts for the manifest."""
         self._write()
-        files = [self._queries, self._qrels, *([self._answers] if self._answers else []), *self._sets.values()]
+        files = [
+            self._queries,
+            self._qrels,
+            *([self._answers] if self._answers else []),
+            *self._sets.values(),
+        ]
         for file in files:
             file.close()
         checksum = f"{sum(file.checksum for file in files) % CHECKSUM_MODULUS:032x}"
         answers = self._answers.count if self._answers else 0
         return SplitFacts(
-            self._queries.count, self._qrels.count, answers, checksum, {name: file.count for name, file in self._sets.items()}
+            self._queries.count,
+            self._qrels.count,
+            answers,
+            checksum,
+            {name: file.count for name, file in self._sets.items()},
         )
 
 
 class _RowFile:
-    """A Parquet file of records, written in batches, with their number and checksum; ``first`` begins each row of the checksum."""
+    """A Parquet file of records, written in batches, with their number and checksum; ``first``
+    begins each row of the checksum.
+    """
 
     def __init__(self, path: Path, schema: pa.Schema, *, first: tuple[str, ...] = ()) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         self.path, self.count, self.checksum = path, 0, 0
         self._schema, self._first = schema, first
-        # a traceback may keep an interrupted writer alive; when dropped, it must end its own file, not this one
+        # a traceback may keep an interrupted writer alive; when dropped, it must end its own file,
+        # not this one
         path.unlink(missing_ok=True)
         self._writer = pq.ParquetWriter(path, schema)
 
     def write(self, columns: Sequence[Sequence[Any]]) -> None:
         """Append rows, given by column."""
         columns = columns or [() for _ in self._schema]
-        arrays = [pa.array(column, of.type) for column, of in zip(columns, self._schema, strict=True)]
+        arrays = [
+            pa.array(column, of.type) for column, of in zip(columns, self._schema, strict=True)
+        ]
         self._writer.write_table(pa.table(arrays, schema=self._schema))
         count = len(columns[0])
         self.count += count
@@ -437,7 +526,9 @@ def _keys(ids: Iterable[str]) -> np.ndarray:
 
 
 def _absent_of(path: Path, index: PassageIndex) -> Counter[str]:
-    """Count the records of absent passages in a file of judgements or answers, by passage; no file, no records."""
+    """Count the records of absent passages in a file of judgements or answers, by passage; no file,
+    no records.
+    """
     found: Counter[str] = Counter()
     if path.exists():
         with pq.ParquetFile(path) as file:
@@ -448,11 +539,14 @@ def _absent_of(path: Path, index: PassageIndex) -> Counter[str]:
 
 
 def _recorded(split: SplitFacts) -> JsonObject:
-    return {name: value for name, value in asdict(split).items() if value != {}}  # most splits have one judgement set
+    # most splits have one judgement set
+    return {name: value for name, value in asdict(split).items() if value != {}}
 
 
 def _copy_files(source: Path, target: Path) -> None:
-    """Copy a folder's regular files, but no links, which may lead anywhere, and no hidden files, which are unfinished."""
+    """Copy a folder's regular files, but no links, which may lead anywhere, and no hidden files,
+    which are unfinished.
+    """
     for folder, names, files in os.walk(source):
         names[:] = [name for name in names if not name.startswith(".")]
         place = target / Path(folder).relative_to(source)
@@ -470,11 +564,13 @@ def _query_rows(queries: Iterable[Query]) -> list[tuple[str, str, list[tuple[str
 def _check_name(what: str, name: str) -> None:
     if not re.fullmatch(NAME, name):
         raise InputError(
-            f"{what} {name!r}: wanted a name of letters, digits, '_', '.', '+' and '-' that begins with a letter or digit; rename it"
+            f"{what} {name!r}: wanted a name of letters, digits, '_', '.', '+' and '-' that begins "
+            "with a letter or digit; rename it"
         )
     if re.match(r"(con|prn|aux|nul|com\d|lpt\d)(\.|$)", name, re.IGNORECASE):
         raise InputError(
-            f"{what} {name!r}: wanted a name that may be a file's on every system; found one that Windows keeps; rename it"
+            f"{what} {name!r}: wanted a name that may be a file's on every system; found one that "
+            "Windows keeps; rename it"
         )
 
 
@@ -496,13 +592,18 @@ def _make_shard(passages_of: Callable[[Any], Iterable[Passage]], block: Any, pat
 def create_collection(
     final: Path | str, *, overwrite: bool = False, job: JsonObject | None = None
 ) -> Iterator[CollectionWriter]:
-    """Yield a writer; the collection appears at ``final`` once the block has ended with ``finish`` called.
+    """Yield a writer; the collection appears at ``final`` once the block has ended with ``finish``
+    called.
 
-    With a ``job`` (JSON that decides the content: command, settings, state of the inputs) an interrupted run leaves its finished shards
-    to the next run of the same job.
+    With a ``job`` (JSON that decides the content: command, settings, state of the inputs) an
+    interrupted run leaves its finished shards to the next run of the same job.
     """
     final = Path(final)
-    place = atomic_folder(final, overwrite=overwrite) if job is None else resumable_folder(final, job, overwrite=overwrite)
+    place = (
+        atomic_folder(final, overwrite=overwrite)
+        if job is None
+        else resumable_folder(final, job, overwrite=overwrite)
+    )
     with place as folder:
         writer = CollectionWriter(folder, final)
         yield writer

@@ -1,4 +1,6 @@
-"""Find the columns of a table of passages, queries and answers: named by the user, or by their usual names."""
+"""Find the columns of a table of passages, queries and answers: named by the user, or by their
+usual names.
+"""
 
 from __future__ import annotations
 
@@ -18,11 +20,32 @@ __all__ = ["SPLIT_WORDS", "Columns", "columns_of"]
 _COLUMN = "COL"
 # where the user names none, the first of these in the table is used
 _USUAL: Mapping[str, Sequence[str]] = {
-    "passage": ("passage", "context", "passage_text", "positive", "document", "text", "contents", "content", "chunk", "body"),
+    "passage": (
+        "passage",
+        "context",
+        "passage_text",
+        "positive",
+        "document",
+        "text",
+        "contents",
+        "content",
+        "chunk",
+        "body",
+    ),
     "query": ("query", "question", "anchor", "query_text"),
     "answer": ("answer", "answers"),
     "answer_start": ("answer_start", "answer_starts"),
-    "passage_id": ("passage_id", "passage-id", "pid", "doc_id", "docid", "document_id", "chunk_id", "corpus_id", "corpus-id"),
+    "passage_id": (
+        "passage_id",
+        "passage-id",
+        "pid",
+        "doc_id",
+        "docid",
+        "document_id",
+        "chunk_id",
+        "corpus_id",
+        "corpus-id",
+    ),
     "query_id": ("query_id", "query-id", "qid", "question_id"),
     "label": ("label", "relevance", "grade", "is_selected"),
     "split": ("split",),
@@ -41,28 +64,45 @@ SPLIT_WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """The columns of a table, by meaning; a dot leads into an object or list (``answers.text.0``). Unnamed ones are guessed.
+    """The columns of a table, by meaning; a dot leads into an object or list (``answers.text.0``).
+    Unnamed ones are guessed.
 
     Raises:
         SettingError: a setting outside its range.
     """
 
     passage: str = setting("", "The passage's text; a list has several passages.", metavar=_COLUMN)
-    query: str = setting("", "The query's text. A row without one is a passage alone.", metavar=_COLUMN)
+    query: str = setting(
+        "", "The query's text. A row without one is a passage alone.", metavar=_COLUMN
+    )
     answer: str = setting(
         "",
-        "The answer: its text, a list of texts, SQuAD's object of text and answer_start, or offsets [start, end]. An empty list means that the "
-        "passage has no answer.",
+        "The answer: its text, a list of texts, SQuAD's object of text and answer_start, or "
+        "offsets [start, end]. An empty list means that the passage has no answer.",
         metavar=_COLUMN,
     )
     answer_start: str = setting(
-        "", "The answer's first character in the passage, from 0.", metavar=_COLUMN, panel=Panel.ADVANCED
+        "",
+        "The answer's first character in the passage, from 0.",
+        metavar=_COLUMN,
+        panel=Panel.ADVANCED,
     )
-    passage_id: str = setting("", "The passage's id; without one, a hash of its text.", metavar=_COLUMN, panel=Panel.ADVANCED)
-    query_id: str = setting("", "The query's id; without one, a hash of its text.", metavar=_COLUMN, panel=Panel.ADVANCED)
+    passage_id: str = setting(
+        "",
+        "The passage's id; without one, a hash of its text.",
+        metavar=_COLUMN,
+        panel=Panel.ADVANCED,
+    )
+    query_id: str = setting(
+        "",
+        "The query's id; without one, a hash of its text.",
+        metavar=_COLUMN,
+        panel=Panel.ADVANCED,
+    )
     label: str = setting(
         "",
-        "The grade of relevance, a whole number from 0; without one, 1. -1 means unlabelled: the row is left out. Classes need --grade.",
+        "The grade of relevance, a whole number from 0; without one, 1. -1 means unlabelled: the "
+        "row is left out. Classes need --grade.",
         metavar=_COLUMN,
         panel=Panel.ADVANCED,
     )
@@ -79,7 +119,10 @@ class Columns:
         panel=Panel.ADVANCED,
     )
     split: str = setting(
-        "", "The row's split; a list puts the query in each of these.", flags=("--split-column",), metavar=_COLUMN
+        "",
+        "The row's split; a list puts the query in each of these.",
+        flags=("--split-column",),
+        metavar=_COLUMN,
     )
 
     def __post_init__(self) -> None:
@@ -96,23 +139,42 @@ class Columns:
         grades: dict[str, int] = {}
         for text in self.grade:
             name, _, grade = text.rpartition("=")
-            if not name or name in grades or not re.fullmatch("-1|[0-9]{1,7}", grade) or int(grade) > HIGHEST_GRADE:
+            if (
+                not name
+                or name in grades
+                or not re.fullmatch("-1|[0-9]{1,7}", grade)
+                or int(grade) > HIGHEST_GRADE
+            ):
                 raise SettingError(
-                    f"--grade: {text!r} is no class with its grade, each class once; write it as in --grade entailment=1"
+                    f"--grade: {text!r} is no class with its grade, each class once; write it as "
+                    "in --grade entailment=1"
                 )
             grades[name] = int(grade)
         return grades
 
-    def of(self, names: Sequence[str], source: str, *, growing: bool = False, do: str = "name it with --passage") -> Columns:
+    def of(
+        self,
+        names: Sequence[str],
+        source: str,
+        *,
+        growing: bool = False,
+        do: str = "name it with --passage",
+    ) -> Columns:
         """Complete these columns for a table whose columns are ``names``, guessing those not given.
 
-        A ``growing`` table may have further columns in later rows. ``do`` says what to do without a column of passages.
+        A ``growing`` table may have further columns in later rows. ``do`` says what to do without a
+        column of passages.
 
         Raises:
             InputError: a missing column, a repeated one, or none of passages.
         """
         if twice := [name for name, number in Counter(names).items() if number > 1]:
-            raise bad_input(source, wanted="a name for each column", found=f"{twice[0]!r} twice", do="rename one of them")
+            raise bad_input(
+                source,
+                wanted="a name for each column",
+                found=f"{twice[0]!r} twice",
+                do="rename one of them",
+            )
         for column in self.named().values():
             if not growing and column not in names and column.partition(".")[0] not in names:
                 raise self.no_column(column, names, source)
@@ -123,13 +185,19 @@ class Columns:
         return replace(self, **given)
 
     def _guessed(self, names: Sequence[str]) -> dict[str, Any]:
-        """Return the columns by meaning, guessing those not given; empty where the table has none."""
+        """Return the columns by meaning, guessing those not given; empty where the table has
+        none.
+        """
         given = {what: getattr(self, what) for what in _MEANINGS}
         taken = set(given.values())
         for what, usual in _USUAL.items():
-            given[what] = given[what] or next((name for name in usual if name in names and name not in taken), "")
+            given[what] = given[what] or next(
+                (name for name in usual if name in names and name not in taken), ""
+            )
         what = "query_id" if given["query"] else "passage_id"
-        given[what] = given[what] or next((name for name in _ID if name in names and name not in taken), "")
+        given[what] = given[what] or next(
+            (name for name in _ID if name in names and name not in taken), ""
+        )
         return given
 
     def no_column(self, column: str, names: Iterable[str], source: str) -> InputError:
@@ -144,17 +212,25 @@ class Columns:
         )
 
     def check_guesses(self, guessed: Columns, names: Sequence[str], source: str) -> None:
-        """Compare the columns guessed from a table's first rows with those guessed from all ``names`` so far.
+        """Compare the columns guessed from a table's first rows with those guessed from all
+        ``names`` so far.
 
         Raises:
             InputError: they differ, as later rows have further columns.
         """
         now = self._guessed(names)
         held = guessed.named()
-        if late := {what: column for what, column in now.items() if column not in ("", *held.values())}:
+        if late := {
+            what: column for what, column in now.items() if column not in ("", *held.values())
+        }:
             found = "also " + ", ".join(late.values())
             flags = " ".join(f"{_flag(what)} {column}" for what, column in late.items())
-            raise bad_input(source, wanted="the columns of the rows before it", found=found, do=f"name what is meant: {flags}")
+            raise bad_input(
+                source,
+                wanted="the columns of the rows before it",
+                found=found,
+                do=f"name what is meant: {flags}",
+            )
 
     def of_answers(self, names: Sequence[str], source: str) -> Columns:
         """Guess the columns of a table of answers whose queries and passages are elsewhere.
@@ -165,13 +241,21 @@ class Columns:
         found = self._guessed(names)
         for what in ("query_id", "passage_id", "answer"):
             if not found[what]:
-                wanted, do = f"a column {what}", "give it one of the names: " + ", ".join(_USUAL[what])
+                wanted, do = (
+                    f"a column {what}",
+                    "give it one of the names: " + ", ".join(_USUAL[what]),
+                )
                 raise bad_input(source, wanted=wanted, found=", ".join(names) or "no column", do=do)
-        return Columns(**{what: found[what] for what in ("query_id", "passage_id", "answer", "answer_start")})
+        return Columns(
+            **{what: found[what] for what in ("query_id", "passage_id", "answer", "answer_start")}
+        )
 
     def read_from(self, names: Sequence[str]) -> list[str]:
         """Return the table's columns, of ``names``, in which these are found."""
-        held = {column if column in names else column.partition(".")[0] for column in self.named().values()}
+        held = {
+            column if column in names else column.partition(".")[0]
+            for column in self.named().values()
+        }
         return [name for name in names if name in held]
 
     def named(self) -> dict[str, str]:
@@ -195,11 +279,16 @@ def columns_of(names: Mapping[str, Any]) -> Columns:
     """
     check_type("columns", names, Mapping, "a dict of columns")
     for what, column in names.items():
-        check_type(f"columns: {what}", column, *((Mapping, "a dict of grades") if what == "grade" else (str, "a text")))
+        check_type(
+            f"columns: {what}",
+            column,
+            *((Mapping, "a dict of grades") if what == "grade" else (str, "a text")),
+        )
     known = [item.name for item in fields(Columns)]
     if unknown := [what for what in names if what not in known]:
         raise SettingError(
-            f"columns: wanted {', '.join(known)}; found {unknown[0]!r}; {or_closest(unknown[0], known, 'give one of these')}"
+            f"columns: wanted {', '.join(known)}; found {unknown[0]!r}; "
+            f"{or_closest(unknown[0], known, 'give one of these')}"
         )
     grades = names.get("grade", {})
     return Columns(**{**names, "grade": tuple(f"{name}={grade}" for name, grade in grades.items())})

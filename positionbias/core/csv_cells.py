@@ -1,4 +1,6 @@
-"""CSV that is safe in spreadsheets: text that they would run as a formula gets a leading apostrophe, their own convention."""
+"""CSV that is safe in spreadsheets: text that they would run as a formula gets a leading
+apostrophe, their own convention.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,8 @@ from typing import TextIO
 
 __all__ = ["read_cell", "write_rows", "is_number"]
 
-_FORMULA = re.compile(r"'*[=+\-@\t\r].", re.DOTALL)  # also after apostrophes, so that reading undoes writing
+# also after apostrophes, so that reading undoes writing
+_FORMULA = re.compile(r"'*[=+\-@\t\r].", re.DOTALL)
 
 
 def write_rows(handle: TextIO, rows: Iterable[Iterable[object]], *, delimiter: str = ",") -> None:
@@ -24,7 +27,9 @@ def read_cell(text: str) -> str:
 
 
 class _UnixLines:
-    """A writer with Unix line ends whose ``csv`` still quotes carriage returns within cells, which would end the row."""
+    """A writer with Unix line ends whose ``csv`` still quotes carriage returns within cells, which
+    would end the row.
+    """
 
     def __init__(self, handle: TextIO) -> None:
         self._handle = handle
@@ -34,7 +39,11 @@ class _UnixLines:
 
 
 def _cell(value: object) -> object:
-    return f"'{value}" if isinstance(value, str) and _FORMULA.match(value) and not is_number(value) else value
+    return (
+        f"'{value}"
+        if isinstance(value, str) and _FORMULA.match(value) and not is_number(value)
+        else value
+    )
 
 
 def is_number(text: str) -> bool:

@@ -1,4 +1,6 @@
-"""File-system operations for publishing: sync, atomic exchange of names, and locks that end with a process."""
+"""File-system operations for publishing: sync, atomic exchange of names, and locks that end with a
+process.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,8 @@ __all__ = ["exchange", "holding", "locked", "make_folders", "rename_new", "sync"
 
 _AT_FDCWD = -100
 _NOREPLACE, _EXCHANGE = 1, 2  # linux/fs.h
-_CANNOT = (errno.ENOSYS, errno.EINVAL, errno.EPERM, errno.ENOTSUP)  # EPERM: a container that does not know the call
+# EPERM: a container that does not know the call
+_CANNOT = (errno.ENOSYS, errno.EINVAL, errno.EPERM, errno.ENOTSUP)
 _NO_SYNC = (errno.EINVAL, errno.ENOTSUP, errno.EBADF)  # from folders, on some network file systems
 
 
@@ -24,7 +27,8 @@ def sync(path: Path) -> None:
     """Wait until a file's bytes or a folder's names are on the disk."""
     if not OPENS_FOLDERS and path.is_dir():
         return
-    handle = os.open(path, os.O_RDONLY if OPENS_FOLDERS else os.O_RDWR)  # Windows syncs only what may be written
+    # Windows syncs only what may be written
+    handle = os.open(path, os.O_RDONLY if OPENS_FOLDERS else os.O_RDWR)
     try:
         flush(handle)
     except OSError as error:
@@ -90,9 +94,11 @@ def rename_new(source: Path, target: Path) -> None:
 
 @contextmanager
 def locked(path: Path, *, shared: bool = False) -> Iterator[bool | None]:
-    """Hold the lock of the file or folder at ``path``, even if renamed, until the block ends; ``shared``: as others may at once.
+    """Hold the lock of the file or folder at ``path``, even if renamed, until the block ends;
+    ``shared``: as others may at once.
 
-    Yields True; False if another process holds it or the path was gone before it was locked; None if this file system has no locks.
+    Yields True; False if another process holds it or the path was gone before it was locked; None
+    if this file system has no locks.
     """
     try:
         place = open_place(path)
@@ -108,7 +114,9 @@ def locked(path: Path, *, shared: bool = False) -> Iterator[bool | None]:
 
 @contextmanager
 def holding(place: int | Path, *, shared: bool = False) -> Iterator[bool | None]:
-    """Hold the lock of an open file or folder as ``locked`` does. It is given back, as a worker forked meanwhile may also have the handle."""
+    """Hold the lock of an open file or folder as ``locked`` does. It is given back, as a worker
+    forked meanwhile may also have the handle.
+    """
     try:
         unlock = take_lock(place, shared=shared)
     except FileNotFoundError:

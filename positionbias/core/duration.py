@@ -12,8 +12,8 @@ MINUTE, HOUR, DAY = 60, 3_600, 86_400
 def duration_in_words(seconds: float) -> str:
     """Return an expected duration in words, to about two figures.
 
-    Tens of seconds below a minute, whole minutes below an hour, then hours and tens of minutes, from twelve hours whole
-    hours, and from two days days and hours.
+    Tens of seconds below a minute, whole minutes below an hour, then hours and tens of minutes,
+    from twelve hours whole hours, and from two days days and hours.
 
     >>> duration_in_words(4), duration_in_words(163), duration_in_words(4_150)
     ('under 10 seconds', 'about 3 minutes', 'about 1 hour 10 minutes')

@@ -51,15 +51,23 @@ def message_of(error: BaseException) -> str:
 
 
 def printable(text: str) -> str:
-    """Return the text on one line, with unprintable characters escaped; a long one loses its middle."""
+    """Return the text on one line, with unprintable characters escaped; a long one loses its
+    middle.
+    """
     if len(text) > _LONGEST:
         text = f"{text[: 2 * _LONGEST // 3]} … {text[-_LONGEST // 3 :]}"  # the end says what to do
-    return text if text.isprintable() else "".join(c if c.isprintable() else escaped(c) for c in text)
+    return (
+        text if text.isprintable() else "".join(c if c.isprintable() else escaped(c) for c in text)
+    )
 
 
 def escaped(character: str) -> str:
     """Escape an unprintable character; wide and fixed spaces stay."""
-    return character if character.isspace() and character not in _BREAKS else character.encode("unicode_escape").decode()
+    return (
+        character
+        if character.isspace() and character not in _BREAKS
+        else character.encode("unicode_escape").decode()
+    )
 
 
 class InputError(PositionBiasError):
@@ -76,7 +84,9 @@ class TextError(InputError):
 
 @contextmanager
 def naming_text(kind: str, texts: Callable[[], Iterable[tuple[str, str]]]) -> Iterator[None]:
-    """Name the text of a ``TextError`` by its id, among (id, text) pairs; ``kind`` is "passage" or "query"."""
+    """Name the text of a ``TextError`` by its id, among (id, text) pairs; ``kind`` is "passage" or
+    "query".
+    """
     try:
         yield
     except TextError as error:
@@ -102,7 +112,9 @@ class DependencyError(PositionBiasError):
     """An optional package is missing; the message names the extra that installs it."""
 
 
-def bad_input(path: Path | str, *, wanted: str, found: str, do: str, line: int | None = None) -> InputError:
+def bad_input(
+    path: Path | str, *, wanted: str, found: str, do: str, line: int | None = None
+) -> InputError:
     """Return an input error in the standard form: ``path:line: wanted …; found …; do this``."""
     place = f"{path}:{line}" if line is not None else f"{path}"
     return InputError(f"{place}: wanted {wanted}; found {found}; {do}")
@@ -125,7 +137,11 @@ def check_type(name: str, value: object, kind: type | UnionType, wanted: str) ->
 
 def where_raised(error: BaseException) -> str:
     """Summarise an error from foreign code, with the line that raised it."""
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith("<")]
+    frames = [
+        frame
+        for frame in traceback.extract_tb(error.__traceback__)
+        if not frame.filename.startswith("<")
+    ]
     placed = frames and not isinstance(error, SyntaxError)  # a SyntaxError gives its own position
     place = f" at {Path(frames[-1].filename).name}:{frames[-1].lineno}" if placed else ""
     return f"{type(error).__name__}{place}: {str(error).strip() or 'no message'}"

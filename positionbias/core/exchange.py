@@ -1,4 +1,6 @@
-"""Read runs and judgements from the forms of other packages: column names, ids, and rows of frames and dicts."""
+"""Read runs and judgements from the forms of other packages: column names, ids, and rows of frames
+and dicts.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,18 @@ from positionbias.core.errors import InputError, SettingError, bad_input
 if TYPE_CHECKING:
     import pandas
 
-__all__ = ["GRADE", "PASSAGE", "QUERY", "SCORE", "Form", "frame_rows", "identifier", "in_form", "record_rows", "rows_by_query"]
+__all__ = [
+    "GRADE",
+    "PASSAGE",
+    "QUERY",
+    "SCORE",
+    "Form",
+    "frame_rows",
+    "identifier",
+    "in_form",
+    "record_rows",
+    "rows_by_query",
+]
 
 Form = Literal["ir_measures", "pyterrier"]
 
@@ -34,21 +47,31 @@ def identifier(value: object, source: str) -> str:
         return value
     if isinstance(value, int | np.integer) and not isinstance(value, bool):
         return str(value)
-    raise bad_input(source, wanted="ids as text or whole numbers", found=repr(value), do="convert them")
+    raise bad_input(
+        source, wanted="ids as text or whole numbers", found=repr(value), do="convert them"
+    )
 
 
 def frame_rows(frame: Any, *columns: tuple[str, ...], source: str) -> Iterator[tuple[Any, ...]]:
-    """Return the rows of a data frame in these columns, each found by the first of its names in the frame.
+    """Return the rows of a data frame in these columns, each found by the first of its names in the
+    frame.
 
     Raises:
         InputError: not a data frame, or a missing column.
     """
     if not hasattr(frame, "columns") or not hasattr(frame, "itertuples"):
-        raise bad_input(source, wanted="a pandas data frame", found=type(frame).__name__, do="convert it")
+        raise bad_input(
+            source, wanted="a pandas data frame", found=type(frame).__name__, do="convert it"
+        )
     found = [next((name for name in names if name in frame.columns), None) for names in columns]
     if None in found:
         wanted = f"a column {' or '.join(columns[found.index(None)])}"
-        raise bad_input(source, wanted=wanted, found=", ".join(map(str, frame.columns)), do="rename the frame's columns")
+        raise bad_input(
+            source,
+            wanted=wanted,
+            found=", ".join(map(str, frame.columns)),
+            do="rename the frame's columns",
+        )
     return zip(*(frame[name].tolist() for name in found), strict=True)
 
 
@@ -67,7 +90,9 @@ def record_rows(records: Any, *fields: str, source: str) -> Iterator[tuple[Any, 
         yield tuple(getattr(one, name) for name in fields)
 
 
-def rows_by_query(table: object, source: str, values: str) -> Iterator[tuple[str, list[str], list[Any]]]:
+def rows_by_query(
+    table: object, source: str, values: str
+) -> Iterator[tuple[str, list[str], list[Any]]]:
     """Yield the query id, passage ids and values of each query of ``{query: {passage: value}}``.
 
     Raises:
@@ -77,9 +102,16 @@ def rows_by_query(table: object, source: str, values: str) -> Iterator[tuple[str
     if not isinstance(table, Mapping) or not all(isinstance(row, Mapping) for row in rows):
         found = type(table).__name__ + (" of other values" if isinstance(table, Mapping) else "")
         wanted = f"{{query: {{passage: {values}}}}}"
-        raise InputError(f"{source}: wanted {wanted}; found {found}; frames, files and records have constructors of their own")
+        raise InputError(
+            f"{source}: wanted {wanted}; found {found}; frames, files and records have "
+            "constructors of their own"
+        )
     for query_id, row in table.items():
-        yield identifier(query_id, source), [identifier(passage_id, source) for passage_id in row], list(row.values())
+        yield (
+            identifier(query_id, source),
+            [identifier(passage_id, source) for passage_id in row],
+            list(row.values()),
+        )
 
 
 def in_form(frame: pandas.DataFrame, form: Form) -> pandas.DataFrame:
@@ -89,5 +121,7 @@ def in_form(frame: pandas.DataFrame, form: Form) -> pandas.DataFrame:
         SettingError: another form.
     """
     if form not in get_args(Form):
-        raise SettingError(f"form: wanted {' or '.join(get_args(Form))}; found {form!r}; give one of these")
+        raise SettingError(
+            f"form: wanted {' or '.join(get_args(Form))}; found {form!r}; give one of these"
+        )
     return frame.rename(columns=_PYTERRIER) if form == "pyterrier" else frame

@@ -10,7 +10,15 @@ from positionbias.core.errors import DependencyError
 
 __all__ = ["MODELS", "check_models", "models_extra"]
 
-MODELS = ("torch", "transformers", "tokenizers", "safetensors", "huggingface_hub", "accelerate", "threadpoolctl")
+MODELS = (
+    "torch",
+    "transformers",
+    "tokenizers",
+    "safetensors",
+    "huggingface_hub",
+    "accelerate",
+    "threadpoolctl",
+)
 
 
 @contextmanager
@@ -26,7 +34,8 @@ def models_extra(needed_by: str = "models", instead: str = "") -> Iterator[None]
     ...     raise ModuleNotFoundError("No module named 'torch'", name="torch")
     Traceback (most recent call last):
     ...
-    positionbias.core.errors.DependencyError: models: wanted the package torch; found none; run: pip install 'positionbias[models]'
+    positionbias.core.errors.DependencyError: models: wanted the package torch; found none; run: pip
+        install 'positionbias[models]'
     """
     try:
         yield
@@ -50,5 +59,6 @@ def check_models(needed_by: str) -> None:
 
 def _missing(name: str, needed_by: str, instead: str = "") -> DependencyError:
     return DependencyError(
-        f"{needed_by}: wanted the package {name}; found none; run: pip install 'positionbias[models]'{instead and f', or {instead}'}"
+        f"{needed_by}: wanted the package {name}; found none; run: pip install "
+        f"'positionbias[models]'{instead and f', or {instead}'}"
     )

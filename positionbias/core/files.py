@@ -67,7 +67,9 @@ def storage_errors(path: Path | str) -> Iterator[None]:
 
 
 def home() -> Path:
-    """Return the folder of what is written without --out, in which names are looked up: ``$POSBIAS_HOME``, else ``posbias`` in the user's data directory."""
+    """Return the folder of what is written without --out, in which names are looked up:
+    ``$POSBIAS_HOME``, else ``posbias`` in the user's data directory.
+    """
     if value := os.environ.get("POSBIAS_HOME"):
         return Path(value)
     from platformdirs import user_data_path
@@ -76,7 +78,8 @@ def home() -> Path:
 
 
 def log_folder() -> Path:
-    """Return the folder for reports of internal errors: ``$POSBIAS_HOME/.log``, else the user's log folder.
+    """Return the folder for reports of internal errors: ``$POSBIAS_HOME/.log``, else the user's log
+    folder.
 
     No name that is looked up begins with a dot, so no collection can be called ``.log``.
     """
@@ -96,15 +99,25 @@ def remove(path: Path) -> None:
 
 
 def refuse_links(folder: Path) -> None:
-    """Refuse links in a folder that only this package writes to, as they could make it read or write anywhere.
+    """Refuse links in a folder that only this package writes to, as they could make it read or
+    write anywhere.
 
     Raises:
         InputError: the folder, or anything in it at any depth, is a symbolic link.
     """
-    inside = (Path(place, name) for place, folders, files in os.walk(folder) for name in (*folders, *files))
+    inside = (
+        Path(place, name)
+        for place, folders, files in os.walk(folder)
+        for name in (*folders, *files)
+    )
     for path in chain([folder], inside):
         if path.is_symlink():
-            raise bad_input(path, wanted="a folder" if path.is_dir() else "a file", found="a link", do="remove it")
+            raise bad_input(
+                path,
+                wanted="a folder" if path.is_dir() else "a file",
+                found="a link",
+                do="remove it",
+            )
 
 
 def sha256_file(path: Path | str) -> str:
@@ -195,13 +208,15 @@ class _ZstdReader(_Unpacked):
 
 
 def open_plain(path: Path | str) -> io.BufferedReader:
-    """Open a regular file to read its raw bytes; pipes, devices and sockets are refused without waiting.
+    """Open a regular file to read its raw bytes; pipes, devices and sockets are refused without
+    waiting.
 
     Raises:
         InputError: no such file, not a regular file, or content that differs from its manifest.
     """
     try:
-        handle = open(path, "rb", opener=_without_waiting)  # noqa: SIM115 (the caller closes what we return)
+        # the caller closes what we return
+        handle = open(path, "rb", opener=_without_waiting)  # noqa: SIM115
     except OSError as error:
         raise _unreadable(path, error) from error
     mode = os.fstat(handle.fileno()).st_mode
@@ -214,19 +229,28 @@ def open_plain(path: Path | str) -> io.BufferedReader:
         return handle
     handle.close()
     found = "a pipe" if stat.S_ISFIFO(mode) else "a device"
-    raise bad_input(path, wanted="a regular file", found=found, do="write its content to a file, and give that")
+    raise bad_input(
+        path, wanted="a regular file", found=found, do="write its content to a file, and give that"
+    )
 
 
 def _unreadable(path: Path | str, error: OSError) -> InputError:
-    return bad_input(path, wanted="a readable file", found=error.strerror or str(error), do=near_file(path, "check the path"))
+    return bad_input(
+        path,
+        wanted="a readable file",
+        found=error.strerror or str(error),
+        do=near_file(path, "check the path"),
+    )
 
 
 def _without_waiting(path: str, flags: int) -> int:
-    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))  # opening a pipe would wait for its writer
+    # opening a pipe would wait for its writer
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def open_bytes(path: Path | str) -> IO[bytes]:
-    """Open a file, decompressed if its first bytes are those of ``.gz`` or ``.zst``. Decompression bombs are refused.
+    """Open a file, decompressed if its first bytes are those of ``.gz`` or ``.zst``. Decompression
+    bombs are refused.
 
     Raises:
         InputError: as ``open_plain``.
@@ -240,9 +264,13 @@ def open_bytes(path: Path | str) -> IO[bytes]:
 
 
 def decompressed(stream: io.BufferedReader, source: str) -> IO[bytes]:
-    """Return a stream, decompressed if its first bytes are those of ``.gz`` or ``.zst``; the caller closes ``stream``."""
+    """Return a stream, decompressed if its first bytes are those of ``.gz`` or ``.zst``; the caller
+    closes ``stream``.
+    """
     reader = _reader(stream)
-    return io.BufferedReader(reader(stream, source, close_packed=False), 1 << 16) if reader else stream
+    return (
+        io.BufferedReader(reader(stream, source, close_packed=False), 1 << 16) if reader else stream
+    )
 
 
 def _reader(stream: io.BufferedReader) -> type[_Unpacked] | None:
@@ -279,24 +307,37 @@ def read_document(path: Path | str) -> bytes:
 
 @contextmanager
 def input_errors(path: Path | str, *, wanted: str) -> Iterator[None]:
-    """Turn errors while reading text from ``path`` (not UTF-8, a damaged or cut archive) into one clear line."""
+    """Turn errors while reading text from ``path`` (not UTF-8, a damaged or cut archive) into one
+    clear line.
+    """
     try:
         yield
     except UnicodeDecodeError as error:
         line, byte = _first_undecodable(path) or (None, error.object[error.start])
         raise bad_input(
-            path, line=line, wanted=f"{wanted} in UTF-8", found=f"the byte 0x{byte:02x}, which is not", do="convert the file"
+            path,
+            line=line,
+            wanted=f"{wanted} in UTF-8",
+            found=f"the byte 0x{byte:02x}, which is not",
+            do="convert the file",
         ) from error
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise bad_input(path, wanted=f"{wanted}, whole", found=str(error), do="fetch the file again") from error
+        raise bad_input(
+            path, wanted=f"{wanted}, whole", found=str(error), do="fetch the file again"
+        ) from error
     except Exception as error:
-        if type(error).__module__.partition(".")[0] != "zstandard":  # imported only when a .zst file was opened
+        # imported only when a .zst file was opened
+        if type(error).__module__.partition(".")[0] != "zstandard":
             raise
-        raise bad_input(path, wanted=f"{wanted}, whole", found=str(error), do="fetch the file again") from error
+        raise bad_input(
+            path, wanted=f"{wanted}, whole", found=str(error), do="fetch the file again"
+        ) from error
 
 
 def _first_undecodable(path: Path | str) -> tuple[int, int] | None:
-    """Return the first line that is not UTF-8, from 1, and its first bad byte; a decoder reads ahead and does not know the line."""
+    """Return the first line that is not UTF-8, from 1, and its first bad byte; a decoder reads
+    ahead and does not know the line.
+    """
     decoder, line = codecs.getincrementaldecoder("utf-8")(), 1
     with open_bytes(path) as handle:
         while True:
@@ -312,7 +353,9 @@ def _first_undecodable(path: Path | str) -> tuple[int, int] | None:
 
 @contextmanager
 def byte_writer(path: Path | str, *, compress: bool) -> Iterator[IO[bytes]]:
-    """Open a file for writing bytes; ``compress`` gzips without name and time, so the bytes depend only on the content."""
+    """Open a file for writing bytes; ``compress`` gzips without name and time, so the bytes depend
+    only on the content.
+    """
     with open(path, "wb") as raw:
         if compress:
             with gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as packed:
@@ -325,13 +368,16 @@ def read_json(path: Path | str, *, what: str = "a JSON file") -> Any:
     """Read a JSON document.
 
     Raises:
-        InputError: no such file, empty, over the budget, not UTF-8, not JSON (with the line), or a repeated key in an object.
+        InputError: no such file, empty, over the budget, not UTF-8, not JSON (with the line), or a
+            repeated key in an object.
     """
     path = Path(path)
     with input_errors(path, wanted=what):
         text = read_document(path).decode("utf-8-sig")
     if not text.strip():
-        raise bad_input(path, wanted=what, found="an empty file", do="check the path, or fetch it again")
+        raise bad_input(
+            path, wanted=what, found="an empty file", do="check the path, or fetch it again"
+        )
     try:
         return parse_json(text)
     except json.JSONDecodeError as error:

@@ -1,6 +1,7 @@
 """Format numbers for readers: three decimals, per cent with a sign, intervals, p-values.
 
-Minus is U+2212, and the space before a per-cent sign does not break. ``None`` and NaN become an en dash.
+Minus is U+2212, and the space before a per-cent sign does not break. ``None`` and NaN become an en
+dash.
 """
 
 from __future__ import annotations
@@ -55,16 +56,27 @@ def percent(fraction: float | None, places: int = 1, *, sign: bool = False) -> s
 
 
 def as_form(value: float | None, form: str) -> str:
-    """Format a value by a Python format such as ``.3f`` or ``+.1%``: fixed decimals, plain or as per cent.
+    """Format a value by a Python format such as ``.3f`` or ``+.1%``: fixed decimals, plain or as
+    per cent.
 
     >>> as_form(-0.0856, "+.1%"), as_form(0.25, "+.2f"), as_form(-0.0001, ".3f")
     ('−8.6\\xa0%', '+0.25', '0.000')
     """
     places, sign = int(form.lstrip("+.")[:-1]), form.startswith("+")
-    return percent(value, places, sign=sign) if form.endswith("%") else decimal(value, places, sign=sign)
+    return (
+        percent(value, places, sign=sign)
+        if form.endswith("%")
+        else decimal(value, places, sign=sign)
+    )
 
 
-def interval(bounds: Interval | None, *, as_percent: bool = False, places: int | None = None, sign: bool = False) -> str:
+def interval(
+    bounds: Interval | None,
+    *,
+    as_percent: bool = False,
+    places: int | None = None,
+    sign: bool = False,
+) -> str:
     """Format ``[low, high]``; per-cent bounds have no unit, as the value beside them has one."""
     if bounds is None:
         return ""
@@ -122,5 +134,14 @@ def setting(value: Any) -> str:
 
 
 def slug(text: str) -> str:
-    """Turn a text into part of a file name or an anchor: lower-case ASCII letters and digits, separated by hyphens."""
-    return "-".join("".join(char if char.isascii() and char.isalnum() else " " for char in text.lower()).split()) or "unnamed"
+    """Turn a text into part of a file name or an anchor: lower-case ASCII letters and digits,
+    separated by hyphens.
+    """
+    return (
+        "-".join(
+            "".join(
+                char if char.isascii() and char.isalnum() else " " for char in text.lower()
+            ).split()
+        )
+        or "unnamed"
+    )

@@ -1,4 +1,6 @@
-"""The artefacts in a folder by their kinds, from a manifest's first bytes: what completion and "did you mean" ask for costs little."""
+"""The artefacts in a folder by their kinds, from a manifest's first bytes: what completion and "did
+you mean" ask for costs little.
+"""
 
 from __future__ import annotations
 
@@ -28,9 +30,11 @@ class Found(NamedTuple):
 
 
 def artefacts_in(folder: Path) -> Iterator[Found]:
-    """Yield the artefacts that stand directly in a folder, by name; the folder itself where it is one.
+    """Yield the artefacts that stand directly in a folder, by name; the folder itself where it is
+    one.
 
-    Hidden ones are unfinished and left out, as is what has no manifest of ours. A study is one artefact.
+    Hidden ones are unfinished and left out, as is what has no manifest of ours. A study is one
+    artefact.
     """
     if (own := _found(folder)) is not None:
         yield own
@@ -63,7 +67,9 @@ def _beside(place: Path, manifest: Path) -> Found | None:
 
 
 def _kind(manifest: Path, *, ours: bool = False) -> str | None:
-    """Return the kind of a manifest, "" of one too damaged to tell, None of somebody else's; ``ours``: only this package writes there."""
+    """Return the kind of a manifest, "" of one too damaged to tell, None of somebody else's;
+    ``ours``: only this package writes there.
+    """
     try:
         if not manifest.is_file():  # of a pipe, the end never comes
             return None
@@ -75,8 +81,12 @@ def _kind(manifest: Path, *, ours: bool = False) -> str | None:
 
 
 def names_of(*kinds: str) -> list[str]:
-    """Return what commands may call the artefacts of these kinds in the working folder and under $POSBIAS_HOME."""
-    here = [found.path.name for found in artefacts_in(Path()) if found.kind in kinds and found.path.name]
+    """Return what commands may call the artefacts of these kinds in the working folder and under
+    $POSBIAS_HOME.
+    """
+    here = [
+        found.path.name for found in artefacts_in(Path()) if found.kind in kinds and found.path.name
+    ]
     kept = [found.path.name for found in artefacts_in(home()) if found.kind in kinds]
     return sorted({*here, *kept})
 

@@ -1,11 +1,13 @@
-"""Training groups on disk: a query's passages for training, with labels and, where known, a teacher's scores.
+"""Training groups on disk: a query's passages for training, with labels and, where known, a
+teacher's scores.
 
     manifest.json
     groups/00000.arrow …    Arrow IPC, uncompressed: query_id, passage_ids, labels, teacher_scores
                             (null where there is none)
 
-The first passage of a group is its positive; a triple is a group of two. A set may have queries of several splits. Groups are
-memory-mapped: a set of 400 million triples is read by position without being held.
+The first passage of a group is its positive; a triple is a group of two. A set may have queries of
+several splits. Groups are memory-mapped: a set of 400 million triples is read by position without
+being held.
 """
 
 from __future__ import annotations
@@ -40,7 +42,15 @@ from positionbias.core.schema import Count, read_as
 from positionbias.core.shard_work import MapShards, make_shards
 from positionbias.core.shards import Shard, pairs_checksum, rows_checksum
 
-__all__ = ["Groups", "TrainingGroup", "Triples", "group_queries", "groups_of_batch", "shard_batches", "write_groups"]
+__all__ = [
+    "Groups",
+    "TrainingGroup",
+    "Triples",
+    "group_queries",
+    "groups_of_batch",
+    "shard_batches",
+    "write_groups",
+]
 
 Item = TypeVar("Item")
 KIND = "trainset"
@@ -59,7 +69,9 @@ _GROUPS = pa.schema(
 
 
 class TrainingGroup(NamedTuple):
-    """A query and its passages, the positive first, with their labels. A triple is a group of two."""
+    """A query and its passages, the positive first, with their labels. A triple is a group of
+    two.
+    """
 
     query_id: str
     passage_ids: tuple[str, ...]
@@ -68,7 +80,9 @@ class TrainingGroup(NamedTuple):
 
 
 class Triples(NamedTuple):
-    """Many groups of two, labels 1 and 0, without an object each: ids by the position of a triple."""
+    """Many groups of two, labels 1 and 0, without an object each: ids by the position of a
+    triple.
+    """
 
     query_ids: pa.StringArray
     positives: Sequence[str]
@@ -95,12 +109,15 @@ class Groups:
     def __init__(self, path: Path | str) -> None:
         self.path = Path(path)
         self.manifest = read_manifest(self.path, kind=KIND)
-        self._facts = read_as(_Content, self.manifest.content, manifest_path(self.path), do=_AGAIN, more=True)
+        self._facts = read_as(
+            _Content, self.manifest.content, manifest_path(self.path), do=_AGAIN, more=True
+        )
         self.name, self.checksum = self.manifest.name, self._facts.checksum
         self.splits = self._facts.splits
 
     def __len__(self) -> int:
-        return sum(map(len, self._files))  # not what the manifest claims: list() makes room for as many
+        # not what the manifest claims: list() makes room for as many
+        return sum(map(len, self._files))
 
     def __iter__(self) -> Iterator[TrainingGroup]:
         for batch in self.batches():
@@ -129,7 +146,9 @@ class Groups:
         return [group for group in taken if group is not None]
 
     def positives_among(self, passage_ids: Iterable[str]) -> set[str]:
-        """Return the passages that are the positive of a group; large sets are streamed by column."""
+        """Return the passages that are the positive of a group; large sets are streamed by
+        column.
+        """
         wanted = pa.array(list(passage_ids), pa.string())
         found: set[str] = set()
         for batch in self.batches():
@@ -145,12 +164,25 @@ class Groups:
     @cached_property
     def _files(self) -> list[ArrowFile]:
         # by number: shard 100,000 has one more digit
-        paths = sorted((self.path / "groups").glob("[0-9]*.arrow"), key=lambda path: (len(path.name), path.name))
+        paths = sorted(
+            (self.path / "groups").glob("[0-9]*.arrow"),
+            key=lambda path: (len(path.name), path.name),
+        )
         if len(paths) != self._facts.shards:
-            raise bad_input(self.path, wanted=f"{self._facts.shards} shards of groups", found=str(len(paths)), do=_AGAIN)
+            raise bad_input(
+                self.path,
+                wanted=f"{self._facts.shards} shards of groups",
+                found=str(len(paths)),
+                do=_AGAIN,
+            )
         files = [_open(path) for path in paths]
         if (rows := sum(map(len, files))) != self._facts.groups:
-            raise bad_input(self.path, wanted=f"{self._facts.groups:,} training groups", found=f"{rows:,}", do=_AGAIN)
+            raise bad_input(
+                self.path,
+                wanted=f"{self._facts.groups:,} training groups",
+                found=f"{rows:,}",
+                do=_AGAIN,
+            )
         return files
 
     @cached_property
@@ -173,14 +205,20 @@ class _QueryTexts(dict[str, str]):
 
     def __missing__(self, query_id: str) -> str:
         wanted = f"query {query_id!r} of a training group in split {' or '.join(self._splits)}"
-        raise bad_input(self._path, wanted=wanted, found="none", do="check that the training set was made of this collection")
+        raise bad_input(
+            self._path,
+            wanted=wanted,
+            found="none",
+            do="check that the training set was made of this collection",
+        )
 
 
 def group_queries(collection: Collection, splits: Sequence[str]) -> dict[str, str]:
     """Return the query texts of these splits by id. An id may be in two splits with the same text.
 
     Raises:
-        InputError: no such split, or an id with different texts in two of them; from the result, an unknown id.
+        InputError: no such split, or an id with different texts in two of them; from the result, an
+            unknown id.
     """
     texts = _QueryTexts(collection.path, splits)
     for split in splits:
@@ -189,14 +227,20 @@ def group_queries(collection: Collection, splits: Sequence[str]) -> dict[str, st
                 raise bad_input(
                     collection.path,
                     wanted=f"one text a query id in splits {', '.join(splits)}",
-                    found=f"two of query {query_id!r}: {texts[query_id]!r}, and in {split} {text!r}",
-                    do="rename the queries of one split (posbias merge puts a name before those of each collection)",
+                    found=(
+                        f"two of query {query_id!r}: {texts[query_id]!r}, and in {split} {text!r}"
+                    ),
+                    do=(
+                        "rename the queries of one split (posbias merge puts a name before those "
+                        "of each collection)"
+                    ),
                 )
     return texts
 
 
 def shard_batches(path: Path) -> Iterator[pa.RecordBatch]:
-    """Yield the groups of one shard as ``Groups.batches`` does, for a worker that has only its path.
+    """Yield the groups of one shard as ``Groups.batches`` does, for a worker that has only its
+    path.
 
     Raises:
         InputError: it is damaged.
@@ -210,8 +254,12 @@ def _open(path: Path) -> ArrowFile:
 
 def groups_of_batch(batch: pa.RecordBatch) -> Iterator[TrainingGroup]:
     """Yield the groups of some columns."""
-    for query_id, passage_ids, labels, scores in zip(*(column.to_pylist() for column in batch.columns), strict=True):
-        yield TrainingGroup(query_id, tuple(passage_ids), tuple(labels), None if scores is None else tuple(scores))
+    for query_id, passage_ids, labels, scores in zip(
+        *(column.to_pylist() for column in batch.columns), strict=True
+    ):
+        yield TrainingGroup(
+            query_id, tuple(passage_ids), tuple(labels), None if scores is None else tuple(scores)
+        )
 
 
 def write_groups(
@@ -224,18 +272,25 @@ def write_groups(
     map_shards: MapShards = map,
     content: Callable[[], JsonObject] = dict,
 ) -> int:
-    """Write the groups of each item as one shard into the unfinished ``folder`` (``resumable_folder``); return their number.
+    """Write the groups of each item as one shard into the unfinished ``folder``
+    (``resumable_folder``); return their number.
 
-    ``groups_of`` must be picklable (a function of a module). ``manifest`` says what made the groups; its content and provenance gain the
-    facts of every set, and those that ``content()`` returns at the end. ``splits`` are the splits of the groups' queries.
+    ``groups_of`` must be picklable (a function of a module). ``manifest`` says what made the
+    groups; its content and provenance gain the facts of every set, and those that ``content()``
+    returns at the end. ``splits`` are the splits of the groups' queries.
 
     Raises:
-        InputError: a group of fewer than two passages, or with another number of labels or scores than passages.
+        InputError: a group of fewer than two passages, or with another number of labels or scores
+            than passages.
     """
     (folder / "groups").mkdir(parents=True, exist_ok=True)
     count = checksum = shards = 0
     for facts in make_shards(
-        Shard, partial(_make, groups_of), items, lambda index: folder / "groups" / f"{index:05d}.arrow", map_shards
+        Shard,
+        partial(_make, groups_of),
+        items,
+        lambda index: folder / "groups" / f"{index:05d}.arrow",
+        map_shards,
     ):
         count, checksum, shards = count + facts.count, checksum + facts.checksum, shards + 1
     counted = {
@@ -247,17 +302,24 @@ def write_groups(
         **content(),
     }
     made = replace(
-        manifest, content=counted, versions=package_versions("pyarrow"), provenance=provenance(**manifest.provenance)
+        manifest,
+        content=counted,
+        versions=package_versions("pyarrow"),
+        provenance=provenance(**manifest.provenance),
     )
     write_manifest(folder / MANIFEST, made)
     return count
 
 
-def _make(groups_of: Callable[[Any], Iterable[TrainingGroup] | Triples], item: Any, path: Path) -> Shard:
+def _make(
+    groups_of: Callable[[Any], Iterable[TrainingGroup] | Triples], item: Any, path: Path
+) -> Shard:
     count = checksum = 0
     given = groups_of(item)
     with pa.OSFile(str(path), "wb") as sink, ipc.new_file(sink, _GROUPS) as writer:
-        for batch, own in _of_triples(given) if isinstance(given, Triples) else _of_groups(iter(given)):
+        for batch, own in (
+            _of_triples(given) if isinstance(given, Triples) else _of_groups(iter(given))
+        ):
             writer.write_batch(batch)
             count, checksum = count + len(batch), checksum + own
     return Shard(count, checksum % _MODULUS)
@@ -268,7 +330,9 @@ def _of_groups(groups: Iterator[TrainingGroup]) -> Iterator[tuple[pa.RecordBatch
     while rows := list(islice(groups, _BATCH)):
         for group in rows:
             _check(group)
-        columns = [pa.array(c, f.type) for c, f in zip(zip(*rows, strict=True), _GROUPS, strict=True)]
+        columns = [
+            pa.array(c, f.type) for c, f in zip(zip(*rows, strict=True), _GROUPS, strict=True)
+        ]
         yield pa.record_batch(columns, schema=_GROUPS), rows_checksum(rows)
 
 
@@ -276,11 +340,23 @@ def _of_triples(triples: Triples) -> Iterator[tuple[pa.RecordBatch, int]]:
     """Yield triples as record batches with their checksums."""
     for start in range(0, len(triples.query_ids), _BATCH):
         part = slice(start, start + _BATCH)
-        query_ids, pairs = triples.query_ids[part], list(zip(triples.positives[part], triples.negatives[part], strict=True))
+        query_ids, pairs = (
+            triples.query_ids[part],
+            list(zip(triples.positives[part], triples.negatives[part], strict=True)),
+        )
         ends = pa.array(np.arange(0, 2 * len(pairs) + 1, 2, dtype=np.int32))
-        passage_ids = pa.ListArray.from_arrays(ends, pa.array(list(chain.from_iterable(pairs)), pa.string()))
-        labels = pa.ListArray.from_arrays(ends, pa.array(np.tile(np.array([1, 0], np.int32), len(pairs))))
-        columns = [query_ids, passage_ids, labels, pa.nulls(len(pairs), _GROUPS.field("teacher_scores").type)]
+        passage_ids = pa.ListArray.from_arrays(
+            ends, pa.array(list(chain.from_iterable(pairs)), pa.string())
+        )
+        labels = pa.ListArray.from_arrays(
+            ends, pa.array(np.tile(np.array([1, 0], np.int32), len(pairs)))
+        )
+        columns = [
+            query_ids,
+            passage_ids,
+            labels,
+            pa.nulls(len(pairs), _GROUPS.field("teacher_scores").type),
+        ]
         ids = query_ids.cast(pa.binary()).to_pylist()
         checksum = pairs_checksum(ids, [repr(pair).encode() for pair in pairs], (1, 0), None)
         yield pa.record_batch(columns, schema=_GROUPS), checksum
@@ -290,13 +366,14 @@ def _check(group: TrainingGroup) -> None:
     for passage_id, score in zip(group.passage_ids, group.teacher_scores or (), strict=False):
         if not math.isfinite(score):
             raise InputError(
-                f"training group of query {group.query_id!r}: wanted finite teacher's scores; found {score} of passage {passage_id!r}; "
-                "fix the teacher's scores"
+                f"training group of query {group.query_id!r}: wanted finite teacher's scores; "
+                f"found {score} of passage {passage_id!r}; fix the teacher's scores"
             )
     size = len(group.passage_ids)
     given = (len(group.labels), size if group.teacher_scores is None else len(group.teacher_scores))
     if size < 2 or given != (size, size):
         raise InputError(
-            f"training group of query {group.query_id!r}: wanted two passages or more, with as many labels and scores; "
-            f"found {size} passages, {given[0]} labels, {given[1]} scores; fix the training set"
+            f"training group of query {group.query_id!r}: wanted two passages or more, with as "
+            f"many labels and scores; found {size} passages, {given[0]} labels, {given[1]} scores; "
+            "fix the training set"
         )

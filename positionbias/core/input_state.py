@@ -25,7 +25,10 @@ def _look(path: Path) -> os.stat_result:
         found = path.stat()
     except OSError as error:
         raise bad_input(
-            path, wanted="a readable file", found=error.strerror or str(error), do=near_file(path, "check the path")
+            path,
+            wanted="a readable file",
+            found=error.strerror or str(error),
+            do=near_file(path, "check the path"),
         ) from error
     if not stat.S_ISREG(found.st_mode):
         what = "a folder" if stat.S_ISDIR(found.st_mode) else "a pipe or device"
@@ -48,8 +51,11 @@ def content_digest(path: Path | str) -> str:
     try:
         digest = sha256_file(path)
     except OSError as error:
-        raise bad_input(path, wanted="a readable file", found=error.strerror or str(error), do="check the path") from error
-    if began - found.st_ctime_ns > _SETTLED:  # otherwise another write may fall within the same tick of the file system's clock
+        raise bad_input(
+            path, wanted="a readable file", found=error.strerror or str(error), do="check the path"
+        ) from error
+    # otherwise another write may fall within the same tick of the file system's clock
+    if began - found.st_ctime_ns > _SETTLED:
         _KNOWN[key] = digest
     return digest
 
@@ -65,7 +71,8 @@ def file_state(path: Path | str) -> JsonObject:
 
 
 def file_mark(path: Path | str) -> JsonObject:
-    """An input file's name, size and time of change: for parts of a job whose record holds the ``file_state``.
+    """An input file's name, size and time of change: for parts of a job whose record holds the
+    ``file_state``.
 
     Raises:
         InputError: it cannot be read.
@@ -87,5 +94,8 @@ def unchanged(paths: Iterable[Path | str]) -> Iterator[None]:
     for path, digest in before.items():
         if content_digest(path) != digest:
             raise bad_input(
-                path, wanted="a file that stays as it is", found="one that changed while it was read", do="run again"
+                path,
+                wanted="a file that stays as it is",
+                found="one that changed while it was read",
+                do="run again",
             )

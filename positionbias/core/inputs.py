@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     QrelsLike: TypeAlias = Qrels | str | Path
     RunLike: TypeAlias = Run | str | Path
 else:
-    CollectionLike = QrelsLike = RunLike = str | Path  # readers of annotations must not import pyarrow
+    # readers of annotations must not import pyarrow
+    CollectionLike = QrelsLike = RunLike = str | Path
 
 __all__ = ["CollectionLike", "QrelsLike", "RunLike"]

@@ -9,7 +9,9 @@ __all__ = ["Interval"]
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A confidence interval and its method (e.g. "bootstrap over 4,000 queries, clustered by passage")."""
+    """A confidence interval and its method (e.g. "bootstrap over 4,000 queries, clustered by
+    passage").
+    """
 
     low: float
     high: float

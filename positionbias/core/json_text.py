@@ -36,7 +36,8 @@ def parse_json(text: str) -> Any:
     """Parse a JSON text.
 
     Raises:
-        ValueError: not JSON (``JSONDecodeError``), a repeated key in an object, or a number of thousands of digits.
+        ValueError: not JSON (``JSONDecodeError``), a repeated key in an object, or a number of
+            thousands of digits.
         RecursionError: nested beyond Python's stack.
     """
     try:

@@ -24,10 +24,12 @@ def open_or_build(
     open_index: Callable[[Path], Index],
     build: Callable[[Path], None],
 ) -> tuple[Index, str]:
-    """Return the index at ``folder`` and its origin: "built", "reused", or "built, not kept: REASON".
+    """Return the index at ``folder`` and its origin: "built", "reused", or "built, not kept:
+    REASON".
 
-    An index is reused only if its manifest equals ``manifest`` and its files are undamaged. Where the cache cannot be written (a read-only
-    collection, a full disk), the index is kept in the system's temporary folder while it is in use.
+    An index is reused only if its manifest equals ``manifest`` and its files are undamaged. Where
+    the cache cannot be written (a read-only collection, a full disk), the index is kept in the
+    system's temporary folder while it is in use.
 
     Raises:
         StorageError: it does not fit there either.
@@ -52,8 +54,8 @@ def open_or_build(
     except StorageError as error:
         temporary.cleanup()
         raise StorageError(
-            f"{folder}: wanted to keep an index here, or in {tempfile.gettempdir()}; found: {_why(error)}, in both; free some space, or set "
-            "TMPDIR to a folder that has it"
+            f"{folder}: wanted to keep an index here, or in {tempfile.gettempdir()}; found: "
+            f"{_why(error)}, in both; free some space, or set TMPDIR to a folder that has it"
         ) from error
     except BaseException:
         temporary.cleanup()

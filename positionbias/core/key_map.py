@@ -10,7 +10,9 @@ __all__ = ["KeyMap", "KeyNumbers", "Seen"]
 
 
 class Seen(NamedTuple):
-    """Masks of a batch, ``(n,)`` bool: keys that are new, and keys whose value differs from their first."""
+    """Masks of a batch, ``(n,)`` bool: keys that are new, and keys whose value differs from their
+    first.
+    """
 
     new: np.ndarray
     clash: np.ndarray
@@ -24,13 +26,20 @@ class KeyMap:
 
     def __init__(self, values: type[np.generic] = np.uint64) -> None:
         self._kind = values
-        self._runs: list[tuple[np.ndarray, np.ndarray]] = []  # sorted arrays, each less than half as long as the one before
+        # sorted arrays, each less than half as long as the one before
+        self._runs: list[tuple[np.ndarray, np.ndarray]] = []
 
     def add(self, keys: np.ndarray, values: np.ndarray | None = None) -> Seen:
-        """Take a batch, ``(n,)`` uint64 with ``(n,)`` values, and compare it with all before and within itself."""
+        """Take a batch, ``(n,)`` uint64 with ``(n,)`` values, and compare it with all before and
+        within itself.
+        """
         values = np.zeros(len(keys), self._kind) if values is None else values.astype(self._kind)
         order = np.argsort(keys, kind="stable")
-        starts = np.flatnonzero(np.concatenate([[True], keys[order][1:] != keys[order][:-1]])) if len(keys) else order
+        starts = (
+            np.flatnonzero(np.concatenate([[True], keys[order][1:] != keys[order][:-1]]))
+            if len(keys)
+            else order
+        )
         first = order[starts]  # the first position of each key in the batch
         known, before = self.find(keys[first])
         kept = np.where(known, before, values[first])
@@ -46,7 +55,9 @@ class KeyMap:
         return self.find(keys)[0]
 
     def find(self, keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Mark the keys that were added, ``(n,)`` bool, with their values, ``(n,)``, 0 where there is none."""
+        """Mark the keys that were added, ``(n,)`` bool, with their values, ``(n,)``, 0 where there
+        is none.
+        """
         known, values = np.zeros(len(keys), bool), np.zeros(len(keys), self._kind)
         for run, kept in self._runs:
             place = np.minimum(np.searchsorted(run, keys), len(run) - 1)
@@ -66,14 +77,18 @@ class KeyMap:
 
 
 class KeyNumbers:
-    """Numbers from 0 for the keys of a stream, by first appearance; takes 12 bytes a key, for fewer than 2³² keys."""
+    """Numbers from 0 for the keys of a stream, by first appearance; takes 12 bytes a key, for fewer
+    than 2³² keys.
+    """
 
     def __init__(self) -> None:
         self._numbers = KeyMap(np.uint32)
         self.count = 0
 
     def add(self, keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Take a batch, ``(n,)`` uint64; return the number of each key, ``(n,)`` uint32, and a mask of new ones, ``(n,)`` bool."""
+        """Take a batch, ``(n,)`` uint64; return the number of each key, ``(n,)`` uint32, and a mask
+        of new ones, ``(n,)`` bool.
+        """
         distinct, first, places = np.unique(keys, return_index=True, return_inverse=True)
         known, numbers = self._numbers.find(distinct)
         fresh = np.flatnonzero(~known)

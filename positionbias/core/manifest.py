@@ -1,8 +1,9 @@
-"""Manifests, the origin of an artefact: command, settings, seed, inputs by checksum, versions, licence, contents.
+"""Manifests, the origin of an artefact: command, settings, seed, inputs by checksum, versions,
+licence, contents.
 
-Checksums cover content only. Inputs are recorded by checksum and path relative to the artefact, never absolute.
-``provenance`` has workers, engine, host and time, which comparisons skip. ``files`` has the digests of the artefact's files
-(``core.seal``), and ``digest`` that of the manifest itself.
+Checksums cover content only. Inputs are recorded by checksum and path relative to the artefact,
+never absolute. ``provenance`` has workers, engine, host and time, which comparisons skip. ``files``
+has the digests of the artefact's files (``core.seal``), and ``digest`` that of the manifest itself.
 """
 
 from __future__ import annotations
@@ -50,7 +51,8 @@ __all__ = [
     "write_manifest",
 ]
 
-Provenance: TypeAlias = Mapping[str, Any]  # passed as keywords together with others that are not facts
+# passed as keywords together with others that are not facts
+Provenance: TypeAlias = Mapping[str, Any]
 T = TypeVar("T")
 FORMAT_VERSION = 1
 _TITLED = (
@@ -76,10 +78,10 @@ class InputRef:
 class Manifest:
     """The record that travels with every artefact.
 
-    ``kind`` is collection, run, checkpoint, vectors, results or study. ``content`` holds checksums and counts
-    that follow from the settings and inputs alone. ``notes`` states in words the project's own decisions that
-    the artefact depends on. ``files`` has the digests of the artefact's files by path within it (a single file's by its
-    name); None until it is written.
+    ``kind`` is collection, run, checkpoint, vectors, results or study. ``content`` holds checksums
+    and counts that follow from the settings and inputs alone. ``notes`` states in words the
+    project's own decisions that the artefact depends on. ``files`` has the digests of the
+    artefact's files by path within it (a single file's by its name); None until it is written.
     """
 
     kind: str
@@ -97,7 +99,9 @@ class Manifest:
     format_version: int = FORMAT_VERSION
 
     def comparable(self) -> JsonObject:
-        """Everything but ``provenance`` and the files' digests: equal for two artefacts made alike."""
+        """Everything but ``provenance`` and the files' digests: equal for two artefacts made
+        alike.
+        """
         record = asdict(self)
         del record["provenance"], record["files"]
         return record
@@ -120,7 +124,8 @@ class Manifest:
         return depth if isinstance(depth, int) and depth > 0 else None
 
     def content_as(self, kind: type[T], name: str, default: T | None = None) -> T:
-        """Return the content's ``name`` as ``kind``, or ``default`` if it has none; unknown fields are skipped.
+        """Return the content's ``name`` as ``kind``, or ``default`` if it has none; unknown fields
+        are skipped.
 
         Raises:
             InputError: it is not of this kind, or missing without a default.
@@ -135,9 +140,15 @@ class Manifest:
 
 
 def manifest_path(artefact: Path | str) -> Path:
-    """Return the path of an artefact's manifest: inside a folder, or ``FILE.manifest.json`` beside a file."""
+    """Return the path of an artefact's manifest: inside a folder, or ``FILE.manifest.json`` beside
+    a file.
+    """
     artefact = Path(artefact)
-    return artefact / MANIFEST if artefact.is_dir() else artefact.with_name(f"{artefact.name}.{MANIFEST}")
+    return (
+        artefact / MANIFEST
+        if artefact.is_dir()
+        else artefact.with_name(f"{artefact.name}.{MANIFEST}")
+    )
 
 
 def input_ref(role: str, path: Path | str, checksum: str, *, artefact: Path | str) -> InputRef:
@@ -152,12 +163,16 @@ def input_ref(role: str, path: Path | str, checksum: str, *, artefact: Path | st
 
 
 def input_name(path: str) -> str:
-    """Return what a recorded input is called where people read it: its own name, or the address of an endpoint."""
+    """Return what a recorded input is called where people read it: its own name, or the address of
+    an endpoint.
+    """
     return path if "://" in path else PurePosixPath(path).name
 
 
 def package_versions(*packages: str) -> dict[str, str]:
-    """Return the installed versions of this package, Python and the given distributions, or of the splitter ``USUAL_WORDS``."""
+    """Return the installed versions of this package, Python and the given distributions, or of the
+    splitter ``USUAL_WORDS``.
+    """
     found = {"python": platform.python_version()}
     for package in ("positionbias", *packages):
         try:
@@ -173,7 +188,9 @@ def _version(package: str) -> str:
 
 
 def provenance(**more: Json) -> JsonObject:
-    """Host facts that comparisons skip: time, platform, cores, and what is passed in (workers, engine)."""
+    """Host facts that comparisons skip: time, platform, cores, and what is passed in (workers,
+    engine).
+    """
     now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     return {"created": now, "platform": platform.platform(), "cores": os.cpu_count(), **more}
 
@@ -181,7 +198,8 @@ def provenance(**more: Json) -> JsonObject:
 def write_manifest(path: Path | str, manifest: Manifest) -> None:
     """Write a manifest to exactly ``path``, with the digests of its files, which must be complete.
 
-    They are those in the folder of ``path``, or for ``FILE.manifest.json`` the file or folder beside it.
+    They are those in the folder of ``path``, or for ``FILE.manifest.json`` the file or folder
+    beside it.
     """
     path = Path(path)
     if path.name == MANIFEST:
@@ -190,7 +208,8 @@ def write_manifest(path: Path | str, manifest: Manifest) -> None:
         name = path.name.removesuffix(f".{MANIFEST}")
         file = path.with_name(name)
         files = {name: seal_file(file)} if file.is_file() else seal_folder(file)
-    record = json.loads(json.dumps(asdict(replace(manifest, files=files)), allow_nan=False))  # as a reader sees it
+    # as a reader sees it
+    record = json.loads(json.dumps(asdict(replace(manifest, files=files)), allow_nan=False))
     write_json(path, {**record, "digest": manifest_digest(record)})
 
 
@@ -200,10 +219,12 @@ def seal_again(folder: Path) -> None:
 
 
 def read_manifest(artefact: Path | str, *, kind: str | None = None) -> Manifest:
-    """Read an artefact's manifest, and check that its files exist and have the right size; with ``kind``, also its kind.
+    """Read an artefact's manifest, and check that its files exist and have the right size; with
+    ``kind``, also its kind.
 
     Raises:
-        InputError: no manifest, not ours, damaged, of a newer format or another kind, or a file of another size.
+        InputError: no manifest, not ours, damaged, of a newer format or another kind, or a file of
+            another size.
     """
     recover(artefact)
     path = manifest_path(artefact)
@@ -213,7 +234,9 @@ def read_manifest(artefact: Path | str, *, kind: str | None = None) -> Manifest:
         raise bad_input(artefact, wanted=wanted, found=found, do=_near(Path(artefact), kind))
     manifest = read_manifest_file(path)
     if kind is not None and manifest.kind != kind:
-        raise bad_input(artefact, wanted=wanted, found=f"a {manifest.kind}", do="give the right path")
+        raise bad_input(
+            artefact, wanted=wanted, found=f"a {manifest.kind}", do="give the right path"
+        )
     check_sizes(path, manifest)
     return manifest
 
@@ -224,11 +247,14 @@ def _near(artefact: Path, kind: str | None) -> str:
         return "check the path"
     from positionbias.core.found import names_of
 
-    return or_closest(artefact.name, names_of(kind) if kind else (), near_file(artefact, "check the path"))
+    return or_closest(
+        artefact.name, names_of(kind) if kind else (), near_file(artefact, "check the path")
+    )
 
 
 def manifest_if_any(artefact: Path | str, *, kind: str | None = None) -> Manifest | None:
-    """Return an artefact's manifest as ``read_manifest`` does; None for a file or folder without one.
+    """Return an artefact's manifest as ``read_manifest`` does; None for a file or folder without
+    one.
 
     Raises:
         InputError: it has one that cannot be read.
@@ -277,4 +303,6 @@ def check_sizes(path: Path, manifest: Manifest) -> None:
         except OSError as error:
             found = error.strerror or str(error)
         if found:
-            raise bad_input(file, wanted=f"{seal.bytes:,} bytes, as its manifest says", found=found, do=AGAIN)
+            raise bad_input(
+                file, wanted=f"{seal.bytes:,} bytes, as its manifest says", found=found, do=AGAIN
+            )

@@ -9,15 +9,18 @@ from positionbias.core.system import c_function
 __all__ = ["keep_freed_memory"]
 
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # glibc's names for mallopt
-_MAPPED, _KEPT = 32 << 20, 64 << 20  # what glibc itself comes to once it has freed a block of 32 MiB
+# what glibc itself comes to once it has freed a block of 32 MiB
+_MAPPED, _KEPT = 32 << 20, 64 << 20
 
 
 @lru_cache(maxsize=1)
 def keep_freed_memory() -> None:
-    """Keep up to 64 MiB of freed memory in each arena for reuse, where glibc would return it to the system.
+    """Keep up to 64 MiB of freed memory in each arena for reuse, where glibc would return it to the
+    system.
 
-    Otherwise work that allocates and frees some megabytes per block has their pages mapped again for each block, which takes a
-    third of the time of rotating TSV by white space. Does nothing without glibc.
+    Otherwise work that allocates and frees some megabytes per block has their pages mapped again
+    for each block, which takes a third of the time of rotating TSV by white space. Does nothing
+    without glibc.
     """
     mallopt = c_function("mallopt")
     if mallopt is not None:

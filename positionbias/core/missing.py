@@ -14,22 +14,32 @@ DL_PASSAGES = "--attach dl{year} msmarco-test20{year}-queries.tsv.gz 20{year}qre
 # name -> the command without --out
 KNOWN: dict[str, str] = {
     "planted": "posbias import planted",
-    "squad": "posbias import squad --train train-v1.1.json --test dev-v1.1.json --validation-queries 5000",
-    "squad2": "posbias import squad --train train-v2.0.json --test dev-v2.0.json --validation-queries 5000",
+    "squad": (
+        "posbias import squad --train train-v1.1.json --test dev-v1.1.json --validation-queries "
+        "5000"
+    ),
+    "squad2": (
+        "posbias import squad --train train-v2.0.json --test dev-v2.0.json --validation-queries "
+        "5000"
+    ),
     "msmarco": MSMARCO,
     "msmarco-docs": (
-        "posbias import msmarco-docs msmarco-docs.tsv.gz msmarco-doctrain-queries.tsv.gz msmarco-doctrain-qrels.tsv.gz "
-        "msmarco-docdev-queries.tsv.gz msmarco-docdev-qrels.tsv.gz"
+        "posbias import msmarco-docs msmarco-docs.tsv.gz msmarco-doctrain-queries.tsv.gz "
+        "msmarco-doctrain-qrels.tsv.gz msmarco-docdev-queries.tsv.gz msmarco-docdev-qrels.tsv.gz"
     ),
     "msmarco-qa": "posbias import msmarco-qa train_v2.1.json.gz --validation dev_v2.1.json.gz",
     "orcas": "posbias import orcas orcas.tsv.gz --documents msmarco-docs",
     "dl19": f"{MSMARCO} {DL_PASSAGES.format(year=19)}",
     "dl20": f"{MSMARCO} {DL_PASSAGES.format(year=20)}",
     "robust04": (
-        "posbias import trec --docs FBIS --docs FR94 --docs FT --docs LATIMES --topics 04.testset.gz --qrels qrels.robust2004.txt"
+        "posbias import trec --docs FBIS --docs FR94 --docs FT --docs LATIMES --topics "
+        "04.testset.gz --qrels qrels.robust2004.txt"
     ),
     "core17": "posbias import trec --docs nyt_corpus/data --topics core_nist.txt --qrels qrels.txt",
-    "core18": "posbias import trec --docs WashingtonPost.v2/data --topics topics2018.txt --qrels qrels2018.txt",
+    "core18": (
+        "posbias import trec --docs WashingtonPost.v2/data --topics topics2018.txt --qrels "
+        "qrels2018.txt"
+    ),
     "trec-covid": "posbias import irds beir/trec-covid",
     "scifact": "posbias import irds beir/scifact/train beir/scifact/test",
     "nfcorpus": "posbias import irds beir/nfcorpus/train beir/nfcorpus/dev beir/nfcorpus/test",
@@ -65,7 +75,9 @@ def how_to_get(place: str | Path) -> str:
     """
     path = Path(place)
     if (name := _TABLE.sub("", path.name)) != path.name:
-        return f"import the table with: posbias import table {quote(str(place))} --out {quote(name)}"
+        return (
+            f"import the table with: posbias import table {quote(str(place))} --out {quote(name)}"
+        )
     if path.is_file():
         return "import it with the command for its form: posbias import --help"
     if rotated := re.fullmatch(r"(.+)-rotated-(\d+)", path.name):
@@ -76,4 +88,7 @@ def how_to_get(place: str | Path) -> str:
     name = path.name.lower().replace("_", "-")
     if command := KNOWN.get(_ALSO.get(name, name)):
         return f"make it with: {command} --out {place}"
-    return f"make one with: posbias import planted --out {place}  (or another of: posbias import --help)"
+    return (
+        f"make one with: posbias import planted --out {place}  (or another of: posbias import "
+        "--help)"
+    )

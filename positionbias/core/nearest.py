@@ -1,8 +1,10 @@
-"""Exact nearest neighbours by cosine or inner product: many vectors are compared with a few tests, a tile at a time.
+"""Exact nearest neighbours by cosine or inner product: many vectors are compared with a few tests,
+a tile at a time.
 
-A tile is multiplied with all tests in float32 (``core.products``), a part of the tests in each thread. Pairs that may be among the k nearest, by a
-bound on rounding errors, are computed again in float64, so the result does not depend on cuts, threads or the order of the vectors. A bound
-is a score that k known vectors reach; the first is that of rows sampled from the first tile.
+A tile is multiplied with all tests in float32 (``core.products``), a part of the tests in each
+thread. Pairs that may be among the k nearest, by a bound on rounding errors, are computed again in
+float64, so the result does not depend on cuts, threads or the order of the vectors. A bound is a
+score that k known vectors reach; the first is that of rows sampled from the first tile.
 """
 
 from __future__ import annotations
@@ -30,14 +32,17 @@ MOST_ROWS, FEWEST_ROWS = 32_768, 16  # of a tile; longer tiles gain nothing
 
 def held_bytes(tests: int, neighbours: int, dimension: int) -> tuple[int, int]:
     """Return the memory of a search in bytes: fixed, and for each vector of a tile."""
-    # test vectors as given, as compared, and laid out twice; state, waiting candidates and their sort; a block's products
+    # test vectors as given, as compared, and laid out twice; state, waiting candidates and their
+    # sort; a block's products
     fixed = tests * (16 * dimension + 160 * neighbours + 12 * BLOCK)
     fixed += cores() * (64 * RESCORE + 32 * 128 * dimension)  # pairs recomputed in each thread
     return fixed, 40 * dimension + 24  # four tiles at a time
 
 
 def tile_rows(memory: float, tests: int, neighbours: int, dimension: int) -> int:
-    """Return the vectors per tile that fit ``memory`` bytes, at most 32,768; below ``FEWEST_ROWS`` (even negative) memory is too small."""
+    """Return the vectors per tile that fit ``memory`` bytes, at most 32,768; below ``FEWEST_ROWS``
+    (even negative) memory is too small.
+    """
     fixed, row = held_bytes(tests, neighbours, dimension)
     return min(int((memory - fixed) // row), MOST_ROWS)
 
@@ -46,7 +51,8 @@ def tile_rows(memory: float, tests: int, neighbours: int, dimension: int) -> int
 class Neighbours:
     """The nearest vectors of each test, by falling score, then rising number.
 
-    ``numbers`` ``(tests, k)`` int64, padded with −1; ``scores`` ``(tests, k)`` float64, padded with −inf.
+    ``numbers`` ``(tests, k)`` int64, padded with −1; ``scores`` ``(tests, k)`` float64, padded with
+    −inf.
     """
 
     numbers: np.ndarray
@@ -63,15 +69,17 @@ def nearest(
     floor: float | np.ndarray = -np.inf,
     products: Callable[[np.ndarray, int], Products] | None = None,
 ) -> Neighbours:
-    """Find each test's ``neighbours`` (k) nearest vectors with a score of at least ``floor``, exactly, in tiles of ``rows`` vectors.
+    """Find each test's ``neighbours`` (k) nearest vectors with a score of at least ``floor``,
+    exactly, in tiles of ``rows`` vectors.
 
     ``floor`` is one for all tests or ``(t,)``.
 
-    "cosine": cos(a, b) = a·b / (|a| |b|), 0 where one is zero, as float64. "dot": a·b, the nearest float32 to the sum in float64; scores that
-    agree in float32 tie. Ties go to the lower number.
+    "cosine": cos(a, b) = a·b / (|a| |b|), 0 where one is zero, as float64. "dot": a·b, the nearest
+    float32 to the sum in float64; scores that agree in float32 tie. Ties go to the lower number.
 
-    ``tests`` ``(t, dim)``; ``blocks`` of any size give vectors with a number each, distinct over all blocks. ``products`` makes the
-    device that multiplies, from the tests' vectors and k; by default this processor.
+    ``tests`` ``(t, dim)``; ``blocks`` of any size give vectors with a number each, distinct over
+    all blocks. ``products`` makes the device that multiplies, from the tests' vectors and k; by
+    default this processor.
 
     Raises:
         InputError: a vector that is not finite, or of another width.
@@ -81,19 +89,27 @@ def nearest(
     compared = sized.compared()
     device = products(compared, neighbours) if products else products_here(compared)
     floors = np.broadcast_to(np.asarray(floor, np.float64), len(tests))
-    parts = [_Part(device, number, cut, sized, neighbours, floors[cut]) for number, cut in enumerate(device.parts)]
-    # tiles are read, measured and scaled in a thread, while the one before is multiplied and searched
+    parts = [
+        _Part(device, number, cut, sized, neighbours, floors[cut])
+        for number, cut in enumerate(device.parts)
+    ]
+    # tiles are read, measured and scaled in a thread, while the one before is multiplied and
+    # searched
     tiles = ahead(_tiles(blocks, tests.shape[1], rows, similarity, device))
     with device.pool() as pool, closing(tiles):
         _search(pool, parts, tiles)
     return Neighbours(
-        np.concatenate([part.numbers for part in parts]) if parts else np.empty((0, neighbours), np.int64),
+        np.concatenate([part.numbers for part in parts])
+        if parts
+        else np.empty((0, neighbours), np.int64),
         np.concatenate([part.scores for part in parts]) if parts else np.empty((0, neighbours)),
     )
 
 
 class _Tile(NamedTuple):
-    """Some vectors with their numbers, as scores are made of them, and as the device multiplies them; the largest of their lengths."""
+    """Some vectors with their numbers, as scores are made of them, and as the device multiplies
+    them; the largest of their lengths.
+    """
 
     numbers: np.ndarray
     vectors: Sized
@@ -101,25 +117,39 @@ class _Tile(NamedTuple):
     reach: float
 
 
-def _tiles(blocks: Iterable[Block], dimension: int, rows: int, similarity: Similarity, device: Products) -> Iterator[_Tile]:
+def _tiles(
+    blocks: Iterable[Block], dimension: int, rows: int, similarity: Similarity, device: Products
+) -> Iterator[_Tile]:
     """Yield tiles of ``rows`` vectors, the last one smaller."""
     numbers, vectors, filled = np.empty(rows, np.int64), np.empty((rows, dimension), np.float32), 0
 
     def tile() -> _Tile:
         sized = Sized(vectors[:filled], similarity)
         reach = float(sized.reach().max(initial=0.0))
-        return _Tile(numbers[:filled], sized, device.prepare(sized.compared(), reach * (1 + growth(3 * dimension))), reach)
+        return _Tile(
+            numbers[:filled],
+            sized,
+            device.prepare(sized.compared(), reach * (1 + growth(3 * dimension))),
+            reach,
+        )
 
     for block_numbers, block in blocks:
         check_width(block, dimension)
         for start in _cuts(len(block), rows - filled, rows):
             part = slice(start, start + rows - filled)
             taken = len(block[part])
-            numbers[filled : filled + taken], vectors[filled : filled + taken] = block_numbers[part], block[part]
+            numbers[filled : filled + taken], vectors[filled : filled + taken] = (
+                block_numbers[part],
+                block[part],
+            )
             filled += taken
             if filled == rows:
                 yield tile()
-                numbers, vectors, filled = np.empty(rows, np.int64), np.empty((rows, dimension), np.float32), 0
+                numbers, vectors, filled = (
+                    np.empty(rows, np.int64),
+                    np.empty((rows, dimension), np.float32),
+                    0,
+                )
     if filled:
         yield tile()
 
@@ -132,11 +162,16 @@ def _cuts(count: int, first: int, rows: int) -> Iterator[int]:
 
 
 def _search(pool: ThreadPoolExecutor, parts: Sequence[_Part], tiles: Iterable[_Tile]) -> None:
-    """Let each part look at each tile, in order; a part begins with a tile while others still look at the one before."""
+    """Let each part look at each tile, in order; a part begins with a tile while others still look
+    at the one before.
+    """
     before: list[Future[None]] = []
     try:
         for tile in tiles:
-            now = [pool.submit(part.look, tile, before[place] if before else None) for place, part in enumerate(parts)]
+            now = [
+                pool.submit(part.look, tile, before[place] if before else None)
+                for place, part in enumerate(parts)
+            ]
             for done in before:
                 done.result()
             before = now
@@ -150,12 +185,24 @@ def _search(pool: ThreadPoolExecutor, parts: Sequence[_Part], tiles: Iterable[_T
 
 
 class _Part:
-    """Some tests: the k nearest so far, exact pairs that wait to be merged, and a score that k known vectors reach."""
+    """Some tests: the k nearest so far, exact pairs that wait to be merged, and a score that k
+    known vectors reach.
+    """
 
-    def __init__(self, device: Products, part: int, cut: slice, tests: Sized, k: int, floor: np.ndarray) -> None:
-        self.device, self.part, self.tests, self.first, self.k, self.floor = device, part, tests, cut.start, k, floor
+    def __init__(
+        self, device: Products, part: int, cut: slice, tests: Sized, k: int, floor: np.ndarray
+    ) -> None:
+        self.device, self.part, self.tests, self.first, self.k, self.floor = (
+            device,
+            part,
+            tests,
+            cut.start,
+            k,
+            floor,
+        )
         count, dimension = cut.stop - cut.start, tests.vectors.shape[1]
-        # between the score and the product of factors: both lengths' float32 sums, and rounding each factor and the score to float32
+        # between the score and the product of factors: both lengths' float32 sums, and rounding
+        # each factor and the score to float32
         self.off = (growth(dimension) + 8 * UNIT) * tests.reach()[cut]
         self.numbers, self.scores = np.full((count, k), -1, np.int64), np.full((count, k), -np.inf)
         self.bound = np.full(count, -np.inf)  # that k known vectors reach
@@ -182,7 +229,8 @@ class _Part:
                 found = [self._thinned(found, error)]
                 count, lowest[:] = len(found[0].tests), below(self._least() - off)
                 most = max(most, 2 * count)  # where many tie
-        if 4 * count >= most:  # else raising the bounds takes longer than computing a few pairs again
+        # else raising the bounds takes longer than computing a few pairs again
+        if 4 * count >= most:
             found = [self._thinned(found, error)]
         for hits in found:
             self._take(hits, tile)
@@ -198,7 +246,9 @@ class _Part:
         exact += [(test, score) for test, _, score in self.waiting]
         known = np.concatenate([*(score for _, score in exact), values - error[tests]])
         of = np.concatenate([*(test for test, _ in exact), tests])
-        self.bound = np.maximum(self.bound, _kth_highest(of, below(known), len(self.scores), self.k))
+        self.bound = np.maximum(
+            self.bound, _kth_highest(of, below(known), len(self.scores), self.k)
+        )
         kept = np.flatnonzero(values >= (self._least() - error)[tests])
         return Hits(tests[kept], rows[kept], values[kept])
 
@@ -217,7 +267,9 @@ class _Part:
         """Merge the waiting pairs into the k nearest."""
         if not self.waiting:
             return
-        tests, numbers, scores = (np.concatenate(parts) for parts in zip(*self.waiting, strict=True))
+        tests, numbers, scores = (
+            np.concatenate(parts) for parts in zip(*self.waiting, strict=True)
+        )
         touched = np.unique(tests)
         held = np.repeat(touched, self.k)
         tests = np.concatenate([held, tests])
@@ -225,14 +277,17 @@ class _Part:
         scores = np.concatenate([self.scores[touched].reshape(-1), scores])
         order = np.lexsort((numbers, -scores, tests))
         begins = np.searchsorted(tests[order], touched)
-        places = order[begins[:, None] + np.arange(self.k)]  # each updated test has at least its k held
+        # each updated test has at least its k held
+        places = order[begins[:, None] + np.arange(self.k)]
         self.numbers[touched], self.scores[touched] = numbers[places], scores[places]
         self.bound = np.maximum(self.bound, self.scores[:, -1])
         self.waiting, self.waits = [], 0
 
 
 def _kth_highest(tests: np.ndarray, values: np.ndarray, count: int, k: int) -> np.ndarray:
-    """Return each test's k-th highest value, ``(count,)`` float32, −inf where it has fewer, from pairs ``(n,)`` of test and float32 value."""
+    """Return each test's k-th highest value, ``(count,)`` float32, −inf where it has fewer, from
+    pairs ``(n,)`` of test and float32 value.
+    """
     bits = values.view(np.int32)
     ordered = bits ^ ((bits >> 31) & 0x7FFFFFFF)  # whole numbers in the order of the values
     keys = (tests.astype(np.int64) << 32) | (0x7FFFFFFF - ordered.astype(np.int64))

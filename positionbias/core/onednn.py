@@ -1,15 +1,17 @@
-"""Products by oneDNN, which comes with torch, for ``core.products``: in float32, or sieved in bfloat16 where the processor multiplies it.
+"""Products by oneDNN, which comes with torch, for ``core.products``: in float32, or sieved in
+bfloat16 where the processor multiplies it.
 
-PyTorch multiplies float32 matrices with MKL, which takes slower paths on processors that are not Intel's; oneDNN generates kernels for the
-actual one. The tests are laid out for it once.
+PyTorch multiplies float32 matrices with MKL, which takes slower paths on processors that are not
+Intel's; oneDNN generates kernels for the actual one. The tests are laid out for it once.
 
-The sieve multiplies q̂ and p̂, the factors rounded to bfloat16, at twice the rate, and is exact by a bound: with the lengths of the rounding
-errors δq = q − q̂ and δp = p − p̂, measured for each vector,
+The sieve multiplies q̂ and p̂, the factors rounded to bfloat16, at twice the rate, and is exact by
+a bound: with the lengths of the rounding errors δq = q − q̂ and δp = p − p̂, measured for each
+vector,
 
     |q·p − q̂·p̂| ≤ |δq|·|p| + |q̂|·|δp|   (Cauchy–Schwarz)   + γ·|q̂|·|p̂|
 
-Products of two bfloat16 numbers are exact in float32, in which they are added up. The bound that a product must reach is subtracted from it before
-it is rounded, which keeps its sign.
+Products of two bfloat16 numbers are exact in float32, in which they are added up. The bound that a
+product must reach is subtracted from it before it is rounded, which keeps its sign.
 """
 
 from __future__ import annotations
@@ -26,23 +28,46 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from positionbias.core.products import BLOCK, Hits, NumpyProducts, Products, below, growth, lengths64, true_places
+from positionbias.core.products import (
+    BLOCK,
+    Hits,
+    NumpyProducts,
+    Products,
+    below,
+    growth,
+    lengths64,
+    true_places,
+)
 from positionbias.core.threads import cores
 
-__all__ = ["OneDnnProducts", "SievedProducts", "has_onednn", "multiplies_bfloat16", "products_here", "thread_pool"]
+__all__ = [
+    "OneDnnProducts",
+    "SievedProducts",
+    "has_onednn",
+    "multiplies_bfloat16",
+    "products_here",
+    "thread_pool",
+]
 
 _HALF = 2.0**-8  # the relative error of rounding to bfloat16
 _MANY = 1_024  # tests
 _SHAPES = "128"  # products that are kept prepared: several times those of a training step
-_CACHES = ("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "LRU_CACHE_CAPACITY")  # of oneDNN, and of torch's layer above it
+# of oneDNN, and of torch's layer above it
+_CACHES = ("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "LRU_CACHE_CAPACITY")
 
 
 def products_here(tests: np.ndarray) -> Products:
-    """Return the products of this processor: by oneDNN where torch is installed and has it, else by numpy."""
+    """Return the products of this processor: by oneDNN where torch is installed and has it, else by
+    numpy.
+    """
     if find_spec("torch") is None or not _usable():
         return NumpyProducts(tests)
     # rounding a tile takes as long as a float32 product with some hundred tests
-    return SievedProducts(tests) if len(tests) >= _MANY and multiplies_bfloat16() else OneDnnProducts(tests)
+    return (
+        SievedProducts(tests)
+        if len(tests) >= _MANY and multiplies_bfloat16()
+        else OneDnnProducts(tests)
+    )
 
 
 @cache
@@ -51,15 +76,22 @@ def has_onednn() -> bool:
     import torch
 
     _keep_few_products()
-    there = hasattr(torch.ops.mkldnn, "_linear_pointwise") and hasattr(torch.ops.mkldnn, "_reorder_linear_weight")
-    return there and torch.backends.mkldnn.is_available() and platform.machine().lower() in {"x86_64", "amd64"}
+    there = hasattr(torch.ops.mkldnn, "_linear_pointwise") and hasattr(
+        torch.ops.mkldnn, "_reorder_linear_weight"
+    )
+    return (
+        there
+        and torch.backends.mkldnn.is_available()
+        and platform.machine().lower() in {"x86_64", "amd64"}
+    )
 
 
 def _keep_few_products() -> None:
     """Bound the memory of prepared products, unless the user did; read when the first one is made.
 
-    oneDNN generates code for each shape of a product, and torch keeps it a second time: 0.6 MiB a shape in all. By default both keep 1,024, which
-    grow by hundreds of MiB where batches differ in length, and keep freed memory around them from going back to the system.
+    oneDNN generates code for each shape of a product, and torch keeps it a second time: 0.6 MiB a
+    shape in all. By default both keep 1,024, which grow by hundreds of MiB where batches differ in
+    length, and keep freed memory around them from going back to the system.
     """
     for name in _CACHES:
         os.environ.setdefault(name, _SHAPES)
@@ -67,11 +99,16 @@ def _keep_few_products() -> None:
 
 def _usable() -> bool:
     """Return True if nobody asked oneDNN for products in a format with a smaller range."""
-    return has_onednn() and os.environ.get("ONEDNN_DEFAULT_FPMATH_MODE", "STRICT").upper() not in {"F16", "ANY"}
+    return has_onednn() and os.environ.get("ONEDNN_DEFAULT_FPMATH_MODE", "STRICT").upper() not in {
+        "F16",
+        "ANY",
+    }
 
 
 def _reduced() -> bool:
-    """Return True if float32 products may round their factors to TensorFloat-32 or bfloat16, as a user can ask for."""
+    """Return True if float32 products may round their factors to TensorFloat-32 or bfloat16, as a
+    user can ask for.
+    """
     import torch
 
     named = torch.get_float32_matmul_precision() != "highest"
@@ -130,7 +167,9 @@ class OneDnnProducts(NumpyProducts):
         import torch
 
         with torch.inference_mode():
-            products: np.ndarray = self._linear(torch.from_numpy(factors), self.packed[part], None, "none", [], "").numpy()
+            products: np.ndarray = self._linear(
+                torch.from_numpy(factors), self.packed[part], None, "none", [], ""
+            ).numpy()
         return products
 
 
@@ -142,7 +181,9 @@ class _SievedTile(NamedTuple):
 
 
 class SievedProducts(OneDnnProducts):
-    """Products in bfloat16, of which those that may reach the bound are computed again in float32."""
+    """Products in bfloat16, of which those that may reach the bound are computed again in
+    float32.
+    """
 
     def __init__(self, tests: np.ndarray) -> None:
         import torch
@@ -152,13 +193,20 @@ class SievedProducts(OneDnnProducts):
         self.sieves = [self._pack_halves(halves[part]) for part in self.parts]
         with warnings.catch_warnings():  # that sparse tensors are young: once said is enough
             warnings.simplefilter("ignore")
-            self._pairs(np.zeros(1, np.int64), np.zeros(1, np.int64), self.tests[:1], torch.from_numpy(self.tests[:1]))
+            self._pairs(
+                np.zeros(1, np.int64),
+                np.zeros(1, np.int64),
+                self.tests[:1],
+                torch.from_numpy(self.tests[:1]),
+            )
         self.by_part = [torch.from_numpy(self.tests[part]) for part in self.parts]
 
     def _pack_halves(self, halves: np.ndarray) -> Any:
         import torch
 
-        return torch.ops.mkldnn._reorder_linear_weight(torch.from_numpy(halves).view(torch.bfloat16), BLOCK)
+        return torch.ops.mkldnn._reorder_linear_weight(
+            torch.from_numpy(halves).view(torch.bfloat16), BLOCK
+        )
 
     def prepare(self, factors: np.ndarray, longest: float) -> _SievedTile:
         """Round the tile."""
@@ -166,7 +214,9 @@ class SievedProducts(OneDnnProducts):
         return _SievedTile(factors, longest, halves, float(errors.max(initial=0.0)))
 
     def _sieve_error(self, part: int, tile: _SievedTile) -> tuple[np.ndarray, np.ndarray]:
-        """Return the error of a product of rounded factors, and bounds of all products, ``(tests,)`` each."""
+        """Return the error of a product of rounded factors, and bounds of all products,
+        ``(tests,)`` each.
+        """
         lengths, rounded = self.lengths[self.parts[part]], self.rounded[self.parts[part]]
         most = (lengths + rounded) * (tile.longest + tile.rounded)
         error = rounded * tile.longest + (lengths + rounded) * tile.rounded
@@ -185,7 +235,9 @@ class SievedProducts(OneDnnProducts):
             bounds -= growth(2 * self.tests.shape[1] + 8) * np.abs(bounds)
             with torch.inference_mode():
                 less = torch.from_numpy(-below(bounds))
-                products = self._linear(halves[start : start + BLOCK], self.sieves[part], less, "none", [], "")
+                products = self._linear(
+                    halves[start : start + BLOCK], self.sieves[part], less, "none", [], ""
+                )
                 places = true_places(products.view(torch.int16).numpy() >= 0)
             if not len(places):
                 continue
@@ -194,7 +246,9 @@ class SievedProducts(OneDnnProducts):
             kept = np.flatnonzero(values >= (lowest - fine)[found])
             yield Hits(found[kept], rows[kept] + start, values[kept])
 
-    def _pairs(self, rows: np.ndarray, tests: np.ndarray, factors: np.ndarray, of: Any) -> np.ndarray:
+    def _pairs(
+        self, rows: np.ndarray, tests: np.ndarray, factors: np.ndarray, of: Any
+    ) -> np.ndarray:
         """Return the float32 products of pairs ordered by row."""
         import torch
 
@@ -203,14 +257,24 @@ class SievedProducts(OneDnnProducts):
             np.cumsum(np.bincount(rows, minlength=len(factors)), out=ends[1:])
             shape = len(factors), len(of)
             cells = torch.sparse_csr_tensor(
-                torch.from_numpy(ends), torch.from_numpy(tests), torch.zeros(len(rows)), shape, check_invariants=False
+                torch.from_numpy(ends),
+                torch.from_numpy(tests),
+                torch.zeros(len(rows)),
+                shape,
+                check_invariants=False,
             )
-            found: np.ndarray = torch.sparse.sampled_addmm(cells, torch.from_numpy(factors), of.T, beta=0).values().numpy()
+            found: np.ndarray = (
+                torch.sparse.sampled_addmm(cells, torch.from_numpy(factors), of.T, beta=0)
+                .values()
+                .numpy()
+            )
         return found
 
 
 def _rounded(vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return float32 vectors rounded to bfloat16, as its bits ``(n, dim)`` uint16, and the lengths of the errors ``(n,)``."""
+    """Return float32 vectors rounded to bfloat16, as its bits ``(n, dim)`` uint16, and the lengths
+    of the errors ``(n,)``.
+    """
     halves, errors = np.empty(vectors.shape, np.uint16), np.empty(len(vectors))
     for start in range(0, len(vectors), 128):  # what stays in the cache
         part = slice(start, start + 128)

@@ -1,4 +1,6 @@
-"""A lock by which only one process at a time makes something, on all machines of a file system that has locks."""
+"""A lock by which only one process at a time makes something, on all machines of a file system that
+has locks.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,8 @@ _LOOK = 0.1  # seconds between two tries
 
 @contextmanager
 def only_one(place: Path, final: Path, *, patience: float = 0.0) -> Iterator[None]:
-    """Hold the lock file ``place`` while ``final`` is made; wait for it up to ``patience`` seconds. It is removed at the end.
+    """Hold the lock file ``place`` while ``final`` is made; wait for it up to ``patience`` seconds.
+    It is removed at the end.
 
     It must not lie in a folder that may be moved while another run waits for it.
 
@@ -31,8 +34,12 @@ def only_one(place: Path, final: Path, *, patience: float = 0.0) -> Iterator[Non
     while True:
         if foreign(place):
             remove(place)
-        with open(place, "w", encoding="utf-8", opener=_unlinked, newline="\n") as file, holding(file.fileno()) as got:
-            if got is not False and _is_at(place, file.fileno()):  # None: no locks, as on some clusters; unique names must do
+        with (
+            open(place, "w", encoding="utf-8", opener=_unlinked, newline="\n") as file,
+            holding(file.fileno()) as got,
+        ):
+            # None: no locks, as on some clusters; unique names must do
+            if got is not False and _is_at(place, file.fileno()):
                 try:
                     yield
                 finally:

@@ -1,7 +1,10 @@
-"""Public operations: one function each, called from Python directly and from the command line through options made of its parameters.
+"""Public operations: one function each, called from Python directly and from the command line
+through options made of its parameters.
 
-A parameter is declared like a field of settings, ``Annotated[int, Setting(…)]``, or is a settings dataclass, whose fields become
-options. Parameters before the ``*`` are the command's arguments; a ``Mapping`` of paths is an option KEY=PATH. ``operation`` checks all values, from Python and the command line alike.
+A parameter is declared like a field of settings, ``Annotated[int, Setting(…)]``, or is a settings
+dataclass, whose fields become options. Parameters before the ``*`` are the command's arguments; a
+``Mapping`` of paths is an option KEY=PATH. ``operation`` checks all values, from Python and the
+command line alike.
 """
 
 from __future__ import annotations
@@ -15,7 +18,17 @@ from functools import cache, wraps
 from numbers import Integral, Real
 from pathlib import Path
 from types import MappingProxyType, NoneType, SimpleNamespace, UnionType
-from typing import Annotated, Any, Literal, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    ParamSpec,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from positionbias.core.errors import SettingError
 from positionbias.core.extras import models_extra
@@ -51,15 +64,25 @@ _KINDS: Mapping[type, tuple[Any, str]] = {  # what a value of a type may be, and
     bool: (bool, "True or False"),
     str: (str | Path, "a text or path"),
 }
-_NEVER_READ = {bytes, list, tuple, set, dict, NoneType}  # of themselves; judgements are a list of their own
+# of themselves; judgements are a list of their own
+_NEVER_READ = {bytes, list, tuple, set, dict, NoneType}
 
-Source = Annotated[CollectionLike, Setting("A collection, its folder, or its name under $POSBIAS_HOME.", place="read")]
+Source = Annotated[
+    CollectionLike,
+    Setting("A collection, its folder, or its name under $POSBIAS_HOME.", place="read"),
+]
 Sources = Annotated[
     Sequence[CollectionLike],
-    Setting("Collections, their folders, or their names under $POSBIAS_HOME.", metavar="COLLECTION…", place="read"),
+    Setting(
+        "Collections, their folders, or their names under $POSBIAS_HOME.",
+        metavar="COLLECTION…",
+        place="read",
+    ),
 ]
 Seed = Annotated[int, Setting(SEED_HELP, least=0)]
-Out = Annotated[Place, Setting("Where to write: a new folder or file.", metavar="PATH", place="written")]
+Out = Annotated[
+    Place, Setting("Where to write: a new folder or file.", metavar="PATH", place="written")
+]
 SavedTo = Annotated[
     Place | None,
     Setting(
@@ -73,10 +96,12 @@ Overwrite = Annotated[bool, Setting("Replace what stands at --out.")]
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One argument or option: of the operation itself (``owner`` is empty), or of the settings in its parameter ``owner``.
+    """One argument or option: of the operation itself (``owner`` is empty), or of the settings in
+    its parameter ``owner``.
 
-    ``type`` is that of one value, without None; ``many`` allows several. ``path`` leads to its field from the settings of its owner,
-    which may hold settings themselves. ``optional`` says whether None is a value, ``panel`` where the help shows it.
+    ``type`` is that of one value, without None; ``many`` allows several. ``path`` leads to its
+    field from the settings of its owner, which may hold settings themselves. ``optional`` says
+    whether None is a value, ``panel`` where the help shows it.
     """
 
     name: str
@@ -113,12 +138,16 @@ class Parameter:
             raise SettingError(f"{self.flag}: wanted one at least; found none; give it")
         for item in value if self.many else (value,):
             if not self._fits(item):
-                raise SettingError(f"{self._named}: wanted {self._wanted()}; found {item!r}; give another")
+                raise SettingError(
+                    f"{self._named}: wanted {self._wanted()}; found {item!r}; give another"
+                )
             self.of.check(self.flag, item)
 
     @property
     def _named(self) -> str:
-        """Its name where its type is wrong, as only values from Python can be: an argument has no flag there."""
+        """Its name where its type is wrong, as only values from Python can be: an argument has no
+        flag there.
+        """
         return self.name if self.argument else self.flag
 
     def _wanted(self) -> str:
@@ -129,18 +158,25 @@ class Parameter:
     def _fits(self, item: Any) -> bool:
         if get_origin(self.type) is Literal:
             return item in get_args(self.type)
-        if self.type is str and self.of.place == "read":  # also what is open: a collection, a model, a function
+        # also what is open: a collection, a model, a function
+        if self.type is str and self.of.place == "read":
             return not isinstance(item, Real) and type(item) not in _NEVER_READ
         kind, _ = _KINDS.get(self.type, (object, ""))
-        return isinstance(item, kind) and (self.type is bool or not isinstance(item, bool) or kind is object)
+        return isinstance(item, kind) and (
+            self.type is bool or not isinstance(item, bool) or kind is object
+        )
 
 
 class LeftOut(tuple[str, ...]):
-    """The fields of a settings dataclass, in whose annotation it stands, that an operation leaves at their defaults."""
+    """The fields of a settings dataclass, in whose annotation it stands, that an operation leaves
+    at their defaults.
+    """
 
 
 class Given(dict[str, Any]):
-    """Single values by their parameters' names; those ``stated`` were given by somebody and are no defaults."""
+    """Single values by their parameters' names; those ``stated`` were given by somebody and are no
+    defaults.
+    """
 
     def __init__(self, values: Mapping[str, Any], stated: Iterable[str] = ()) -> None:
         super().__init__(values)
@@ -149,7 +185,9 @@ class Given(dict[str, Any]):
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """The parts of a command: its help, its parameters in their order, and what it does with their values."""
+    """The parts of a command: its help, its parameters in their order, and what it does with their
+    values.
+    """
 
     help: str
     parameters: Sequence[Parameter]
@@ -179,28 +217,49 @@ def _parameters(function: Any) -> Iterator[Parameter]:
     hints = _hints(function, include_extras=True)
     for name, parameter in inspect.signature(function).parameters.items():
         hint, default = hints[name], parameter.default
-        kind, of = get_args(hint)[:2] if get_origin(hint) is Annotated else (_plain(hint), LeftOut())
+        kind, of = (
+            get_args(hint)[:2] if get_origin(hint) is Annotated else (_plain(hint), LeftOut())
+        )
         if isinstance(of, Setting):
             argument = parameter.kind is not inspect.Parameter.KEYWORD_ONLY
             if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
                 yield Parameter(name, "", _plain(kind), True, (), of, argument)
                 continue
             panel = Panel.BASIC if of.panel is None else of.panel
-            yield Parameter(name, "", *_single(kind), default, of, argument, optional=_optional(kind), panel=panel)
+            yield Parameter(
+                name,
+                "",
+                *_single(kind),
+                default,
+                of,
+                argument,
+                optional=_optional(kind),
+                panel=panel,
+            )
         elif _holds_settings(kind):
             yield from (one for one in settings_parameters(kind, name) if one.name not in of)
         else:
-            raise TypeError(f"{function.__name__}: parameter {name} has no Setting and is no settings dataclass")
+            raise TypeError(
+                f"{function.__name__}: parameter {name} has no Setting and is no settings dataclass"
+            )
 
 
 def _hints(function: Any, *, include_extras: bool = False) -> dict[str, Any]:
     """The types of the parameters; what is returned may be a type that nobody has imported."""
-    annotations = {name: hint for name, hint in function.__annotations__.items() if name != "return"}
-    return get_type_hints(SimpleNamespace(__annotations__=annotations), function.__globals__, include_extras=include_extras)
+    annotations = {
+        name: hint for name, hint in function.__annotations__.items() if name != "return"
+    }
+    return get_type_hints(
+        SimpleNamespace(__annotations__=annotations),
+        function.__globals__,
+        include_extras=include_extras,
+    )
 
 
 def settings_parameters(kind: Any, owner: str, path: tuple[str, ...] = ()) -> Iterator[Parameter]:
-    """Yield a parameter for each declared field of a settings dataclass, and of the settings in it."""
+    """Yield a parameter for each declared field of a settings dataclass, and of the settings in
+    it.
+    """
     declared, hints = settings_of(kind), get_type_hints(kind)
     for field in fields(kind):
         of = declared.get(field.name)
@@ -213,7 +272,15 @@ def settings_parameters(kind: Any, owner: str, path: tuple[str, ...] = ()) -> It
             panel: Panel = getattr(kind, "PANEL", Panel.BASIC) if of.panel is None else of.panel
             single, many = _single(inner)
             yield Parameter(
-                field.name, owner, single, many, _default(field), of, path=here, optional=_optional(inner), panel=panel
+                field.name,
+                owner,
+                single,
+                many,
+                _default(field),
+                of,
+                path=here,
+                optional=_optional(inner),
+                panel=panel,
             )
 
 
@@ -229,7 +296,9 @@ def _default(field: Field[Any]) -> Any:
 
 
 def _plain(hint: Any) -> Any:
-    """Return a type without None; of a text or path a text, of other unions any value, which their settings check."""
+    """Return a type without None; of a text or path a text, of other unions any value, which their
+    settings check.
+    """
     if get_origin(hint) in (Union, UnionType):
         left = [part for part in get_args(hint) if part is not NoneType]
         return left[0] if len(left) == 1 else str if {*left} <= {str, Path} else object
@@ -241,7 +310,9 @@ def _optional(hint: Any) -> bool:
 
 
 def _single(hint: Any) -> tuple[Any, bool]:
-    """Return the type of one value, and whether several may be given; a mapping's values are given as KEY=PATH."""
+    """Return the type of one value, and whether several may be given; a mapping's values are given
+    as KEY=PATH.
+    """
     plain = _plain(hint)
     if get_origin(plain) is Mapping:
         return str, True
@@ -251,21 +322,34 @@ def _single(hint: Any) -> tuple[Any, bool]:
 
 
 def gathered(function: Callable[..., Any], given: Mapping[str, object]) -> dict[str, Any]:
-    """Return the operation's arguments made of single values: settings dataclasses take theirs by their fields' names."""
+    """Return the operation's arguments made of single values: settings dataclasses take theirs by
+    their fields' names.
+    """
     hints = _hints(inspect.unwrap(function))
     return {name: _value(name, _plain(hint), given) for name, hint in hints.items()}
 
 
 def made_of(kind: Any, given: Mapping[str, object], /, **fields: Any) -> Any:
-    """Return settings of this kind made of single values by their fields' names; ``fields`` are those that declare no setting."""
+    """Return settings of this kind made of single values by their fields' names; ``fields`` are
+    those that declare no setting.
+    """
     return _value("", kind, given, fields)
 
 
-def _value(name: str, kind: Any, given: Mapping[str, object], fields: Mapping[str, object] = MappingProxyType({})) -> Any:
+def _value(
+    name: str,
+    kind: Any,
+    given: Mapping[str, object],
+    fields: Mapping[str, object] = MappingProxyType({}),
+) -> Any:
     if not _holds_settings(kind):
         single, many = _single(kind)
         value: Any = given[name]
-        return tuple(_read(single, item) for item in value) if many and value is not None else _read(single, value)
+        return (
+            tuple(_read(single, item) for item in value)
+            if many and value is not None
+            else _read(single, value)
+        )
     made: dict[str, Any] = {}
     declared = settings_of(kind)
     for field, hint in get_type_hints(kind).items():
@@ -276,7 +360,9 @@ def _value(name: str, kind: Any, given: Mapping[str, object], fields: Mapping[st
             made[field] = _value(field, hint, given)
         elif of is not None and field in given:
             of_paths = get_origin(_plain(hint)) is Mapping
-            made[field] = _paths(of, field, given) if of_paths else _value(field, _plain(hint), given)
+            made[field] = (
+                _paths(of, field, given) if of_paths else _value(field, _plain(hint), given)
+            )
     return kind(**made, **fields)
 
 
@@ -292,7 +378,9 @@ def _paths(of: Setting, name: str, given: Mapping[str, Any]) -> dict[str, Path]:
         if not key or not place:
             raise SettingError(f"{of.flag(name)}: wanted {of.metavar}; found {text!r}; write it so")
         if key in found:
-            raise SettingError(f"{of.flag(name)}: wanted each name once; found {key!r} twice; drop one")
+            raise SettingError(
+                f"{of.flag(name)}: wanted each name once; found {key!r} twice; drop one"
+            )
         found[key] = input_place(place)
     return found
 
@@ -302,9 +390,11 @@ def _read(kind: Any, value: Any) -> Any:
 
 
 def operation(function: Callable[P, R]) -> Callable[P, R]:
-    """Check a public function's arguments before it runs: each value against its type and setting, and that no output is an input.
+    """Check a public function's arguments before it runs: each value against its type and setting,
+    and that no output is an input.
 
-    A missing package of the extra ``models`` becomes a ``DependencyError``. The parameters are described in its docstring.
+    A missing package of the extra ``models`` becomes a ``DependencyError``. The parameters are
+    described in its docstring.
     """
 
     @wraps(function)
@@ -318,7 +408,10 @@ def operation(function: Callable[P, R]) -> Callable[P, R]:
         kind: Any
         for name, kind in _hints(function).items():
             if _holds_settings(kind) and not isinstance(value := bound.arguments[name], kind):
-                raise SettingError(f"{name}: wanted a {kind.__name__}; found {value!r}; give one of positionbias.settings")
+                raise SettingError(
+                    f"{name}: wanted a {kind.__name__}; found {value!r}; give one of "
+                    "positionbias.settings"
+                )
         values = [(one, _given(one, bound.arguments)) for one in parameters_of(function)]
         for one, value in values:
             one.check(value)
@@ -332,16 +425,28 @@ def operation(function: Callable[P, R]) -> Callable[P, R]:
 
 
 @contextmanager
-def _done_once(function: Callable[..., Any], values: Sequence[tuple[Parameter, Any]]) -> Iterator[None]:
-    """Let the same command, given again, end as done before. Where it writes in several places, nothing is told."""
+def _done_once(
+    function: Callable[..., Any], values: Sequence[tuple[Parameter, Any]]
+) -> Iterator[None]:
+    """Let the same command, given again, end as done before. Where it writes in several places,
+    nothing is told.
+    """
     written = [value for one, value in values if one.of.place == "written" and value is not None]
-    if len(written) != 1 or not isinstance(written[0], str | Path) or not any(one.name == "out" for one, _ in values):
+    if (
+        len(written) != 1
+        or not isinstance(written[0], str | Path)
+        or not any(one.name == "out" for one, _ in values)
+    ):
         yield
         return
     from positionbias.core.same_command import job_of, published_by
 
     left_out = ("overwrite", "workers", "engine", "address")
-    asked = [(f"{one.owner}.{one.name}", value, one.of.place == "read") for one, value in values if one.name not in left_out]
+    asked = [
+        (f"{one.owner}.{one.name}", value, one.of.place == "read")
+        for one, value in values
+        if one.name not in left_out
+    ]
     with published_by(job_of(function.__name__, asked), output_place(written[0])):
         yield
 
@@ -355,12 +460,20 @@ def _given(parameter: Parameter, arguments: Mapping[str, object]) -> Any:
 
 
 def _described(function: Callable[..., Any]) -> str:
-    """Return the docstring with a section on arguments inserted before those on results and errors."""
+    """Return the docstring with a section on arguments inserted before those on results and
+    errors.
+    """
     text = inspect.getdoc(function) or ""
     lines = []
     for name in inspect.signature(function).parameters:
         of = [one for one in parameters_of(function) if (one.owner or one.name) == name]
-        told = of[0].of.help if not of[0].owner else "; ".join(f"``{one.name}``: {one.of.help}" for one in of)
-        lines += textwrap.wrap(f"{name}: {told}", 128, initial_indent="    ", subsequent_indent="        ")
+        told = (
+            of[0].of.help
+            if not of[0].owner
+            else "; ".join(f"``{one.name}``: {one.of.help}" for one in of)
+        )
+        lines += textwrap.wrap(
+            f"{name}: {told}", 128, initial_indent="    ", subsequent_indent="        "
+        )
     head, section, tail = text.partition("\n\nReturns:")
     return f"{head}\n\nArgs:\n{chr(10).join(lines)}{section}{tail}"

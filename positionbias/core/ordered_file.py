@@ -1,8 +1,10 @@
-"""A file that grows in order from pieces that any worker makes; an interrupted run resumes after the last piece.
+"""A file that grows in order from pieces that any worker makes; an interrupted run resumes after
+the last piece.
 
-The pieces come back to this process, so a file is written once and its SHA-256 computed on the way. Separate shards, joined at
-the end, would be written twice and read once more. A log has a line for each piece: its length, the SHA-256 of everything
-so far, its maker's facts, and a digest of the line. A later run of the same job keeps the file up to the first disagreement.
+The pieces come back to this process, so a file is written once and its SHA-256 computed on the way.
+Separate shards, joined at the end, would be written twice and read once more. A log has a line for
+each piece: its length, the SHA-256 of everything so far, its maker's facts, and a digest of the
+line. A later run of the same job keeps the file up to the first disagreement.
 """
 
 from __future__ import annotations
@@ -24,7 +26,16 @@ from positionbias.core.publish import put_file
 from positionbias.core.seal import as_signed, signed
 from positionbias.core.shard_work import resumable_folder
 
-__all__ = ["Counts", "OrderedFile", "Packing", "pack", "packing_of", "resumable_file", "resumed_file", "unpack"]
+__all__ = [
+    "Counts",
+    "OrderedFile",
+    "Packing",
+    "pack",
+    "packing_of",
+    "resumable_file",
+    "resumed_file",
+    "unpack",
+]
 
 Counts = Mapping[str, Mapping[str, int]]  # by what is counted
 Packing = Literal["gzip", "zstd"]
@@ -40,7 +51,9 @@ def packing_of(path: Path | str) -> Packing | None:
 
 
 def pack(data: bytes, packing: Packing | None) -> bytes:
-    """Compress to one gzip member or zstd frame, without name and time; concatenated, they are a whole file."""
+    """Compress to one gzip member or zstd frame, without name and time; concatenated, they are a
+    whole file.
+    """
     if packing == "gzip":
         packer = zlib.compressobj(_LEVEL, zlib.DEFLATED, 31)
         return packer.compress(data) + packer.flush()
@@ -80,9 +93,13 @@ class _Piece:
 
 
 class OrderedFile:
-    """Pieces appended in order to an open file or pipe, with the SHA-256 and the size of the uncompressed content."""
+    """Pieces appended in order to an open file or pipe, with the SHA-256 and the size of the
+    uncompressed content.
+    """
 
-    def __init__(self, handle: IO[bytes], packing: Packing | None = None, log: IO[bytes] | None = None) -> None:
+    def __init__(
+        self, handle: IO[bytes], packing: Packing | None = None, log: IO[bytes] | None = None
+    ) -> None:
         self.packing = packing
         self.size = 0
         self.facts: list[Counts] = []  # what the makers of the pieces said
@@ -116,7 +133,8 @@ class OrderedFile:
     def _settle(self, written: int) -> None:
         """Now and then, have the system write the file's cached pages to disk and free them.
 
-        Otherwise a file of gigabytes fills as much page cache that nobody reads, and allocating it takes most of the time of writing.
+        Otherwise a file of gigabytes fills as much page cache that nobody reads, and allocating it
+        takes most of the time of writing.
         """
         self._unsettled += written
         if self._log is not None and self._unsettled >= _SETTLED and hasattr(os, "posix_fadvise"):
@@ -150,8 +168,11 @@ class OrderedFile:
 
 
 @contextmanager
-def resumable_file(final: Path | str, job: JsonObject, *, overwrite: bool = False) -> Iterator[Path]:
-    """Do for a file what ``resumable_folder`` does: give a folder in which the block makes ``FOLDER/NAME``, which takes its final place.
+def resumable_file(
+    final: Path | str, job: JsonObject, *, overwrite: bool = False
+) -> Iterator[Path]:
+    """Do for a file what ``resumable_folder`` does: give a folder in which the block makes
+    ``FOLDER/NAME``, which takes its final place.
 
     Its manifest, ``FOLDER/NAME.manifest.json``, is put beside it in the same step.
 
@@ -168,7 +189,9 @@ def resumable_file(final: Path | str, job: JsonObject, *, overwrite: bool = Fals
 
 @contextmanager
 def resumed_file(folder: Path, name: str, packing: Packing | None = None) -> Iterator[OrderedFile]:
-    """Open the file ``name`` in the folder of ``resumable_file``, with the pieces of an earlier run."""
+    """Open the file ``name`` in the folder of ``resumable_file``, with the pieces of an earlier
+    run.
+    """
     path, log = folder / name, folder / _LOG
     path.touch()
     log.touch()

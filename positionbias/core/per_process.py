@@ -1,4 +1,6 @@
-"""What each process of an engine makes once for itself, such as a loaded model: only how to make it is sent there."""
+"""What each process of an engine makes once for itself, such as a loaded model: only how to make it
+is sent there.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +14,11 @@ Made = TypeVar("Made")
 
 
 class PerProcess(Generic[Made]):
-    """Calling it returns ``made`` in this process; in others what ``make()`` returns, called once in each, which keeps the last one made.
+    """Calling it returns ``made`` in this process; in others what ``make()`` returns, called once
+    in each, which keeps the last one made.
 
-    ``make`` must be hashable and picklable, as a frozen dataclass is; None if no other process takes part.
+    ``make`` must be hashable and picklable, as a frozen dataclass is; None if no other process
+    takes part.
     """
 
     def __init__(self, make: Callable[[], Made] | None, made: Made | None = None) -> None:

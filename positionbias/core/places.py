@@ -1,7 +1,8 @@
 """Resolve the names and paths that users give, and refuse outputs that would overwrite inputs.
 
-An output is a path like any other: a relative one starts at the current directory. What is written without --out goes under
-$POSBIAS_HOME. What is read is looked for in the current directory, then under $POSBIAS_HOME.
+An output is a path like any other: a relative one starts at the current directory. What is written
+without --out goes under $POSBIAS_HOME. What is read is looked for in the current directory, then
+under $POSBIAS_HOME.
 """
 
 from __future__ import annotations
@@ -48,29 +49,42 @@ def output_place(out: Place) -> Path:
     """Return the path of an output that was given.
 
     Raises:
-        InputError: it is no text or path, an address, or begins with a ``~`` that no shell has expanded.
+        InputError: it is no text or path, an address, or begins with a ``~`` that no shell has
+            expanded.
     """
     check_place(out)
     if "://" in str(out):
-        raise InputError(f"{out}: an output is a path on this machine; write it there, and copy it to the address")
+        raise InputError(
+            f"{out}: an output is a path on this machine; write it there, and copy it to the "
+            "address"
+        )
     if Path(out).parts[:1] == ("~",):
-        raise bad_input(out, wanted="a path", found="a ~ that the shell left as it is", do="write $HOME instead")
+        raise bad_input(
+            out, wanted="a path", found="a ~ that the shell left as it is", do="write $HOME instead"
+        )
     return Path(out)
 
 
 def replaced_file(flag: str, file: Place) -> Path:
-    """Return the path of a file to write, where one that is there is replaced; a link's target, not the link.
+    """Return the path of a file to write, where one that is there is replaced; a link's target, not
+    the link.
 
     Raises:
-        SettingError: no such folder, one that may not be written to, or a folder in the file's place.
+        SettingError: no such folder, one that may not be written to, or a folder in the file's
+            place.
     """
     place, told = Path(file).resolve(), f"{flag} {file}"
     if not place.parent.is_dir():
-        raise SettingError(f"{told}: wanted a folder that exists; found none at {place.parent}; make it first")
+        raise SettingError(
+            f"{told}: wanted a folder that exists; found none at {place.parent}; make it first"
+        )
     if place.exists() and not place.is_file():
         raise SettingError(f"{told}: wanted a file; found a folder or device; name a file")
     if not os.access(place.parent, os.W_OK | os.X_OK):
-        raise SettingError(f"{told}: wanted a folder to write to; found no permission for {place.parent}; give another")
+        raise SettingError(
+            f"{told}: wanted a folder to write to; found no permission for {place.parent}; give "
+            "another"
+        )
     return place
 
 
@@ -82,7 +96,8 @@ def home_place(name: str) -> Path:
 
 
 def places_of(name: Place) -> tuple[Path, ...]:
-    """Return the paths that an input may mean, the first one first: as given, and a relative one under $POSBIAS_HOME.
+    """Return the paths that an input may mean, the first one first: as given, and a relative one
+    under $POSBIAS_HOME.
 
     ``./NAME`` and ``../NAME`` are looked for where they say, and nowhere else.
     """
@@ -93,10 +108,12 @@ def places_of(name: Place) -> tuple[Path, ...]:
 
 
 def input_place(name: Place, *, flag: str = "") -> Path:
-    """Return the path of an input: in the current directory, else under $POSBIAS_HOME; where it is in neither, as given.
+    """Return the path of an input: in the current directory, else under $POSBIAS_HOME; where it is
+    in neither, as given.
 
     Raises:
-        InputError: it is no text or path; or it is in neither, and ``flag`` was given; the message names it.
+        InputError: it is no text or path; or it is in neither, and ``flag`` was given; the message
+            names it.
     """
     from positionbias.core.publish import recover
 
@@ -106,12 +123,16 @@ def input_place(name: Place, *, flag: str = "") -> Path:
         recover(place)
     there = [place for place in places if place.exists()]
     if flag and not there:
-        raise InputError(f"{flag}: wanted a path to read; found nothing at {name}; {near_file(name, 'check it')}")
+        raise InputError(
+            f"{flag}: wanted a path to read; found nothing at {name}; {near_file(name, 'check it')}"
+        )
     return first_place(name, there) if there else places[0]
 
 
 def first_place(name: Place, there: Sequence[Path]) -> Path:
-    """Return the first of the places that an input stands at, and say so where another stands under $POSBIAS_HOME."""
+    """Return the first of the places that an input stands at, and say so where another stands under
+    $POSBIAS_HOME.
+    """
     first, *others = there
     if others and not first.samefile(others[0]):
         remark(f"{name}: read from the current directory; there is another at {others[0]}")
@@ -119,7 +140,9 @@ def first_place(name: Place, there: Sequence[Path]) -> Path:
 
 
 def shown_place(place: Place) -> str:
-    """Return a path as a user would give it: from the current directory down, by its name under $POSBIAS_HOME, else absolute."""
+    """Return a path as a user would give it: from the current directory down, by its name under
+    $POSBIAS_HOME, else absolute.
+    """
     from positionbias.core.files import home
 
     path, here = Path(os.path.normpath(Path(place).absolute())), Path.cwd()
@@ -140,7 +163,9 @@ def pasted(place: Place) -> str:
 
 
 def model_place(name: Place) -> Path | str:
-    """Resolve a model's name: a folder as ``input_place`` finds it, else the name itself, which may be a hub id or ``minilm``."""
+    """Resolve a model's name: a folder as ``input_place`` finds it, else the name itself, which may
+    be a hub id or ``minilm``.
+    """
     place = input_place(name)
     return place if place.exists() else str(name)
 
@@ -149,8 +174,8 @@ def refuse_inputs(outputs: Mapping[str, object], inputs: Iterable[object]) -> No
     """Compare every output, by its flag, with everything that is read.
 
     Raises:
-        SettingError: an output is an input, a folder that holds one, or a place in a folder that is one, but for the working
-            directory and those around it.
+        SettingError: an output is an input, a folder that holds one, or a place in a folder that is
+            one, but for the working directory and those around it.
     """
     every = [text for given in inputs for text in texts_in(given)]
     read = [(text, place) for text in every for place in places_of(text) if os.path.exists(place)]
@@ -159,12 +184,15 @@ def refuse_inputs(outputs: Mapping[str, object], inputs: Iterable[object]) -> No
             for text, given in read:
                 if problem := _meets(Path(written), given):
                     raise SettingError(
-                        f"{flag}: wanted a place apart from what is read; found {written}, {problem} {text}; give another"
+                        f"{flag}: wanted a place apart from what is read; found {written}, "
+                        f"{problem} {text}; give another"
                     )
 
 
 def texts_in(value: Any) -> Iterator[str]:
-    """Yield all names and paths in a value; of NAME=PATH, COLLECTION:SPLIT and NAME=COLLECTION:SPLIT the whole and its parts."""
+    """Yield all names and paths in a value; of NAME=PATH, COLLECTION:SPLIT and
+    NAME=COLLECTION:SPLIT the whole and its parts.
+    """
     if type(value) in (tuple, list):  # a list of judgements has no places
         for item in value:
             yield from texts_in(item)
@@ -181,7 +209,8 @@ def _meets(place: Path, given: Path) -> str:
     if os.path.exists(place) and os.path.samefile(place, given):
         return "which is the input"
     around = given.resolve()
-    working = around in (here := Path.cwd().resolve(), *here.parents)  # where one works is no input of its own
+    # where one works is no input of its own
+    working = around in (here := Path.cwd().resolve(), *here.parents)
     if around in place.resolve().parents and ((given / MANIFEST).is_file() or not working):
         return "which stands in the input"
     if place.is_dir() and not place.is_symlink() and place.resolve() in given.resolve().parents:

@@ -1,10 +1,13 @@
-"""Float32 products of a tile of vectors with tests, searched by a bound: the one product of search, leakage and retrieval.
+"""Float32 products of a tile of vectors with tests, searched by a bound: the one product of search,
+leakage and retrieval.
 
-``core.onednn`` multiplies by oneDNN where torch is installed, numpy elsewhere. What they find is a superset by a bound on rounding errors, and
-``core.nearest`` computes it again in float64, so all lead to the same result; so does ``dense.on_device``, which does all of it on a GPU.
+``core.onednn`` multiplies by oneDNN where torch is installed, numpy elsewhere. What they find is a
+superset by a bound on rounding errors, and ``core.nearest`` computes it again in float64, so all
+lead to the same result; so does ``dense.on_device``, which does all of it on a GPU.
 
-With u = 2⁻²⁴ and γ = dim·u / (1 − dim·u), a float32 product of a and b, added up in any order, is wrong by at most γ·|a|·|b| (Higham, Accuracy
-and Stability of Numerical Algorithms, 2002, section 3.1).
+With u = 2⁻²⁴ and γ = dim·u / (1 − dim·u), a float32 product of a and b, added up in any order, is
+wrong by at most γ·|a|·|b| (Higham, Accuracy and Stability of Numerical Algorithms, 2002,
+section 3.1).
 """
 
 from __future__ import annotations
@@ -38,7 +41,9 @@ UNDERFLOW = 1e-30  # more than products lose where float32 has no smaller number
 
 
 class Hits(NamedTuple):
-    """Pairs found: tests (within their part) and rows of the tile, both ``(n,)``, and their products ``(n,)`` float32."""
+    """Pairs found: tests (within their part) and rows of the tile, both ``(n,)``, and their
+    products ``(n,)`` float32.
+    """
 
     tests: np.ndarray
     rows: np.ndarray
@@ -46,29 +51,39 @@ class Hits(NamedTuple):
 
 
 class Products(Protocol):
-    """A device that multiplies tiles with all tests, and searches the products. Tests are cut into parts, which threads may search at once."""
+    """A device that multiplies tiles with all tests, and searches the products. Tests are cut into
+    parts, which threads may search at once.
+    """
 
     @property
     def parts(self) -> Sequence[slice]:
         """Return how the tests are cut."""
 
     def pool(self) -> AbstractContextManager[ThreadPoolExecutor]:
-        """Return the threads that search; ``prepare`` and what follows are called until they end."""
+        """Return the threads that search; ``prepare`` and what follows are called until they
+        end.
+        """
 
     def prepare(self, factors: np.ndarray, longest: float) -> Any:
-        """Return the tile ``factors (n, dim)`` float32, at most ``longest`` long, as the other functions take it.
+        """Return the tile ``factors (n, dim)`` float32, at most ``longest`` long, as the other
+        functions take it.
 
         It is called for each tile in order, in one thread.
         """
 
     def error(self, part: int, tile: Any) -> np.ndarray:
-        """Return the largest error of the values of ``scan`` and ``sampled``, ``(tests,)`` float64."""
+        """Return the largest error of the values of ``scan`` and ``sampled``, ``(tests,)``
+        float64.
+        """
 
     def sampled(self, part: int, tile: Any, k: int) -> np.ndarray:
-        """Return values ``(tests,)`` float32 that k rows of the tile reach; −inf where none is known."""
+        """Return values ``(tests,)`` float32 that k rows of the tile reach; −inf where none is
+        known.
+        """
 
     def scan(self, part: int, tile: Any, lowest: np.ndarray) -> Iterator[Hits]:
-        """Yield each pair whose exact product is at least its test's ``lowest`` once, and perhaps others.
+        """Yield each pair whose exact product is at least its test's ``lowest`` once, and perhaps
+        others.
 
         ``lowest (tests,)`` float32 may be raised between two yields.
         """
@@ -82,7 +97,8 @@ def growth(operations: int) -> float:
 def lengths64(vectors: np.ndarray) -> np.ndarray:
     """Return upper bounds of the lengths of float32 vectors ``(n, dim)``, ``(n,)`` float64."""
     squares = np.einsum("ij,ij->i", vectors, vectors).astype(np.float64)
-    return np.sqrt(squares) * (1 + growth(2 * vectors.shape[1])) + 1e-19  # below which float32 squares vanish
+    # below which float32 squares vanish
+    return np.sqrt(squares) * (1 + growth(2 * vectors.shape[1])) + 1e-19
 
 
 def cut_parts(tests: int, threads: int) -> list[slice]:
@@ -99,7 +115,9 @@ class Tile(NamedTuple):
 
 
 class NumpyProducts:
-    """Products by numpy, whose BLAS has threads of its own; what others do better, they do in its place."""
+    """Products by numpy, whose BLAS has threads of its own; what others do better, they do in its
+    place.
+    """
 
     threads = 1
 
@@ -152,7 +170,9 @@ def below(values: np.ndarray) -> np.ndarray:
 
 
 def true_places(mask: np.ndarray) -> np.ndarray:
-    """Return where a mask that is nearly everywhere false is true, in its flat form: eight cells are looked at as one number."""
+    """Return where a mask that is nearly everywhere false is true, in its flat form: eight cells
+    are looked at as one number.
+    """
     flat = mask.reshape(-1)
     if flat.size % 8:
         return np.flatnonzero(flat)

@@ -1,4 +1,6 @@
-"""Progress with rate and time left: a bar on a terminal, regular lines elsewhere and in workers; silent with ``--quiet``."""
+"""Progress with rate and time left: a bar on a terminal, regular lines elsewhere and in workers;
+silent with ``--quiet``.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,9 @@ _REMEMBERED = 10 * _LOOKS
 
 
 class Progress(Protocol):
-    """The interface for a long step: ``advance`` as work is done, ``note`` to describe its state."""
+    """The interface for a long step: ``advance`` as work is done, ``note`` to describe its
+    state.
+    """
 
     def advance(self, amount: int = 1) -> None: ...
 
@@ -73,7 +77,8 @@ class _Bar:
 class _Lines:
     """A line every ``_LINE_EVERY`` seconds, from its own thread, as a batch may take longer.
 
-    The rate is that of the last five minutes. It excludes the first second, in which a resumed run reports all earlier work.
+    The rate is that of the last five minutes. It excludes the first second, in which a resumed run
+    reports all earlier work.
     """
 
     def __init__(self, description: str, total: int | None, unit: str, stream: TextIO) -> None:
@@ -81,7 +86,9 @@ class _Lines:
         self._done, self._note = 0, ""
         self._lock = threading.Lock()  # for ``_done``: several threads may advance one step
         self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._watch, args=(_LINE_EVERY,), name="progress", daemon=True)
+        self._thread = threading.Thread(
+            target=self._watch, args=(_LINE_EVERY,), name="progress", daemon=True
+        )
 
     def advance(self, amount: int = 1) -> None:
         with self._lock:
@@ -140,7 +147,9 @@ def _rate(each_second: float, unit: str) -> str:
     """Format a rate with at least two figures: 1,234/s, 5.6/s, or by the minute if slower."""
     if each_second >= 10:
         return f"{each_second:,.0f} {unit}/s"
-    return f"{each_second:.1f} {unit}/s" if each_second >= 1 else f"{60 * each_second:.2g} {unit}/min"
+    return (
+        f"{each_second:.1f} {unit}/s" if each_second >= 1 else f"{60 * each_second:.2g} {unit}/min"
+    )
 
 
 def set_quiet(quiet: bool) -> None:
@@ -179,7 +188,9 @@ def gives_hints() -> bool:
 
 
 def hint(text: str) -> None:
-    """Print, as ``say`` does, where a command wrote and what to run next; nothing where a function was called from Python."""
+    """Print, as ``say`` does, where a command wrote and what to run next; nothing where a function
+    was called from Python.
+    """
     if _hints:
         say(text)
 
@@ -196,7 +207,8 @@ def remark(text: str) -> None:
 def step(description: str, total: int | None, *, unit: str = "items") -> Iterator[Progress]:
     """Show a step of ``total`` units (None if unknown) on standard error.
 
-    A terminal shows a bar; elsewhere, as in a CI log, there is a line every 30 seconds, and none for a shorter step.
+    A terminal shows a bar; elsewhere, as in a CI log, there is a line every 30 seconds, and none
+    for a shorter step.
     """
     if _quiet or sys.stderr is None:
         yield SILENT
@@ -224,12 +236,17 @@ def step(description: str, total: int | None, *, unit: str = "items") -> Iterato
         rich_progress.TimeRemainingColumn(),
         rich_progress.TextColumn("{task.fields[note]}", markup=False),
     )
-    with rich_progress.Progress(*columns, console=Console(file=unguarded(sys.stderr))) as bar, guarded_streams():
+    with (
+        rich_progress.Progress(*columns, console=Console(file=unguarded(sys.stderr))) as bar,
+        guarded_streams(),
+    ):
         task = bar.add_task(neutral(description), total=total, note="")
         yield _Bar(bar, task)
 
 
-def track(items: Iterable[T], description: str, total: int | None = None, *, unit: str = "items") -> Iterator[T]:
+def track(
+    items: Iterable[T], description: str, total: int | None = None, *, unit: str = "items"
+) -> Iterator[T]:
     """Yield ``items`` and show progress."""
     if total is None and isinstance(items, Sized):
         total = len(items)

@@ -9,8 +9,8 @@ Work on ``X`` is kept beside it under hidden names until it becomes ``X``:
         .X.retired-ID    the former ``X``, briefly, where two names cannot be exchanged in one step
 
 
-All bytes are synced before their names change, and the folder after that. The next process that opens or writes ``X`` completes,
-restores or removes the remains of a killed one.
+All bytes are synced before their names change, and the folder after that. The next process that
+opens or writes ``X`` completes, restores or removes the remains of a killed one.
 """
 
 from __future__ import annotations
@@ -48,51 +48,66 @@ __all__ = [
 ]
 
 _OURS = {"kind", "command", "format_version"}
-JOB: ContextVar[tuple[Path, str] | None] = ContextVar("job", default=None)  # an output, and the digest of its command
+# an output, and the digest of its command
+JOB: ContextVar[tuple[Path, str] | None] = ContextVar("job", default=None)
 
 
-def refuse_existing(final: Path | str, *, overwrite: bool, folder: bool | None = None, owned: bool = False) -> None:
+def refuse_existing(
+    final: Path | str, *, overwrite: bool, folder: bool | None = None, owned: bool = False
+) -> None:
     """Refuse, before long work, an existing ``final`` that may not be replaced.
 
-    ``overwrite`` lets a file replace a file, and a folder replace one that is empty or only an artefact of ours; ``folder`` says
-    which of them is to come, if known. ``owned``: only this package writes to this path.
+    ``overwrite`` lets a file replace a file, and a folder replace one that is empty or only an
+    artefact of ours; ``folder`` says which of them is to come, if known. ``owned``: only this
+    package writes to this path.
 
     Raises:
         OutputExistsError: it is taken.
     """
     final = Path(final)
     if final.name in ("", ".."):
-        raise OutputExistsError(f"{final}: wanted a new path to write to; found a folder to stand in; give --out a name")
+        raise OutputExistsError(
+            f"{final}: wanted a new path to write to; found a folder to stand in; give --out a name"
+        )
     recover(final)
     if not os.path.lexists(final):
         return
     _refuse_special(final)
     if not overwrite:
         raise OutputExistsError(
-            f"{final}: wanted a new path to write to; found something there; give another --out, or --overwrite to replace it"
+            f"{final}: wanted a new path to write to; found something there; give another --out, "
+            "or --overwrite to replace it"
         )
     stands = final.is_dir() and not final.is_symlink()
     if folder is not None and folder != stands and not final.is_symlink():
         wanted, found = ("folder", "file") if folder else ("file", "folder")
-        raise OutputExistsError(f"{final}: wanted a {wanted} to replace; found a {found}; give another --out")
+        raise OutputExistsError(
+            f"{final}: wanted a {wanted} to replace; found a {found}; give another --out"
+        )
     if stands and not owned and (found := _not_ours(final)):
         raise OutputExistsError(
-            f"{final}: wanted an artefact of posbias to replace; found {found}; give another --out, or remove it yourself"
+            f"{final}: wanted an artefact of posbias to replace; found {found}; give another "
+            "--out, or remove it yourself"
         )
 
 
 def _refuse_special(final: Path) -> None:
-    """Refuse anything but a file or a folder, also behind a link: replacing /dev/null would break the system."""
+    """Refuse anything but a file or a folder, also behind a link: replacing /dev/null would break
+    the system.
+    """
     with suppress(OSError):
         mode = final.stat().st_mode
         if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
             raise OutputExistsError(
-                f"{final}: wanted a file or a folder to write; found a device, a pipe or a socket; give another --out"
+                f"{final}: wanted a file or a folder to write; found a device, a pipe or a socket; "
+                "give another --out"
             )
 
 
 def _not_ours(folder: Path) -> str:
-    """Describe what in a folder is not an artefact of ours; empty if all is, or nothing is there."""
+    """Describe what in a folder is not an artefact of ours; empty if all is, or nothing is
+    there.
+    """
     found = f"a folder without its {MANIFEST}"
     try:
         if not any(folder.iterdir()):
@@ -110,7 +125,8 @@ def _not_ours(folder: Path) -> str:
 
 
 def recover(final: Path | str) -> None:
-    """Complete or undo an interrupted publication at ``final``; costs two file-system checks if there is none.
+    """Complete or undo an interrupted publication at ``final``; costs two file-system checks if
+    there is none.
 
     Raises:
         StorageError: the file system refused.
@@ -148,7 +164,9 @@ def sweep(final: Path) -> None:
 def _hidden(final: Path, what: str) -> list[Path]:
     named = re.compile(re.escape(f".{final.name}.") + f"(?:{what})-[0-9a-f]{{8}}")
     try:
-        return sorted(final.parent / name for name in os.listdir(final.parent) if named.fullmatch(name))
+        return sorted(
+            final.parent / name for name in os.listdir(final.parent) if named.fullmatch(name)
+        )
     except OSError:
         return []
 
@@ -190,7 +208,9 @@ def _drop(path: Path) -> None:
 
 
 def discard(path: Path, final: Path) -> None:
-    """Remove what ``final`` has made obsolete: rename it in one step, and leave any remains to the next writer of ``final``."""
+    """Remove what ``final`` has made obsolete: rename it in one step, and leave any remains to the
+    next writer of ``final``.
+    """
     with suppress(OSError):
         stale = _new_hidden(final, "partial")
         os.rename(path, stale)
@@ -210,10 +230,11 @@ def _told_as(partial: Path, final: Path) -> Iterator[None]:
 
 @contextmanager
 def atomic_file(final: Path | str, *, overwrite: bool = False) -> Iterator[Path]:
-    """Yield a path of the same name in a hidden folder; it moves to its final place only if the block succeeds.
+    """Yield a path of the same name in a hidden folder; it moves to its final place only if the
+    block succeeds.
 
-    A manifest that the block writes at ``manifest_path`` of the yielded path is published in the same step, which also removes the
-    manifest of a replaced file.
+    A manifest that the block writes at ``manifest_path`` of the yielded path is published in the
+    same step, which also removes the manifest of a replaced file.
 
     Raises:
         OutputExistsError: ``final`` exists and ``overwrite`` is false, or it is a folder.
@@ -227,8 +248,12 @@ def atomic_file(final: Path | str, *, overwrite: bool = False) -> Iterator[Path]
 
 
 @contextmanager
-def atomic_folder(final: Path | str, *, overwrite: bool = False, owned: bool = False) -> Iterator[Path]:
-    """Yield a folder to write that appears whole or not at all, as a file of ``atomic_file``; ``owned`` as in ``refuse_existing``."""
+def atomic_folder(
+    final: Path | str, *, overwrite: bool = False, owned: bool = False
+) -> Iterator[Path]:
+    """Yield a folder to write that appears whole or not at all, as a file of ``atomic_file``;
+    ``owned`` as in ``refuse_existing``.
+    """
     final = Path(final)
     refuse_existing(final, overwrite=overwrite, folder=True, owned=owned)
     with _partial(final) as partial, _told_as(partial, final):
@@ -237,7 +262,9 @@ def atomic_folder(final: Path | str, *, overwrite: bool = False, owned: bool = F
 
 
 def put_folder(made: Path, final: Path, *, overwrite: bool, owned: bool = False) -> None:
-    """Give a complete folder its final name; the one it replaces moves to ``made`` or is removed."""
+    """Give a complete folder its final name; the one it replaces moves to ``made`` or is
+    removed.
+    """
     _stamp(made, final)
     sync_tree(made)
     refuse_existing(final, overwrite=overwrite, folder=True, owned=owned)
@@ -265,7 +292,9 @@ def _put_new(made: Path, final: Path) -> None:
 
 
 def _retire(made: Path, final: Path) -> None:
-    """Replace ``final`` by two renames; ``recover`` undoes the first if the process is killed between them."""
+    """Replace ``final`` by two renames; ``recover`` undoes the first if the process is killed
+    between them.
+    """
     retired = _new_hidden(final, "retired")
     try:
         os.rename(final, retired)
@@ -282,7 +311,9 @@ def _retire(made: Path, final: Path) -> None:
 
 
 def put_file(folder: Path, final: Path, *, overwrite: bool) -> None:
-    """Move ``final.name``, and its manifest if any, from ``folder`` into place in one step; the rest of ``folder`` is dropped."""
+    """Move ``final.name``, and its manifest if any, from ``folder`` into place in one step; the
+    rest of ``folder`` is dropped.
+    """
     manifest = folder / f"{final.name}.{MANIFEST}"
     with_manifest = manifest.exists()
     _stamp(folder / final.name, final)
@@ -307,7 +338,8 @@ def put_file(folder: Path, final: Path, *, overwrite: bool) -> None:
         except OSError as error:
             if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
                 raise
-        refuse_existing(final, overwrite=overwrite, folder=False)  # also completes what another run has published
+        # also completes what another run has published
+        refuse_existing(final, overwrite=overwrite, folder=False)
     try:
         _complete(commit, final)
     except BaseException:
@@ -317,7 +349,9 @@ def put_file(folder: Path, final: Path, *, overwrite: bool) -> None:
 
 
 def _complete(commit: Path, final: Path) -> None:
-    """Move the content of ``commit`` into place; safe for several processes at once, each in the folder that it has opened."""
+    """Move the content of ``commit`` into place; safe for several processes at once, each in the
+    folder that it has opened.
+    """
     sync(final.parent)  # the commit itself, before anything it replaces is removed
     try:
         folder = open_place(commit, folder=True)
@@ -340,7 +374,8 @@ def _complete(commit: Path, final: Path) -> None:
     try:
         os.rmdir(commit)
     except OSError as error:
-        if error.errno not in (errno.ENOENT, errno.ENOTEMPTY, errno.EEXIST):  # gone, or another run's by now
+        # gone, or another run's by now
+        if error.errno not in (errno.ENOENT, errno.ENOTEMPTY, errno.EEXIST):
             raise
 
 
@@ -358,7 +393,9 @@ def write_json(path: Path | str, value: Any, *, overwrite: bool = True) -> None:
     """Write a JSON document atomically: indented, keys in the given order, a newline at the end."""
     with atomic_file(path, overwrite=overwrite) as partial:
         partial.write_text(
-            json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8", newline="\n"
+            json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n",
+            encoding="utf-8",
+            newline="\n",
         )
 
 

@@ -1,4 +1,5 @@
-"""Read and write judgements: TREC's four columns ``query iteration passage grade``, BEIR's three, and forms of other packages.
+"""Read and write judgements: TREC's four columns ``query iteration passage grade``, BEIR's three,
+and forms of other packages.
 
 Columns are separated by spaces or tabs, files plain or compressed.
 """
@@ -14,7 +15,17 @@ import numpy as np
 
 from positionbias.core.blocks import file_lines
 from positionbias.core.errors import InputError, bad_input
-from positionbias.core.exchange import GRADE, PASSAGE, QUERY, Form, frame_rows, identifier, in_form, record_rows, rows_by_query
+from positionbias.core.exchange import (
+    GRADE,
+    PASSAGE,
+    QUERY,
+    Form,
+    frame_rows,
+    identifier,
+    in_form,
+    record_rows,
+    rows_by_query,
+)
 from positionbias.core.files import byte_writer
 from positionbias.core.places import Place, input_place, output_place
 from positionbias.core.publish import atomic_file
@@ -24,7 +35,15 @@ if TYPE_CHECKING:
     import ir_measures
     import pandas
 
-__all__ = ["BEIR_HEADER", "PairHashes", "Qrels", "numbered_qrels", "parse_qrels", "read_qrels", "write_qrels"]
+__all__ = [
+    "BEIR_HEADER",
+    "PairHashes",
+    "Qrels",
+    "numbered_qrels",
+    "parse_qrels",
+    "read_qrels",
+    "write_qrels",
+]
 
 BEIR_HEADER = ("query-id", "corpus-id", "score")
 
@@ -44,10 +63,12 @@ _BEIR = _Columns(f"three columns: {' '.join(BEIR_HEADER)}", 3, (0, 1, 2))
 class Qrels(list[Qrel]):
     """Judgements as a list of ``Qrel`` records, from those or from ``{query: {passage: grade}}``.
 
-    ``Collection.qrels`` returns those of a split. ir_measures accepts them as a data frame (it reads ``columns`` and ``itertuples``).
+    ``Collection.qrels`` returns those of a split. ir_measures accepts them as a data frame (it
+    reads ``columns`` and ``itertuples``).
 
     Raises:
-        InputError: an id that is not a text or whole number, a grade that is not a whole number, or records of another type.
+        InputError: an id that is not a text or whole number, a grade that is not a whole number, or
+            records of another type.
 
     Example:
         >>> import positionbias as pb
@@ -65,18 +86,32 @@ class Qrels(list[Qrel]):
 
     columns = ("query_id", "doc_id", "relevance")
 
-    def __init__(self, judgements: Iterable[Qrel] | Mapping[str, Mapping[str, int]] = (), /) -> None:
+    def __init__(
+        self, judgements: Iterable[Qrel] | Mapping[str, Mapping[str, int]] = (), /
+    ) -> None:
         if isinstance(judgements, Mapping):
             by_query = rows_by_query(judgements, "Qrels", "grade")
-            rows = ((query_id, *pair) for query_id, *row in by_query for pair in zip(*row, strict=True))
+            rows = (
+                (query_id, *pair) for query_id, *row in by_query for pair in zip(*row, strict=True)
+            )
             judgements = _qrels_of(rows, "Qrels")
         if not isinstance(judgements, Iterable):
             found = type(judgements).__name__
-            raise bad_input("Qrels", wanted="records of Qrel, or {query: {passage: grade}}", found=found, do="give these")
+            raise bad_input(
+                "Qrels",
+                wanted="records of Qrel, or {query: {passage: grade}}",
+                found=found,
+                do="give these",
+            )
         super().__init__(judgements)
         if others := {*map(type, self)} - {Qrel}:
             found = f"records of {others.pop().__name__}"
-            raise bad_input("Qrels", wanted="records of Qrel", found=found, do="use from_ir_measures, from_frame or from_file")
+            raise bad_input(
+                "Qrels",
+                wanted="records of Qrel",
+                found=found,
+                do="use from_ir_measures, from_frame or from_file",
+            )
 
     def __repr__(self) -> str:
         return f"Qrels({len({qrel.query_id for qrel in self}):,} queries, {len(self):,} judgements)"
@@ -88,7 +123,8 @@ class Qrels(list[Qrel]):
 
     @classmethod
     def from_file(cls, path: Place) -> Qrels:
-        """Read a file in TREC's form, or in BEIR's with its header; also looked up under ``$POSBIAS_HOME``.
+        """Read a file in TREC's form, or in BEIR's with its header; also looked up under
+        ``$POSBIAS_HOME``.
 
         Raises:
             InputError: as ``read_qrels``.
@@ -102,7 +138,8 @@ class Qrels(list[Qrel]):
 
     @classmethod
     def from_frame(cls, frame: pandas.DataFrame) -> Qrels:
-        """Make judgements of a pandas data frame with the columns of PyTerrier (qid, docno, label), ir_measures (query_id, doc_id, relevance) or ours.
+        """Make judgements of a pandas data frame with the columns of PyTerrier (qid, docno, label),
+        ir_measures (query_id, doc_id, relevance) or ours.
 
         Raises:
             InputError: a missing column, a pair judged twice, and as ``Qrels``.
@@ -114,7 +151,12 @@ class Qrels(list[Qrel]):
             ... ).to_dict()
             {'q1': {'p1': 1}}
         """
-        return cls(_qrels_of(frame_rows(frame, QUERY, PASSAGE, GRADE, source="Qrels.from_frame"), "Qrels.from_frame"))
+        return cls(
+            _qrels_of(
+                frame_rows(frame, QUERY, PASSAGE, GRADE, source="Qrels.from_frame"),
+                "Qrels.from_frame",
+            )
+        )
 
     @classmethod
     def from_ir_measures(cls, qrels: Iterable[ir_measures.Qrel]) -> Qrels:
@@ -128,7 +170,9 @@ class Qrels(list[Qrel]):
             >>> pb.Qrels.from_ir_measures(ir_measures.read_trec_qrels("qrels.txt"))
             Qrels(6 queries, ... judgements)
         """
-        rows = record_rows(qrels, "query_id", "doc_id", "relevance", source="Qrels.from_ir_measures")
+        rows = record_rows(
+            qrels, "query_id", "doc_id", "relevance", source="Qrels.from_ir_measures"
+        )
         return cls(_qrels_of(rows, "Qrels.from_ir_measures"))
 
     def to_dict(self) -> dict[str, dict[str, int]]:
@@ -139,7 +183,8 @@ class Qrels(list[Qrel]):
         return grades
 
     def to_frame(self, form: Form = "ir_measures") -> pandas.DataFrame:
-        """Return a pandas data frame with a row for each judgement: ir_measures' columns, or PyTerrier's.
+        """Return a pandas data frame with a row for each judgement: ir_measures' columns, or
+        PyTerrier's.
 
         Example:
             >>> import positionbias as pb
@@ -185,7 +230,8 @@ def _qrels_of(rows: Iterable[tuple[Any, Any, Any]], source: str) -> Iterable[Qre
 
 
 def read_qrels(path: Path | str) -> list[Qrel]:
-    """Read judgements in TREC's form, or in BEIR's with its header, in the order of the file; the iteration column is not used.
+    """Read judgements in TREC's form, or in BEIR's with its header, in the order of the file; the
+    iteration column is not used.
 
     Raises:
         InputError: a malformed line (numbered), a pair judged twice, an empty or broken file.
@@ -203,7 +249,9 @@ def parse_qrels(lines: Iterable[tuple[int, str]], source: Path | str) -> list[Qr
     return [qrel for _, qrel in numbered]
 
 
-def numbered_qrels(lines: Iterable[tuple[int, str]], source: Path | str) -> Iterator[tuple[int, Qrel]]:
+def numbered_qrels(
+    lines: Iterable[tuple[int, str]], source: Path | str
+) -> Iterator[tuple[int, Qrel]]:
     """Stream the judgements of numbered lines with their line; ``PairHashes`` finds repeated pairs.
 
     Raises:
@@ -222,7 +270,9 @@ def numbered_qrels(lines: Iterable[tuple[int, str]], source: Path | str) -> Iter
 
 
 class PairHashes:
-    """The (query, passage) pairs of judgements as hashes: 8 bytes each, where a table of 19 million pairs takes gigabytes."""
+    """The (query, passage) pairs of judgements as hashes: 8 bytes each, where a table of 19 million
+    pairs takes gigabytes.
+    """
 
     def __init__(self) -> None:
         self._hashes = array("q")
@@ -232,7 +282,8 @@ class PairHashes:
         self._hashes.extend(hash(qrel[:2]) for qrel in qrels)
 
     def refuse(self, numbered: Iterable[tuple[int, Qrel]], source: Path | str) -> None:
-        """Refuse a repeated pair; ``numbered`` has the same judgements with their lines, and is read only if two hashes are equal.
+        """Refuse a repeated pair; ``numbered`` has the same judgements with their lines, and is
+        read only if two hashes are equal.
 
         Raises:
             InputError: a repeated pair, with both lines.
@@ -249,7 +300,10 @@ class PairHashes:
                     source,
                     line=number,
                     wanted="each pair judged once",
-                    found=f"passage {qrel.passage_id!r} of query {qrel.query_id!r} again, first at line {earlier}",
+                    found=(
+                        f"passage {qrel.passage_id!r} of query {qrel.query_id!r} again, first at "
+                        f"line {earlier}"
+                    ),
                     do="drop one of the lines",
                 )
 
@@ -257,7 +311,9 @@ class PairHashes:
 def _parse(source: Path | str, number: int, line: str, columns: _Columns) -> Qrel:
     parts, do = line.split(), "fix or drop the line"
     if len(parts) != columns.number:
-        raise bad_input(source, line=number, wanted=columns.wanted, found=f"{len(parts)} columns", do=do)
+        raise bad_input(
+            source, line=number, wanted=columns.wanted, found=f"{len(parts)} columns", do=do
+        )
     query_id, passage_id, grade = (parts[place] for place in columns.places)
     return Qrel(query_id, passage_id, _grade(grade, source, do, number))
 
@@ -273,17 +329,28 @@ def _grade(value: Any, source: Path | str, do: str, line: int | None = None) -> 
     return grade
 
 
-def write_qrels(path: Path | str, qrels: Iterable[Qrel], *, overwrite: bool = False, separator: str = " ") -> None:
-    """Write judgements with iteration 0, gzipped if the name ends in ``.gz``. MS MARCO's ``separator`` is a tab.
+def write_qrels(
+    path: Path | str, qrels: Iterable[Qrel], *, overwrite: bool = False, separator: str = " "
+) -> None:
+    """Write judgements with iteration 0, gzipped if the name ends in ``.gz``. MS MARCO's
+    ``separator`` is a tab.
 
     Raises:
         InputError: an id that is empty or has a space, which this form cannot express.
         OutputExistsError: ``path`` exists and ``overwrite`` is false.
     """
     path = Path(path)
-    with atomic_file(path, overwrite=overwrite) as partial, byte_writer(partial, compress=path.suffix == ".gz") as raw:
+    with (
+        atomic_file(path, overwrite=overwrite) as partial,
+        byte_writer(partial, compress=path.suffix == ".gz") as raw,
+    ):
         for qrel in qrels:
             for item in (qrel.query_id, qrel.passage_id):
                 if item.split() != [item]:
-                    raise InputError(f"{path}: wanted ids without spaces; found {item!r}; rename it in the collection")
-            raw.write(separator.join((qrel.query_id, "0", qrel.passage_id, f"{qrel.grade}\n")).encode())
+                    raise InputError(
+                        f"{path}: wanted ids without spaces; found {item!r}; rename it in the "
+                        "collection"
+                    )
+            raw.write(
+                separator.join((qrel.query_id, "0", qrel.passage_id, f"{qrel.grade}\n")).encode()
+            )

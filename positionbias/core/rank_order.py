@@ -31,8 +31,12 @@ def order_by_score(passage_ids: Sequence[str], scores: np.ndarray) -> np.ndarray
     in_order = rounded[order]
     breaks = np.flatnonzero(np.append(True, in_order[1:] != in_order[:-1])[: len(order)])
     ends = np.append(breaks[1:], len(order))
-    for start, end in zip(breaks[tied := ends - breaks > 1].tolist(), ends[tied].tolist(), strict=True):
-        order[start:end] = sorted(order[start:end].tolist(), key=passage_ids.__getitem__, reverse=True)
+    for start, end in zip(
+        breaks[tied := ends - breaks > 1].tolist(), ends[tied].tolist(), strict=True
+    ):
+        order[start:end] = sorted(
+            order[start:end].tolist(), key=passage_ids.__getitem__, reverse=True
+        )
     return order
 
 
@@ -48,15 +52,22 @@ def ranked(
             if p in seen or seen.add(p)  # type: ignore[func-returns-value]
         )
         raise InputError(
-            f"run {name!r}: wanted each passage once a query; found {twice!r} twice for query {query_id!r}; drop one"
+            f"run {name!r}: wanted each passage once a query; found {twice!r} twice for query "
+            f"{query_id!r}; drop one"
         )
     return ordered(name, query_id, passage_ids, scores)
 
 
 def ordered(
-    name: str, query_id: str, passage_ids: Sequence[str], scores: Sequence[float] | np.ndarray, *, missing: bool = False
+    name: str,
+    query_id: str,
+    passage_ids: Sequence[str],
+    scores: Sequence[float] | np.ndarray,
+    *,
+    missing: bool = False,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rank order, and the scores in it. With ``missing`` a NaN is a missing score, behind the others in the given order.
+    """Return the rank order, and the scores in it. With ``missing`` a NaN is a missing score,
+    behind the others in the given order.
 
     Raises:
         InputError: a score that is not a finite number.
@@ -71,7 +82,9 @@ def ordered(
     except (TypeError, ValueError):
         found = f"what is no number for query {query_id!r}"
     if found:
-        raise InputError(f"run {name!r}: wanted finite scores; found {found}; check the system that made it")
+        raise InputError(
+            f"run {name!r}: wanted finite scores; found {found}; check the system that made it"
+        )
     order = order_by_score(passage_ids, values)
     return order, values[order]
 

@@ -23,7 +23,9 @@ _FIRST_BYTES = np.array([(1 << 8 * count) - 1 for count in range(9)], np.uint64)
 
 
 class Rankings(NamedTuple):
-    """Rankings as columns: query i has the passages and float32 scores from ``starts[i]`` to ``starts[i + 1]``, best first; and the tags."""
+    """Rankings as columns: query i has the passages and float32 scores from ``starts[i]`` to
+    ``starts[i + 1]``, best first; and the tags.
+    """
 
     query_ids: list[str]
     starts: np.ndarray  # (queries + 1,)
@@ -40,7 +42,9 @@ def rankings_of(block: Block) -> Iterator[Ranking]:
     """
     query_ids, starts, column, scores, _ = block_rankings(block)
     passage_ids = column.to_numpy(zero_copy_only=False).tolist()
-    for query_id, start, end in zip(query_ids, starts[:-1].tolist(), starts[1:].tolist(), strict=True):
+    for query_id, start, end in zip(
+        query_ids, starts[:-1].tolist(), starts[1:].tolist(), strict=True
+    ):
         yield Ranking(query_id, passage_ids[start:end], scores[start:end])
 
 
@@ -48,7 +52,8 @@ def block_rankings(block: Block) -> Rankings:
     """Return the rankings of a block of ``run_blocks`` as columns.
 
     Raises:
-        InputError: a malformed line (numbered), a score that is not finite, or a repeated passage for a query.
+        InputError: a malformed line (numbered), a score that is not finite, or a repeated passage
+            for a query.
     """
     import pyarrow as pa
 
@@ -61,7 +66,12 @@ def block_rankings(block: Block) -> Rankings:
     for place in _doubtful(query, starts, passages, values):
         part = slice(starts[place], starts[place + 1])
         try:
-            ranked(run_stem(Path(block.source)), query_ids[place], passages[part].to_pylist(), scores[part])
+            ranked(
+                run_stem(Path(block.source)),
+                query_ids[place],
+                passages[part].to_pylist(),
+                scores[part],
+            )
         except InputError as error:
             raise InputError(f"{block.source}: {error}") from error
     if (order := _order(query, passages, values)) is not None:
@@ -74,11 +84,15 @@ def _starts(query: pa.StringArray) -> np.ndarray:
 
     if not len(query):
         return np.zeros(1, np.int64)
-    changes = pc.not_equal(query.slice(1), query.slice(0, len(query) - 1)).to_numpy(zero_copy_only=False)
+    changes = pc.not_equal(query.slice(1), query.slice(0, len(query) - 1)).to_numpy(
+        zero_copy_only=False
+    )
     return np.concatenate([[0], np.flatnonzero(changes) + 1, [len(query)]])
 
 
-def _doubtful(query: np.ndarray, starts: np.ndarray, passages: pa.StringArray, values: np.ndarray) -> list[int]:
+def _doubtful(
+    query: np.ndarray, starts: np.ndarray, passages: pa.StringArray, values: np.ndarray
+) -> list[int]:
     """Return the queries that have a score that is not finite, or may repeat a passage."""
     hashes = _hashes(passages)
     for start, end in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True):
@@ -90,7 +104,9 @@ def _doubtful(query: np.ndarray, starts: np.ndarray, passages: pa.StringArray, v
 
 
 def _order(query: np.ndarray, passages: pa.StringArray, values: np.ndarray) -> np.ndarray | None:
-    """Return the order of the lines: by query, score descending, then id descending; None if it is theirs."""
+    """Return the order of the lines: by query, score descending, then id descending; None if it is
+    theirs.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -102,16 +118,21 @@ def _order(query: np.ndarray, passages: pa.StringArray, values: np.ndarray) -> n
     ties = same & (values[order][1:] == values[order][:-1])
     tied = np.flatnonzero(np.append(ties, False) | np.append(False, ties))
     group = np.cumsum(np.append(True, ~ties))[tied]
-    by_id = pc.rank(passages.take(pa.array(order[tied])), sort_keys="descending", tiebreaker="dense").to_numpy()
+    by_id = pc.rank(
+        passages.take(pa.array(order[tied])), sort_keys="descending", tiebreaker="dense"
+    ).to_numpy()
     order[tied] = order[tied][np.lexsort((by_id, group))]
     return order
 
 
 def _hashes(strings: pa.StringArray) -> np.ndarray:
-    """Return a 64-bit hash of each string, ``(len(strings),)`` uint64, without collisions between strings of up to eight bytes."""
+    """Return a 64-bit hash of each string, ``(len(strings),)`` uint64, without collisions between
+    strings of up to eight bytes.
+    """
     offsets = np.frombuffer(strings.buffers()[1], np.int32)[: len(strings) + 1]
     data = np.append(np.frombuffer(strings.buffers()[2] or b"", np.uint8), np.zeros(8, np.uint8))
-    words: np.ndarray = np.ndarray((len(data) - 7,), "<u8", data.data, strides=(1,))  # the eight bytes from each position
+    # the eight bytes from each position
+    words: np.ndarray = np.ndarray((len(data) - 7,), "<u8", data.data, strides=(1,))
     lengths = np.diff(offsets)
     found = np.zeros(len(strings), np.uint64)
     for at in range(0, int(lengths.max(initial=0)), 8):

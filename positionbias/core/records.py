@@ -72,7 +72,9 @@ class Answer(NamedTuple):
 
 
 def relevant_passages(qrels: Iterable[Qrel], relevant_from: int = 1) -> dict[str, tuple[str, ...]]:
-    """Return the passages judged ``relevant_from`` or higher, by query, each once, in the order of the judgements."""
+    """Return the passages judged ``relevant_from`` or higher, by query, each once, in the order of
+    the judgements.
+    """
     relevant: dict[str, dict[str, None]] = {}
     for qrel in qrels:
         if qrel.grade >= relevant_from:
@@ -81,7 +83,8 @@ def relevant_passages(qrels: Iterable[Qrel], relevant_from: int = 1) -> dict[str
 
 
 def start_in(passage: str, text: str, start: int) -> int | None:
-    """Return ``start`` if an answer's text stands there, else the one place where it does; None where there is none, or several.
+    """Return ``start`` if an answer's text stands there, else the one place where it does; None
+    where there is none, or several.
 
     >>> (
     ...     start_in("oil, green oil", "oil", 11),

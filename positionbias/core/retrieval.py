@@ -13,15 +13,20 @@ __all__ = ["Retrieval"]
 
 @dataclass(frozen=True, slots=True)
 class Retrieval:
-    """The split, the number and kind of passages a query, and the run's tag and header; the retriever fills in what is None.
+    """The split, the number and kind of passages a query, and the run's tag and header; the
+    retriever fills in what is None.
 
     Raises:
         SettingError: a depth below 1.
     """
 
     split: str = setting("test", "Split of the queries.", metavar="SPLIT")
-    depth: int | None = setting(None, "Passages to keep a query.", least=1, absent="100; 1000 with --vectors")
-    name: str | None = setting(None, "The run's tag.", absent="bm25; the model's name with --vectors")
+    depth: int | None = setting(
+        None, "Passages to keep a query.", least=1, absent="100; 1000 with --vectors"
+    )
+    name: str | None = setting(
+        None, "The run's tag.", absent="bm25; the model's name with --vectors"
+    )
     without_own: bool = declared_setting(False, WITHOUT_OWN)
     header: RunHeader = field(default_factory=RunHeader)
 

@@ -1,7 +1,8 @@
 """Turn table rows of passage, query and answer into a collection, and count skipped rows by cause.
 
-A row judges one passage for one query, or is just a passage. Missing ids are hashes of the texts. Passages, queries, pairs and answers
-that occur in several rows are kept once. Only hashes are held in memory, about 45 bytes a row.
+A row judges one passage for one query, or is just a passage. Missing ids are hashes of the texts.
+Passages, queries, pairs and answers that occur in several rows are kept once. Only hashes are held
+in memory, about 45 bytes a row.
 """
 
 from __future__ import annotations
@@ -23,8 +24,11 @@ from positionbias.core.seeds import TEXT, keys64
 
 __all__ = ["RowReader"]
 
-# odd factors that spread hashes over 64 bits before their sum becomes the hash of a pair or an answer
-_PASSAGE, _TEXT, _START = (np.uint64(factor) for factor in (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9))
+# odd factors that spread hashes over 64 bits before their sum becomes the hash of a pair or an
+# answer
+_PASSAGE, _TEXT, _START = (
+    np.uint64(factor) for factor in (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9)
+)
 
 
 @dataclass(slots=True)
@@ -39,7 +43,9 @@ class _Split:
 
 @dataclass(frozen=True, slots=True)
 class _Named:
-    """Texts with their ids, hashes of the ids ``(n,)`` uint64, and a mask of new ones ``(n,)`` bool."""
+    """Texts with their ids, hashes of the ids ``(n,)`` uint64, and a mask of new ones ``(n,)``
+    bool.
+    """
 
     ids: Sequence[bytes]
     keys: np.ndarray
@@ -47,11 +53,16 @@ class _Named:
 
     def only(self, marked: Sequence[bool]) -> _Named:
         """Return the marked ones."""
-        return self if all(marked) else _Named(list(compress(self.ids, marked)), self.keys[marked], self.new[marked])
+        return (
+            self
+            if all(marked)
+            else _Named(list(compress(self.ids, marked)), self.keys[marked], self.new[marked])
+        )
 
 
 class RowReader:
-    """A reader of rows that yields their passages, and writes their queries, judgements and answers by split.
+    """A reader of rows that yields their passages, and writes their queries, judgements and answers
+    by split.
 
     ``split_writer`` opens a split at its first row.
     """
@@ -62,8 +73,11 @@ class RowReader:
         self._passages = KeyMap(np.uint32)
         self._splits: dict[str, _Split] = {}
 
-    def passages(self, batches: Iterable[RowBatch], columns: Columns, *, split: str, source: str, unit: str) -> Iterator[Texts]:
-        """Yield the new passages of rows. ``split`` is the split of rows without one; ``unit`` is what row numbers count.
+    def passages(
+        self, batches: Iterable[RowBatch], columns: Columns, *, split: str, source: str, unit: str
+    ) -> Iterator[Texts]:
+        """Yield the new passages of rows. ``split`` is the split of rows without one; ``unit`` is
+        what row numbers count.
 
         Raises:
             InputError: an id with two texts, or an invalid split name.
@@ -73,9 +87,13 @@ class RowReader:
             self.counts.rows += len(batch.numbers)
             found = reader.read(batch)
             named = self._name(self._passages, "passage", found.passage_ids, found.encoded, source)
-            ids, texts, lengths = map(list, _only(named.new, named.ids, found.encoded, list(map(len, found.passages))))
+            ids, texts, lengths = map(
+                list, _only(named.new, named.ids, found.encoded, list(map(len, found.passages)))
+            )
             yield Texts(ids, texts, lengths)
-            asked = [own if query else "" for own, query in zip(found.splits, found.queries, strict=True)]
+            asked = [
+                own if query else "" for own, query in zip(found.splits, found.queries, strict=True)
+            ]
             for name in dict.fromkeys(asked):
                 if name:
                     marked = [own == name for own in asked]
@@ -108,12 +126,19 @@ class RowReader:
                 [passages.ids[row] for row in rows],
                 encoded_answers,
                 starts,
-                [None if start is None else start + len(text) for text, start in zip(texts, starts, strict=True)],
+                [
+                    None if start is None else start + len(text)
+                    for text, start in zip(texts, starts, strict=True)
+                ],
             ),
         )
 
-    def _name(self, known: KeyMap, what: str, given: Sequence[str], encoded: Sequence[bytes], source: str) -> _Named:
-        """Give texts their ids, given or hashed, and mark new ones; an id may have only one text."""
+    def _name(
+        self, known: KeyMap, what: str, given: Sequence[str], encoded: Sequence[bytes], source: str
+    ) -> _Named:
+        """Give texts their ids, given or hashed, and mark new ones; an id may have only one
+        text.
+        """
         ids = [own.encode() for own in given]
         if not all(ids):  # as ``text_id`` makes them
             made, form = keys64(0, TEXT, encoded).tolist(), f"{what[0]}%016x".encode()
@@ -122,7 +147,10 @@ class RowReader:
         new, clash = known.add(keys, _hashes(encoded))
         if clash.any():
             found = f"{what} {ids[int(clash.argmax())].decode()!r} with two texts"
-            do = f"name another column with --{what}-id; for chunks, use the chunk's id, not the document's"
+            do = (
+                f"name another column with --{what}-id; for chunks, use the chunk's id, not the "
+                "document's"
+            )
             raise bad_input(source, wanted=f"one text a {what} id", found=found, do=do)
         self.counts.met_again("queries" if what == "query" else f"{what}s", int((~new).sum()))
         return _Named(ids, keys, new)

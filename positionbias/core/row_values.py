@@ -1,4 +1,6 @@
-"""Read passages, queries and answers from table rows: by column where values have the usual forms, else row by row."""
+"""Read passages, queries and answers from table rows: by column where values have the usual forms,
+else row by row.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,8 @@ __all__ = [
 BATCH_ROWS = 4_096
 NO_PASSAGE = "no passage"  # a cause
 _NAMED = 12  # classes in an error
-_ROW_BY_ROW = 32  # a batch with unusual values is halved down to this many rows; only these are read one by one
+# a batch with unusual values is halved down to this many rows; only these are read one by one
+_ROW_BY_ROW = 32
 _MISSING = ("NAType", "NaTType")  # of pandas, named so as not to import it
 _TOO_DEEP = object()  # a value nested beyond Python's stack
 _NONE = type(None)
@@ -47,7 +50,9 @@ class RowBatch(Protocol):
         """The row numbers in the table, from 1."""
 
     def column(self, name: str) -> Sequence[Any]:
-        """Return a column's values, None for missing ones; a dot in the name leads into objects and lists."""
+        """Return a column's values, None for missing ones; a dot in the name leads into objects and
+        lists.
+        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +63,11 @@ class Objects:
     rows: Sequence[Mapping[str, Any]]
 
     def column(self, name: str) -> Sequence[Any]:
-        return [row.get(name) for row in self.rows] if "." not in name else [_value(row, name) for row in self.rows]
+        return (
+            [row.get(name) for row in self.rows]
+            if "." not in name
+            else [_value(row, name) for row in self.rows]
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +98,8 @@ class RowCounts:
     unanswerable: int = 0  # queries with an empty list of answers
     not_relevant: int = 0  # pairs judged not relevant, whose answers were skipped
     moved: int = 0  # answers that are not at their given start
-    grades: dict[str, int] = field(default_factory=dict)  # of the classes of labels, where these have grades
+    # of the classes of labels, where these have grades
+    grades: dict[str, int] = field(default_factory=dict)
 
     def leave_out(self, cause: str, place: str) -> None:
         """Count a row that is skipped."""
@@ -106,7 +116,9 @@ Answers = Sequence[tuple[str, int | None]]  # texts, and their starts where know
 
 @dataclass(slots=True)
 class Statements:
-    """The contents of rows by column, one passage each. Missing ids are empty, as is the query of a passage without one."""
+    """The contents of rows by column, one passage each. Missing ids are empty, as is the query of a
+    passage without one.
+    """
 
     passage_ids: list[str] = field(default_factory=list)
     passages: list[str] = field(default_factory=list)
@@ -132,7 +144,11 @@ class Statements:
 
     def only(self, marked: Sequence[bool]) -> Statements:
         """Return the marked ones."""
-        return self if all(marked) else Statements(*(list(compress(column, marked)) for column in self.columns()))
+        return (
+            self
+            if all(marked)
+            else Statements(*(list(compress(column, marked)) for column in self.columns()))
+        )
 
     def extend(self, other: Statements) -> None:
         """Append others."""
@@ -144,14 +160,21 @@ class ValueReader:
     """A reader of one source's rows; ``split`` is the split of rows without one."""
 
     def __init__(self, columns: Columns, split: str, source: str, counts: RowCounts) -> None:
-        self._columns, self._split, self._source, self._counts = columns.named(), split, source, counts
+        self._columns, self._split, self._source, self._counts = (
+            columns.named(),
+            split,
+            source,
+            counts,
+        )
         self._grades = columns.grades
         if "query" not in self._columns:  # then nothing is judged
             self._columns.pop("label", None)
 
     def read(self, batch: RowBatch) -> Statements:
         """Return the contents of rows, one passage each; skipped rows are counted."""
-        values = {what: _plain_column(batch.column(column)) for what, column in self._columns.items()}
+        values = {
+            what: _plain_column(batch.column(column)) for what, column in self._columns.items()
+        }
         if "label" in values:
             values["label"] = self._graded(values["label"])
         return self._read(values, batch.numbers)
@@ -163,7 +186,11 @@ class ValueReader:
             InputError: classes with names that are no numbers, and no grades for them.
         """
         single = set(map(type, labels)) <= {str, int, float, bool, _NONE}
-        distinct = dict.fromkeys(labels) if single else (label for value in labels for label in _listed(value))
+        distinct = (
+            dict.fromkeys(labels)
+            if single
+            else (label for value in labels for label in _listed(value))
+        )
         classes = dict.fromkeys(filter(None, map(_class_of, distinct)))
         if self._grades:
             grades = {name: self._grades.get(name, -1 if name == "-1" else 0) for name in classes}
@@ -172,7 +199,8 @@ class ValueReader:
         if words := [name for name in classes if not is_number(name)]:
             named = ", ".join(islice(classes, _NAMED)) + (" …" if len(classes) > _NAMED else "")
             raise InputError(
-                f"{self._source.rpartition(', ')[0] or self._source}: the labels in {self._columns['label']!r} are classes, not grades: {named}; give those that are "
+                f"{self._source.rpartition(', ')[0] or self._source}: the labels in "
+                f"{self._columns['label']!r} are classes, not grades: {named}; give those that are "
                 f"relevant a grade in posbias import, as in --grade {shlex.quote(f'{words[0]}=1')}"
             )
         return labels
@@ -187,10 +215,14 @@ class ValueReader:
             return self._by_row(values, numbers)
         half, found = len(numbers) // 2, Statements()
         for part in (slice(half), slice(half, None)):
-            found.extend(self._read({what: column[part] for what, column in values.items()}, numbers[part]))
+            found.extend(
+                self._read({what: column[part] for what, column in values.items()}, numbers[part])
+            )
         return found
 
-    def _by_column(self, values: Mapping[str, Sequence[Any]], numbers: Sequence[int]) -> Statements | None:
+    def _by_column(
+        self, values: Mapping[str, Sequence[Any]], numbers: Sequence[int]
+    ) -> Statements | None:
         """Read rows of texts and whole numbers; None if some have other or unusable values."""
         nothing = [None] * len(numbers)
         try:
@@ -210,11 +242,21 @@ class ValueReader:
         if not all(found.passages):
             return None
         return (
-            self._answer(found, values["answer"], values.get("answer_start", nothing), numbers) if "answer" in values else found
+            self._answer(found, values["answer"], values.get("answer_start", nothing), numbers)
+            if "answer" in values
+            else found
         )
 
-    def _answer(self, found: Statements, values: Sequence[Any], starts: Sequence[Any], numbers: Sequence[int]) -> Statements:
-        """Add the answers of rows with one passage each; rows with an unusable answer are skipped and counted."""
+    def _answer(
+        self,
+        found: Statements,
+        values: Sequence[Any],
+        starts: Sequence[Any],
+        numbers: Sequence[int],
+    ) -> Statements:
+        """Add the answers of rows with one passage each; rows with an unusable answer are skipped
+        and counted.
+        """
         fits = [True] * len(numbers)
         rows = zip(values, starts, found.passages, found.queries, found.grades, strict=True)
         for row, (value, start, passage, query, grade) in enumerate(rows):
@@ -241,7 +283,9 @@ class ValueReader:
         found: list[tuple[Any, ...]] = []
         for row, number in enumerate(numbers):
             try:
-                found.extend(self._statements({what: column[row] for what, column in values.items()}))
+                found.extend(
+                    self._statements({what: column[row] for what, column in values.items()})
+                )
             except (_MisfitError, RecursionError) as error:
                 self._leave_out(error, number)
         return Statements(*map(list, zip(*found, strict=True)))
@@ -251,7 +295,9 @@ class ValueReader:
         self._counts.leave_out(cause, f"{self._source} {number:,}")
 
     def _statements(self, of: Mapping[str, Any]) -> Iterator[tuple[Any, ...]]:
-        """Yield the contents of one row for each of its passages, as the fields of ``Statements``."""
+        """Yield the contents of one row for each of its passages, as the fields of
+        ``Statements``.
+        """
         if any(value is _TOO_DEEP for value in of.values()):
             raise RecursionError
         splits = self._splits_of(of.get("split"))
@@ -261,7 +307,9 @@ class ValueReader:
             texts, ids, labels = [texts], [ids], [labels]
         negatives = list(map(_passage, _listed(of.get("negative"))))
         several = len(texts)
-        ids, labels = (value if isinstance(value, list) else [value] * several for value in (ids, labels))
+        ids, labels = (
+            value if isinstance(value, list) else [value] * several for value in (ids, labels)
+        )
         if not several == len(ids) == len(labels):
             raise _MisfitError("lists of passages, ids and labels of different lengths")
         for text, passage_id, label in zip(map(_passage, texts), ids, labels, strict=True):
@@ -269,13 +317,30 @@ class ValueReader:
             answered = not _is_empty(of.get("answer"))
             # of several passages in a row, the answer belongs to the relevant ones
             self._counts.not_relevant += (
-                bool(query) and not grade and several == 1 and answered and not _is_absent(of.get("answer"))
+                bool(query)
+                and not grade
+                and several == 1
+                and answered
+                and not _is_absent(of.get("answer"))
             )
-            answers = self._answers(of.get("answer"), of.get("answer_start"), text) if query and grade and answered else ()
+            answers = (
+                self._answers(of.get("answer"), of.get("answer_start"), text)
+                if query and grade and answered
+                else ()
+            )
             self._counts.unanswerable += bool(query) and not answered
             own = _id(passage_id, "passage id")
             for split in splits:
-                yield own, text, text.encode(), query_id, query if answered else "", grade, answers, split
+                yield (
+                    own,
+                    text,
+                    text.encode(),
+                    query_id,
+                    query if answered else "",
+                    grade,
+                    answers,
+                    split,
+                )
         asked = "" if _is_empty(of.get("answer")) else query
         for text in negatives:
             for split in splits:
@@ -290,7 +355,9 @@ class ValueReader:
         split = _text(value, "split")
         split = SPLIT_WORDS.get(split.lower(), split)
         if split and not re.fullmatch(NAME, split):
-            raise _MisfitError("split: a name with characters other than letters, digits, '_', '.', '+' and '-'")
+            raise _MisfitError(
+                "split: a name with characters other than letters, digits, '_', '.', '+' and '-'"
+            )
         return split or self._split
 
     def _answers(self, value: Any, start: Any, passage: str) -> Answers:
@@ -317,7 +384,11 @@ def _usual_texts(values: Sequence[Any]) -> list[str]:
     if not set(map(type, values)) <= {str, _NONE}:
         raise _UnusualError
     texts = [value or "" for value in values]
-    return ["" if text.isspace() else text for text in texts] if any(map(str.isspace, texts)) else texts
+    return (
+        ["" if text.isspace() else text for text in texts]
+        if any(map(str.isspace, texts))
+        else texts
+    )
 
 
 def _in_unicode(texts: list[str]) -> list[str]:
@@ -329,7 +400,8 @@ def _usual_ids(values: Sequence[Any]) -> list[str]:
     kinds = set(map(type, values))
     if kinds == {int}:
         return list(map(str, values))
-    if float in kinds and kinds <= {int, float, _NONE}:  # pandas makes whole numbers floats where one is missing
+    # pandas makes whole numbers floats where one is missing
+    if float in kinds and kinds <= {int, float, _NONE}:
         return [_id(value, "id") for value in values]
     ids = _in_unicode(_usual_texts(values))
     if len(" ".join(ids).split()) != sum(map(bool, ids)):  # some contain white space
@@ -347,7 +419,9 @@ def _each(values: Sequence[Any], read: Callable[[Any], Any]) -> list[Any]:
 
 def _stands(text: str, start: Any, passage: str) -> bool:
     """Return True for a usual answer: valid Unicode, at its start if it has one."""
-    if text.isspace() or not (start is None or (type(start) is int and start >= 0 and passage.startswith(text, start))):
+    if text.isspace() or not (
+        start is None or (type(start) is int and start >= 0 and passage.startswith(text, start))
+    ):
         return False
     if not text.isascii():
         try:
@@ -386,11 +460,14 @@ def _below(value: Any, step: str) -> Any:
         return value.get(step)
     if isinstance(value, list) and step.isdecimal():
         return value[int(step)] if int(step) < len(value) else None
-    return [_below(item, step) for item in value] if isinstance(value, list) else None  # objects of a list
+    # objects of a list
+    return [_below(item, step) for item in value] if isinstance(value, list) else None
 
 
 def leads(value: Any, steps: Sequence[str]) -> bool | None:
-    """Return True if the steps exist in a value, False if not, None if the value is too empty to tell."""
+    """Return True if the steps exist in a value, False if not, None if the value is too empty to
+    tell.
+    """
     value = _plain(value)
     if not steps:
         return True
@@ -472,7 +549,9 @@ def _grade(value: Any) -> int:
 
 
 def _class_of(label: Any) -> str:
-    """Return the name of a label's class: its text, or its number as text; empty for None and for anything else."""
+    """Return the name of a label's class: its text, or its number as text; empty for None and for
+    anything else.
+    """
     label = _plain(label)
     if isinstance(label, str):
         return label.strip()
@@ -481,7 +560,11 @@ def _class_of(label: Any) -> str:
 
 def _each_graded(label: Any, grades: Mapping[str, int]) -> Any:
     """Return the grade of a label, or those of a list; a label without a class stays."""
-    return [_each_graded(item, grades) for item in label] if isinstance(label, list) else grades.get(_class_of(label), label)
+    return (
+        [_each_graded(item, grades) for item in label]
+        if isinstance(label, list)
+        else grades.get(_class_of(label), label)
+    )
 
 
 def _is_whole(value: Any) -> bool:
@@ -495,7 +578,9 @@ def _is_absent(value: Any) -> bool:
 
 
 def _is_empty(value: Any) -> bool:
-    """Return True for an empty list of answers, which in SQuAD 2.0 and others means that the passage has none."""
+    """Return True for an empty list of answers, which in SQuAD 2.0 and others means that the
+    passage has none.
+    """
     value = _plain(value.get("text", "") if isinstance(value, Mapping) else value)
     return isinstance(value, list) and not value
 
@@ -521,7 +606,9 @@ def _spans(value: Any, start: Any, passage: str) -> list[tuple[str, int | None]]
     starts = start if isinstance(start, list) else [start] * len(value)
     if len(starts) != len(value):
         raise _MisfitError("answer: not as many starts as texts")
-    return [span for item, at in zip(value, starts, strict=True) for span in _spans(item, at, passage)]
+    return [
+        span for item, at in zip(value, starts, strict=True) for span in _spans(item, at, passage)
+    ]
 
 
 def _span(places: Sequence[Any], passage: str) -> tuple[str, int]:
@@ -539,7 +626,11 @@ def _span(places: Sequence[Any], passage: str) -> tuple[str, int]:
 
 
 def _answer(value: Any) -> str:
-    return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else _text(value, "answer")
+    return (
+        str(value)
+        if isinstance(value, int | float) and not isinstance(value, bool)
+        else _text(value, "answer")
+    )
 
 
 def _start(value: Any) -> int | None:

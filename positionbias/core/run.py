@@ -1,7 +1,8 @@
 """A Run: each query's scored and ranked passages, read and written in TREC's six-column form.
 
-Ties follow trec_eval everywhere: scores are rounded to float32, ordered from high to low, equal scores by
-passage id descending. Scores that leave, to a file or another form, are strictly decreasing, so every evaluator sees our ranks.
+Ties follow trec_eval everywhere: scores are rounded to float32, ordered from high to low, equal
+scores by passage id descending. Scores that leave, to a file or another form, are strictly
+decreasing, so every evaluator sees our ranks.
 """
 
 from __future__ import annotations
@@ -15,7 +16,17 @@ import numpy as np
 
 from positionbias.core.blocks import file_lines
 from positionbias.core.errors import InputError, bad_input, check_type
-from positionbias.core.exchange import PASSAGE, QUERY, SCORE, Form, frame_rows, identifier, in_form, record_rows, rows_by_query
+from positionbias.core.exchange import (
+    PASSAGE,
+    QUERY,
+    SCORE,
+    Form,
+    frame_rows,
+    identifier,
+    in_form,
+    record_rows,
+    rows_by_query,
+)
 from positionbias.core.files import byte_writer
 from positionbias.core.places import Place, input_place, output_place
 from positionbias.core.publish import atomic_file, recover
@@ -41,13 +52,17 @@ __all__ = [
 
 
 def strictly_decreasing(scores: np.ndarray) -> np.ndarray:
-    """Lower equal scores by the smallest float32 step, so that ranks survive any evaluator's tie rule.
+    """Lower equal scores by the smallest float32 step, so that ranks survive any evaluator's tie
+    rule.
 
     At float32's minimum, where no step down is left, the scores before it are raised.
     """
     out = np.array(scores, dtype=np.float32)
     if np.isnan(out).any():
-        raise InputError("run: missing scores cannot be written; rerank --allow-missing puts these passages behind the others")
+        raise InputError(
+            "run: missing scores cannot be written; rerank --allow-missing puts these passages "
+            "behind the others"
+        )
     if bool((out[1:] < out[:-1]).all()):
         return out
     with np.errstate(over="ignore"):  # below the minimum is infinity
@@ -74,13 +89,16 @@ _Scored = tuple[str, Sequence[str], Sequence[float] | np.ndarray]
 
 
 class Run(Mapping[str, Ranking]):
-    """Rankings by query id, from ``{query: {passage: score}}``, or from a name and (query, passages, scores) triples.
+    """Rankings by query id, from ``{query: {passage: score}}``, or from a name and (query,
+    passages, scores) triples.
 
-    Scores are float32; passages are ordered by score, equal scores by id descending, as in trec_eval. Passage ids are held once and
-    referenced by integers. ir_measures accepts a run as a data frame (it reads ``columns`` and ``itertuples``).
+    Scores are float32; passages are ordered by score, equal scores by id descending, as in
+    trec_eval. Passage ids are held once and referenced by integers. ir_measures accepts a run as a
+    data frame (it reads ``columns`` and ``itertuples``).
 
     Raises:
-        InputError: an id that is not a text or whole number, a score that is not finite, or a repeated passage for a query.
+        InputError: an id that is not a text or whole number, a score that is not finite, or a
+            repeated passage for a query.
 
     Example:
         >>> import positionbias as pb
@@ -97,10 +115,14 @@ class Run(Mapping[str, Ranking]):
     columns = ("query_id", "doc_id", "score")
 
     @overload
-    def __init__(self, scores: Mapping[str, Mapping[str, float]], /, *, name: str = ...) -> None: ...
+    def __init__(
+        self, scores: Mapping[str, Mapping[str, float]], /, *, name: str = ...
+    ) -> None: ...
     @overload
     def __init__(self, name: str, rankings: Iterable[_Scored], /) -> None: ...
-    def __init__(self, given: Any, rankings: Iterable[_Scored] | None = None, /, *, name: str = "run") -> None:
+    def __init__(
+        self, given: Any, rankings: Iterable[_Scored] | None = None, /, *, name: str = "run"
+    ) -> None:
         if rankings is None:
             rankings = rows_by_query(given, "Run", "score")
         else:
@@ -119,7 +141,7 @@ class Run(Mapping[str, Ranking]):
             self._index[query_id] = (ids, values)
         self._vocabulary = list(numbers)
 
-    # -- from and to other forms -----------------------------------------------------------------------
+    # -- from and to other forms -------------------------------------------------------------------
 
     @classmethod
     def from_dict(cls, scores: Mapping[str, Mapping[str, float]], name: str = "run") -> Run:
@@ -144,7 +166,8 @@ class Run(Mapping[str, Ranking]):
 
     @classmethod
     def from_frame(cls, frame: pandas.DataFrame, name: str = "run") -> Run:
-        """Make a run of a pandas data frame with the columns of PyTerrier (qid, docno, score), ir_measures (query_id, doc_id, score) or ours.
+        """Make a run of a pandas data frame with the columns of PyTerrier (qid, docno, score),
+        ir_measures (query_id, doc_id, score) or ours.
 
         The order comes from the scores; a column of ranks is not used.
 
@@ -159,7 +182,11 @@ class Run(Mapping[str, Ranking]):
             >>> pb.Run.from_frame(frame)["q1"].passage_ids
             ['p2', 'p1']
         """
-        return cls._from_rows(frame_rows(frame, QUERY, PASSAGE, SCORE, source="Run.from_frame"), name, "Run.from_frame")
+        return cls._from_rows(
+            frame_rows(frame, QUERY, PASSAGE, SCORE, source="Run.from_frame"),
+            name,
+            "Run.from_frame",
+        )
 
     @classmethod
     def from_ir_measures(cls, scored: Iterable[ir_measures.ScoredDoc], name: str = "run") -> Run:
@@ -183,7 +210,9 @@ class Run(Mapping[str, Ranking]):
             passages, scores = found.setdefault(identifier(query_id, source), ([], []))
             passages.append(identifier(passage_id, source))
             scores.append(score)
-        return cls(name, ((query_id, passages, scores) for query_id, (passages, scores) in found.items()))
+        return cls(
+            name, ((query_id, passages, scores) for query_id, (passages, scores) in found.items())
+        )
 
     @classmethod
     def of_rows(
@@ -193,7 +222,8 @@ class Run(Mapping[str, Ranking]):
         passages: int,
         ids_of: Callable[[np.ndarray], list[str]],
     ) -> Run:
-        """Make a run of (query, rows, float32 scores) triples in rank order; a row is a passage below ``passages``, named by ``ids_of``.
+        """Make a run of (query, rows, float32 scores) triples in rank order; a row is a passage
+        below ``passages``, named by ``ids_of``.
 
         Only found passages are named, each once. The order is taken as it is.
 
@@ -215,7 +245,10 @@ class Run(Mapping[str, Ranking]):
 
     def _refuse_known(self, query_id: str) -> None:
         if query_id in self._index:
-            raise InputError(f"run {self.name!r}: wanted each query once; found query {query_id!r} twice; merge its lines")
+            raise InputError(
+                f"run {self.name!r}: wanted each query once; found query {query_id!r} twice; merge "
+                "its lines"
+            )
 
     @classmethod
     def _of_blocks(cls, name: str, blocks: Sequence[Rankings]) -> Run:
@@ -223,20 +256,30 @@ class Run(Mapping[str, Ranking]):
         import pyarrow as pa
 
         run = cls(name, ())
-        column = pa.concat_arrays([rankings.passage_ids.cast(pa.large_string()) for rankings in blocks]).dictionary_encode()
+        column = pa.concat_arrays(
+            [rankings.passage_ids.cast(pa.large_string()) for rankings in blocks]
+        ).dictionary_encode()
         run._vocabulary = column.dictionary.to_numpy(zero_copy_only=False).tolist()
         numbers, offset = column.indices.to_numpy(), 0
         for rankings in blocks:
             starts = (offset + rankings.starts).tolist()
-            for query_id, start, end in zip(rankings.query_ids, starts[:-1], starts[1:], strict=True):
-                run._index[query_id] = (numbers[start:end], rankings.scores[start - offset : end - offset])
+            for query_id, start, end in zip(
+                rankings.query_ids, starts[:-1], starts[1:], strict=True
+            ):
+                run._index[query_id] = (
+                    numbers[start:end],
+                    rankings.scores[start - offset : end - offset],
+                )
             offset = starts[-1]
         return run
 
     def to_dict(self) -> dict[str, dict[str, float]]:
         """Return ``{query: {passage: score}}``, best first and strictly decreasing."""
         return {
-            r.query_id: dict(zip(r.passage_ids, strictly_decreasing(r.scores).tolist(), strict=True)) for r in self.rankings()
+            r.query_id: dict(
+                zip(r.passage_ids, strictly_decreasing(r.scores).tolist(), strict=True)
+            )
+            for r in self.rankings()
         }
 
     def to_frame(self, form: Form = "ir_measures") -> pandas.DataFrame:
@@ -253,9 +296,13 @@ class Run(Mapping[str, Ranking]):
         """
         import pandas
 
-        frame = in_form(pandas.DataFrame(list(self.to_ir_measures()), columns=list(self.columns)), form)
+        frame = in_form(
+            pandas.DataFrame(list(self.to_ir_measures()), columns=list(self.columns)), form
+        )
         if form == "pyterrier":
-            frame["rank"] = [rank for numbers, _ in self._index.values() for rank in range(len(numbers))]
+            frame["rank"] = [
+                rank for numbers, _ in self._index.values() for rank in range(len(numbers))
+            ]
         return frame
 
     def to_ir_measures(self) -> Iterator[ir_measures.ScoredDoc]:
@@ -269,7 +316,8 @@ class Run(Mapping[str, Ranking]):
     itertuples = to_ir_measures  # ir_measures reads a frame by these
 
     def save(self, path: Place, *, overwrite: bool = False) -> Path:
-        """Write the run in TREC's form, strictly decreasing within each query, gzipped for ``.gz``; return its path.
+        """Write the run in TREC's form, strictly decreasing within each query, gzipped for ``.gz``;
+        return its path.
 
         Raises:
             InputError: an id with a space.
@@ -279,7 +327,7 @@ class Run(Mapping[str, Ranking]):
         write_run(place, self, overwrite=overwrite)
         return place
 
-    # -- rankings --------------------------------------------------------------------------------------
+    # -- rankings ----------------------------------------------------------------------------------
 
     def __getitem__(self, query_id: str) -> Ranking:
         ids, scores = self._index[query_id]
@@ -302,7 +350,9 @@ class Run(Mapping[str, Ranking]):
         return (self[query_id] for query_id in self)
 
     def numbers(self, query_id: str) -> np.ndarray:
-        """Return a ranking's passages, best first, as int32 positions in ``passage_ids``, for loops that need no ids."""
+        """Return a ranking's passages, best first, as int32 positions in ``passage_ids``, for loops
+        that need no ids.
+        """
         return self._index[query_id][0]
 
     @property
@@ -323,12 +373,18 @@ class Run(Mapping[str, Ranking]):
     @property
     def tied(self) -> int:
         """The number of queries of two passages or more whose scores are all equal in float32."""
-        return sum(len(scores) > 1 and bool(scores[0] == scores[-1]) for _, scores in self._index.values())
+        return sum(
+            len(scores) > 1 and bool(scores[0] == scores[-1]) for _, scores in self._index.values()
+        )
 
-    def rescored(self, name: str, scores: Mapping[str, np.ndarray], *, missing: bool = False) -> Run:
-        """Return this run with other scores: ``scores[query_id]`` in the order of its passages here. Ids are shared, not copied.
+    def rescored(
+        self, name: str, scores: Mapping[str, np.ndarray], *, missing: bool = False
+    ) -> Run:
+        """Return this run with other scores: ``scores[query_id]`` in the order of its passages
+        here. Ids are shared, not copied.
 
-        With ``missing`` a NaN is a missing score, behind the others in the order here. Such a run is not written.
+        With ``missing`` a NaN is a missing score, behind the others in the order here. Such a run
+        is not written.
 
         Raises:
             InputError: a score that is not finite.
@@ -343,13 +399,18 @@ class Run(Mapping[str, Ranking]):
 
     def only(self, query_ids: Iterable[str], name: str) -> Run:
         """Return the rankings of these queries, in their order here."""
-        return Run(name, ((r.query_id, r.passage_ids, r.scores) for r in map(self.__getitem__, query_ids)))
+        return Run(
+            name, ((r.query_id, r.passage_ids, r.scores) for r in map(self.__getitem__, query_ids))
+        )
 
     def top(self, depth: int) -> Run:
         """Return this run cut at a depth; itself if nothing lies deeper."""
         if depth >= self.depth:
             return self
-        return Run(self.name, ((r.query_id, r.passage_ids[:depth], r.scores[:depth]) for r in self.rankings()))
+        return Run(
+            self.name,
+            ((r.query_id, r.passage_ids[:depth], r.scores[:depth]) for r in self.rankings()),
+        )
 
 
 def find_run(run: Run | Place) -> Run:
@@ -364,8 +425,8 @@ def find_run(run: Run | Place) -> Run:
 def read_run(path: Path | str, name: str | None = None) -> Run:
     """Read a TREC run (``query Q0 passage rank score tag``), plain, ``.gz`` or ``.zst``.
 
-    The order comes from the scores, as in trec_eval; the rank column is not used. ``name`` defaults to the
-    tag, or to the file's name where tags differ.
+    The order comes from the scores, as in trec_eval; the rank column is not used. ``name`` defaults
+    to the tag, or to the file's name where tags differ.
 
     Raises:
         InputError: a malformed line (numbered), an empty file, a repeated pair.
@@ -376,7 +437,9 @@ def read_run(path: Path | str, name: str | None = None) -> Run:
     seen: set[str] = set()
     for block in run_blocks(path):
         blocks.append(rankings := block_rankings(block))
-        if len(set(rankings.query_ids)) < len(rankings.query_ids) or not seen.isdisjoint(rankings.query_ids):
+        if len(set(rankings.query_ids)) < len(rankings.query_ids) or not seen.isdisjoint(
+            rankings.query_ids
+        ):
             return _read_apart(path, name)
         seen.update(rankings.query_ids)
     if not seen:
@@ -399,13 +462,16 @@ def _read_apart(path: Path, name: str | None) -> Run:
         scores.append(score)
         tags.add(tag)
     try:
-        return Run(name or _tag(path, tags), ((query_id, *pair) for query_id, pair in found.items()))
+        return Run(
+            name or _tag(path, tags), ((query_id, *pair) for query_id, pair in found.items())
+        )
     except InputError as error:
         raise InputError(f"{path}: {error}") from error
 
 
 def read_rankings(path: Path | str) -> Iterator[Ranking]:
-    """Stream the rankings of a TREC run block by block, as ``read_run`` orders them, for runs that do not fit in memory.
+    """Stream the rankings of a TREC run block by block, as ``read_run`` orders them, for runs that
+    do not fit in memory.
 
     Raises:
         InputError: as ``read_run``; also if the lines of a query are not contiguous.
@@ -424,12 +490,18 @@ def read_rankings(path: Path | str) -> Iterator[Ranking]:
 
 
 def _apart(path: Path, query_id: str) -> InputError:
-    """Return an error about a query whose lines are not contiguous, with the line where it recurs."""
+    """Return an error about a query whose lines are not contiguous, with the line where it
+    recurs.
+    """
     runs = groupby(_lines(path), key=lambda line: line[1])
     starts = [next(lines)[0] for found, lines in runs if found == query_id]
     found = f"query {query_id!r} again, after others"
     return bad_input(
-        path, line=starts[1], wanted="a query's lines together", found=found, do="sort the file by its first column"
+        path,
+        line=starts[1],
+        wanted="a query's lines together",
+        found=found,
+        do="sort the file by its first column",
     )
 
 
@@ -443,8 +515,11 @@ def _lines(path: Path) -> Iterator[Line]:
         raise bad_input(path, wanted=WANTED, found="an empty file", do="check the path")
 
 
-def write_run(path: Path | str, run: Run, *, header: Sequence[str] = (), overwrite: bool = False) -> None:
-    """Write a run in TREC's form, strictly decreasing within each query; gzipped if the name ends in ``.gz``. ``header`` has lines before it.
+def write_run(
+    path: Path | str, run: Run, *, header: Sequence[str] = (), overwrite: bool = False
+) -> None:
+    """Write a run in TREC's form, strictly decreasing within each query; gzipped if the name ends
+    in ``.gz``. ``header`` has lines before it.
 
     Raises:
         InputError: an id that is empty or has a space, which this form cannot express.
@@ -453,25 +528,39 @@ def write_run(path: Path | str, run: Run, *, header: Sequence[str] = (), overwri
 
 
 def write_rankings(
-    path: Path | str, name: str, rankings: Iterable[Ranking], *, header: Sequence[str] = (), overwrite: bool = False
+    path: Path | str,
+    name: str,
+    rankings: Iterable[Ranking],
+    *,
+    header: Sequence[str] = (),
+    overwrite: bool = False,
 ) -> tuple[int, int]:
-    """Write streamed rankings, each best first, as ``write_run`` does; return the numbers of queries and pairs.
+    """Write streamed rankings, each best first, as ``write_run`` does; return the numbers of
+    queries and pairs.
 
     For runs too large to hold. The caller must give each query once.
     """
     path = Path(path)
     tag = tag_of(name)
     queries = pairs = 0
-    with atomic_file(path, overwrite=overwrite) as partial, byte_writer(partial, compress=path.suffix == ".gz") as raw:
+    with (
+        atomic_file(path, overwrite=overwrite) as partial,
+        byte_writer(partial, compress=path.suffix == ".gz") as raw,
+    ):
         raw.write("".join(f"{line}\n" for line in header).encode())
         for ranking in rankings:
             for item in (ranking.query_id, *ranking.passage_ids):
                 if item.split() != [item]:
-                    raise InputError(f"run {name!r}: wanted ids without spaces; found {item!r}; rename it in the collection")
+                    raise InputError(
+                        f"run {name!r}: wanted ids without spaces; found {item!r}; rename it in "
+                        "the collection"
+                    )
             scores = strictly_decreasing(ranking.scores)
             lines = (
                 f"{ranking.query_id} Q0 {passage_id} {rank} {score!s} {tag}\n"
-                for rank, (passage_id, score) in enumerate(zip(ranking.passage_ids, scores, strict=True), 1)
+                for rank, (passage_id, score) in enumerate(
+                    zip(ranking.passage_ids, scores, strict=True), 1
+                )
             )
             raw.write("".join(lines).encode())
             queries, pairs = queries + 1, pairs + len(ranking.passage_ids)

@@ -2,8 +2,9 @@
 
 A header of ir_metadata at the start of a run is skipped.
 
-A block of plain lines (ASCII, one space or tab between columns, decimal scores) is cut at its white space, some ten times as fast
-as line by line. Any other block is parsed line by line, which accepts unusual lines and numbers faulty ones. Both give the same columns.
+A block of plain lines (ASCII, one space or tab between columns, decimal scores) is cut at its white
+space, some ten times as fast as line by line. Any other block is parsed line by line, which accepts
+unusual lines and numbers faulty ones. Both give the same columns.
 """
 
 from __future__ import annotations
@@ -22,7 +23,16 @@ from positionbias.core.files import input_errors, open_bytes
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["HEADER_END", "HEADER_START", "WANTED", "Columns", "Line", "block_columns", "parse_lines", "run_blocks"]
+__all__ = [
+    "HEADER_END",
+    "HEADER_START",
+    "WANTED",
+    "Columns",
+    "Line",
+    "block_columns",
+    "parse_lines",
+    "run_blocks",
+]
 
 Line = tuple[int, str, str, float, str]  # number from 1, query id, passage id, score, tag
 WANTED = "six columns: query Q0 passage rank score tag"
@@ -33,7 +43,9 @@ _QUERY, _PASSAGE, _SCORE, _TAG, _WIDTH = 0, 2, 4, 5, 6
 
 
 class Columns(NamedTuple):
-    """The columns of a block's lines, in order; scores are float64. Of the tags it has each once."""
+    """The columns of a block's lines, in order; scores are float64. Of the tags it has each
+    once.
+    """
 
     query_ids: pa.StringArray
     passage_ids: pa.StringArray
@@ -45,25 +57,40 @@ def parse_lines(path: Path | str, lines: Iterable[tuple[int, str]]) -> Iterator[
     """Parse numbered lines; skips blank ones, and a byte-order mark and a header before the first.
 
     Raises:
-        InputError: another number of columns, a score that is not finite, or a header without an end.
+        InputError: another number of columns, a score that is not finite, or a header without an
+            end.
     """
     for number, line in _after_headers(path, iter(lines)):
         parts = (line.removeprefix("\ufeff") if number == 1 else line).split()
         if not parts:
             continue
         if len(parts) != 6:
-            raise bad_input(path, line=number, wanted=WANTED, found=f"{len(parts)} columns", do="fix or drop the line")
+            raise bad_input(
+                path,
+                line=number,
+                wanted=WANTED,
+                found=f"{len(parts)} columns",
+                do="fix or drop the line",
+            )
         try:
             score = float(parts[4])
         except ValueError:
             score = math.nan
         if not math.isfinite(score):
-            raise bad_input(path, line=number, wanted="a finite score", found=repr(parts[4]), do="fix or drop the line")
+            raise bad_input(
+                path,
+                line=number,
+                wanted="a finite score",
+                found=repr(parts[4]),
+                do="fix or drop the line",
+            )
         yield number, parts[0], parts[2], score, parts[5]
 
 
 def _after_headers(path: Path | str, lines: Iterator[tuple[int, str]]) -> Iterator[tuple[int, str]]:
-    """Yield the lines after the headers, which begin in line 1 and follow one another: repro_eval puts new ones before old ones."""
+    """Yield the lines after the headers, which begin in line 1 and follow one another: repro_eval
+    puts new ones before old ones.
+    """
     at_head = 1
     for number, line in lines:
         if number != at_head or not _begins_header(line):
@@ -117,7 +144,9 @@ def run_blocks(path: Path | str, size: int = BLOCK_BYTES) -> Iterator[Block]:
     query: str | None = None
 
     def made(data: bytes) -> Block:
-        return Block(source, index, start, start + len(data), path=source, data=data, lines_before=before)
+        return Block(
+            source, index, start, start + len(data), path=source, data=data, lines_before=before
+        )
 
     with input_errors(path, wanted="a TREC run"), open_bytes(path) as stream:
         head, before = _header_size(path)
@@ -139,11 +168,14 @@ def run_blocks(path: Path | str, size: int = BLOCK_BYTES) -> Iterator[Block]:
 
 
 def _last_query(data: bytes) -> tuple[int, str | None, bool]:
-    """Return the start of the last query's lines, the query (None if all lines are blank), and whether it is the only one."""
+    """Return the start of the last query's lines, the query (None if all lines are blank), and
+    whether it is the only one.
+    """
     query, found, end = None, 0, len(data)
     while end > 0:
         start = data.rfind(b"\n", 0, end - 1) + 1
-        first = data[start:end].decode("utf-8", "replace").split(None, 1)[:1]  # as text, which has more kinds of white space
+        # as text, which has more kinds of white space
+        first = data[start:end].decode("utf-8", "replace").split(None, 1)[:1]
         if first and query is not None and first[0] != query:
             return found, query, False
         if first:
@@ -164,9 +196,20 @@ def block_columns(block: Block) -> Columns:
 def _parsed_columns(block: Block) -> Columns:
     import pyarrow as pa
 
-    lines = list(parse_lines(block.source, ((block.line_number(number), line) for number, line in block.lines())))
-    query_ids, passage_ids = (pa.array([line[column] for line in lines], pa.string()) for column in (1, 2))
-    return Columns(query_ids, passage_ids, np.array([line[3] for line in lines], np.float64), {line[4] for line in lines})
+    lines = list(
+        parse_lines(
+            block.source, ((block.line_number(number), line) for number, line in block.lines())
+        )
+    )
+    query_ids, passage_ids = (
+        pa.array([line[column] for line in lines], pa.string()) for column in (1, 2)
+    )
+    return Columns(
+        query_ids,
+        passage_ids,
+        np.array([line[3] for line in lines], np.float64),
+        {line[4] for line in lines},
+    )
 
 
 def _plain_columns(data: bytes) -> Columns | None:
@@ -184,7 +227,9 @@ def _plain_columns(data: bytes) -> Columns | None:
         return None
     if not np.isfinite(scores).all():
         return None
-    return Columns(_column(data, ends, _QUERY), _column(data, ends, _PASSAGE), scores, _tags(data, ends))
+    return Columns(
+        _column(data, ends, _QUERY), _column(data, ends, _PASSAGE), scores, _tags(data, ends)
+    )
 
 
 def _tags(data: bytes, ends: np.ndarray) -> set[str]:
@@ -196,7 +241,9 @@ def _tags(data: bytes, ends: np.ndarray) -> set[str]:
 
 
 def _ends(data: bytes) -> np.ndarray | None:
-    """Return the end of each field of plain lines, ``(lines, 6)`` int32; None if Python's ``split`` might see other fields."""
+    """Return the end of each field of plain lines, ``(lines, 6)`` int32; None if Python's ``split``
+    might see other fields.
+    """
     if not data.isascii() or len(data) >= 1 << 31:
         return None
     characters = np.frombuffer(data, np.uint8)
@@ -215,6 +262,10 @@ def _column(data: bytes, ends: np.ndarray, column: int) -> pa.StringArray:
     # as consecutive strings: the column's fields, alternating with the text between them
     borders = np.empty(2 * len(ends), np.int32)
     borders[1::2] = ends[:, column]
-    borders[0::2] = 1 + (ends[:, column - 1] if column else np.append(np.int32(-1), ends[:-1, _TAG]))
-    fields = pa.StringArray.from_buffers(len(borders) - 1, pa.py_buffer(borders), pa.py_buffer(data))
+    borders[0::2] = 1 + (
+        ends[:, column - 1] if column else np.append(np.int32(-1), ends[:-1, _TAG])
+    )
+    fields = pa.StringArray.from_buffers(
+        len(borders) - 1, pa.py_buffer(borders), pa.py_buffer(data)
+    )
     return fields.take(pa.array(np.arange(0, len(fields), 2)))

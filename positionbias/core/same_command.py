@@ -1,6 +1,8 @@
-"""The command that an artefact was published by: given again with the same inputs, it was done before.
+"""The command that an artefact was published by: given again with the same inputs, it was done
+before.
 
-A published manifest has in its provenance, as ``job``, a digest of the operation, its arguments and the state of the files that it reads.
+A published manifest has in its provenance, as ``job``, a digest of the operation, its arguments and
+the state of the files that it reads.
 """
 
 from __future__ import annotations
@@ -40,7 +42,13 @@ def job_of(name: str, arguments: Sequence[tuple[str, Any, bool]]) -> str | None:
     try:
         record: list[Any] = [name, __version__, os.getcwd()]
         for argument, value, read in arguments:
-            record.append([argument, _plain(value), [_state(place) for place in texts_in(value)] if read else []])
+            record.append(
+                [
+                    argument,
+                    _plain(value),
+                    [_state(place) for place in texts_in(value)] if read else [],
+                ]
+            )
     except (_Unknown, OSError, ValueError):
         return None
     return hashlib.sha256(json.dumps(record).encode("utf-8", "surrogatepass")).hexdigest()
@@ -59,14 +67,19 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         return [[_plain(key), _plain(item)] for key, item in value.items()]
     if is_dataclass(value) and not isinstance(value, type):
-        return [type(value).__name__, *(_plain(getattr(value, field.name)) for field in fields(value))]
+        return [
+            type(value).__name__,
+            *(_plain(getattr(value, field.name)) for field in fields(value)),
+        ]
     if isinstance(path := getattr(value, "path", None), str | Path):
         return str(path)
     raise _Unknown
 
 
 def _state(place: str) -> list[tuple[str, int, int, int]]:
-    """Return the state of all files that a name may mean; empty for a name of something else, such as a model of a hub."""
+    """Return the state of all files that a name may mean; empty for a name of something else, such
+    as a model of a hub.
+    """
     from positionbias.core.places import places_of
 
     if place == "-":
@@ -88,14 +101,17 @@ def published_by(job: str | None, final: Path) -> Iterator[None]:
     """Have what the block publishes at ``final`` name the ``job``.
 
     Raises:
-        DoneBefore: instead of a refusal, where the same job has published what stands there, and it is undamaged.
+        DoneBefore: instead of a refusal, where the same job has published what stands there, and it
+            is undamaged.
     """
     given = JOB.set(None if job is None else (final.absolute(), job))
     try:
         yield
     except OutputExistsError as error:
         if job is not None and _holds(final, job):
-            raise DoneBefore(f"{final}: done before, by the same command from the same inputs") from error
+            raise DoneBefore(
+                f"{final}: done before, by the same command from the same inputs"
+            ) from error
         raise
     finally:
         JOB.reset(given)
@@ -108,7 +124,10 @@ def _holds(final: Path, job: str) -> bool:
     from positionbias.core.verify import verify
 
     try:
-        if read_manifest(final).provenance.get(JOB.name) != job or verify(manifest_path(final)).fault:
+        if (
+            read_manifest(final).provenance.get(JOB.name) != job
+            or verify(manifest_path(final)).fault
+        ):
             return False
     except PositionBiasError:
         return False

@@ -19,15 +19,19 @@ Name = Annotated[str, msgspec.Meta(pattern=rf"^{NAME}\Z")]
 
 
 def read_as(kind: type[T], record: Any, path: Path | str, *, do: str, more: bool = False) -> T:
-    """Convert the content of a JSON file at ``path`` to the dataclass ``kind``; ``more`` allows further fields.
+    """Convert the content of a JSON file at ``path`` to the dataclass ``kind``; ``more`` allows
+    further fields.
 
     Raises:
-        InputError: a field is missing, unknown or of another type; the message names it and the wanted type.
+        InputError: a field is missing, unknown or of another type; the message names it and the
+            wanted type.
     """
     try:
         return converted(kind, record, more=more)
     except (msgspec.ValidationError, UnicodeError) as error:  # UnicodeError: half a surrogate pair
-        raise bad_input(path, wanted="fields as posbias writes them", found=f"{error}".replace("$.", ""), do=do) from error
+        raise bad_input(
+            path, wanted="fields as posbias writes them", found=f"{error}".replace("$.", ""), do=do
+        ) from error
 
 
 def converted(kind: type[T], record: Any, *, more: bool = False) -> T:

@@ -11,7 +11,18 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TextIO
 
-__all__ = ["LEAST", "PIPED", "line_width", "lines_of", "message", "shown_width", "whole", "words_of", "wrap", "wrapped"]
+__all__ = [
+    "LEAST",
+    "PIPED",
+    "line_width",
+    "lines_of",
+    "message",
+    "shown_width",
+    "whole",
+    "words_of",
+    "wrap",
+    "wrapped",
+]
 
 LEAST, PIPED = 80, 100  # columns: the fewest that output is made for, and those of a pipe or a file
 _given: ContextVar[tuple[int | None] | None] = ContextVar("line width", default=None)
@@ -19,11 +30,14 @@ _SPACE = re.compile(" (?!%)")  # no line begins with a per-cent sign
 # a command to paste, up to the next clause, and a quoted path or name
 _WHOLE = re.compile(r"""(?<![\w'"-])posbias (?:'[^']*'|[^;'])*|(?<!\S)'[^']*'(?:"'"'[^']*')*""")
 _HELD = "\0"  # stands for a space at which no line ends
-_BREAKS = re.compile(r"(?<=[-/_:,])(?=[^\W\d_])|(?<=/)")  # in a word that is too long: never within a number
+# in a word that is too long: never within a number
+_BREAKS = re.compile(r"(?<=[-/_:,])(?=[^\W\d_])|(?<=/)")
 
 
 def line_width(stream: TextIO | None = None, *, piped: int | None = PIPED) -> int | None:
-    """Return the columns of a line on standard output or another stream: ``COLUMNS`` or its terminal's, at least 80; else ``piped``. None: no limit."""
+    """Return the columns of a line on standard output or another stream: ``COLUMNS`` or its
+    terminal's, at least 80; else ``piped``. None: no limit.
+    """
     if (given := _given.get()) is not None:
         return given[0]
     columns = os.environ.get("COLUMNS", "")
@@ -31,7 +45,9 @@ def line_width(stream: TextIO | None = None, *, piped: int | None = PIPED) -> in
         return max(LEAST, int(columns))
     stream = stream or sys.stdout
     try:
-        return max(LEAST, os.get_terminal_size(stream.fileno()).columns) if stream.isatty() else piped
+        return (
+            max(LEAST, os.get_terminal_size(stream.fileno()).columns) if stream.isatty() else piped
+        )
     except (AttributeError, OSError, ValueError):  # no stream, or one that is no file
         return piped
 
@@ -58,7 +74,13 @@ def shown_width(text: str) -> int:
 
 
 def _cell(char: str) -> int:
-    return 2 if unicodedata.east_asian_width(char) in "WF" else 0 if unicodedata.category(char) in ("Mn", "Me") else 1
+    return (
+        2
+        if unicodedata.east_asian_width(char) in "WF"
+        else 0
+        if unicodedata.category(char) in ("Mn", "Me")
+        else 1
+    )
 
 
 def words_of(text: str) -> list[str]:
@@ -67,7 +89,8 @@ def words_of(text: str) -> list[str]:
 
 
 def wrap(text: str, width: int, *, split_words: bool = True) -> list[str]:
-    """Return the lines of a text wrapped by words, but not at a fixed space; a longer word is split behind a hyphen, slash or the like, or stays whole.
+    """Return the lines of a text wrapped by words, but not at a fixed space; a longer word is split
+    behind a hyphen, slash or the like, or stays whole.
 
     >>> wrap("a run of 12 queries, bm25-with-feedback", 12)
     ['a run of 12', 'queries,', 'bm25-with-', 'feedback']
@@ -99,9 +122,15 @@ def _split_word(word: str, width: int) -> list[str]:
 
 
 def wrapped(text: str) -> str:
-    """Return a text whose longer lines are wrapped to the width of printed lines; what follows is indented as its line, by two more in a list."""
+    """Return a text whose longer lines are wrapped to the width of printed lines; what follows is
+    indented as its line, by two more in a list.
+    """
     width = line_width()
-    return text if width is None else "\n".join(part for line in text.split("\n") for part in _wrapped(line, width))
+    return (
+        text
+        if width is None
+        else "\n".join(part for line in text.split("\n") for part in _wrapped(line, width))
+    )
 
 
 def _wrapped(line: str, width: int) -> list[str]:
@@ -116,7 +145,8 @@ def _wrapped(line: str, width: int) -> list[str]:
 
 
 def message(text: str) -> str:
-    """Return a message for standard error, wrapped to its terminal by ``whole``; a log has it on one line.
+    """Return a message for standard error, wrapped to its terminal by ``whole``; a log has it on
+    one line.
 
     >>> with lines_of(40):
     ...     print(message("written to 'a b/c'; look at it with: posbias show 'a b/c'"))
@@ -127,10 +157,14 @@ def message(text: str) -> str:
 
 
 def whole(text: str, width: int | None) -> str:
-    """Return a text whose longer lines are wrapped by words. Paths, quoted names and commands to paste stay whole, however long."""
+    """Return a text whose longer lines are wrapped by words. Paths, quoted names and commands to
+    paste stay whole, however long.
+    """
     if width is None:
         return text
-    return "\n".join(part.replace(_HELD, " ") for line in text.split("\n") for part in _by_words(line, width))
+    return "\n".join(
+        part.replace(_HELD, " ") for line in text.split("\n") for part in _by_words(line, width)
+    )
 
 
 def _by_words(line: str, width: int) -> list[str]:

@@ -1,11 +1,14 @@
-"""Digests of an artefact's files by block, and readers that check them, so that damage is found on reading.
+"""Digests of an artefact's files by block, and readers that check them, so that damage is found on
+reading.
 
-A manifest has each file's size and one XXH3-64 per MiB. They detect damage (a bad disk, a cut copy, a file of another artefact);
-they do not prove who wrote it. Identity is claimed by a SHA-256 or a checksum of records.
+A manifest has each file's size and one XXH3-64 per MiB. They detect damage (a bad disk, a cut copy,
+a file of another artefact); they do not prove who wrote it. Identity is claimed by a SHA-256 or a
+checksum of records.
 
-A file's digests are in ``FILE.manifest.json``, or in ``manifest.json`` of a folder above it. An artefact's manifest names every
-file in it, so the outermost manifest that names a file decides: no other file in between switches its digests off. A file that
-no manifest names (of an unfinished artefact, a published release) is read unchecked.
+A file's digests are in ``FILE.manifest.json``, or in ``manifest.json`` of a folder above it. An
+artefact's manifest names every file in it, so the outermost manifest that names a file decides: no
+other file in between switches its digests off. A file that no manifest names (of an unfinished
+artefact, a published release) is read unchecked.
 """
 
 from __future__ import annotations
@@ -59,13 +62,19 @@ _OURS = {"kind", "format_version", "files"}
 
 @dataclass(frozen=True, slots=True)
 class FileSeal:
-    """A file's size in bytes, and the XXH3-64 of each of its blocks of 1 MiB: 16 hexadecimal digits a block."""
+    """A file's size in bytes, and the XXH3-64 of each of its blocks of 1 MiB: 16 hexadecimal digits
+    a block.
+    """
 
     bytes: int
     digest: str
 
     def __post_init__(self) -> None:
-        if type(self.bytes) is not int or self.bytes < 0 or len(self.digest) != _WIDTH * self.blocks:
+        if (
+            type(self.bytes) is not int
+            or self.bytes < 0
+            or len(self.digest) != _WIDTH * self.blocks
+        ):
             raise ValueError(f"{len(self.digest)} digits of digests for {self.bytes} bytes")
 
     @property
@@ -75,7 +84,9 @@ class FileSeal:
 
     def holds(self, block: int, content: Any) -> bool:
         """Return True if ``content`` (bytes, or a view of them) is this block."""
-        return xxhash.xxh3_64_hexdigest(content) == self.digest[block * _WIDTH : (block + 1) * _WIDTH]
+        return (
+            xxhash.xxh3_64_hexdigest(content) == self.digest[block * _WIDTH : (block + 1) * _WIDTH]
+        )
 
 
 def seal_file(path: Path) -> FileSeal:
@@ -88,7 +99,9 @@ def seal_file(path: Path) -> FileSeal:
 
 
 def _blocks(path: Path) -> Iterator[memoryview]:
-    """Yield the blocks of a file, each valid until the next; none of its pages stay in this process."""
+    """Yield the blocks of a file, each valid until the next; none of its pages stay in this
+    process.
+    """
     buffer = memoryview(bytearray(BLOCK))
     with open(path, "rb", buffering=0) as handle:
         while True:
@@ -102,11 +115,17 @@ def _blocks(path: Path) -> Iterator[memoryview]:
 
 
 def _content_files(folder: Path) -> list[Path]:
-    """Return an artefact's content files, in order, without its manifest, ``cache`` and hidden files."""
+    """Return an artefact's content files, in order, without its manifest, ``cache`` and hidden
+    files.
+    """
     found = []
     for path in sorted(folder.rglob("*"), key=lambda path: path.parts):
         parts = path.relative_to(folder).parts
-        hidden = CACHE in parts[:1] or parts == (MANIFEST,) or any(part.startswith(".") for part in parts)
+        hidden = (
+            CACHE in parts[:1]
+            or parts == (MANIFEST,)
+            or any(part.startswith(".") for part in parts)
+        )
         if not hidden and (path.is_symlink() or not path.is_dir()):
             found.append(path)
     return found
@@ -114,7 +133,11 @@ def _content_files(folder: Path) -> list[Path]:
 
 def unnamed_files(folder: Path, files: Collection[str]) -> list[str]:
     """Return the paths within an artefact that its manifest does not name, in order."""
-    return [name for path in _content_files(folder) if (name := path.relative_to(folder).as_posix()) not in files]
+    return [
+        name
+        for path in _content_files(folder)
+        if (name := path.relative_to(folder).as_posix()) not in files
+    ]
 
 
 def seal_folder(folder: Path) -> dict[str, FileSeal]:
@@ -126,12 +149,17 @@ def seal_folder(folder: Path) -> dict[str, FileSeal]:
     found = {}
     for path in _content_files(folder):
         if path.is_symlink() or not path.is_file():
-            raise bad_input(path, wanted="a regular file in an artefact", found="a link or a special file", do="remove it")
+            raise bad_input(
+                path,
+                wanted="a regular file in an artefact",
+                found="a link or a special file",
+                do="remove it",
+            )
         found[path.relative_to(folder).as_posix()] = seal_file(path)
     return found
 
 
-# -- reading ---------------------------------------------------------------------------------------------
+# -- reading ---------------------------------------------------------------------------------------
 
 
 class _State(NamedTuple):
@@ -151,7 +179,9 @@ def _state(path: Path) -> _State:
 def manifest_digest(record: JsonObject) -> str:
     """Return the XXH3-64 of a record's JSON without its ``digest``, in any order of keys."""
     content = {key: value for key, value in record.items() if key != "digest"}
-    return xxhash.xxh3_64_hexdigest(json.dumps(content, sort_keys=True, ensure_ascii=False).encode("utf-8", "surrogatepass"))
+    return xxhash.xxh3_64_hexdigest(
+        json.dumps(content, sort_keys=True, ensure_ascii=False).encode("utf-8", "surrogatepass")
+    )
 
 
 def signed(record: JsonObject) -> JsonObject:
@@ -188,19 +218,25 @@ def _seal_at(path: Path) -> FileSeal | None:
     seal, beside = None, path.with_name(f"{path.name}.{MANIFEST}")
     if os.path.lexists(beside):  # of this one file, whose name may have changed since
         if not beside.is_file():
-            raise bad_input(beside, wanted="a posbias manifest", found="something other than a file", do=AGAIN)
+            raise bad_input(
+                beside, wanted="a posbias manifest", found="something other than a file", do=AGAIN
+            )
         seal = next(iter(_seals(_state(beside), ours=True).values()), None)
     for folder in path.parents:
         manifest = folder / MANIFEST
         with suppress(OSError):  # an unreadable folder has no artefact of ours
             if manifest.is_file():
-                seal = _seals(_state(manifest), ours=False).get(path.relative_to(folder).as_posix(), seal)
+                seal = _seals(_state(manifest), ours=False).get(
+                    path.relative_to(folder).as_posix(), seal
+                )
     return seal
 
 
 @lru_cache(maxsize=64)
 def _seals(manifest: _State, *, ours: bool) -> Mapping[str, FileSeal]:
-    """Return the digests in a manifest; ``ours``: only we use its name, whereas other software also writes a manifest.json."""
+    """Return the digests in a manifest; ``ours``: only we use its name, whereas other software also
+    writes a manifest.json.
+    """
     try:
         record = json.loads(manifest.path.read_bytes()) if manifest.bytes <= _MOST else None
         if not isinstance(record, dict) or not record.keys() >= _OURS:
@@ -208,9 +244,12 @@ def _seals(manifest: _State, *, ours: bool) -> Mapping[str, FileSeal]:
         seals = {name: FileSeal(**seal) for name, seal in record["files"].items()}
     except (ValueError, TypeError, AttributeError, RecursionError) as error:
         if not ours:
-            return {}  # somebody else's; or opening the artefact reads its manifest and reports the fault
+            # somebody else's; or opening the artefact reads its manifest and reports the fault
+            return {}
         found = str(error).splitlines()[0]
-        raise bad_input(manifest.path, wanted="a posbias manifest", found=found, do=AGAIN) from error
+        raise bad_input(
+            manifest.path, wanted="a posbias manifest", found=found, do=AGAIN
+        ) from error
     check_digest(manifest.path, record)
     return seals
 
@@ -222,7 +261,12 @@ def check_digest(manifest: Path | str, record: JsonObject) -> None:
         InputError: they differ.
     """
     if record.get("digest") != manifest_digest(record):
-        raise bad_input(manifest, wanted="a manifest as it was written", found="one that was changed since", do=AGAIN)
+        raise bad_input(
+            manifest,
+            wanted="a manifest as it was written",
+            found="one that was changed since",
+            do=AGAIN,
+        )
 
 
 def check_names(manifest: Path | str, names: Iterable[str]) -> None:
@@ -235,25 +279,33 @@ def check_names(manifest: Path | str, names: Iterable[str]) -> None:
         if (
             not name
             or "\0" in name
-            or any(place.anchor or ".." in place.parts for place in (PurePosixPath(name), PureWindowsPath(name)))
+            or any(
+                place.anchor or ".." in place.parts
+                for place in (PurePosixPath(name), PureWindowsPath(name))
+            )
         ):
-            raise bad_input(manifest, wanted="files within the artefact", found=repr(name), do=AGAIN)
+            raise bad_input(
+                manifest, wanted="files within the artefact", found=repr(name), do=AGAIN
+            )
 
 
 def check_name(manifest: Path | str, name: str) -> None:
-    """Check that an artefact's name can be part of a file's name on any system, as outputs are named by it.
+    """Check that an artefact's name can be part of a file's name on any system, as outputs are
+    named by it.
 
     Raises:
         InputError: it cannot.
     """
     if _NO_NAME.search(name) or name in (".", "..") or len(name.encode()) > _LONGEST_NAME:
         raise InputError(
-            f"{manifest}: {name[:100]!r} is no name of an artefact (it is a path, too long or not printable); {AGAIN}"
+            f"{manifest}: {name[:100]!r} is no name of an artefact (it is a path, too long or not "
+            f"printable); {AGAIN}"
         )
 
 
 def verified(path: Path) -> Path:
-    """Compare a whole file with its manifest, once per process and state of the file, and return its path.
+    """Compare a whole file with its manifest, once per process and state of the file, and return
+    its path.
 
     Raises:
         InputError: its content differs from the manifest, or it cannot be read.
@@ -275,7 +327,9 @@ def check_file(path: Path, seal: FileSeal) -> None:
     try:
         _verify(_state(path), seal)
     except OSError as error:
-        raise bad_input(path, wanted="a readable file", found=error.strerror or str(error), do=AGAIN) from error
+        raise bad_input(
+            path, wanted="a readable file", found=error.strerror or str(error), do=AGAIN
+        ) from error
 
 
 @lru_cache(maxsize=4_096)
@@ -294,7 +348,9 @@ def _check_regular(path: Path) -> None:
 
 def _check_size(path: Path, size: int, seal: FileSeal) -> None:
     if size != seal.bytes:
-        raise bad_input(path, wanted=f"{seal.bytes:,} bytes, as its manifest says", found=f"{size:,}", do=AGAIN)
+        raise bad_input(
+            path, wanted=f"{seal.bytes:,} bytes, as its manifest says", found=f"{size:,}", do=AGAIN
+        )
 
 
 def damaged(path: Path, block: int) -> InputError:
@@ -321,9 +377,16 @@ class SealedFile:
                 size = os.fstat(handle.fileno()).st_size
                 if self._seal is not None:
                     _check_size(path, size, self._seal)
-                self.bytes: mmap.mmap | bytes = mmap.mmap(handle.fileno(), 0, access=mmap.ACCESS_READ) if size else b""
+                self.bytes: mmap.mmap | bytes = (
+                    mmap.mmap(handle.fileno(), 0, access=mmap.ACCESS_READ) if size else b""
+                )
         except OSError as error:
-            raise bad_input(path, wanted="a readable file", found=error.strerror or str(error), do="check the path") from error
+            raise bad_input(
+                path,
+                wanted="a readable file",
+                found=error.strerror or str(error),
+                do="check the path",
+            ) from error
         import numpy as np  # not needed by readers of settings
 
         self._unchecked = np.ones(self._seal.blocks if self._seal else 0, dtype=bool)
@@ -349,7 +412,8 @@ class SealedFile:
         if self._left and len(starts):
             import numpy as np
 
-            wanted = np.zeros(len(self._unchecked), dtype=bool)  # not np.unique, which sorts, and imports numpy.ma
+            # not np.unique, which sorts, and imports numpy.ma
+            wanted = np.zeros(len(self._unchecked), dtype=bool)
             for blocks in (starts // BLOCK, np.maximum(ends - 1, starts) // BLOCK):
                 wanted[blocks[(blocks >= 0) & (blocks < len(wanted))]] = True
             self._compare(np.flatnonzero(wanted & self._unchecked))

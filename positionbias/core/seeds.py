@@ -1,7 +1,7 @@
 """Random draws keyed by (seed, purpose, id), independent of order, shard, worker and other draws.
 
-A draw is a pure function of its key, so any number of workers in any order gets the same numbers, and
-removing an item changes no other draw.
+A draw is a pure function of its key, so any number of workers in any order gets the same numbers,
+and removing an item changes no other draw.
 """
 
 from __future__ import annotations
@@ -52,17 +52,22 @@ def key64(seed: int, purpose: str, *parts: str | int) -> int:
 
 
 def text_id(letter: str, text: str) -> str:
-    """Make an id for a text without one, a letter and a hash of the text: the same in tables, data sets and strings."""
+    """Make an id for a text without one, a letter and a hash of the text: the same in tables, data
+    sets and strings.
+    """
     return f"{letter}{key64(0, TEXT, text):016x}"
 
 
 def drawn_order(ids: Iterable[str], seed: int, purpose: str, *parts: str | int) -> list[str]:
-    """Return the ids in a uniform random order, keyed by (seed, purpose, parts, id), so that shorter samples are prefixes of longer ones."""
+    """Return the ids in a uniform random order, keyed by (seed, purpose, parts, id), so that
+    shorter samples are prefixes of longer ones.
+    """
     return sorted(ids, key=lambda one: (key64(seed, purpose, *parts, one), one))
 
 
 def below(bound: int, seed: int, purpose: str, *parts: str | int) -> int:
-    """Draw an integer uniform on {0 … bound−1}, without modulo bias (multiply-shift with rejection).
+    """Draw an integer uniform on {0 … bound−1}, without modulo bias (multiply-shift with
+    rejection).
 
     Raises:
         ValueError: ``bound`` is below 1.
@@ -81,7 +86,9 @@ def below(bound: int, seed: int, purpose: str, *parts: str | int) -> int:
 
 
 def choose(count: int, size: int, seed: int, purpose: str, *parts: str | int) -> list[int]:
-    """Draw ``size`` different integers of {0 … count−1}, or all if fewer, in a uniform random order; the first is ``below``'s."""
+    """Draw ``size`` different integers of {0 … count−1}, or all if fewer, in a uniform random
+    order; the first is ``below``'s.
+    """
     order: dict[int, int] = {}  # the shuffled range where it differs from the identity
     chosen = []
     for place in range(min(size, count)):
@@ -91,8 +98,11 @@ def choose(count: int, size: int, seed: int, purpose: str, *parts: str | int) ->
     return chosen
 
 
-def choose_many(counts: np.ndarray, size: int, seed: int, purpose: str, keys: Sequence[bytes]) -> np.ndarray:
-    """``choose`` for many counts, ``(len(keys), size)`` int64, padded with −1; a key is its UTF-8 parts joined by ``\\x1f``.
+def choose_many(
+    counts: np.ndarray, size: int, seed: int, purpose: str, keys: Sequence[bytes]
+) -> np.ndarray:
+    """``choose`` for many counts, ``(len(keys), size)`` int64, padded with −1; a key is its UTF-8
+    parts joined by ``\\x1f``.
 
     Counts stay under 2³².
     """
@@ -106,7 +116,14 @@ def choose_many(counts: np.ndarray, size: int, seed: int, purpose: str, keys: Se
     return chosen
 
 
-def _choose_many(counts: np.ndarray, width: int, seed: int, purpose: str, keys: Sequence[bytes], chosen: np.ndarray) -> None:
+def _choose_many(
+    counts: np.ndarray,
+    width: int,
+    seed: int,
+    purpose: str,
+    keys: Sequence[bytes],
+    chosen: np.ndarray,
+) -> None:
     import numpy as np
 
     order, each = np.tile(np.arange(width), (len(keys), 1)), np.arange(len(keys))
@@ -134,8 +151,11 @@ def keys128(seed: int, purpose: str, keys: Sequence[bytes]) -> np.ndarray:
     return np.frombuffer(b"".join(digests), "<u8").reshape(-1, 2)
 
 
-def below_many(bounds: np.ndarray, draws: np.ndarray, seed: int, purpose: str, keys: Sequence[bytes]) -> np.ndarray:
-    """``below`` for many bounds, ``(len(keys),)`` int64, from the ``keys64`` of the keys; a bound below 1 gives 0.
+def below_many(
+    bounds: np.ndarray, draws: np.ndarray, seed: int, purpose: str, keys: Sequence[bytes]
+) -> np.ndarray:
+    """``below`` for many bounds, ``(len(keys),)`` int64, from the ``keys64`` of the keys; a bound
+    below 1 gives 0.
 
     Bounds stay under 2³².
     """
@@ -143,7 +163,9 @@ def below_many(bounds: np.ndarray, draws: np.ndarray, seed: int, purpose: str, k
 
     bound = np.maximum(bounds, 1).astype(np.uint64)
     half = np.uint64(32)
-    drawn = ((draws >> half) * bound + ((draws & np.uint64(0xFFFFFFFF)) * bound >> half) >> half).astype(np.int64)
+    drawn = (
+        (draws >> half) * bound + ((draws & np.uint64(0xFFFFFFFF)) * bound >> half) >> half
+    ).astype(np.int64)
     # the low half of the product decides whether to redraw: at most one key in 2³²
     for place in np.flatnonzero(draws * bound < bound).tolist():
         drawn[place] = below(int(bound[place]), seed, purpose, keys[place].decode())

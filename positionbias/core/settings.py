@@ -47,7 +47,9 @@ _MOST_OF = {"--seed": 2**63 - 1, "--seeds": 2**63 - 1, "--threads": 1_024, "--wo
 
 
 class Panel(StrEnum):
-    """Headings of a command's options in its help, in this order. What most users need stands under the first."""
+    """Headings of a command's options in its help, in this order. What most users need stands under
+    the first.
+    """
 
     BASIC = "Options"
     ADVANCED = "Advanced options"
@@ -65,12 +67,15 @@ class Panel(StrEnum):
 class Setting:
     """A field's declaration: its ``help`` and the values it takes.
 
-    ``least`` and ``most`` belong to the range, ``above`` and ``below`` do not. ``wanted`` describes the range in other words, and ``do`` the remedy for a
-    value outside it. ``absent`` tells the help what None means. ``flags`` replace the flag made from its name; ``metavar`` is the placeholder for a
-    value in the help. ``off`` is the flag that turns a switch off, without dashes; ``switch`` has two of the choices, each with a flag of its
-    own instead of a value; a ``hidden`` field has no option. ``implies`` are values of other options that are not given, where this switch
-    is on. ``place`` marks the value as a path or name that is read or written; an output is never an input, nor inside one.
-    ``panel`` is where the help shows it; None: under the ``PANEL`` of its settings class, and without one among the basic options.
+    ``least`` and ``most`` belong to the range, ``above`` and ``below`` do not. ``wanted`` describes
+    the range in other words, and ``do`` the remedy for a value outside it. ``absent`` tells the
+    help what None means. ``flags`` replace the flag made from its name; ``metavar`` is the
+    placeholder for a value in the help. ``off`` is the flag that turns a switch off, without
+    dashes; ``switch`` has two of the choices, each with a flag of its own instead of a value; a
+    ``hidden`` field has no option. ``implies`` are values of other options that are not given,
+    where this switch is on. ``place`` marks the value as a path or name that is read or written; an
+    output is never an input, nor inside one. ``panel`` is where the help shows it; None: under the
+    ``PANEL`` of its settings class, and without one among the basic options.
     """
 
     help: str
@@ -107,7 +112,8 @@ class Setting:
             if not isinstance(value, str) or value not in self.choices:
                 known = self.wanted or f"one of {', '.join(self.choices)}"
                 raise SettingError(
-                    f"{flag}: wanted {known}; found {value!r}; {or_closest(value, self.choices, self.do or 'pick one')}"
+                    f"{flag}: wanted {known}; found {value!r}; "
+                    f"{or_closest(value, self.choices, self.do or 'pick one')}"
                 )
             return
         if isinstance(value, int):
@@ -115,11 +121,18 @@ class Setting:
         if self._bounded and not isinstance(value, Real):
             raise SettingError(f"{flag}: wanted a number; found {value!r}; give one")
         if not self._holds(value):
-            raise SettingError(f"{flag}: wanted {self._range(value)}; found {value}; {self.do or self._advice(value)}")
+            raise SettingError(
+                f"{flag}: wanted {self._range(value)}; found {value}; "
+                f"{self.do or self._advice(value)}"
+            )
 
     def _holds(self, value: float) -> bool:
-        within = (self.least is None or value >= self.least) and (self.most is None or value <= self.most)
-        apart = (self.above is None or value > self.above) and (self.below is None or value < self.below)
+        within = (self.least is None or value >= self.least) and (
+            self.most is None or value <= self.most
+        )
+        apart = (self.above is None or value > self.above) and (
+            self.below is None or value < self.below
+        )
         return within and apart and (not self._bounded or math.isfinite(value))
 
     @property
@@ -130,9 +143,25 @@ class Setting:
         if self.wanted:
             return self.wanted
         if self.least is not None and self.most is None and self.below is None:
-            return f"at least {self.least}" if isinstance(value, int) else f"a number from {self.least}"
-        low = f"from {self.least}" if self.least is not None else f"above {self.above}" if self.above is not None else ""
-        high = f"to {self.most}" if self.most is not None else f"below {self.below}" if self.below is not None else ""
+            return (
+                f"at least {self.least}"
+                if isinstance(value, int)
+                else f"a number from {self.least}"
+            )
+        low = (
+            f"from {self.least}"
+            if self.least is not None
+            else f"above {self.above}"
+            if self.above is not None
+            else ""
+        )
+        high = (
+            f"to {self.most}"
+            if self.most is not None
+            else f"below {self.below}"
+            if self.below is not None
+            else ""
+        )
         between = " " if high.startswith("to") else " and "
         return f"a number {between.join(filter(None, (low, high)))}"
 
@@ -142,7 +171,8 @@ class Setting:
 
 
 def check_whole(flag: str, value: int) -> None:
-    """Refuse a whole number that libraries cannot hold, or more threads or processes than they can run.
+    """Refuse a whole number that libraries cannot hold, or more threads or processes than they can
+    run.
 
     Raises:
         SettingError: it is too large.
@@ -164,7 +194,9 @@ def declared_setting(default: Any, of: Setting) -> Any:
 
 
 def required_setting(help: str, **of_it: Any) -> Any:
-    """Return a dataclass field without a default, with a help text and the limits of ``Setting``."""
+    """Return a dataclass field without a default, with a help text and the limits of
+    ``Setting``.
+    """
     return field(metadata={_KEY: Setting(help, **of_it)})
 
 
@@ -174,12 +206,15 @@ def seed_setting() -> Any:
 
 
 def settings_of(kind: type) -> Mapping[str, Setting]:
-    """Return the declarations of a settings dataclass by field name; undeclared fields are left out."""
+    """Return the declarations of a settings dataclass by field name; undeclared fields are left
+    out.
+    """
     return {one.name: one.metadata[_KEY] for one in fields(kind) if _KEY in one.metadata}
 
 
 def check_settings(settings: Any) -> None:
-    """Check every field of a settings dataclass against its range; that settings in it are settings, and lists lists.
+    """Check every field of a settings dataclass against its range; that settings in it are
+    settings, and lists lists.
 
     Raises:
         SettingError: a field is not; the message names the flag of the first.
@@ -187,8 +222,13 @@ def check_settings(settings: Any) -> None:
     for one in fields(settings):
         value, kind = getattr(settings, one.name), one.default_factory
         if isinstance(kind, type) and is_dataclass(kind) and not isinstance(value, kind):
-            raise SettingError(f"{one.name}: wanted a {kind.__name__}; found {value!r}; give one of positionbias.settings")
-        if type(one.default) is tuple and (isinstance(value, str) or not isinstance(value, Iterable)):
+            raise SettingError(
+                f"{one.name}: wanted a {kind.__name__}; found {value!r}; give one of "
+                "positionbias.settings"
+            )
+        if type(one.default) is tuple and (
+            isinstance(value, str) or not isinstance(value, Iterable)
+        ):
             raise SettingError(f"{one.name}: wanted a tuple; found {value!r}; give ({value!r},)")
     for name, declared in settings_of(type(settings)).items():
         value = getattr(settings, name)
@@ -205,7 +245,9 @@ def check_once(listed: Mapping[str, Sequence[Any]]) -> None:
     for flag, values in listed.items():
         if not values or len(set(values)) < len(values):
             found = ", ".join(map(str, values)) or "none"
-            raise SettingError(f"{flag}: wanted at least one, each once; found {found}; give each once")
+            raise SettingError(
+                f"{flag}: wanted at least one, each once; found {found}; give each once"
+            )
 
 
 @contextmanager
@@ -229,7 +271,9 @@ def flags_as(names: Mapping[str, str]) -> Iterator[None]:
 
 @contextmanager
 def given_by_hand(flags: Iterable[str]) -> Iterator[None]:
-    """Have ``given_flags`` yield these flags of a command line even where their values are the defaults."""
+    """Have ``given_flags`` yield these flags of a command line even where their values are the
+    defaults.
+    """
     before = _BY_HAND.set(frozenset(flags))
     try:
         yield
@@ -245,11 +289,15 @@ def refuse_idle(flags: Iterable[str], *, wanted: str, found: str) -> None:
     """
     for flag in flags:
         if flag in _BY_HAND.get():
-            raise SettingError(f"{flag}: wanted {wanted}; found {found}, with which it does nothing; leave it out")
+            raise SettingError(
+                f"{flag}: wanted {wanted}; found {found}, with which it does nothing; leave it out"
+            )
 
 
 def given_flags(settings: Any) -> Iterator[str]:
-    """Yield the flag of each setting, nested ones included, that differs from its default or was given on the command line."""
+    """Yield the flag of each setting, nested ones included, that differs from its default or was
+    given on the command line.
+    """
     declared = settings_of(type(settings))
     for one in fields(settings):
         value = getattr(settings, one.name)

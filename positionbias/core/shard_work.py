@@ -7,10 +7,11 @@ An unfinished artefact is kept in a hidden work folder beside its final place:
         .NAME.work/receipts/    for each finished shard: its inputs, its checksum, its maker's facts
         .NAME.work.lock         held by the working run
 
-A complete shard gets its name, and then its receipt. So wherever a run ends, a later run of the same job keeps the shards whose
-bytes match their receipts, and makes the others. A receipt has a digest of itself. A run of another job starts over.
-When all shards are done, the content gets its final name and the work folder is removed. An older artefact that it replaces is then
-at ``content`` for a moment; its inode number differs, so nobody resumes it.
+A complete shard gets its name, and then its receipt. So wherever a run ends, a later run of the
+same job keeps the shards whose bytes match their receipts, and makes the others. A receipt has a
+digest of itself. A run of another job starts over. When all shards are done, the content gets its
+final name and the work folder is removed. An older artefact that it replaces is then at ``content``
+for a moment; its inode number differs, so nobody resumes it.
 """
 
 from __future__ import annotations
@@ -56,14 +57,20 @@ def work_folder(final: Path | str) -> Path:
 
 @contextmanager
 def resumable_folder(
-    final: Path | str, job: JsonObject, *, overwrite: bool = False, owned: bool = False, folder: bool = True
+    final: Path | str,
+    job: JsonObject,
+    *,
+    overwrite: bool = False,
+    owned: bool = False,
+    folder: bool = True,
 ) -> Iterator[Path]:
-    """Yield a folder in which to make ``final``, with the work of an earlier run of the same ``job``.
+    """Yield a folder in which to make ``final``, with the work of an earlier run of the same
+    ``job``.
 
-    When the block succeeds the folder is moved to ``final``, unless the block has moved or removed it. After bad input or a
-    wrong setting it is removed; after anything else (Ctrl-C, a full disk) it stays for the next run, and a
-    ``KeyboardInterrupt`` carries a note that says so. Another version of this package is another job. ``owned`` and ``folder`` are
-    for ``refuse_existing``.
+    When the block succeeds the folder is moved to ``final``, unless the block has moved or removed
+    it. After bad input or a wrong setting it is removed; after anything else (Ctrl-C, a full disk)
+    it stays for the next run, and a ``KeyboardInterrupt`` carries a note that says so. Another
+    version of this package is another job. ``owned`` and ``folder`` are for ``refuse_existing``.
 
     Raises:
         OutputExistsError: ``final`` exists and ``overwrite`` is false.
@@ -76,7 +83,8 @@ def resumable_folder(
     with storage_errors(final):
         make_folders(root.parent)
         with only_one(root.with_name(f"{root.name}.lock"), final):
-            refuse_existing(final, overwrite=overwrite, folder=folder, owned=owned)  # another run may just have finished
+            # another run may just have finished
+            refuse_existing(final, overwrite=overwrite, folder=folder, owned=owned)
             sweep(final)
             with _fate_of(root, final), storage_errors(final):
                 _take_over(root, {**job, "version": __version__})
@@ -89,11 +97,15 @@ def resumable_folder(
 
 @contextmanager
 def _fate_of(root: Path, final: Path) -> Iterator[None]:
-    """Discard or keep the work, depending on what ended it; messages name ``final`` instead of the hidden folder."""
+    """Discard or keep the work, depending on what ended it; messages name ``final`` instead of the
+    hidden folder.
+    """
     try:
         yield
     except PositionBiasError as error:
-        message = str(error).replace(str(root / CONTENT), str(final)).replace(str(root / JOB), str(final))
+        message = (
+            str(error).replace(str(root / CONTENT), str(final)).replace(str(root / JOB), str(final))
+        )
         if isinstance(error, InputError | SettingError):
             remove(root)
         elif isinstance(error, StorageError):
@@ -113,7 +125,10 @@ def _take_over(root: Path, job: JsonObject) -> None:
     content = root / CONTENT
     try:
         record = json.loads((root / JOB).read_text("utf-8"))
-        same = json.dumps(record["job"], sort_keys=True) == wanted and record["content"] == content.stat().st_ino
+        same = (
+            json.dumps(record["job"], sort_keys=True) == wanted
+            and record["content"] == content.stat().st_ino
+        )
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         same = False
     if not same:
@@ -161,13 +176,18 @@ def make_shards(
     targets: Callable[[int], Path],
     map_shards: MapShards = map,
 ) -> Iterator[Facts]:
-    """Call ``make(item, path)`` for every item, with the path ``targets(index)``; yield what each returned, in order.
+    """Call ``make(item, path)`` for every item, with the path ``targets(index)``; yield what each
+    returned, in order.
 
-    ``make`` writes the file at the path it is given and returns facts of ``kind``, which JSON can hold; it must be a pure function of its item.
-    In a folder from ``resumable_folder`` an existing file is kept if its receipt matches the item and the file's bytes. An item is
-    identified by its ``fingerprint()`` if it has one, a path by the state of its file, anything else by its ``repr``.
+    ``make`` writes the file at the path it is given and returns facts of ``kind``, which JSON can
+    hold; it must be a pure function of its item. In a folder from ``resumable_folder`` an existing
+    file is kept if its receipt matches the item and the file's bytes. An item is identified by its
+    ``fingerprint()`` if it has one, a path by the state of its file, anything else by its ``repr``.
     """
-    tasks = (_Task(kind, make, item, targets(index), _receipt(targets(index))) for index, item in enumerate(items))
+    tasks = (
+        _Task(kind, make, item, targets(index), _receipt(targets(index)))
+        for index, item in enumerate(items)
+    )
     return map_shards(_run, tasks)
 
 
@@ -175,7 +195,11 @@ def _receipt(target: Path) -> Path | None:
     """Return the path of a shard's receipt; None outside a work folder."""
     for folder in target.parents:
         if folder.name == CONTENT and (folder.parent / JOB).exists():
-            return folder.parent / RECEIPTS / f"{target.relative_to(folder).as_posix().replace('/', ',')}.json"
+            return (
+                folder.parent
+                / RECEIPTS
+                / f"{target.relative_to(folder).as_posix().replace('/', ',')}.json"
+            )
     return None
 
 
@@ -203,7 +227,9 @@ def _make(task: _Task[Any, Facts], item: str = "") -> Facts:
 
 @contextmanager
 def _put(target: Path) -> Iterator[Path]:
-    """``atomic_file`` for a folder that no other run writes to; resuming the job removes unfinished files."""
+    """``atomic_file`` for a folder that no other run writes to; resuming the job removes unfinished
+    files.
+    """
     partial = target.with_name(f".{target.name}.partial-{uuid4().hex[:8]}")
     try:
         yield partial

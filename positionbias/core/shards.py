@@ -1,7 +1,8 @@
-"""Passage shards: Arrow IPC files of passage_id and text, uncompressed, written in batches and read memory-mapped.
+"""Passage shards: Arrow IPC files of passage_id and text, uncompressed, written in batches and read
+memory-mapped.
 
-The checksum of a shard, or of any records, is a sum of hashes: it depends neither on the order of records nor on the cuts into
-shards.
+The checksum of a shard, or of any records, is a sum of hashes: it depends neither on the order of
+records nor on the cuts into shards.
 """
 
 from __future__ import annotations
@@ -70,13 +71,16 @@ def columns_checksum(columns: Sequence[Sequence[Any]]) -> int:
     total = 0
     for start in range(0, len(columns[0]), BATCH_PASSAGES):
         total += _sum_of_digests(
-            _column_digests([_encoded_column(column[start : start + BATCH_PASSAGES]) for column in columns])
+            _column_digests(
+                [_encoded_column(column[start : start + BATCH_PASSAGES]) for column in columns]
+            )
         )
     return total % CHECKSUM_MODULUS
 
 
 def pairs_checksum(first: Sequence[bytes], second: Sequence[bytes], *same: Any) -> int:
-    """Return the ``rows_checksum`` of rows of two UTF-8 texts followed by the ``same`` items, in less than half the time.
+    """Return the ``rows_checksum`` of rows of two UTF-8 texts followed by the ``same`` items, in
+    less than half the time.
 
     An import spends a third of its time here.
     """
@@ -84,7 +88,9 @@ def pairs_checksum(first: Sequence[bytes], second: Sequence[bytes], *same: Any) 
 
 
 def _digests(rows: Sequence[Sequence[Any]]) -> Iterator[bytes]:
-    """Yield the hash of each row. Rows of one length are encoded by column, which takes half the time."""
+    """Yield the hash of each row. Rows of one length are encoded by column, which takes half the
+    time.
+    """
     if len(set(map(len, rows))) > 1:
         return (hashlib.blake2b(_framed(row), digest_size=16).digest() for row in rows)
     return _column_digests([_encoded_column(column) for column in zip(*rows, strict=True)])
@@ -170,17 +176,23 @@ def _batches(passages: Iterable[Passage]) -> Iterator[tuple[list[bytes], list[by
 def not_unicode(place: str, error: UnicodeEncodeError) -> InputError:
     """Return an error about a text that UTF-8 cannot encode, as JSON escapes can produce."""
     half = error.object[error.start]
-    return InputError(f"{place}: wanted text in Unicode; found {half!r}, half of a surrogate pair; fix it in the source")
+    return InputError(
+        f"{place}: wanted text in Unicode; found {half!r}, half of a surrogate pair; fix it in the "
+        "source"
+    )
 
 
 def _strings(encoded: Sequence[bytes]) -> pa.Array:
     offsets = np.zeros(len(encoded) + 1, dtype=np.int32)
     np.cumsum(np.fromiter(map(len, encoded), np.int32, len(encoded)), out=offsets[1:])
-    return pa.StringArray.from_buffers(len(encoded), pa.py_buffer(offsets), pa.py_buffer(b"".join(encoded)))
+    return pa.StringArray.from_buffers(
+        len(encoded), pa.py_buffer(offsets), pa.py_buffer(b"".join(encoded))
+    )
 
 
 def read_shard(path: Path) -> pa.Table:
-    """Map one passage shard, verified whole; texts are copied only on access, and no file stays open.
+    """Map one passage shard, verified whole; texts are copied only on access, and no file stays
+    open.
 
     Raises:
         InputError: it is damaged.
@@ -189,7 +201,8 @@ def read_shard(path: Path) -> pa.Table:
 
 
 def open_shard(path: Path) -> ArrowFile:
-    """Map one passage shard, with each batch verified on first access, for reading a few passages of many.
+    """Map one passage shard, with each batch verified on first access, for reading a few passages
+    of many.
 
     Raises:
         InputError: it is cut; from its batches, damage.
@@ -198,7 +211,9 @@ def open_shard(path: Path) -> ArrowFile:
 
 
 class Strings:
-    """One string column over mapped files, read straight from the mapped bytes; each batch is verified on first access."""
+    """One string column over mapped files, read straight from the mapped bytes; each batch is
+    verified on first access.
+    """
 
     def __init__(self, files: Sequence[ArrowFile], column: str) -> None:
         self._column = column
@@ -235,7 +250,12 @@ class Strings:
                 taken.append(str(data[chunk][start:end], "utf-8"))
         except UnicodeDecodeError as error:
             path = self._places[chunk][0].path
-            raise bad_input(path, wanted="text in UTF-8", found=f"bytes that are not ({error.reason})", do=_AGAIN) from error
+            raise bad_input(
+                path,
+                wanted="text in UTF-8",
+                found=f"bytes that are not ({error.reason})",
+                do=_AGAIN,
+            ) from error
         return taken
 
     def _open(self, chunk: int) -> None:

@@ -1,4 +1,6 @@
-"""The base class of what operations return: results in words, tables and figures, to show, save and report."""
+"""The base class of what operations return: results in words, tables and figures, to show, save and
+report.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,9 @@ class Shown:
         return _showing().study_of(self, place)
 
     def _tables(self) -> Sequence[Any]:
-        """Return the tables that a notebook shows; without any, it shows the text for a terminal."""
+        """Return the tables that a notebook shows; without any, it shows the text for a
+        terminal.
+        """
         tables: Sequence[Any] = _showing().open_tables(self._study())
         return tables
 
@@ -48,7 +52,9 @@ class Shown:
         return "\n".join(_showing().verdict_of(self._study().results))
 
     def to_frame(self) -> pandas.DataFrame:
-        """Return a row for each result: the measure, its value, its interval, and the number of items."""
+        """Return a row for each result: the measure, its value, its interval, and the number of
+        items.
+        """
         frame: pandas.DataFrame = _showing().frame_of(self._study().results)
         return frame
 
@@ -72,14 +78,17 @@ class Shown:
         return figure
 
     def save(self, out: str | Path, *, overwrite: bool = False) -> Path:
-        """Write the results to a folder, which ``positionbias.load`` and ``posbias report`` read; return its path.
+        """Write the results to a folder, which ``positionbias.load`` and ``posbias report`` read;
+        return its path.
 
         Raises:
             OutputExistsError: ``out`` exists and ``overwrite`` is false.
             SettingError: there are no results, or this is an artefact that is already on disk.
         """
         if self._on_disk:
-            raise SettingError(f"save: wanted results; found {self!r}, which is already on disk; {self._on_disk}")
+            raise SettingError(
+                f"save: wanted results; found {self!r}, which is already on disk; {self._on_disk}"
+            )
         place: Path = _showing().save(self, out, overwrite=overwrite)
         return place
 

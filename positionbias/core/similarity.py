@@ -8,11 +8,23 @@ import numpy as np
 
 from positionbias.core.errors import InputError
 
-__all__ = ["NOT_FINITE", "RESCORE", "UNIT", "Similarity", "Sized", "check_width", "cosines", "inner_products"]
+__all__ = [
+    "NOT_FINITE",
+    "RESCORE",
+    "UNIT",
+    "Similarity",
+    "Sized",
+    "check_width",
+    "cosines",
+    "inner_products",
+]
 
 Similarity = Literal["cosine", "dot"]
 
-NOT_FINITE = "vectors: wanted finite numbers of ordinary size; found NaN, infinity or beyond; check the encoder"
+NOT_FINITE = (
+    "vectors: wanted finite numbers of ordinary size; found NaN, infinity or beyond; check the "
+    "encoder"
+)
 RESCORE = 4_096  # pairs recomputed at a time
 UNIT = 2.0**-24  # the relative error of rounding to float32
 _CACHED = 128  # pairs at once: their products stay in the processor's cache
@@ -20,7 +32,9 @@ _SMALL = 1e-12  # vector lengths whose squares may not fit in float32
 
 
 class Sized:
-    """Vectors with their lengths, their factors in products, and scores independent of block size."""
+    """Vectors with their lengths, their factors in products, and scores independent of block
+    size.
+    """
 
     def __init__(self, vectors: np.ndarray, similarity: Similarity) -> None:
         self.vectors, self.similarity = np.ascontiguousarray(vectors), similarity
@@ -37,7 +51,9 @@ class Sized:
         return self._lengths.astype(np.float64) + _SMALL  # below which float32 squares vanish
 
     def compared(self) -> np.ndarray:
-        """Return the factors in products: for cosines float32 unit vectors (zeros stay zeros), else the vectors."""
+        """Return the factors in products: for cosines float32 unit vectors (zeros stay zeros), else
+        the vectors.
+        """
         if self.similarity == "dot":
             return self.vectors
         small = np.flatnonzero(self._lengths < _SMALL)
@@ -50,7 +66,9 @@ class Sized:
         return units
 
     def scores(self, rows: np.ndarray, other: Sized, other_rows: np.ndarray) -> np.ndarray:
-        """Return the score of each pair of rows, ``(pairs,)`` float64, independent of the other pairs."""
+        """Return the score of each pair of rows, ``(pairs,)`` float64, independent of the other
+        pairs.
+        """
         score = _cosine if self.similarity == "cosine" else _dot
         out = np.empty(len(rows))
         for start in range(0, len(rows), _CACHED):
@@ -65,7 +83,8 @@ def _sum64(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 
 def _cosine(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     dot = _sum64(first, second)
-    lengths = np.sqrt(_sum64(first, first) * _sum64(second, second))  # exact for equal vectors, whose cosine is 1
+    # exact for equal vectors, whose cosine is 1
+    lengths = np.sqrt(_sum64(first, first) * _sum64(second, second))
     return np.clip(np.divide(dot, lengths, out=np.zeros(len(dot)), where=lengths > 0), -1.0, 1.0)
 
 
@@ -75,11 +94,15 @@ def _dot(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 
 def check_width(vectors: np.ndarray, dimension: int) -> None:
     if vectors.ndim != 2 or vectors.shape[1] != dimension:
-        raise InputError(f"vectors: wanted (n, {dimension}) numbers; found {vectors.shape}; encode both sides with one encoder")
+        raise InputError(
+            f"vectors: wanted (n, {dimension}) numbers; found {vectors.shape}; encode both sides "
+            "with one encoder"
+        )
 
 
 def cosines(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Return the cosines of the rows of ``first`` and ``second``, both ``(n, dim)``: ``(n,)`` float64, as in ``nearest``.
+    """Return the cosines of the rows of ``first`` and ``second``, both ``(n, dim)``: ``(n,)``
+    float64, as in ``nearest``.
 
     Raises:
         InputError: a vector that is not finite, or of another width.
@@ -88,7 +111,9 @@ def cosines(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 
 
 def inner_products(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Return the inner products as in ``nearest``, with the arguments of ``cosines``: ``(n,)`` float32."""
+    """Return the inner products as in ``nearest``, with the arguments of ``cosines``: ``(n,)``
+    float32.
+    """
     return _row_by_row(first, second, "dot").astype(np.float32)
 
 

@@ -1,4 +1,6 @@
-"""The tables of a collection's splits and the manifest's facts about a split, for its readers and writers."""
+"""The tables of a collection's splits and the manifest's facts about a split, for its readers and
+writers.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,13 @@ from positionbias.core.schema import Count, Name
 __all__ = ["ANSWERS", "KIND", "QRELS", "QUERIES", "SplitFacts"]
 
 KIND = "collection"
-QUERIES = pa.schema([("query_id", pa.string()), ("text", pa.string()), ("fields", pa.map_(pa.string(), pa.string()))])
+QUERIES = pa.schema(
+    [
+        ("query_id", pa.string()),
+        ("text", pa.string()),
+        ("fields", pa.map_(pa.string(), pa.string())),
+    ]
+)
 QRELS = pa.schema([("query_id", pa.string()), ("passage_id", pa.string()), ("grade", pa.int32())])
 ANSWERS = pa.schema(
     [

@@ -1,6 +1,8 @@
-"""What splits text into words and sentences on this machine: BlingFire, or where its library cannot be loaded rules of ours.
+"""What splits text into words and sentences on this machine: BlingFire, or where its library cannot
+be loaded rules of ours.
 
-What depends on words records the splitter among the versions of its manifest; it distinguishes artefacts made by different ones.
+What depends on words records the splitter among the versions of its manifest; it distinguishes
+artefacts made by different ones.
 """
 
 from __future__ import annotations
@@ -17,7 +19,14 @@ from positionbias.core.progress import remark
 if TYPE_CHECKING:
     from ctypes import CDLL
 
-__all__ = ["USUAL_WORDS", "UsualWords", "load_blingfire", "remark_mixed_splitters", "remark_other_splitter", "splitter_of"]
+__all__ = [
+    "USUAL_WORDS",
+    "UsualWords",
+    "load_blingfire",
+    "remark_mixed_splitters",
+    "remark_other_splitter",
+    "splitter_of",
+]
 
 UsualWords = Literal["blingfire", "unicode"]
 _FILES = {"Windows": "blingfiretokdll.dll", "Darwin": "libblingfiretokdll.dylib"}
@@ -25,7 +34,8 @@ _FILES = {"Windows": "blingfiretokdll.dll", "Darwin": "libblingfiretokdll.dylib"
 
 @cache
 def load_blingfire() -> CDLL | str:
-    """Return BlingFire's library, or why it cannot be loaded: its package installs everywhere, with libraries for x86-64 alone.
+    """Return BlingFire's library, or why it cannot be loaded: its package installs everywhere, with
+    libraries for x86-64 alone.
 
     The package's own module is not imported, which would take a tenth of a second.
     """
@@ -45,7 +55,10 @@ def load_blingfire() -> CDLL | str:
 
 
 USUAL_WORDS: UsualWords = "unicode" if isinstance(load_blingfire(), str) else "blingfire"
-"""The method that splits words where none is named, and sentences always; also its name among a manifest's versions."""
+(
+    """The method that splits words where none is named, and sentences always; also its name """
+    """among a manifest's versions."""
+)
 
 
 def splitter_of(versions: Mapping[str, str]) -> UsualWords | None:
@@ -59,21 +72,35 @@ def splitter_of(versions: Mapping[str, str]) -> UsualWords | None:
     ('blingfire', None, None)
     """
     named: tuple[UsualWords, ...] = ("blingfire", "unicode")
-    return next((name for name in named if versions.get(name, "not installed") != "not installed"), None)
+    return next(
+        (name for name in named if versions.get(name, "not installed") != "not installed"), None
+    )
 
 
 def remark_other_splitter(what: object, versions: Mapping[str, str]) -> None:
-    """Remark if the words (or sentences) of ``what`` were split otherwise than this machine does."""
+    """Remark if the words (or sentences) of ``what`` were split otherwise than this machine
+    does.
+    """
     theirs = splitter_of(versions)
     if theirs is not None and theirs != USUAL_WORDS:
         remark(
-            f"{what}: its words were split by {theirs}, and are split by {USUAL_WORDS} here; a few differ, and so may figures"
+            f"{what}: its words were split by {theirs}, and are split by {USUAL_WORDS} here; a few "
+            "differ, and so may figures"
         )
 
 
 def remark_mixed_splitters(versions: Mapping[str, Mapping[str, str]]) -> None:
-    """Remark if of several artefacts, versions by name, the words were split by different splitters."""
-    by = {splitter: name for name, found in versions.items() if (splitter := splitter_of(found)) is not None}
+    """Remark if of several artefacts, versions by name, the words were split by different
+    splitters.
+    """
+    by = {
+        splitter: name
+        for name, found in versions.items()
+        if (splitter := splitter_of(found)) is not None
+    }
     if len(by) > 1:
         (one, its), (other, others) = by.items()
-        remark(f"{its}: its words were split by {one}, those of {others} by {other}; a few differ, and so may figures")
+        remark(
+            f"{its}: its words were split by {one}, those of {others} by {other}; a few differ, "
+            "and so may figures"
+        )

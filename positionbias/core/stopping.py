@@ -1,7 +1,7 @@
 """Stop a command on Ctrl-C (SIGINT) or SIGTERM, which schedulers send, from its first line on.
 
-Both raise ``KeyboardInterrupt``, so the same code cleans up after either; the exit code tells which.
-Nothing heavy is imported here, as this runs before all else.
+Both raise ``KeyboardInterrupt``, so the same code cleans up after either; the exit code tells
+which. Nothing heavy is imported here, as this runs before all else.
 """
 
 from __future__ import annotations
@@ -11,7 +11,13 @@ import signal
 import sys
 import time
 
-from positionbias.core.system import block_signals, end_in, restore_signals, signal_numbers, unblock_signals
+from positionbias.core.system import (
+    block_signals,
+    end_in,
+    restore_signals,
+    signal_numbers,
+    unblock_signals,
+)
 
 TYPE_CHECKING = False  # as in the package's __init__
 if TYPE_CHECKING:
@@ -35,7 +41,8 @@ __all__ = [
 ]
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
-_SAME = 2.0  # seconds: ``timeout`` and some schedulers signal a process and then its group, as one request
+# seconds: ``timeout`` and some schedulers signal a process and then its group, as one request
+_SAME = 2.0
 _DEAF = 10.0  # seconds for Python to hear a signal
 _END = 2  # seconds after SIGTERM for a worker process to end by itself
 _received = 0
@@ -45,16 +52,21 @@ _held = False
 
 
 def leave_at_once() -> None:
-    """Let a signal end the process with one line from now on, as there is nothing to clean up yet."""
+    """Let a signal end the process with one line from now on, as there is nothing to clean up
+    yet.
+    """
     for number in _SIGNALS:
-        if signal.getsignal(number) != signal.SIG_IGN:  # as in the background of a script, or under nohup
+        # as in the background of a script, or under nohup
+        if signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, _leave)
 
 
 def raise_when_stopped() -> None:
-    """Let a signal raise from now on, as there is something to clean up. Does nothing unless ``leave_at_once`` was called before.
+    """Let a signal raise from now on, as there is something to clean up. Does nothing unless
+    ``leave_at_once`` was called before.
 
-    Python hears a signal only between two of its own steps; a process that a library keeps from them is ended.
+    Python hears a signal only between two of its own steps; a process that a library keeps from
+    them is ended.
     """
     if _replace(_leave, _raise) and (pipe := signal_numbers()) is not None:
         import threading
@@ -69,7 +81,11 @@ def _end_the_deaf(pipe: int) -> None:
         if number[0] in _SIGNALS:
             time.sleep(_DEAF)
             if not _received and not _late:
-                os.write(2, b"posbias: stopped, while a library was waiting; run the same command again to go on\n")
+                os.write(
+                    2,
+                    b"posbias: stopped, while a library was waiting; run the same command again to "
+                    b"go on\n",
+                )
                 os._exit(128 + number[0])
 
 
@@ -79,7 +95,8 @@ def system_default() -> None:
 
 
 def raise_in_worker() -> None:
-    """Raise signals in this worker process only within ``interruptibly``: half a message would leave the parent waiting.
+    """Raise signals in this worker process only within ``interruptibly``: half a message would
+    leave the parent waiting.
 
     The system ends a worker that gets no more work.
     """
@@ -92,7 +109,9 @@ def raise_in_worker() -> None:
 
 
 def interruptibly(function: Callable[[Item], Out], item: Item) -> Out:
-    """Apply ``function`` to the item; a signal to this worker process interrupts it, even one that came before."""
+    """Apply ``function`` to the item; a signal to this worker process interrupts it, even one that
+    came before.
+    """
     global _held
     try:
         _held = False
@@ -104,7 +123,9 @@ def interruptibly(function: Callable[[Item], Out], item: Item) -> Out:
 
 
 class held_back:
-    """A short block that raises signals only at its end. Processes started within it receive none before ``raise_in_worker``."""
+    """A short block that raises signals only at its end. Processes started within it receive none
+    before ``raise_in_worker``.
+    """
 
     def __enter__(self) -> None:
         global _held
@@ -167,7 +188,9 @@ def _stop_worker(number: int, frame: FrameType | None) -> None:
 
 
 def end_workers() -> None:
-    """Stop worker processes: Ctrl-C reaches every process of a terminal, but other signals may reach this one alone."""
+    """Stop worker processes: Ctrl-C reaches every process of a terminal, but other signals may
+    reach this one alone.
+    """
     if "multiprocessing" in sys.modules:
         for worker in sys.modules["multiprocessing"].active_children():
             worker.terminate()

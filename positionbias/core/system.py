@@ -1,7 +1,9 @@
-"""What operating systems do differently: locks, signals of threads, names that change in one step, facts of the machine.
+"""What operating systems do differently: locks, signals of threads, names that change in one step,
+facts of the machine.
 
-No other module imports ``fcntl``, ``resource`` or ``msvcrt``, reads ``/proc`` or calls the C library. Each function says what it does on a system
-that has none of it. Nothing heavy is imported here, as stopping a command begins before all else.
+No other module imports ``fcntl``, ``resource`` or ``msvcrt``, reads ``/proc`` or calls the C
+library. Each function says what it does on a system that has none of it. Nothing heavy is imported
+here, as stopping a command begins before all else.
 """
 
 from __future__ import annotations
@@ -48,7 +50,8 @@ RESERVE_BLOCK = 1 << 24
 
 
 def open_place(path: Path, *, folder: bool = False) -> int | Path:
-    """Open a file or folder that is no link, for reading; a folder where none can be opened stays a path.
+    """Open a file or folder that is no link, for reading; a folder where none can be opened stays a
+    path.
 
     Raises:
         OSError: it is gone, a link, or with ``folder`` something else.
@@ -67,7 +70,9 @@ def let_go(place: int | Path) -> None:
 
 
 def at(folder: int | Path, name: str) -> tuple[str, dict[str, Any]]:
-    """Return a name in an open folder, as functions of ``os`` take it: a path, and ``dir_fd`` where there is one."""
+    """Return a name in an open folder, as functions of ``os`` take it: a path, and ``dir_fd`` where
+    there is one.
+    """
     return (name, {"dir_fd": folder}) if isinstance(folder, int) else (str(folder / name), {})
 
 
@@ -87,9 +92,9 @@ def flush(handle: int) -> None:
 def take_lock(place: int | Path, *, shared: bool = False) -> Callable[[], object] | bool | None:
     """Lock an open file or folder, or the one at a path, without waiting; return what unlocks it.
 
-    False if another process holds it, None if this file system has no locks. The lock ends with the process; a ``shared`` one excludes only
-    those that are not. Without ``fcntl``, as on Windows, it is a file in the folder of temporary files, named for what it locks, and never
-    shared.
+    False if another process holds it, None if this file system has no locks. The lock ends with the
+    process; a ``shared`` one excludes only those that are not. Without ``fcntl``, as on Windows, it
+    is a file in the folder of temporary files, named for what it locks, and never shared.
     """
     try:
         import fcntl
@@ -110,11 +115,15 @@ def _lock_elsewhere(what: os.stat_result) -> Callable[[], object] | bool | None:
     import warnings
 
     try:
-        with warnings.catch_warnings(action="ignore"):  # that neither Windows' locks nor fcntl are there
+        # that neither Windows' locks nor fcntl are there
+        with warnings.catch_warnings(action="ignore"):
             from filelock import FileLock, Timeout
     except ImportError:
         return None
-    lock = FileLock(os.path.join(tempfile.gettempdir(), f"posbias-{what.st_dev:x}-{what.st_ino:x}.lock"), is_singleton=False)
+    lock = FileLock(
+        os.path.join(tempfile.gettempdir(), f"posbias-{what.st_dev:x}-{what.st_ino:x}.lock"),
+        is_singleton=False,
+    )
     try:
         lock.acquire(blocking=False)
     except Timeout:
@@ -150,8 +159,14 @@ def reserve(file: IO[bytes], size: int) -> None:
 
 
 def block_signals(numbers: Iterable[int]) -> Any:
-    """Hold these signals back from this thread and what it starts; return what ``restore_signals`` takes. Nothing on Windows."""
-    return signal.pthread_sigmask(signal.SIG_BLOCK, numbers) if hasattr(signal, "pthread_sigmask") else None
+    """Hold these signals back from this thread and what it starts; return what ``restore_signals``
+    takes. Nothing on Windows.
+    """
+    return (
+        signal.pthread_sigmask(signal.SIG_BLOCK, numbers)
+        if hasattr(signal, "pthread_sigmask")
+        else None
+    )
 
 
 def restore_signals(before: Any) -> None:
@@ -167,18 +182,24 @@ def unblock_signals(numbers: Iterable[int]) -> None:
 
 
 def end_in(seconds: int) -> None:
-    """Let the system end this process after so many seconds. Nothing on Windows, where SIGTERM ends it at once."""
+    """Let the system end this process after so many seconds. Nothing on Windows, where SIGTERM ends
+    it at once.
+    """
     if hasattr(signal, "alarm"):
         signal.alarm(seconds)
 
 
 def load() -> float | None:
-    """Return how many processes wanted a processor during the last minute, on average; None on Windows."""
+    """Return how many processes wanted a processor during the last minute, on average; None on
+    Windows.
+    """
     return os.getloadavg()[0] if hasattr(os, "getloadavg") else None
 
 
 def address_space() -> int | None:
-    """Return the bytes of addresses that this process may use (``ulimit -v``); None without a limit."""
+    """Return the bytes of addresses that this process may use (``ulimit -v``); None without a
+    limit.
+    """
     try:
         from resource import RLIM_INFINITY, RLIMIT_AS, getrlimit
     except ImportError:
@@ -187,7 +208,9 @@ def address_space() -> int | None:
 
 
 def signal_numbers() -> int | None:
-    """Return a pipe into which the system writes a byte for every signal of this process, its number; None on Windows, which has none."""
+    """Return a pipe into which the system writes a byte for every signal of this process, its
+    number; None on Windows, which has none.
+    """
     if not OPENS_FOLDERS:
         return None
     reading, writing = os.pipe()
@@ -213,7 +236,9 @@ def processors() -> int:
 
 
 def processor_quota(groups: str = "/sys/fs/cgroup") -> float | None:
-    """Return the processors that this process's container may use, as Linux's control groups tell it (both versions); None without a quota."""
+    """Return the processors that this process's container may use, as Linux's control groups tell
+    it (both versions); None without a quota.
+    """
     for names in (("cpu.max",), ("cpu/cpu.cfs_quota_us", "cpu/cpu.cfs_period_us")):
         words: list[str] = []
         try:

@@ -4,7 +4,8 @@
     query passage score                                      a table
     positive_score negative_score query positive negative    margins, as published for distillation
 
-Columns are separated by tabs or spaces; the number of columns in the first line identifies the layout. Plain, ``.gz`` or ``.zst``.
+Columns are separated by tabs or spaces; the number of columns in the first line identifies the
+layout. Plain, ``.gz`` or ``.zst``.
 """
 
 from __future__ import annotations
@@ -23,12 +24,20 @@ from positionbias.core.blocks import file_lines
 from positionbias.core.errors import bad_input
 from positionbias.core.run import Ranking, order_by_score
 
-__all__ = ["Repeats", "ScoredPair", "TeacherPart", "read_teacher_file", "scored_pairs", "spilled_parts", "teacher_name"]
+__all__ = [
+    "Repeats",
+    "ScoredPair",
+    "TeacherPart",
+    "read_teacher_file",
+    "scored_pairs",
+    "spilled_parts",
+    "teacher_name",
+]
 
 RUN, TABLE, MARGINS = 6, 3, 5  # columns
 _WANTED = (
-    "six columns (query Q0 passage rank score tag), three (query passage score) or five (positive_score negative_score query "
-    "positive negative)"
+    "six columns (query Q0 passage rank score tag), three (query passage score) or five "
+    "(positive_score negative_score query positive negative)"
 )
 _MOST = float(np.finfo(np.float32).max)
 _SPILL_BYTES = 16 << 20  # of a file held at once: some 250 MB in memory
@@ -46,7 +55,9 @@ class ScoredPair(NamedTuple):
 
 @dataclass
 class Repeats:
-    """Pairs that recur in margins with another score: their number and largest difference. The first score is kept [decision]."""
+    """Pairs that recur in margins with another score: their number and largest difference. The
+    first score is kept [decision].
+    """
 
     differing: int = 0
     largest: float = 0.0
@@ -66,7 +77,8 @@ def scored_pairs(path: Path | str) -> Iterator[tuple[int, ScoredPair]]:
     """Yield (columns, pair) for every pair in the file, in order; a line of margins gives two.
 
     Raises:
-        InputError: an empty file; a line with another number of columns than the first, or a score that is not finite (numbered).
+        InputError: an empty file; a line with another number of columns than the first, or a score
+            that is not finite (numbered).
     """
     path = Path(path)
     columns = 0
@@ -80,7 +92,9 @@ def scored_pairs(path: Path | str) -> Iterator[tuple[int, ScoredPair]]:
         columns = columns or len(parts)
         if len(parts) != columns:
             wanted, found = f"{columns} columns, as in the lines before", f"{len(parts)} columns"
-            raise bad_input(path, line=number, wanted=wanted, found=found, do="fix or drop the line")
+            raise bad_input(
+                path, line=number, wanted=wanted, found=found, do="fix or drop the line"
+            )
         if columns == MARGINS:
             yield columns, ScoredPair(number, parts[2], parts[3], _score(path, number, parts[0]))
             yield columns, ScoredPair(number, parts[2], parts[4], _score(path, number, parts[1]))
@@ -97,7 +111,9 @@ def _score(path: Path, number: int, text: str) -> float:
     except ValueError:
         score = math.nan
     if not abs(score) <= _MOST:
-        raise bad_input(path, line=number, wanted="a finite score", found=repr(text), do="fix or drop the line")
+        raise bad_input(
+            path, line=number, wanted="a finite score", found=repr(text), do="fix or drop the line"
+        )
     return score
 
 
@@ -112,7 +128,9 @@ def read_teacher_file(path: Path | str) -> list[Ranking]:
 
 @dataclass(frozen=True)
 class TeacherPart:
-    """Some of a file's queries with all their passages, best first; ``scored`` has each pair's score and line, by query and passage id."""
+    """Some of a file's queries with all their passages, best first; ``scored`` has each pair's
+    score and line, by query and passage id.
+    """
 
     rankings: list[Ranking]
     scored: dict[str, dict[str, tuple[float, int]]]
@@ -125,18 +143,27 @@ class TeacherPart:
 def spilled_parts(path: Path, folder: Path, repeats: Repeats) -> Iterator[TeacherPart]:
     """Yield the whole file in parts; ``folder`` has room for a copy of it.
 
-    Lines are first split by query into files of about 16 MB, so that margins in any order are joined without holding them all.
+    Lines are first split by query into files of about 16 MB, so that margins in any order are
+    joined without holding them all.
 
     Raises:
         InputError: as ``read_teacher_file``.
     """
     size = path.stat().st_size * (8 if path.suffix in (".gz", ".zst") else 1)
-    spills = [folder / f"{number:03d}.tsv" for number in range(min(_MOST_SPILLS, 1 + size // _SPILL_BYTES))]
+    spills = [
+        folder / f"{number:03d}.tsv"
+        for number in range(min(_MOST_SPILLS, 1 + size // _SPILL_BYTES))
+    ]
     with ExitStack() as stack:
-        handles = [stack.enter_context(open(spill, "w", encoding="utf-8", newline="\n")) for spill in spills]
+        handles = [
+            stack.enter_context(open(spill, "w", encoding="utf-8", newline="\n"))
+            for spill in spills
+        ]
         for columns, pair in scored_pairs(path):
             handle = handles[zlib.crc32(pair.query_id.encode()) % len(handles)]
-            handle.write(f"{columns} {pair.line} {pair.query_id} {pair.passage_id} {pair.score!r}\n")
+            handle.write(
+                f"{columns} {pair.line} {pair.query_id} {pair.passage_id} {pair.score!r}\n"
+            )
     for spill in spills:
         with open(spill, encoding="utf-8") as lines:
             yield _part(map(_spilled, lines), path, repeats)
@@ -158,13 +185,18 @@ def _part(pairs: Iterable[tuple[int, ScoredPair]], path: Path, repeats: Repeats)
                 path,
                 line=line,
                 wanted="each pair once",
-                found=f"passage {passage_id!r} of query {query_id!r} again, first at line {earlier}",
+                found=(
+                    f"passage {passage_id!r} of query {query_id!r} again, first at line {earlier}"
+                ),
                 do="drop one of the lines",
             )
     return TeacherPart([_ranking(query_id, scored) for query_id, scored in found.items()], found)
 
 
 def _ranking(query_id: str, scored: dict[str, tuple[float, int]]) -> Ranking:
-    passage_ids, values = list(scored), np.fromiter((score for score, _ in scored.values()), np.float32, len(scored))
+    passage_ids, values = (
+        list(scored),
+        np.fromiter((score for score, _ in scored.values()), np.float32, len(scored)),
+    )
     order = order_by_score(passage_ids, values)
     return Ranking(query_id, [passage_ids[place] for place in order], values[order])

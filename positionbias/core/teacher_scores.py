@@ -4,8 +4,9 @@
     scores/00000.arrow …    Arrow IPC, uncompressed: query_id, passage_ids, scores; a row a query,
                             its passages best first
 
-An outside teacher's file (``core.teacher_files``) is opened in the same way. Stored scores are memory-mapped: rows are read on demand,
-and only the query ids are held. The checksum does not depend on the cuts into shards.
+An outside teacher's file (``core.teacher_files``) is opened in the same way. Stored scores are
+memory-mapped: rows are read on demand, and only the query ids are held. The checksum does not
+depend on the cuts into shards.
 """
 
 from __future__ import annotations
@@ -50,7 +51,13 @@ Item = TypeVar("Item")
 KIND = "teacher-scores"
 _AGAIN = "restore it from a copy, or score with the teacher again"
 _BATCH = 1_024  # queries
-_SCORES = pa.schema([("query_id", pa.string()), ("passage_ids", pa.list_(pa.string())), ("scores", pa.list_(pa.float32()))])
+_SCORES = pa.schema(
+    [
+        ("query_id", pa.string()),
+        ("passage_ids", pa.list_(pa.string())),
+        ("scores", pa.list_(pa.float32())),
+    ]
+)
 
 
 class ScoredBlock(NamedTuple):
@@ -73,13 +80,15 @@ class _Content:
 
 
 class TeacherScores:
-    """A teacher's scores, opened for reading; an outside teacher's file is loaded into memory on first use.
+    """A teacher's scores, opened for reading; an outside teacher's file is loaded into memory on
+    first use.
 
-    ``splits`` are those whose queries were scored, empty where unknown. With ``order_only`` only the order of the scores has a
-    meaning.
+    ``splits`` are those whose queries were scored, empty where unknown. With ``order_only`` only
+    the order of the scores has a meaning.
 
     Raises:
-        InputError: no such folder or file, or it does not match its manifest; for a file, when it is read.
+        InputError: no such folder or file, or it does not match its manifest; for a file, when it
+            is read.
     """
 
     def __init__(self, path: Path | str) -> None:
@@ -89,12 +98,16 @@ class TeacherScores:
         self.order_only = False
         if not self.path.exists():
             do = "check the path, or make them with: posbias teach"
-            raise bad_input(self.path, wanted="teacher scores, a folder or a file", found="nothing there", do=do)
+            raise bad_input(
+                self.path, wanted="teacher scores, a folder or a file", found="nothing there", do=do
+            )
         if not self.path.is_dir():
             self.name = teacher_name(self.path)
             return
         self.manifest = read_manifest(self.path, kind=KIND)
-        facts = read_as(_Content, self.manifest.content, manifest_path(self.path), do=_AGAIN, more=True)
+        facts = read_as(
+            _Content, self.manifest.content, manifest_path(self.path), do=_AGAIN, more=True
+        )
         self.name, self.order_only, self.splits = self.manifest.name, facts.order_only, facts.splits
         self._shards, self._queries = facts.shards, facts.queries
 
@@ -124,19 +137,28 @@ class TeacherScores:
         """Return the scores of these passages for the query, in the given order.
 
         Raises:
-            InputError: a pair has no score (the first is named); missing scores are never filled in.
+            InputError: a pair has no score (the first is named); missing scores are never filled
+                in.
         """
         if query_id not in self._rankings:
-            raise self._missing(query_id, passage_ids[0] if passage_ids else "", found="none of any passage for this query")
+            raise self._missing(
+                query_id,
+                passage_ids[0] if passage_ids else "",
+                found="none of any passage for this query",
+            )
         ranking = self._rankings[query_id]
         known = dict(zip(ranking.passage_ids, ranking.scores.tolist(), strict=True))
         for passage_id in passage_ids:
             if passage_id not in known:
-                raise self._missing(query_id, passage_id, found=f"those of {len(known):,} other passages")
+                raise self._missing(
+                    query_id, passage_id, found=f"those of {len(known):,} other passages"
+                )
         return tuple(known[passage_id] for passage_id in passage_ids)
 
     def ranked(self, query_id: str, depth: int) -> Sequence[str]:
-        """Return the teacher's first ``depth`` passages for the query, by score and then id, both descending; none for an unknown query."""
+        """Return the teacher's first ``depth`` passages for the query, by score and then id, both
+        descending; none for an unknown query.
+        """
         return self._rankings[query_id].passage_ids[:depth] if query_id in self._rankings else []
 
     def _missing(self, query_id: str, passage_id: str, *, found: str) -> Exception:
@@ -144,7 +166,10 @@ class TeacherScores:
             self.path,
             wanted=f"the teacher's score of passage {passage_id!r} for query {query_id!r}",
             found=found,
-            do="have the teacher score this pair as well (posbias teach), or leave it out of the training",
+            do=(
+                "have the teacher score this pair as well (posbias teach), or leave it out of the "
+                "training"
+            ),
         )
 
     @cached_property
@@ -168,16 +193,27 @@ class _Stored(Mapping[str, Ranking]):
 
     def __init__(self, path: Path, shards: int, queries: int) -> None:
         # by number: shard 100,000 has one more digit
-        paths = sorted((path / "scores").glob("[0-9]*.arrow"), key=lambda shard: (len(shard.name), shard.name))
+        paths = sorted(
+            (path / "scores").glob("[0-9]*.arrow"), key=lambda shard: (len(shard.name), shard.name)
+        )
         if len(paths) != shards:
-            raise bad_input(path, wanted=f"{shards} shards of scores", found=str(len(paths)), do=_AGAIN)
+            raise bad_input(
+                path, wanted=f"{shards} shards of scores", found=str(len(paths)), do=_AGAIN
+            )
         files = [ArrowFile(verified(shard), _SCORES, do=_AGAIN) for shard in paths]
         self._batches = [batch for file in files for batch in file]
         self._starts = np.cumsum([0, *(batch.num_rows for batch in self._batches)], dtype=np.int64)
-        ids = (query_id for batch in self._batches for query_id in batch.column("query_id").to_pylist())
+        ids = (
+            query_id for batch in self._batches for query_id in batch.column("query_id").to_pylist()
+        )
         self._rows = {query_id: row for row, query_id in enumerate(ids)}
         if len(self._rows) != queries:
-            raise bad_input(path, wanted=f"scores of {queries:,} queries", found=f"{len(self._rows):,}", do=_AGAIN)
+            raise bad_input(
+                path,
+                wanted=f"scores of {queries:,} queries",
+                found=f"{len(self._rows):,}",
+                do=_AGAIN,
+            )
 
     def __getitem__(self, query_id: str) -> Ranking:
         row = self._rows[query_id]
@@ -208,17 +244,21 @@ def write_teacher_scores(
     facts: Callable[[], JsonObject] = dict,
     map_shards: MapShards = map,
 ) -> None:
-    """Write the scores of each item as one shard into the unfinished ``folder`` (``resumable_folder``), through ``map_shards``.
+    """Write the scores of each item as one shard into the unfinished ``folder``
+    (``resumable_folder``), through ``map_shards``.
 
-    ``score(item)`` returns rankings, best first, and counts; each query comes once. ``manifest`` says what made them. Its content becomes
-    the sums of the counts and the facts that ``content()`` returns at the end; those of ``facts()`` go into its provenance.
+    ``score(item)`` returns rankings, best first, and counts; each query comes once. ``manifest``
+    says what made them. Its content becomes the sums of the counts and the facts that ``content()``
+    returns at the end; those of ``facts()`` go into its provenance.
     """
     (folder / "scores").mkdir(parents=True, exist_ok=True)
     counts: dict[str, int] = {"queries": 0, "pairs": 0}
     checksum = shards = 0
     total, least, most = 0.0, np.inf, -np.inf
     made = partial(_make, score)
-    for done in make_shards(_Scored, made, items, lambda index: folder / "scores" / f"{index:05d}.arrow", map_shards):
+    for done in make_shards(
+        _Scored, made, items, lambda index: folder / "scores" / f"{index:05d}.arrow", map_shards
+    ):
         for what, count in done.counts.items():
             counts[what] = counts.get(what, 0) + count
         total, least, most = total + done.sum, min(least, done.least), max(most, done.most)
@@ -234,12 +274,19 @@ def write_teacher_scores(
         **({} if order_only else measured),
         **content(),
     }
-    told = replace(manifest, content=counted, versions=package_versions("pyarrow"), provenance=provenance(**facts()))
+    told = replace(
+        manifest,
+        content=counted,
+        versions=package_versions("pyarrow"),
+        provenance=provenance(**facts()),
+    )
     write_manifest(folder / MANIFEST, told)
 
 
 class _Scored(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A shard of scores: counts, its checksum, and the sum, minimum and maximum of its scores if it has any."""
+    """A shard of scores: counts, its checksum, and the sum, minimum and maximum of its scores if it
+    has any.
+    """
 
     counts: Mapping[str, int]
     checksum: int
@@ -256,12 +303,21 @@ def _make(score: Callable[[Any], ScoredBlock], item: Any, path: Path) -> _Scored
     with pa.OSFile(str(path), "wb") as sink, ipc.new_file(sink, _SCORES) as writer:
         while batch := list(islice(left, _BATCH)):
             columns = zip(*batch, strict=True)
-            arrays = [pa.array(list(column), field.type) for column, field in zip(columns, _SCORES, strict=True)]
+            arrays = [
+                pa.array(list(column), field.type)
+                for column, field in zip(columns, _SCORES, strict=True)
+            ]
             writer.write_batch(pa.record_batch(arrays, schema=_SCORES))
-            checksum += rows_checksum((r.query_id, *r.passage_ids, r.scores.astype("<f4").tobytes().hex()) for r in batch)
+            checksum += rows_checksum(
+                (r.query_id, *r.passage_ids, r.scores.astype("<f4").tobytes().hex()) for r in batch
+            )
             scores = np.concatenate([ranking.scores for ranking in batch]).astype(np.float64)
             queries, pairs = queries + len(batch), pairs + len(scores)
             if len(scores):
-                total, least, most = total + float(scores.sum()), min(least, scores.min()), max(most, scores.max())
+                total, least, most = (
+                    total + float(scores.sum()),
+                    min(least, scores.min()),
+                    max(most, scores.max()),
+                )
     made = {"queries": queries, "pairs": pairs, **block.counts}
     return _Scored(made, checksum % CHECKSUM_MODULUS, total, float(least), float(most))

@@ -1,4 +1,5 @@
-"""Keep control characters out of printed text: a name in somebody's file must not move a terminal's cursor or set its title.
+"""Keep control characters out of printed text: a name in somebody's file must not move a terminal's
+cursor or set its title.
 
 All text goes through the guarded standard streams; JSON is escaped so that it reads back equal.
 """
@@ -15,7 +16,15 @@ from typing import Any, TextIO, cast
 
 from positionbias.core.errors import escaped
 
-__all__ = ["PLAIN", "guard_streams", "guarded_streams", "json_line", "neutral", "to_person", "unguarded"]
+__all__ = [
+    "PLAIN",
+    "guard_streams",
+    "guarded_streams",
+    "json_line",
+    "neutral",
+    "to_person",
+    "unguarded",
+]
 
 
 def neutral(text: str) -> str:
@@ -30,7 +39,9 @@ def neutral(text: str) -> str:
 
 
 def json_line(document: Any, encoding: str | None = "utf-8") -> str:
-    """Return a document as one printable line of JSON, which reads back equal; what an encoding cannot hold is escaped."""
+    """Return a document as one printable line of JSON, which reads back equal; what an encoding
+    cannot hold is escaped.
+    """
     text = json.dumps(document, ensure_ascii=False, allow_nan=False)
     try:
         text.encode(encoding or "utf-8")
@@ -61,14 +72,18 @@ def _in_plain(error: UnicodeError) -> tuple[str, int]:
     if not isinstance(error, UnicodeEncodeError):
         raise error
     found = error.object[error.start : error.end]
-    return "".join(_PLAIN.get(char) or char.encode("ascii", "backslashreplace").decode() for char in found), error.end
+    return "".join(
+        _PLAIN.get(char) or char.encode("ascii", "backslashreplace").decode() for char in found
+    ), error.end
 
 
 codecs.register_error(PLAIN := "posbias.plain", _in_plain)
 
 
 class _Guarded:
-    """A text stream that writes ``neutral`` text, on a terminal also through its byte buffer. Everything else is passed on to the stream."""
+    """A text stream that writes ``neutral`` text, on a terminal also through its byte buffer.
+    Everything else is passed on to the stream.
+    """
 
     def __init__(self, stream: TextIO) -> None:
         self.unguarded: TextIO = getattr(stream, "unguarded", stream)
@@ -110,7 +125,9 @@ def to_person(text: str) -> None:
 
 
 def unguarded(stream: TextIO) -> TextIO:
-    """Return the stream itself, for writing control characters on purpose, as a progress bar does."""
+    """Return the stream itself, for writing control characters on purpose, as a progress bar
+    does.
+    """
     return getattr(stream, "unguarded", stream)
 
 

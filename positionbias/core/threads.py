@@ -1,8 +1,10 @@
 """How many threads compute, and how they wait for each other.
 
-The number follows what the process may use (affinity, a container's quota), never what others leave free at the moment: another number of threads
-changes the last bits of a product, and the same input must give the same output. What does follow the load is how threads wait. By default
-they spin at the end of each parallel step, which on a busy machine takes time from the thread waited for; they sleep instead.
+The number follows what the process may use (affinity, a container's quota), never what others leave
+free at the moment: another number of threads changes the last bits of a product, and the same input
+must give the same output. What does follow the load is how threads wait. By default they spin at
+the end of each parallel step, which on a busy machine takes time from the thread waited for; they
+sleep instead.
 
 Nothing heavy is imported here, as torch reads these variables when it is loaded.
 """
@@ -31,16 +33,19 @@ def cores() -> int:
 
 
 def let_threads_sleep(environment: MutableMapping[str, str]) -> None:
-    """Let the threads of numerical libraries that are loaded later sleep while they wait; a user's own variables stay.
+    """Let the threads of numerical libraries that are loaded later sleep while they wait; a user's
+    own variables stay.
 
-    ``import positionbias`` calls it, for notebooks; their number of threads, which changes the last bits of products, is left alone.
+    ``import positionbias`` calls it, for notebooks; their number of threads, which changes the last
+    bits of products, is left alone.
     """
     if not any(name in environment for name in _WAITING):
         environment["OMP_WAIT_POLICY"] = "passive"
 
 
 def share_the_machine(environment: MutableMapping[str, str]) -> None:
-    """Let the threads of numerical libraries sleep while they wait, and be no more than a container's quota; a user's own variables stay.
+    """Let the threads of numerical libraries sleep while they wait, and be no more than a
+    container's quota; a user's own variables stay.
 
     It has an effect on libraries that are loaded later, and on processes started later.
     """
@@ -50,7 +55,8 @@ def share_the_machine(environment: MutableMapping[str, str]) -> None:
 
 
 def share_devices(worker: int, workers: int) -> None:
-    """Make this process one of several on this machine: its threads are its share of the processors, its GPU is its own while there are enough.
+    """Make this process one of several on this machine: its threads are its share of the
+    processors, its GPU is its own while there are enough.
 
     It has an effect on libraries that are loaded later. A user's own number of threads stays.
     """

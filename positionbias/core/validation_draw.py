@@ -1,4 +1,6 @@
-"""Draw validation queries from training: in whole groups that share relevant passages, or one by one."""
+"""Draw validation queries from training: in whole groups that share relevant passages, or one by
+one.
+"""
 
 from __future__ import annotations
 
@@ -34,11 +36,16 @@ def check_validation(count: int) -> None:
         SettingError: it is negative.
     """
     if count < 0:
-        raise SettingError(f"--validation-queries: wanted a number of questions from 0; found {count}; leave it out for none")
+        raise SettingError(
+            f"--validation-queries: wanted a number of questions from 0; found {count}; leave it "
+            "out for none"
+        )
 
 
 class HoldOut(StrEnum):
-    """The unit of a validation draw: one query, queries that share relevant passages, or those of an article."""
+    """The unit of a validation draw: one query, queries that share relevant passages, or those of
+    an article.
+    """
 
     QUERY = "query"
     PASSAGE = "passage"
@@ -47,18 +54,24 @@ class HoldOut(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ValidationDraw:
-    """The number of queries to draw from training for validation, and the unit to draw; checked when made.
+    """The number of queries to draw from training for validation, and the unit to draw; checked
+    when made.
 
     Raises:
         SettingError: a setting outside its range.
     """
 
     validation_queries: int = setting(
-        0, "Queries to move from training to validation, drawn at random.", least=0, metavar="N", do="leave it out for none"
+        0,
+        "Queries to move from training to validation, drawn at random.",
+        least=0,
+        metavar="N",
+        do="leave it out for none",
     )
     validation_by: Literal["passage", "query"] = setting(
         "passage",
-        "Draw queries that share a relevant passage together, so that no training query has it, or one by one.",
+        "Draw queries that share a relevant passage together, so that no training query has it, or "
+        "one by one.",
         choices=("passage", "query"),
         panel=Panel.ADVANCED,
     )
@@ -84,7 +97,9 @@ class DrawnQueries:
 
 
 class HeldOut(NamedTuple):
-    """The training queries drawn for validation, in ``units`` whole groups, at most the ``asked`` number."""
+    """The training queries drawn for validation, in ``units`` whole groups, at most the ``asked``
+    number.
+    """
 
     by: HoldOut
     asked: int
@@ -97,9 +112,11 @@ class HeldOut(NamedTuple):
 
 
 def sharing_passages(qrels: Iterable[Qrel]) -> dict[str, str]:
-    """Return the group of each judged query: queries that share a relevant passage, directly or through others, are one group.
+    """Return the group of each judged query: queries that share a relevant passage, directly or
+    through others, are one group.
 
-    Groups are the connected components of queries and relevant passages; a group is named for one of its queries.
+    Groups are the connected components of queries and relevant passages; a group is named for one
+    of its queries.
     """
     parent: dict[str, str] = {}
 
@@ -124,32 +141,43 @@ def draw_validation(
     groupings: Mapping[HoldOut, Mapping[str, str]],
     what: str = "training queries",
 ) -> HeldOut:
-    """Draw ``count`` training queries in whole groups, in the order of keyed hashes; no query is dropped, the others stay in training.
+    """Draw ``count`` training queries in whole groups, in the order of keyed hashes; no query is
+    dropped, the others stay in training.
 
-    A grouping has each query's group; a query not in it is its own. The first that comes within a tenth of ``count`` is used
-    [decision], else the last. A group's key is the smallest of its query ids. Groups that fit are taken and larger ones skipped, so
-    fewer than ``count`` are drawn if no group fits the rest.
+    A grouping has each query's group; a query not in it is its own. The first that comes within a
+    tenth of ``count`` is used [decision], else the last. A group's key is the smallest of its query
+    ids. Groups that fit are taken and larger ones skipped, so fewer than ``count`` are drawn if no
+    group fits the rest.
 
     Raises:
         SettingError: no training query would be left, or no group is small enough.
     """
     if count >= len(train):
-        raise SettingError(f"--validation-queries: wanted fewer than the {len(train):,} {what}; found {count:,}; lower it")
+        raise SettingError(
+            f"--validation-queries: wanted fewer than the {len(train):,} {what}; found {count:,}; "
+            "lower it"
+        )
     drawn = HeldOut(HoldOut.QUERY, count, 0, frozenset())
     for by, group_of in groupings.items():
-        drawn = _whole_groups(train, count, by, group_of, lambda group: key64(seed, purpose, min(group)))
+        drawn = _whole_groups(
+            train, count, by, group_of, lambda group: key64(seed, purpose, min(group))
+        )
         if len(drawn.query_ids) >= _NEAR * count:
             break
     if not drawn.query_ids:
         raise SettingError(
-            f"--validation-queries: wanted room for the {what} of one passage, and of those that share its queries; found {count:,}; raise it, or "
-            "give --validation-by query"
+            f"--validation-queries: wanted room for the {what} of one passage, and of those that "
+            f"share its queries; found {count:,}; raise it, or give --validation-by query"
         )
     return drawn
 
 
 def _whole_groups(
-    train: Sequence[Query], count: int, by: HoldOut, group_of: Mapping[str, str], key: Callable[[list[str]], int]
+    train: Sequence[Query],
+    count: int,
+    by: HoldOut,
+    group_of: Mapping[str, str],
+    key: Callable[[list[str]], int],
 ) -> HeldOut:
     groups: dict[str, list[str]] = {}
     for query in train:

@@ -16,23 +16,45 @@ __all__ = ["stored_blocks"]
 
 
 def stored_blocks(paths: Sequence[Path | str], rows: int = 16_384) -> Iterator[Block]:
-    """Yield blocks of vectors ``(n, dim)`` from ``.npy`` files, numbered from 0 through all files in order.
+    """Yield blocks of vectors ``(n, dim)`` from ``.npy`` files, numbered from 0 through all files
+    in order.
 
     They are read, not mapped, so that none of their pages stay in this process.
 
     Raises:
-        InputError: not such a file, not of two dimensions and floats, or shorter than its header says.
+        InputError: not such a file, not of two dimensions and floats, or shorter than its header
+            says.
     """
     first = 0
     for path in map(Path, paths):
         try:
             with damaged_heads():
-                mapped = np.lib.format.open_memmap(verified(path), mode="r")  # reads only the header, and refuses objects
+                # reads only the header, and refuses objects
+                mapped = np.lib.format.open_memmap(verified(path), mode="r")
         except (OSError, ValueError, EOFError) as error:
-            raise bad_input(path, wanted="vectors as .npy", found=str(error).splitlines()[0], do="save them again") from error
-        if not isinstance(mapped, np.memmap) or mapped.ndim != 2 or mapped.dtype.kind != "f" or not mapped.flags.c_contiguous:
-            found = f"{mapped.dtype} of shape {mapped.shape}" if isinstance(mapped, np.ndarray) else "an archive"
-            raise bad_input(path, wanted="vectors as .npy, (n, dim) of floats, row by row", found=found, do="save them again")
+            raise bad_input(
+                path,
+                wanted="vectors as .npy",
+                found=str(error).splitlines()[0],
+                do="save them again",
+            ) from error
+        if (
+            not isinstance(mapped, np.memmap)
+            or mapped.ndim != 2
+            or mapped.dtype.kind != "f"
+            or not mapped.flags.c_contiguous
+        ):
+            found = (
+                f"{mapped.dtype} of shape {mapped.shape}"
+                if isinstance(mapped, np.ndarray)
+                else "an archive"
+            )
+            raise bad_input(
+                path,
+                wanted="vectors as .npy, (n, dim) of floats, row by row",
+                found=found,
+                do="save them again",
+            )
         (count, dimension), dtype, offset = mapped.shape, mapped.dtype, mapped.offset
         del mapped
         with open(path, "rb") as handle:

@@ -19,7 +19,8 @@ __all__ = ["Verified", "manifests_in", "verify"]
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """The result for one artefact: path, kind, the numbers of files and bytes in its manifest, and ``fault``, empty if undamaged.
+    """The result for one artefact: path, kind, the numbers of files and bytes in its manifest, and
+    ``fault``, empty if undamaged.
 
     ``strange``: files that it does not name.
     """
@@ -33,27 +34,50 @@ class Verified:
 
 
 def manifests_in(path: Path) -> Sequence[Path]:
-    """Return the manifests of an artefact, or of all artefacts in a folder, in order, with those of their caches.
+    """Return the manifests of an artefact, or of all artefacts in a folder, in order, with those of
+    their caches.
 
     Raises:
         InputError: no such path, or no manifest of ours.
     """
     if not path.exists():
         raise bad_input(
-            path, wanted="an artefact, or a folder of some", found="nothing there", do=near_file(path, "check the path")
+            path,
+            wanted="an artefact, or a folder of some",
+            found="nothing there",
+            do=near_file(path, "check the path"),
         )
-    found = list(_named(path)) if path.is_dir() else [own for own in [manifest_path(path)] if os.path.lexists(own)]
+    found = (
+        list(_named(path))
+        if path.is_dir()
+        else [own for own in [manifest_path(path)] if os.path.lexists(own)]
+    )
     if not found:
-        raise bad_input(path, wanted="an artefact of posbias", found=f"no {MANIFEST}", do="check the path")
+        raise bad_input(
+            path, wanted="an artefact of posbias", found=f"no {MANIFEST}", do="check the path"
+        )
     if not path.is_dir():
         return found
     within = ((manifest, manifest.relative_to(path).parts) for manifest in found)
     # hidden folders are unfinished
-    seen = {manifest: parts for manifest, parts in within if not any(part.startswith(".") for part in parts)}
+    seen = {
+        manifest: parts
+        for manifest, parts in within
+        if not any(part.startswith(".") for part in parts)
+    }
     ours = {manifest for manifest in seen if _may_be_ours(manifest)}
-    owners = {path.joinpath(*seen[one][: seen[one].index(CACHE)], MANIFEST) for one in ours if CACHE in seen[one]}
+    owners = {
+        path.joinpath(*seen[one][: seen[one].index(CACHE)], MANIFEST)
+        for one in ours
+        if CACHE in seen[one]
+    }
     if not ours:
-        raise bad_input(path, wanted="an artefact of posbias", found=f"a {MANIFEST} of something else", do="check the path")
+        raise bad_input(
+            path,
+            wanted="an artefact of posbias",
+            found=f"a {MANIFEST} of something else",
+            do="check the path",
+        )
     for manifest in sorted(seen.keys() - ours - owners):
         remark(f"{manifest}: not a manifest of posbias; what it stands for is not compared")
     return sorted(ours | owners)
@@ -62,11 +86,17 @@ def manifests_in(path: Path) -> Sequence[Path]:
 def _named(folder: Path) -> Iterator[Path]:
     """Yield the files named like a manifest below a folder, broken links included."""
     for place, folders, files in os.walk(folder):
-        yield from (Path(place, name) for name in (*folders, *files) if name == MANIFEST or name.endswith(f".{MANIFEST}"))
+        yield from (
+            Path(place, name)
+            for name in (*folders, *files)
+            if name == MANIFEST or name.endswith(f".{MANIFEST}")
+        )
 
 
 def _may_be_ours(manifest: Path) -> bool:
-    """Return True for a manifest.json of ours, or one too damaged to tell; a pipe is not read, as it would never end."""
+    """Return True for a manifest.json of ours, or one too damaged to tell; a pipe is not read, as
+    it would never end.
+    """
     if not manifest.is_file():
         return True
     try:
@@ -97,4 +127,8 @@ def verify(manifest: Path) -> Verified:
 
 
 def _artefact(manifest: Path) -> Path:
-    return manifest.parent if manifest.name == MANIFEST else manifest.with_name(manifest.name.removesuffix(f".{MANIFEST}"))
+    return (
+        manifest.parent
+        if manifest.name == MANIFEST
+        else manifest.with_name(manifest.name.removesuffix(f".{MANIFEST}"))
+    )

@@ -1,7 +1,9 @@
-"""Leave training groups out of a training set: those of a removed query, with a removed passage, or with a removed judgement as a positive.
+"""Leave training groups out of a training set: those of a removed query, with a removed passage, or
+with a removed judgement as a positive.
 
-A group goes as a whole, so that those that stay have the size that they had [decision]. ``left_out/groups.jsonl`` lists the queries,
-passages or judgements that were named, one a line with its reasons; the manifest counts the groups.
+A group goes as a whole, so that those that stay have the size that they had [decision].
+``left_out/groups.jsonl`` lists the queries, passages or judgements that were named, one a line with
+its reasons; the manifest counts the groups.
 """
 
 from __future__ import annotations
@@ -15,7 +17,13 @@ import numpy as np
 import pyarrow as pa
 
 from positionbias.core.errors import bad_input
-from positionbias.core.groups import Groups, TrainingGroup, groups_of_batch, shard_batches, write_groups
+from positionbias.core.groups import (
+    Groups,
+    TrainingGroup,
+    groups_of_batch,
+    shard_batches,
+    write_groups,
+)
 from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import Manifest, Provenance, input_ref
 from positionbias.core.shard_work import MapShards, resumable_folder
@@ -57,23 +65,32 @@ def groups_without(
         provenance=provenance or {},
     )
     lines = [_line(item, left_out) for item in sorted(left_out.reasons)]
-    slim = replace(left_out, reasons=dict.fromkeys(left_out.reasons, ()))  # what travels to the workers
-    with resumable_folder(out, removal_job(groups.checksum, left_out), overwrite=overwrite) as folder:
+    # what travels to the workers
+    slim = replace(left_out, reasons=dict.fromkeys(left_out.reasons, ()))
+    with resumable_folder(
+        out, removal_job(groups.checksum, left_out), overwrite=overwrite
+    ) as folder:
         facts: JsonObject = {"groups": len(groups), "checksum": write_ledger(folder, LEDGER, lines)}
         kept = write_groups(
-            folder, partial(_kept, slim), groups.shard_paths, replace(made, content={LEFT_OUT: facts}),
+            folder, partial(_kept, slim), groups.shard_paths,
+            replace(made, content={LEFT_OUT: facts}),
             splits=groups.splits, map_shards=map_shards,
         )  # fmt: skip
         if not kept:
             do = "check the pairs, or remove something else"
             raise bad_input(
-                groups.path, wanted="training groups to keep", found=f"reasons to remove all {len(groups):,}", do=do
+                groups.path,
+                wanted="training groups to keep",
+                found=f"reasons to remove all {len(groups):,}",
+                do=do,
             )
     return Groups(out)
 
 
 def _line(item: tuple[str, str], left_out: LeftOut) -> JsonObject:
-    named = {name: text for name, text in zip(("query_id", "passage_id"), item, strict=True) if text}
+    named = {
+        name: text for name, text in zip(("query_id", "passage_id"), item, strict=True) if text
+    }
     return {**named, "reasons": [*left_out.reasons[item]]}  # type: ignore[index]
 
 
@@ -92,7 +109,15 @@ def _stay(batch: pa.RecordBatch, left_out: LeftOut) -> np.ndarray:
         stay[np.searchsorted(ends, gone, side="right")] = False
     elif left_out.what == "judgements":
         asked = np.flatnonzero(~left_out.judged_stay(batch.column("query_id")))
-        for place, group in zip(asked.tolist(), groups_of_batch(batch.take(pa.array(asked))), strict=True):
-            positives = (passage for passage, label in zip(group.passage_ids, group.labels, strict=True) if label > 0)
-            stay[place] = not any((group.query_id, passage) in left_out.reasons for passage in positives)
+        for place, group in zip(
+            asked.tolist(), groups_of_batch(batch.take(pa.array(asked))), strict=True
+        ):
+            positives = (
+                passage
+                for passage, label in zip(group.passage_ids, group.labels, strict=True)
+                if label > 0
+            )
+            stay[place] = not any(
+                (group.query_id, passage) in left_out.reasons for passage in positives
+            )
     return stay

@@ -33,10 +33,12 @@ class Removed(NamedTuple):
 
 @dataclass(frozen=True)
 class LeftOut:
-    """Queries, passages or judgements to leave out, each with its reasons (JSON records); ``why`` is a sentence for the notes.
+    """Queries, passages or judgements to leave out, each with its reasons (JSON records); ``why``
+    is a sentence for the notes.
 
-    Queries and judgements are those of ``split``; a passage goes with its judgements and answers in all splits. ``command``, ``settings`` and
-    ``inputs`` go into the manifest: the basis of the removal besides the collection itself.
+    Queries and judgements are those of ``split``; a passage goes with its judgements and answers in
+    all splits. ``command``, ``settings`` and ``inputs`` go into the manifest: the basis of the
+    removal besides the collection itself.
     """
 
     split: str
@@ -65,7 +67,9 @@ class LeftOut:
         return ~_among(query_ids, self._of_judgements)
 
     def records_stay(self, records: pa.Table | pa.RecordBatch, split: str) -> np.ndarray:
-        """Return which judgements or answers of a split stay, ``(records,)``; they have columns query_id and passage_id."""
+        """Return which judgements or answers of a split stay, ``(records,)``; they have columns
+        query_id and passage_id.
+        """
         import numpy as np
 
         query_ids, passage_ids = records.column("query_id"), records.column("passage_id")
@@ -74,7 +78,11 @@ class LeftOut:
             stay &= self.queries_stay(query_ids)
             if self.what == "judgements":
                 rows = np.flatnonzero(~self.judged_stay(query_ids))
-                pairs = zip(query_ids.take(rows).to_pylist(), passage_ids.take(rows).to_pylist(), strict=True)
+                pairs = zip(
+                    query_ids.take(rows).to_pylist(),
+                    passage_ids.take(rows).to_pylist(),
+                    strict=True,
+                )
                 stay[rows] &= np.array([pair not in self.reasons for pair in pairs], bool)
         return stay
 
@@ -103,7 +111,10 @@ def _among(ids: pa.ChunkedArray | pa.Array, wanted: pa.Array) -> np.ndarray:
     import pyarrow.compute as pc
 
     found = pc.is_in(ids, value_set=wanted)
-    return np.asarray(found.to_numpy(zero_copy_only=False) if isinstance(found, pa.Array) else found.to_numpy(), bool)
+    return np.asarray(
+        found.to_numpy(zero_copy_only=False) if isinstance(found, pa.Array) else found.to_numpy(),
+        bool,
+    )
 
 
 def write_ledger(folder: Path, name: str, lines: Iterable[JsonObject]) -> str:

@@ -1,8 +1,10 @@
-"""Merge collections into one, with each id behind its collection's prefix: ``A:17`` is ``17`` of collection A.
+"""Merge collections into one, with each id behind its collection's prefix: ``A:17`` is ``17`` of
+collection A.
 
-Splits of the same name become one split, and so do their judgement sets [decision]: training across corpora needs one train
-split, and the prefix identifies the parts. With ``apart`` they stay separate, A's split train as A.train, to train on one corpus and
-test on another. Nothing is de-duplicated. Runs and training groups beside a collection are not copied.
+Splits of the same name become one split, and so do their judgement sets [decision]: training across
+corpora needs one train split, and the prefix identifies the parts. With ``apart`` they stay
+separate, A's split train as A.train, to train on one corpus and test on another. Nothing is
+de-duplicated. Runs and training groups beside a collection are not copied.
 """
 
 from __future__ import annotations
@@ -58,13 +60,23 @@ def merge(
     _check_prefixes(collections)
     out = Path(out)
     merged: dict[str, JsonObject] = {
-        prefix: {"name": c.name, "checksum": c.checksum, "passages": len(c)} for prefix, c in collections.items()
+        prefix: {"name": c.name, "checksum": c.checksum, "passages": len(c)}
+        for prefix, c in collections.items()
     }
     parts = [[prefix, collection.checksum] for prefix, collection in collections.items()]
     job: JsonObject = {"command": "merge", "collections": parts, "apart": apart}
     with create_collection(out, overwrite=overwrite, job=job) as writer:
-        sources = [_Source(prefix, path) for prefix, collection in collections.items() for path in collection.shard_paths]
-        for _ in track(writer.add_shards(Shard, _copy, sources, map_shards), "merging", len(sources), unit="shards"):
+        sources = [
+            _Source(prefix, path)
+            for prefix, collection in collections.items()
+            for path in collection.shard_paths
+        ]
+        for _ in track(
+            writer.add_shards(Shard, _copy, sources, map_shards),
+            "merging",
+            len(sources),
+            unit="shards",
+        ):
             pass
         for name, (split, having) in _splits(collections, apart).items():
             _join_split(writer, name, split, having)
@@ -73,13 +85,24 @@ def merge(
                 kind=KIND,
                 name=out.name,
                 command="merge",
-                settings={"collections": {prefix: c.name for prefix, c in collections.items()}, "apart": apart},
-                inputs=tuple(input_ref(prefix, c.path, c.checksum, artefact=out) for prefix, c in collections.items()),
+                settings={
+                    "collections": {prefix: c.name for prefix, c in collections.items()},
+                    "apart": apart,
+                },
+                inputs=tuple(
+                    input_ref(prefix, c.path, c.checksum, artefact=out)
+                    for prefix, c in collections.items()
+                ),
                 licence=_licences(collections),
                 notes=(
-                    f"Ids follow their collection's prefix and {SEPARATOR!r}; splits of the same name were "
-                    f"{'kept apart, behind the prefix and a dot' if apart else 'joined'}.",
-                    *dict.fromkeys(note for collection in collections.values() for note in collection.manifest.notes),
+                    f"Ids follow their collection's prefix and {SEPARATOR!r}; splits of the same "
+                    f"name were {'kept apart, behind the prefix and a dot' if apart else 'joined'}"
+                    ".",
+                    *dict.fromkeys(
+                        note
+                        for collection in collections.values()
+                        for note in collection.manifest.notes
+                    ),
                 ),
                 content={"merged": merged},
                 provenance=provenance or {},
@@ -91,12 +114,16 @@ def merge(
 
 def _check_prefixes(collections: Mapping[str, Collection]) -> None:
     if len(collections) < 2:
-        raise SettingError(f"NAME=COLLECTION: wanted two collections or more; found {len(collections)}; give each its name")
+        raise SettingError(
+            f"NAME=COLLECTION: wanted two collections or more; found {len(collections)}; give each "
+            "its name"
+        )
     for prefix in collections:
         if not re.fullmatch(r"[\w.-]+", prefix):
             raise SettingError(
-                f"{prefix}=: wanted a prefix of letters, digits, '_', '.' and '-', as ids must be free of spaces and the first "
-                f"{SEPARATOR!r} must end it; found {prefix!r}; give another"
+                f"{prefix}=: wanted a prefix of letters, digits, '_', '.' and '-', as ids must be "
+                f"free of spaces and the first {SEPARATOR!r} must end it; found {prefix!r}; give "
+                "another"
             )
 
 
@@ -121,32 +148,51 @@ def under(prefix: str, item: str) -> str:
     return f"{prefix}{SEPARATOR}{item}"
 
 
-def _splits(collections: Mapping[str, Collection], apart: bool) -> dict[str, tuple[str, dict[str, Collection]]]:
+def _splits(
+    collections: Mapping[str, Collection], apart: bool
+) -> dict[str, tuple[str, dict[str, Collection]]]:
     """Return the splits to write, by name, each with the collections it is merged from."""
     if apart:
-        return {f"{prefix}.{split}": (split, {prefix: c}) for prefix, c in collections.items() for split in c.splits}
-    names = dict.fromkeys(split for collection in collections.values() for split in collection.splits)
-    return {split: (split, {prefix: c for prefix, c in collections.items() if split in c.splits}) for split in names}
+        return {
+            f"{prefix}.{split}": (split, {prefix: c})
+            for prefix, c in collections.items()
+            for split in c.splits
+        }
+    names = dict.fromkeys(
+        split for collection in collections.values() for split in collection.splits
+    )
+    return {
+        split: (split, {prefix: c for prefix, c in collections.items() if split in c.splits})
+        for split in names
+    }
 
 
-def _join_split(writer: CollectionWriter, name: str, split: str, collections: Mapping[str, Collection]) -> None:
+def _join_split(
+    writer: CollectionWriter, name: str, split: str, collections: Mapping[str, Collection]
+) -> None:
     queries = [
         Query(under(prefix, query.query_id), query.text, query.fields)
         for prefix, collection in collections.items()
         for query in collection.queries(split)
     ]
     answers = [
-        answer._replace(query_id=under(prefix, answer.query_id), passage_id=under(prefix, answer.passage_id))
+        answer._replace(
+            query_id=under(prefix, answer.query_id), passage_id=under(prefix, answer.passage_id)
+        )
         for prefix, collection in collections.items()
         for answer in collection.answers(split)
     ]
     writer.add_split(name, queries, _joined_qrels(split, None, collections), answers)
-    for further in dict.fromkeys(item for collection in collections.values() for item in collection.qrels_names(split)):
+    for further in dict.fromkeys(
+        item for collection in collections.values() for item in collection.qrels_names(split)
+    ):
         having = {prefix: c for prefix, c in collections.items() if further in c.qrels_names(split)}
         writer.add_qrels(name, further, _joined_qrels(split, further, having))
 
 
-def _joined_qrels(split: str, name: str | None, collections: Mapping[str, Collection]) -> Sequence[Qrel]:
+def _joined_qrels(
+    split: str, name: str | None, collections: Mapping[str, Collection]
+) -> Sequence[Qrel]:
     return [
         Qrel(under(prefix, query_id), under(prefix, passage_id), grade)
         for prefix, collection in collections.items()

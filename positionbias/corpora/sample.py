@@ -1,8 +1,10 @@
-"""Sample a smaller collection from a large one: some queries, their judged passages, and other drawn passages.
+"""Sample a smaller collection from a large one: some queries, their judged passages, and other
+drawn passages.
 
-A query or passage is drawn if its keyed hash is among the smallest [decision]. It depends on (seed, id) alone, so order and sharding
-cannot change the sample, and a smaller sample is part of a larger one. Passages are not held in memory: workers count the keys of each
-shard in 65,536 equal ranges, the range of the last drawn key is read again, and the shards are filtered by that key.
+A query or passage is drawn if its keyed hash is among the smallest [decision]. It depends on (seed,
+id) alone, so order and sharding cannot change the sample, and a smaller sample is part of a larger
+one. Passages are not held in memory: workers count the keys of each shard in 65,536 equal ranges,
+the range of the last drawn key is read again, and the shards are filtered by that key.
 """
 
 from __future__ import annotations
@@ -50,7 +52,9 @@ class _Split(NamedTuple):
 
     def passages(self) -> set[str]:
         """Return the passages that are judged or hold an answer."""
-        judged = {qrel.passage_id for qrels in (self.qrels, *self.further.values()) for qrel in qrels}
+        judged = {
+            qrel.passage_id for qrels in (self.qrels, *self.further.values()) for qrel in qrels
+        }
         return judged | {answer.passage_id for answer in self.answers}
 
 
@@ -66,7 +70,8 @@ class _Part:
 
 @dataclass(frozen=True, slots=True)
 class SampleSettings:
-    """The numbers of queries to draw per split and of passages in all; all splits unless some are named.
+    """The numbers of queries to draw per split and of passages in all; all splits unless some are
+    named.
 
     Raises:
         SettingError: fewer than one of either.
@@ -92,8 +97,8 @@ def sample(
     overwrite: bool = False,
     provenance: Provenance | None = None,
 ) -> Collection:
-    """Write ``collection`` with that many queries per split (or all) and that many passages: those that the queries' judgements
-    or answers need, filled up with drawn ones.
+    """Write ``collection`` with that many queries per split (or all) and that many passages: those
+    that the queries' judgements or answers need, filled up with drawn ones.
 
     Raises:
         SettingError: more passages are needed than wanted (the message says how many).
@@ -103,15 +108,20 @@ def sample(
     refuse_existing(out, overwrite=overwrite)  # before all passages are read
     out, names = Path(out), list(dict.fromkeys(asked.splits)) or collection.splits
     passages, seed = asked.passages, asked.seed
-    settings: JsonObject = {"queries": asked.queries, "passages": passages, "splits": names, "seed": seed}
+    settings: JsonObject = {
+        "queries": asked.queries,
+        "passages": passages,
+        "splits": names,
+        "seed": seed,
+    }
     kept = {name: _draw_queries(collection, name, asked.queries, seed) for name in names}
     needed = sorted(set[str]().union(*(split.passages() for split in kept.values())))
     rows = collection.find(needed)
     rows = np.sort(rows[rows >= 0])
     if len(rows) > passages:
         raise SettingError(
-            f"--passages: wanted at least {len(rows):,}, the passages with judgements or answers of the drawn queries; "
-            f"found {passages:,}; raise it, or lower --queries"
+            f"--passages: wanted at least {len(rows):,}, the passages with judgements or answers "
+            f"of the drawn queries; found {passages:,}; raise it, or lower --queries"
         )
     parts = _parts(collection, rows, passages)
     limit = _limit(parts, min(passages, len(collection)) - len(rows), seed, map_shards)
@@ -134,19 +144,25 @@ def sample(
                 inputs=(input_ref("sampled", collection.path, collection.checksum, artefact=out),),
                 licence=collection.manifest.licence,
                 notes=(
-                    "Queries and passages were drawn by (seed, id) alone; all judged passages of drawn queries were kept.",
+                    (
+                        "Queries and passages were drawn by (seed, id) alone; all judged passages "
+                        "of drawn queries were kept."
+                    ),
                     *collection.manifest.notes,
                 ),
                 content={"sample": {"passages": len(collection), "judged_or_answering": len(rows)}},
                 provenance=provenance or {},
             ),
-            allow_absent=True,  # judged passages missing in the collection are missing in the sample too
+            # judged passages missing in the collection are missing in the sample too
+            allow_absent=True,
         )
     return Collection(out)
 
 
 def _draw_queries(collection: Collection, split: str, count: int, seed: int) -> _Split:
-    """Draw the queries with the smallest keys, and return them in stored order with their records."""
+    """Draw the queries with the smallest keys, and return them in stored order with their
+    records.
+    """
     queries = collection.queries(split)
     ordered = sorted(queries, key=lambda query: key64(seed, "sample query", query.query_id))
     drawn = {query.query_id for query in ordered[:count]}
@@ -163,20 +179,31 @@ def _of(records: Sequence[Judged], queries: Container[str]) -> list[Judged]:
 
 
 def _parts(collection: Collection, rows: np.ndarray, passages: int) -> list[_Part]:
-    """Join neighbouring shards, to avoid thousands of tiny ones; each has its rows to keep, numbered within it."""
+    """Join neighbouring shards, to avoid thousands of tiny ones; each has its rows to keep,
+    numbered within it.
+    """
     paths, starts = collection.shard_paths, collection.shard_starts
-    kept = [rows[a:b] - start for (a, b), start in zip(pairwise(np.searchsorted(rows, starts)), starts, strict=False)]
+    kept = [
+        rows[a:b] - start
+        for (a, b), start in zip(pairwise(np.searchsorted(rows, starts)), starts, strict=False)
+    ]
     targets = max(1, min(len(paths), max(SHARDS, passages // SHARD_PASSAGES)))
     edges = np.linspace(0, len(paths), targets + 1).astype(int).tolist()
-    return [_Part(tuple(zip(paths[a:b], kept[a:b], strict=True))) for a, b in pairwise(edges) if a < b]
+    return [
+        _Part(tuple(zip(paths[a:b], kept[a:b], strict=True))) for a, b in pairwise(edges) if a < b
+    ]
 
 
 def _limit(parts: Sequence[_Part], wanted: int, seed: int, map_shards: MapShards) -> int:
-    """Return the largest key among the ``wanted`` other passages with the smallest keys; −1 for none."""
+    """Return the largest key among the ``wanted`` other passages with the smallest keys; −1 for
+    none.
+    """
     if wanted <= 0:
         return -1
     counts = np.zeros(1 << RANGE_BITS, dtype=np.int64)
-    for found in track(map_shards(partial(_count_keys, seed), parts), "drawing", len(parts), unit="parts"):
+    for found in track(
+        map_shards(partial(_count_keys, seed), parts), "drawing", len(parts), unit="parts"
+    ):
         counts += found
     below = np.cumsum(counts)
     last = int(np.searchsorted(below, wanted))  # the range of the last drawn key
@@ -200,14 +227,24 @@ def _keys_in(seed: int, wanted: int, part: _Part) -> np.ndarray:
 
 
 def _filter(seed: int, limit: int, part: _Part, target: Path) -> Shard:
-    """Write the kept and the drawn passages of some shards as one; a pure function of the shards, rows, seed and limit."""
+    """Write the kept and the drawn passages of some shards as one; a pure function of the shards,
+    rows, seed and limit.
+    """
 
     def passages() -> Iterator[Passage]:
         for table, kept in _tables(part):
-            chosen = _keys(table, seed) <= np.uint64(max(limit, 0)) if limit >= 0 else np.zeros(table.num_rows, bool)
+            chosen = (
+                _keys(table, seed) <= np.uint64(max(limit, 0))
+                if limit >= 0
+                else np.zeros(table.num_rows, bool)
+            )
             chosen[kept] = True
             for batch in table.filter(pa.array(chosen)).to_batches():
-                yield from map(Passage, batch.column("passage_id").to_pylist(), batch.column("text").to_pylist())
+                yield from map(
+                    Passage,
+                    batch.column("passage_id").to_pylist(),
+                    batch.column("text").to_pylist(),
+                )
 
     return write_shard(target, passages())
 

@@ -1,11 +1,13 @@
-"""Leave some queries, passages or judgements out of a collection, with what depends on them; all else stays.
+"""Leave some queries, passages or judgements out of a collection, with what depends on them; all
+else stays.
 
 * A query goes with its judgements and answers, of one split; all passages stay.
 * A passage goes with its judgements and answers, of all splits; all queries stay.
 * A judgement goes with its answers, from all judgement sets of one split; query and passage stay.
 
-``left_out/SPLIT.jsonl``, or for passages ``left_out/passages.jsonl``, lists what went, one a line with its reasons; the manifest counts
-it. Where no passage goes they are shared with the source, so a first stage's results for a query do not change.
+``left_out/SPLIT.jsonl``, or for passages ``left_out/passages.jsonl``, lists what went, one a line
+with its reasons; the manifest counts it. Where no passage goes they are shared with the source, so
+a first stage's results for a query do not change.
 """
 
 from __future__ import annotations
@@ -25,7 +27,14 @@ from positionbias.core.collection_writer import CollectionWriter, create_collect
 from positionbias.core.errors import InputError
 from positionbias.core.input_state import file_mark
 from positionbias.core.json_text import JsonObject
-from positionbias.core.manifest import MANIFEST, Manifest, Provenance, input_ref, read_manifest, write_manifest
+from positionbias.core.manifest import (
+    MANIFEST,
+    Manifest,
+    Provenance,
+    input_ref,
+    read_manifest,
+    write_manifest,
+)
 from positionbias.core.progress import track
 from positionbias.core.publish import refuse_existing
 from positionbias.core.records import Qrel
@@ -50,10 +59,11 @@ def without(
     overwrite: bool = False,
     provenance: Provenance | None = None,
 ) -> Collection:
-    """Write ``collection`` without what has a reason; reasons for what it does not have are only counted.
+    """Write ``collection`` without what has a reason; reasons for what it does not have are only
+    counted.
 
-    ``finished`` is called with the new collection before it gets its name, may add files to its folder, and returns more content for its
-    manifest.
+    ``finished`` is called with the new collection before it gets its name, may add files to its
+    folder, and returns more content for its manifest.
 
     Raises:
         InputError: no such split, or nothing of the kind would stay.
@@ -62,16 +72,28 @@ def without(
     refuse_existing(out, overwrite=overwrite)
     out = Path(out)
     plan = _Plan.of(collection, left_out)
-    inputs = [input_ref("source", collection.path, collection.checksum, artefact=out), *left_out.inputs]
-    if original := collection.manifest.input("original"):  # the original of a rotated collection, reachable from here too
-        inputs.append(input_ref("original", collection.path / original.path, original.checksum, artefact=out))
-    job = removal_job(collection.checksum, left_out) if left_out.what == "passages" else None  # all else takes seconds
+    inputs = [
+        input_ref("source", collection.path, collection.checksum, artefact=out),
+        *left_out.inputs,
+    ]
+    # the original of a rotated collection, reachable from here too
+    if original := collection.manifest.input("original"):
+        inputs.append(
+            input_ref("original", collection.path / original.path, original.checksum, artefact=out)
+        )
+    # all else takes seconds
+    job = removal_job(collection.checksum, left_out) if left_out.what == "passages" else None
     with create_collection(out, overwrite=overwrite, job=job) as writer:
         if plan.rows is None:
             writer.share_passages(collection)
         else:
             parts = _parts(collection, plan.rows)
-            for _ in track(writer.add_shards(Shard, _filter, parts, map_shards), "removing", len(parts), unit="shards"):
+            for _ in track(
+                writer.add_shards(Shard, _filter, parts, map_shards),
+                "removing",
+                len(parts),
+                unit="shards",
+            ):
                 pass
         lost = {split: _carry(collection, writer, split, left_out) for split in collection.splits}
         checksum = write_ledger(writer.folder, left_out.ledger, plan.lines)
@@ -95,9 +117,16 @@ def without(
 
 
 def removal_job(source: str, left_out: LeftOut) -> JsonObject:
-    """Return what decides the content of a removal from the source of this checksum, for ``resumable_folder``."""
+    """Return what decides the content of a removal from the source of this checksum, for
+    ``resumable_folder``.
+    """
     ids = hashlib.blake2b(repr(sorted(left_out.reasons)).encode(), digest_size=16).hexdigest()
-    return {"command": left_out.command, "settings": left_out.settings, "source": source, LEFT_OUT: ids}
+    return {
+        "command": left_out.command,
+        "settings": left_out.settings,
+        "source": source,
+        LEFT_OUT: ids,
+    }
 
 
 def _add_content(folder: Path, finished: Finished) -> None:
@@ -108,7 +137,9 @@ def _add_content(folder: Path, finished: Finished) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """How many things of the kind there are, the ledger's lines in stored order, and for passages their rows in rising order."""
+    """How many things of the kind there are, the ledger's lines in stored order, and for passages
+    their rows in rising order.
+    """
 
     total: int
     lines: list[JsonObject]
@@ -116,14 +147,15 @@ class _Plan:
 
     @classmethod
     def of(cls, collection: Collection, left_out: LeftOut) -> _Plan:
-        plan = {"queries": cls._queries, "passages": cls._passages, "judgements": cls._judgements}[left_out.what](
-            collection, left_out
-        )
+        plan = {"queries": cls._queries, "passages": cls._passages, "judgements": cls._judgements}[
+            left_out.what
+        ](collection, left_out)
         if len(plan.lines) == plan.total > 0:
             where = "" if left_out.what == "passages" else f" of split {left_out.split!r}"
             raise InputError(
-                f"{collection.path}: wanted {left_out.what}{where} to keep; found reasons to remove all {plan.total:,}; "
-                "check the pairs, raise the threshold, or give another --split"
+                f"{collection.path}: wanted {left_out.what}{where} to keep; found reasons to "
+                f"remove all {plan.total:,}; check the pairs, raise the threshold, or give another "
+                "--split"
             )
         return plan
 
@@ -144,7 +176,8 @@ class _Plan:
         rows = collection.find([item.passage_id for item in named])
         order = [place for place in np.argsort(rows, kind="stable").tolist() if rows[place] >= 0]
         lines: list[JsonObject] = [
-            {"passage_id": named[place].passage_id, "reasons": [*left_out.reasons[named[place]]]} for place in order
+            {"passage_id": named[place].passage_id, "reasons": [*left_out.reasons[named[place]]]}
+            for place in order
         ]
         return cls(len(collection), lines, rows[order])
 
@@ -155,7 +188,8 @@ class _Plan:
         qrels = map(Qrel._make, zip(*(column.to_pylist() for column in gone.columns), strict=True))
         reasons = left_out.reasons
         lines: list[JsonObject] = [
-            {**qrel._asdict(), "reasons": [*reasons[Removed(qrel.query_id, qrel.passage_id)]]} for qrel in qrels
+            {**qrel._asdict(), "reasons": [*reasons[Removed(qrel.query_id, qrel.passage_id)]]}
+            for qrel in qrels
         ]
         return cls(len(judged), lines)
 
@@ -174,7 +208,10 @@ class _Part:
 def _parts(collection: Collection, rows: np.ndarray) -> list[_Part]:
     starts = collection.shard_starts
     cuts = pairwise(np.searchsorted(rows, starts))
-    return [_Part(path, rows[a:b] - start) for path, (a, b), start in zip(collection.shard_paths, cuts, starts, strict=False)]
+    return [
+        _Part(path, rows[a:b] - start)
+        for path, (a, b), start in zip(collection.shard_paths, cuts, starts, strict=False)
+    ]
 
 
 def _filter(part: _Part, target: Path) -> Shard:
@@ -185,23 +222,33 @@ def _filter(part: _Part, target: Path) -> Shard:
         stay = np.ones(table.num_rows, bool)
         stay[part.rows] = False
         for batch in table.filter(pa.array(stay)).to_batches():
-            yield tuple(batch.column(name).cast(pa.binary()).to_pylist() for name in ("passage_id", "text"))  # type: ignore[misc]
+            yield tuple(
+                batch.column(name).cast(pa.binary()).to_pylist() for name in ("passage_id", "text")
+            )  # type: ignore[misc]
 
     return write_encoded(target, batches())
 
 
 class _Lost(NamedTuple):
-    """Judgements and answers of a split that went, and its queries that had judgements and have none left."""
+    """Judgements and answers of a split that went, and its queries that had judgements and have
+    none left.
+    """
 
     qrels: int
     answers: int
     unjudged: int
 
 
-def _carry(collection: Collection, writer: CollectionWriter, split: str, left_out: LeftOut) -> _Lost:
+def _carry(
+    collection: Collection, writer: CollectionWriter, split: str, left_out: LeftOut
+) -> _Lost:
     """Write the rest of a split, by column and in batches."""
     into, queries = writer.split(split), collection.query_table(split)
-    stays = left_out.queries_stay(queries["query_id"]) if split == left_out.split else np.ones(len(queries), bool)
+    stays = (
+        left_out.queries_stay(queries["query_id"])
+        if split == left_out.split
+        else np.ones(len(queries), bool)
+    )
     for ids, texts, fields in _columns(queries, stays):
         into.add_columns([ids, texts, [sorted(own or ()) for own in fields]], (), ())
     qrels, answers = collection.qrel_table(split), collection.answer_table(split)
@@ -213,8 +260,14 @@ def _carry(collection: Collection, writer: CollectionWriter, split: str, left_ou
     for name in collection.qrels_names(split):
         further = collection.qrel_table(split, name)
         kept = _columns(further, left_out.records_stay(further, split))
-        writer.add_qrels(split, name, [Qrel(*row) for columns in kept for row in zip(*columns, strict=True)])
-    return _Lost(int((~qrels_stay).sum()), int((~answers_stay).sum()), _unjudged(qrels, qrels_stay, queries, stays))
+        writer.add_qrels(
+            split, name, [Qrel(*row) for columns in kept for row in zip(*columns, strict=True)]
+        )
+    return _Lost(
+        int((~qrels_stay).sum()),
+        int((~answers_stay).sum()),
+        _unjudged(qrels, qrels_stay, queries, stays),
+    )
 
 
 def _columns(table: pa.Table, stays: np.ndarray) -> Iterator[list[list]]:
@@ -226,8 +279,13 @@ def _unjudged(qrels: pa.Table, qrels_stay: np.ndarray, queries: pa.Table, stays:
     """Count the queries that stay and lose their last judgement."""
     if qrels_stay.all():
         return 0
-    before, after = (set(of["query_id"].unique().to_pylist()) for of in (qrels, qrels.filter(pa.array(qrels_stay))))
-    return len((before - after).intersection(queries.filter(pa.array(stays))["query_id"].to_pylist()))
+    before, after = (
+        set(of["query_id"].unique().to_pylist())
+        for of in (qrels, qrels.filter(pa.array(qrels_stay)))
+    )
+    return len(
+        (before - after).intersection(queries.filter(pa.array(stays))["query_id"].to_pylist())
+    )
 
 
 def _facts(left_out: LeftOut, plan: _Plan, lost: dict[str, _Lost], checksum: str) -> JsonObject:
@@ -247,4 +305,8 @@ def _facts(left_out: LeftOut, plan: _Plan, lost: dict[str, _Lost], checksum: str
     if left_out.what == "queries":
         return facts
     by_split: JsonObject = {split: one.qrels for split, one in lost.items() if one.qrels}
-    return {**facts, "queries_without_judgement": sum(one.unjudged for one in counted), "qrels_by_split": by_split}
+    return {
+        **facts,
+        "queries_without_judgement": sum(one.unjudged for one in counted),
+        "qrels_by_split": by_split,
+    }

@@ -1,3 +1,5 @@
-"""Dense retrieval: one vector per passage of a collection, and search for those nearest to a query."""
+"""Dense retrieval: one vector per passage of a collection, and search for those nearest to a
+query.
+"""
 
 __all__: list[str] = []

@@ -1,7 +1,9 @@
-"""Approximate search with faiss (extra ``dense``): HNSW graphs or IVF lists around centroids, stored beside the vectors.
+"""Approximate search with faiss (extra ``dense``): HNSW graphs or IVF lists around centroids,
+stored beside the vectors.
 
-Passages that an index finds are scored again exactly, as in ``exact``; so it can miss a passage, but not misplace one.
-HNSW: Malkov and Yashunin 2018; IVF: Jégou, Douze and Schmid 2011, without their compression. Both keep the vectors' stored precision.
+Passages that an index finds are scored again exactly, as in ``exact``; so it can miss a passage,
+but not misplace one. HNSW: Malkov and Yashunin 2018; IVF: Jégou, Douze and Schmid 2011, without
+their compression. Both keep the vectors' stored precision.
 """
 
 from __future__ import annotations
@@ -38,7 +40,9 @@ _SEARCHED = 256  # queries at once
 
 
 class AnnIndex:
-    """An index over vectors, in memory; ``origin`` says how it was obtained, ``bytes`` is its size in memory and on disk."""
+    """An index over vectors, in memory; ``origin`` says how it was obtained, ``bytes`` is its size
+    in memory and on disk.
+    """
 
     def __init__(self, folder: Path) -> None:
         import faiss
@@ -48,15 +52,25 @@ class AnnIndex:
         except RuntimeError as error:  # faiss raises this for any fault
             found = str(error).splitlines()[0]
             raise bad_input(
-                folder / INDEX, wanted="an index of faiss", found=found, do="delete its folder: it is built again"
+                folder / INDEX,
+                wanted="an index of faiss",
+                found=found,
+                do="delete its folder: it is built again",
             ) from error
         self.bytes = (folder / INDEX).stat().st_size
         self.origin = ""
 
     def search(
-        self, vectors: Vectors | VectorRange, queries: np.ndarray, depth: int, kind: Ann, settings: AnnSettings
+        self,
+        vectors: Vectors | VectorRange,
+        queries: np.ndarray,
+        depth: int,
+        kind: Ann,
+        settings: AnnSettings,
     ) -> Iterator[Found]:
-        """Search like ``exact_search``, but only the passages that the index finds, which may be fewer than ``depth``."""
+        """Search like ``exact_search``, but only the passages that the index finds, which may be
+        fewer than ``depth``.
+        """
         faiss: Any = import_module("faiss")  # its stubs are incomplete
 
         if kind == "hnsw":
@@ -73,7 +87,9 @@ class AnnIndex:
 
 @dataclass(frozen=True)
 class AnnRange:
-    """Search of a range by an index of its own: the last one stays open in the process that made this object."""
+    """Search of a range by an index of its own: the last one stays open in the process that made
+    this object.
+    """
 
     depth: int
     kind: Ann
@@ -84,7 +100,9 @@ class AnnRange:
         return AnnRange, (self.depth, self.kind, self.settings)
 
     def fingerprint(self) -> str:
-        """Return what its results depend on; an index that is kept is searched alike by any number of threads."""
+        """Return what its results depend on; an index that is kept is searched alike by any number
+        of threads.
+        """
         return f"{self.kind} {self.depth} {replace(self.settings, threads=1)}"
 
     def open(self, part: VectorRange) -> AnnIndex:
@@ -94,10 +112,14 @@ class AnnRange:
             self._held[part] = open_ann(part, self.kind, self.settings)
         return self._held[part]
 
-    def __call__(self, part: VectorRange, queries: np.ndarray, floor: np.ndarray, bar: Progress) -> Iterator[Found]:
+    def __call__(
+        self, part: VectorRange, queries: np.ndarray, floor: np.ndarray, bar: Progress
+    ) -> Iterator[Found]:
         """Search it, as ``AnnIndex.search``."""
         index = self.open(part)
-        for (rows, scores), least in zip(index.search(part, queries, self.depth, self.kind, self.settings), floor, strict=True):
+        for (rows, scores), least in zip(
+            index.search(part, queries, self.depth, self.kind, self.settings), floor, strict=True
+        ):
             yield rows[scores >= least], scores[scores >= least]
         bar.advance(len(part))
 
@@ -137,12 +159,14 @@ def check_faiss(kind: str) -> None:
     """
     if find_spec("faiss") is None:
         raise DependencyError(
-            f"--index {kind}: wanted faiss; found none; run: pip install 'positionbias[dense]', or give --index exact"
+            f"--index {kind}: wanted faiss; found none; run: pip install 'positionbias[dense]', or "
+            "give --index exact"
         )
 
 
 def open_ann(vectors: Vectors | VectorRange, kind: Ann, settings: AnnSettings) -> AnnIndex:
-    """Return the index of these settings over vectors or a range of them, from the vectors' cache or newly built.
+    """Return the index of these settings over vectors or a range of them, from the vectors' cache
+    or newly built.
 
     Raises:
         DependencyError: faiss is not installed.
@@ -151,28 +175,45 @@ def open_ann(vectors: Vectors | VectorRange, kind: Ann, settings: AnnSettings) -
     check_faiss(kind)
     whole = vectors.vectors if isinstance(vectors, VectorRange) else vectors
     made = settings.built_with(kind, len(vectors))
-    part = vectors.rows._asdict() if isinstance(vectors, VectorRange) and len(vectors) < len(whole) else {}
+    part = (
+        vectors.rows._asdict()
+        if isinstance(vectors, VectorRange) and len(vectors) < len(whole)
+        else {}
+    )
     manifest = Manifest(
         kind="index",
         name=kind,
         command="retrieve",
         settings={"index": kind, **made, **part},
         content={"vectors": whole.checksum, "precision": whole.precision},
-        notes=("with several threads the links of an HNSW differ from build to build",) if kind == "hnsw" else (),
+        notes=("with several threads the links of an HNSW differ from build to build",)
+        if kind == "hnsw"
+        else (),
         versions=package_versions("faiss-cpu"),
         provenance=provenance(threads=settings.threads),
     )
-    folder = whole.cache / "-".join([kind, *(f"{name}-{value}" for name, value in {**made, **part}.items())])
+    folder = whole.cache / "-".join(
+        [kind, *(f"{name}-{value}" for name, value in {**made, **part}.items())]
+    )
     half = whole.precision == "float16"
     index, origin = open_or_build(
-        folder, manifest, AnnIndex, lambda place: _build(vectors, kind, made, settings.threads, place, half=half)
+        folder,
+        manifest,
+        AnnIndex,
+        lambda place: _build(vectors, kind, made, settings.threads, place, half=half),
     )
     index.origin = origin
     return index
 
 
 def _build(
-    vectors: Vectors | VectorRange, kind: Ann, made: Mapping[str, int], threads: int, folder: Path, *, half: bool
+    vectors: Vectors | VectorRange,
+    kind: Ann,
+    made: Mapping[str, int],
+    threads: int,
+    folder: Path,
+    *,
+    half: bool,
 ) -> None:
     faiss: Any = import_module("faiss")
 
@@ -183,15 +224,20 @@ def _build(
                 index.add(np.ascontiguousarray(block, np.float32))
                 bar.advance(len(block))
         try:
-            with open(folder / INDEX, "wb") as handle:  # faiss's own writer does not report a failed close
+            # faiss's own writer does not report a failed close
+            with open(folder / INDEX, "wb") as handle:
                 faiss.write_index(index, faiss.PyCallbackIOWriter(handle.write))
         except OSError:
             remove(folder / INDEX)  # a full disk needs the room
             raise
 
 
-def _empty(vectors: Vectors | VectorRange, kind: Ann, made: Mapping[str, int], *, half: bool) -> Any:
-    """Return an index without vectors; an IVF has its centroids, learned from evenly spaced vectors."""
+def _empty(
+    vectors: Vectors | VectorRange, kind: Ann, made: Mapping[str, int], *, half: bool
+) -> Any:
+    """Return an index without vectors; an IVF has its centroids, learned from evenly spaced
+    vectors.
+    """
     faiss: Any = import_module("faiss")
     index: Any
     width, product = vectors.dimension, faiss.METRIC_INNER_PRODUCT
@@ -206,7 +252,9 @@ def _empty(vectors: Vectors | VectorRange, kind: Ann, made: Mapping[str, int], *
     centroids = faiss.IndexFlatIP(width)
     lists = made["lists"]
     if half:
-        index = faiss.IndexIVFScalarQuantizer(centroids, width, lists, faiss.ScalarQuantizer.QT_fp16, product, False)
+        index = faiss.IndexIVFScalarQuantizer(
+            centroids, width, lists, faiss.ScalarQuantizer.QT_fp16, product, False
+        )
     else:
         index = faiss.IndexIVFFlat(centroids, width, lists, product)
     index.cp.min_points_per_centroid = 1  # without a warning about the number of lists

@@ -1,4 +1,6 @@
-"""Encode a collection's passages to vectors on disk, shard by shard; an interrupted run is resumed."""
+"""Encode a collection's passages to vectors on disk, shard by shard; an interrupted run is
+resumed.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,14 @@ from positionbias.core.errors import SettingError
 from positionbias.core.files import sha256_file
 from positionbias.core.input_state import file_mark
 from positionbias.core.json_text import JsonObject
-from positionbias.core.manifest import MANIFEST, Manifest, input_ref, package_versions, provenance, write_manifest
+from positionbias.core.manifest import (
+    MANIFEST,
+    Manifest,
+    input_ref,
+    package_versions,
+    provenance,
+    write_manifest,
+)
 from positionbias.core.per_process import PerProcess
 from positionbias.core.progress import Progress, step
 from positionbias.core.shard_work import make_shards, resumable_folder
@@ -35,7 +44,10 @@ __all__ = ["encode_collection"]
 
 _ID_ROWS = 1 << 16
 _NOTES = (
-    "vectors of a model that compares by cosine are kept at length 1, so that inner products are its scores",
+    (
+        "vectors of a model that compares by cosine are kept at length 1, so that inner products "
+        "are its scores"
+    ),
     "an empty passage has the vector that the model gives an empty text",
 )
 
@@ -51,21 +63,28 @@ def encode_collection(
     spread: Spread | None = None,
     allow_missing: bool = False,
 ) -> Vectors:
-    """Encode every passage with a single-vector model, on its device; a killed run's finished shards are kept.
+    """Encode every passage with a single-vector model, on its device; a killed run's finished
+    shards are kept.
 
-    ``spread`` has other processes encode, which load the model once each. Batches are made of blocks of 2,048 passages in stored order,
-    however the collection is sharded. So the bytes depend only on the passages' order, the model, the batches' tokens and the device's
-    arithmetic. With ``allow_missing`` passages for which an endpoint gives no vector are named by the manifest, and no search finds them. On a CPU that may include torch's number of threads: where it does, a run with another number starts over.
+    ``spread`` has other processes encode, which load the model once each. Batches are made of
+    blocks of 2,048 passages in stored order, however the collection is sharded. So the bytes depend
+    only on the passages' order, the model, the batches' tokens and the device's arithmetic. With
+    ``allow_missing`` passages for which an endpoint gives no vector are named by the manifest, and
+    no search finds them. On a CPU that may include torch's number of threads: where it does, a run
+    with another number starts over.
 
     Raises:
-        SettingError: a model with several vectors a text or a distance as similarity, an unknown ``on_disk``, or a text that does not
-            fit in the device's memory.
+        SettingError: a model with several vectors a text or a distance as similarity, an unknown
+            ``on_disk``, or a text that does not fit in the device's memory.
         InputError: a vector that is not finite, or too large or too small for float16.
         OutputExistsError: ``out`` exists and ``overwrite`` is false.
         StorageError: the file system refused; finished shards are kept.
     """
     if on_disk not in ON_DISK:
-        raise SettingError(f"--precision-on-disk: wanted one of {', '.join(ON_DISK)}; found {on_disk!r}; give one of these")
+        raise SettingError(
+            f"--precision-on-disk: wanted one of {', '.join(ON_DISK)}; found {on_disk!r}; give one "
+            "of these"
+        )
     encoder = SingleVectors(checkpoint, config)
     model = encoder.model
     settings: JsonObject = {
@@ -77,32 +96,62 @@ def encode_collection(
         "batch_tokens": encoder.budget.tokens,
     }
     checksums = (checkpoint.manifest.checksum, collection.checksum)
-    # rows depend on the order of passages, which a checksum ignores, so the collection must be the same one
+    # rows depend on the order of passages, which a checksum ignores, so the collection must be the
+    # same one
     state = file_mark(collection.path / MANIFEST)
     place = str(collection.path.absolute())
     arithmetic = encoder.config.arithmetic(model)
-    job: JsonObject = {"encode": settings, "inputs": checksums, **arithmetic, "collection": place, "state": state}
+    job: JsonObject = {
+        "encode": settings,
+        "inputs": checksums,
+        **arithmetic,
+        "collection": place,
+        "state": state,
+    }
     if allow_missing:
         job = {**job, "allow_missing": True}
-    shards = [Rows(first, min(first + SHARD_PASSAGES, len(collection))) for first in range(0, len(collection), SHARD_PASSAGES)]
+    shards = [
+        Rows(first, min(first + SHARD_PASSAGES, len(collection)))
+        for first in range(0, len(collection), SHARD_PASSAGES)
+    ]
     with resumable_folder(out, job, overwrite=overwrite) as content:
         (content / SHARDS).mkdir(exist_ok=True)
         encoder.config.advise(model, len(collection))
-        list(make_shards(dict[str, int], _IdWriter(collection), [Rows(0, len(collection))], lambda _: content / IDS))
+        list(
+            make_shards(
+                dict[str, int],
+                _IdWriter(collection),
+                [Rows(0, len(collection))],
+                lambda _: content / IDS,
+            )
+        )
         with step(f"encoding by {checkpoint.name}", len(collection), unit="passages") as bar:
             if isinstance(model, Served):
                 model.begin([len(collection)])
-                model.may_lack = allow_missing  # type: ignore[attr-defined]  # of an endpoint that encodes
-            elsewhere = EncoderElsewhere(Elsewhere.of(spread.loading, checkpoint), encoder.config) if spread else None
+                # of an endpoint that encodes
+                model.may_lack = allow_missing  # type: ignore[attr-defined]
+            elsewhere = (
+                EncoderElsewhere(Elsewhere.of(spread.loading, checkpoint), encoder.config)
+                if spread
+                else None
+            )
             writer = _ShardWriter(PerProcess(elsewhere, encoder), collection, on_disk, bar)
             map_shards = spread.map_shards if spread else map
-            made = make_shards(_Encoded, writer, shards, lambda index: content / SHARDS / f"{index:05}.npy", map_shards)
+            made = make_shards(
+                _Encoded,
+                writer,
+                shards,
+                lambda index: content / SHARDS / f"{index:05}.npy",
+                map_shards,
+            )
             facts = []
             for rows, fact in zip(shards, made, strict=True):
-                if rows.first not in writer.made:  # kept from an earlier run, or made by another process
+                # kept from an earlier run, or made by another process
+                if rows.first not in writer.made:
                     bar.advance(rows.last - rows.first)
                 facts.append(fact)
-        reading = () if splitter_of(checkpoint.manifest.versions) is None else (USUAL_WORDS,)  # a model of words
+        # a model of words
+        reading = () if splitter_of(checkpoint.manifest.versions) is None else (USUAL_WORDS,)
         manifest = Manifest(
             kind=KIND,
             name=out.name,
@@ -115,7 +164,9 @@ def encode_collection(
             content=_content(encoder, collection, content, facts, on_disk),
             licence=collection.manifest.licence,
             notes=(*checkpoint.manifest.notes, *_NOTES),
-            versions=package_versions(*encoder.config.packages(model.device), "transformers", *reading),
+            versions=package_versions(
+                *encoder.config.packages(model.device), "transformers", *reading
+            ),
             provenance=provenance(threads=torch.get_num_threads(), device=str(model.device)),
         )
         write_manifest(content / MANIFEST, manifest)
@@ -143,13 +194,19 @@ def _content(
         "truncated": sum(shard.truncated for shard in shards),
         "empty_passages": sum(shard.empty for shard in shards),
         "zero_vectors": sum(shard.zeros for shard in shards),
-        **({"missing": missing} if (missing := [name for shard in shards for name in shard.missing]) else {}),
+        **(
+            {"missing": missing}
+            if (missing := [name for shard in shards for name in shard.missing])
+            else {}
+        ),
     }
 
 
 @dataclass(frozen=True, slots=True)
 class _Encoded:
-    """A shard of vectors, with its numbers of passages at the model's limit, of empty ones and of others with zeros, and those that are missing."""
+    """A shard of vectors, with its numbers of passages at the model's limit, of empty ones and of
+    others with zeros, and those that are missing.
+    """
 
     checksum: str
     truncated: int
@@ -167,16 +224,24 @@ class _IdWriter:
     def __call__(self, rows: Rows, path: Path) -> dict[str, int]:
         with pa.OSFile(str(path), "wb") as sink, ipc.new_file(sink, ID_COLUMN) as file:
             for first in range(rows.first, rows.last, _ID_ROWS):
-                ids = self.collection.passage_ids_at(np.arange(first, min(first + _ID_ROWS, rows.last)))
+                ids = self.collection.passage_ids_at(
+                    np.arange(first, min(first + _ID_ROWS, rows.last))
+                )
                 file.write_batch(pa.record_batch([pa.array(ids, pa.string())], schema=ID_COLUMN))
         return {}
 
 
 class _ShardWriter:
-    """An encoder of one shard's passages into an ``.npy`` file; ``made`` has the first rows of the shards made in this process."""
+    """An encoder of one shard's passages into an ``.npy`` file; ``made`` has the first rows of the
+    shards made in this process.
+    """
 
     def __init__(
-        self, encoder: PerProcess[SingleVectors], collection: Collection, on_disk: str, bar: Progress | None = None
+        self,
+        encoder: PerProcess[SingleVectors],
+        collection: Collection,
+        on_disk: str,
+        bar: Progress | None = None,
     ) -> None:
         self.encoder, self.collection, self.on_disk, self.bar = encoder, collection, on_disk, bar
         self.made: set[int] = set()
@@ -191,8 +256,12 @@ class _ShardWriter:
         empty = zeros = truncated = 0
         missing: list[str] = []
         with open(path, "wb") as handle:
-            np.lib.format.write_array_header_1_0(handle, {"descr": precision.str, "fortran_order": False, "shape": shape})
-            for block in encoded_blocks(encoder, self.collection, self.collection, rows, precision, self.bar):
+            np.lib.format.write_array_header_1_0(
+                handle, {"descr": precision.str, "fortran_order": False, "shape": shape}
+            )
+            for block in encoded_blocks(
+                encoder, self.collection, self.collection, rows, precision, self.bar
+            ):
                 handle.write(block.vectors.tobytes())
                 empty += block.empty
                 zeros += block.zeros

@@ -53,14 +53,17 @@ def queries_at_once(memory: float, depth: int, dimension: int) -> int:
         SettingError: not even one.
     """
     if not 0 < memory < float("inf"):
-        raise SettingError(f"--memory: wanted GiB above 0; found {memory}; 1 serves thousands of queries")
+        raise SettingError(
+            f"--memory: wanted GiB above 0; found {memory}; 1 serves thousands of queries"
+        )
     fixed_one, row_one = held_bytes(1, depth, dimension)
     none, one = least_memory(0, depth, dimension), least_memory(1, depth, dimension)
     most = int((memory - none) // (one - none))
     if most < 1 and tile_rows(memory * _GIB, 1, depth, dimension) < FEWEST_ROWS:
         wanted = (fixed_one + FEWEST_ROWS * row_one) / _GIB
         raise SettingError(
-            f"--memory: wanted at least {wanted:.2g} GiB to keep {depth:,} passages of a query; found {memory:g}; raise it"
+            f"--memory: wanted at least {wanted:.2g} GiB to keep {depth:,} passages of a query; "
+            f"found {memory:g}; raise it"
         )
     return max(1, most)
 
@@ -76,10 +79,12 @@ def exact_search(
     floor: np.ndarray | None = None,
     bar: Progress | None = None,
 ) -> Iterator[Found]:
-    """Yield the ``depth`` passages with the highest inner product for each query ``(q, dim)``, in the order of the queries.
+    """Yield the ``depth`` passages with the highest inner product for each query ``(q, dim)``, in
+    the order of the queries.
 
-    ``memory`` in GiB bounds the search; if not all queries fit, the vectors are read again for the next ones. Passages with a score below the
-    ``floor`` of their query ``(q,)`` are left out. ``bar`` is advanced instead of one of the search's own.
+    ``memory`` in GiB bounds the search; if not all queries fit, the vectors are read again for the
+    next ones. Passages with a score below the ``floor`` of their query ``(q,)`` are left out.
+    ``bar`` is advanced instead of one of the search's own.
 
     Raises:
         SettingError: ``memory`` is too small.
@@ -94,17 +99,39 @@ def exact_search(
     by_id = vectors.by_descending_id()
     places = np.empty_like(by_id)
     places[by_id] = np.arange(len(by_id))  # numbered so that the lower number is the higher id
-    gpu = device if device is not None and device.type != "cpu" and len(vectors) <= MOST_NUMBERS else None
+    gpu = (
+        device
+        if device is not None and device.type != "cpu" and len(vectors) <= MOST_NUMBERS
+        else None
+    )
     floors = np.full(len(queries), -np.inf) if floor is None else floor
     passes = -(-len(queries) // at_once)
-    with step(description, passes * len(vectors), unit="vectors") if bar is None else nullcontext(bar) as shown:
+    with (
+        step(description, passes * len(vectors), unit="vectors")
+        if bar is None
+        else nullcontext(bar) as shown
+    ):
         for start in range(0, len(queries), at_once):
             part = slice(start, start + at_once)
             blocks, least = _numbered(vectors, places, shown), floors[part]
             if gpu is not None:
-                found = nearest_on_device(queries[part], blocks, neighbours=depth, device=gpu, rows=len(vectors), floor=least)
+                found = nearest_on_device(
+                    queries[part],
+                    blocks,
+                    neighbours=depth,
+                    device=gpu,
+                    rows=len(vectors),
+                    floor=least,
+                )
             else:
-                found = nearest(queries[part], blocks, neighbours=depth, rows=rows, similarity="dot", floor=least)
+                found = nearest(
+                    queries[part],
+                    blocks,
+                    neighbours=depth,
+                    rows=rows,
+                    similarity="dot",
+                    floor=least,
+                )
             kept = (found.numbers >= 0) & (found.scores >= least[:, None])
             for numbers, scores, own in zip(found.numbers, found.scores, kept, strict=True):
                 yield by_id[numbers[own]], scores[own].astype(np.float32)

@@ -1,4 +1,6 @@
-"""Merge what ranges of vectors have for some queries: the best of all, by falling score, equal scores by descending passage id."""
+"""Merge what ranges of vectors have for some queries: the best of all, by falling score, equal
+scores by descending passage id.
+"""
 
 from __future__ import annotations
 
@@ -17,19 +19,28 @@ _CELLS = 1 << 20  # merged at once
 
 
 class Best:
-    """The best so far of each query: ``rows`` ``(q, depth)`` int64, padded with −1, and ``scores`` float32, padded with −inf."""
+    """The best so far of each query: ``rows`` ``(q, depth)`` int64, padded with −1, and ``scores``
+    float32, padded with −inf.
+    """
 
     def __init__(self, queries: int, depth: int, ids_at: Callable[[np.ndarray], list[str]]) -> None:
-        self.rows, self.scores = np.full((queries, depth), -1, np.int64), np.full((queries, depth), -np.inf, np.float32)
+        self.rows, self.scores = (
+            np.full((queries, depth), -1, np.int64),
+            np.full((queries, depth), -np.inf, np.float32),
+        )
         self.ids_at = ids_at
 
     @property
     def floor(self) -> np.ndarray:
-        """Return what a further passage must reach ``(q,)`` float32: the last score, −inf where there are fewer."""
+        """Return what a further passage must reach ``(q,)`` float32: the last score, −inf where
+        there are fewer.
+        """
         return self.scores[:, -1].copy()
 
     def add(self, first: int, counts: np.ndarray, rows: np.ndarray, scores: np.ndarray) -> None:
-        """Merge the passages of a range that begins at row ``first``: each query's count, and all rows and scores, by query."""
+        """Merge the passages of a range that begins at row ``first``: each query's count, and all
+        rows and scores, by query.
+        """
         ends = np.cumsum(counts)
         depth = self.rows.shape[1]
         size = max(1, _CELLS // (depth + int(counts.max(initial=0))))
@@ -37,9 +48,15 @@ class Best:
             part = slice(start, start + size)
             own = slice(int(ends[start] - counts[start]), int(ends[part][-1]))
             there = np.arange(counts[part].max()) < counts[part, None]
-            more_rows, more_scores = np.full(there.shape, -1, np.int64), np.full(there.shape, -np.inf, np.float32)
+            more_rows, more_scores = (
+                np.full(there.shape, -1, np.int64),
+                np.full(there.shape, -np.inf, np.float32),
+            )
             more_rows[there], more_scores[there] = rows[own] + first, scores[own]
-            both = np.hstack([self.rows[part], more_rows]), np.hstack([self.scores[part], more_scores])
+            both = (
+                np.hstack([self.rows[part], more_rows]),
+                np.hstack([self.scores[part], more_scores]),
+            )
             merged = self._ordered(*both)
             self.rows[part], self.scores[part] = (column[:, :depth] for column in merged)
 
@@ -53,7 +70,9 @@ class Best:
         tied[:, :-1] |= equal
         known = np.unique(rows[tied])
         places = np.empty(len(known), np.int64)
-        places[descending_rows(pa.chunked_array([self.ids_at(known)], pa.string()))] = np.arange(len(known))
+        places[descending_rows(pa.chunked_array([self.ids_at(known)], pa.string()))] = np.arange(
+            len(known)
+        )
         by_id = np.zeros(rows.shape, np.int64)
         by_id[tied] = places[np.searchsorted(known, rows[tied])]
         return _taken(np.lexsort((by_id, -scores), axis=1), rows, scores)
@@ -79,12 +98,16 @@ class Best:
         return best
 
 
-def _taken(order: np.ndarray, rows: np.ndarray, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _taken(
+    order: np.ndarray, rows: np.ndarray, scores: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     return np.take_along_axis(rows, order, 1), np.take_along_axis(scores, order, 1)
 
 
 def write_found(path: Path, found: Iterable[Found]) -> int:
-    """Write what was found in a range, 8 bytes a passage, for ``Best.add``; return the number of passages."""
+    """Write what was found in a range, 8 bytes a passage, for ``Best.add``; return the number of
+    passages.
+    """
     every = list(found)
     counts = np.array([len(rows) for rows, _ in every], np.int64)
     with open(path, "wb") as handle:

@@ -1,14 +1,19 @@
-"""Exact search on a GPU by torch: it keeps the best so far, and the host waits for nothing but counts of two tiles before.
+"""Exact search on a GPU by torch: it keeps the best so far, and the host waits for nothing but
+counts of two tiles before.
 
 For each tile of vectors:
 
-1. Products with all tests in float32, a block at a time; each test's highest, as many as the width, are candidates.
-2. Their scores: sums in float64 in numpy's order, rounded to float32, so the same bits as those of ``core.similarity``.
+1. Products with all tests in float32, a block at a time; each test's highest, as many as the width,
+   are candidates.
+2. Their scores: sums in float64 in numpy's order, rounded to float32, so the same bits as those of
+   ``core.similarity``.
 3. The k best of those known and the candidates, by falling score, then rising number.
 
-A row that is no candidate has a product of at most the lowest candidate's. A test is open if that, by the bound on rounding errors of
-``core.products``, may still reach its k-th score: for example if many vectors are equal. An open test is searched again among more
-candidates of the same tile, in the end all of its rows. The width of the next tiles follows from how many candidates reached the k-th score.
+A row that is no candidate has a product of at most the lowest candidate's. A test is open if that,
+by the bound on rounding errors of ``core.products``, may still reach its k-th score: for example if
+many vectors are equal. An open test is searched again among more candidates of the same tile, in
+the end all of its rows. The width of the next tiles follows from how many candidates reached the
+k-th score.
 """
 
 from __future__ import annotations
@@ -46,7 +51,9 @@ _NONE = torch.iinfo(torch.int64).min  # the key of no vector
 
 
 class _Tile(NamedTuple):
-    """Vectors ``(n, dim)`` float32 with their numbers ``(n,)``, and the largest of their squared lengths ``()``."""
+    """Vectors ``(n, dim)`` float32 with their numbers ``(n,)``, and the largest of their squared
+    lengths ``()``.
+    """
 
     factors: Tensor
     numbers: Tensor
@@ -56,8 +63,8 @@ class _Tile(NamedTuple):
 class _Begun(NamedTuple):
     """A tile with how many candidates each test had, and which tests are open ``(tests,)``.
 
-    On its way to the host: whether some vector is not finite, how many tests are open, and the most candidates that reached the k-th score
-    of another test.
+    On its way to the host: whether some vector is not finite, how many tests are open, and the most
+    candidates that reached the k-th score of another test.
     """
 
     tile: _Tile
@@ -75,9 +82,11 @@ def nearest_on_device(
     rows: int | None = None,
     floor: float | np.ndarray = -np.inf,
 ) -> Neighbours:
-    """Find what ``core.nearest.nearest`` finds with ``similarity="dot"``, the same bits, on a device, and perhaps others below ``floor``.
+    """Find what ``core.nearest.nearest`` finds with ``similarity="dot"``, the same bits, on a
+    device, and perhaps others below ``floor``.
 
-    Numbers are below ``MOST_NUMBERS``. ``rows`` is the most vectors of a tile, by default as many as make 256 MiB.
+    Numbers are below ``MOST_NUMBERS``. ``rows`` is the most vectors of a tile, by default as many
+    as make 256 MiB.
 
     Raises:
         InputError: a vector that is not finite, or of another width.
@@ -97,9 +106,13 @@ def nearest_on_device(
 
 
 class DeviceSearch:
-    """The k nearest so far of each test, on a device: ``keys`` ``(tests, k)`` int64, falling, and their ``scores`` float32."""
+    """The k nearest so far of each test, on a device: ``keys`` ``(tests, k)`` int64, falling, and
+    their ``scores`` float32.
+    """
 
-    def __init__(self, tests: np.ndarray, k: int, device: torch.device, floor: float | np.ndarray = -np.inf) -> None:
+    def __init__(
+        self, tests: np.ndarray, k: int, device: torch.device, floor: float | np.ndarray = -np.inf
+    ) -> None:
         check_width(tests, tests.shape[-1])
         given = Sized(np.asarray(tests, np.float32), "dot").vectors
         self.k, self.device, self.width = k, device, k + _MORE
@@ -134,7 +147,11 @@ class DeviceSearch:
         for start in range(0, count, _TESTS):
             part = slice(start, start + _TESTS)
             reached[part] = self._take(part, tile, width)
-        left = reached >= width if width < len(tile.factors) else torch.zeros_like(reached, dtype=torch.bool)
+        left = (
+            reached >= width
+            if width < len(tile.factors)
+            else torch.zeros_like(reached, dtype=torch.bool)
+        )
         bad = ~torch.isfinite(tile.squares)
         report = torch.stack([bad.to(torch.int64), left.sum(), reached.masked_fill(left, 0).amax()])
         return _Begun(tile, width, left, Fetched(report))
@@ -155,7 +172,9 @@ class DeviceSearch:
             tests = tests[counts >= width] if width < rows else tests[:0]
 
     def _take(self, part: slice | Tensor, tile: _Tile, width: int) -> Tensor:
-        """Merge some tests' candidates; return how many of them reach the k-th score by the bound ``(tests,)``."""
+        """Merge some tests' candidates; return how many of them reach the k-th score by the bound
+        ``(tests,)``.
+        """
         tests = self.tests[part]
         values, rows = _highest(tests, tile.factors, width)
         scores = self._scored(tests, tile.factors, rows)
@@ -171,19 +190,27 @@ class DeviceSearch:
         self.keys[part], self.scores[part] = keys, scores
         longest = tile.squares.double().sqrt() * (1 + growth(2 * tests.shape[1])) + _VANISHING
         error = self.rounding[part] * longest + UNDERFLOW
-        most = (values.double() + error[:, None]).float()  # a score is rounded like this, and rounding keeps the order
+        # a score is rounded like this, and rounding keeps the order
+        most = (values.double() + error[:, None]).float()
         return (most >= torch.maximum(scores[:, -1:], self.floor[part])).sum(dim=1)
 
     def _scored(self, tests: Tensor, factors: Tensor, rows: Tensor) -> Tensor:
-        """Return the scores of pairs of tests ``(t, dim)`` and rows ``(t, n)``, ``(t, n)`` float32."""
+        """Return the scores of pairs of tests ``(t, dim)`` and rows ``(t, n)``, ``(t, n)``
+        float32.
+        """
         size = max(1, _PAIRED // max(1, rows.shape[1] * tests.shape[1]))
         parts = [slice(start, start + size) for start in range(0, len(tests), size)]
-        sums = (paired_sums(factors[rows[part]].double().mul_(tests[part].double()[:, None])) for part in parts)
+        sums = (
+            paired_sums(factors[rows[part]].double().mul_(tests[part].double()[:, None]))
+            for part in parts
+        )
         return torch.cat([found.float() for found in sums])
 
 
 def _highest(tests: Tensor, factors: Tensor, width: int) -> tuple[Tensor, Tensor]:
-    """Return the highest products of tests ``(t, dim)`` with rows, falling, and the rows, ``(t, width)`` each."""
+    """Return the highest products of tests ``(t, dim)`` with rows, falling, and the rows,
+    ``(t, width)`` each.
+    """
     size = max(width, _CELLS // max(1, len(tests)))
     best: tuple[Tensor, Tensor] | None = None
     for start in range(0, len(factors), size):
@@ -199,12 +226,20 @@ def _highest(tests: Tensor, factors: Tensor, width: int) -> tuple[Tensor, Tensor
 
 
 def _top(products: Tensor, width: int) -> tuple[Tensor, Tensor]:
-    """Return what ``topk`` does, by the highest of each group where that leaves few: the groups with the highest of them hold all."""
+    """Return what ``topk`` does, by the highest of each group where that leaves few: the groups
+    with the highest of them hold all.
+    """
     tests, count = products.shape
     if 4 * width * _GROUP > count:
         return products.topk(min(width, count), dim=1)
     whole = count - count % _GROUP
-    groups = products[:, :whole].unflatten(1, (-1, _GROUP)).amax(dim=2).topk(width, dim=1, sorted=False).indices
+    groups = (
+        products[:, :whole]
+        .unflatten(1, (-1, _GROUP))
+        .amax(dim=2)
+        .topk(width, dim=1, sorted=False)
+        .indices
+    )
     inside = torch.arange(_GROUP, device=products.device)
     rest = torch.arange(whole, count, device=products.device).expand(tests, -1)
     columns = torch.cat([(groups[:, :, None] * _GROUP + inside).flatten(1), rest], dim=1)
@@ -213,7 +248,9 @@ def _top(products: Tensor, width: int) -> tuple[Tensor, Tensor]:
 
 
 def _keys(scores: Tensor, numbers: Tensor) -> Tensor:
-    """Return int64 in the order of float32 scores, of equal ones in falling order of their numbers."""
+    """Return int64 in the order of float32 scores, of equal ones in falling order of their
+    numbers.
+    """
     bits = (scores + 0.0).view(torch.int32)  # minus zero equals zero
     ordered = bits ^ ((bits >> 31) & 0x7FFFFFFF)
     return (ordered.to(torch.int64) << 32) | (MOST_NUMBERS - 1 - numbers)
@@ -243,7 +280,10 @@ def _tiles(blocks: Iterable[Block], size: int, search: DeviceSearch) -> Iterator
 
 
 def _empty(size: int, dimension: int, device: torch.device) -> _Tile:
-    factors, numbers = torch.empty((size, dimension), device=device), torch.empty(size, dtype=torch.int64, device=device)
+    factors, numbers = (
+        torch.empty((size, dimension), device=device),
+        torch.empty(size, dtype=torch.int64, device=device),
+    )
     return _Tile(factors, numbers, torch.zeros((), device=device))
 
 
@@ -251,7 +291,9 @@ def _empty(size: int, dimension: int, device: torch.device) -> _Tile:
 def full_precision() -> Iterator[None]:
     """Multiply float32 in float32, whatever the user asked of torch."""
     chosen = torch.backends.cuda.matmul
-    name, full = ("fp32_precision", "ieee") if hasattr(chosen, "fp32_precision") else ("allow_tf32", False)
+    name, full = (
+        ("fp32_precision", "ieee") if hasattr(chosen, "fp32_precision") else ("allow_tf32", False)
+    )
     before = getattr(chosen, name)
     setattr(chosen, name, full)
     try:

@@ -20,7 +20,9 @@ QUERY_BLOCK = 16_384  # queries read and encoded at once: about 45 MB at 384 num
 
 @dataclass(frozen=True, slots=True)
 class DenseQueries:
-    """Query ids in order, those without a text, and the others' vectors ``(n, dim)`` float32, of length 1 for a cosine model."""
+    """Query ids in order, those without a text, and the others' vectors ``(n, dim)`` float32, of
+    length 1 for a cosine model.
+    """
 
     ids: list[str]
     empty: frozenset[str]
@@ -33,7 +35,11 @@ class DenseQueries:
         empty = frozenset(query_id for query_id, text in pairs if not text.strip())
         texts = [text for query_id, text in pairs if query_id not in empty]
         with naming_text("query", lambda: pairs):
-            vectors = encoder.queries(texts) if texts else np.empty((0, encoder.model.dimension), np.float32)
+            vectors = (
+                encoder.queries(texts)
+                if texts
+                else np.empty((0, encoder.model.dimension), np.float32)
+            )
         if encoder.similarity == "cosine":
             vectors = length_one(vectors)
         return cls([query_id for query_id, _ in pairs], empty, vectors)
@@ -44,10 +50,18 @@ class DenseQueries:
         if len(parts) == 1:
             return parts[0]
         ids = [query_id for part in parts for query_id in part.ids]
-        return cls(ids, frozenset().union(*(part.empty for part in parts)), np.concatenate([part.vectors for part in parts]))
+        return cls(
+            ids,
+            frozenset().union(*(part.empty for part in parts)),
+            np.concatenate([part.vectors for part in parts]),
+        )
 
-    def rankings(self, found: Iterator[Found], ids_at: Callable[[np.ndarray], list[str]]) -> Iterator[Ranking]:
-        """Yield the ranking of each query in order; ``found`` has the results of those with a text, and others are empty."""
+    def rankings(
+        self, found: Iterator[Found], ids_at: Callable[[np.ndarray], list[str]]
+    ) -> Iterator[Ranking]:
+        """Yield the ranking of each query in order; ``found`` has the results of those with a text,
+        and others are empty.
+        """
         for query_id in self.ids:
             if query_id in self.empty:
                 yield Ranking(query_id, [], np.empty(0, np.float32))
@@ -56,12 +70,18 @@ class DenseQueries:
                 yield Ranking(query_id, ids_at(rows), scores)
 
 
-def query_blocks(encoder: SingleVectors, queries: Iterable[tuple[str, str]], at_once: int = 0) -> Iterator[DenseQueries]:
-    """Encode (query id, text) pairs in blocks of 16,384, and yield as many blocks together as fit ``at_once`` queries, at least one.
+def query_blocks(
+    encoder: SingleVectors, queries: Iterable[tuple[str, str]], at_once: int = 0
+) -> Iterator[DenseQueries]:
+    """Encode (query id, text) pairs in blocks of 16,384, and yield as many blocks together as fit
+    ``at_once`` queries, at least one.
 
     Batches stay within a block, so ``at_once`` changes no vector.
     """
     rest = iter(queries)
-    blocks = (DenseQueries.encoded(encoder, block) for block in iter(lambda: list(islice(rest, QUERY_BLOCK)), []))
+    blocks = (
+        DenseQueries.encoded(encoder, block)
+        for block in iter(lambda: list(islice(rest, QUERY_BLOCK)), [])
+    )
     while parts := list(islice(blocks, max(1, at_once // QUERY_BLOCK))):
         yield DenseQueries.joined(parts)

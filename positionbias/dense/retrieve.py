@@ -15,7 +15,14 @@ import numpy as np
 from positionbias.core.collection import Collection
 from positionbias.core.files import sha256_file
 from positionbias.core.json_text import JsonObject
-from positionbias.core.manifest import Manifest, input_ref, manifest_path, package_versions, provenance, write_manifest
+from positionbias.core.manifest import (
+    Manifest,
+    input_ref,
+    manifest_path,
+    package_versions,
+    provenance,
+    write_manifest,
+)
 from positionbias.core.ordered_file import resumable_file
 from positionbias.core.own_passages import without_own
 from positionbias.core.publish import refuse_existing
@@ -40,13 +47,16 @@ __all__ = ["DenseRetrieved", "retrieve_dense"]
 _WORK = ".search"
 _NOTES = (
     "ties in the score go to the higher passage id",
-    "a query without text has no candidates; an empty passage is ranked by the vector of an empty text",
+    (
+        "a query without text has no candidates; an empty passage is ranked by the vector of an "
+        "empty text"
+    ),
 )
 
 
 class DenseRetrieved(NamedTuple):
-    """The counts of a retrieval, under the run's name. ``origin``: how an index was obtained; ``seconds``: time of the search; ``own``:
-    queries that found the passage with their own id."""
+    """The counts of a retrieval, under the run's name. ``origin``: how an index was obtained;
+    ``seconds``: time of the search; ``own``: queries that found the passage with their own id."""
 
     name: str
     figures: DenseFigures
@@ -67,11 +77,13 @@ def retrieve_dense(
     overwrite: bool = False,
     map_shards: MapShards = map,
 ) -> DenseRetrieved:
-    """Rank all passages for every query of a split by the inner product of their vectors, and write the run with its manifest.
+    """Rank all passages for every query of a split by the inner product of their vectors, and write
+    the run with its manifest.
 
-    "exact" scores every vector, on the model's device; "hnsw" and "ivf" score those that an index finds. Queries are read and encoded
-    in blocks, so that memory does not grow with their number. ``map_shards`` has other processes search ranges of the vectors, or the
-    shards of an index. An interrupted search goes on with what is left of them.
+    "exact" scores every vector, on the model's device; "hnsw" and "ivf" score those that an index
+    finds. Queries are read and encoded in blocks, so that memory does not grow with their number.
+    ``map_shards`` has other processes search ranges of the vectors, or the shards of an index. An
+    interrupted search goes on with what is left of them.
 
     Raises:
         DependencyError: an approximate index needs faiss, which is not installed.
@@ -86,7 +98,9 @@ def retrieve_dense(
     how = how or DenseSearch()
     texts = collection.query_texts(split)
     first = list(islice(texts, 1))  # report a missing split before an index is built
-    plan = _plan(vectors, depth + wanted.without_own + len(vectors.missing), how, encoder, map_shards)
+    plan = _plan(
+        vectors, depth + wanted.without_own + len(vectors.missing), how, encoder, map_shards
+    )
     asked = query_blocks(encoder, chain(first, texts), plan.at_once)
     counts = _Counts()
     inputs = (
@@ -106,20 +120,35 @@ def retrieve_dense(
             **plan.facts,
             "shape": shape_of(checkpoint.model),
         },
-        inputs=tuple(input_ref(role, path, checksum, artefact=out) for role, path, checksum in inputs),
+        inputs=tuple(
+            input_ref(role, path, checksum, artefact=out) for role, path, checksum in inputs
+        ),
         licence=collection.manifest.licence,
         notes=(*checkpoint.manifest.notes, *_NOTES),
         versions=package_versions("torch", *(["faiss-cpu"] if how.index in ANN else [])),
     )
-    job: JsonObject = {"command": "retrieve", "settings": manifest.settings, "inputs": [checksum for *_, checksum in inputs]}
+    job: JsonObject = {
+        "command": "retrieve",
+        "settings": manifest.settings,
+        "inputs": [checksum for *_, checksum in inputs],
+    }
     began = time.perf_counter()
     with resumable_file(out, job, overwrite=overwrite) as folder:
         made = folder / out.name
-        search = ByRange(folder / _WORK, vectors, plan.ranges, plan.find, at_once=plan.at_once, map_shards=map_shards)
+        search = ByRange(
+            folder / _WORK,
+            vectors,
+            plan.ranges,
+            plan.find,
+            at_once=plan.at_once,
+            map_shards=map_shards,
+        )
         rankings = _rankings(asked, search, vectors, counts)
         if wanted.without_own:
             rankings = (without_own(ranking, depth) for ranking in rankings)
-        queries, pairs = write_rankings(made, name, rankings, header=wanted.header.lines(manifest), overwrite=True)
+        queries, pairs = write_rankings(
+            made, name, rankings, header=wanted.header.lines(manifest), overwrite=True
+        )
         seconds = time.perf_counter() - began - counts.encoding
         counted = {
             "queries": queries,
@@ -152,8 +181,8 @@ def retrieve_dense(
 
 @dataclass(slots=True)
 class _Counts:
-    """The numbers of queries without a text, with too few passages and with one score for all; queries that found the passage with their id; the
-    seconds of encoding."""
+    """The numbers of queries without a text, with too few passages and with one score for all;
+    queries that found the passage with their id; the seconds of encoding."""
 
     empty: int = 0
     short: int = 0
@@ -163,7 +192,9 @@ class _Counts:
 
 
 class _Plan(NamedTuple):
-    """The ranges of the vectors and their search, for ``at_once`` queries in a turn; its settings; the origin and bytes of its indexes."""
+    """The ranges of the vectors and their search, for ``at_once`` queries in a turn; its settings;
+    the origin and bytes of its indexes.
+    """
 
     ranges: list[Rows]
     find: RangeFinder
@@ -173,29 +204,46 @@ class _Plan(NamedTuple):
     size: int = 0
 
 
-def _plan(vectors: Vectors, depth: int, how: DenseSearch, encoder: SingleVectors, map_shards: MapShards) -> _Plan:
+def _plan(
+    vectors: Vectors, depth: int, how: DenseSearch, encoder: SingleVectors, map_shards: MapShards
+) -> _Plan:
     if how.index != "exact" and len(vectors):  # no vectors, no index
         return _index_plan(vectors, depth, how.index, how.ann, map_shards)
     memory = MEMORY if how.memory is None else how.memory
     at_once = queries_at_once(memory, min(depth, len(vectors)), vectors.dimension)
-    return _Plan(cut_ranges(vectors, RANGE), ExactRange(depth, memory, encoder.model.device.type), at_once, {})
+    return _Plan(
+        cut_ranges(vectors, RANGE),
+        ExactRange(depth, memory, encoder.model.device.type),
+        at_once,
+        {},
+    )
 
 
-def _index_plan(vectors: Vectors, depth: int, kind: Ann, settings: AnnSettings, map_shards: MapShards) -> _Plan:
+def _index_plan(
+    vectors: Vectors, depth: int, kind: Ann, settings: AnnSettings, map_shards: MapShards
+) -> _Plan:
     """Open the index of each part of the vectors."""
     check_faiss(kind)
     if settings.shards > 1:
         settings = replace(settings, threads=1)  # so that the number of workers changes nothing
-    ranges = cut_ranges(vectors, -(-len(vectors.shard_paths) // settings.shards) * vectors.shard_size)
+    ranges = cut_ranges(
+        vectors, -(-len(vectors.shard_paths) // settings.shards) * vectors.shard_size
+    )
     find = AnnRange(depth, kind, settings)
-    opened: list[OpenedIndex] = list(map_shards(IndexOpener(opened_everywhere(vectors), find), ranges))
+    opened: list[OpenedIndex] = list(
+        map_shards(IndexOpener(opened_everywhere(vectors), find), ranges)
+    )
     origins = Counter(index.origin for index in opened)
-    origin = ", ".join(name if len(origins) == 1 else f"{count} {name}" for name, count in origins.items())
+    origin = ", ".join(
+        name if len(origins) == 1 else f"{count} {name}" for name, count in origins.items()
+    )
     facts = settings.facts(kind, ranges[0].last, depth)
     return _Plan(ranges, find, QUERY_BLOCK, facts, origin, sum(index.size for index in opened))
 
 
-def _rankings(blocks: Iterator[DenseQueries], search: ByRange, vectors: Vectors, counts: _Counts) -> Iterator[Ranking]:
+def _rankings(
+    blocks: Iterator[DenseQueries], search: ByRange, vectors: Vectors, counts: _Counts
+) -> Iterator[Ranking]:
     """Yield the rankings of all queries, encoded block by block."""
     while True:
         began = time.perf_counter()
@@ -217,4 +265,6 @@ def _rankings(blocks: Iterator[DenseQueries], search: ByRange, vectors: Vectors,
 def _without(ranking: Ranking, missing: Container[str], depth: int) -> Ranking:
     """Return the first ``depth`` passages of a ranking that have a vector."""
     keep = [place for place, name in enumerate(ranking.passage_ids) if name not in missing][:depth]
-    return Ranking(ranking.query_id, [ranking.passage_ids[place] for place in keep], ranking.scores[keep])
+    return Ranking(
+        ranking.query_id, [ranking.passage_ids[place] for place in keep], ranking.scores[keep]
+    )

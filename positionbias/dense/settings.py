@@ -8,7 +8,18 @@ from typing import Literal, get_args
 from positionbias.core.errors import SettingError
 from positionbias.core.settings import Panel, check_settings, given_flags, setting
 
-__all__ = ["ANN", "DENSE_DEPTH", "INDEXES", "MEMORY", "ON_DISK", "Ann", "AnnSettings", "DenseSearch", "Index", "OnDisk"]
+__all__ = [
+    "ANN",
+    "DENSE_DEPTH",
+    "INDEXES",
+    "MEMORY",
+    "ON_DISK",
+    "Ann",
+    "AnnSettings",
+    "DenseSearch",
+    "Index",
+    "OnDisk",
+]
 
 OnDisk = Literal["float16", "float32"]
 ON_DISK: tuple[OnDisk, ...] = get_args(OnDisk)  # the first is the default
@@ -18,25 +29,37 @@ Ann = Literal["hnsw", "ivf"]
 ANN: tuple[Ann, ...] = get_args(Ann)
 DENSE_DEPTH = 1_000  # passages kept a query
 MEMORY = 1.0  # GiB that an exact search may hold
-_OF_INDEX = {"--memory": ("exact",), "--hnsw": ("hnsw",), "--ivf": ("ivf",), "--index-shards": ANN}  # prefixes of flags
+# prefixes of flags
+_OF_INDEX = {"--memory": ("exact",), "--hnsw": ("hnsw",), "--ivf": ("ivf",), "--index-shards": ANN}
 
 
 @dataclass(frozen=True, slots=True)
 class AnnSettings:
-    """Settings of an index. HNSW: ``links`` per vector (M), ``build_width`` (efConstruction), ``search_width`` (efSearch, at
-    least the depth). IVF: ``lists`` (None or 0: four times the square root of the number of vectors), ``probes`` lists read per query.
+    """Settings of an index. HNSW: ``links`` per vector (M), ``build_width`` (efConstruction),
+    ``search_width`` (efSearch, at least the depth). IVF: ``lists`` (None or 0: four times the
+    square root of the number of vectors), ``probes`` lists read per query.
 
-    ``shards`` are indexes over as many parts of the vectors, each built and searched by one thread; what they find is merged. One index is
-    built and searched by ``threads``. With more than one, an HNSW differs a little from build to build.
+    ``shards`` are indexes over as many parts of the vectors, each built and searched by one thread;
+    what they find is merged. One index is built and searched by ``threads``. With more than one, an
+    HNSW differs a little from build to build.
 
     Raises:
         SettingError: a number below its minimum.
     """
 
-    links: int = setting(16, "Links per vector (M).", least=2, flags=("--hnsw-links",), panel=Panel.DENSE)
-    build_width: int = setting(100, "efConstruction.", least=1, flags=("--hnsw-build-width",), panel=Panel.DENSE)
+    links: int = setting(
+        16, "Links per vector (M).", least=2, flags=("--hnsw-links",), panel=Panel.DENSE
+    )
+    build_width: int = setting(
+        100, "efConstruction.", least=1, flags=("--hnsw-build-width",), panel=Panel.DENSE
+    )
     search_width: int | None = setting(
-        None, "efSearch.", least=0, flags=("--hnsw-search-width",), absent="--depth", panel=Panel.DENSE
+        None,
+        "efSearch.",
+        least=0,
+        flags=("--hnsw-search-width",),
+        absent="--depth",
+        panel=Panel.DENSE,
     )
     lists: int | None = setting(
         None,
@@ -46,7 +69,9 @@ class AnnSettings:
         absent="four times the square root of the number of vectors",
         panel=Panel.DENSE,
     )
-    probes: int = setting(32, "Lists read per query.", least=1, flags=("--ivf-probes",), panel=Panel.DENSE)
+    probes: int = setting(
+        32, "Lists read per query.", least=1, flags=("--ivf-probes",), panel=Panel.DENSE
+    )
     shards: int = setting(
         1,
         "Indexes over parts of the vectors, which workers build and search.",
@@ -54,7 +79,9 @@ class AnnSettings:
         flags=("--index-shards",),
         panel=Panel.DENSE,
     )
-    threads: int = setting(1, "Threads for building and searching.", least=1, flags=("--workers",), hidden=True)
+    threads: int = setting(
+        1, "Threads for building and searching.", least=1, flags=("--workers",), hidden=True
+    )
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -86,13 +113,18 @@ class DenseSearch:
 
     index: Index = setting(
         "exact",
-        "exact scores every vector; hnsw and ivf (faiss) score some, found by an index kept in the vectors' folder.",
+        "exact scores every vector; hnsw and ivf (faiss) score some, found by an index kept in the "
+        "vectors' folder.",
         choices=INDEXES,
         panel=Panel.DENSE,
     )
     ann: AnnSettings = field(default_factory=AnnSettings)
     memory: float | None = setting(
-        None, "GiB of memory for an exact search.", absent=f"{MEMORY:g}", metavar="GIB", panel=Panel.DENSE
+        None,
+        "GiB of memory for an exact search.",
+        absent=f"{MEMORY:g}",
+        metavar="GIB",
+        panel=Panel.DENSE,
     )
 
     def __post_init__(self) -> None:
@@ -101,4 +133,7 @@ class DenseSearch:
             for beginning, indexes in _OF_INDEX.items():
                 if flag.startswith(beginning) and self.index not in indexes:
                     wanted = " or ".join(indexes)
-                    raise SettingError(f"{flag}: wanted --index {wanted} beside it; found --index {self.index}; leave it out")
+                    raise SettingError(
+                        f"{flag}: wanted --index {wanted} beside it; found --index {self.index}; "
+                        "leave it out"
+                    )

@@ -28,23 +28,27 @@ _Encode = Callable[[Sequence[Any]], tuple[Tensor, Tensor]]
 
 
 class SingleVectors:
-    """A model that encodes passages and queries; ``flag`` is the option that named the model, for errors.
+    """A model that encodes passages and queries; ``flag`` is the option that named the model, for
+    errors.
 
     Raises:
         SettingError: the model does not give one vector a text, or compares vectors by a distance.
     """
 
-    def __init__(self, checkpoint: Checkpoint, config: RankingConfig | None = None, *, flag: str = "--model") -> None:
+    def __init__(
+        self, checkpoint: Checkpoint, config: RankingConfig | None = None, *, flag: str = "--model"
+    ) -> None:
         model = checkpoint.model
         if not isinstance(model, SingleVector):
             raise SettingError(
-                f"{flag}: wanted a model with one vector a text (bert_dot, a bi-encoder, a function texts → array); found {checkpoint.name}, of kind "
-                f"{model.kind}; give another"
+                f"{flag}: wanted a model with one vector a text (bert_dot, a bi-encoder, a "
+                f"function texts → array); found {checkpoint.name}, of kind {model.kind}; give "
+                "another"
             )
         if model.vector_similarity not in _SIMILARITIES:
             raise SettingError(
-                f"{flag}: wanted a model that compares vectors by {' or '.join(_SIMILARITIES)}; found {checkpoint.name}, by "
-                f"{model.vector_similarity}; give another"
+                f"{flag}: wanted a model that compares vectors by {' or '.join(_SIMILARITIES)}; "
+                f"found {checkpoint.name}, by {model.vector_similarity}; give another"
             )
         self.model: SingleVector = model
         self.similarity = str(model.vector_similarity)
@@ -64,8 +68,12 @@ class SingleVectors:
         """Return vectors ``(n, dim)`` float32 of passages read by ``model.read_passages``."""
         return self.begin_passages(rows, bar)()
 
-    def begin_passages(self, rows: Sequence[Any], bar: Progress | None = None) -> Callable[[], np.ndarray]:
-        """Begin ``passages``. The function returned gives the vectors; a GPU computes until it is called."""
+    def begin_passages(
+        self, rows: Sequence[Any], bar: Progress | None = None
+    ) -> Callable[[], np.ndarray]:
+        """Begin ``passages``. The function returned gives the vectors; a GPU computes until it is
+        called.
+        """
         if self._packed is not None:
             return self._begin_packed(self._packed, rows, bar)
         found = self.encode(rows, self.model.encode_passages, bar)
@@ -81,7 +89,9 @@ class SingleVectors:
         return packed_vectors(self.model, self.config.dtype(self.model.device))
 
     @torch.inference_mode()
-    def _begin_packed(self, packed: PackedVectors, rows: Sequence[Any], bar: Progress | None) -> Callable[[], np.ndarray]:
+    def _begin_packed(
+        self, packed: PackedVectors, rows: Sequence[Any], bar: Progress | None
+    ) -> Callable[[], np.ndarray]:
         texts = rows if isinstance(rows, TokenRows) else TokenRows.of(rows)
         source = packed.source(texts)
         found: list[tuple[np.ndarray, Tensor]] = []
@@ -98,7 +108,9 @@ class SingleVectors:
         fetched = Fetched(torch.cat([vectors for _, vectors in found]))
         return lambda: fetched.numpy()[place]
 
-    def encode(self, rows: Sequence[Any], encode: _Encode, bar: Progress | None = None) -> np.ndarray:
+    def encode(
+        self, rows: Sequence[Any], encode: _Encode, bar: Progress | None = None
+    ) -> np.ndarray:
         """Return vectors ``(n, dim)`` float32 of texts as the model reads them."""
         out = np.empty((len(rows), self.model.dimension), np.float32)
 
@@ -114,7 +126,9 @@ class SingleVectors:
 
 
 def length_one(vectors: np.ndarray) -> np.ndarray:
-    """Scale the vectors to length 1, so that inner products are cosines; zeros stay zeros. Lengths are summed in float64."""
+    """Scale the vectors to length 1, so that inner products are cosines; zeros stay zeros. Lengths
+    are summed in float64.
+    """
     exact = vectors.astype(np.float64)
     lengths = np.sqrt((exact * exact).sum(axis=1, keepdims=True))
     return np.divide(exact, lengths, out=np.zeros_like(exact), where=lengths > 0).astype(np.float32)

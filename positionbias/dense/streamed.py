@@ -12,7 +12,13 @@ from positionbias.core.collection import Collection
 from positionbias.core.nearest import Block
 from positionbias.core.per_process import PerProcess
 from positionbias.core.shard_work import MapShards
-from positionbias.dense.passage_blocks import READ_PASSAGES, EncodedBlock, Rows, RowTexts, encoded_blocks
+from positionbias.dense.passage_blocks import (
+    READ_PASSAGES,
+    EncodedBlock,
+    Rows,
+    RowTexts,
+    encoded_blocks,
+)
 from positionbias.dense.settings import OnDisk
 from positionbias.dense.single_vectors import EncoderElsewhere, SingleVectors
 from positionbias.dense.vectors import SHARD_PASSAGES, descending_rows
@@ -25,9 +31,10 @@ __all__ = ["StreamedVectors"]
 class StreamedVectors:
     """Vectors for a search, without a file; each iteration of ``blocks`` encodes all passages.
 
-    ``texts`` are the texts of the rows of ``collection``; ``precision`` is that of the stored vectors compared with.
-    Several processes encode where ``map_shards`` has them, with the model that each loads as ``elsewhere`` says: the bits are the same.
-    ``encoded``, ``empty`` and ``truncated`` count the passages so far.
+    ``texts`` are the texts of the rows of ``collection``; ``precision`` is that of the stored
+    vectors compared with. Several processes encode where ``map_shards`` has them, with the model
+    that each loads as ``elsewhere`` says: the bits are the same. ``encoded``, ``empty`` and
+    ``truncated`` count the passages so far.
     """
 
     def __init__(
@@ -40,7 +47,12 @@ class StreamedVectors:
         elsewhere: Elsewhere | None = None,
         map_shards: MapShards = map,
     ) -> None:
-        self.encoder, self.collection, self.texts, self.precision = encoder, collection, texts, np.dtype(precision)
+        self.encoder, self.collection, self.texts, self.precision = (
+            encoder,
+            collection,
+            texts,
+            np.dtype(precision),
+        )
         self._elsewhere, self._map_shards = elsewhere, map_shards
         self.dimension = encoder.model.dimension
         self.encoded = self.empty = self.truncated = 0
@@ -55,7 +67,9 @@ class StreamedVectors:
     def by_descending_id(self) -> np.ndarray:
         """Return the rows in descending order of their ids ``(n,)`` int64: the tie rule."""
         parts = [
-            pa.array(self.ids_at(np.arange(first, min(first + READ_PASSAGES, len(self)))), pa.string())
+            pa.array(
+                self.ids_at(np.arange(first, min(first + READ_PASSAGES, len(self)))), pa.string()
+            )
             for first in range(0, len(self), READ_PASSAGES)
         ]
         return descending_rows(pa.chunked_array(parts, pa.string()))
@@ -78,12 +92,23 @@ class StreamedVectors:
 
     def _encoded(self, whole: Rows) -> Iterator[EncodedBlock]:
         if self._map_shards is map:  # one process: texts are read ahead all the way
-            yield from encoded_blocks(self.encoder, self.collection, self.texts, whole, self.precision)
+            yield from encoded_blocks(
+                self.encoder, self.collection, self.texts, whole, self.precision
+            )
             return
-        load = None if self._elsewhere is None else EncoderElsewhere(self._elsewhere, self.encoder.config)
-        encode = _Encode(PerProcess(load, self.encoder), self.collection, self.texts, self.precision)
+        load = (
+            None
+            if self._elsewhere is None
+            else EncoderElsewhere(self._elsewhere, self.encoder.config)
+        )
+        encode = _Encode(
+            PerProcess(load, self.encoder), self.collection, self.texts, self.precision
+        )
         # shards of whole blocks change no batch
-        shards = (Rows(first, min(first + SHARD_PASSAGES, whole.last)) for first in range(0, whole.last, SHARD_PASSAGES))
+        shards = (
+            Rows(first, min(first + SHARD_PASSAGES, whole.last))
+            for first in range(0, whole.last, SHARD_PASSAGES)
+        )
         for part in self._map_shards(encode, shards):
             yield from part
 
@@ -98,4 +123,6 @@ class _Encode:
     precision: np.dtype
 
     def __call__(self, rows: Rows) -> list[EncodedBlock]:
-        return list(encoded_blocks(self.encoder(), self.collection, self.texts, rows, self.precision))
+        return list(
+            encoded_blocks(self.encoder(), self.collection, self.texts, rows, self.precision)
+        )

@@ -1,6 +1,8 @@
-"""Sums in float64 on any device with the bits of numpy's: ``numpy.sum`` over the last axis of contiguous numbers, whose order is fixed.
+"""Sums in float64 on any device with the bits of numpy's: ``numpy.sum`` over the last axis of
+contiguous numbers, whose order is fixed.
 
-Up to 128 numbers are added up in eight lanes, more by halves (a length divisible by 8 first): numpy's pairwise summation.
+Up to 128 numbers are added up in eight lanes, more by halves (a length divisible by 8 first):
+numpy's pairwise summation.
 """
 
 from __future__ import annotations

@@ -18,14 +18,21 @@ __all__ = ["VectorRange", "cut_ranges", "opened_everywhere"]
 
 
 def cut_ranges(vectors: Vectors, size: int) -> list[Rows]:
-    """Cut the rows into ranges of whole shards, of ``size`` vectors each where that is a multiple of a shard's."""
+    """Cut the rows into ranges of whole shards, of ``size`` vectors each where that is a multiple
+    of a shard's.
+    """
     rows = max(1, size // max(1, vectors.shard_size)) * vectors.shard_size
-    return [Rows(first, min(first + rows, len(vectors))) for first in range(0, len(vectors), max(1, rows))]
+    return [
+        Rows(first, min(first + rows, len(vectors)))
+        for first in range(0, len(vectors), max(1, rows))
+    ]
 
 
 @dataclass(frozen=True)
 class VectorRange:
-    """A range of ``cut_ranges`` to search or index as ``Vectors`` are: rows are numbered from its first."""
+    """A range of ``cut_ranges`` to search or index as ``Vectors`` are: rows are numbered from its
+    first.
+    """
 
     vectors: Vectors
     rows: Rows
@@ -42,9 +49,13 @@ class VectorRange:
         return descending_rows(self.vectors.id_column(self.rows.first, self.rows.last))
 
     def blocks(self) -> Iterator[Block]:
-        """Yield rows ``(n,)`` int64 and their vectors ``(n, dim)`` by blocks, as ``Vectors.blocks``."""
+        """Yield rows ``(n,)`` int64 and their vectors ``(n, dim)`` by blocks, as
+        ``Vectors.blocks``.
+        """
         size = self.vectors.shard_size
-        for numbers, block in self.vectors.blocks(slice(self.rows.first // size, -(-self.rows.last // size))):
+        for numbers, block in self.vectors.blocks(
+            slice(self.rows.first // size, -(-self.rows.last // size))
+        ):
             yield numbers - self.rows.first, block
 
     def take(self, rows: np.ndarray) -> np.ndarray:

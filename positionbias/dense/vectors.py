@@ -6,7 +6,8 @@
     ids.arrow              their ids, in the same order
     cache/                 indexes for approximate search: rebuilt at will, no part of the content
 
-A row belongs to the passage whose id is at the same place, wherever a collection with the same passages stores it.
+A row belongs to the passage whose id is at the same place, wherever a collection with the same
+passages stores it.
 """
 
 from __future__ import annotations
@@ -71,7 +72,8 @@ class _Content:
 class Vectors(Shown):
     """Vectors of one collection's passages by one model, opened for reading.
 
-    ``dimension``: the width of a vector; ``len``: their number; ``missing``: passages without one; ``ids``: the passages' ids by row (``ids.take(rows)``).
+    ``dimension``: the width of a vector; ``len``: their number; ``missing``: passages without one;
+    ``ids``: the passages' ids by row (``ids.take(rows)``).
 
     Raises:
         InputError: not such a folder, or not a whole one.
@@ -82,14 +84,26 @@ class Vectors(Shown):
     def __init__(self, path: Path | str) -> None:
         self.path = Path(path)
         self.manifest: Manifest = read_manifest(self.path, kind=KIND)
-        facts = read_as(_Content, self.manifest.content, manifest_path(self.path), do=_AGAIN, more=True)
-        self.checksum, self.dimension, self.precision = facts.checksum, facts.dimension, facts.precision
-        self.passages_checksum, self.truncated, self.empty = facts.passages_checksum, facts.truncated, facts.empty_passages
+        facts = read_as(
+            _Content, self.manifest.content, manifest_path(self.path), do=_AGAIN, more=True
+        )
+        self.checksum, self.dimension, self.precision = (
+            facts.checksum,
+            facts.dimension,
+            facts.precision,
+        )
+        self.passages_checksum, self.truncated, self.empty = (
+            facts.passages_checksum,
+            facts.truncated,
+            facts.empty_passages,
+        )
         self.missing = frozenset(facts.missing)
         self._rows, self._shard = facts.passages, facts.shard_passages
         found, needed = len(self.shard_paths), -(-facts.passages // max(1, facts.shard_passages))
         if not found == facts.shards == needed:
-            raise bad_input(self.path, wanted=f"{needed} shards of vectors", found=f"{found}", do=_AGAIN)
+            raise bad_input(
+                self.path, wanted=f"{needed} shards of vectors", found=f"{found}", do=_AGAIN
+            )
 
     def __len__(self) -> int:
         return self._rows
@@ -106,25 +120,40 @@ class Vectors(Shown):
     def results(self) -> Sequence[Result]:
         """Return the vectors' counts as one result; its value is their number."""
         of, made = self.figures, self.manifest.settings
-        return [Result(VECTORS, str(made["collection"]), "", str(made["model"]), None, len(self), None, len(self), of)]
+        return [
+            Result(
+                VECTORS,
+                str(made["collection"]),
+                "",
+                str(made["model"]),
+                None,
+                len(self),
+                None,
+                len(self),
+                of,
+            )
+        ]
 
     @cached_property
     def shard_paths(self) -> list[Path]:
         """Return the shards, in order."""
-        return sorted((self.path / SHARDS).glob("[0-9]*.npy"), key=lambda path: (len(path.name), path.name))
+        return sorted(
+            (self.path / SHARDS).glob("[0-9]*.npy"), key=lambda path: (len(path.name), path.name)
+        )
 
     @property
     def cache(self) -> Path:
         """Return the folder of indexes over these vectors.
 
         Raises:
-            InputError: it is or holds a link; foreign vectors could use one to make us read or write elsewhere.
+            InputError: it is or holds a link; foreign vectors could use one to make us read or
+                write elsewhere.
         """
         folder = self.path / CACHE
         refuse_links(folder)
         return folder
 
-    # -- ids -----------------------------------------------------------------------------------------
+    # -- ids ---------------------------------------------------------------------------------------
 
     @cached_property
     def ids(self) -> Strings:
@@ -141,15 +170,24 @@ class Vectors(Shown):
         """Return the ids of a range of rows."""
         file = self._id_file
         begin, end = np.searchsorted(file.starts, [first, last], side="right").tolist()
-        batches = [file.batch(number).column("passage_id") for number in range(begin - 1, min(end, file.batches))]
-        return pa.chunked_array(batches, pa.string()).slice(first - int(file.starts[begin - 1]), last - first)
+        batches = [
+            file.batch(number).column("passage_id")
+            for number in range(begin - 1, min(end, file.batches))
+        ]
+        return pa.chunked_array(batches, pa.string()).slice(
+            first - int(file.starts[begin - 1]), last - first
+        )
 
     def _check_ids(self, found: int) -> None:
         if found != len(self):
-            raise bad_input(self.path / IDS, wanted=f"{len(self):,} passage ids", found=f"{found:,}", do=_AGAIN)
+            raise bad_input(
+                self.path / IDS, wanted=f"{len(self):,} passage ids", found=f"{found:,}", do=_AGAIN
+            )
 
     def by_descending_id(self) -> np.ndarray:
-        """Return the rows in descending order of their ids ``(n,)`` int64: the tie rule. 20 bytes a passage, 8 after."""
+        """Return the rows in descending order of their ids ``(n,)`` int64: the tie rule. 20 bytes a
+        passage, 8 after.
+        """
         return self._descending
 
     @cached_property
@@ -162,7 +200,7 @@ class Vectors(Shown):
         """Return the ids of the passages at these rows."""
         return self.ids.take(rows)
 
-    # -- vectors -------------------------------------------------------------------------------------
+    # -- vectors -----------------------------------------------------------------------------------
 
     @property
     def shard_size(self) -> int:
@@ -170,7 +208,8 @@ class Vectors(Shown):
         return self._shard
 
     def blocks(self, shards: slice = slice(None)) -> Iterator[Block]:
-        """Yield rows ``(n,)`` int64 and their vectors ``(n, dim)`` as stored, by blocks, read and not mapped; perhaps of some shards only.
+        """Yield rows ``(n,)`` int64 and their vectors ``(n, dim)`` as stored, by blocks, read and
+        not mapped; perhaps of some shards only.
 
         Raises:
             InputError: an incomplete shard.
@@ -179,7 +218,12 @@ class Vectors(Shown):
             path, first = self.shard_paths[place], place * self._shard
             for numbers, vectors in stored_blocks([path], rows=self._shard):
                 if vectors.shape != self._shape(first):
-                    raise bad_input(path, wanted=f"{self._shape(first)} numbers", found=f"{vectors.shape}", do=_AGAIN)
+                    raise bad_input(
+                        path,
+                        wanted=f"{self._shape(first)} numbers",
+                        found=f"{vectors.shape}",
+                        do=_AGAIN,
+                    )
                 yield numbers + first, vectors
 
     def _shape(self, first: int) -> tuple[int, int]:
@@ -193,11 +237,15 @@ class Vectors(Shown):
             try:
                 shard = np.asarray(mapped_array(self._sealed[place].path))
             except (OSError, ValueError, EOFError) as error:
-                raise bad_input(path, wanted="vectors", found=str(error).splitlines()[0], do=_AGAIN) from error
+                raise bad_input(
+                    path, wanted="vectors", found=str(error).splitlines()[0], do=_AGAIN
+                ) from error
             shape, kind = self._shape(place * self._shard), np.dtype(self.precision)
             if shard.shape != shape or shard.dtype != kind or not shard.flags.c_contiguous:
                 found = f"{shard.shape} of {shard.dtype}"
-                raise bad_input(path, wanted=f"{shape} numbers of {kind}, row by row", found=found, do=_AGAIN)
+                raise bad_input(
+                    path, wanted=f"{shape} numbers of {kind}, row by row", found=found, do=_AGAIN
+                )
             mapped.append(shard)
         return mapped
 
@@ -222,7 +270,7 @@ class Vectors(Shown):
             out[asked] = mapped[places[asked]]
         return out
 
-    # -- whose they are ------------------------------------------------------------------------------
+    # -- whose they are ----------------------------------------------------------------------------
 
     def check(self, checkpoint: Checkpoint, collection: Collection) -> None:
         """Check that these are the vectors of this collection's passages by this model.
@@ -238,8 +286,9 @@ class Vectors(Shown):
         if of is None or of.checksum != wanted:
             known = self.manifest.settings.get("model", "another model")
             raise InputError(
-                f"{self.path}: wanted vectors by the model {checkpoint.name} (checksum {wanted[:12]}); found vectors by {known} "
-                f"({of.checksum[:12] if of else 'none'}); give that model to --model, or encode the collection with this one"
+                f"{self.path}: wanted vectors by the model {checkpoint.name} (checksum "
+                f"{wanted[:12]}); found vectors by {known} ({of.checksum[:12] if of else 'none'}); "
+                "give that model to --model, or encode the collection with this one"
             )
         found, shape = self.manifest.settings.get("shape"), shape_of(checkpoint.model)
         if not isinstance(found, Mapping) or {**found, "query_prompt": ""} != {
@@ -247,19 +296,25 @@ class Vectors(Shown):
             "query_prompt": "",
         }:  # passages have theirs
             raise InputError(
-                f"{self.path}: wanted vectors by {checkpoint.name} as it reads now ({_shown(shape)}); found vectors by the same weights read "
-                f"otherwise ({_shown(found)}); give the same --kind and --passage-prompt, or encode the collection again"
+                f"{self.path}: wanted vectors by {checkpoint.name} as it reads now "
+                f"({_shown(shape)}); found vectors by the same weights read otherwise "
+                f"({_shown(found)}); give the same --kind and --passage-prompt, or encode the "
+                "collection again"
             )
         if self.passages_checksum != collection.passages_checksum:
             source = self.manifest.settings.get("collection", "another")
             raise InputError(
-                f"{self.path}: wanted vectors of the passages of {collection.path}; found those of the collection {source!r}, which "
-                "holds others; encode this one, or give that one"
+                f"{self.path}: wanted vectors of the passages of {collection.path}; found those of "
+                f"the collection {source!r}, which holds others; encode this one, or give that one"
             )
 
 
 def _shown(shape: Json) -> str:
-    return ", ".join(f"{name} {value!r}" for name, value in shape.items()) if isinstance(shape, Mapping) else ""
+    return (
+        ", ".join(f"{name} {value!r}" for name, value in shape.items())
+        if isinstance(shape, Mapping)
+        else ""
+    )
 
 
 def descending_rows(ids: pa.ChunkedArray) -> np.ndarray:

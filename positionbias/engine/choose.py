@@ -31,13 +31,19 @@ class Engine:
         SettingError: an unknown engine, or fewer than one worker.
     """
 
-    workers: int = setting(1, "Processes; the output is the same for any number.", least=1, panel=Panel.COMPUTING)
+    workers: int = setting(
+        1, "Processes; the output is the same for any number.", least=1, panel=Panel.COMPUTING
+    )
     engine: EngineName = setting(
-        "local", "Processes on this machine, or a Ray cluster; the output is the same.", choices=ENGINES, panel=Panel.COMPUTING
+        "local",
+        "Processes on this machine, or a Ray cluster; the output is the same.",
+        choices=ENGINES,
+        panel=Panel.COMPUTING,
     )
     address: str | None = setting(
         None,
-        "The Ray cluster to use, with --engine ray; without it a Ray of this machine with --workers CPUs.",
+        "The Ray cluster to use, with --engine ray; without it a Ray of this machine with "
+        "--workers CPUs.",
         metavar="HOST:PORT",
         panel=Panel.COMPUTING,
     )
@@ -50,19 +56,26 @@ class Engine:
         return open_engine(self.engine, self.workers, self.address, gpus=gpus)
 
     def at_once(self, threads: int, *, gpus: bool = False) -> int | None:
-        """Return how many items of ``open_long`` are worked on at once on this machine; None on a cluster, which decides itself."""
+        """Return how many items of ``open_long`` are worked on at once on this machine; None on a
+        cluster, which decides itself.
+        """
         if self.address is not None:
             return None
         if gpus:
             return self.workers
-        return max(1, self.workers // threads if self.engine == "ray" else min(self.workers, cores() // threads))
+        return max(
+            1,
+            self.workers // threads
+            if self.engine == "ray"
+            else min(self.workers, cores() // threads),
+        )
 
     @contextmanager
     def open_long(self, threads: int, *, gpus: bool = False) -> Iterator[MapShards]:
         """Yield a ``map_shards`` for items that take minutes or hours each, such as trainings.
 
-        An item computes on ``threads`` threads of one machine, or with ``gpus`` on a GPU of its own. All items are handed out at once, and an
-        error of one ends the others.
+        An item computes on ``threads`` threads of one machine, or with ``gpus`` on a GPU of its
+        own. All items are handed out at once, and an error of one ends the others.
 
         Raises:
             SettingError, DependencyError: as ``open_engine``.
@@ -75,12 +88,16 @@ class Engine:
         else:
             from positionbias.engine.ray import in_order_of_long, ray_tasks
 
-            place = ray_tasks(self.workers, self.address, partial(in_order_of_long, threads=threads, gpus=gpus))
+            place = ray_tasks(
+                self.workers, self.address, partial(in_order_of_long, threads=threads, gpus=gpus)
+            )
         with place as map_shards:
             yield map_shards
 
     def write(self, work: Callable[..., Made], *, overwrite: bool) -> Made:
-        """Call a function that writes an artefact by shards with this engine, and return its result."""
+        """Call a function that writes an artefact by shards with this engine, and return its
+        result.
+        """
         with self.open() as map_shards:
             return work(map_shards=map_shards, overwrite=overwrite, provenance=self.host)
 
@@ -94,12 +111,14 @@ class Engine:
 def open_engine(
     engine: str = "local", workers: int = 1, address: str | None = None, *, gpus: bool = False
 ) -> Iterator[MapShards]:
-    """Yield the ``map_shards`` of an engine, whose output is the same for every engine and number of workers.
+    """Yield the ``map_shards`` of an engine, whose output is the same for every engine and number
+    of workers.
 
     With ``gpus`` the function computes on a GPU: Ray has as many processes as the cluster has GPUs.
 
     Raises:
-        SettingError: an unknown engine, fewer than one worker, an address without Ray, or one where no cluster answers.
+        SettingError: an unknown engine, fewer than one worker, an address without Ray, or one where
+            no cluster answers.
         DependencyError: Ray is requested but not installed.
     """
     if engine not in ENGINES:
@@ -120,4 +139,6 @@ def open_engine(
 
 def _refuse_address(address: str | None) -> None:
     if address is not None:
-        raise SettingError(f"--address: wanted with --engine ray only; found {address!r}; add --engine ray")
+        raise SettingError(
+            f"--address: wanted with --engine ray only; found {address!r}; add --engine ray"
+        )

@@ -37,12 +37,14 @@ def check_workers(workers: int) -> None:
         raise SettingError(f"--workers: wanted at least 1; found {workers}")
 
 
-def map_shards(function: Callable[[Item], Out], items: Iterable[Item], workers: int = 1) -> Iterator[Out]:
+def map_shards(
+    function: Callable[[Item], Out], items: Iterable[Item], workers: int = 1
+) -> Iterator[Out]:
     """Yield ``function`` of every item, in the order of the items; its errors are raised here.
 
-    One worker is this process. More are new processes, so ``function`` and items must be picklable, and a script
-    needs the usual ``if __name__ == "__main__":``. At most two items a worker are in progress, so that results
-    never pile up.
+    One worker is this process. More are new processes, so ``function`` and items must be picklable,
+    and a script needs the usual ``if __name__ == "__main__":``. At most two items a worker are in
+    progress, so that results never pile up.
 
     Raises:
         SettingError: ``workers`` is below 1.
@@ -54,10 +56,11 @@ def map_shards(function: Callable[[Item], Out], items: Iterable[Item], workers: 
 
 @contextmanager
 def processes(workers: int = 1, *, long: bool = False) -> Iterator[MapShards]:
-    """Yield a ``map_shards`` of two arguments whose processes start on first use and serve all later maps.
+    """Yield a ``map_shards`` of two arguments whose processes start on first use and serve all
+    later maps.
 
-    One item alone is worked on in this process. ``long``: all items are handed out at once, and an error of one ends the others, as
-    nobody would wait hours for them.
+    One item alone is worked on in this process. ``long``: all items are handed out at once, and an
+    error of one ends the others, as nobody would wait hours for them.
     """
     check_workers(workers)
     with ExitStack() as stack:
@@ -71,26 +74,38 @@ def processes(workers: int = 1, *, long: bool = False) -> Iterator[MapShards]:
                 return
             if not pools:
                 # never plain fork, as loaded libraries may hold threads and locks
-                method = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
+                method = (
+                    "forkserver"
+                    if "forkserver" in multiprocessing.get_all_start_methods()
+                    else "spawn"
+                )
                 context = multiprocessing.get_context(method)
                 numbers = context.SimpleQueue()
                 for number in range(workers):
                     numbers.put(number)
                 begin = (is_quiet(), numbers, workers)
                 pools.append(ProcessPoolExecutor(workers, context, _begin, begin))
-                stack.callback(pools[0].shutdown, cancel_futures=True)  # a map may be left unfinished
+                # a map may be left unfinished
+                stack.callback(pools[0].shutdown, cancel_futures=True)
             yield from _in_order(pools[0], function, chain(first, rest), workers, long=long)
 
         yield map if workers == 1 else over_processes
 
 
-def _over_own_processes(function: Callable[[Item], Out], items: Iterable[Item], workers: int) -> Iterator[Out]:
+def _over_own_processes(
+    function: Callable[[Item], Out], items: Iterable[Item], workers: int
+) -> Iterator[Out]:
     with processes(workers) as over_processes:
         yield from over_processes(function, items)
 
 
 def _in_order(
-    pool: ProcessPoolExecutor, function: Callable[[Item], Out], items: Iterable[Item], workers: int, *, long: bool
+    pool: ProcessPoolExecutor,
+    function: Callable[[Item], Out],
+    items: Iterable[Item],
+    workers: int,
+    *,
+    long: bool,
 ) -> Iterator[Out]:
     pending: deque[Future[Out]] = deque()
     try:
@@ -104,11 +119,12 @@ def _in_order(
             _wait(pool, [pending[0]], pending if long else ())
             yield pending.popleft().result()
     except (BrokenProcessPool, _Stopped) as error:
-        # the signal that ended the worker may also reach this process and raise KeyboardInterrupt here
+        # the signal that ended the worker may also reach this process and raise KeyboardInterrupt
+        # here
         time.sleep(_OWN_SIGNAL)
         raise PositionBiasError(
-            f"wanted {workers} worker processes to finish; found that one was ended from outside (often by a lack of memory); "
-            "run again with fewer --workers"
+            f"wanted {workers} worker processes to finish; found that one was ended from outside "
+            "(often by a lack of memory); run again with fewer --workers"
         ) from error
     except KeyboardInterrupt:
         stopping.end_workers()
@@ -122,10 +138,13 @@ def _in_order(
         _wait(pool, [future for future in pending if not future.cancel()])
 
 
-def _wait(pool: ProcessPoolExecutor, futures: Sequence[Future[Any]], others: Collection[Future[Any]] = ()) -> None:
+def _wait(
+    pool: ProcessPoolExecutor, futures: Sequence[Future[Any]], others: Collection[Future[Any]] = ()
+) -> None:
     """Wait until all are done, or raise an error of the ``others``.
 
-    A pool whose worker was killed within a message would wait forever for the rest, so its pipe is closed.
+    A pool whose worker was killed within a message would wait forever for the rest, so its pipe is
+    closed.
     """
     looks = 0
     while wait(futures, _LOOK).not_done:

@@ -1,7 +1,8 @@
 """Map a pure function over shards on a Ray cluster, or on a local Ray.
 
-Ray schedules the work, and repeats that of failed machines. Items and results travel through Ray; shards are
-files, so all machines need the same file system and the same software (which is checked).
+Ray schedules the work, and repeats that of failed machines. Items and results travel through Ray;
+shards are files, so all machines need the same file system and the same software (which is
+checked).
 """
 
 from __future__ import annotations
@@ -24,7 +25,17 @@ from positionbias.core.splitter import USUAL_WORDS
 from positionbias.engine.local import check_workers
 from positionbias.engine.ray_driver import RETRIES, RayEndedError, drivers, import_ray
 
-__all__ = ["RETRIES", "SECONDS_TO_STOP", "Place", "given_up", "in_order_of_long", "no_gpu", "ray_tasks", "result_of", "work"]
+__all__ = [
+    "RETRIES",
+    "SECONDS_TO_STOP",
+    "Place",
+    "given_up",
+    "in_order_of_long",
+    "no_gpu",
+    "ray_tasks",
+    "result_of",
+    "work",
+]
 
 Item = TypeVar("Item")
 Out = TypeVar("Out")
@@ -33,14 +44,17 @@ SECONDS_TO_ANSWER, SECONDS_TO_STOP = 10.0, 10.0
 
 @contextmanager
 def ray_tasks(
-    workers: int = 1, address: str | None = None, in_order: Callable[..., Iterator[Any]] | None = None
+    workers: int = 1,
+    address: str | None = None,
+    in_order: Callable[..., Iterator[Any]] | None = None,
 ) -> Iterator[MapShards]:
     """Yield a ``map_shards`` of two arguments over the Ray cluster at ``address`` ("HOST:PORT").
 
-    Without an address, a local Ray with ``workers`` CPUs is started and shut down at the end; if this process is already
-    connected to a Ray, that one is used and kept. Results come in the order of the items, and the function's errors are
-    raised here. At most two items a CPU are in progress. ``in_order`` maps in another way than by tasks, from Ray, a
-    ``Place``, the function and the items.
+    Without an address, a local Ray with ``workers`` CPUs is started and shut down at the end; if
+    this process is already connected to a Ray, that one is used and kept. Results come in the order
+    of the items, and the function's errors are raised here. At most two items a CPU are in
+    progress. ``in_order`` maps in another way than by tasks, from Ray, a ``Place``, the function
+    and the items.
 
     Raises:
         DependencyError: Ray is not installed.
@@ -61,7 +75,9 @@ def ray_tasks(
 
 @contextmanager
 def _connected(workers: int, address: str | None, folder: str) -> Iterator[Any]:
-    """Connect this process to a cluster, or to a Ray of its own that has its files in ``folder``."""
+    """Connect this process to a cluster, or to a Ray of its own that has its files in
+    ``folder``.
+    """
     ray = import_ray()
     with ExitStack() as stack:
         stack.callback(ray.shutdown)
@@ -69,10 +85,17 @@ def _connected(workers: int, address: str | None, folder: str) -> Iterator[Any]:
             _connect(ray, address)
         else:
             try:
-                ray.init(address="local", num_cpus=workers, include_dashboard=False, _temp_dir=folder, **_SILENT)
+                ray.init(
+                    address="local",
+                    num_cpus=workers,
+                    include_dashboard=False,
+                    _temp_dir=folder,
+                    **_SILENT,
+                )
             except Exception as error:  # Ray has no class of its own for these
                 raise RayEndedError(
-                    f"--engine ray: Ray did not start: {first_line(error)}; run the command again, or with --engine local"
+                    f"--engine ray: Ray did not start: {first_line(error)}; run the command again, "
+                    "or with --engine local"
                 ) from error
         yield ray
 
@@ -86,13 +109,15 @@ def _connect(ray: Any, address: str) -> None:
         ray.init(address=address, **_SILENT)
     except (ConnectionError, RuntimeError, ValueError, OSError) as error:
         raise SettingError(
-            f"--address: wanted HOST:PORT of a Ray cluster; found at {address!r}: {first_line(error)}; "
-            "start one with: ray start --head --port 6379"
+            f"--address: wanted HOST:PORT of a Ray cluster; found at {address!r}: "
+            f"{first_line(error)}; start one with: ray start --head --port 6379"
         ) from error
 
 
 def _knock(address: str) -> None:
-    """Raise an error unless something answers by HTTP/2, as Ray does; Ray itself would keep trying for many minutes."""
+    """Raise an error unless something answers by HTTP/2, as Ray does; Ray itself would keep trying
+    for many minutes.
+    """
     host, _, port = address.rpartition(":")
     with socket.create_connection((host.strip("[]"), int(port)), SECONDS_TO_ANSWER) as door:
         if os.environ.get("RAY_USE_TLS", "0") == "0":
@@ -101,7 +126,9 @@ def _knock(address: str) -> None:
                 raise ConnectionError("something that is not Ray")
 
 
-def _in_order(ray: Any, place: Place, function: Callable[[Item], Out], items: Iterable[Item]) -> Iterator[Out]:
+def _in_order(
+    ray: Any, place: Place, function: Callable[[Item], Out], items: Iterable[Item]
+) -> Iterator[Out]:
     task = ray.remote(max_retries=RETRIES)(work)
     function_ref = ray.put(function)
     pending: deque[Any] = deque()
@@ -117,12 +144,19 @@ def _in_order(ray: Any, place: Place, function: Callable[[Item], Out], items: It
 
 
 def in_order_of_long(
-    ray: Any, place: Place, function: Callable[[Item], Out], items: Iterable[Item], *, threads: int, gpus: bool
+    ray: Any,
+    place: Place,
+    function: Callable[[Item], Out],
+    items: Iterable[Item],
+    *,
+    threads: int,
+    gpus: bool,
 ) -> Iterator[Out]:
-    """Yield ``function`` of every item in the order of the items. Ray has all items at once, and the first error is raised when it happens.
+    """Yield ``function`` of every item in the order of the items. Ray has all items at once, and
+    the first error is raised when it happens.
 
-    An item takes as many CPUs as it has ``threads``, at most those of the largest machine; or with ``gpus`` a GPU and a process of its own,
-    which Ray ends after it.
+    An item takes as many CPUs as it has ``threads``, at most those of the largest machine; or with
+    ``gpus`` a GPU and a process of its own, which Ray ends after it.
 
     Raises:
         SettingError: ``gpus``, and the cluster has none.
@@ -149,9 +183,11 @@ def in_order_of_long(
 
 
 def _let_end(ray: Any, pending: Collection[Any]) -> None:
-    """Wait a while for what is left: no task may still be writing when the caller cleans up after an error.
+    """Wait a while for what is left: no task may still be writing when the caller cleans up after
+    an error.
 
-    ray.cancel would end them sooner, and now and then this process with them: "Check failed: … Tried to complete task that was not pending".
+    ray.cancel would end them sooner, and now and then this process with them: "Check failed: …
+    Tried to complete task that was not pending".
     """
     if pending and ray.is_initialized():
         ray.wait(list(pending), num_returns=len(pending), timeout=SECONDS_TO_STOP)
@@ -163,7 +199,9 @@ def _cpus(ray: Any) -> int:
 
 
 def result_of(ray: Any, reference: Any) -> Any:
-    """Return a result, or raise what was raised where it was computed; the death of an actor comes as Ray's."""
+    """Return a result, or raise what was raised where it was computed; the death of an actor comes
+    as Ray's.
+    """
     try:
         return ray.get(reference)
     except ray.exceptions.RayTaskError as error:
@@ -178,14 +216,17 @@ def result_of(ray: Any, reference: Any) -> Any:
 def given_up(error: Exception) -> PositionBiasError:
     """Return the error of a shard that Ray, or we, tried often enough."""
     return PositionBiasError(
-        f"wanted every shard done on the Ray cluster; found, after {RETRIES} retries: {first_line(error)}; "
-        "look at the cluster with: ray status"
+        f"wanted every shard done on the Ray cluster; found, after {RETRIES} retries: "
+        f"{first_line(error)}; look at the cluster with: ray status"
     )
 
 
 def no_gpu() -> SettingError:
     """Return the error of work on GPUs on a cluster without any."""
-    return SettingError("--engine ray: wanted a GPU in the cluster; found none; give --device cpu, or add machines with GPUs")
+    return SettingError(
+        "--engine ray: wanted a GPU in the cluster; found none; give --device cpu, or add machines "
+        "with GPUs"
+    )
 
 
 def first_line(error: Exception) -> str:
@@ -209,14 +250,15 @@ def work(place: Place, function: Callable[[Item], Out], item: Item) -> Out:
             if here != wanted
         )
         raise PositionBiasError(
-            f"{platform.node()}: wanted the same software on every machine of the cluster; found {wrong}; install the same"
+            f"{platform.node()}: wanted the same software on every machine of the cluster; found "
+            f"{wrong}; install the same"
         )
     try:
         os.chdir(place.folder)
     except OSError as error:
         raise StorageError(
-            f"{place.folder}: wanted a folder that every machine of the cluster sees; found: {error.strerror} on "
-            f"{platform.node()}; work in a folder of a shared file system"
+            f"{place.folder}: wanted a folder that every machine of the cluster sees; found: "
+            f"{error.strerror} on {platform.node()}; work in a folder of a shared file system"
         ) from error
     return function(item)
 

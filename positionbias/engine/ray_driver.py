@@ -1,4 +1,6 @@
-"""Keep Ray in a process beside this one, as Ray ends the process that is connected to it when its own processes die."""
+"""Keep Ray in a process beside this one, as Ray ends the process that is connected to it when its
+own processes die.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,8 @@ from positionbias.engine.local import watch_the_parent
 __all__ = ["RETRIES", "RayEndedError", "drivers", "import_ray"]
 
 SECONDS_TO_END = 30.0
-LONGEST_TEMPORARY = 20  # Ray's socket paths are some 80 characters longer than this, and 107 is the limit
+# Ray's socket paths are some 80 characters longer than this, and 107 is the limit
+LONGEST_TEMPORARY = 20
 RETRIES = 5  # of a shard whose machine or process died
 QUIET = {
     "RAY_USAGE_STATS_ENABLED": "0",
@@ -76,13 +79,17 @@ def _ended() -> Iterator[None]:
         yield
     except (EOFError, OSError) as error:
         raise RayEndedError(
-            f"--engine ray: a process of Ray ended, killed or out of memory; {GO_ON}, with fewer --workers if memory was short"
+            f"--engine ray: a process of Ray ended, killed or out of memory; {GO_ON}, with fewer "
+            "--workers if memory was short"
         ) from error
 
 
 @contextmanager
-def drivers(connected: Connected, in_order: InOrder) -> Iterator[Callable[[Any, Any, Iterable[Any]], Iterator[Any]]]:
-    """Yield a function that maps from a place, a function and items. A map within another gets a process of its own.
+def drivers(
+    connected: Connected, in_order: InOrder
+) -> Iterator[Callable[[Any, Any, Iterable[Any]], Iterator[Any]]]:
+    """Yield a function that maps from a place, a function and items. A map within another gets a
+    process of its own.
 
     Raises:
         RayEndedError: a process of Ray ended, or none could be started.
@@ -90,12 +97,16 @@ def drivers(connected: Connected, in_order: InOrder) -> Iterator[Callable[[Any, 
     with ExitStack() as stack:
         place = tempfile.gettempdir()
         place = "/tmp" if len(place) > LONGEST_TEMPORARY else place
-        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="posbias-", dir=place, ignore_cleanup_errors=True))
+        folder = stack.enter_context(
+            tempfile.TemporaryDirectory(prefix="posbias-", dir=place, ignore_cleanup_errors=True)
+        )
 
         def start() -> _Driver:
             pipe, other = multiprocessing.Pipe()
             with stopping.held_back():
-                process = multiprocessing.get_context("spawn").Process(target=_drive, args=(other, connected, folder, in_order))
+                process = multiprocessing.get_context("spawn").Process(
+                    target=_drive, args=(other, connected, folder, in_order)
+                )
                 process.start()
             other.close()
             driver = _Driver(process, pipe)
@@ -132,7 +143,8 @@ def _drive(pipe: Connection, connected: Connected, folder: str, in_order: InOrde
     nothing = os.open(os.devnull, os.O_WRONLY)  # Ray's own lines
     os.dup2(nothing, 1)
     os.dup2(nothing, 2)
-    signal.signal(signal.SIGINT, _ignore)  # a terminal's Ctrl-C reaches the parent, which ends this process
+    # a terminal's Ctrl-C reaches the parent, which ends this process
+    signal.signal(signal.SIGINT, _ignore)
     ray_error = import_ray().exceptions.RayError
     signal.signal(signal.SIGTERM, _stop)
     unblock_signals((signal.SIGINT, signal.SIGTERM))  # what Ray starts inherits them
@@ -140,13 +152,15 @@ def _drive(pipe: Connection, connected: Connected, folder: str, in_order: InOrde
     with suppress(EOFError, OSError, KeyboardInterrupt):
         try:
             with connected(folder) as ray:
-                signal.signal(signal.SIGTERM, _stop)  # Ray's own handler would end the process without cleaning up
+                # Ray's own handler would end the process without cleaning up
+                signal.signal(signal.SIGTERM, _stop)
                 try:
                     _answer(pipe, ray, in_order)
                 finally:
                     signal.signal(signal.SIGTERM, _ignore)
         except Exception as error:
-            # one with a cause is the function's; others of these classes are of the pipe or Ray, whose end the parent sees
+            # one with a cause is the function's; others of these classes are of the pipe or Ray,
+            # whose end the parent sees
             if hasattr(error, "cause") or not isinstance(error, (EOFError, OSError, ray_error)):
                 _send(pipe, ERROR, error)
 
@@ -194,6 +208,7 @@ def import_ray() -> Any:
             import ray
     except ImportError as error:
         raise DependencyError(
-            f"--engine ray: wanted the package ray; found: {error}; install it with: pip install 'positionbias[ray]'"
+            f"--engine ray: wanted the package ray; found: {error}; install it with: pip install "
+            "'positionbias[ray]'"
         ) from error
     return ray

@@ -1,6 +1,8 @@
-"""Map a function over shards by processes of a Ray cluster that have a GPU each and keep what they have loaded.
+"""Map a function over shards by processes of a Ray cluster that have a GPU each and keep what they
+have loaded.
 
-Ray ends the process of a task that used a GPU, and its model with it; an actor lives on. Items of an actor that dies go to others.
+Ray ends the process of a task that used a GPU, and its model with it; an actor lives on. Items of
+an actor that dies go to others.
 """
 
 from __future__ import annotations
@@ -9,7 +11,15 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple, TypeVar
 
-from positionbias.engine.ray import RETRIES, SECONDS_TO_STOP, Place, given_up, no_gpu, result_of, work
+from positionbias.engine.ray import (
+    RETRIES,
+    SECONDS_TO_STOP,
+    Place,
+    given_up,
+    no_gpu,
+    result_of,
+    work,
+)
 
 __all__ = ["in_order_on_gpus"]
 
@@ -38,8 +48,11 @@ class _Worker:
         return work(place, function, item)
 
 
-def in_order_on_gpus(ray: Any, place: Place, function: Callable[[Item], Out], items: Iterable[Item]) -> Iterator[Out]:
-    """Yield ``function`` of every item in the order of the items. At most two items an actor are in progress, and as many results wait.
+def in_order_on_gpus(
+    ray: Any, place: Place, function: Callable[[Item], Out], items: Iterable[Item]
+) -> Iterator[Out]:
+    """Yield ``function`` of every item in the order of the items. At most two items an actor are in
+    progress, and as many results wait.
 
     Raises:
         SettingError: the cluster has no GPU.
@@ -55,7 +68,9 @@ def in_order_on_gpus(ray: Any, place: Place, function: Callable[[Item], Out], it
             while pool.has_room and (pool.again or rest):
                 if pool.again:
                     pool.ask(*pool.again.popleft())
-                elif pool.busy and max(one.number for one in pool.busy.values()) - following >= 2 * HELD * len(pool.actors):
+                elif pool.busy and max(
+                    one.number for one in pool.busy.values()
+                ) - following >= 2 * HELD * len(pool.actors):
                     break  # results would pile up behind a slow one
                 elif (found := next(numbered, None)) is None:
                     rest = False
@@ -72,7 +87,9 @@ def in_order_on_gpus(ray: Any, place: Place, function: Callable[[Item], Out], it
 
 
 class _Pool:
-    """An actor for each GPU of the cluster. ``again`` has items whose actor died: number, item, deaths."""
+    """An actor for each GPU of the cluster. ``again`` has items whose actor died: number, item,
+    deaths.
+    """
 
     def __init__(self, ray: Any, place: Place, function: Callable[[Any], Any]) -> None:
         self.ray, self.place, self.function = ray, place, ray.put(function)
@@ -100,12 +117,16 @@ class _Pool:
         """Give an item to the actor that has the fewest."""
         held = [one.actor for one in self.busy.values()]
         actor = min(self.actors, key=held.count)
-        self.busy[actor.work.remote(self.place, self.function, item)] = _Asked(actor, number, item, deaths)
+        self.busy[actor.work.remote(self.place, self.function, item)] = _Asked(
+            actor, number, item, deaths
+        )
 
     def look(self) -> dict[int, Any]:
         """Wait for something to happen; return results by number."""
         found: dict[int, Any] = {}
-        ended, _ = self.ray.wait([*self.starting, *self.busy], num_returns=1, timeout=SECONDS_TO_LOOK)
+        ended, _ = self.ray.wait(
+            [*self.starting, *self.busy], num_returns=1, timeout=SECONDS_TO_LOOK
+        )
         for reference in ended:
             try:
                 if reference in self.starting:

@@ -24,11 +24,12 @@ QUERIES_A_BUCKET = 30  # on average; a bucket needs 20, and answers crowd the fr
 class Buckets:
     """Buckets of a position.
 
-    Bucket b holds positions in [edges[b], edges[b + 1]); the last includes its right end. ``scale`` defines a position, as in
-    ``results.buckets.PositionBuckets``.
+    Bucket b holds positions in [edges[b], edges[b + 1]); the last includes its right end. ``scale``
+    defines a position, as in ``results.buckets.PositionBuckets``.
 
     Raises:
-        SettingError: an unknown scale, fewer than two buckets, edges that do not increase or are not numbers.
+        SettingError: an unknown scale, fewer than two buckets, edges that do not increase or are
+            not numbers.
     """
 
     scale: str
@@ -37,10 +38,13 @@ class Buckets:
     def __post_init__(self) -> None:
         if self.scale not in SCALES:
             raise SettingError(f"scale: wanted one of {', '.join(SCALES)}; found {self.scale!r}")
-        shown = ",".join(f"{edge:g}" for edge in self.edges[:8]) + (",…" if len(self.edges) > 8 else "")
+        shown = ",".join(f"{edge:g}" for edge in self.edges[:8]) + (
+            ",…" if len(self.edges) > 8 else ""
+        )
         if not 3 <= len(self.edges) <= MOST_BUCKETS + 1:
             raise SettingError(
-                f"--buckets: wanted 3 to {MOST_BUCKETS + 1:,} edges, for at least 2 buckets; found {len(self.edges):,} ({shown or 'none'})"
+                f"--buckets: wanted 3 to {MOST_BUCKETS + 1:,} edges, for at least 2 buckets; found "
+                f"{len(self.edges):,} ({shown or 'none'})"
             )
         if not all(math.isfinite(edge) for edge in self.edges):
             raise SettingError(f"--buckets: wanted numbers as edges; found {shown}")
@@ -57,7 +61,8 @@ class Buckets:
     def relative_for(queries: int) -> Buckets:
         """Return 2 to 20 equal shares, with 30 queries per bucket on average [decision].
 
-        More buckets would show noise: noise in PSI grows with their number, and most would be below the minimum.
+        More buckets would show noise: noise in PSI grows with their number, and most would be below
+        the minimum.
 
         >>> [len(Buckets.relative_for(queries)) for queries in (0, 100, 300, 5_928)]
         [2, 3, 10, 20]
@@ -66,12 +71,15 @@ class Buckets:
 
     @staticmethod
     def moved(bins: int = 10) -> Buckets:
-        """Return equal parts of −1 to 1: the answer's movement as a share of the passage, negative to the front."""
+        """Return equal parts of −1 to 1: the answer's movement as a share of the passage, negative
+        to the front.
+        """
         return Buckets("moved", tuple((2 * edge - bins) / bins for edge in range(bins + 1)))
 
     @staticmethod
     def parse(text: str) -> Buckets:
-        """Parse edges such as "0,0.2,0.5,1": shares of the passage up to 1, characters beyond [decision].
+        """Parse edges such as "0,0.2,0.5,1": shares of the passage up to 1, characters beyond
+        [decision].
 
         Raises:
             SettingError: not numbers, or not edges of buckets.
@@ -79,11 +87,16 @@ class Buckets:
         try:
             edges = tuple(float(part) for part in text.split(","))
         except ValueError:
-            raise SettingError(f"--buckets: wanted numbers separated by commas, such as 0,0.2,0.5,1; found {text!r}") from None
+            raise SettingError(
+                "--buckets: wanted numbers separated by commas, such as 0,0.2,0.5,1; found "
+                f"{text!r}"
+            ) from None
         scale = "relative" if edges[-1] <= 1 else "characters"
         buckets = Buckets(scale, edges)
         if edges[0] < 0:
-            raise SettingError(f"--buckets: wanted edges from 0, the passage's start; found {text!r}")
+            raise SettingError(
+                f"--buckets: wanted edges from 0, the passage's start; found {text!r}"
+            )
         return buckets
 
     def __len__(self) -> int:
@@ -100,10 +113,14 @@ class Buckets:
     @property
     def labels(self) -> list[str]:
         """Return the name of each bucket: "0.05 to 0.1"."""
-        return [f"{low:g} to {high:g}" for low, high in zip(self.edges, self.edges[1:], strict=False)]
+        return [
+            f"{low:g} to {high:g}" for low, high in zip(self.edges, self.edges[1:], strict=False)
+        ]
 
     def assign(self, positions: np.ndarray) -> np.ndarray:
-        """Return the bucket of each position, ``(queries,)`` int64; −1 for NaN and outside all buckets."""
+        """Return the bucket of each position, ``(queries,)`` int64; −1 for NaN and outside all
+        buckets.
+        """
         import numpy as np
 
         positions = np.asarray(positions, np.float64)
@@ -125,9 +142,11 @@ class LengthGroups(NamedTuple):
 
 
 def length_groups(lengths: Sequence[float] | np.ndarray, groups: int = 3) -> LengthGroups:
-    """Group queries by the length of their passage into groups of about equal size, short to long: "92 to 121 words".
+    """Group queries by the length of their passage into groups of about equal size, short to long:
+    "92 to 121 words".
 
-    Passages of the same length stay together, so a frequent length makes groups unequal or fewer [decision].
+    Passages of the same length stay together, so a frequent length makes groups unequal or fewer
+    [decision].
 
     Raises:
         ValueError: fewer than one group, or a length that is not a number.
@@ -136,7 +155,9 @@ def length_groups(lengths: Sequence[float] | np.ndarray, groups: int = 3) -> Len
 
     lengths = np.asarray(lengths, np.float64)
     if groups < 1 or not np.isfinite(lengths).all():
-        raise ValueError(f"length groups: wanted at least 1, and numbers as lengths; found {groups}")
+        raise ValueError(
+            f"length groups: wanted at least 1, and numbers as lengths; found {groups}"
+        )
     if not len(lengths):
         return LengthGroups(np.zeros(0, np.int64), [])
     _, distinct, counts = np.unique(lengths, return_inverse=True, return_counts=True)

@@ -1,7 +1,8 @@
 """Estimate means and slopes over queries, with intervals clustered by passage.
 
-The standard error is the cluster jackknife's (formula in ``bootstrap``) for any number of clusters. For a slope it is the cluster-robust
-error CV3, which is conservative with few or unequal clusters (MacKinnon, Nielsen, Webb 2023) [decision].
+The standard error is the cluster jackknife's (formula in ``bootstrap``) for any number of clusters.
+For a slope it is the cluster-robust error CV3, which is conservative with few or unequal clusters
+(MacKinnon, Nielsen, Webb 2023) [decision].
 """
 
 from __future__ import annotations
@@ -39,7 +40,8 @@ _NOTHING = 1e-12  # rounding error of a spread, relative to the values
 class Estimate:
     """A value with its 95 % interval, its two-sided p against 0, and its sample.
 
-    Undefined figures are None, and ``undefined`` says why. ``standard_error`` has ``freedom`` degrees of freedom.
+    Undefined figures are None, and ``undefined`` says why. ``standard_error`` has ``freedom``
+    degrees of freedom.
     """
 
     value: float | None
@@ -52,16 +54,22 @@ class Estimate:
 
     @property
     def detectable(self) -> float | None:
-        """Return the smallest effect that a test at 5 % finds with 80 % power: (t(0.975) + t(0.8)) · se, both at ``freedom``."""
+        """Return the smallest effect that a test at 5 % finds with 80 % power: (t(0.975) + t(0.8))
+        · se, both at ``freedom``.
+        """
         from scipy import stats
 
         if self.standard_error is None or self.freedom < 1:
             return None
-        return float(stats.t.ppf([(1 + LEVEL) / 2, POWER], self.freedom).sum() * self.standard_error)
+        return float(
+            stats.t.ppf([(1 + LEVEL) / 2, POWER], self.freedom).sum() * self.standard_error
+        )
 
     @property
     def least(self) -> float | None:
-        """Return the smallest absolute effect in the interval, 0 if the interval holds 0. A limit is exceeded if this exceeds it."""
+        """Return the smallest absolute effect in the interval, 0 if the interval holds 0. A limit
+        is exceeded if this exceeds it.
+        """
         return None if self.interval is None else max(self.interval.low, -self.interval.high, 0.0)
 
     @property
@@ -79,8 +87,12 @@ class Estimate:
         )
 
 
-def clustered_mean(values: np.ndarray, clusters: Sequence[str] | None, span: Span | None = None) -> Estimate:
-    """Estimate the mean of ``values (queries,)``, Σ values / queries: a cluster weighs as much as its queries; ``span`` as in ``bounded``."""
+def clustered_mean(
+    values: np.ndarray, clusters: Sequence[str] | None, span: Span | None = None
+) -> Estimate:
+    """Estimate the mean of ``values (queries,)``, Σ values / queries: a cluster weighs as much as
+    its queries; ``span`` as in ``bounded``.
+    """
     values = np.asarray(values, np.float64)
     queries = len(values)
     if not queries:
@@ -89,25 +101,39 @@ def clustered_mean(values: np.ndarray, clusters: Sequence[str] | None, span: Spa
     mean = float(values.mean())
     if found.count < 2:
         return Estimate(mean, count=queries, undefined=f"the interval: {TOO_FEW}")
-    return _jackknife(mean, means_without(values[:, None], found)[:, 0], float(np.abs(values).max()), found, queries, span)
+    return _jackknife(
+        mean,
+        means_without(values[:, None], found)[:, 0],
+        float(np.abs(values).max()),
+        found,
+        queries,
+        span,
+    )
 
 
 def clustered_slope(
-    positions: np.ndarray, values: np.ndarray, clusters: Sequence[str] | None, strata: np.ndarray | None = None
+    positions: np.ndarray,
+    values: np.ndarray,
+    clusters: Sequence[str] | None,
+    strata: np.ndarray | None = None,
 ) -> Estimate:
-    """Estimate the least-squares slope of ``values`` on ``positions``, both ``(queries,)``; a position's unit is the whole passage:
+    """Estimate the least-squares slope of ``values`` on ``positions``, both ``(queries,)``; a
+    position's unit is the whole passage:
 
         Σ_s Σ_{i in s} (x_i − x̄_s)(y_i − ȳ_s) / Σ_s Σ_{i in s} (x_i − x̄_s)²
 
-    ``strata (queries,)`` are integers. Values and positions are centred within each, which removes differences between strata (groups of
-    passage length, queries). The jackknife leaves a cluster out of the centring too.
+    ``strata (queries,)`` are integers. Values and positions are centred within each, which removes
+    differences between strata (groups of passage length, queries). The jackknife leaves a cluster
+    out of the centring too.
     """
     x, y = np.asarray(positions, np.float64), np.asarray(values, np.float64)
     queries = len(x)
     if queries < 2:
         return Estimate(None, count=queries, undefined="fewer than two queries")
     found = cluster_queries(clusters, queries)
-    stratum = np.zeros(queries, np.int64) if strata is None else np.unique(strata, return_inverse=True)[1]
+    stratum = (
+        np.zeros(queries, np.int64) if strata is None else np.unique(strata, return_inverse=True)[1]
+    )
     n, largest = np.bincount(stratum), float(np.abs(y).max())
     x = x - (np.bincount(stratum, weights=x) / n)[stratum]
     y = y - (np.bincount(stratum, weights=y) / n)[stratum]
@@ -120,17 +146,24 @@ def clustered_slope(
         return Estimate(slope, count=queries, undefined=f"the interval: {TOO_FEW}")
     spreads, togethers = _without(x, y, stratum, n, found)
     if (spreads <= _NOTHING * spread).any():
-        return Estimate(slope, count=queries, undefined="the interval: without one cluster every position is the same")
-    return _jackknife(slope, togethers / spreads, largest / math.sqrt(spread / queries), found, queries)
+        return Estimate(
+            slope,
+            count=queries,
+            undefined="the interval: without one cluster every position is the same",
+        )
+    return _jackknife(
+        slope, togethers / spreads, largest / math.sqrt(spread / queries), found, queries
+    )
 
 
 def _without(
     x: np.ndarray, y: np.ndarray, stratum: np.ndarray, n: np.ndarray, clusters: Clusters
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return Σ x² and Σ x·y, centred within strata, without each cluster, ``(clusters,)``; x and y come centred over all clusters.
+    """Return Σ x² and Σ x·y, centred within strata, without each cluster, ``(clusters,)``; x and y
+    come centred over all clusters.
 
-    Without the rows of cell (cluster, stratum), with sums a (of x) and b (of y), the stratum's mean moves, and its sum of products
-    falls by Σ x·y of the cell and by a·b / (n − n_cell).
+    Without the rows of cell (cluster, stratum), with sums a (of x) and b (of y), the stratum's mean
+    moves, and its sum of products falls by Σ x·y of the cell and by a·b / (n − n_cell).
     """
     pairs, cell = np.unique(clusters.codes * len(n) + stratum, return_inverse=True)
     cluster, own = pairs // len(n), pairs % len(n)
@@ -145,9 +178,16 @@ def _without(
 
 
 def _jackknife(
-    value: float, without: np.ndarray, size: float, clusters: Clusters, queries: int, span: Span | None = None
+    value: float,
+    without: np.ndarray,
+    size: float,
+    clusters: Clusters,
+    queries: int,
+    span: Span | None = None,
 ) -> Estimate:
-    """Return the estimate from leave-one-cluster-out values; ``size`` is the magnitude against which rounding is judged."""
+    """Return the estimate from leave-one-cluster-out values; ``size`` is the magnitude against
+    which rounding is judged.
+    """
     from scipy import stats
 
     freedom = clusters.count - 1
@@ -163,13 +203,19 @@ def _jackknife(
 
 
 def joined_error(estimates: Sequence[Estimate]) -> tuple[float, float] | None:
-    """Return the standard error of a sum or difference of independent estimates, and its degrees of freedom by Welch and Satterthwaite:
+    """Return the standard error of a sum or difference of independent estimates, and its degrees of
+    freedom by Welch and Satterthwaite:
 
         se² = Σ se_i²,   df = se⁴ / Σ (se_i⁴ / df_i)
 
-    None if an estimate has no standard error; the degrees of freedom are infinite if all errors are 0.
+    None if an estimate has no standard error; the degrees of freedom are infinite if all errors
+    are 0.
     """
-    parts = [(of.standard_error**2, of.freedom) for of in estimates if of.standard_error is not None and of.freedom >= 1]
+    parts = [
+        (of.standard_error**2, of.freedom)
+        for of in estimates
+        if of.standard_error is not None and of.freedom >= 1
+    ]
     if len(parts) < len(estimates):
         return None
     total = sum(variance for variance, _ in parts)
@@ -178,7 +224,9 @@ def joined_error(estimates: Sequence[Estimate]) -> tuple[float, float] | None:
 
 
 def family_wise(p_values: Mapping[str, float | None]) -> dict[str, float | None]:
-    """Correct p-values by Holm, by name of test, as one family; undefined ones stay None and do not count."""
+    """Correct p-values by Holm, by name of test, as one family; undefined ones stay None and do not
+    count.
+    """
     defined = {name: p for name, p in p_values.items() if p is not None}
     adjusted = dict(zip(defined, corrected(list(defined.values()), "holm"), strict=True))
     return {name: adjusted.get(name) for name in p_values}

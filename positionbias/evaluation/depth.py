@@ -1,7 +1,9 @@
-"""Tune and apply the re-ranking depth: how many of the first stage's candidates the model may reorder.
+"""Tune and apply the re-ranking depth: how many of the first stage's candidates the model may
+reorder.
 
-The model scores all candidates once. At depth n the candidates with first-stage rank ≤ n follow the model's order;
-the others stay behind them in first-stage order (position-bias paper, section on training).
+The model scores all candidates once. At depth n the candidates with first-stage rank ≤ n follow the
+model's order; the others stay behind them in first-stage order (position-bias paper, section on
+training).
 """
 
 from __future__ import annotations
@@ -18,7 +20,8 @@ from positionbias.core.run import Ranking, Run, strictly_decreasing
 
 __all__ = ["DepthChoice", "apply_depth", "tune_depth"]
 
-# Depths whose means differ by less are tied: summing the same terms in another order changes a mean by about 1e-16.
+# Depths whose means differ by less are tied: summing the same terms in another order changes a mean
+# by about 1e-16.
 _TIE = 1e-12
 _BLOCK = 1_000_000  # candidates per block of queries: 3 tables of 8 bytes each
 
@@ -34,8 +37,8 @@ class DepthChoice(NamedTuple):
 def apply_depth(candidates: Run, rescored: Run, depth: int, *, name: str | None = None) -> Run:
     """Reorder only the first ``depth`` candidates of each query by the model's scores.
 
-    Reordered candidates have the model's scores; the tail's scores fall below them in steps of 1, so that every evaluator
-    sees the same ranks. ``name`` defaults to the re-scored run's.
+    Reordered candidates have the model's scores; the tail's scores fall below them in steps of 1,
+    so that every evaluator sees the same ranks. ``name`` defaults to the re-scored run's.
 
     Raises:
         SettingError: ``depth`` is below 1.
@@ -43,10 +46,15 @@ def apply_depth(candidates: Run, rescored: Run, depth: int, *, name: str | None 
     """
     _check_depth(depth)
     model = _ModelRanks(candidates, rescored)
-    return Run(name or rescored.name, (_merge(candidates[query_id], rescored, model, depth) for query_id in candidates))
+    return Run(
+        name or rescored.name,
+        (_merge(candidates[query_id], rescored, model, depth) for query_id in candidates),
+    )
 
 
-def _merge(first: Ranking, rescored: Run, model: _ModelRanks, depth: int) -> tuple[str, list[str], np.ndarray]:
+def _merge(
+    first: Ranking, rescored: Run, model: _ModelRanks, depth: int
+) -> tuple[str, list[str], np.ndarray]:
     ranks = model.ranks(first.query_id, depth)
     order = np.argsort(ranks)
     head = [first.passage_ids[index] for index in order]
@@ -58,74 +66,101 @@ def _merge(first: Ranking, rescored: Run, model: _ModelRanks, depth: int) -> tup
         return first.query_id, head, head_scores
     last = head_scores[-1]
     below = np.floor(last.astype(np.float64)) - np.arange(1, len(tail) + 1)
-    # beyond 2**24 float32 cannot hold a step of 1; strictly_decreasing then takes the next smaller number
+    # beyond 2**24 float32 cannot hold a step of 1; strictly_decreasing then takes the next smaller
+    # number
     steps = strictly_decreasing(np.concatenate([[last], below.astype(np.float32)]))[1:]
     return first.query_id, head + tail, np.concatenate([head_scores, steps])
 
 
 class _ModelRanks:
-    """The model's rank of each candidate. Each run numbers passages in its own way, so they are matched once, by id."""
+    """The model's rank of each candidate. Each run numbers passages in its own way, so they are
+    matched once, by id.
+    """
 
     def __init__(self, candidates: Run, rescored: Run) -> None:
         self.candidates, self.rescored = candidates, rescored
         if rescored.passage_ids is candidates.passage_ids:  # one was made from the other
             self._candidate = np.arange(len(candidates.passage_ids), dtype=np.int32)
         else:
-            number_of = {passage_id: number for number, passage_id in enumerate(candidates.passage_ids)}
+            number_of = {
+                passage_id: number for number, passage_id in enumerate(candidates.passage_ids)
+            }
             ours = (number_of.get(passage_id, -1) for passage_id in rescored.passage_ids)
             self._candidate = np.fromiter(ours, np.int32, len(rescored.passage_ids))
         # one place per passage, and a last one for non-candidates; -1 between two queries
         self._rank = np.full(len(candidates.passage_ids) + 1, -1, np.int32)
 
     def ranks(self, query_id: str, depth: int) -> np.ndarray:
-        """Return the model's ranks, from 0, of a query's first ``depth`` candidates, in first-stage order.
+        """Return the model's ranks, from 0, of a query's first ``depth`` candidates, in first-stage
+        order.
 
         Raises:
             InputError: a candidate without a score.
         """
         head = self.candidates.numbers(query_id)[:depth]
-        theirs = self._candidate[self.rescored.numbers(query_id)] if query_id in self.rescored else np.empty(0, np.int32)
+        theirs = (
+            self._candidate[self.rescored.numbers(query_id)]
+            if query_id in self.rescored
+            else np.empty(0, np.int32)
+        )
         self._rank[theirs] = np.arange(len(theirs))
         ranks = self._rank[head]
         self._rank[theirs] = -1
         if len(ranks) and ranks.min() < 0:
             missing = self.candidates.passage_ids[head[np.flatnonzero(ranks < 0)[0]]]
             raise InputError(
-                f"run {self.rescored.name!r}: wanted a score for every candidate down to rank {depth}; found none for passage "
-                f"{missing!r} of query {query_id!r}; re-rank these candidates at least as deep"
+                f"run {self.rescored.name!r}: wanted a score for every candidate down to rank "
+                f"{depth}; found none for passage {missing!r} of query {query_id!r}; re-rank these "
+                "candidates at least as deep"
             )
         return ranks
 
 
 def tune_depth(
-    candidates: Run, rescored: Run, qrels: Iterable[Qrel], depths: Iterable[int], *, cutoff: int = 10
+    candidates: Run,
+    rescored: Run,
+    qrels: Iterable[Qrel],
+    depths: Iterable[int],
+    *,
+    cutoff: int = 10,
 ) -> DepthChoice:
     """Return the depth with the best mean nDCG@``cutoff``; of tied depths the smallest.
 
         nDCG@c = Σ_{rank ≤ c} g / log2(rank + 1), over the same sum for the ideal order of all
                  judged passages
 
-    with g the grade if positive, else 0 (linear gain, as trec_eval). The mean is over all judged queries; a query
-    without candidates counts 0. All depths are evaluated in one pass: one step deeper changes a query's top ``cutoff``
-    only if the new candidate enters it. Memory besides the two runs: a block of queries (24 MB), a few bytes per distinct
-    passage, and, if neither run was made from the other, a dictionary of passages while they are matched.
+    with g the grade if positive, else 0 (linear gain, as trec_eval). The mean is over all judged
+    queries; a query without candidates counts 0. All depths are evaluated in one pass: one step
+    deeper changes a query's top ``cutoff`` only if the new candidate enters it. Memory besides the
+    two runs: a block of queries (24 MB), a few bytes per distinct passage, and, if neither run was
+    made from the other, a dictionary of passages while they are matched.
 
     Raises:
         SettingError: no depth, or one below 1.
-        InputError: no judged query, or a candidate within the largest depth has no score in ``rescored``.
+        InputError: no judged query, or a candidate within the largest depth has no score in
+            ``rescored``.
     """
     wanted = sorted(set(depths))
     if not wanted:
-        raise SettingError("--depth: wanted at least one re-ranking depth to try; found none; give one or more")
+        raise SettingError(
+            "--depth: wanted at least one re-ranking depth to try; found none; give one or more"
+        )
     _check_depth(wanted[0])
     grades: dict[str, dict[str, int]] = defaultdict(dict)
     for qrel in qrels:
         grades[qrel.query_id][qrel.passage_id] = qrel.grade
     if not grades:
-        raise InputError("validation judgements: wanted at least one judged query; found none; give a split that has some")
-    sums = [_sums(*tables, cutoff=cutoff) for tables in _tables(candidates, rescored, grades, wanted[-1], cutoff)]
+        raise InputError(
+            "validation judgements: wanted at least one judged query; found none; give a split "
+            "that has some"
+        )
+    sums = [
+        _sums(*tables, cutoff=cutoff)
+        for tables in _tables(candidates, rescored, grades, wanted[-1], cutoff)
+    ]
     means: list[float] = (sum(sums, start=np.zeros(1)) / len(grades)).tolist()
-    means.extend([means[-1]] * (wanted[-1] - len(means) + 1))  # deeper than the longest ranking changes nothing
+    # deeper than the longest ranking changes nothing
+    means.extend([means[-1]] * (wanted[-1] - len(means) + 1))
     curve = {depth: means[depth] for depth in wanted}
     best = max(curve.values())
     depth = next(depth for depth in wanted if curve[depth] >= best - _TIE)
@@ -134,22 +169,40 @@ def tune_depth(
 
 def _check_depth(depth: int) -> None:
     if depth < 1:
-        raise SettingError(f"--depth: wanted a re-ranking depth of at least 1; found {depth}; give a larger one")
+        raise SettingError(
+            f"--depth: wanted a re-ranking depth of at least 1; found {depth}; give a larger one"
+        )
 
 
 def _tables(
-    candidates: Run, rescored: Run, grades: Mapping[str, Mapping[str, int]], deepest: int, cutoff: int
+    candidates: Run,
+    rescored: Run,
+    grades: Mapping[str, Mapping[str, int]],
+    deepest: int,
+    cutoff: int,
 ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """Yield gains in first-stage order, model ranks of the candidates and ideal DCG, by block of judged queries with candidates.
+    """Yield gains in first-stage order, model ranks of the candidates and ideal DCG, by block of
+    judged queries with candidates.
 
-    ``gains (queries, width)``, ``ranks (queries, depth)`` padded with ``depth``, a rank that never enters.
+    ``gains (queries, width)``, ``ranks (queries, depth)`` padded with ``depth``, a rank that never
+    enters.
     """
     discounts = _discounts(cutoff)
-    query_ids = [query_id for query_id in grades if query_id in candidates and len(candidates.numbers(query_id))]
-    depth = min(deepest, max((len(candidates.numbers(query_id)) for query_id in query_ids), default=0))
+    query_ids = [
+        query_id
+        for query_id in grades
+        if query_id in candidates and len(candidates.numbers(query_id))
+    ]
+    depth = min(
+        deepest, max((len(candidates.numbers(query_id)) for query_id in query_ids), default=0)
+    )
     model = _ModelRanks(candidates, rescored)
     judged_ids = {passage_id for judged in grades.values() for passage_id in judged}
-    number_of = {passage_id: number for number, passage_id in enumerate(candidates.passage_ids) if passage_id in judged_ids}
+    number_of = {
+        passage_id: number
+        for number, passage_id in enumerate(candidates.passage_ids)
+        if passage_id in judged_ids
+    }
     gain_of = np.zeros(len(candidates.passage_ids))  # of the current query; 0 between queries
     block = max(1, _BLOCK // max(1, depth))
     for start in range(0, len(query_ids), block):
@@ -158,9 +211,13 @@ def _tables(
         ranks = np.full((len(rows), depth), depth, np.int64)
         ideal = np.ones(len(rows))
         for row, query_id in enumerate(rows):
-            positive = {passage_id: grade for passage_id, grade in grades[query_id].items() if grade > 0}
+            positive = {
+                passage_id: grade for passage_id, grade in grades[query_id].items() if grade > 0
+            }
             places = [number_of[passage_id] for passage_id in positive if passage_id in number_of]
-            gain_of[places] = [grade for passage_id, grade in positive.items() if passage_id in number_of]
+            gain_of[places] = [
+                grade for passage_id, grade in positive.items() if passage_id in number_of
+            ]
             head = candidates.numbers(query_id)[: gains.shape[1]]
             gains[row, : len(head)] = gain_of[head]
             gain_of[places] = 0
@@ -179,7 +236,8 @@ def _sums(gains: np.ndarray, ranks: np.ndarray, ideal: np.ndarray, *, cutoff: in
     by_rank = np.zeros((queries, depth + 1))
     np.put_along_axis(by_rank, ranks, gains[:, :depth], axis=1)
     by_rank[:, depth] = 0
-    top = np.full((queries, cutoff), depth, np.int64)  # the ``cutoff`` best model ranks so far, ascending
+    # the ``cutoff`` best model ranks so far, ascending
+    top = np.full((queries, cutoff), depth, np.int64)
     values = (gains[:, :cutoff] * discounts).sum(axis=1) / ideal
     sums = [values.sum()]
     for n in range(1, depth + 1):

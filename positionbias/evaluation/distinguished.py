@@ -11,11 +11,13 @@ _NOTHING = 1e-12  # rounding error of a variance, relative to the two systems' v
 
 
 def distinguished(values: np.ndarray) -> np.ndarray:
-    """Return the significantly better system of each pair, ``(…, systems, systems)`` int8: 1 for the first, −1 for the second, else 0.
+    """Return the significantly better system of each pair, ``(…, systems, systems)`` int8: 1 for
+    the first, −1 for the second, else 0.
 
-    ``values (…, queries, systems)``. A pair is distinguishable if the two-sided paired t-test over queries has p < 5 %, uncorrected, as
-    discriminative power is defined (Sakai 2006, with the t-test instead of the bootstrap [decision]). Two systems whose queries all differ by
-    the same amount, not 0, are distinguishable; fewer than two queries distinguish none.
+    ``values (…, queries, systems)``. A pair is distinguishable if the two-sided paired t-test over
+    queries has p < 5 %, uncorrected, as discriminative power is defined (Sakai 2006, with the
+    t-test instead of the bootstrap [decision]). Two systems whose queries all differ by the same
+    amount, not 0, are distinguishable; fewer than two queries distinguish none.
     """
     from scipy import stats
 
@@ -36,10 +38,12 @@ def distinguished(values: np.ndarray) -> np.ndarray:
 
 
 def share_of_pairs(chosen: np.ndarray, members: np.ndarray) -> np.ndarray:
-    """Return the share of a set's pairs that are chosen, ``(…, sets)``; NaN for fewer than two systems.
+    """Return the share of a set's pairs that are chosen, ``(…, sets)``; NaN for fewer than two
+    systems.
 
-    ``chosen (…, systems, systems)`` is symmetric, and false on the diagonal; ``members (…, sets, systems)`` marks the systems of a set.
-    Applied to the absolute values of ``distinguished``, it is the discriminative power.
+    ``chosen (…, systems, systems)`` is symmetric, and false on the diagonal;
+    ``members (…, sets, systems)`` marks the systems of a set. Applied to the absolute values of
+    ``distinguished``, it is the discriminative power.
     """
     within = members.astype(np.float32)
     counted = ((within @ chosen.astype(np.float32)) * within).sum(axis=-1, dtype=np.float64)

@@ -23,14 +23,20 @@ class Fusing:
         SettingError: a setting outside its range, or ``k`` without reciprocal ranks.
     """
 
-    by: Fusion = setting("z-scores", "The mean of the runs' z-scores per query, or the sum of 1 / (k + rank).", choices=FUSIONS)
+    by: Fusion = setting(
+        "z-scores",
+        "The mean of the runs' z-scores per query, or the sum of 1 / (k + rank).",
+        choices=FUSIONS,
+    )
     k: int | None = setting(None, "Constant k of reciprocal ranks.", least=0, absent=str(K))
     depth: int | None = setting(None, "Passages to take per run and query.", least=1, absent="all")
 
     def __post_init__(self) -> None:
         check_settings(self)
         if self.k is not None and self.by != "reciprocal-ranks":
-            raise SettingError(f"--k: wanted --by reciprocal-ranks; found --by {self.by}; leave --k out")
+            raise SettingError(
+                f"--k: wanted --by reciprocal-ranks; found --by {self.by}; leave --k out"
+            )
 
     @property
     def constant(self) -> int:

@@ -1,4 +1,6 @@
-"""Fuse several runs into one: by the mean of z-scores, or reciprocal rank fusion (Cormack, Clarke and Büttcher 2009)."""
+"""Fuse several runs into one: by the mean of z-scores, or reciprocal rank fusion (Cormack, Clarke
+and Büttcher 2009).
+"""
 
 from __future__ import annotations
 
@@ -33,15 +35,20 @@ from positionbias.results.runs import ENSEMBLE, EnsembleFigures, Missing
 __all__ = ["Fused", "equal_again", "fuse", "fuse_runs", "z_scores"]
 
 NOTES = (
-    "what a run has not, by its name: queries, passages, queries whose scores are all equal, passages below its re-ranking depth",
-    "z-scores: population deviation; equal scores give zeros, and a missing passage gets the run's minimum for the query; a re-ranked run's "
-    "scores count down to its depth, and unscored passages come last, by the sum of 1 / (60 + rank)",
+    (
+        "what a run has not, by its name: queries, passages, queries whose scores are all equal, "
+        "passages below its re-ranking depth"
+    ),
+    "z-scores: population deviation; equal scores give zeros, and a missing passage gets the run's "
+    "minimum for the query; a re-ranked run's scores count down to its depth, and unscored "
+    "passages come last, by the sum of 1 / (60 + rank)",
 )
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Fused(Shown):
-    """The fused run; and by run label, what the run lacks and the depth down to which its scores were used.
+    """The fused run; and by run label, what the run lacks and the depth down to which its scores
+    were used.
 
     Collection and split are those of the runs' manifests.
     """
@@ -55,13 +62,24 @@ class Fused(Shown):
     @property
     def results(self) -> list[Result]:
         """Return the counts as one Result; its value is the number of (query, passage) pairs."""
-        figures = EnsembleFigures(queries=len(self.run), passages=self.run.pairs, missing=self.missing)
-        made = self.collection, self.split, self.run.name, None, float(self.run.pairs), None, len(self.run)
+        figures = EnsembleFigures(
+            queries=len(self.run), passages=self.run.pairs, missing=self.missing
+        )
+        made = (
+            self.collection,
+            self.split,
+            self.run.name,
+            None,
+            float(self.run.pairs),
+            None,
+            len(self.run),
+        )
         return [Result(ENSEMBLE, *made, figures)]
 
 
 def z_scores(scores: np.ndarray) -> np.ndarray:
-    """Standardise one query's scores ``(n,)`` by their mean and population standard deviation; zeros if all are equal [decision].
+    """Standardise one query's scores ``(n,)`` by their mean and population standard deviation;
+    zeros if all are equal [decision].
 
     >>> z_scores(np.array([3.0, 1.0, 1.0, 3.0])).tolist()
     [1.0, -1.0, -1.0, 1.0]
@@ -74,9 +92,11 @@ def z_scores(scores: np.ndarray) -> np.ndarray:
 
 
 def equal_again(scores: np.ndarray) -> np.ndarray:
-    """Restore the ties of one ranking's float32 scores ``(n,)``, best first, which ``write_run`` set one float32 step apart.
+    """Restore the ties of one ranking's float32 scores ``(n,)``, best first, which ``write_run``
+    set one float32 step apart.
 
-    Scores that fall in such steps take the highest of them, even if a system itself set them one step apart.
+    Scores that fall in such steps take the highest of them, even if a system itself set them one
+    step apart.
     """
     values = np.asarray(scores, dtype=np.float32)
     apart = np.ones(len(values), dtype=bool)
@@ -97,10 +117,11 @@ def fuse(
                        for the query [decision]
     reciprocal-ranks:  s(q, p) = Σ_r 1 / (k + rank_r(q, p)); a missing passage gets 0
 
-    A run adds 0 to queries that it lacks [decision]. The order of the runs does not matter. ``scored`` is the depth down to which
-    each run's scores are a model's (None: all). Lower scores only keep a first stage's order, so for z-scores these passages count as
-    missing; passages that no run scored come last, by the sum of 1 / (60 + rank) over the whole runs [decision]. Ties are restored by
-    ``equal_again``.
+    A run adds 0 to queries that it lacks [decision]. The order of the runs does not matter.
+    ``scored`` is the depth down to which each run's scores are a model's (None: all). Lower scores
+    only keep a first stage's order, so for z-scores these passages count as missing; passages that
+    no run scored come last, by the sum of 1 / (60 + rank) over the whole runs [decision]. Ties are
+    restored by ``equal_again``.
 
     Raises:
         SettingError: fewer than two runs, or a depth in ``scored`` below 1.
@@ -112,15 +133,22 @@ def fuse(
         raise SettingError(f"--depth: wanted at least 1; found {low[0]}; raise it")
     _check_alike(runs)
     runs = [run if fusing.depth is None else run.top(fusing.depth) for run in runs]
-    reach = [run.depth if found is None else found for run, found in zip(runs, scored or [None] * len(runs), strict=True)]
+    reach = [
+        run.depth if found is None else found
+        for run, found in zip(runs, scored or [None] * len(runs), strict=True)
+    ]
     numbers: dict[str, int] = {}
-    shared = [np.array([numbers.setdefault(p, len(numbers)) for p in run.passage_ids], dtype=np.int64) for run in runs]
+    shared = [
+        np.array([numbers.setdefault(p, len(numbers)) for p in run.passage_ids], dtype=np.int64)
+        for run in runs
+    ]
     ids = list(numbers)
     counts = [Missing() for _ in runs]
     rankings = []
     for query_id in dict.fromkeys(query_id for run in runs for query_id in run):
         held = [
-            shared[place][run.numbers(query_id)] if query_id in run else shared[place][:0] for place, run in enumerate(runs)
+            shared[place][run.numbers(query_id)] if query_id in run else shared[place][:0]
+            for place, run in enumerate(runs)
         ]
         union, where = np.unique(np.concatenate(held), return_inverse=True)
         parts = np.split(where, np.cumsum([len(part) for part in held])[:-1])
@@ -136,12 +164,22 @@ def fuse(
             scores = _by_z_scores(own, parts, passage_ids)
         rankings.append((query_id, passage_ids, scores))
     labels = _distinct([run.name for run in runs])
-    cut = {label: deep for label, deep, count in zip(labels, reach, counts, strict=True) if count.below}
+    cut = {
+        label: deep for label, deep, count in zip(labels, reach, counts, strict=True) if count.below
+    }
     return Fused(Run(name, rankings), dict(zip(labels, counts, strict=True)), cut)
 
 
-def _count(counts: Sequence[Missing], own: Sequence[np.ndarray], parts: Sequence[np.ndarray], union: int, by: Fusion) -> None:
-    """Count what each run lacks of a query; ``own`` has its scores, ``parts`` its passages' places among the ``union``'s."""
+def _count(
+    counts: Sequence[Missing],
+    own: Sequence[np.ndarray],
+    parts: Sequence[np.ndarray],
+    union: int,
+    by: Fusion,
+) -> None:
+    """Count what each run lacks of a query; ``own`` has its scores, ``parts`` its passages' places
+    among the ``union``'s.
+    """
     ranks = by == "reciprocal-ranks"
     for count, scores, part in zip(counts, own, parts, strict=True):
         if not len(part):
@@ -153,7 +191,9 @@ def _count(counts: Sequence[Missing], own: Sequence[np.ndarray], parts: Sequence
 
 
 def _summed(given: np.ndarray) -> np.ndarray:
-    """Sum the runs' shares ``(runs, passages)``, sorted so that rounding does not depend on the order of the runs."""
+    """Sum the runs' shares ``(runs, passages)``, sorted so that rounding does not depend on the
+    order of the runs.
+    """
     return np.asarray(np.sort(given, axis=0).sum(axis=0))
 
 
@@ -164,7 +204,9 @@ def _by_ranks(parts: Sequence[np.ndarray], union: int, k: int) -> np.ndarray:
     return _summed(given)
 
 
-def _by_z_scores(own: Sequence[np.ndarray], parts: Sequence[np.ndarray], passage_ids: Sequence[str]) -> np.ndarray:
+def _by_z_scores(
+    own: Sequence[np.ndarray], parts: Sequence[np.ndarray], passage_ids: Sequence[str]
+) -> np.ndarray:
     given = np.zeros((len(own), len(passage_ids)))
     known = np.zeros(len(passage_ids), dtype=bool)
     for row, scores, part in zip(given, own, parts, strict=True):
@@ -177,8 +219,14 @@ def _by_z_scores(own: Sequence[np.ndarray], parts: Sequence[np.ndarray], passage
     rest = np.flatnonzero(~known)
     if not len(rest):
         return scores
-    # unscored passages get each run's minimum: float32 steps keep their order, and z-scores read them as ties again
-    rest = rest[order_by_score([passage_ids[place] for place in rest.tolist()], _by_ranks(parts, len(passage_ids), K)[rest])]
+    # unscored passages get each run's minimum: float32 steps keep their order, and z-scores read
+    # them as ties again
+    rest = rest[
+        order_by_score(
+            [passage_ids[place] for place in rest.tolist()],
+            _by_ranks(parts, len(passage_ids), K)[rest],
+        )
+    ]
     rounded = scores.astype(np.float32)
     rounded[rest] = strictly_decreasing(np.append(rounded[known].min(), rounded[rest]))[1:]
     return rounded
@@ -194,14 +242,17 @@ def _check_alike(runs: Sequence[Run]) -> None:
         ):
             if apart:
                 raise InputError(
-                    f"run {other.name!r}: wanted {what} of run {first.name!r}; found none of them; give runs over the same queries and "
-                    "collection"
+                    f"run {other.name!r}: wanted {what} of run {first.name!r}; found none of them; "
+                    "give runs over the same queries and collection"
                 )
 
 
 def _distinct(names: Sequence[str]) -> list[str]:
     """Return the names, with numbers appended to repeated ones."""
-    return [f"{name} ({place})" if names.count(name) > 1 else name for place, name in enumerate(names, 1)]
+    return [
+        f"{name} ({place})" if names.count(name) > 1 else name
+        for place, name in enumerate(names, 1)
+    ]
 
 
 def fuse_runs(
@@ -213,11 +264,13 @@ def fuse_runs(
     header: RunHeader = RunHeader(),
     overwrite: bool = False,
 ) -> Fused:
-    """Fuse run files as ``fuse`` does, and write the run with its manifest. A re-ranked run's manifest gives the depth of its scores.
+    """Fuse run files as ``fuse`` does, and write the run with its manifest. A re-ranked run's
+    manifest gives the depth of its scores.
 
     Raises:
         SettingError: as ``fuse``; or a run given twice, or also as ``out``.
-        InputError: as ``fuse``; or a file that is not a run, or whose manifest names a collection other than the first's.
+        InputError: as ``fuse``; or a file that is not a run, or whose manifest names a collection
+            other than the first's.
         OutputExistsError: ``out`` exists and ``overwrite`` is false.
     """
     places = [path.resolve() for path in paths]
@@ -229,7 +282,10 @@ def fuse_runs(
     manifests = [manifest_if_any(path, kind="run") for path in paths]
     collection = _one_collection(paths, manifests)
     runs = [read_run(path) for path in paths]
-    inputs = [input_ref(f"run {number}", path, sha256_file(path), artefact=out) for number, path in enumerate(paths, 1)]
+    inputs = [
+        input_ref(f"run {number}", path, sha256_file(path), artefact=out)
+        for number, path in enumerate(paths, 1)
+    ]
     if collection is not None:
         inputs.append(input_ref("collection", *collection, artefact=out))
     done = fuse(runs, fusing, scored=[_reranked_to(manifest) for manifest in manifests], name=name)
@@ -240,8 +296,14 @@ def fuse_runs(
         found = [manifest for manifest in manifests if manifest is not None]
         splits = {manifest.settings.get("split") for manifest in found}
         split = str(splits.pop() or "") if len(splits) == 1 else ""
-        missing = {label: list(msgspec.structs.astuple(counts)) for label, counts in done.missing.items()}
-        endings = [ending_of_run(manifest.content, path) for path, manifest in zip(paths, manifests, strict=True) if manifest]
+        missing = {
+            label: list(msgspec.structs.astuple(counts)) for label, counts in done.missing.items()
+        }
+        endings = [
+            ending_of_run(manifest.content, path)
+            for path, manifest in zip(paths, manifests, strict=True)
+            if manifest
+        ]
         ending = (
             {"ending": asdict(Ending(Finish.NOT_FINISHED))}
             if any(one is not None and one.unfinished for one in endings)
@@ -253,24 +315,36 @@ def fuse_runs(
             command="ensemble",
             settings={**settings, **({"split": split} if split else {})},
             inputs=tuple(inputs),
-            licence="; ".join(dict.fromkeys(manifest.licence for manifest in found if manifest.licence)),
+            licence="; ".join(
+                dict.fromkeys(manifest.licence for manifest in found if manifest.licence)
+            ),
             notes=NOTES if fusing.by == "z-scores" else NOTES[:1],
             versions=package_versions("numpy"),
             provenance=provenance(),
         )
         write_run(partial, done.run, header=header.lines(manifest))
-        content: JsonObject = {"checksum": sha256_file(partial), "pairs": done.run.pairs, "missing": missing, **ending}
+        content: JsonObject = {
+            "checksum": sha256_file(partial),
+            "pairs": done.run.pairs,
+            "missing": missing,
+            **ending,
+        }
         write_manifest(manifest_path(partial), replace(manifest, content=content))
     return replace(done, collection=collection[0].name if collection else "", split=split)
 
 
 def _reranked_to(manifest: Manifest | None) -> int | None:
-    """Return the depth down to which a re-ranked run's scores are its model's; None for other runs, where all are."""
+    """Return the depth down to which a re-ranked run's scores are its model's; None for other runs,
+    where all are.
+    """
     return manifest.depth if manifest is not None and manifest.command == "rerank" else None
 
 
-def _one_collection(paths: Sequence[Path], manifests: Sequence[Manifest | None]) -> tuple[Path, str] | None:
-    """Return the path and checksum of the collection that the runs' manifests name; None if no manifest names one.
+def _one_collection(
+    paths: Sequence[Path], manifests: Sequence[Manifest | None]
+) -> tuple[Path, str] | None:
+    """Return the path and checksum of the collection that the runs' manifests name; None if no
+    manifest names one.
 
     Raises:
         InputError: two manifests name different collections.
@@ -282,8 +356,9 @@ def _one_collection(paths: Sequence[Path], manifests: Sequence[Manifest | None])
             continue
         if found is not None and named.checksum != found[1]:
             raise InputError(
-                f"{path}: wanted a run on the collection {found[0].name}, like the earlier runs; found one on {Path(named.path).name} with "
-                "other content; give runs on one collection"
+                f"{path}: wanted a run on the collection {found[0].name}, like the earlier runs; "
+                f"found one on {Path(named.path).name} with other content; give runs on one "
+                "collection"
             )
         found = found or (path / named.path, named.checksum)
     return found

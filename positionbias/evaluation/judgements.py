@@ -1,4 +1,6 @@
-"""Judgements as arrays, and what a run retrieves of them: the part of an evaluation that many runs share, and the join with each."""
+"""Judgements as arrays, and what a run retrieves of them: the part of an evaluation that many runs
+share, and the join with each.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +18,11 @@ __all__ = ["Judgements", "Retrieved"]
 
 
 class Retrieved(NamedTuple):
-    """The judged passages that a run retrieves, by query and rank: three int64 arrays ``(found,)``, and the rankings' lengths ``(queries,)``.
+    """The judged passages that a run retrieves, by query and rank: three int64 arrays ``(found,)``,
+    and the rankings' lengths ``(queries,)``.
 
-    ``query`` and ``judgement`` are places in the query ids and in the grades of ``Judgements``; ranks count from 1.
+    ``query`` and ``judgement`` are places in the query ids and in the grades of ``Judgements``;
+    ranks count from 1.
     """
 
     query: np.ndarray
@@ -28,7 +32,8 @@ class Retrieved(NamedTuple):
 
 
 class Judgements:
-    """Judgements of queries, which are sorted by id: the query and the grade of each judgement, int64 ``(judgements,)``.
+    """Judgements of queries, which are sorted by id: the query and the grade of each judgement,
+    int64 ``(judgements,)``.
 
     The last of several judgements of a pair counts. ``query_ids`` restricts the queries.
 
@@ -39,18 +44,25 @@ class Judgements:
     def __init__(self, qrels: Iterable[Qrel], query_ids: Collection[str] | None = None) -> None:
         keep = None if query_ids is None else set(query_ids)
         self.qrels = [qrel for qrel in qrels if keep is None or qrel.query_id in keep]
-        if self.qrels and abs((worst := max(self.qrels, key=lambda qrel: abs(qrel.grade))).grade) > HIGHEST_GRADE:
+        if (
+            self.qrels
+            and abs((worst := max(self.qrels, key=lambda qrel: abs(qrel.grade))).grade)
+            > HIGHEST_GRADE
+        ):
             raise InputError(
-                f"judgements: wanted grades up to {HIGHEST_GRADE:,}; found {worst.grade:,} for query {worst.query_id!r}; "
-                "rescale them"
+                f"judgements: wanted grades up to {HIGHEST_GRADE:,}; found {worst.grade:,} for "
+                f"query {worst.query_id!r}; rescale them"
             )
         self.query_ids = sorted({qrel.query_id for qrel in self.qrels})
         numbers = {query_id: number for number, query_id in enumerate(self.query_ids)}
         self._passages: dict[str, int] = {}
         size = len(self.qrels)
         query = np.fromiter((numbers[qrel.query_id] for qrel in self.qrels), np.int64, size)
-        passage = (self._passages.setdefault(qrel.passage_id, len(self._passages)) for qrel in self.qrels)
-        pairs = query * size + np.fromiter(passage, np.int64, size)  # fewer passages than judgements, so each pair has its own
+        passage = (
+            self._passages.setdefault(qrel.passage_id, len(self._passages)) for qrel in self.qrels
+        )
+        # fewer passages than judgements, so each pair has its own
+        pairs = query * size + np.fromiter(passage, np.int64, size)
         order = np.argsort(pairs, kind="stable")
         order = order[np.append(np.diff(pairs[order]) > 0, np.ones(min(size, 1), bool))]
         self._size, self._pairs, self.query = size, pairs[order], query[order]
@@ -63,7 +75,9 @@ class Judgements:
     def retrieved(self, run: Run, depth: int | None = None) -> Retrieved:
         """Join with a run, down to a depth."""
         none = np.empty(0, np.int32)
-        rankings = [run.numbers(query_id) if query_id in run else none for query_id in self.query_ids]
+        rankings = [
+            run.numbers(query_id) if query_id in run else none for query_id in self.query_ids
+        ]
         lengths = np.fromiter(map(len, rankings), np.int64, len(rankings))
         numbers = np.concatenate([none, *(ranking[:depth] for ranking in rankings)])
         starts = np.cumsum([0, *np.minimum(lengths, len(numbers) if depth is None else depth)])
@@ -77,7 +91,9 @@ class Judgements:
         return Retrieved(query[judged], rank[judged], judgement[judged], lengths)
 
     def _numbered(self, run: Run, numbers: np.ndarray) -> np.ndarray:
-        """Return our number of each of the run's passages that ``numbers`` has, −1 for others, ``(passages of the run,)``."""
+        """Return our number of each of the run's passages that ``numbers`` has, −1 for others,
+        ``(passages of the run,)``.
+        """
         used = np.zeros(len(run.passage_ids), bool)
         used[numbers] = True
         places = np.flatnonzero(used)

@@ -1,15 +1,19 @@
-"""Compare systems on all, leaked and clean queries; a query is leaked if training has a near-duplicate of it.
+"""Compare systems on all, leaked and clean queries; a query is leaked if training has a
+near-duplicate of it.
 
-For one system the difference mean(leaked) − mean(clean) is unpaired: it mixes the effect of leakage with the difficulty of the queries.
-Difficulty is the same for all systems, so for two systems the difference of differences
+For one system the difference mean(leaked) − mean(clean) is unpaired: it mixes the effect of leakage
+with the difficulty of the queries. Difficulty is the same for all systems, so for two systems the
+difference of differences
 
     mean over leaked of (b − a) − mean over clean of (b − a)
 
-removes it, as b − a is paired by query. It shows whether b gains more on leaked than on clean queries.
+removes it, as b − a is paired by query. It shows whether b gains more on leaked than on clean
+queries.
 
-Intervals [decision]: percentile bootstrap, or jackknife t if a part has few clusters (``bootstrap``). Leaked and clean queries are drawn
-separately, so that each part keeps its size, and queries with the same single relevant passage are drawn together. ``leaked_order`` tests
-against random splits whether the order of systems changes.
+Intervals [decision]: percentile bootstrap, or jackknife t if a part has few clusters
+(``bootstrap``). Leaked and clean queries are drawn separately, so that each part keeps its size,
+and queries with the same single relevant passage are drawn together. ``leaked_order`` tests against
+random splits whether the order of systems changes.
 """
 
 from __future__ import annotations
@@ -53,14 +57,18 @@ def unpaired_difference(
     seed: int,
     span: Span | None = None,
 ) -> tuple[float | None, Interval | None]:
-    """Return mean(first) − mean(second) of values ``(n,)`` and ``(m,)`` of different queries, and its interval; Welch's if a side has few clusters.
+    """Return mean(first) − mean(second) of values ``(n,)`` and ``(m,)`` of different queries, and
+    its interval; Welch's if a side has few clusters.
 
     None if a side is empty; ``span`` as in ``bounded``.
     """
     if not len(first) or not len(second):
         return None, None
     difference = float(np.mean(first) - np.mean(second))
-    sides = [cluster_queries(of, len(values)) for values, of in ((first, first_clusters), (second, second_clusters))]
+    sides = [
+        cluster_queries(of, len(values))
+        for values, of in ((first, first_clusters), (second, second_clusters))
+    ]
     if min(side.count for side in sides) <= FEW:
         return difference_of_groups(first, second, first_clusters, second_clusters, span)
     drawn = [
@@ -75,12 +83,18 @@ def unpaired_difference(
 
 
 def leaked_results(
-    measured: Sequence[Result], leaked: Container[str], *, clusters: Mapping[str, str] | None = None, seed: int
+    measured: Sequence[Result],
+    leaked: Container[str],
+    *,
+    clusters: Mapping[str, str] | None = None,
+    seed: int,
 ) -> list[Result]:
-    """Compare leaked and clean queries from the per-query results of ``evaluate_runs``: a Result per system and measure, one per later
-    system and measure against the first, and, with two or more systems, one per measure for their order.
+    """Compare leaked and clean queries from the per-query results of ``evaluate_runs``: a Result
+    per system and measure, one per later system and measure against the first, and, with two or
+    more systems, one per measure for their order.
 
-    ``value`` is, respectively, the difference leaked − clean, the difference of differences, and Kendall's τ between leaked and clean queries; None if undefined.
+    ``value`` is, respectively, the difference leaked − clean, the difference of differences, and
+    Kendall's τ between leaked and clean queries; None if undefined.
 
     Raises:
         InputError: no judged query is leaked.
@@ -100,10 +114,16 @@ def leaked_results(
 
 
 class _Parts:
-    """The systems' values of one measure, ``(systems, queries)``, and the mask of leaked queries."""
+    """The systems' values of one measure, ``(systems, queries)``, and the mask of leaked
+    queries.
+    """
 
     def __init__(
-        self, results: Sequence[Result], leaked: Container[str], clusters: Mapping[str, str] | None, seed: int
+        self,
+        results: Sequence[Result],
+        leaked: Container[str],
+        clusters: Mapping[str, str] | None,
+        seed: int,
     ) -> None:
         self.results, self.seed = results, seed
         payloads = [result.payload for result in results if isinstance(result.payload, PerQuery)]
@@ -112,8 +132,8 @@ class _Parts:
         self.is_leaked = np.array([query_id in leaked for query_id in query_ids], bool)
         if not self.is_leaked.any():
             raise InputError(
-                f"--leaked: wanted pairs with judged queries; found none of the {len(query_ids):,}; "
-                "check that the pairs are of these test queries"
+                "--leaked: wanted pairs with judged queries; found none of the "
+                f"{len(query_ids):,}; check that the pairs are of these test queries"
             )
         labels = cluster_labels(clusters or {}, query_ids) or []
         self.places = {
@@ -121,7 +141,9 @@ class _Parts:
             "leaked": np.flatnonzero(self.is_leaked),
             "clean": np.flatnonzero(~self.is_leaked),
         }
-        self.labels = {part: [labels[place] for place in places] for part, places in self.places.items()}
+        self.labels = {
+            part: [labels[place] for place in places] for part, places in self.places.items()
+        }
 
     def of_system(self, place: int) -> Result:
         return self._result(place, self.values[place], self.results[place].measure)
@@ -129,7 +151,9 @@ class _Parts:
     def against_first(self, place: int) -> Result:
         gain = self.values[place] - self.values[0]
         against = self.results[0].system
-        return self._result(place, gain, f"{self.results[place].measure} against {against}", against)
+        return self._result(
+            place, gain, f"{self.results[place].measure} against {against}", against
+        )
 
     def _result(self, place: int, values: np.ndarray, measure: str, baseline: str = "") -> Result:
         parts = [self._part(values, part, baseline) for part in ("all", "leaked", "clean")]
@@ -138,20 +162,52 @@ class _Parts:
         width = 2.0 if baseline else 1.0
         span = span_of(values, changes=bool(baseline)) and Span(-width, width, 2 * width)
         labels = self.labels["leaked"], self.labels["clean"]
-        difference, interval = unpaired_difference(leaked, clean, *labels, seed=self.seed, span=span)
+        difference, interval = unpaired_difference(
+            leaked, clean, *labels, seed=self.seed, span=span
+        )
         of, count = self.results[place], len(values)
         name = f"{measure},{LESS_CLEAN}"
-        return Result(name, of.collection, of.split, of.system, self.seed, difference, interval, count, figures, of.facts)
+        return Result(
+            name,
+            of.collection,
+            of.split,
+            of.system,
+            self.seed,
+            difference,
+            interval,
+            count,
+            figures,
+            of.facts,
+        )
 
     def _part(self, values: np.ndarray, part: str, baseline: str) -> MeanOfPart:
         values = values[self.places[part]]
-        interval = bootstrap_mean(values, self.labels[part], seed=self.seed, span=span_of(values, changes=bool(baseline)))
+        interval = bootstrap_mean(
+            values, self.labels[part], seed=self.seed, span=span_of(values, changes=bool(baseline))
+        )
         mean = float(values.mean()) if len(values) else None
-        return MeanOfPart(len(values), mean, interval.low if interval else None, interval.high if interval else None)
+        return MeanOfPart(
+            len(values),
+            mean,
+            interval.low if interval else None,
+            interval.high if interval else None,
+        )
 
     def order(self, measure: str) -> Result:
         """Return the order of the systems on leaked against clean queries."""
-        order = order_found(mark_queries(self.values, self.is_leaked, self.labels["all"]), seed=self.seed)
+        order = order_found(
+            mark_queries(self.values, self.is_leaked, self.labels["all"]), seed=self.seed
+        )
         first, systems = self.results[0], ", ".join(result.system for result in self.results)
         name = f"{ORDER} by {measure}"
-        return Result(name, first.collection, first.split, systems, self.seed, order.tau, None, order.systems, order)
+        return Result(
+            name,
+            first.collection,
+            first.split,
+            systems,
+            self.seed,
+            order.tau,
+            None,
+            order.systems,
+            order,
+        )

@@ -1,4 +1,5 @@
-"""Test whether leakage changes the order of systems: Kendall's τ_b between leaked and clean queries, against random splits (``random_splits``).
+"""Test whether leakage changes the order of systems: Kendall's τ_b between leaked and clean
+queries, against random splits (``random_splits``).
 
 p is one-sided, as leakage that changes the order makes the parts agree less:
 
@@ -21,10 +22,14 @@ SPLITS = 1_999
 
 
 def order_found(marked: Marked, *, seed: int) -> LeakedOrder:
-    """Test the order of two or more systems on leaked against clean queries; it is undefined without a clean query."""
+    """Test the order of two or more systems on leaked against clean queries; it is undefined
+    without a clean query.
+    """
     systems, leaked = len(marked.values), int(marked.sizes[marked.leaked].sum())
     pairs, strata = systems * (systems - 1) // 2, len(np.unique(marked.strata))
-    order = LeakedOrder(leaked, int(marked.sizes.sum()) - leaked, systems, pairs, splits=SPLITS, strata=strata)
+    order = LeakedOrder(
+        leaked, int(marked.sizes.sum()) - leaked, systems, pairs, splits=SPLITS, strata=strata
+    )
     if not order.clean:
         return replace(order, undefined="no clean query")
     observed = agreement(*marked.parts(marked.leaked[None]))

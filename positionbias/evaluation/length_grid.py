@@ -1,7 +1,8 @@
 """Estimate effects of place, length and truncation on the score of the same evidence.
 
-The score z at length l and place p is the mean over queries of the evidence's lead over its competitors' mean, divided by the mean deviation of the
-competitors' scores at that length. Every effect is a linear function of these scores; its interval accounts for the estimated deviations.
+The score z at length l and place p is the mean over queries of the evidence's lead over its
+competitors' mean, divided by the mean deviation of the competitors' scores at that length. Every
+effect is a linear function of these scores; its interval accounts for the estimated deviations.
 """
 
 from __future__ import annotations
@@ -19,14 +20,16 @@ __all__ = ["PLACES", "READ", "UNREAD", "Scored", "grid_of"]
 
 PLACES = (0.0, 0.25, 0.5, 0.75, 1.0)
 ROUNDED = 4  # decimals of a lead in units, coarser than the effect of the order of a float32 sum
-READ = 0.05  # a cell is read if the evidence of at most this share of queries is beyond the limit or cut by it
+# a cell is read if the evidence of at most this share of queries is beyond the limit or cut by it
+READ = 0.05
 UNREAD = 0.5  # it is not read if the evidence of at least this share is beyond
 
 
 class Scored(NamedTuple):
-    """Scores of the evidence: ``leads (queries, lengths, places)`` over its competitors' mean, ``units (queries, lengths)`` (the competitors'
-    deviations), ``ranks`` and ``starts (queries, lengths, places)``; ``beyond`` marks evidence that starts beyond the limit, ``cut`` evidence that starts
-    within and ends beyond it."""
+    """Scores of the evidence: ``leads (queries, lengths, places)`` over its competitors' mean,
+    ``units (queries, lengths)`` (the competitors' deviations), ``ranks`` and
+    ``starts (queries, lengths, places)``; ``beyond`` marks evidence that starts beyond the limit,
+    ``cut`` evidence that starts within and ends beyond it."""
 
     lengths: Sequence[int]
     leads: np.ndarray
@@ -63,14 +66,26 @@ def grid_of(scored: Scored) -> tuple[list[GridCell], list[GridEffect]]:
     keys = [(length, place) for length in scored.lengths for place in PLACES]
     columns = (scored.ranks.mean(axis=0), scored.starts.mean(axis=0), beyond, cut)
     described = np.stack(columns, axis=-1).reshape(len(keys), -1).tolist()
-    shown = [GridCell(*key, one.value, one.low, one.high, *row) for key, one, row in zip(keys, cells, described, strict=True)]
+    shown = [
+        GridCell(*key, one.value, one.low, one.high, *row)
+        for key, one, row in zip(keys, cells, described, strict=True)
+    ]
     effects = _effects(scored.lengths, beyond, cut)
     if not effects:
         return shown, []
     weights = np.array([weight.ravel() for _, weight in effects])
     estimates = _estimates(weights, scored, found)
     return shown, [
-        GridEffect(effect.of, one.value, one.low, one.high, one.p, one.detectable, length=effect.length, place=effect.place)
+        GridEffect(
+            effect.of,
+            one.value,
+            one.low,
+            one.high,
+            one.p,
+            one.detectable,
+            length=effect.length,
+            place=effect.place,
+        )
         for (effect, _), one in zip(effects, estimates, strict=True)
     ]
 
@@ -90,8 +105,12 @@ def _estimates(weights: np.ndarray, scored: Scored, clusters: Clusters) -> list[
     )
 
 
-def _effects(lengths: Sequence[int], beyond: np.ndarray, cut: np.ndarray) -> list[tuple[GridEffect, np.ndarray]]:
-    """Return all effects, each with its weights ``(lengths, places)``; ``beyond`` and ``cut`` are shares, ``(lengths, places)``."""
+def _effects(
+    lengths: Sequence[int], beyond: np.ndarray, cut: np.ndarray
+) -> list[tuple[GridEffect, np.ndarray]]:
+    """Return all effects, each with its weights ``(lengths, places)``; ``beyond`` and ``cut`` are
+    shares, ``(lengths, places)``.
+    """
     found, is_read = [], beyond + cut <= READ
 
     def add(effect: GridEffect, *terms: tuple[int, int, float]) -> None:
@@ -102,9 +121,15 @@ def _effects(lengths: Sequence[int], beyond: np.ndarray, cut: np.ndarray) -> lis
 
     for row, length in enumerate(lengths):
         for column, place in enumerate(PLACES[1:], 1):
-            add(GridEffect(GridEffectOf.PLACE, None, length=length, place=place), (row, column, 1), (row, 0, -1))
+            add(
+                GridEffect(GridEffectOf.PLACE, None, length=length, place=place),
+                (row, column, 1),
+                (row, 0, -1),
+            )
     for row, length in enumerate(lengths[1:], 1):
-        add(GridEffect(GridEffectOf.LENGTH, None, length=length, place=0.0), (row, 0, 1), (0, 0, -1))
+        add(
+            GridEffect(GridEffectOf.LENGTH, None, length=length, place=0.0), (row, 0, 1), (0, 0, -1)
+        )
     for row, length in enumerate(lengths):
         for column, place in enumerate(PLACES[1:], 1):
             read = [other for other in range(row) if is_read[other, column]]

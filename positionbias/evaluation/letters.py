@@ -1,4 +1,6 @@
-"""Assign significance letters as in the position-bias paper's Table 5: ``0.792ab`` is better than rows a and b."""
+"""Assign significance letters as in the position-bias paper's Table 5: ``0.792ab`` is better than
+rows a and b.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,13 @@ import numpy as np
 from positionbias.core.errors import InputError
 from positionbias.evaluation.bootstrap import cluster_labels
 from positionbias.evaluation.significance import HOLM, clustered_p, corrected
-from positionbias.evaluation.trainings import Repeat, Values, change_over, differences_by_query, paired
+from positionbias.evaluation.trainings import (
+    Repeat,
+    Values,
+    change_over,
+    differences_by_query,
+    paired,
+)
 
 __all__ = ["LEVEL", "Letters", "is_significant", "letter_of", "significance_letters"]
 
@@ -25,7 +33,8 @@ def is_significant(p: float | None) -> bool:
 
 
 class Letters(NamedTuple):
-    """For each system, the letters of the systems it is significantly better than: uncorrected, and corrected by Holm.
+    """For each system, the letters of the systems it is significantly better than: uncorrected, and
+    corrected by Holm.
 
     ``p_values`` and ``p_holm`` are by pair of rows, the earlier first; None if no query differs.
     """
@@ -43,19 +52,27 @@ def letter_of(row: int) -> str:
         InputError: no letters left.
     """
     if row >= len(ascii_lowercase):
-        raise InputError(f"letters: wanted at most {len(ascii_lowercase)} systems; found row {row + 1}; compare fewer at once")
+        raise InputError(
+            f"letters: wanted at most {len(ascii_lowercase)} systems; found row {row + 1}; compare "
+            "fewer at once"
+        )
     return ascii_lowercase[row]
 
 
 def significance_letters(
-    systems: Sequence[Mapping[Repeat, Values]], clusters: Mapping[str, str] | None = None, *, seed: int, level: float = LEVEL
+    systems: Sequence[Mapping[Repeat, Values]],
+    clusters: Mapping[str, str] | None = None,
+    *,
+    seed: int,
+    level: float = LEVEL,
 ) -> Letters:
     """Compare each pair of systems on their common trainings and queries; row 0 is a, row 1 is b …
 
-    A system gets another's letter if its mean is higher and the two-sided p is below ``level``. With one training seed, p is by sign flips of ``clusters`` (by query
-    id); with three or more, by ``crossed``'s t; with two, there is none.
-    The position-bias paper's Table 5 uses Wilcoxon's p, "between training variants per model with Wilcoxon (p<0.05)", uncorrected and
-    without clusters. Holm's correction treats all pairs as one family.
+    A system gets another's letter if its mean is higher and the two-sided p is below ``level``.
+    With one training seed, p is by sign flips of ``clusters`` (by query id); with three or more, by
+    ``crossed``'s t; with two, there is none. The position-bias paper's Table 5 uses Wilcoxon's p,
+    "between training variants per model with Wilcoxon (p<0.05)", uncorrected and without clusters.
+    Holm's correction treats all pairs as one family.
 
     Raises:
         InputError: more systems than letters, or two systems without a common query.
@@ -69,11 +86,18 @@ def significance_letters(
         differences = differences_by_query(repeats)
         if not differences:
             rows = " and ".join(map(letter_of, pair))
-            raise InputError(f"systems {rows}: wanted queries that both have; found none; compare runs of one split")
+            raise InputError(
+                f"systems {rows}: wanted queries that both have; found none; compare runs of one "
+                "split"
+            )
         change = change_over(repeats, clusters).difference
         labels = cluster_labels(clusters, list(differences))
         alone = len(change.by_seed) == 1
-        p_values[pair] = clustered_p(np.array(list(differences.values())), labels, seed=seed) if alone else change.p
+        p_values[pair] = (
+            clustered_p(np.array(list(differences.values())), labels, seed=seed)
+            if alone
+            else change.p
+        )
         better[pair] = pair[1] if (change.value or 0.0) > 0 else pair[0]
     defined = {pair: p for pair, p in p_values.items() if p is not None}
     holm = dict(zip(defined, corrected(list(defined.values()), HOLM), strict=True))

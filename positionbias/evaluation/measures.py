@@ -24,10 +24,19 @@ from positionbias.results.result import Result
 if TYPE_CHECKING:
     import ir_measures
 
-__all__ = ["JUDGED", "Evaluator", "canonical", "evaluate_run", "measured", "parse_measure", "per_query"]
+__all__ = [
+    "JUDGED",
+    "Evaluator",
+    "canonical",
+    "evaluate_run",
+    "measured",
+    "parse_measure",
+    "per_query",
+]
 
 JUDGED = "Judged@10"  # the judged share of the first 10, at any grade
-# other spellings: of tables, papers and trec_eval; case and a cutoff as in ndcg_cut_10 are read as well
+# other spellings: of tables, papers and trec_eval; case and a cutoff as in ndcg_cut_10 are read as
+# well
 _ALIASES = {
     "hit": "Success",
     "hit_rate": "Success",
@@ -40,27 +49,39 @@ _ALIASES = {
 
 _COUNTS = ("Num", "alpha_DCG")  # begin the names of measures that have no greatest value
 _MOST = 2**31 - 1  # the largest C int
-_RANGES: dict[str, tuple[float, float]] = {"recall": (0, 1), "p": (0, 1), "alpha": (0, 1), "beta": (1e-3, 1e3)}
+_RANGES: dict[str, tuple[float, float]] = {
+    "recall": (0, 1),
+    "p": (0, 1),
+    "alpha": (0, 1),
+    "beta": (1e-3, 1e3),
+}
 _WHOLE = (1, _MOST)  # cutoffs and grades that count as relevant
 
 _TREC_EVAL = re.compile(r"(ndcg_cut|map_cut|recall|success|p)[_.](\d+)", re.IGNORECASE)
-_ADDRESS = re.compile(r"<[^<>]* at 0x[0-9a-f]+>")  # Python's text of an object: another one in each process
+# Python's text of an object: another one in each process
+_ADDRESS = re.compile(r"<[^<>]* at 0x[0-9a-f]+>")
 _NAME = re.compile(r"(?P<name>\w+)(\((?P<settings>[^()]*)\))?(@(?P<at>[\w.]+))?")
 
 
 def parse_measure(name: str, *, computed: Collection[str] = ()) -> ir_measures.Measure:
     """Parse the name of a measure such as ``nDCG@10``, ``AP(rel=2)`` or ``RR(rel=2)@10``.
 
-    Other spellings mean the same where no other measure has them: ``ndcg@10``, ``MRR@10``, ``map``, ``recall@100``, ``J@10``, and trec_eval's
-    ``ndcg_cut_10``. ``computed`` names measures that the caller computes; they need no package.
+    Other spellings mean the same where no other measure has them: ``ndcg@10``, ``MRR@10``, ``map``,
+    ``recall@100``, ``J@10``, and trec_eval's ``ndcg_cut_10``. ``computed`` names measures that the
+    caller computes; they need no package.
 
     Raises:
-        SettingError: no such measure, a setting it does not have, or the package to compute it is missing.
+        SettingError: no such measure, a setting it does not have, or the package to compute it is
+            missing.
     """
     match = _NAME.fullmatch(_TREC_EVAL.sub(r"\1@\2", name.strip()))
     kind = _kind(match["name"]) if match else None
     if match is None or kind is None:
-        named = {one.partition("@")[0].partition("(")[0]: one for one in reversed(_supported())} if match else {}
+        named = (
+            {one.partition("@")[0].partition("(")[0]: one for one in reversed(_supported())}
+            if match
+            else {}
+        )
         near = closest(match["name"], named) if match else ""
         do = f"did you mean {named[near]}?" if near else f"try one of {', '.join(_supported())}"
         raise SettingError(f"-m: wanted a measure; found {name!r}; {do}")
@@ -72,14 +93,23 @@ def parse_measure(name: str, *, computed: Collection[str] = ()) -> ir_measures.M
         measure.validate_params()
         for setting, value in measure.params.items():
             _check_range(setting, value)
-    except (AssertionError, SyntaxError, ValueError, TypeError, RecursionError, MemoryError) as error:
+    except (
+        AssertionError,
+        SyntaxError,
+        ValueError,
+        TypeError,
+        RecursionError,
+        MemoryError,
+    ) as error:
         raise SettingError(
-            f"-m: wanted settings of {match['name']}; found {name!r} ({_ADDRESS.sub('none', str(error)) or 'not readable'}); "
-            f"write it as in nDCG@10, AP(rel=2) or RR(rel=2)@10"
+            f"-m: wanted settings of {match['name']}; found {name!r} "
+            f"({_ADDRESS.sub('none', str(error)) or 'not readable'}); write it as in nDCG@10, "
+            "AP(rel=2) or RR(rel=2)@10"
         ) from error
     if measure.NAME not in computed and not _computable(measure):
         raise SettingError(
-            f"-m: wanted a measure that can be computed here; found {name!r}; try one of {', '.join(_supported())}"
+            f"-m: wanted a measure that can be computed here; found {name!r}; try one of "
+            f"{', '.join(_supported())}"
         )
     return measure
 
@@ -97,11 +127,14 @@ def canonical(names: Iterable[str], *, computed: Collection[str] = ()) -> tuple[
 
 
 def _kind(name: str) -> Any:
-    """Return the class of a measure of this name in any case, or another spelling of it; None if there is none."""
+    """Return the class of a measure of this name in any case, or another spelling of it; None if
+    there is none.
+    """
     import ir_measures
 
     known = ir_measures.measures.registry
-    by_fold = {own.casefold(): kind for own, kind in known.items()}  # names that differ in case alone mean the same
+    # names that differ in case alone mean the same
+    by_fold = {own.casefold(): kind for own, kind in known.items()}
     folded = name.casefold()
     return known.get(name) or by_fold.get(_ALIASES.get(folded, folded).casefold())
 
@@ -115,9 +148,15 @@ def _settings(text: str) -> dict[str, Any]:
 
 
 def _check_range(setting: str, value: Any) -> None:
-    """Raise ``ValueError`` for numbers that the evaluators, in C and Perl, would misread or crash on."""
+    """Raise ``ValueError`` for numbers that the evaluators, in C and Perl, would misread or crash
+    on.
+    """
     if isinstance(value, dict):
-        if not all(type(number) is int and abs(number) <= _MOST for pair in value.items() for number in pair):
+        if not all(
+            type(number) is int and abs(number) <= _MOST
+            for pair in value.items()
+            for number in pair
+        ):
             raise ValueError(f"{setting} maps whole numbers to whole numbers, at most {_MOST:,}")
     elif not isinstance(value, bool | str):
         low, high = _RANGES.get(setting, _WHOLE)
@@ -160,7 +199,12 @@ class Evaluator:
         SettingError: an unknown measure.
     """
 
-    def __init__(self, qrels: Iterable[Qrel], measures: Sequence[str], query_ids: Collection[str] | None = None) -> None:
+    def __init__(
+        self,
+        qrels: Iterable[Qrel],
+        measures: Sequence[str],
+        query_ids: Collection[str] | None = None,
+    ) -> None:
         self.judgements = Judgements(qrels, query_ids)
         self._measures = {name: parse_measure(name) for name in measures}
         on_arrays = {measure for measure in self._measures.values() if has_arrays(measure)}
@@ -181,7 +225,10 @@ class Evaluator:
             InputError: no judged query.
         """
         if not self.query_ids:
-            raise InputError(f"run {run.name!r}: wanted judgements of its queries; found none; check the split or the qrels")
+            raise InputError(
+                f"run {run.name!r}: wanted judgements of its queries; found none; check the split "
+                "or the qrels"
+            )
         values = by_ir_measures(self._others, self.judgements, run) if self._others else {}
         if self._prepared:
             found = self.judgements.retrieved(run, self._depth)
@@ -190,12 +237,16 @@ class Evaluator:
 
 
 def per_query(
-    run: Run, qrels: Iterable[Qrel], measures: Sequence[str], *, query_ids: Collection[str] | None = None
+    run: Run,
+    qrels: Iterable[Qrel],
+    measures: Sequence[str],
+    *,
+    query_ids: Collection[str] | None = None,
 ) -> dict[str, dict[str, float]]:
     """Return the values of every judged query, by measure name and by query id in sorted order.
 
-    A judged query without candidates counts 0. ``query_ids`` restricts the queries; queries without judgements
-    are left out.
+    A judged query without candidates counts 0. ``query_ids`` restricts the queries; queries without
+    judgements are left out.
 
     Raises:
         InputError: no judged query, or a grade too high for the evaluators.
@@ -203,11 +254,16 @@ def per_query(
     """
     evaluator = Evaluator(qrels, measures, query_ids)
     values = evaluator.values(run)
-    return {name: dict(zip(evaluator.query_ids, column.tolist(), strict=True)) for name, column in values.items()}
+    return {
+        name: dict(zip(evaluator.query_ids, column.tolist(), strict=True))
+        for name, column in values.items()
+    }
 
 
 class Measured(NamedTuple):
-    """A result per measure, by run, and the replicate means of their columns: run by run, measure by measure."""
+    """A result per measure, by run, and the replicate means of their columns: run by run, measure
+    by measure.
+    """
 
     by_run: list[list[Result]]
     replicates: Replicates | None
@@ -223,16 +279,20 @@ def evaluate_run(
     seed: int,
     clusters: Mapping[str, str] | None = None,
 ) -> list[Result]:
-    """Return a Result per measure: the mean over judged queries with its interval, and the values as payload.
+    """Return a Result per measure: the mean over judged queries with its interval, and the values
+    as payload.
 
-    With ``clusters`` (query id → cluster) the interval is over clusters, which the payload names if queries share one. The payload's notes count the judged queries
-    without candidates (0 in the mean) and the run's queries without judgements (left out).
+    With ``clusters`` (query id → cluster) the interval is over clusters, which the payload names if
+    queries share one. The payload's notes count the judged queries without candidates (0 in the
+    mean) and the run's queries without judgements (left out).
 
     Raises:
         InputError: a run without any judged query.
     """
     evaluator = Evaluator(qrels, canonical(measures))
-    return measured([run], evaluator, collection=collection, split=split, seed=seed, clusters=clusters).by_run[0]
+    return measured(
+        [run], evaluator, collection=collection, split=split, seed=seed, clusters=clusters
+    ).by_run[0]
 
 
 def measured(
@@ -244,7 +304,8 @@ def measured(
     seed: int,
     clusters: Mapping[str, str] | None = None,
 ) -> Measured:
-    """Return the results of ``evaluate_run`` for several runs; all are replicated by the same draws of clusters.
+    """Return the results of ``evaluate_run`` for several runs; all are replicated by the same draws
+    of clusters.
 
     Raises:
         InputError: a run without any judged query.
@@ -256,7 +317,10 @@ def measured(
     shared = labels if labels and len(set(labels)) < len(labels) else ()
     together = [column for of_run in columns for column in of_run.values()]
     found = replicated_means(np.column_stack(together), labels, seed=seed) if together else None
-    spans = {name: None if name.startswith(_COUNTS) else span_of([of[name] for of in columns]) for name in columns[0]}
+    spans = {
+        name: None if name.startswith(_COUNTS) else span_of([of[name] for of in columns])
+        for name in columns[0]
+    }
     by_run = []
     for number, (run, noted, of_run) in enumerate(zip(runs, notes, columns, strict=True)):
         results = []
@@ -270,7 +334,9 @@ def measured(
                     system=run.name,
                     seed=seed,
                     value=sum(scores) / len(scores),
-                    interval=None if found is None else found.of(place).interval(lambda means: means[..., 0], spans[name]),
+                    interval=None
+                    if found is None
+                    else found.of(place).interval(lambda means: means[..., 0], spans[name]),
                     count=len(scores),
                     payload=PerQuery(judged, scores, noted, shared),
                 )
@@ -286,11 +352,17 @@ def _notes(run: Run, judged: Sequence[str]) -> dict[str, Json]:
         InputError: no judged query, or none with candidates.
     """
     if not judged:
-        raise InputError(f"run {run.name!r}: wanted judgements of its queries; found none; check the split or the qrels")
+        raise InputError(
+            f"run {run.name!r}: wanted judgements of its queries; found none; check the split or "
+            "the qrels"
+        )
     without = sum(not (query_id in run and len(run.numbers(query_id))) for query_id in judged)
     if without == len(judged):
         raise InputError(
-            f"run {run.name!r}: wanted candidates for at least one of {len(judged):,} judged queries; found none; "
-            "check that the run belongs to these judgements"
+            f"run {run.name!r}: wanted candidates for at least one of {len(judged):,} judged "
+            "queries; found none; check that the run belongs to these judgements"
         )
-    return {"queries without candidates": without, "queries without judgements": len(set(run) - set(judged))}
+    return {
+        "queries without candidates": without,
+        "queries without judgements": len(set(run) - set(judged)),
+    }

@@ -1,7 +1,9 @@
-"""Compute measures on arrays, for all queries of a run at once: nDCG, RR, AP, P, R, RBP and Judged, as ir_measures defines them.
+"""Compute measures on arrays, for all queries of a run at once: nDCG, RR, AP, P, R, RBP and Judged,
+as ir_measures defines them.
 
-A measure is prepared once on judgements and then takes what any number of runs retrieve of them. Values are ``(queries,)`` float64, 0 for a query without
-candidates or relevant passages. ``rank`` counts from 1 and goes down to the measure's cutoff, or to the end of the ranking.
+A measure is prepared once on judgements and then takes what any number of runs retrieve of them.
+Values are ``(queries,)`` float64, 0 for a query without candidates or relevant passages. ``rank``
+counts from 1 and goes down to the measure's cutoff, or to the end of the ranking.
 """
 
 from __future__ import annotations
@@ -23,7 +25,9 @@ Prepared = Callable[[Retrieved], np.ndarray]
 
 
 def has_arrays(measure: ir_measures.Measure) -> bool:
-    """Return whether a measure is computed here; without unjudged passages, and RBP with graded gains, it is not."""
+    """Return whether a measure is computed here; without unjudged passages, and RBP with graded
+    gains, it is not.
+    """
     if measure.NAME == "RBP" and "rel" not in measure.params:
         return False
     return measure.NAME in _PREPARED and not measure.params.get("judged_only")
@@ -55,7 +59,8 @@ def _share(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
 def _ndcg(measure: ir_measures.Measure, judgements: Judgements) -> Prepared:
     """nDCG = Σ g / log2(rank + 1), over the same sum for the best order of all judged passages.
 
-    g is the grade, or what ``gains`` has for it, if positive; with ``dcg='exp-log2'`` 2^g − 1 (Burges et al. 2005), which ir_measures rounds to five decimals.
+    g is the grade, or what ``gains`` has for it, if positive; with ``dcg='exp-log2'`` 2^g − 1
+    (Burges et al. 2005), which ir_measures rounds to five decimals.
     """
     cutoff = measure.params.get("cutoff")
     gains = _gains(measure, judgements)
@@ -86,8 +91,12 @@ def _gains(measure: ir_measures.Measure, judgements: Judgements) -> np.ndarray:
     return np.exp2(gains - highest) - np.exp2(-highest)
 
 
-def _relevant(measure: ir_measures.Measure, judgements: Judgements) -> tuple[Callable[[Retrieved], Retrieved], np.ndarray]:
-    """Return what keeps the relevant passages down to the cutoff, and the number of relevant passages by query."""
+def _relevant(
+    measure: ir_measures.Measure, judgements: Judgements
+) -> tuple[Callable[[Retrieved], Retrieved], np.ndarray]:
+    """Return what keeps the relevant passages down to the cutoff, and the number of relevant
+    passages by query.
+    """
     level, cutoff = measure.params.get("rel", 1), measure.params.get("cutoff")
     is_relevant = judgements.grades >= level
 
@@ -113,7 +122,9 @@ def _reciprocal_rank(measure: ir_measures.Measure, judgements: Judgements) -> Pr
 
 
 def _average_precision(measure: ir_measures.Measure, judgements: Judgements) -> Prepared:
-    """The sum of the precisions at ranks with a relevant passage, over the number of relevant passages."""
+    """The sum of the precisions at ranks with a relevant passage, over the number of relevant
+    passages.
+    """
     kept, relevant = _relevant(measure, judgements)
 
     def values(found: Retrieved) -> np.ndarray:
@@ -138,7 +149,9 @@ def _recall(measure: ir_measures.Measure, judgements: Judgements) -> Prepared:
 
 
 def _rank_biased(measure: ir_measures.Measure, judgements: Judgements) -> Prepared:
-    """(1 − p) · Σ p^(rank − 1) over ranks with a relevant passage, of the whole ranking (cwl_eval stops at 1,000) [decision]."""
+    """(1 − p) · Σ p^(rank − 1) over ranks with a relevant passage, of the whole ranking (cwl_eval
+    stops at 1,000) [decision].
+    """
     kept, _ = _relevant(measure, judgements)
     persistence = measure.params.get("p", PERSISTENCE)
 
@@ -150,7 +163,9 @@ def _rank_biased(measure: ir_measures.Measure, judgements: Judgements) -> Prepar
 
 
 def _judged(measure: ir_measures.Measure, judgements: Judgements) -> Prepared:
-    """The number of judged passages, of any grade, among the first c, over c or the length of a shorter ranking."""
+    """The number of judged passages, of any grade, among the first c, over c or the length of a
+    shorter ranking.
+    """
     cutoff = measure.params.get("cutoff")
 
     def values(found: Retrieved) -> np.ndarray:

@@ -1,4 +1,5 @@
-"""Compare the order of systems in two conditions: Kendall's τ_b of their means, and the pairs that swap.
+"""Compare the order of systems in two conditions: Kendall's τ_b of their means, and the pairs that
+swap.
 
 A tie in either condition is not a swap; means that differ only by rounding are ties.
 """
@@ -18,7 +19,8 @@ _DECIMALS = 12  # means that differ only by rounding are ties
 
 
 def order_agreement(before: Mapping[str, float], after: Mapping[str, float]) -> float | None:
-    """Return Kendall's τ_b of the systems' means in two conditions; None if undefined (all means of a condition are equal).
+    """Return Kendall's τ_b of the systems' means in two conditions; None if undefined (all means of
+    a condition are equal).
 
     >>> order_agreement({"a": 0.4, "b": 0.3, "c": 0.1}, {"a": 0.2, "b": 0.3, "c": 0.1})
     0.3333333333333333
@@ -41,9 +43,11 @@ def swaps(before: Mapping[str, float], after: Mapping[str, float]) -> list[tuple
 def overtakes(
     before: Mapping[str, float], after: Mapping[str, float], *, larger_is_better: bool = True
 ) -> list[tuple[str, str]]:
-    """Return the pairs (a, b) where a's mean before is below b's before, and a's mean after is above b's before.
+    """Return the pairs (a, b) where a's mean before is below b's before, and a's mean after is
+    above b's before.
 
-    The comparison is reversed although only one of the two systems is in the second condition (leakage paper, Tables 3 to 5)."""
+    The comparison is reversed although only one of the two systems is in the second condition
+    (leakage paper, Tables 3 to 5)."""
     sign = 1 if larger_is_better else -1
     return [
         (a, b)

@@ -1,12 +1,17 @@
-"""Compare leaked with clean queries, and with random splits of the same queries into parts of these sizes.
+"""Compare leaked with clean queries, and with random splits of the same queries into parts of these
+sizes.
 
-Two parts of a test set order systems differently by chance alone, more so the smaller a part is. The effect of leakage is the excess. So the
-marks "leaked" and "clean" are permuted, and every figure is compared with the same figure under permuted marks. Under the null, marks
-are random among queries of equal difficulty; given the systems' values, p is then exact for any distribution of values.
+Two parts of a test set order systems differently by chance alone, more so the smaller a part is.
+The effect of leakage is the excess. So the marks "leaked" and "clean" are permuted, and every
+figure is compared with the same figure under permuted marks. Under the null, marks are random among
+queries of equal difficulty; given the systems' values, p is then exact for any distribution of
+values.
 
-Difficulty [decision]: leaked queries tend to be popular and easy, and the order of systems on easy queries may differ without leakage. So marks
-are permuted within classes of difficulty. A query's difficulty is the median of its values over systems, which hardly changes if a minority gains. 5 classes
-remove about 90 % of the effect of a continuous difficulty (Cochran 1968); there are fewer if a class would have fewer than 6 units. Equal difficulties share a class.
+Difficulty [decision]: leaked queries tend to be popular and easy, and the order of systems on easy
+queries may differ without leakage. So marks are permuted within classes of difficulty. A query's
+difficulty is the median of its values over systems, which hardly changes if a minority gains. 5
+classes remove about 90 % of the effect of a continuous difficulty (Cochran 1968); there are fewer
+if a class would have fewer than 6 units. Equal difficulties share a class.
 
 Units are clusters of queries; a cluster with queries on both sides counts as two.
 """
@@ -38,8 +43,9 @@ class Parts(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Marked:
-    """Systems' values ``(systems, queries)`` and the marked units: each query's unit ``codes (queries,)``; each unit's ``sizes`` in queries,
-    ``leaked`` mark and class of difficulty ``strata``, each ``(units,)``."""
+    """Systems' values ``(systems, queries)`` and the marked units: each query's unit
+    ``codes (queries,)``; each unit's ``sizes`` in queries, ``leaked`` mark and class of difficulty
+    ``strata``, each ``(units,)``."""
 
     values: np.ndarray
     codes: np.ndarray
@@ -55,7 +61,9 @@ class Marked:
         return Parts(leaked / queries, (sums.sum(axis=0) - leaked) / (self.sizes.sum() - queries))
 
     def splits(self, count: int, *, seed: int) -> Iterator[np.ndarray]:
-        """Yield random marks ``(rows, units)`` bool, ``count`` rows in all; each class of difficulty keeps its number of leaked units."""
+        """Yield random marks ``(rows, units)`` bool, ``count`` rows in all; each class of
+        difficulty keeps its number of leaked units.
+        """
         rng, block = generator(seed, "random splits"), max(1, _BLOCK // len(self.leaked))
         for start in range(0, count, block):
             masks = np.tile(self.leaked, (min(block, count - start), 1))
@@ -66,11 +74,18 @@ class Marked:
 
 
 def mark_queries(values: np.ndarray, leaked: np.ndarray, labels: list[str] | None = None) -> Marked:
-    """Make units of ``values (systems, queries)`` with ``leaked (queries,)`` bool; ``labels`` name each query's cluster (None: each alone)."""
-    sides = [f"{'leaked' if is_leaked else 'clean'} {label}" for is_leaked, label in zip(leaked, labels or [], strict=False)]
+    """Make units of ``values (systems, queries)`` with ``leaked (queries,)`` bool; ``labels`` name
+    each query's cluster (None: each alone).
+    """
+    sides = [
+        f"{'leaked' if is_leaked else 'clean'} {label}"
+        for is_leaked, label in zip(leaked, labels or [], strict=False)
+    ]
     found = cluster_queries(sides or None, values.shape[1])
     sizes = np.bincount(found.codes, minlength=found.count)
-    difficulty = np.bincount(found.codes, weights=np.median(values, axis=0), minlength=found.count) / sizes
+    difficulty = (
+        np.bincount(found.codes, weights=np.median(values, axis=0), minlength=found.count) / sizes
+    )
     is_leaked = np.zeros(found.count, bool)
     is_leaked[found.codes] = leaked
     return Marked(values, found.codes, sizes, is_leaked, _classes(np.round(difficulty, 12)))

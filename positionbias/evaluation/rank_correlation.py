@@ -1,4 +1,6 @@
-"""Compute Spearman's and Kendall's rank correlations for many rows at once, with array operations."""
+"""Compute Spearman's and Kendall's rank correlations for many rows at once, with array
+operations.
+"""
 
 from __future__ import annotations
 
@@ -14,25 +16,35 @@ _BLOCK = 2_000_000  # signs held in memory at a time
 
 
 def pair_signs(values: np.ndarray) -> np.ndarray:
-    """Return sign(v_i − v_j) over the last axis, ``(…, k, k)``; values that differ only by rounding are equal."""
+    """Return sign(v_i − v_j) over the last axis, ``(…, k, k)``; values that differ only by rounding
+    are equal.
+    """
     rounded = np.round(values, _DECIMALS)
     return np.sign(rounded[..., :, None] - rounded[..., None, :])
 
 
 def spearman(positions: np.ndarray, means: np.ndarray) -> np.ndarray:
-    """Return Spearman's ρ of ``means (rows, k)`` with ``positions (k,)``, ``(rows,)``: Pearson's correlation of the ranks; ties share a rank.
+    """Return Spearman's ρ of ``means (rows, k)`` with ``positions (k,)``, ``(rows,)``: Pearson's
+    correlation of the ranks; ties share a rank.
 
     NaN if all values of a row, or all positions, are equal, or if the row holds NaN.
     """
     # twice the centred rank is the number of smaller values minus that of larger ones
     x = pair_signs(positions).sum(axis=-1)
     return _by_blocks(
-        means, lambda signs: _ratio((signs.sum(axis=-1) * x).sum(axis=-1), (signs.sum(axis=-1) ** 2).sum(axis=-1), (x**2).sum())
+        means,
+        lambda signs: _ratio(
+            (signs.sum(axis=-1) * x).sum(axis=-1),
+            (signs.sum(axis=-1) ** 2).sum(axis=-1),
+            (x**2).sum(),
+        ),
     )
 
 
 def kendall(positions: np.ndarray, means: np.ndarray) -> np.ndarray:
-    """Return Kendall's τ_b of ``means (rows, k)`` with ``positions (k,)``, ``(rows,)``, as in ``agreement``."""
+    """Return Kendall's τ_b of ``means (rows, k)`` with ``positions (k,)``, ``(rows,)``, as in
+    ``agreement``.
+    """
     return agreement(positions, means).tau
 
 
@@ -44,10 +56,11 @@ class Agreement(NamedTuple):
 
 
 def agreement(first: np.ndarray, second: np.ndarray) -> Agreement:
-    """Compare the order of each row of ``first``, ``(rows, k)`` or one row ``(k,)``, with that of ``second (rows, k)``.
+    """Compare the order of each row of ``first``, ``(rows, k)`` or one row ``(k,)``, with that of
+    ``second (rows, k)``.
 
-    τ_b is agreeing minus disagreeing pairs, divided by the geometric mean of the two numbers of untied pairs; NaN as for
-    ``spearman``. A tie in either is not a swap.
+    τ_b is agreeing minus disagreeing pairs, divided by the geometric mean of the two numbers of
+    untied pairs; NaN as for ``spearman``. A tie in either is not a swap.
     """
     rows, k = second.shape
     one, two = (np.round(np.atleast_2d(values), _DECIMALS) for values in (first, second))
@@ -59,12 +72,16 @@ def agreement(first: np.ndarray, second: np.ndarray) -> Agreement:
         of_one += np.count_nonzero(above | below, axis=1)
         of_two += np.count_nonzero(over | under, axis=1)
     missing = np.isnan(one).any(axis=1) | np.isnan(two).any(axis=1)
-    tau = _ratio((agreeing - swaps).astype(np.float64), of_one.astype(np.float64), of_two.astype(np.float64))
+    tau = _ratio(
+        (agreeing - swaps).astype(np.float64), of_one.astype(np.float64), of_two.astype(np.float64)
+    )
     return Agreement(np.where(missing, np.nan, tau), swaps)
 
 
 def _compared(values: np.ndarray, place: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return masks of the later columns that are below and above the one at ``place``, ``(rows, k − place − 1)`` bool."""
+    """Return masks of the later columns that are below and above the one at ``place``,
+    ``(rows, k − place − 1)`` bool.
+    """
     this, others = values[:, place, None], values[:, place + 1 :]
     return this > others, this < others
 

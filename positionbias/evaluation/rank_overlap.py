@@ -1,4 +1,6 @@
-"""Compute the rank-biased overlap of two rankings (Webber, Moffat, Zobel 2010), extrapolated beyond their depths."""
+"""Compute the rank-biased overlap of two rankings (Webber, Moffat, Zobel 2010), extrapolated beyond
+their depths.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +11,18 @@ import numpy as np
 __all__ = ["rank_biased_overlap", "rank_biased_overlaps"]
 
 
-def rank_biased_overlap(first: Sequence[Hashable], second: Sequence[Hashable], p: float = 0.9) -> float:
-    """Return RBO_ext of two rankings of ids, in [0, 1]; 1 is the same ranking. Their lengths s ≤ l may differ (Equation 32):
+def rank_biased_overlap(
+    first: Sequence[Hashable], second: Sequence[Hashable], p: float = 0.9
+) -> float:
+    """Return RBO_ext of two rankings of ids, in [0, 1]; 1 is the same ranking. Their lengths s ≤ l
+    may differ (Equation 32):
 
         (1 − p)/p · (Σ_{d=1..l} X_d/d · p^d + Σ_{d=s+1..l} X_s·(d − s)/(s·d) · p^d)
         + ((X_l − X_s)/l + X_s/s) · p^l
 
-    X_d is the number of ids that both have within depth d (the shorter one ends at s). ``p`` is the probability of reading on from one rank to the
-    next: at 0.9 the first 10 ranks weigh 0.86. Two empty rankings have 1 [decision]; an empty and a non-empty one 0.
+    X_d is the number of ids that both have within depth d (the shorter one ends at s). ``p`` is the
+    probability of reading on from one rank to the next: at 0.9 the first 10 ranks weigh 0.86. Two
+    empty rankings have 1 [decision]; an empty and a non-empty one 0.
 
     Raises:
         ValueError: ``p`` outside (0, 1), or a repeated id in a ranking.
@@ -47,9 +53,12 @@ def rank_biased_overlap(first: Sequence[Hashable], second: Sequence[Hashable], p
 def rank_biased_overlaps(
     firsts: Sequence[Sequence[Hashable]], seconds: Sequence[Sequence[Hashable]], p: float = 0.9
 ) -> np.ndarray:
-    """Return ``rank_biased_overlap`` of each query's two rankings, ``(queries,)``; ``clustered.clustered_mean`` gives its mean and interval.
+    """Return ``rank_biased_overlap`` of each query's two rankings, ``(queries,)``;
+    ``clustered.clustered_mean`` gives its mean and interval.
 
     Raises:
         ValueError: as there, or different numbers of rankings.
     """
-    return np.array([rank_biased_overlap(a, b, p) for a, b in zip(firsts, seconds, strict=True)], np.float64)
+    return np.array(
+        [rank_biased_overlap(a, b, p) for a, b in zip(firsts, seconds, strict=True)], np.float64
+    )

@@ -1,4 +1,6 @@
-"""Estimate the change of a ranking's quality by rotation, overall and by how far the evidence moved."""
+"""Estimate the change of a ranking's quality by rotation, overall and by how far the evidence
+moved.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +22,8 @@ __all__ = ["RotationGap", "change_by_movement", "rotation_gap"]
 class RotationGap:
     """The mean change by rotation (rotated − original), and its parts.
 
-    ``per_query (queries,)`` is the change of each query, the mean over its draws. ``first_changed`` is the share of (query, draw) pairs whose first
-    passage changed.
+    ``per_query (queries,)`` is the change of each query, the mean over its draws. ``first_changed``
+    is the share of (query, draw) pairs whose first passage changed.
     """
 
     change: Estimate
@@ -39,11 +41,14 @@ def rotation_gap(
     *,
     first_changed: np.ndarray | None = None,
 ) -> RotationGap:
-    """Estimate the mean over queries of (quality with rotated passages − quality with the original ones), paired by query.
+    """Estimate the mean over queries of (quality with rotated passages − quality with the original
+    ones), paired by query.
 
-    ``original (queries,)``, ``rotated (draws, queries)``; ``first_changed (draws, queries)`` marks a changed first passage. The interval is the
-    cluster jackknife's over ``clusters``, the passages: all queries of a passage share its draws. The mean says little if answers are spread evenly: moves
-    to the front and to the end cancel. A draw that leaves the answer in place is not a control, as its cut lies near an edge.
+    ``original (queries,)``, ``rotated (draws, queries)``; ``first_changed (draws, queries)`` marks
+    a changed first passage. The interval is the cluster jackknife's over ``clusters``, the
+    passages: all queries of a passage share its draws. The mean says little if answers are spread
+    evenly: moves to the front and to the end cancel. A draw that leaves the answer in place is not
+    a control, as its cut lies near an edge.
 
     Raises:
         ValueError: shapes that do not match, no draw, or a quality that is not a number.
@@ -55,7 +60,9 @@ def rotation_gap(
     if first_changed is None:
         changed = Estimate(None, undefined="first passages were not given")
     else:
-        changed = clustered_mean(np.asarray(first_changed, np.float64).mean(axis=0), clusters, Span(0.0, 1.0))
+        changed = clustered_mean(
+            np.asarray(first_changed, np.float64).mean(axis=0), clusters, Span(0.0, 1.0)
+        )
     return RotationGap(
         change=clustered_mean(per_query, clusters, within and Span(-1.0, 1.0)),
         per_query=per_query,
@@ -77,10 +84,11 @@ def change_by_movement(
     minimum: int = MINIMUM,
     quality: str = "",
 ) -> QueryBuckets:
-    """Estimate the change of quality by how far the evidence moved: ``moved (draws, queries)`` as a share of the passage, negative to the front.
+    """Estimate the change of quality by how far the evidence moved: ``moved (draws, queries)`` as a
+    share of the passage, negative to the front.
 
-    NaN if the cut went through the evidence, counted in ``figures.outside``. Counts are (query, draw) pairs; intervals and the slope are
-    clustered, by query if no clusters are given.
+    NaN if the cut went through the evidence, counted in ``figures.outside``. Counts are (query,
+    draw) pairs; intervals and the slope are clustered, by query if no clusters are given.
 
     Raises:
         ValueError: as for ``rotation_gap``.
@@ -103,9 +111,15 @@ def _labels(clusters: Sequence[str] | None, shape: tuple[int, ...]) -> np.ndarra
 
 def _check(original: np.ndarray, rotated: np.ndarray, **others: np.ndarray | None) -> None:
     if rotated.ndim != 2 or rotated.shape[1:] != original.shape or not rotated.size:
-        raise ValueError(f"wanted original (queries,) and rotated (draws, queries); found {original.shape} and {rotated.shape}")
+        raise ValueError(
+            f"wanted original (queries,) and rotated (draws, queries); found {original.shape} and "
+            f"{rotated.shape}"
+        )
     for name, array in others.items():
         if array is not None and np.shape(array) != rotated.shape:
-            raise ValueError(f"{name}: wanted (draws, queries) like rotated, {rotated.shape}; found {np.shape(array)}")
+            raise ValueError(
+                f"{name}: wanted (draws, queries) like rotated, {rotated.shape}; found "
+                f"{np.shape(array)}"
+            )
     if not (np.isfinite(original).all() and np.isfinite(rotated).all()):
         raise ValueError("wanted finite qualities; found NaN or infinity")

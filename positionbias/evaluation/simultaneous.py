@@ -1,13 +1,16 @@
 """Estimate several contrasts of one experiment, with simultaneous 95 % intervals.
 
-A contrast k is a mean over queries of d_ik / u, where u is the mean over queries of a unit u_i (the worth of a query's evidence); the
-interval accounts for the estimated unit. With θ(g) the estimates without cluster g, of G,
+A contrast k is a mean over queries of d_ik / u, where u is the mean over queries of a unit u_i (the
+worth of a query's evidence); the interval accounts for the estimated unit. With θ(g) the estimates
+without cluster g, of G,
 
     cov = (G − 1) / G · Σ_g (θ(g) − θ)(θ(g) − θ)ᵀ,   interval θ_k ± c · se_k
 
-c is the 0.95 quantile of max_k |T_k|, T multivariate t with G − 1 degrees of freedom and the correlations of cov ("max-t"), computed from
-keyed draws, so that it is the same everywhere. With one contrast c is the exact quantile of |t|. If contrasts have unequal numbers of clusters, G is the largest, and
-each contrast's own c has the same tail probability in the t of its own degrees of freedom, so a contrast with few clusters does not widen the others.
+c is the 0.95 quantile of max_k |T_k|, T multivariate t with G − 1 degrees of freedom and the
+correlations of cov ("max-t"), computed from keyed draws, so that it is the same everywhere. With
+one contrast c is the exact quantile of |t|. If contrasts have unequal numbers of clusters, G is the
+largest, and each contrast's own c has the same tail probability in the t of its own degrees of
+freedom, so a contrast with few clusters does not widen the others.
 """
 
 from __future__ import annotations
@@ -41,9 +44,11 @@ _NOTHING = 1e-12  # rounding error of a spread, relative to a contrast's largest
 
 @dataclass(frozen=True, slots=True)
 class Simultaneous:
-    """One of several contrasts. ``low`` and ``high`` are simultaneous over all contrasts; None if fewer than ``FEWEST`` clusters have this one.
+    """One of several contrasts. ``low`` and ``high`` are simultaneous over all contrasts; None if
+    fewer than ``FEWEST`` clusters have this one.
 
-    ``p`` is corrected for the number of contrasts, None if all clusters agree. ``critical`` is c, ``count`` the number of queries with the contrast.
+    ``p`` is corrected for the number of contrasts, None if all clusters agree. ``critical`` is c,
+    ``count`` the number of queries with the contrast.
     """
 
     value: float | None
@@ -57,7 +62,9 @@ class Simultaneous:
 
     @property
     def detectable(self) -> float | None:
-        """Return the smallest effect that the simultaneous test finds with 80 % power: (c + t(0.8)) · se."""
+        """Return the smallest effect that the simultaneous test finds with 80 % power: (c + t(0.8))
+        · se.
+        """
         from scipy import stats
 
         if self.standard_error is None or self.critical is None:
@@ -71,18 +78,24 @@ def simultaneous(
     units: np.ndarray | None = None,
     span: Span | None = None,
 ) -> list[Simultaneous]:
-    """Estimate ``contrasts (queries, k)``, NaN if a query lacks one, in ``units (queries,)``, NaN if a query has none.
+    """Estimate ``contrasts (queries, k)``, NaN if a query lacks one, in ``units (queries,)``, NaN
+    if a query has none.
 
-    Without units, or without a unit above 0, the contrasts stay in their own unit. With a ``span`` intervals are ``bounded``.
+    Without units, or without a unit above 0, the contrasts stay in their own unit. With a ``span``
+    intervals are ``bounded``.
 
     Raises:
         ValueError: shapes that do not match, or an infinite value.
     """
     contrasts = np.asarray(contrasts, np.float64)
     if contrasts.ndim != 2 or np.isinf(contrasts).any():
-        raise ValueError(f"contrasts: wanted finite numbers (queries, k), or NaN; found shape {contrasts.shape}")
+        raise ValueError(
+            f"contrasts: wanted finite numbers (queries, k), or NaN; found shape {contrasts.shape}"
+        )
     if units is not None and np.shape(units) != (len(contrasts),):
-        raise ValueError(f"units: wanted one per query, {len(contrasts):,}; found shape {np.shape(units)}")
+        raise ValueError(
+            f"units: wanted one per query, {len(contrasts):,}; found shape {np.shape(units)}"
+        )
     found = cluster_queries(clusters, len(contrasts))
     held = ~np.isnan(contrasts)
     means, without = means_left_out(contrasts, found)
@@ -90,10 +103,14 @@ def simultaneous(
     values, replicates = means / unit, without / unit_without[:, None]
     groups = (sums_by_cluster(held, found) > 0).sum(axis=0)
     largest = np.abs(np.nan_to_num(contrasts)).max(axis=0, initial=0.0) / unit
-    estimates = from_replicates(values, replicates, largest=largest, groups=groups, counts=held.sum(axis=0))
+    estimates = from_replicates(
+        values, replicates, largest=largest, groups=groups, counts=held.sum(axis=0)
+    )
     if span is None:
         return estimates
-    return [_within(one, count, span) for one, count in zip(estimates, groups.tolist(), strict=True)]
+    return [
+        _within(one, count, span) for one, count in zip(estimates, groups.tolist(), strict=True)
+    ]
 
 
 def _within(estimate: Simultaneous, groups: int, span: Span) -> Simultaneous:
@@ -104,24 +121,37 @@ def _within(estimate: Simultaneous, groups: int, span: Span) -> Simultaneous:
 
 
 def from_replicates(
-    values: np.ndarray, replicates: np.ndarray, *, largest: np.ndarray, groups: np.ndarray, counts: np.ndarray
+    values: np.ndarray,
+    replicates: np.ndarray,
+    *,
+    largest: np.ndarray,
+    groups: np.ndarray,
+    counts: np.ndarray,
 ) -> list[Simultaneous]:
-    """Return the estimates of any statistics ``values (k,)`` from their values without each cluster, ``replicates (clusters, k)``.
+    """Return the estimates of any statistics ``values (k,)`` from their values without each
+    cluster, ``replicates (clusters, k)``.
 
-    ``largest (k,)`` is the size of their inputs, against which rounding error is judged; ``groups`` and ``counts (k,)`` are the clusters and
-    queries with each.
+    ``largest (k,)`` is the size of their inputs, against which rounding error is judged; ``groups``
+    and ``counts (k,)`` are the clusters and queries with each.
     """
     deviations = np.nan_to_num(replicates - values)
-    spread = np.sqrt(np.maximum(groups - 1, 0) / np.maximum(groups, 1) * (deviations**2).sum(axis=0))
+    spread = np.sqrt(
+        np.maximum(groups - 1, 0) / np.maximum(groups, 1) * (deviations**2).sum(axis=0)
+    )
     errors = np.where(spread <= _NOTHING * largest, 0.0, spread)
     usable = (groups > 1) & (errors > 0)
     freedom = int(groups[usable].max()) - 1 if usable.any() else 0
     reference = _Reference.of(deviations[:, usable], freedom) if usable.any() else None
-    return [_one(values[k], errors[k], int(groups[k]), int(counts[k]), reference) for k in range(len(values))]
+    return [
+        _one(values[k], errors[k], int(groups[k]), int(counts[k]), reference)
+        for k in range(len(values))
+    ]
 
 
 class _Reference(NamedTuple):
-    """The distribution of max_k |T_k|: its 95 % quantile, and draws of it; None for one contrast, where |T| is known exactly."""
+    """The distribution of max_k |T_k|: its 95 % quantile, and draws of it; None for one contrast,
+    where |T| is known exactly.
+    """
 
     critical: float
     freedom: int
@@ -129,7 +159,9 @@ class _Reference(NamedTuple):
 
     @staticmethod
     def of(deviations: np.ndarray, freedom: int) -> _Reference:
-        """Build the reference from the replicates' deviations from the estimates, ``(clusters, k)``."""
+        """Build the reference from the replicates' deviations from the estimates,
+        ``(clusters, k)``.
+        """
         from scipy import stats
 
         if deviations.shape[1] == 1:
@@ -151,11 +183,17 @@ class _Reference(NamedTuple):
 
         if self.draws is None:
             return float(2 * stats.t.sf(size, freedom))
-        same = size if freedom == self.freedom else stats.t.isf(stats.t.sf(size, freedom), self.freedom)
+        same = (
+            size
+            if freedom == self.freedom
+            else stats.t.isf(stats.t.sf(size, freedom), self.freedom)
+        )
         return (1 + int((self.draws >= same).sum())) / (1 + len(self.draws))
 
 
-def _one(value: float, error: float, groups: int, count: int, reference: _Reference | None) -> Simultaneous:
+def _one(
+    value: float, error: float, groups: int, count: int, reference: _Reference | None
+) -> Simultaneous:
     value = float(value)
     if not count:
         return Simultaneous(None, None, None, None, None, None, 0, 0)
@@ -173,7 +211,9 @@ def _one(value: float, error: float, groups: int, count: int, reference: _Refere
 
 
 def _unit(units: np.ndarray | None, clusters: Clusters) -> tuple[float, np.ndarray]:
-    """Return the mean unit, and the same without each cluster, ``(clusters,)``; 1 without any above 0."""
+    """Return the mean unit, and the same without each cluster, ``(clusters,)``; 1 without any
+    above 0.
+    """
     one = 1.0, np.ones(clusters.count)
     if units is None:
         return one
@@ -182,11 +222,15 @@ def _unit(units: np.ndarray | None, clusters: Clusters) -> tuple[float, np.ndarr
     if not mean[0] > 0:
         return one
     # of few clusters one may hold all of the unit; then it is taken as known
-    return float(mean[0]), without[:, 0] if (without[:, 0] > 0).all() else np.full(clusters.count, mean[0])
+    return float(mean[0]), without[:, 0] if (without[:, 0] > 0).all() else np.full(
+        clusters.count, mean[0]
+    )
 
 
 def _largest(deviations: np.ndarray, freedom: int) -> np.ndarray:
-    """Return draws of max_k |T_k|, T multivariate t with the correlations of ``deviations (clusters, k)``."""
+    """Return draws of max_k |T_k|, T multivariate t with the correlations of
+    ``deviations (clusters, k)``.
+    """
     scaled = deviations / np.sqrt((deviations**2).sum(axis=0))
     values, vectors = np.linalg.eigh(scaled.T @ scaled)
     # the symmetric root: the sign of eigenvectors, and so of draws, is arbitrary
@@ -196,7 +240,9 @@ def _largest(deviations: np.ndarray, freedom: int) -> np.ndarray:
 
 @lru_cache(maxsize=4)
 def _spherical(columns: int, freedom: int) -> np.ndarray:
-    """Return draws of an uncorrelated multivariate t, ``(columns, draws)``, always the same for this freedom."""
+    """Return draws of an uncorrelated multivariate t, ``(columns, draws)``, always the same for
+    this freedom.
+    """
     rng = generator(0, "max-t")
     normal = rng.normal(size=(DRAWS, columns))
     drawn = normal / np.sqrt(rng.chisquare(freedom, size=DRAWS) / freedom)[:, None]

@@ -1,6 +1,8 @@
-"""Estimate means and differences of systems trained several times, over trainings and queries (``crossed``).
+"""Estimate means and differences of systems trained several times, over trainings and queries
+(``crossed``).
 
-A repeat is a training seed and a rotation draw, each None if it does not apply. Repeats of two systems are paired by seed, and by draw if both have draws.
+A repeat is a training seed and a rotation draw, each None if it does not apply. Repeats of two
+systems are paired by seed, and by draw if both have draws.
 """
 
 from __future__ import annotations
@@ -15,8 +17,21 @@ import numpy as np
 from positionbias.core.errors import InputError
 from positionbias.core.interval import Interval
 from positionbias.core.json_text import Json, JsonObject
-from positionbias.evaluation.bootstrap import RESAMPLES, Span, bootstrap_mean, cluster_labels, span_of
-from positionbias.evaluation.crossed import LEAST, Crossed, crossed, crossed_groups, mean_by_query, over_trainings
+from positionbias.evaluation.bootstrap import (
+    RESAMPLES,
+    Span,
+    bootstrap_mean,
+    cluster_labels,
+    span_of,
+)
+from positionbias.evaluation.crossed import (
+    LEAST,
+    Crossed,
+    crossed,
+    crossed_groups,
+    mean_by_query,
+    over_trainings,
+)
 from positionbias.evaluation.significance import compare
 from positionbias.evaluation.two_means import ratio_of_means
 from positionbias.results.payloads import Comparison
@@ -42,8 +57,12 @@ Repeat = tuple[int | None, int | None]  # training seed, rotation draw
 Values = Mapping[str, float]  # by query
 
 
-def paired(one: Mapping[Repeat, Values], other: Mapping[Repeat, Values]) -> dict[Repeat, tuple[Values, Values]]:
-    """Pair the repeats of two systems by seed and draw; a system without seeds (BM25) or draws pairs with each of the other's."""
+def paired(
+    one: Mapping[Repeat, Values], other: Mapping[Repeat, Values]
+) -> dict[Repeat, tuple[Values, Values]]:
+    """Pair the repeats of two systems by seed and draw; a system without seeds (BM25) or draws
+    pairs with each of the other's.
+    """
     return {
         (a if a is not None else b, c if c is not None else d): (before, after)
         for (a, c), before in one.items()
@@ -64,7 +83,9 @@ def figures_over(values: Mapping[Repeat, float]) -> Crossed:
     return over_trainings(cube, span=span_of(cube, changes=True))
 
 
-def mean_over(repeats: Mapping[Repeat, Values], clusters: Mapping[str, str] | None = None) -> Crossed:
+def mean_over(
+    repeats: Mapping[Repeat, Values], clusters: Mapping[str, str] | None = None
+) -> Crossed:
     """Estimate a system's mean over trainings, rotations and queries."""
     cube, query_ids = _cube(repeats)
     return crossed(cube, cluster_labels(clusters, query_ids), span=span_of(cube))
@@ -77,15 +98,23 @@ def query_means(repeats: Mapping[Repeat, Values]) -> dict[str, float]:
 
 
 def differences_by_query(repeats: Mapping[Repeat, tuple[Values, Values]]) -> dict[str, float]:
-    """Return each common query's mean difference (second − first), over trainings of its mean over rotations."""
+    """Return each common query's mean difference (second − first), over trainings of its mean over
+    rotations.
+    """
     found = changes(repeats)
     return query_means(found) if any(found.values()) else {}
 
 
 def mean_interval(
-    repeats: Mapping[Repeat, Values], clusters: Mapping[str, str] | None = None, *, seed: int, changes: bool = False
+    repeats: Mapping[Repeat, Values],
+    clusters: Mapping[str, str] | None = None,
+    *,
+    seed: int,
+    changes: bool = False,
 ) -> Interval | None:
-    """Return the interval of a mean of a measure, or of ``changes`` of it, over trainings and queries; with one training, over queries."""
+    """Return the interval of a mean of a measure, or of ``changes`` of it, over trainings and
+    queries; with one training, over queries.
+    """
     cube, query_ids = _cube(repeats)
     labels, span = cluster_labels(clusters, query_ids), span_of(cube, changes=changes)
     return (
@@ -97,7 +126,10 @@ def mean_interval(
 
 def changes(repeats: Mapping[Repeat, tuple[Values, Values]]) -> dict[Repeat, Values]:
     """Return the second of each pair minus the first, by common query."""
-    return {key: {q: after[q] - before[q] for q in before.keys() & after.keys()} for key, (before, after) in repeats.items()}
+    return {
+        key: {q: after[q] - before[q] for q in before.keys() & after.keys()}
+        for key, (before, after) in repeats.items()
+    }
 
 
 def difference_of_queries(
@@ -105,7 +137,9 @@ def difference_of_queries(
     other: Mapping[Repeat, Values],
     clusters: tuple[Mapping[str, str] | None, Mapping[str, str] | None],
 ) -> tuple[float | None, Interval | None]:
-    """Estimate the mean of one group of queries minus that of another, paired by training; None if a group is empty."""
+    """Estimate the mean of one group of queries minus that of another, paired by training; None if
+    a group is empty.
+    """
     cubes = [_cube(side) if any(side.values()) else None for side in (one, other)]
     if cubes[0] is None or cubes[1] is None:
         return None, None
@@ -119,12 +153,14 @@ def difference_of_queries(
 
 
 def ratio_of_changes(
-    numerators: Mapping[Repeat, Values], denominators: Mapping[Repeat, Values], clusters: Mapping[str, str] | None = None
+    numerators: Mapping[Repeat, Values],
+    denominators: Mapping[Repeat, Values],
+    clusters: Mapping[str, str] | None = None,
 ) -> tuple[float | None, Interval | None]:
     """Estimate mean(y) / mean(x) over the same trainings and queries; None if mean(x) is 0.
 
-    One training has Fieller's interval (``two_means``). Several have that of the linear form ρ + (y_i − ρ x_i) / x̄ if the interval of x̄ excludes 0; otherwise a
-    ratio to it has no meaning.
+    One training has Fieller's interval (``two_means``). Several have that of the linear form ρ +
+    (y_i − ρ x_i) / x̄ if the interval of x̄ excludes 0; otherwise a ratio to it has no meaning.
     """
     cubes = [_cube(side) for side in (numerators, denominators)]
     labels = cluster_labels(clusters, cubes[0][1])
@@ -135,11 +171,15 @@ def ratio_of_changes(
     if not bottom.value:
         return None, None
     ratio = (crossed(y, labels).value or 0.0) / bottom.value
-    return ratio, crossed(ratio + (y - ratio * x) / bottom.value, labels).interval if bottom.least else None
+    return ratio, crossed(
+        ratio + (y - ratio * x) / bottom.value, labels
+    ).interval if bottom.least else None
 
 
 class Change(NamedTuple):
-    """Two systems over their common repeats and queries: means, difference, and relative change (None if the first mean is 0)."""
+    """Two systems over their common repeats and queries: means, difference, and relative change
+    (None if the first mean is 0).
+    """
 
     before: float
     after: float
@@ -147,11 +187,13 @@ class Change(NamedTuple):
     relative: Crossed | None
 
 
-def change_over(repeats: Mapping[Repeat, tuple[Values, Values]], clusters: Mapping[str, str] | None = None) -> Change:
+def change_over(
+    repeats: Mapping[Repeat, tuple[Values, Values]], clusters: Mapping[str, str] | None = None
+) -> Change:
     """Compare the second of each pair with the first.
 
-    With b and d the means of the first and of the difference, the relative change is d / b; its error is that of its linear form
-    (d_i − (d/b) · b_i) / b.
+    With b and d the means of the first and of the difference, the relative change is d / b; its
+    error is that of its linear form (d_i − (d/b) · b_i) / b.
 
     Raises:
         InputError: no common query.
@@ -181,10 +223,13 @@ def compare_trainings(
     notes: JsonObject | None = None,
     resamples: int = RESAMPLES,
 ) -> Comparison:
-    """Compare systems trained several times, as ``compare`` does: intervals and p are over trainings and queries, and undefined for two trainings.
+    """Compare systems trained several times, as ``compare`` does: intervals and p are over
+    trainings and queries, and undefined for two trainings.
 
-    For one training seed they are ``compare``'s. Effect size, Wilcoxon's and Student's p are over the queries' means. The notes give what intervals are over, each
-    seed's difference and relative change, the deviations of trainings and rotations, and whether the result holds for the method (``crossed.Crossed``).
+    For one training seed they are ``compare``'s. Effect size, Wilcoxon's and Student's p are over
+    the queries' means. The notes give what intervals are over, each seed's difference and relative
+    change, the deviations of trainings and rotations, and whether the result holds for the method
+    (``crossed.Crossed``).
 
     Raises:
         InputError: no common query.
@@ -249,11 +294,16 @@ def _shared(repeats: Mapping[Repeat, tuple[Values, Values]]) -> dict[Repeat, tup
         queries = before.keys() & after.keys()
         found[key] = ({q: before[q] for q in queries}, {q: after[q] for q in queries})
     if not any(before for before, _ in found.values()):
-        raise InputError("trainings: wanted queries that both systems have; found none; compare runs of one split")
+        raise InputError(
+            "trainings: wanted queries that both systems have; found none; compare runs of one "
+            "split"
+        )
     return found
 
 
-def _cubes(repeats: Mapping[Repeat, tuple[Values, Values]]) -> tuple[np.ndarray, np.ndarray, list[str]]:
+def _cubes(
+    repeats: Mapping[Repeat, tuple[Values, Values]],
+) -> tuple[np.ndarray, np.ndarray, list[str]]:
     shared = _shared(repeats)
     before, query_ids = _cube({key: pair[0] for key, pair in shared.items()})
     return before, _cube({key: pair[1] for key, pair in shared.items()})[0], query_ids
@@ -265,5 +315,7 @@ def _cube(repeats: Mapping[Repeat, Values]) -> tuple[np.ndarray, list[str]]:
     query_ids = sorted({query_id for values in repeats.values() for query_id in values})
     cube = np.full((len(seeds), len(draws), len(query_ids)), np.nan)
     for (seed, draw), values in repeats.items():
-        cube[seeds.index(seed), draws.index(draw)] = [values.get(query_id, np.nan) for query_id in query_ids]
+        cube[seeds.index(seed), draws.index(draw)] = [
+            values.get(query_id, np.nan) for query_id in query_ids
+        ]
     return cube, query_ids

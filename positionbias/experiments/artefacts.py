@@ -1,4 +1,6 @@
-"""A study's folder: checksums of its artefacts, stand-ins for those that a dry run does not make, and results."""
+"""A study's folder: checksums of its artefacts, stand-ins for those that a dry run does not make,
+and results.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,14 @@ from positionbias.core.collection import Collection
 from positionbias.core.convergence import Ending
 from positionbias.core.files import read_json, sha256_file
 from positionbias.core.json_text import JsonObject
-from positionbias.core.manifest import Manifest, input_ref, manifest_if_any, package_versions, provenance, read_manifest
+from positionbias.core.manifest import (
+    Manifest,
+    input_ref,
+    manifest_if_any,
+    package_versions,
+    provenance,
+    read_manifest,
+)
 from positionbias.engine.choose import Engine
 from positionbias.experiments.model_settings import ModelSettings
 from positionbias.experiments.parts import in_parts
@@ -31,7 +40,9 @@ Out = TypeVar("Out")
 
 
 class Artefacts:
-    """A study's folder and the steps made in it. With ``dry_run`` nothing is made or written: ``planned`` lists the steps."""
+    """A study's folder and the steps made in it. With ``dry_run`` nothing is made or written:
+    ``planned`` lists the steps.
+    """
 
     def __init__(
         self,
@@ -43,18 +54,24 @@ class Artefacts:
     ) -> None:
         self.folder, self.engine, self.prefix = folder, engine or Engine(), ""
         self.steps = Steps(folder, tell, dry_run=dry_run)
-        self._sources: dict[Path, Path] = {}  # a rotated collection → its source, for its size in a dry run
+        # a rotated collection → its source, for its size in a dry run
+        self._sources: dict[Path, Path] = {}
         self._plans: dict[Path, TrainPlan] = {}  # a model → its training
         self._drawn: dict[Path, int] = {}  # a run of some queries → their number
 
     def within(self, name: str) -> Self:
-        """Return the same workspace in the subfolder ``name``, for a study of several collections."""
+        """Return the same workspace in the subfolder ``name``, for a study of several
+        collections.
+        """
         part = object.__new__(type(self))
-        part.__dict__.update(self.__dict__, folder=self.folder / name, prefix=f"{self.prefix}{name}/")
+        part.__dict__.update(
+            self.__dict__, folder=self.folder / name, prefix=f"{self.prefix}{name}/"
+        )
         return part
 
     def __getstate__(self) -> dict[str, object]:
-        return {**self.__dict__, "engine": Engine()}  # in another process, which is one of the engine's
+        # in another process, which is one of the engine's
+        return {**self.__dict__, "engine": Engine()}
 
     def map_shards(self, function: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]:
         """Work on shards by the study's engine."""
@@ -62,9 +79,14 @@ class Artefacts:
             yield from map_shards(function, items)
 
     def side_by_side(
-        self, function: Callable[[Item], Out], items: Iterable[Item], models: Sequence[ModelSettings]
+        self,
+        function: Callable[[Item], Out],
+        items: Iterable[Item],
+        models: Sequence[ModelSettings],
     ) -> Iterator[Out]:
-        """Yield ``function`` of every item, in order; it makes the steps of these ``models`` in this workspace, as ``in_parts``."""
+        """Yield ``function`` of every item, in order; it makes the steps of these ``models`` in
+        this workspace, as ``in_parts``.
+        """
         return in_parts(self.engine, self.steps, function, items, models)
 
     @property
@@ -73,7 +95,9 @@ class Artefacts:
         return self.steps.planned
 
     def checksum(self, artefact: Path) -> str | None:
-        """Return an artefact's checksum for receipts, of its content and origin; None if a dry run has not made it."""
+        """Return an artefact's checksum for receipts, of its content and origin; None if a dry run
+        has not made it.
+        """
         if artefact in self.steps.unmade:
             return None
         if artefact.is_file():
@@ -87,13 +111,15 @@ class Artefacts:
         return hashlib.sha256(json.dumps(made, sort_keys=True, default=str).encode()).hexdigest()
 
     def scorer(self, model: Path) -> str | None:
-        """Return a checksum of what a model's scores depend on (weights, kind and shape), so that a training with the same result
-        needs no new scores; None if a dry run has not made it."""
+        """Return a checksum of what a model's scores depend on (weights, kind and shape), so that a
+        training with the same result needs no new scores; None if a dry run has not made it."""
         if not self._made(model):
             return None
         facts = checkpoint_facts(model)
         weights = read_manifest(model).checksum
-        return hashlib.sha256(json.dumps([weights, facts["kind"], facts["shape"]], sort_keys=True).encode()).hexdigest()
+        return hashlib.sha256(
+            json.dumps([weights, facts["kind"], facts["shape"]], sort_keys=True).encode()
+        ).hexdigest()
 
     def _made(self, *artefacts: Path) -> bool:
         return not self.steps.unmade.intersection(artefacts)
@@ -110,18 +136,27 @@ class Artefacts:
 
     def _collection_among(self, artefacts: Iterable[Path]) -> Collection | None:
         for path in artefacts:
-            if path in self._sources or (path.is_dir() and read_manifest(path).kind == "collection"):
+            if path in self._sources or (
+                path.is_dir() and read_manifest(path).kind == "collection"
+            ):
                 return self.counted(path)
         return None
 
-    def _manifest(self, place: Path, kind: str, command: str, settings: JsonObject, inputs: Mapping[str, Path]) -> Manifest:
-        licences = dict.fromkeys(made.licence for path in inputs.values() if (made := manifest_if_any(path)) is not None)
+    def _manifest(
+        self, place: Path, kind: str, command: str, settings: JsonObject, inputs: Mapping[str, Path]
+    ) -> Manifest:
+        licences = dict.fromkeys(
+            made.licence for path in inputs.values() if (made := manifest_if_any(path)) is not None
+        )
         return Manifest(
             kind=kind,
             name=place.name,
             command=command,
             settings=settings,
-            inputs=tuple(input_ref(role, path, self.checksum(path) or "", artefact=place) for role, path in inputs.items()),
+            inputs=tuple(
+                input_ref(role, path, self.checksum(path) or "", artefact=place)
+                for role, path in inputs.items()
+            ),
             licence="; ".join(filter(None, licences)),
             versions=package_versions("torch", "numpy", "bm25s", "ir_measures", "scipy"),
             provenance=provenance(),
@@ -129,8 +164,12 @@ class Artefacts:
 
 
 def as_ended(facts: Facts, *models: Path) -> Facts:
-    """Mark facts as unfinished if one of these trainings is; a model that a dry run has not made changes nothing."""
-    return replace(facts, unfinished=facts.unfinished or any(ending_at(model).unfinished for model in models))
+    """Mark facts as unfinished if one of these trainings is; a model that a dry run has not made
+    changes nothing.
+    """
+    return replace(
+        facts, unfinished=facts.unfinished or any(ending_at(model).unfinished for model in models)
+    )
 
 
 def ending_at(model: Path) -> Ending:

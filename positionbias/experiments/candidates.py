@@ -13,11 +13,15 @@ from positionbias.evaluation.evaluate import check_run
 
 __all__ = ["LOOKED_AT", "check_candidates"]
 
-LOOKED_AT = 1_000  # queries of a run, or groups of a training set, that may be too large to read whole
+# queries of a run, or groups of a training set, that may be too large to read whole
+LOOKED_AT = 1_000
 
 
-def check_candidates(given: Mapping[str, Path], collection: Collection, *, large: Container[str] = ()) -> None:
-    """Check that runs, by split, fit the collection's passages and queries, and that at least one query is the split's.
+def check_candidates(
+    given: Mapping[str, Path], collection: Collection, *, large: Container[str] = ()
+) -> None:
+    """Check that runs, by split, fit the collection's passages and queries, and that at least one
+    query is the split's.
 
     Only the beginning of ``large`` ones is read.
 

@@ -17,17 +17,28 @@ __all__ = ["ending_findings", "failed_shares", "not_finished"]
 
 
 def ending_findings(results: Sequence[Result]) -> list[Finding]:
-    """Return a sentence for each warning that applies to some trainings with a curve among the results."""
-    curves = [(result.system, result.payload.ending) for result in results if isinstance(result.payload, TrainingCurve)]
+    """Return a sentence for each warning that applies to some trainings with a curve among the
+    results.
+    """
+    curves = [
+        (result.system, result.payload.ending)
+        for result in results
+        if isinstance(result.payload, TrainingCurve)
+    ]
     few = _named(curves, lambda ending: ending.finish is Finish.TOO_FEW)
     below = _named(curves, lambda ending: ending.beats_first_stage is False and ending.depth != 1)
     found = not_finished(_named(curves, lambda ending: ending.unfinished))
     found += failed_shares((name, ending.unfinished) for name, ending in curves)
     if few:
-        text = f"Cannot tell from fewer than {LEAST} validations whether these trainings are finished: {', '.join(few)}."
+        text = (
+            f"Cannot tell from fewer than {LEAST} validations whether these trainings are "
+            f"finished: {', '.join(few)}."
+        )
         found.append(Finding(text, None))
     if below:
-        found.append(Finding(f"Does not beat its first stage on validation: {', '.join(below)}.", False))
+        found.append(
+            Finding(f"Does not beat its first stage on validation: {', '.join(below)}.", False)
+        )
     return found
 
 
@@ -37,14 +48,16 @@ def not_finished(systems: Sequence[str]) -> list[Finding]:
         return []
     named = ", ".join(name.replace(f", {UNFINISHED}", "") for name in systems)
     text = (
-        f"Trainings {UNFINISHED}: {named}. Their validation nDCG@10 still rose when they ended, so more steps may change what is said of them; they are "
-        "compared with each other and with baselines, and with no finished training. Train longer."
+        f"Trainings {UNFINISHED}: {named}. Their validation nDCG@10 still rose when they ended, so "
+        "more steps may change what is said of them; they are compared with each other and with "
+        "baselines, and with no finished training. Train longer."
     )
     return [Finding(text, False)]
 
 
 def failed_shares(trainings: Iterable[tuple[str, bool]]) -> list[Finding]:
-    """Say how many trainings of each system did not finish, with the exact 95 % interval of the share (Clopper and Pearson); nothing of single trainings.
+    """Say how many trainings of each system did not finish, with the exact 95 % interval of the
+    share (Clopper and Pearson); nothing of single trainings.
 
     >>> failed_shares([("tk", False)] * 3)[0].text
     'Share of trainings that did not finish: tk 0 of 3 (95\xa0% interval 0\xa0% to 71\xa0%).'
@@ -59,8 +72,14 @@ def failed_shares(trainings: Iterable[tuple[str, bool]]) -> list[Finding]:
         bounds = stats.binomtest(sum(failures), len(failures)).proportion_ci(method="exact")
         if len(failures) > 1:
             ends = f"{percent(bounds.low, 0)} to {percent(bounds.high, 0)}"
-            shares.append(f"{name} {sum(failures)} of {len(failures)} ({percent(0.95, 0)} interval {ends})")
-    return [Finding(f"Share of trainings that did not finish: {', '.join(shares)}.", None)] if shares else []
+            shares.append(
+                f"{name} {sum(failures)} of {len(failures)} ({percent(0.95, 0)} interval {ends})"
+            )
+    return (
+        [Finding(f"Share of trainings that did not finish: {', '.join(shares)}.", None)]
+        if shares
+        else []
+    )
 
 
 def _named(curves: Sequence[tuple[str, Ending]], wanted: Callable[[Ending], bool]) -> list[str]:
@@ -68,6 +87,8 @@ def _named(curves: Sequence[tuple[str, Ending]], wanted: Callable[[Ending], bool
     found = [name for name, ending in curves if wanted(ending)]
     every = [name for name, _ in curves]
     return [
-        name if found.count(name) == every.count(name) else f"{name} ({found.count(name)} of {every.count(name)} trainings)"
+        name
+        if found.count(name) == every.count(name)
+        else f"{name} ({found.count(name)} of {every.count(name)} trainings)"
         for name in dict.fromkeys(found)
     ]

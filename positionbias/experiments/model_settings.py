@@ -26,12 +26,17 @@ __all__ = ["ModelSettings", "Taught", "with_assignments"]
 FORM = "MODEL.SETTING=VALUE"
 OWN = ("seed",)  # settings for which the study has options
 # one form of warm-up replaces the other
-_INSTEAD: Mapping[str, Mapping[str, float]] = {"warmup_steps": {"warmup_share": 0.0}, "warmup_share": {"warmup_steps": 0}}
+_INSTEAD: Mapping[str, Mapping[str, float]] = {
+    "warmup_steps": {"warmup_share": 0.0},
+    "warmup_share": {"warmup_steps": 0},
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Taught:
-    """A teacher's scores on a split. Negatives come from the first ``depth`` of its order, or from ``candidates``."""
+    """A teacher's scores on a split. Negatives come from the first ``depth`` of its order, or from
+    ``candidates``.
+    """
 
     scores: Path
     split: str | None = None
@@ -41,7 +46,9 @@ class Taught:
 
 @dataclass(frozen=True, slots=True)
 class ModelSettings:
-    """One model of a study. ``model`` None is the kind's own shape, or that of ``start``, a checkpoint to continue from."""
+    """One model of a study. ``model`` None is the kind's own shape, or that of ``start``, a
+    checkpoint to continue from.
+    """
 
     kind: str = "tk"
     model: Any = None
@@ -58,7 +65,9 @@ class ModelSettings:
         self.plan(Path(), Path())  # report conflicts before the study begins
 
     def _check_start(self) -> None:
-        """Refuse a checkpoint of ours of another kind; other faults of ``start`` are found when it is read."""
+        """Refuse a checkpoint of ours of another kind; other faults of ``start`` are found when it
+        is read.
+        """
         if self.start is None:
             return
         from positionbias.models.tensors import FACTS
@@ -67,7 +76,10 @@ class ModelSettings:
             return
         kind = dict(read_json(self.start / FACTS, what="a checkpoint's facts")).get("kind")
         if kind != self.kind:
-            raise SettingError(f"--start: wanted a checkpoint of kind {self.kind}; found {kind} in {self.start}; give another")
+            raise SettingError(
+                f"--start: wanted a checkpoint of kind {self.kind}; found {kind} in {self.start}; "
+                "give another"
+            )
 
     def plan(
         self,
@@ -79,7 +91,9 @@ class ModelSettings:
         start: Path | None = None,
         validation_split: str = "validation",
     ) -> TrainPlan:
-        """Return the plan of one training of this model. ``start`` is a checkpoint to continue from instead of its own start."""
+        """Return the plan of one training of this model. ``start`` is a checkpoint to continue from
+        instead of its own start.
+        """
         from positionbias.training.plan import TrainPlan
 
         return TrainPlan(
@@ -104,8 +118,9 @@ class ModelSettings:
         relevant_from: int = 1,
         words_of: tuple[str, ...] | None = None,
     ) -> TrainPlan:
-        """Return the plan of one training on a stored set. ``validation`` is a run and its split; without it the last weights
-        are kept. ``words_of`` is as in ``TrainPlan``, for a model of words."""
+        """Return the plan of one training on a stored set. ``validation`` is a run and its split;
+        without it the last weights are kept. ``words_of`` is as in ``TrainPlan``, for a model of
+        words."""
         from positionbias.training.plan import TrainPlan
 
         return TrainPlan(
@@ -125,7 +140,9 @@ class ModelSettings:
         validation: tuple[Path, str] | None = None,
         relevant_from: int = 1,
     ) -> TrainPlan:
-        """Return the plan of one training by a teacher, ``training`` with its loss; ``validation`` as in ``plan_on``."""
+        """Return the plan of one training by a teacher, ``training`` with its loss; ``validation``
+        as in ``plan_on``.
+        """
         from positionbias.training.plan import TrainPlan
 
         return TrainPlan(
@@ -140,7 +157,10 @@ class ModelSettings:
 
     def _begun(self) -> dict[str, Any]:
         """Return the model and its starting weights, as a plan takes them."""
-        return {name: getattr(self, name) for name in ("kind", "model", "word_vectors", "encoder", "start")}
+        return {
+            name: getattr(self, name)
+            for name in ("kind", "model", "word_vectors", "encoder", "start")
+        }
 
     @property
     def pretrained(self) -> str:
@@ -159,7 +179,11 @@ class ModelSettings:
         return {
             "kind": self.kind,
             "model": None if self.model is None else asdict(self.model),
-            "training": {k: v for k, v in self.plan(Path(), Path()).training.deciding().items() if k not in OWN},
+            "training": {
+                k: v
+                for k, v in self.plan(Path(), Path()).training.deciding().items()
+                if k not in OWN
+            },
             "begins with": self.pretrained,
         }
 
@@ -178,40 +202,51 @@ def with_assignments(
     flag: str = "--set",
     decided: Mapping[str, str] = types.MappingProxyType({}),
 ) -> tuple[ModelSettings, ...]:
-    """Return the models with settings changed: ``bert_cat.batch_size=16``, or without a model for all that have the setting.
+    """Return the models with settings changed: ``bert_cat.batch_size=16``, or without a model for
+    all that have the setting.
 
-    A setting belongs to the training or the model's shape, and is named as in a checkpoint's manifest. If it is set both for all models
-    and for one, the later assignment wins. ``decided`` are settings that the study sets itself, each with the reason.
+    A setting belongs to the training or the model's shape, and is named as in a checkpoint's
+    manifest. If it is set both for all models and for one, the later assignment wins. ``decided``
+    are settings that the study sets itself, each with the reason.
 
     Raises:
-        SettingError: another form, a model that is not in the study, an unknown setting or one that the study decides, a value out of
-            range, or a repeated name.
+        SettingError: another form, a model that is not in the study, an unknown setting or one that
+            the study decides, a value out of range, or a repeated name.
     """
     changed = list(models)
     if assignments:
-        check_once({flag: [text.partition("=")[0].strip().replace("-", "_") for text in assignments]})
+        check_once(
+            {flag: [text.partition("=")[0].strip().replace("-", "_") for text in assignments]}
+        )
     for text in assignments:
         name, equals, value = text.partition("=")
         kind, dot, setting = name.strip().rpartition(".")
         setting = setting.strip().replace("-", "_")
         if not equals or not setting:
-            raise SettingError(f"{flag}: wanted {FORM}, or SETTING=VALUE for all models; found {text!r}; write it so")
+            raise SettingError(
+                f"{flag}: wanted {FORM}, or SETTING=VALUE for all models; found {text!r}; write it "
+                "so"
+            )
         if setting in decided:
             raise SettingError(
-                f"{flag}: wanted a setting that the study leaves open; found {setting!r} in {text!r}, and {decided[setting]}; leave it out"
+                f"{flag}: wanted a setting that the study leaves open; found {setting!r} in "
+                f"{text!r}, and {decided[setting]}; leave it out"
             )
         kinds = [model.kind for model in models]
         if dot and kind not in kinds:
             raise SettingError(
-                f"{flag}: wanted a model of the study ({', '.join(kinds)}); found {kind!r} in {text!r}; {or_closest(kind, kinds, 'name one')}"
+                f"{flag}: wanted a model of the study ({', '.join(kinds)}); found {kind!r} in "
+                f"{text!r}; {or_closest(kind, kinds, 'name one')}"
             )
         chosen = [place for place, model in enumerate(changed) if not dot or model.kind == kind]
         having = [place for place in chosen if setting in _hints(changed[place])]
         if not having or (dot and len(having) < len(chosen)):
-            known = list(dict.fromkeys(known for place in chosen for known in _hints(changed[place])))
+            known = list(
+                dict.fromkeys(known for place in chosen for known in _hints(changed[place]))
+            )
             raise SettingError(
-                f"{flag}: wanted a setting of {kind or 'one of the models'}: {', '.join(known)}; found {setting!r}; "
-                f"{or_closest(setting, known, 'give one of these')}"
+                f"{flag}: wanted a setting of {kind or 'one of the models'}: {', '.join(known)}; "
+                f"found {setting!r}; {or_closest(setting, known, 'give one of these')}"
             )
         for place in having:
             changed[place] = _with_setting(changed[place], setting, value.strip(), flag)
@@ -222,7 +257,12 @@ def _hints(model: ModelSettings) -> Mapping[str, object]:
     """Return the settings of a model with their types."""
     shape: type = config_class(model.kind) if model.model is None else type(model.model)
     parts = (TrainConfig, shape)
-    return {f.name: get_type_hints(part)[f.name] for part in parts for f in fields(part) if f.name not in OWN}
+    return {
+        f.name: get_type_hints(part)[f.name]
+        for part in parts
+        for f in fields(part)
+        if f.name not in OWN
+    }
 
 
 def _with_setting(model: ModelSettings, setting: str, text: str, flag: str) -> ModelSettings:
@@ -230,7 +270,10 @@ def _with_setting(model: ModelSettings, setting: str, text: str, flag: str) -> M
     value = _read(text, _hints(model)[setting], named)
     with flags_as({flag_of(setting): named}):
         if setting in TrainConfig.__dataclass_fields__:
-            return replace(model, training=replace(model.training, **{**_INSTEAD.get(setting, {}), setting: value}))
+            return replace(
+                model,
+                training=replace(model.training, **{**_INSTEAD.get(setting, {}), setting: value}),
+            )
         shape = model.model if model.model is not None else config_class(model.kind)()
         return replace(model, model=replace(shape, **{setting: value}))
 
@@ -251,7 +294,9 @@ def _read(text: str, hint: Any, flag: str) -> Any:
                 return option(text)
             except ValueError:
                 continue
-    raise SettingError(f"{flag}: wanted {' or '.join(map(_in_words, options))}; found {text!r}; give another")
+    raise SettingError(
+        f"{flag}: wanted {' or '.join(map(_in_words, options))}; found {text!r}; give another"
+    )
 
 
 def _in_words(option: Any) -> str:

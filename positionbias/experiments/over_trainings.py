@@ -1,4 +1,6 @@
-"""Merge comparisons repeated with other training seeds or rotation draws into one over trainings and queries."""
+"""Merge comparisons repeated with other training seeds or rotation draws into one over trainings
+and queries.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,8 @@ __all__ = ["ALL", "BASELINE_FACTS", "Find", "WHOLE", "over_trainings", "query_va
 
 ALL = "all queries"
 WHOLE = "queries whose answer was left whole"
-BASELINE_FACTS = "baseline facts"  # a comparison's note with the baseline's facts; the result's facts are the candidate's
+# a comparison's note with the baseline's facts; the result's facts are the candidate's
+BASELINE_FACTS = "baseline facts"
 Find = Callable[[str, Facts], Values]  # values of a measure by system and query
 
 
@@ -39,41 +42,64 @@ def over_trainings(
     find: Find | None = None,
     whole: Mapping[int, Collection[str]] | None = None,
 ) -> list[Result]:
-    """Return a Result for each group of comparisons that differ only in seed and rotation draw; its axis is ``over_axis``.
+    """Return a Result for each group of comparisons that differ only in seed and rotation draw; its
+    axis is ``over_axis``.
 
-    ``whole`` has the queries whose answers the rotation left whole, by draw. p-values are corrected by axis and measure.
+    ``whole`` has the queries whose answers the rotation left whole, by draw. p-values are corrected
+    by axis and measure.
     """
     find = find or query_values(results)
     groups: dict[tuple, list[tuple[Result, Comparison]]] = {}
     for result in results:
         payload = result.payload
         if isinstance(payload, Comparison) and BASELINE_FACTS in payload.notes:
-            sides = [replace(of, seed=None, rotation=None) for of in (converted(Facts, payload.noted.baseline), result.facts)]
+            sides = [
+                replace(of, seed=None, rotation=None)
+                for of in (converted(Facts, payload.noted.baseline), result.facts)
+            ]
             key = (payload.noted.axis, result.measure, payload.subset, *sides)
             groups.setdefault(key, []).append((result, payload))
     families: dict[tuple[str, str], list[tuple[Result, Comparison]]] = {}
     for (axis, measure, *_), group in groups.items():
         repeats: dict[Repeat, tuple[Values, Values]] = {}
         for result, payload in group:
-            kept = (whole or {}).get(result.facts.rotation or 0, ()) if payload.subset == WHOLE else None
+            kept = (
+                (whole or {}).get(result.facts.rotation or 0, ())
+                if payload.subset == WHOLE
+                else None
+            )
             facts = (converted(Facts, payload.noted.baseline), result.facts)
             before, after = (_kept(find(measure, of), kept) for of in facts)
             repeats[_first(facts, "seed"), _first(facts, "rotation")] = (before, after)
         if len(repeats) > 1:
-            families.setdefault((axis, measure), []).append(_together(group, repeats, clusters, seed))
+            families.setdefault((axis, measure), []).append(
+                _together(group, repeats, clusters, seed)
+            )
     return [
-        replace(result, value=one.difference, interval=one.difference_interval, count=one.noted.queries, payload=one)
+        replace(
+            result,
+            value=one.difference,
+            interval=one.difference_interval,
+            count=one.noted.queries,
+            payload=one,
+        )
         for family in families.values()
         for (result, _), one in zip(family, adjust([payload for _, payload in family]), strict=True)
     ]
 
 
 def _first(facts: Sequence[Facts], name: str) -> int | None:
-    return next((getattr(of, name) for of in reversed(facts) if getattr(of, name) is not None), None)
+    return next(
+        (getattr(of, name) for of in reversed(facts) if getattr(of, name) is not None), None
+    )
 
 
 def _kept(values: Values, kept: Collection[str] | None) -> Values:
-    return values if kept is None else {query_id: value for query_id, value in values.items() if query_id in kept}
+    return (
+        values
+        if kept is None
+        else {query_id: value for query_id, value in values.items() if query_id in kept}
+    )
 
 
 def _together(
@@ -93,5 +119,7 @@ def _together(
         notes={"axis": over_axis(first.noted.axis), **notes},
     )
     if first.relative is None:  # a share missing in the comparison itself
-        comparison = replace(comparison, relative=None, relative_as_printed=None, relative_interval=None)
+        comparison = replace(
+            comparison, relative=None, relative_as_printed=None, relative_interval=None
+        )
     return replace(result, facts=replace(result.facts, seed=None, rotation=None)), comparison

@@ -1,7 +1,9 @@
-"""The parts of a study that need nothing of each other, side by side: a model's training, and what is made with that model.
+"""The parts of a study that need nothing of each other, side by side: a model's training, and what
+is made with that model.
 
-A part computes on the same number of threads wherever it runs, as another number changes last bits: that of its trainings' settings, or torch's in
-the study's own process. On CPUs as many parts run at once as there are processors for their threads, on GPUs each has its own.
+A part computes on the same number of threads wherever it runs, as another number changes last bits:
+that of its trainings' settings, or torch's in the study's own process. On CPUs as many parts run at
+once as there are processors for their threads, on GPUs each has its own.
 """
 
 from __future__ import annotations
@@ -28,12 +30,17 @@ Out = TypeVar("Out")
 
 
 def in_parts(
-    engine: Engine, steps: Steps, function: Callable[[Item], Out], items: Iterable[Item], models: Sequence[ModelSettings]
+    engine: Engine,
+    steps: Steps,
+    function: Callable[[Item], Out],
+    items: Iterable[Item],
+    models: Sequence[ModelSettings],
 ) -> Iterator[Out]:
-    """Yield ``function`` of every item in the order of the items; it makes ``steps`` of ``models``, and must be picklable if there are several workers.
+    """Yield ``function`` of every item in the order of the items; it makes ``steps`` of ``models``,
+    and must be picklable if there are several workers.
 
-    What other processes tell is told here when their part is done. Items are read, and parts made, only as they are needed where nothing
-    runs side by side.
+    What other processes tell is told here when their part is done. Items are read, and parts made,
+    only as they are needed where nothing runs side by side.
 
     Raises:
         SettingError: a process has another kind of device than this one.
@@ -44,7 +51,8 @@ def in_parts(
     at_once = engine.at_once(threads, gpus=gpus)
     if at_once == 1 and engine.workers > 1 and threads > 1:
         remark(
-            f"models are made one after another, as each takes {threads} threads; with --threads 1 several are made side by side"
+            f"models are made one after another, as each takes {threads} threads; with --threads 1 "
+            "several are made side by side"
         )
     if steps.dry_run or (at_once == 1 and engine.engine == "local"):
         yield from map(part.here, items)
@@ -58,7 +66,9 @@ def in_parts(
 
 @dataclass(frozen=True, slots=True)
 class _Part(Generic[Item, Out]):
-    """How a part is made: ``steps`` are those that ``function`` makes, in another process the same copy."""
+    """How a part is made: ``steps`` are those that ``function`` makes, in another process the same
+    copy.
+    """
 
     function: Callable[[Item], Out]
     steps: Steps
@@ -79,8 +89,8 @@ class _Part(Generic[Item, Out]):
         device = pick_device("auto")
         if device.type != self.device:
             raise SettingError(
-                f"--engine: wanted {self.device} on every machine, as on the study's own; found {device.type} on {platform.node()}; "
-                "use machines of one kind"
+                f"--engine: wanted {self.device} on every machine, as on the study's own; found "
+                f"{device.type} on {platform.node()}; use machines of one kind"
             )
         if device.index is not None:
             torch.cuda.set_device(device)

@@ -1,4 +1,6 @@
-"""A study's folder belongs to the settings that it began with: ``study.json`` names them, and a lock keeps others out."""
+"""A study's folder belongs to the settings that it began with: ``study.json`` names them, and a
+lock keeps others out.
+"""
 
 from __future__ import annotations
 
@@ -22,17 +24,25 @@ from positionbias.core.settings import settings_of
 __all__ = ["record_of", "same_settings"]
 
 RECORD = "study.json"
-_LOOK, _PATIENCE = 0.1, 10.0  # seconds; another process holds the folder alone only while it writes the record
+# seconds; another process holds the folder alone only while it writes the record
+_LOOK, _PATIENCE = 0.1, 10.0
 
 
 def record_of(settings: Any) -> Json:
-    """Return settings as JSON. A file or folder that is read counts by its content; what changes no result is left out."""
+    """Return settings as JSON. A file or folder that is read counts by its content; what changes no
+    result is left out.
+    """
     if hasattr(settings, "deciding"):
         return record_of(settings.deciding())
     if is_dataclass(settings) and not isinstance(settings, type):
-        read = {name for name, field in settings_of(type(settings)).items() if field.place == "read"}
+        read = {
+            name for name, field in settings_of(type(settings)).items() if field.place == "read"
+        }
         values = {field.name: getattr(settings, field.name) for field in fields(settings)}
-        return {name: record_of(Path(v) if name in read and isinstance(v, str) else v) for name, v in values.items()}
+        return {
+            name: record_of(Path(v) if name in read and isinstance(v, str) else v)
+            for name, v in values.items()
+        }
     if isinstance(settings, Path):
         return _content(settings)
     if isinstance(settings, Mapping):
@@ -51,10 +61,12 @@ def _content(path: Path) -> str:
 
 @contextmanager
 def same_settings(folder: Path, record: JsonObject, *, overwrite: bool = False) -> Iterator[None]:
-    """Hold ``folder`` for studies of this record, in any number of processes; ``overwrite`` replaces an earlier record.
+    """Hold ``folder`` for studies of this record, in any number of processes; ``overwrite``
+    replaces an earlier record.
 
     Raises:
-        OutputExistsError: another study was begun in the folder and ``overwrite`` is false, or one is at work there.
+        OutputExistsError: another study was begun in the folder and ``overwrite`` is false, or one
+            is at work there.
         StorageError: the file system refused.
     """
     place = folder / RECORD
@@ -74,7 +86,9 @@ def same_settings(folder: Path, record: JsonObject, *, overwrite: bool = False) 
                 write_json(place, record)
                 continue
         if time.monotonic() > until:
-            raise StorageError(f"{folder}: another command holds this folder; wait for it, or give another --out")
+            raise StorageError(
+                f"{folder}: another command holds this folder; wait for it, or give another --out"
+            )
         time.sleep(_LOOK)
 
 
@@ -93,7 +107,9 @@ def _refusal(folder: Path, earlier: Json, record: JsonObject, *, at_work: bool) 
         else f"another study was made here ({changes[0]}{more})"
     )
     do = (
-        "wait for it, or give another --out" if at_work else "give another --out, or --overwrite to go on with the new settings"
+        "wait for it, or give another --out"
+        if at_work
+        else "give another --out, or --overwrite to go on with the new settings"
     )
     return f"{os.fspath(folder)}: {what}; {do}"
 

@@ -17,8 +17,12 @@ def drawn_queries(qrels: Iterable[Qrel], number: int, seed: int) -> set[str]:
     return set(drawn_order(judged, seed, "test queries")[:number])
 
 
-def judgements(collection: Collection, tests: Sequence[str], number: int | None, seed: int) -> list[Qrel]:
-    """Return the judgements of the test splits; with a ``number``, of so many drawn queries of each."""
+def judgements(
+    collection: Collection, tests: Sequence[str], number: int | None, seed: int
+) -> list[Qrel]:
+    """Return the judgements of the test splits; with a ``number``, of so many drawn queries of
+    each.
+    """
     found = []
     for split in tests:
         qrels = list(collection.qrels(split))

@@ -1,7 +1,9 @@
-"""Restartable steps: each leaves an artefact and a receipt of its inputs; a finished one is skipped.
+"""Restartable steps: each leaves an artefact and a receipt of its inputs; a finished one is
+skipped.
 
 A receipt has the checksum of its artefact, so an artefact changed by hand is made again.
-A dry run makes and writes nothing: every step reports whether it is done, and about how long it would take by those that are done.
+A dry run makes and writes nothing: every step reports whether it is done, and about how long it
+would take by those that are done.
 """
 
 from __future__ import annotations
@@ -32,7 +34,9 @@ from positionbias.results.result import Result
 __all__ = ["Planned", "Step", "Steps", "content_of"]
 
 RECEIPTS = "steps"
-PATIENCE = 120.0  # seconds: a process of a killed command, or of a machine that is lost, may be at a step for a moment
+# seconds: a process of a killed command, or of a machine that is lost, may be at a step for a
+# moment
+PATIENCE = 120.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +53,8 @@ class Planned:
 class Step:
     """One step: ``make()`` writes ``artefact``, replacing an outdated one.
 
-    ``settings`` must be JSON-ready; ``inputs`` are checksums by role, None for those that a dry run has not made. ``name`` may have
-    slashes. ``note`` is added by a dry run.
+    ``settings`` must be JSON-ready; ``inputs`` are checksums by role, None for those that a dry run
+    has not made. ``name`` may have slashes. ``note`` is added by a dry run.
     """
 
     name: str
@@ -69,21 +73,31 @@ class Step:
     @property
     def fingerprint(self) -> str:
         """Return a checksum of the facts."""
-        return hashlib.sha256(json.dumps(self.facts, sort_keys=True, default=str).encode()).hexdigest()
+        return hashlib.sha256(
+            json.dumps(self.facts, sort_keys=True, default=str).encode()
+        ).hexdigest()
 
 
 def content_of(artefact: Path) -> str:
-    """Return a digest of all files of an artefact, without ``cache`` folders, which can be rebuilt."""
+    """Return a digest of all files of an artefact, without ``cache`` folders, which can be
+    rebuilt.
+    """
     digest = hashlib.sha256()
     for path in [artefact] if artefact.is_file() else _files(artefact):
         seal = seal_file(path)
-        digest.update(f"{path.relative_to(artefact).as_posix()}\x1f{seal.bytes}\x1f{seal.digest}\x1f".encode())
+        digest.update(
+            f"{path.relative_to(artefact).as_posix()}\x1f{seal.bytes}\x1f{seal.digest}\x1f".encode()
+        )
     return digest.hexdigest()
 
 
 def _files(folder: Path) -> list[Path]:
     return sorted(
-        (path for path in folder.rglob("*") if path.is_file() and path.relative_to(folder).parts[0] != "cache"),
+        (
+            path
+            for path in folder.rglob("*")
+            if path.is_file() and path.relative_to(folder).parts[0] != "cache"
+        ),
         key=lambda path: path.parts,
     )
 
@@ -95,11 +109,14 @@ def _to_nobody(line: str) -> None:
 class Steps:
     """The steps of one study in one folder, with receipts in ``steps/NAME.json``.
 
-    A step is skipped if its artefact matches its receipt, and the receipt names the same settings and inputs; else
-    it is made (again). ``planned`` lists a dry run's steps, ``unmade`` the artefacts that it would have made.
+    A step is skipped if its artefact matches its receipt, and the receipt names the same settings
+    and inputs; else it is made (again). ``planned`` lists a dry run's steps, ``unmade`` the
+    artefacts that it would have made.
     """
 
-    def __init__(self, folder: Path, tell: Callable[[str], None] = _to_nobody, *, dry_run: bool = False) -> None:
+    def __init__(
+        self, folder: Path, tell: Callable[[str], None] = _to_nobody, *, dry_run: bool = False
+    ) -> None:
         self.folder, self.tell, self.dry_run = folder, tell, dry_run
         self.planned: list[Planned] = []
         self.unmade: set[Path] = set()
@@ -108,9 +125,15 @@ class Steps:
         return {**self.__dict__, "tell": _to_nobody}  # what a terminal shows cannot travel
 
     def plan(self, collection: str) -> Result:
-        """Return a dry run's steps; the value is the sum of known seconds, the count the number of steps to make."""
+        """Return a dry run's steps; the value is the sum of known seconds, the count the number of
+        steps to make.
+        """
         left = [step.seconds or 0.0 for step in self.planned if not step.done]
-        plan = Plan(rows={step.name: PlannedStep(step.done, step.seconds, step.note) for step in self.planned})
+        plan = Plan(
+            rows={
+                step.name: PlannedStep(step.done, step.seconds, step.note) for step in self.planned
+            }
+        )
         return Result(PLAN, collection, "", "", None, sum(left), None, len(left), plan)
 
     def make(
@@ -145,7 +168,9 @@ class Steps:
         self.tell(f"{one.name}: {'done before' if seconds is None else shown_time(seconds)}")
 
     def _made_alone(self, one: Step) -> float | None:
-        """Make the step and return the seconds taken, or None where another process has just made it."""
+        """Make the step and return the seconds taken, or None where another process has just made
+        it.
+        """
         receipt = self._receipt(one)
         with storage_errors(receipt):
             make_folders(receipt.parent)
@@ -155,10 +180,18 @@ class Steps:
             began = time.monotonic()
             one.make()
             seconds = time.monotonic() - began
-            record: dict[str, Json] = {"step": one.name, "artefact": one.artefact.relative_to(self.folder).as_posix()}
+            record: dict[str, Json] = {
+                "step": one.name,
+                "artefact": one.artefact.relative_to(self.folder).as_posix(),
+            }
             record |= {"fingerprint": one.fingerprint, **one.facts}
-            record |= {"work": {"unit": one.work.unit, "amount": one.work.amount}} if one.work else {}
-            write_json(receipt, {**record, "content": content_of(one.artefact), "seconds": round(seconds, 3)})
+            record |= (
+                {"work": {"unit": one.work.unit, "amount": one.work.amount}} if one.work else {}
+            )
+            write_json(
+                receipt,
+                {**record, "content": content_of(one.artefact), "seconds": round(seconds, 3)},
+            )
             return seconds
 
     def _receipt(self, one: Step) -> Path:
@@ -166,7 +199,11 @@ class Steps:
 
     def _holds(self, one: Step) -> bool:
         record = _read(self._receipt(one)) if one.artefact.exists() else None
-        return record is not None and record.fingerprint == one.fingerprint and record.content == content_of(one.artefact)
+        return (
+            record is not None
+            and record.fingerprint == one.fingerprint
+            and record.content == content_of(one.artefact)
+        )
 
     @cached_property
     def _taken(self) -> dict[str, float]:
@@ -187,7 +224,9 @@ class _Done:
 
 @dataclass(frozen=True, slots=True)
 class _Receipt:
-    """The fields that are read from a step's receipt, which also has the step's settings and inputs."""
+    """The fields that are read from a step's receipt, which also has the step's settings and
+    inputs.
+    """
 
     fingerprint: str
     content: str
@@ -200,6 +239,12 @@ def _read(receipt: Path) -> _Receipt | None:
     if not receipt.exists():
         return None
     try:
-        return read_as(_Receipt, read_json(receipt, what="a step's receipt"), receipt, do="remove it", more=True)
+        return read_as(
+            _Receipt,
+            read_json(receipt, what="a step's receipt"),
+            receipt,
+            do="remove it",
+            more=True,
+        )
     except InputError:
         return None

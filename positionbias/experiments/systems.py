@@ -1,4 +1,6 @@
-"""The systems of a study, models and baselines: their names in results, runs, and values per query."""
+"""The systems of a study, models and baselines: their names in results, runs, and values per
+query.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,9 @@ FIRST_STAGE, POSITION = "bm25", "position-only"
 
 
 class Subject(NamedTuple):
-    """A trained model: its name (the same for all seeds and draws) and facts in results, and its checkpoint."""
+    """A trained model: its name (the same for all seeds and draws) and facts in results, and its
+    checkpoint.
+    """
 
     system: str
     facts: Facts
@@ -66,7 +70,10 @@ def subject_of(facts: Facts, path: Path) -> Subject:
 
 def system_name(facts: Facts) -> str:
     """Name a model's training in results, the same for all seeds and draws."""
-    return ended_name(f"{facts.model}-{facts.training}" + (f", {facts.variant}" if facts.variant else ""), facts.unfinished)
+    return ended_name(
+        f"{facts.model}-{facts.training}" + (f", {facts.variant}" if facts.variant else ""),
+        facts.unfinished,
+    )
 
 
 def split_label(tests: Sequence[str]) -> str:
@@ -76,7 +83,12 @@ def split_label(tests: Sequence[str]) -> str:
 
 def joined(name: str, runs: Sequence[Path]) -> Run:
     """Join the rankings of several splits, which share no query, to one run."""
-    return Run(name, chain.from_iterable(((r.query_id, r.passage_ids, r.scores) for r in read_run(p).rankings()) for p in runs))
+    return Run(
+        name,
+        chain.from_iterable(
+            ((r.query_id, r.passage_ids, r.scores) for r in read_run(p).rankings()) for p in runs
+        ),
+    )
 
 
 def evaluated(
@@ -91,7 +103,9 @@ def evaluated(
 ) -> list[Result]:
     """Return a Result per measure, with the system's facts."""
     run = joined(item.system, item.runs)
-    found = evaluate_run(run, qrels, measures, collection=collection, split=split, seed=seed, clusters=clusters)
+    found = evaluate_run(
+        run, qrels, measures, collection=collection, split=split, seed=seed, clusters=clusters
+    )
     return [replace(result, facts=item.facts) for result in found]
 
 
@@ -109,7 +123,11 @@ def values_of(results: Sequence[Result]) -> Values:
 
 def curve_of(subject: Subject, collection: str) -> Result:
     """Return the log of a training under the system's name."""
-    return replace(training_result(load_checkpoint(subject.path), collection), system=subject.system, facts=subject.facts)
+    return replace(
+        training_result(load_checkpoint(subject.path), collection),
+        system=subject.system,
+        facts=subject.facts,
+    )
 
 
 def finding(collection: str, split: str, sentence: Finding, seed: int) -> Result:
@@ -124,6 +142,11 @@ def point(
     seed: int,
     changes: bool = False,
 ) -> Point:
-    """Return a mean of a measure, or of ``changes`` of it, over trainings and queries with its interval."""
-    interval, values = mean_interval(repeats, clusters, seed=seed, changes=changes), list(query_means(repeats).values())
+    """Return a mean of a measure, or of ``changes`` of it, over trainings and queries with its
+    interval.
+    """
+    interval, values = (
+        mean_interval(repeats, clusters, seed=seed, changes=changes),
+        list(query_means(repeats).values()),
+    )
     return Point(float(np.mean(values)), interval, len(values))

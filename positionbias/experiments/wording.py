@@ -42,11 +42,16 @@ def estimate_shown(of: Estimate) -> str:
 
 
 def difference_shown(comparison: Comparison) -> str:
-    """Return a comparison's difference with its interval and what that is over; for two trainings both differences."""
+    """Return a comparison's difference with its interval and what that is over; for two trainings
+    both differences.
+    """
     bounds, by_seed = comparison.difference_interval, comparison.noted.by_seed
     if bounds is None and len(by_seed) > 1:
         both = " and ".join(as_form(value, "+.3f") for value in by_seed)
-        return f"{as_form(comparison.difference, '+.3f')} ({both} by training seed: {len(by_seed)} trainings have no interval)"
+        return (
+            f"{as_form(comparison.difference, '+.3f')} ({both} by training seed: {len(by_seed)} "
+            "trainings have no interval)"
+        )
     over = f", {comparison.noted.over}" if comparison.noted.over and bounds else ""
     return shown(comparison.difference, bounds).removesuffix(")") + f"{over})"
 

@@ -1,6 +1,8 @@
-"""Steps shared by all studies: rotated collections, candidates, trained models, re-ranked runs, probes, results.
+"""Steps shared by all studies: rotated collections, candidates, trained models, re-ranked runs,
+probes, results.
 
-Each is a restartable step (``experiments.step``) that leaves an artefact with its manifest in the study's folder:
+Each is a restartable step (``experiments.step``) that leaves an artefact with its manifest in the
+study's folder:
 
     rotated-SEED/              a collection rotated by one draw
     runs/bm25-SPLIT.run        candidates
@@ -13,8 +15,8 @@ Each is a restartable step (``experiments.step``) that leaves an artefact with i
     results/                   what was measured
     steps/                     receipts
 
-Steps take and return paths, and open their inputs only when made. So a study holds one model at a time, and a dry run can follow
-it through artefacts that do not exist yet.
+Steps take and return paths, and open their inputs only when made. So a study holds one model at a
+time, and a dry run can follow it through artefacts that do not exist yet.
 """
 
 from __future__ import annotations
@@ -78,10 +80,12 @@ drawing = partial(Work, "training instances drawn")
 class Workspace(Artefacts):
     """The shared steps of studies, made in a study's folder."""
 
-    # -- steps ------------------------------------------------------------------------------------------------
+    # -- steps -------------------------------------------------------------------------------------
 
     def rotated(self, collection: Path, rotation: Rotation) -> Path:
-        """Return the collection with every passage rotated once, like ``debias``, named for the draw."""
+        """Return the collection with every passage rotated once, like ``debias``, named for the
+        draw.
+        """
         place = self.folder / f"rotated-{rotation.seed}"
         self.stands_for(place, collection)
 
@@ -99,7 +103,9 @@ class Workspace(Artefacts):
 
         inputs = {"collection": self.checksum(collection)}
         work = Work(f"passages rotated by {rotation.words}", len(self.counted(collection)))
-        return self.steps.make(f"{self.prefix}rotate-{rotation.seed}", place, asdict(rotation), inputs, make, work=work)
+        return self.steps.make(
+            f"{self.prefix}rotate-{rotation.seed}", place, asdict(rotation), inputs, make, work=work
+        )
 
     def candidates(self, collection: Path, split: str, depth: int, bm25: Bm25Settings) -> Path:
         """Return a BM25 run of the split's queries."""
@@ -108,7 +114,15 @@ class Workspace(Artefacts):
         def make() -> None:
             wanted = Retrieval(split, depth)
             workers, over = self.engine.workers, self.map_shards
-            retrieve_run(Collection(collection), wanted, bm25, place, overwrite=True, workers=workers, map_shards=over)
+            retrieve_run(
+                Collection(collection),
+                wanted,
+                bm25,
+                place,
+                overwrite=True,
+                workers=workers,
+                map_shards=over,
+            )
 
         settings: JsonObject = {"split": split, "depth": depth, **asdict(bm25)}
         inputs = {"collection": self.checksum(collection)}
@@ -116,10 +130,16 @@ class Workspace(Artefacts):
         # the index is built once, and each query reads postings in proportion to the passages
         amount = len(counted) * (counted.count_queries(split) + 1000)
         work = Work("BM25 passages × (queries + 1000)", amount)
-        return self.steps.make(f"{self.prefix}bm25-{split}", place, settings, inputs, make, work=work)
+        return self.steps.make(
+            f"{self.prefix}bm25-{split}", place, settings, inputs, make, work=work
+        )
 
-    def trained(self, name: str, collection: Path, plan: TrainPlan, *, groups: int | None = None) -> Path:
-        """Return the checkpoint of a training, resumed if interrupted; ``groups`` is its training set's size, for a dry run."""
+    def trained(
+        self, name: str, collection: Path, plan: TrainPlan, *, groups: int | None = None
+    ) -> Path:
+        """Return the checkpoint of a training, resumed if interrupted; ``groups`` is its training
+        set's size, for a dry run.
+        """
         place = self.folder / "models" / name
         files = (getattr(plan, role) for role in INPUTS)
         made = self._made(collection, *(path for path in files if path is not None))
@@ -128,10 +148,14 @@ class Workspace(Artefacts):
         self._plans[place] = plan
         work, note = training(self.counted(collection), plan, unfinished(place), groups)
         make = partial(_train, collection, plan, place)
-        return self.steps.make(f"{self.prefix}train-{name}", place, settings, inputs, make, work=work, note=note)
+        return self.steps.make(
+            f"{self.prefix}train-{name}", place, settings, inputs, make, work=work, note=note
+        )
 
     def some_queries(self, split: str, candidates: Path, number: int, *, seed: int) -> Path:
-        """Return the candidates of the first ``number`` queries, in an order keyed by seed and id."""
+        """Return the candidates of the first ``number`` queries, in an order keyed by seed and
+        id.
+        """
 
         def made() -> Run:
             run = read_run(candidates)
@@ -139,10 +163,16 @@ class Workspace(Artefacts):
 
         settings: JsonObject = {"split": split, "queries": number, "seed": seed}
         label = f"{candidates.stem}-of-{number}"
-        return self._drawn_run(label, "some queries", number, settings, {"candidates": candidates}, made)
+        return self._drawn_run(
+            label, "some queries", number, settings, {"candidates": candidates}, made
+        )
 
-    def test_sample(self, collection: Path, split: str, candidates: Path, number: int, *, seed: int) -> Path:
-        """Return the candidates of ``number`` of the split's judged queries (``studies.sample``)."""
+    def test_sample(
+        self, collection: Path, split: str, candidates: Path, number: int, *, seed: int
+    ) -> Path:
+        """Return the candidates of ``number`` of the split's judged queries
+        (``studies.sample``).
+        """
 
         def made() -> Run:
             run = read_run(candidates)
@@ -158,10 +188,18 @@ class Workspace(Artefacts):
 
         settings: JsonObject = {"split": split, "queries": number, "seed": seed}
         inputs = {"candidates": candidates, "collection": collection}
-        return self._drawn_run(f"{number}-queries-of-{split}", "test queries drawn", number, settings, inputs, made)
+        return self._drawn_run(
+            f"{number}-queries-of-{split}", "test queries drawn", number, settings, inputs, made
+        )
 
     def _drawn_run(
-        self, label: str, command: str, number: int, settings: JsonObject, inputs: Mapping[str, Path], made: Callable[[], Run]
+        self,
+        label: str,
+        command: str,
+        number: int,
+        settings: JsonObject,
+        inputs: Mapping[str, Path],
+        made: Callable[[], Run],
     ) -> Path:
         """Make a run of ``number`` queries, by which a dry run counts the work on it."""
         place = self.derived_run(label, command, settings, inputs, made, work=drawing(number))
@@ -178,14 +216,16 @@ class Workspace(Artefacts):
         *,
         relevant_from: int = 1,
     ) -> Path:
-        """Return the model's scores of the first ``depth`` candidates (None: all) and of relevant passages; an
-        interrupted run is resumed."""
+        """Return the model's scores of the first ``depth`` candidates (None: all) and of relevant
+        passages; an interrupted run is resumed."""
         label = f"{model.name}-on-{split}"
         place = self.folder / "taught" / label
         settings: JsonObject = {"split": split, "depth": depth, "relevant_from": relevant_from}
 
         def make() -> None:
-            passages = TaughtPassages(split=split, candidates=candidates, depth=depth, relevant_from=relevant_from)
+            passages = TaughtPassages(
+                split=split, candidates=candidates, depth=depth, relevant_from=relevant_from
+            )
             teach(_at_work(model), Collection(collection), passages, place, overwrite=True)
 
         inputs = {
@@ -194,18 +234,34 @@ class Workspace(Artefacts):
             "candidates": self.checksum(candidates),
         }
         work = self._reranking(model, collection, split, candidates, depth)
-        return self.steps.make(f"{self.prefix}teach-{label}", place, settings, inputs, make, work=work)
+        return self.steps.make(
+            f"{self.prefix}teach-{label}", place, settings, inputs, make, work=work
+        )
 
     def reranked(
-        self, model: Path, collection: Path, split: str, candidates: Path, *, on: str = "", depth: int | None = None
+        self,
+        model: Path,
+        collection: Path,
+        split: str,
+        candidates: Path,
+        *,
+        on: str = "",
+        depth: int | None = None,
     ) -> Path:
-        """Return the candidates in the model's order, down to ``depth`` (default: the tuned one). ``on`` names the test
-        passages in the run's file name, if there are several."""
+        """Return the candidates in the model's order, down to ``depth`` (default: the tuned one).
+        ``on`` names the test passages in the run's file name, if there are several."""
         label = f"{model.name}-on-{on}-{split}" if on else f"{model.name}-on-{split}"
         place = self.folder / "runs" / f"{label}.run"
 
         def make() -> None:
-            rerank_run(_at_work(model), Collection(collection), candidates, place, Reranking(split, reach), overwrite=True)
+            rerank_run(
+                _at_work(model),
+                Collection(collection),
+                candidates,
+                place,
+                Reranking(split, reach),
+                overwrite=True,
+            )
 
         tuned = checkpoint_facts(model)["depth"] if self._made(model) else None
         reach = tuned if depth is None else depth
@@ -215,10 +271,21 @@ class Workspace(Artefacts):
             "candidates": self.checksum(candidates),
         }
         work = self._reranking(model, collection, split, candidates, reach)
-        return self.steps.make(f"{self.prefix}rerank-{label}", place, {"split": split, "depth": reach}, inputs, make, work=work)
+        return self.steps.make(
+            f"{self.prefix}rerank-{label}",
+            place,
+            {"split": split, "depth": reach},
+            inputs,
+            make,
+            work=work,
+        )
 
-    def _reranking(self, model: Path, collection: Path, split: str, candidates: Path, depth: int | None) -> Work | None:
-        """Return the work of scoring pairs down to ``depth``, or the deepest allowed for the model."""
+    def _reranking(
+        self, model: Path, collection: Path, split: str, candidates: Path, depth: int | None
+    ) -> Work | None:
+        """Return the work of scoring pairs down to ``depth``, or the deepest allowed for the
+        model.
+        """
         plan, counted = self._plans.get(model), self.counted(collection)
         queries = min(counted.count_queries(split), self._drawn.get(candidates, math.inf))
         if plan is None or not queries:
@@ -237,32 +304,72 @@ class Workspace(Artefacts):
         settings: JsonObject = {"remedy": str(remedy)}
         if (plan := self._plans.get(model)) is not None:
             self._plans[place] = plan  # a dry run takes the price of one reading
-        return self.steps.make(f"{self.prefix}remedy-{place.name}", place, settings, {"model": self.scorer(model)}, make)
+        return self.steps.make(
+            f"{self.prefix}remedy-{place.name}",
+            place,
+            settings,
+            {"model": self.scorer(model)},
+            make,
+        )
 
-    def moved(self, subject: Subject, collection: Path, split: str, candidates: Path, settings: AuditSettings) -> Path:
-        """Return the effects of moving answering sentences on a model, by query, as a folder of one Result."""
+    def moved(
+        self,
+        subject: Subject,
+        collection: Path,
+        split: str,
+        candidates: Path,
+        settings: AuditSettings,
+    ) -> Path:
+        """Return the effects of moving answering sentences on a model, by query, as a folder of one
+        Result.
+        """
         place = self.folder / "moved" / f"{subject.path.name}-on-{split}"
 
         def make() -> None:
-            task = make_task(Collection(collection), split, read_run(candidates), settings, queries=settings.needles)
+            task = make_task(
+                Collection(collection),
+                split,
+                read_run(candidates),
+                settings,
+                queries=settings.needles,
+            )
             system = System.of(_at_work(subject.path), subject.system)
             found = [result for result, _ in of_type(audit(task, [system], settings), QueryEffects)]
-            manifest = self._manifest(place, "results", "audit", record, {"model": subject.path, "collection": collection})
+            manifest = self._manifest(
+                place, "results", "audit", record, {"model": subject.path, "collection": collection}
+            )
             save_results(place, found, manifest, overwrite=True)
 
-        record: JsonObject = {"split": split, "queries": settings.needles, "depth": settings.depth, "seed": settings.seed}
+        record: JsonObject = {
+            "split": split,
+            "queries": settings.needles,
+            "depth": settings.depth,
+            "seed": settings.seed,
+        }
         inputs = {
             "model": self.scorer(subject.path),
             "collection": self.checksum(collection),
             "candidates": self.checksum(candidates),
         }
         work = self._reranking(subject.path, collection, split, candidates, settings.depth)
-        return self.steps.make(f"{self.prefix}move-{place.name}", place, record, inputs, make, work=work)
+        return self.steps.make(
+            f"{self.prefix}move-{place.name}", place, record, inputs, make, work=work
+        )
 
     def evaluated(
-        self, name: str, runs: Mapping[str, Path], collection: Path, split: str, measure: str, *, facts: Facts, seed: int
+        self,
+        name: str,
+        runs: Mapping[str, Path],
+        collection: Path,
+        split: str,
+        measure: str,
+        *,
+        facts: Facts,
+        seed: int,
     ) -> Path:
-        """Return the quality of runs over one split, by their names, as a folder of a Result each."""
+        """Return the quality of runs over one split, by their names, as a folder of a Result
+        each.
+        """
         place = self.folder / "evaluated" / f"{name}-on-{split}"
 
         def make() -> None:
@@ -271,15 +378,28 @@ class Workspace(Artefacts):
             clusters = clusters_by_passage(qrels, level=1)
             items = [SystemRuns(system, facts, (run,)) for system, run in runs.items()]
             results = [
-                one for item in items for one in evaluated(item, qrels, [measure], clusters=clusters, seed=seed, **where)
+                one
+                for item in items
+                for one in evaluated(item, qrels, [measure], clusters=clusters, seed=seed, **where)
             ]
-            manifest = self._manifest(place, "results", "evaluate", record, {**runs, "collection": collection})
+            manifest = self._manifest(
+                place, "results", "evaluate", record, {**runs, "collection": collection}
+            )
             save_results(place, results, manifest, overwrite=True)
 
-        record: JsonObject = {"split": split, "measure": measure, "seed": seed, "facts": asdict(facts)}
-        inputs = {name: self.checksum(path) for name, path in {**runs, "collection": collection}.items()}
+        record: JsonObject = {
+            "split": split,
+            "measure": measure,
+            "seed": seed,
+            "facts": asdict(facts),
+        }
+        inputs = {
+            name: self.checksum(path) for name, path in {**runs, "collection": collection}.items()
+        }
         work = Work("queries evaluated", len(runs) * self.counted(collection).count_queries(split))
-        return self.steps.make(f"{self.prefix}evaluate-{place.name}", place, record, inputs, make, work=work)
+        return self.steps.make(
+            f"{self.prefix}evaluate-{place.name}", place, record, inputs, make, work=work
+        )
 
     def encoded(self, model: Path, collection: Path) -> Path:
         """Return a model's vectors of every passage; an interrupted run is resumed."""
@@ -292,10 +412,19 @@ class Workspace(Artefacts):
         plan, counted, work = self._plans.get(model), self.counted(collection), None
         if plan is not None:
             work = Work(f"passages encoded by {plan.named}", len(counted))
-        return self.steps.make(f"{self.prefix}encode-{model.name}", place, {}, inputs, make, work=work)
+        return self.steps.make(
+            f"{self.prefix}encode-{model.name}", place, {}, inputs, make, work=work
+        )
 
     def retrieved_dense(
-        self, model: Path, vectors: Path, collection: Path, split: str, depth: int, *, index: Index = "exact"
+        self,
+        model: Path,
+        vectors: Path,
+        collection: Path,
+        split: str,
+        depth: int,
+        *,
+        index: Index = "exact",
     ) -> Path:
         """Return a model's retrieval for a split's queries over the whole collection."""
         label = f"{model.name}-retrieving-{split}"
@@ -303,16 +432,26 @@ class Workspace(Artefacts):
 
         def make() -> None:
             found, wanted, how = Collection(collection), Retrieval(split, depth), DenseSearch(index)
-            retrieve_dense(_at_work(model), Vectors(vectors), found, wanted, place, how=how, overwrite=True)
+            retrieve_dense(
+                _at_work(model), Vectors(vectors), found, wanted, place, how=how, overwrite=True
+            )
 
-        inputs = {"model": self.scorer(model), "vectors": self.checksum(vectors), "collection": self.checksum(collection)}
+        inputs = {
+            "model": self.scorer(model),
+            "vectors": self.checksum(vectors),
+            "collection": self.checksum(collection),
+        }
         counted = self.counted(collection)
         work = Work("vectors × queries", len(counted) * counted.count_queries(split))
         settings: JsonObject = {"split": split, "depth": depth, "index": index}
-        return self.steps.make(f"{self.prefix}retrieve-{label}", place, settings, inputs, make, work=work)
+        return self.steps.make(
+            f"{self.prefix}retrieve-{label}", place, settings, inputs, make, work=work
+        )
 
     def by_position(self, collection: Path, split: str, candidates: Path, *, on: str) -> Path:
-        """Return the candidates as ordered by a position-only scorer (``text.overlap.position_only``)."""
+        """Return the candidates as ordered by a position-only scorer
+        (``text.overlap.position_only``).
+        """
 
         def made() -> Run:
             return position_only_run(Collection(collection), split, read_run(candidates))
@@ -322,18 +461,31 @@ class Workspace(Artefacts):
         label = f"position-only-on-{on}-{split}"
         return self.derived_run(label, "position only", {"split": split}, named, made, work=work)
 
-    def ensembled(self, label: str, runs: Mapping[str, Path], candidates: Path, *, split: str, depth: int) -> Path:
-        """Return an ensemble of re-rankers of the same candidates: the mean of their z-scores over a query's first ``depth``,
-        the rest behind them in the candidates' order; ``runs`` by model."""
+    def ensembled(
+        self, label: str, runs: Mapping[str, Path], candidates: Path, *, split: str, depth: int
+    ) -> Path:
+        """Return an ensemble of re-rankers of the same candidates: the mean of their z-scores over
+        a query's first ``depth``, the rest behind them in the candidates' order; ``runs`` by
+        model."""
 
         def made() -> Run:
             first = read_run(candidates)
-            reranked = [apply_depth(first, read_run(path), depth, name=name) for name, path in runs.items()]
+            reranked = [
+                apply_depth(first, read_run(path), depth, name=name) for name, path in runs.items()
+            ]
             return fuse(reranked, scored=[depth] * len(reranked)).run
 
         below = "the candidates' order"
-        settings: JsonObject = {"split": split, "depth": depth, "by": "z-scores", "models": list(runs), "below": below}
-        return self.derived_run(label, "ensemble", settings, {"candidates": candidates, **runs}, made, work=None)
+        settings: JsonObject = {
+            "split": split,
+            "depth": depth,
+            "by": "z-scores",
+            "models": list(runs),
+            "below": below,
+        }
+        return self.derived_run(
+            label, "ensemble", settings, {"candidates": candidates, **runs}, made, work=None
+        )
 
     def derived_run(
         self,
@@ -352,30 +504,55 @@ class Workspace(Artefacts):
             run = made()
             with atomic_file(place, overwrite=True) as partial_run:
                 write_run(partial_run, run)
-                content: JsonObject = {"checksum": sha256_file(partial_run), "queries": len(run), "pairs": run.pairs}
+                content: JsonObject = {
+                    "checksum": sha256_file(partial_run),
+                    "queries": len(run),
+                    "pairs": run.pairs,
+                }
                 manifest = self._manifest(place, "run", command, settings, inputs)
-                write_manifest(manifest_path(partial_run), replace(manifest, name=run.name, content=content))
+                write_manifest(
+                    manifest_path(partial_run), replace(manifest, name=run.name, content=content)
+                )
 
         sums = {role: self.checksum(path) for role, path in inputs.items()}
         return self.steps.make(f"{self.prefix}{label}", place, settings, sums, make, work=work)
 
-    def probed(self, model: Path, collection: Path, *, on: str, passages: int | None, seed: int, facts: Facts) -> Path:
-        """Return MATS and the ATS curve of a model with term vectors, on the passages named ``on``, as a folder of one Result."""
+    def probed(
+        self,
+        model: Path,
+        collection: Path,
+        *,
+        on: str,
+        passages: int | None,
+        seed: int,
+        facts: Facts,
+    ) -> Path:
+        """Return MATS and the ATS curve of a model with term vectors, on the passages named ``on``,
+        as a folder of one Result.
+        """
         place = self.folder / "probes" / f"{model.name}-on-{on}"
 
         def make() -> None:
             (result,) = probe_model(
-                load_checkpoint(model), Collection(collection), ProbeSettings(probe_passages=passages, seed=seed)
+                load_checkpoint(model),
+                Collection(collection),
+                ProbeSettings(probe_passages=passages, seed=seed),
             )
-            manifest = self._manifest(place, "results", "mats", settings, {"model": model, "collection": collection})
+            manifest = self._manifest(
+                place, "results", "mats", settings, {"model": model, "collection": collection}
+            )
             save_results(place, [replace(result, facts=facts)], manifest, overwrite=True)
 
         settings = {"passages": passages, "seed": seed, "facts": asdict(facts)}
         inputs = {"model": self.scorer(model), "collection": self.checksum(collection)}
         plan, counted, work = self._plans.get(model), self.counted(collection), None
         if plan is not None:
-            work = Work(f"passages probed of {plan.kind}", min(passages or len(counted), len(counted)))
-        return self.steps.make(f"{self.prefix}probe-{model.name}-on-{on}", place, settings, inputs, make, work=work)
+            work = Work(
+                f"passages probed of {plan.kind}", min(passages or len(counted), len(counted))
+            )
+        return self.steps.make(
+            f"{self.prefix}probe-{model.name}-on-{on}", place, settings, inputs, make, work=work
+        )
 
     def results(
         self,
@@ -388,9 +565,11 @@ class Workspace(Artefacts):
         notes: Sequence[str] = (),
         seed: int | None = None,
     ) -> Path:
-        """Return the study's results, in ``results``; ``measure()`` opens its inputs itself, and ``inputs`` names all of them.
+        """Return the study's results, in ``results``; ``measure()`` opens its inputs itself, and
+        ``inputs`` names all of them.
 
-        ``settings`` are JSON-ready, and recorded in the manifest under "study"; the licences are those of the inputs.
+        ``settings`` are JSON-ready, and recorded in the manifest under "study"; the licences are
+        those of the inputs.
         """
         place = self.folder / "results"
 
@@ -402,7 +581,11 @@ class Workspace(Artefacts):
 
         sums = {role: self.checksum(path) for role, path in inputs.items()}
         counted = self._collection_among(inputs.values())
-        tested = sum(counted.count_queries(split) for split in counted.splits if split != "train") if counted else 0
+        tested = (
+            sum(counted.count_queries(split) for split in counted.splits if split != "train")
+            if counted
+            else 0
+        )
         work = Work("queries of artefacts measured", len(inputs) * max(tested, 1))
         record = {"title": title, "study": settings, "seed": seed}
         return self.steps.make(f"{self.prefix}measure", place, record, sums, make, work=work)
@@ -416,14 +599,20 @@ def _at_work(model: Path) -> Checkpoint:
 
 
 def _train(collection: Path, plan: TrainPlan, place: Path) -> None:
-    train_model(Collection(collection), plan, place, resume=unfinished(place) is not None, overwrite=True)
+    train_model(
+        Collection(collection), plan, place, resume=unfinished(place) is not None, overwrite=True
+    )
 
 
 def position_only_run(collection: Collection, split: str, candidates: Run) -> Run:
     """Return the candidates ordered only by how early the query occurs."""
     texts = {query.query_id: query.text for query in collection.queries(split)}
     rankings = (
-        (r.query_id, r.passage_ids, [position_only(texts[r.query_id], text) for text in collection.texts(r.passage_ids)])
+        (
+            r.query_id,
+            r.passage_ids,
+            [position_only(texts[r.query_id], text) for text in collection.texts(r.passage_ids)],
+        )
         for r in track(candidates.rankings(), "position only", len(candidates), unit="queries")
     )
     return Run("position-only", rankings)

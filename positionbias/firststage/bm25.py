@@ -1,10 +1,12 @@
-"""Search a collection's passages by BM25, with bm25s or Lucene; each keeps its index in the collection's cache and uses our tie rule.
+"""Search a collection's passages by BM25, with bm25s or Lucene; each keeps its index in the
+collection's cache and uses our tie rule.
 
     score(q, p) = Σ_{t in q} idf(t) · f / (f + k1 · (1 − b + b · |p| / mean|p|)),
     idf(t) = ln(1 + (N − n + ½) / (n + ½))
 
-f: how often t occurs in p; |p|: the number of terms in p; N: passages; n: passages with t. Repeated query terms count
-repeatedly. bm25s computes exactly this (its method "lucene"); Lucene rounds lengths to a byte.
+f: how often t occurs in p; |p|: the number of terms in p; N: passages; n: passages with t. Repeated
+query terms count repeatedly. bm25s computes exactly this (its method "lucene"); Lucene rounds
+lengths to a byte.
 """
 
 from __future__ import annotations
@@ -29,7 +31,17 @@ from positionbias.core.shard_work import MapShards
 from positionbias.firststage.settings import BACKENDS, PRESETS, Bm25Settings
 from positionbias.results.runs import BM25Figures
 
-__all__ = ["BACKENDS", "DEPTH", "PRESETS", "Bm25Index", "Bm25Settings", "Retrieved", "open_index", "retrieve", "retrieve_run"]
+__all__ = [
+    "BACKENDS",
+    "DEPTH",
+    "PRESETS",
+    "Bm25Index",
+    "Bm25Settings",
+    "Retrieved",
+    "open_index",
+    "retrieve",
+    "retrieve_run",
+]
 
 DEPTH = 100  # passages kept per query
 
@@ -55,7 +67,8 @@ def open_index(
 ) -> Bm25Index:
     """Return the collection's index: from its cache if valid, else built and kept there.
 
-    bm25s reads words and searches with ``map_shards``, Lucene with ``workers`` threads. Neither changes a ranking.
+    bm25s reads words and searches with ``map_shards``, Lucene with ``workers`` threads. Neither
+    changes a ranking.
 
     Raises:
         DependencyError: Lucene is asked for and its extra is not installed.
@@ -64,7 +77,8 @@ def open_index(
     """
     if backend not in BACKENDS:
         raise SettingError(
-            f"--backend: wanted one of {', '.join(BACKENDS)}; found {backend!r}; {or_closest(backend, BACKENDS, 'give one of these')}"
+            f"--backend: wanted one of {', '.join(BACKENDS)}; found {backend!r}; "
+            f"{or_closest(backend, BACKENDS, 'give one of these')}"
         )
     if backend == "lucene":
         from positionbias.firststage.lucene import open_lucene
@@ -76,13 +90,17 @@ def open_index(
 
 
 def search(index: Bm25Index, queries: Sequence[Query], depth: int, *, name: str = "bm25") -> Run:
-    """Return the Run of these queries; a query that shares no term with any passage gets an empty ranking.
+    """Return the Run of these queries; a query that shares no term with any passage gets an empty
+    ranking.
 
     Raises:
         SettingError: ``depth`` is below 1.
     """
     if depth < 1:
-        raise SettingError(f"--depth: wanted at least 1; found {depth}; give the number of passages to keep per query")
+        raise SettingError(
+            f"--depth: wanted at least 1; found {depth}; give the number of passages to keep per "
+            "query"
+        )
     return index.run(name, queries, depth)
 
 
@@ -107,7 +125,9 @@ def retrieve(
 
 
 class Retrieved(NamedTuple):
-    """A run with its counts; a query without a known term has an empty ranking. ``own``: queries that found the passage with their id."""
+    """A run with its counts; a query without a known term has an empty ranking. ``own``: queries
+    that found the passage with their id.
+    """
 
     run: Run
     figures: BM25Figures
@@ -136,7 +156,9 @@ def retrieve_run(
     refuse_existing(out, overwrite=overwrite, folder=False)
     name, depth = wanted.name or "bm25", wanted.depth or DEPTH
     queries = collection.queries(wanted.split)
-    index = open_index(collection, settings, backend=backend, workers=workers, map_shards=map_shards)
+    index = open_index(
+        collection, settings, backend=backend, workers=workers, map_shards=map_shards
+    )
     run = search(index, queries, depth + wanted.without_own, name=name)
     own = own_queries(run)
     if wanted.without_own:
@@ -157,7 +179,10 @@ def retrieve_run(
             inputs=(input_ref("collection", collection.path, collection.checksum, artefact=out),),
             licence=collection.manifest.licence,
             notes=(
-                "ties in the score go to the higher passage id; passages that share no term with the query are not retrieved",
+                (
+                    "ties in the score go to the higher passage id; passages that share no term "
+                    "with the query are not retrieved"
+                ),
             ),
             versions=index.versions,
             provenance={**index.provenance, "workers": workers},

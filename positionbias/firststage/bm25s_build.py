@@ -1,7 +1,9 @@
-"""Build bm25s's index shard by shard: each shard's postings are a pure function of its passages; then one merge.
+"""Build bm25s's index shard by shard: each shard's postings are a pure function of its passages;
+then one merge.
 
-The arrays equal those of bm25s's own ``index()``, bit for bit, in the files that ``bm25s.BM25.load(mmap=True)`` reads. Only
-terms are numbered differently, in sorted order, so that numbers do not depend on shards and a term is found in the mapped list.
+The arrays equal those of bm25s's own ``index()``, bit for bit, in the files that
+``bm25s.BM25.load(mmap=True)`` reads. Only terms are numbered differently, in sorted order, so that
+numbers do not depend on shards and a term is found in the mapped list.
 
     data.csc.index.npy     score of each posting, float32, by term, then row
     indices.csc.index.npy  its row, int32
@@ -13,8 +15,9 @@ terms are numbered differently, in sorted order, so that numbers do not depend o
     bests.npy              each term's 100th, 1,000th and 10,000th best score, float32; 0 where it
                            has fewer postings
 
-Disk while building: 8 bytes per posting for the shards and 8 for the index. Memory: one shard's postings in each worker; in the merge
-about 40 bytes per posting of ``RANGE_POSTINGS``, 24 bytes per passage, and 8 bytes per term and shard.
+Disk while building: 8 bytes per posting for the shards and 8 for the index. Memory: one shard's
+postings in each worker; in the merge about 40 bytes per posting of ``RANGE_POSTINGS``, 24 bytes per
+passage, and 8 bytes per term and shard.
 """
 
 from __future__ import annotations
@@ -66,13 +69,19 @@ RANKS = (100, 1_000, 10_000)  # of a term's postings by score, whose scores ``BE
 RANGE_POSTINGS = 1 << 23
 _CHECKED = 1 << 20  # postings compared at a time
 _POSTINGS = pa.schema(
-    [("term", pa.large_string()), ("rows", pa.large_list(pa.int32())), ("frequencies", pa.large_list(pa.int32()))]
+    [
+        ("term", pa.large_string()),
+        ("rows", pa.large_list(pa.int32())),
+        ("frequencies", pa.large_list(pa.int32())),
+    ]
 )
 _TERM = pa.schema([("term", pa.large_string())])
 
 
 class _Shard(NamedTuple):
-    """One shard's mapped postings: for the i-th sorted term ``rows[offsets[i]:offsets[i + 1]]`` and their frequencies."""
+    """One shard's mapped postings: for the i-th sorted term ``rows[offsets[i]:offsets[i + 1]]`` and
+    their frequencies.
+    """
 
     first_row: int
     passages: int
@@ -82,7 +91,9 @@ class _Shard(NamedTuple):
     frequencies: np.ndarray
 
 
-def build_bm25s(collection: Collection, settings: Bm25Settings, folder: Path, map_shards: MapShards = map) -> None:
+def build_bm25s(
+    collection: Collection, settings: Bm25Settings, folder: Path, map_shards: MapShards = map
+) -> None:
     """Write the index into ``folder``; postings of an interrupted run are verified and reused.
 
     Raises:
@@ -93,14 +104,18 @@ def build_bm25s(collection: Collection, settings: Bm25Settings, folder: Path, ma
     made = []
     with step("Reading words", len(collection), unit="passages") as bar:
         for facts in make_shards(
-            _Made, write_postings, collection.shard_paths, lambda index: postings / f"{index:05d}.arrow", map_shards
+            _Made,
+            write_postings,
+            collection.shard_paths,
+            lambda index: postings / f"{index:05d}.arrow",
+            map_shards,
         ):
             made.append(facts)
             bar.advance(facts.passages)
     if not sum(facts.postings for facts in made):
         raise InputError(
-            f"{collection.path}: wanted passages with words to index; found none in {len(collection):,} passages; "
-            "check the import"
+            f"{collection.path}: wanted passages with words to index; found none in "
+            f"{len(collection):,} passages; check the import"
         )
     firsts = np.cumsum([0, *(facts.passages for facts in made)])
     shards = [
@@ -135,13 +150,23 @@ def write_postings(shard: Path, out: Path) -> _Made:
     ranks[[known.terms[term] for term in terms]] = np.arange(len(terms))
     ranks[-1] = -1  # stop words have the number −1
     numbers = ranks[np.frombuffer(found, np.int32)] if found else np.empty(0, np.int64)
-    rows = np.repeat(np.arange(len(lengths)), np.frombuffer(lengths, np.int64)) if lengths else np.empty(0, np.int64)
+    rows = (
+        np.repeat(np.arange(len(lengths)), np.frombuffer(lengths, np.int64))
+        if lengths
+        else np.empty(0, np.int64)
+    )
     kept = numbers >= 0
-    # one number per (term, row): sorted, they give the postings' order; their counts are the frequencies
-    keys, frequencies = np.unique(numbers[kept] * max(1, len(lengths)) + rows[kept], return_counts=True)
+    # one number per (term, row): sorted, they give the postings' order; their counts are the
+    # frequencies
+    keys, frequencies = np.unique(
+        numbers[kept] * max(1, len(lengths)) + rows[kept], return_counts=True
+    )
     term_of, row_of = np.divmod(keys, max(1, len(lengths)))
     offsets = np.searchsorted(term_of, np.arange(len(terms) + 1))
-    columns = [pa.LargeListArray.from_arrays(offsets, pa.array(values, pa.int32())) for values in (row_of, frequencies)]
+    columns = [
+        pa.LargeListArray.from_arrays(offsets, pa.array(values, pa.int32()))
+        for values in (row_of, frequencies)
+    ]
     _write_arrow(out, [pa.array(terms, pa.large_string()), *columns], _POSTINGS)
     return _Made(len(lengths), len(keys))
 
@@ -155,7 +180,14 @@ def _mapped(path: Path, first_row: int, passages: int) -> _Shard:
     batch = ipc.open_file(pa.memory_map(str(path))).get_batch(0)
     rows, frequencies = batch.column("rows"), batch.column("frequencies")
     offsets = rows.offsets.to_numpy()
-    return _Shard(first_row, passages, batch.column("term"), offsets, rows.values.to_numpy(), frequencies.values.to_numpy())
+    return _Shard(
+        first_row,
+        passages,
+        batch.column("term"),
+        offsets,
+        rows.values.to_numpy(),
+        frequencies.values.to_numpy(),
+    )
 
 
 def _merge(shards: Sequence[_Shard], settings: Bm25Settings, folder: Path) -> None:
@@ -168,7 +200,11 @@ def _merge(shards: Sequence[_Shard], settings: Bm25Settings, folder: Path) -> No
     passages = shards[-1].first_row + shards[-1].passages
     inverse, norms = _inverse_frequencies(holding, passages), _norms(shards, settings)
     bests = np.zeros((len(RANKS), len(terms)), np.float32)
-    with open(folder / DATA, "wb") as data, open(folder / INDICES, "wb") as indices, step("Merging", int(starts[-1])) as bar:
+    with (
+        open(folder / DATA, "wb") as data,
+        open(folder / INDICES, "wb") as indices,
+        step("Merging", int(starts[-1])) as bar,
+    ):
         _npy_header(data, np.float32, int(starts[-1]))
         _npy_header(indices, np.int32, int(starts[-1]))
         for low, high in _ranges(starts, RANGE_POSTINGS):
@@ -182,16 +218,22 @@ def _merge(shards: Sequence[_Shard], settings: Bm25Settings, folder: Path) -> No
     np.save(folder / INDPTR, starts)
     np.save(folder / BESTS, bests)
     _write_arrow(folder / TERMS, [terms], _TERM)
-    (folder / PARAMS).write_text(json.dumps(_params(settings, passages), indent=4), encoding="utf-8", newline="\n")
+    (folder / PARAMS).write_text(
+        json.dumps(_params(settings, passages), indent=4), encoding="utf-8", newline="\n"
+    )
 
 
 def _bests(scores: np.ndarray, holding: np.ndarray) -> np.ndarray:
-    """Return the scores at ``RANKS`` of each term's postings, ``(ranks, terms)`` float32; ``holding``: postings of each term."""
+    """Return the scores at ``RANKS`` of each term's postings, ``(ranks, terms)`` float32;
+    ``holding``: postings of each term.
+    """
     starts = np.concatenate([[0], np.cumsum(holding)])
     bests = np.zeros((len(RANKS), len(holding)), np.float32)
     for term in np.flatnonzero(holding >= RANKS[0]).tolist():
         places = holding[term] - np.array([rank for rank in RANKS if rank <= holding[term]])
-        bests[: len(places), term] = np.partition(scores[starts[term] : starts[term + 1]], places)[places]
+        bests[: len(places), term] = np.partition(scores[starts[term] : starts[term + 1]], places)[
+            places
+        ]
     return bests
 
 
@@ -228,11 +270,20 @@ def check_bm25s(folder: Path, settings: Bm25Settings, passages: int) -> None:
         (places, np.int32, passages),
     )
     wrong = any(array.dtype != kind or array.shape != (length,) for array, kind, length in shapes)
-    if terms.batches != 1 or wrong or bests.dtype != np.float32 or bests.shape != (len(RANKS), len(terms)):
+    if (
+        terms.batches != 1
+        or wrong
+        or bests.dtype != np.float32
+        or bests.shape != (len(RANKS), len(terms))
+    ):
         raise ValueError(f"{folder}: arrays of other types or shapes")
     terms.batch(0)
     rising = starts[0] == 0 and starts[-1] == rows.size and (starts[1:] > starts[:-1]).all()
-    if not rising or (rows.size and not 0 <= rows.min() <= rows.max() < passages) or not _rise(rows, starts):
+    if (
+        not rising
+        or (rows.size and not 0 <= rows.min() <= rows.max() < passages)
+        or not _rise(rows, starts)
+    ):
         raise ValueError(f"{folder}: postings of other passages")
     if read_json(folder / PARAMS) != _params(settings, passages):
         raise ValueError(f"{folder}: an index by other settings")
@@ -242,22 +293,30 @@ def _rise(rows: np.ndarray, starts: np.ndarray) -> bool:
     """Check that each term's rows rise, as a search by ranges of rows wants them to."""
     firsts = starts[1:-1]
     falls = sum(
-        np.count_nonzero(rows[low + 1 : low + _CHECKED + 1] <= rows[low : low + _CHECKED][: rows.size - low - 1])
+        np.count_nonzero(
+            rows[low + 1 : low + _CHECKED + 1] <= rows[low : low + _CHECKED][: rows.size - low - 1]
+        )
         for low in range(0, rows.size, _CHECKED)
     )
     return bool(falls == np.count_nonzero(rows[firsts] <= rows[firsts - 1]))
 
 
 def _numbered(shards: Sequence[_Shard]) -> tuple[pa.Array, list[np.ndarray]]:
-    """Return all terms, sorted, and each shard's terms as numbers in that list (increasing, as a shard's terms are sorted too)."""
-    encoded = pa.chunked_array([shard.terms for shard in shards], pa.large_string()).dictionary_encode()
+    """Return all terms, sorted, and each shard's terms as numbers in that list (increasing, as a
+    shard's terms are sorted too).
+    """
+    encoded = pa.chunked_array(
+        [shard.terms for shard in shards], pa.large_string()
+    ).dictionary_encode()
     every = encoded.chunk(0).dictionary  # the same in every chunk
     order = pc.sort_indices(every)
     ranks = np.empty(len(every), np.int32)
     ranks[order.to_numpy()] = np.arange(len(every), dtype=np.int32)
     chunks = iter(encoded.chunks)  # only shards with terms have one
     none = np.empty(0, np.int32)
-    return every.take(order), [ranks[next(chunks).indices.to_numpy()] if len(shard.terms) else none for shard in shards]
+    return every.take(order), [
+        ranks[next(chunks).indices.to_numpy()] if len(shard.terms) else none for shard in shards
+    ]
 
 
 def _inverse_frequencies(holding: np.ndarray, passages: int) -> np.ndarray:
@@ -268,9 +327,15 @@ def _inverse_frequencies(holding: np.ndarray, passages: int) -> np.ndarray:
 
 
 def _norms(shards: Sequence[_Shard], settings: Bm25Settings) -> np.ndarray:
-    """Return k1 · (1 − b + b · |p| / mean|p|) of each passage, float64, in bm25s's order of operations."""
+    """Return k1 · (1 − b + b · |p| / mean|p|) of each passage, float64, in bm25s's order of
+    operations.
+    """
     lengths = np.concatenate(
-        [np.bincount(shard.rows, weights=shard.frequencies, minlength=shard.passages) for shard in shards]  # exact: integers
+        # exact: integers
+        [
+            np.bincount(shard.rows, weights=shard.frequencies, minlength=shard.passages)
+            for shard in shards
+        ]
     )
     return settings.k1 * ((1 - settings.b) + settings.b * lengths / lengths.mean())
 
@@ -304,5 +369,9 @@ def _gather(
 
 
 def _npy_header(handle: Any, dtype: type, length: int) -> None:
-    description = {"descr": np.lib.format.dtype_to_descr(np.dtype(dtype)), "fortran_order": False, "shape": (length,)}
+    description = {
+        "descr": np.lib.format.dtype_to_descr(np.dtype(dtype)),
+        "fortran_order": False,
+        "shape": (length,),
+    }
     np.lib.format.write_array_header_1_0(handle, description)

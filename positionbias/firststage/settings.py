@@ -14,21 +14,35 @@ BACKENDS = ("bm25s", "lucene")
 
 @dataclass(frozen=True, slots=True)
 class Bm25Settings:
-    """k1 (term-frequency saturation, ≥ 0) and b (length normalisation, 0 to 1); the defaults are Anserini's.
+    """k1 (term-frequency saturation, ≥ 0) and b (length normalisation, 0 to 1); the defaults are
+    Anserini's.
 
     Raises:
         SettingError: a value outside its range.
     """
 
-    k1: float = setting(0.9, "BM25's saturation of term frequency.", least=0, absent="the preset's", panel=Panel.BM25)
-    b: float = setting(0.4, "BM25's normalisation by length, 0 to 1.", least=0, most=1, absent="the preset's", panel=Panel.BM25)
+    k1: float = setting(
+        0.9,
+        "BM25's saturation of term frequency.",
+        least=0,
+        absent="the preset's",
+        panel=Panel.BM25,
+    )
+    b: float = setting(
+        0.4,
+        "BM25's normalisation by length, 0 to 1.",
+        least=0,
+        most=1,
+        absent="the preset's",
+        panel=Panel.BM25,
+    )
 
     def __post_init__(self) -> None:
         check_settings(self)
 
 
-# anserini: its defaults; msmarco: tuned there on MS MARCO passages (position-bias paper's first stage); robertson: the
-# classic 1.2 / 0.75 (contaminated-distillation paper's).
+# anserini: its defaults; msmarco: tuned there on MS MARCO passages (position-bias paper's first
+# stage); robertson: the classic 1.2 / 0.75 (contaminated-distillation paper's).
 PRESETS: Mapping[str, Bm25Settings] = {
     "anserini": Bm25Settings(),
     "msmarco": Bm25Settings(0.82, 0.68),
@@ -50,7 +64,9 @@ class Bm25Search:
         choices=BACKENDS,
         panel=Panel.BM25,
     )
-    preset: str = setting("anserini", "Settings of k1 and b.", choices=tuple(PRESETS), panel=Panel.BM25)
+    preset: str = setting(
+        "anserini", "Settings of k1 and b.", choices=tuple(PRESETS), panel=Panel.BM25
+    )
     k1: float | None = declared_setting(None, settings_of(Bm25Settings)["k1"])
     b: float | None = declared_setting(None, settings_of(Bm25Settings)["b"])
 
@@ -61,4 +77,6 @@ class Bm25Search:
     def settings(self) -> Bm25Settings:
         """Return the preset's k1 and b, except for those given."""
         known = PRESETS[self.preset]
-        return Bm25Settings(known.k1 if self.k1 is None else self.k1, known.b if self.b is None else self.b)
+        return Bm25Settings(
+            known.k1 if self.k1 is None else self.k1, known.b if self.b is None else self.b
+        )

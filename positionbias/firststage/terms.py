@@ -1,7 +1,8 @@
-"""Split a text into BM25's terms: words in lower case, without English stop words, stemmed; bigrams in scripts without spaces.
+"""Split a text into BM25's terms: words in lower case, without English stop words, stemmed; bigrams
+in scripts without spaces.
 
-Lucene's CJKAnalyzer indexes Han and Kana by bigrams of characters; so are all scripts without spaces here, by bigrams of clusters [decision].
-Hangul has spaces, and stays in words.
+Lucene's CJKAnalyzer indexes Han and Kana by bigrams of characters; so are all scripts without
+spaces here, by bigrams of clusters [decision]. Hangul has spaces, and stays in words.
 """
 
 from __future__ import annotations
@@ -14,7 +15,10 @@ __all__ = ["ANALYSIS", "Analyzer", "TermNumbers", "words"]
 
 # A word keeps an inner apostrophe, so that the stemmer can remove a possessive ("Rome's" → "rome").
 _WORD = re.compile(r"\w+(?:'\w+)*")
-ANALYSIS = r"lower case; words \w+ with inner apostrophes; bigrams of clusters in scripts without spaces; bm25s English stop words; Snowball English stemmer"
+ANALYSIS = (
+    r"lower case; words \w+ with inner apostrophes; bigrams of clusters in scripts without spaces; "
+    r"bm25s English stop words; Snowball English stemmer"
+)
 
 
 def words(text: str) -> list[str]:
@@ -29,8 +33,9 @@ def words(text: str) -> list[str]:
 class Analyzer:
     """An analyser of texts into lists of terms; it stems each distinct word once.
 
-    The steps are those of Lucene's EnglishAnalyzer (lower case, possessives, stop words, stemming), and words of one
-    character are kept, as there. Lucene stems by the older Porter rules, so a few terms differ (a decision of ours).
+    The steps are those of Lucene's EnglishAnalyzer (lower case, possessives, stop words, stemming),
+    and words of one character are kept, as there. Lucene stems by the older Porter rules, so a few
+    terms differ (a decision of ours).
     """
 
     def __init__(self) -> None:
@@ -59,7 +64,8 @@ class Analyzer:
 class TermNumbers(dict[str, int]):
     """Numbers of words' terms, −1 for a stop word; a new term gets the next number.
 
-    The dictionary fills itself: ``map(numbers.__getitem__, words)`` maps a text without a Python call per word.
+    The dictionary fills itself: ``map(numbers.__getitem__, words)`` maps a text without a Python
+    call per word.
     """
 
     def __init__(self, analyzer: Analyzer) -> None:

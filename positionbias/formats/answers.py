@@ -25,21 +25,28 @@ from positionbias.formats.table_files import open_table
 __all__ = ["AttachedAnswers", "attach_answers"]
 
 _NOTES = (
-    "Answers without a start whose text is not in their passage (ignoring case) are left out and counted.",
+    (
+        "Answers without a start whose text is not in their passage (ignoring case) are left out "
+        "and counted."
+    ),
     "Answers of passages that are not judged relevant to the query are left out and counted.",
 )
 
 
 @dataclass(frozen=True, slots=True)
 class AttachedAnswers:
-    """The manifest's facts about attached answers: the columns read, the answers added to each split, and counts of rows."""
+    """The manifest's facts about attached answers: the columns read, the answers added to each
+    split, and counts of rows.
+    """
 
     columns: Mapping[str, str]
     added: Mapping[str, int]
     counts: RowCounts
 
 
-def attach_answers(collection: Collection, path: Path | str, out: Path | str, *, overwrite: bool = False) -> Collection:
+def attach_answers(
+    collection: Collection, path: Path | str, out: Path | str, *, overwrite: bool = False
+) -> Collection:
     """Write ``collection`` with the answers of a table, one a row, beside its own.
 
     Raises:
@@ -54,20 +61,34 @@ def attach_answers(collection: Collection, path: Path | str, out: Path | str, *,
         found = _by_split(collection, table, columns, counts)
         added = {split: len(answers) for split, answers in found.items() if answers}
         if not added:
-            causes = "; ".join(f"{cause}: {count:,}" for cause, count in (counts.left_out | counts.again).items())
+            causes = "; ".join(
+                f"{cause}: {count:,}" for cause, count in (counts.left_out | counts.again).items()
+            )
             wanted = "new answers for the collection's queries"
-            raise bad_input(path, wanted=wanted, found=f"none in {counts.rows:,} rows ({causes})", do="check the ids")
+            raise bad_input(
+                path,
+                wanted=wanted,
+                found=f"none in {counts.rows:,} rows ({causes})",
+                do="check the ids",
+            )
         inputs = [
             input_ref("source", collection.path, collection.checksum, artefact=out),
             input_ref("answers", path, content_digest(path), artefact=out),
         ]
-        if original := collection.manifest.input("original"):  # the original of a rotated collection, reachable from here too
-            inputs.append(input_ref("original", collection.path / original.path, original.checksum, artefact=out))
+        # the original of a rotated collection, reachable from here too
+        if original := collection.manifest.input("original"):
+            inputs.append(
+                input_ref(
+                    "original", collection.path / original.path, original.checksum, artefact=out
+                )
+            )
         facts = AttachedAnswers(columns.named(), added, counts)
         with create_collection(out, overwrite=overwrite) as writer:
             writer.share_passages(collection)
             for split in collection.splits:
-                carry_split(collection, writer, split, answers=[*collection.answers(split), *found[split]])
+                carry_split(
+                    collection, writer, split, answers=[*collection.answers(split), *found[split]]
+                )
             writer.finish(
                 Manifest(
                     kind=KIND,
@@ -84,7 +105,9 @@ def attach_answers(collection: Collection, path: Path | str, out: Path | str, *,
 
 
 def _open(path: Path) -> Table:
-    """Open a table with the columns of all its rows. JSON rows are read twice, since later rows may add columns."""
+    """Open a table with the columns of all its rows. JSON rows are read twice, since later rows may
+    add columns.
+    """
     table = open_table(path)
     if not table.growing:
         return table
@@ -93,13 +116,23 @@ def _open(path: Path) -> Table:
     return replace(open_table(path), names=table.names)
 
 
-def _by_split(collection: Collection, table: Table, columns: Columns, counts: RowCounts) -> dict[str, list[Answer]]:
+def _by_split(
+    collection: Collection, table: Table, columns: Columns, counts: RowCounts
+) -> dict[str, list[Answer]]:
     """Return the valid answers that are new to their split, by split; count the others."""
-    queries = {split: {query_id for query_id, _ in collection.query_texts(split)} for split in collection.splits}
-    grades = {split: {qrel[:2]: qrel.grade for qrel in collection.qrels(split)} for split in collection.splits}
+    queries = {
+        split: {query_id for query_id, _ in collection.query_texts(split)}
+        for split in collection.splits
+    }
+    grades = {
+        split: {qrel[:2]: qrel.grade for qrel in collection.qrels(split)}
+        for split in collection.splits
+    }
     known = {split: set(collection.answers(split)) for split in collection.splits}
     found: dict[str, list[Answer]] = {split: [] for split in collection.splits}
-    for place, query_id, passage_id, passage, answers in _answers(collection, table, columns, counts):
+    for place, query_id, passage_id, passage, answers in _answers(
+        collection, table, columns, counts
+    ):
         splits = [split for split, query_ids in queries.items() if query_id in query_ids]
         judged = [split for split in splits if (query_id, passage_id) in grades[split]]
         relevant = [split for split in judged if grades[split][query_id, passage_id] > 0]
@@ -117,7 +150,9 @@ def _by_split(collection: Collection, table: Table, columns: Columns, counts: Ro
             if cause := refused or ("" if stands else "text not found in passage"):
                 counts.leave_out(cause, place)
                 continue
-            answer = Answer(query_id, passage_id, text, start, None if start is None else start + len(text))
+            answer = Answer(
+                query_id, passage_id, text, start, None if start is None else start + len(text)
+            )
             for split in relevant:
                 if answer in known[split]:
                     counts.met_again("answers", 1)
@@ -130,7 +165,9 @@ def _by_split(collection: Collection, table: Table, columns: Columns, counts: Ro
 def _answers(
     collection: Collection, table: Table, columns: Columns, counts: RowCounts
 ) -> Iterator[tuple[str, str, str, str, Answers]]:
-    """Yield (place, query id, passage id, passage text, answers) for each row with a known passage; count other rows."""
+    """Yield (place, query id, passage id, passage text, answers) for each row with a known passage;
+    count other rows.
+    """
     source = f"{table.source}, {table.unit}"
     # the row number takes the place of the query's text in other tables
     reader = ValueReader(replace(columns, passage="passage", query="query"), "", source, counts)
@@ -143,9 +180,22 @@ def _answers(
         rows = np.flatnonzero(stored >= 0).tolist()
         numbers, texts = [batch.numbers[row] for row in rows], collection.texts_at(stored[rows])
         kept = {column: [own[row] for row in rows] for column, own in values.items()}
-        found = reader.read(Cells(numbers, {**kept, "passage": texts, "query": list(map(str, numbers))}))
+        found = reader.read(
+            Cells(numbers, {**kept, "passage": texts, "query": list(map(str, numbers))})
+        )
         for passage_id, passage, query_id, number, answers in zip(
-            found.passage_ids, found.passages, found.query_ids, found.queries, found.answers, strict=True
+            found.passage_ids,
+            found.passages,
+            found.query_ids,
+            found.queries,
+            found.answers,
+            strict=True,
         ):
-            yield f"{source} {int(number):,}" if number else source, query_id, passage_id, passage, answers
+            yield (
+                f"{source} {int(number):,}" if number else source,
+                query_id,
+                passage_id,
+                passage,
+                answers,
+            )
     counts.unanswerable = 0  # counted as rows without an answer

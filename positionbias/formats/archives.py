@@ -42,11 +42,16 @@ def _is_compressed(head: bytes) -> bool:
 
 def _is_tar(head: bytes, name: str) -> bool:
     # the oldest tar format has no signature: go by the name
-    return head[257:262] == b"ustar" or (name.lower().endswith(_ENDINGS) and len(head) >= tarfile.BLOCKSIZE)
+    return head[257:262] == b"ustar" or (
+        name.lower().endswith(_ENDINGS) and len(head) >= tarfile.BLOCKSIZE
+    )
 
 
-def streams_in(stream: IO[bytes], source: str, depth: int = 0) -> Iterator[tuple[str, bytes, IO[bytes]]]:
-    """Yield each plain file in ``stream``: its place ("ARCHIVE:MEMBER"), its first 4 KB, and its stream. Read each before the next.
+def streams_in(
+    stream: IO[bytes], source: str, depth: int = 0
+) -> Iterator[tuple[str, bytes, IO[bytes]]]:
+    """Yield each plain file in ``stream``: its place ("ARCHIVE:MEMBER"), its first 4 KB, and its
+    stream. Read each before the next.
 
     ``.gz``, ``.zst``, ``.z`` and tar are identified by content and may be nested.
 
@@ -54,7 +59,12 @@ def streams_in(stream: IO[bytes], source: str, depth: int = 0) -> Iterator[tuple
         InputError: a damaged or truncated archive, or more than 6 layers of packing.
     """
     if depth > _DEEPEST:
-        raise bad_input(source, wanted=f"at most {_DEEPEST} layers of packing", found="more", do="unpack it first")
+        raise bad_input(
+            source,
+            wanted=f"at most {_DEEPEST} layers of packing",
+            found="more",
+            do="unpack it first",
+        )
     with archive_errors(source):
         head = stream.read(HEAD_BYTES)
         whole: io.BufferedReader = io.BufferedReader(_Joined(head, stream, source), _READ)
@@ -89,7 +99,9 @@ class _Joined(io.RawIOBase):
 
 
 class _Member(tarfile.TarInfo):
-    """A member's header. Unlike tarfile's own, a broken header is an error, and a long one is not kept in memory."""
+    """A member's header. Unlike tarfile's own, a broken header is an error, and a long one is not
+    kept in memory.
+    """
 
     @classmethod
     def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> _Member:
@@ -109,26 +121,41 @@ class _Member(tarfile.TarInfo):
 
 
 def tar_files(stream: IO[bytes], source: Path | str) -> Iterator[tuple[str, IO[bytes]]]:
-    """Yield the names and files of a tar archive, without folders and links, to be read in order under ``archive_errors``."""
+    """Yield the names and files of a tar archive, without folders and links, to be read in order
+    under ``archive_errors``.
+    """
     with tarfile.open(fileobj=stream, mode="r|", tarinfo=_Member, bufsize=_TAR_BUFFER) as archive:
         for info in archive:
-            archive.members.clear()  # type: ignore[attr-defined] # the library keeps every header it has seen
+            # the library keeps every header it has seen
+            archive.members.clear()  # type: ignore[attr-defined]
             if info.issparse():  # a few bytes may stand for terabytes of zeros
                 name = info.name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-                raise bad_input(source, wanted="files without holes", found=f"{name!r}, a sparse one", do="unpack it first")
+                raise bad_input(
+                    source,
+                    wanted="files without holes",
+                    found=f"{name!r}, a sparse one",
+                    do="unpack it first",
+                )
             member = archive.extractfile(info) if info.isreg() else None
             if member is not None:
-                yield info.name.encode("utf-8", "surrogateescape").decode("utf-8", "replace"), member
+                yield (
+                    info.name.encode("utf-8", "surrogateescape").decode("utf-8", "replace"),
+                    member,
+                )
     while stream.read(_TAR_BUFFER):  # to the end, where the compression's checksum stands
         pass
 
 
 @contextmanager
-def archive_errors(source: Path | str, *, wanted: str = "a compressed file or archive") -> Iterator[None]:
+def archive_errors(
+    source: Path | str, *, wanted: str = "a compressed file or archive"
+) -> Iterator[None]:
     """Turn errors while reading an archive into one clear line."""
     try:
         with input_errors(source, wanted=wanted):
             yield
     except (tarfile.TarError, ValueError, OverflowError) as error:
         found = " ".join(str(error).split()) or type(error).__name__
-        raise bad_input(source, wanted="a complete tar archive", found=found, do="fetch the file again") from error
+        raise bad_input(
+            source, wanted="a complete tar archive", found=found, do="fetch the file again"
+        ) from error

@@ -1,6 +1,7 @@
 """Attach more queries and judgements to a release, such as TREC Deep Learning, DL-Hard or your own.
 
-Queries are TSV (``id<TAB>text``) or TREC topics; judgements have TREC's four columns. The content identifies the format.
+Queries are TSV (``id<TAB>text``) or TREC topics; judgements have TREC's four columns. The content
+identifies the format.
 """
 
 from __future__ import annotations
@@ -17,7 +18,15 @@ from positionbias.core.records import Qrel, Query
 from positionbias.formats.sources import Source
 from positionbias.formats.splits import Split, judged_split
 
-__all__ = ["Attachment", "attach", "numbered_queries", "parse_queries", "read_judgements", "read_queries", "repeated_query"]
+__all__ = [
+    "Attachment",
+    "attach",
+    "numbered_queries",
+    "parse_queries",
+    "read_judgements",
+    "read_queries",
+    "repeated_query",
+]
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 
@@ -44,8 +53,11 @@ def parse_queries(lines: Iterable[tuple[int, str]], source: Path | str) -> dict[
     return texts
 
 
-def numbered_queries(lines: Iterable[tuple[int, str]], source: Path | str) -> Iterator[tuple[int, Query]]:
-    """Stream what ``parse_queries`` parses, with line numbers; repeated ids are the caller's to find (``repeated_query``).
+def numbered_queries(
+    lines: Iterable[tuple[int, str]], source: Path | str
+) -> Iterator[tuple[int, Query]]:
+    """Stream what ``parse_queries`` parses, with line numbers; repeated ids are the caller's to
+    find (``repeated_query``).
 
     Raises:
         InputError: a line without a tab or an id, or no lines.
@@ -64,13 +76,17 @@ def numbered_queries(lines: Iterable[tuple[int, str]], source: Path | str) -> It
         empty = False
         yield number, Query(query_id, text)
     if empty:
-        raise bad_input(source, wanted="queries: id, tab, text", found="an empty file", do="check the path")
+        raise bad_input(
+            source, wanted="queries: id, tab, text", found="an empty file", do="check the path"
+        )
 
 
 def repeated_query(source: Path | str, line: int, query: Query) -> InputError:
     """Return the error about a query whose id an earlier line has."""
     found = f"{query.query_id!r} again"
-    return bad_input(source, line=line, wanted="every query id once", found=found, do="rename or drop one")
+    return bad_input(
+        source, line=line, wanted="every query id once", found=found, do="rename or drop one"
+    )
 
 
 def read_queries(path: Path | str) -> list[Query]:
@@ -86,35 +102,48 @@ def read_queries(path: Path | str) -> list[Query]:
         from positionbias.formats.trec_topics import read_topics
 
         return read_topics(path)
-    return [Query(query_id, text) for query_id, text in parse_queries(Source(path).lines(), path).items()]
+    return [
+        Query(query_id, text)
+        for query_id, text in parse_queries(Source(path).lines(), path).items()
+    ]
 
 
 def read_judgements(path: Path | str) -> list[Qrel]:
     """Read judgements: four columns separated by spaces or tabs, plain or compressed.
 
     Raises:
-        InputError: no such file, a malformed line (numbered), a pair judged twice, or an empty file.
+        InputError: no such file, a malformed line (numbered), a pair judged twice, or an empty
+            file.
     """
     return parse_qrels(Source(Path(path)).lines(), path)
 
 
-def attach(splits: list[Split], attachments: Sequence[Attachment], *, keep_unjudged: bool = False) -> None:
-    """Add each attachment to ``splits`` as a new split, or, named ``SPLIT.SET``, as another judgement set of an existing split.
+def attach(
+    splits: list[Split], attachments: Sequence[Attachment], *, keep_unjudged: bool = False
+) -> None:
+    """Add each attachment to ``splits`` as a new split, or, named ``SPLIT.SET``, as another
+    judgement set of an existing split.
 
     Queries without a judgement are left out of a new split and counted (``judged_split``).
 
     Raises:
-        InputError: an unreadable file, queries and judgements without a common query, or a query whose text differs in the split.
-        SettingError: a name that is taken or not a plain word, or a judgement set of an unknown split.
+        InputError: an unreadable file, queries and judgements without a common query, or a query
+            whose text differs in the split.
+        SettingError: a name that is taken or not a plain word, or a judgement set of an unknown
+            split.
     """
     for attachment in attachments:
         name, dot, further = attachment.name.partition(".")
         if not _NAME.fullmatch(name) or (dot and not _NAME.fullmatch(further)):
-            raise SettingError(f"--attach: wanted a name of letters, digits, - and _; found {attachment.name!r}; give another")
+            raise SettingError(
+                f"--attach: wanted a name of letters, digits, - and _; found {attachment.name!r}; "
+                "give another"
+            )
         present = next((split for split in splits if split.name == name), None)
         if dot and present is None:
             raise SettingError(
-                f"--attach: wanted split {name!r} before {attachment.name!r}; found no such split; attach it first"
+                f"--attach: wanted split {name!r} before {attachment.name!r}; found no such split; "
+                "attach it first"
             )
         if present is not None and (not dot or further in present.further):
             raise SettingError(
@@ -122,11 +151,16 @@ def attach(splits: list[Split], attachments: Sequence[Attachment], *, keep_unjud
                 "give another, or SPLIT.SET for further judgements of a split"
             )
         queries, qrels = read_queries(attachment.queries), read_judgements(attachment.qrels)
-        split = judged_split(name, queries if present is None else present.queries, qrels, keep_unjudged=keep_unjudged)
+        split = judged_split(
+            name,
+            queries if present is None else present.queries,
+            qrels,
+            keep_unjudged=keep_unjudged,
+        )
         if not split.qrels:
             raise InputError(
-                f"{attachment.qrels}: wanted judgements of the queries in {attachment.queries}; found none of them; "
-                "check that the files belong together"
+                f"{attachment.qrels}: wanted judgements of the queries in {attachment.queries}; "
+                "found none of them; check that the files belong together"
             )
         if present is None:
             splits.append(split)

@@ -1,13 +1,15 @@
-"""Import BEIR (Thakur et al. 2021) as a Collection: ``corpus.jsonl``, ``queries.jsonl`` and ``qrels/SPLIT.tsv``.
+"""Import BEIR (Thakur et al. 2021) as a Collection: ``corpus.jsonl``, ``queries.jsonl`` and
+``qrels/SPLIT.tsv``.
 
-MTEB's repositories have the same as JSON lines or Parquet, some with ``id`` for ``_id``: ``corpus/*.parquet``, ``queries/*.parquet``, and
-in ``qrels``, ``data`` or ``default`` one or more files per split: ``SPLIT-00000-of-00002.parquet``, ``SPLIT-0.parquet`` or ``SPLIT.jsonl``.
+MTEB's repositories have the same as JSON lines or Parquet, some with ``id`` for ``_id``:
+``corpus/*.parquet``, ``queries/*.parquet``, and in ``qrels``, ``data`` or ``default`` one or more
+files per split: ``SPLIT-00000-of-00002.parquet``, ``SPLIT-0.parquet`` or ``SPLIT.jsonl``.
 
-A passage is its title, if any, a space and its text; ``titles=False`` leaves titles out, as a title in front is a position
-bias of its own [decision]. Split dev is called validation. A split has the queries that its qrels name, in the
-order of the queries' file; queries in no qrels go to a split "unjudged" [decision]. A query's ``metadata``
-become its fields, as JSON unless they are texts; a passage's ``metadata`` are not kept. PosIR's evidence spans
-become answers (``formats.posir``).
+A passage is its title, if any, a space and its text; ``titles=False`` leaves titles out, as a title
+in front is a position bias of its own [decision]. Split dev is called validation. A split has the
+queries that its qrels name, in the order of the queries' file; queries in no qrels go to a split
+"unjudged" [decision]. A query's ``metadata`` become its fields, as JSON unless they are texts; a
+passage's ``metadata`` are not kept. PosIR's evidence spans become answers (``formats.posir``).
 """
 
 from __future__ import annotations
@@ -44,14 +46,17 @@ from positionbias.formats.row_blocks import RowBlock
 __all__ = ["BeirSource", "file_of_split", "import_beir"]
 
 LICENCE = (
-    "each data set of BEIR has its own licence: see the table of data sets at https://github.com/beir-cellar/beir and the "
-    "data set's own page"
+    "each data set of BEIR has its own licence: see the table of data sets at "
+    "https://github.com/beir-cellar/beir and the data set's own page"
 )
 _FILE_OF_SPLIT = {split: stem for stem, split in SPLIT_OF_FILE.items()}
 _COMMAND = "import beir"
 _NOTES = (
     "Split dev is called validation; queries that no file of qrels names are in split unjudged.",
-    "A query's metadata are its fields, as JSON where they are no texts; a passage's metadata are not kept.",
+    (
+        "A query's metadata are its fields, as JSON where they are no texts; a passage's metadata "
+        "are not kept."
+    ),
 )
 
 
@@ -93,12 +98,12 @@ def import_beir(
 ) -> Collection:
     """Make a collection from a BEIR folder, whose files may be compressed (.gz, .zst).
 
-    Without queries or qrels only the corpus is imported. Judgements of unknown passages are kept and counted; judgements of
-    unknown queries are left out and counted.
+    Without queries or qrels only the corpus is imported. Judgements of unknown passages are kept
+    and counted; judgements of unknown queries are left out and counted.
 
     Raises:
-        InputError: no corpus, a malformed line (numbered), a repeated id, a pair with two grades, or a split whose
-            judgements are all of unknown queries.
+        InputError: no corpus, a malformed line (numbered), a repeated id, a pair with two grades,
+            or a split whose judgements are all of unknown queries.
     """
     release, out, settings = BeirFiles.find(Path(folder)), Path(out), {"titles": titles}
     job: JsonObject = {
@@ -106,10 +111,17 @@ def import_beir(
         "settings": settings,
         "inputs": [file_state(path) for path in release.inputs.values()],
     }
-    with create_collection(out, overwrite=overwrite, job=job) as writer, unchanged(release.inputs.values()):
+    with (
+        create_collection(out, overwrite=overwrite, job=job) as writer,
+        unchanged(release.inputs.values()),
+    ):
         corpus = _add_corpus(writer, release.corpus, titles, map_shards)
         repeated, without_query, spans = _add_splits(writer, release)
-        note = "A passage is its title, a space and its text, where a title stands." if titles else "Titles are left out."
+        note = (
+            "A passage is its title, a space and its text, where a title stands."
+            if titles
+            else "Titles are left out."
+        )
         writer.finish(
             Manifest(
                 kind=KIND,
@@ -117,7 +129,8 @@ def import_beir(
                 command=_COMMAND,
                 settings=settings,
                 inputs=tuple(
-                    input_ref(role, path, content_digest(path), artefact=out) for role, path in release.inputs.items()
+                    input_ref(role, path, content_digest(path), artefact=out)
+                    for role, path in release.inputs.items()
                 ),
                 licence=LICENCE,
                 notes=(note, *_NOTES),
@@ -139,15 +152,24 @@ class _Shard(Shard):
     met: Mapping[str, int]
 
 
-def _add_corpus(writer: CollectionWriter, paths: Sequence[Path], titles: bool, map_shards: MapShards) -> Corpus:
+def _add_corpus(
+    writer: CollectionWriter, paths: Sequence[Path], titles: bool, map_shards: MapShards
+) -> Corpus:
     counts = Counter({"titles": 0, "without_text": 0})
-    done = writer.add_shards(_Shard, partial(_write_passages, titles), corpus_blocks(paths), map_shards)
+    done = writer.add_shards(
+        _Shard, partial(_write_passages, titles), corpus_blocks(paths), map_shards
+    )
     passages = 0
     for facts in track(done, paths[0].name, unit="blocks"):
         counts.update(facts.met)
         passages += facts.count
     if not passages:
-        raise bad_input(paths[0], wanted="a corpus: one JSON object a line", found="an empty file", do="fetch it again")
+        raise bad_input(
+            paths[0],
+            wanted="a corpus: one JSON object a line",
+            found="an empty file",
+            do="fetch it again",
+        )
     return Corpus(**counts)
 
 
@@ -161,7 +183,8 @@ def _add_splits(writer: CollectionWriter, release: BeirFiles) -> tuple[int, int,
     """Write each split with the queries in its qrels, then the unjudged ones.
 
     Returns:
-        The numbers of repeated judgements and of judgements of unknown queries (left out), and the counts of evidence spans, if any.
+        The numbers of repeated judgements and of judgements of unknown queries (left out), and the
+        counts of evidence spans, if any.
     """
     queries, spans = read_queries(release.queries) if release.queries else ({}, {})
     unjudged, repeated, without_query = dict.fromkeys(queries), 0, 0
@@ -169,16 +192,25 @@ def _add_splits(writer: CollectionWriter, release: BeirFiles) -> tuple[int, int,
     for split, paths in release.qrels.items():
         found = Judgements(paths, queries).read()
         if found.without_query and not found.grades:
-            wanted, told = "judgements of queries in queries.jsonl", f"{found.without_query:,}, all of other queries"
-            raise bad_input(paths[0], wanted=wanted, found=told, do="check that the files belong together")
+            wanted, told = (
+                "judgements of queries in queries.jsonl",
+                f"{found.without_query:,}, all of other queries",
+            )
+            raise bad_input(
+                paths[0], wanted=wanted, found=told, do="check that the files belong together"
+            )
         repeated += found.repeated
         without_query += found.without_query
         judged = {query_id for query_id, _ in found.grades}
         for query_id in judged:
             unjudged.pop(query_id, None)
         qrels = [Qrel(*pair, grade) for pair, grade in found.grades.items()]
-        answers, causes = answers_of_spans(spans, qrels, writer.read_passages()) if spans else ([], Counter())
-        writer.add_split(split, [query for query in queries.values() if query.query_id in judged], qrels, answers)
+        answers, causes = (
+            answers_of_spans(spans, qrels, writer.read_passages()) if spans else ([], Counter())
+        )
+        writer.add_split(
+            split, [query for query in queries.values() if query.query_id in judged], qrels, answers
+        )
         placed += len(answers)
         left_out += causes
     if unjudged:

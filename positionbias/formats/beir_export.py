@@ -1,4 +1,6 @@
-"""Export a collection as a BEIR folder: ``corpus.jsonl``, ``queries.jsonl``, ``qrels/SPLIT.tsv``."""
+"""Export a collection as a BEIR folder: ``corpus.jsonl``, ``queries.jsonl``,
+``qrels/SPLIT.tsv``.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,8 @@ _PASSAGES_AT_ONCE = 4_096
 class Written(NamedTuple):
     """Counts of what ``write_beir`` wrote and left out.
 
-    ``queries`` counts each once; ``without_judgement`` those in no qrels; ``answers_left_out`` the answers, which BEIR does not store.
+    ``queries`` counts each once; ``without_judgement`` those in no qrels; ``answers_left_out`` the
+    answers, which BEIR does not store.
     """
 
     passages: int
@@ -45,13 +48,16 @@ def write_beir(
     overwrite: bool = False,
     map_shards: MapShards = map,
 ) -> Written:
-    """Write every passage, and the queries and judgements of these splits; ``import beir`` reads the same content back.
+    """Write every passage, and the queries and judgements of these splits; ``import beir`` reads
+    the same content back.
 
-    The title is empty and the text is the whole passage; a query's fields are its ``metadata``; validation is ``dev.tsv``. Two things are
-    lost: answers, which are counted, and the split of a query without a judgement, which becomes "unjudged".
+    The title is empty and the text is the whole passage; a query's fields are its ``metadata``;
+    validation is ``dev.tsv``. Two things are lost: answers, which are counted, and the split of a
+    query without a judgement, which becomes "unjudged".
 
     Raises:
-        InputError: no such split, two splits with one file name, an id with a tab or line break, or one query id with two contents.
+        InputError: no such split, two splits with one file name, an id with a tab or line break, or
+            one query id with two contents.
     """
     files = {split: file_of_split(split) for split in dict.fromkeys(splits)}
     if len(set(files.values())) < len(files):
@@ -70,11 +76,17 @@ def write_beir(
             for query in collection.queries(split):
                 _take(collection, queries, query)
             qrels = collection.qrels(split)
-            if len(qrels) or split != UNJUDGED:  # as the import calls the split of queries that no file of qrels names
-                with open(partial_folder / "qrels" / name, "w", encoding="utf-8", newline="\n") as handle:
+            # as the import calls the split of queries that no file of qrels names
+            if len(qrels) or split != UNJUDGED:
+                with open(
+                    partial_folder / "qrels" / name, "w", encoding="utf-8", newline="\n"
+                ) as handle:
                     handle.write("\t".join(BEIR_HEADER) + "\n")
                     for qrel in qrels:
-                        handle.write(f"{qrel.query_id}\t{_plain(collection.path, qrel.passage_id)}\t{qrel.grade}\n")
+                        handle.write(
+                            f"{qrel.query_id}\t{_plain(collection.path, qrel.passage_id)}\t"
+                            f"{qrel.grade}\n"
+                        )
             judgements += len(qrels)
             judged.update(qrel.query_id for qrel in qrels)
             answers += collection.split_facts[split].answers
@@ -104,7 +116,9 @@ def _take(collection: Collection, queries: dict[str, Query], query: Query) -> No
 def _plain(place: Path | str, item: str) -> str:
     """Return an id, checked to fit a tab-separated file."""
     if any(character in item for character in "\t\n\r"):
-        raise bad_input(place, wanted="ids without tabs and line breaks", found=repr(item), do="rename it")
+        raise bad_input(
+            place, wanted="ids without tabs and line breaks", found=repr(item), do="rename it"
+        )
     return item
 
 
@@ -130,6 +144,14 @@ def _corpus_lines(item: _Slice) -> tuple[int, bytes]:
     """Return the number of passages and their lines of the corpus."""
     rows = read_shard(Path(item.shard)).slice(item.first, _PASSAGES_AT_ONCE)
     lines = []
-    for passage_id, text in zip(rows.column("passage_id").to_pylist(), rows.column("text").to_pylist(), strict=True):
-        lines.append(json.dumps({"_id": _plain(item.shard, passage_id), "title": "", "text": text}, ensure_ascii=False) + "\n")
+    for passage_id, text in zip(
+        rows.column("passage_id").to_pylist(), rows.column("text").to_pylist(), strict=True
+    ):
+        lines.append(
+            json.dumps(
+                {"_id": _plain(item.shard, passage_id), "title": "", "text": text},
+                ensure_ascii=False,
+            )
+            + "\n"
+        )
     return len(lines), "".join(lines).encode()

@@ -1,4 +1,6 @@
-"""Read the files of a BEIR or MTEB folder: corpus, queries and judgements, in blocks; ``formats.beir`` says what they look like."""
+"""Read the files of a BEIR or MTEB folder: corpus, queries and judgements, in blocks;
+``formats.beir`` says what they look like.
+"""
 
 from __future__ import annotations
 
@@ -19,13 +21,24 @@ from positionbias.formats.json_lines import FIX, Bad, named, text_of
 from positionbias.formats.posir import SPAN_COLUMNS, EvidenceSpan, span_of
 from positionbias.formats.row_blocks import LineRows, RowBlock, parquet_blocks, parquet_columns
 
-__all__ = ["SPLIT_OF_FILE", "UNJUDGED", "BeirFiles", "Judgements", "corpus_blocks", "read_passages", "read_queries"]
+__all__ = [
+    "SPLIT_OF_FILE",
+    "UNJUDGED",
+    "BeirFiles",
+    "Judgements",
+    "corpus_blocks",
+    "read_passages",
+    "read_queries",
+]
 
 _FIRST = ("train", "validation", "test")
 _PACKED = ("", ".gz", ".zst")
 _QRELS = ("qrels", "data", "default")
-_NUMBERED = r"(?:(?<=train)|(?<=dev)|(?<=validation)|(?<=test))-\d+(?=\.parquet)"  # fold-1 and dl-2019 are splits
-_QRELS_FILE = re.compile(rf"(?P<stem>[^.]+?)(?P<part>-\d+-of-\d+|{_NUMBERED})?\.(?P<form>tsv|jsonl|parquet)(\.gz|\.zst)?")
+# fold-1 and dl-2019 are splits
+_NUMBERED = r"(?:(?<=train)|(?<=dev)|(?<=validation)|(?<=test))-\d+(?=\.parquet)"
+_QRELS_FILE = re.compile(
+    rf"(?P<stem>[^.]+?)(?P<part>-\d+-of-\d+|{_NUMBERED})?\.(?P<form>tsv|jsonl|parquet)(\.gz|\.zst)?"
+)
 _ROWS_FILE = re.compile(r"[^.].*\.(jsonl(\.gz|\.zst)?|parquet)")
 UNJUDGED = "unjudged"
 SPLIT_OF_FILE = {"dev": "validation"}
@@ -41,7 +54,11 @@ class BeirFiles:
 
     @property
     def inputs(self) -> dict[str, Path]:
-        files = {"corpus": self.corpus, "queries": self.queries, **{f"qrels {split}": own for split, own in self.qrels.items()}}
+        files = {
+            "corpus": self.corpus,
+            "queries": self.queries,
+            **{f"qrels {split}": own for split, own in self.qrels.items()},
+        }
         return {
             role if len(paths) == 1 else f"{role} {number}": path
             for role, paths in files.items()
@@ -64,21 +81,39 @@ class BeirFiles:
                     form = (path.parent, named_so["form"]) if named_so["part"] else (path, "")
                     if split == UNJUDGED:
                         found = "that of the queries without judgements"
-                        raise bad_input(path, wanted="another name", found=found, do="rename it, or move it away")
+                        raise bad_input(
+                            path,
+                            wanted="another name",
+                            found=found,
+                            do="rename it, or move it away",
+                        )
                     if forms.setdefault(split, form) != form:
                         wanted = f"one file of qrels for split {split}"
-                        raise bad_input(path, wanted=wanted, found=f"this beside {qrels[split][0]}", do="move one away")
+                        raise bad_input(
+                            path,
+                            wanted=wanted,
+                            found=f"this beside {qrels[split][0]}",
+                            do="move one away",
+                        )
                     qrels.setdefault(split, []).append(path)
         if qrels and not queries:
             raise bad_input(
-                folder, wanted="queries.jsonl beside the qrels", found="none", do="fetch it, or move the qrels away"
+                folder,
+                wanted="queries.jsonl beside the qrels",
+                found="none",
+                do="fetch it, or move the qrels away",
             )
-        order = sorted(qrels, key=lambda split: (_FIRST.index(split) if split in _FIRST else len(_FIRST), split))
+        order = sorted(
+            qrels,
+            key=lambda split: (_FIRST.index(split) if split in _FIRST else len(_FIRST), split),
+        )
         return cls(corpus, queries, {split: qrels[split] for split in order})
 
 
 def _files(folder: Path, name: str) -> list[Path]:
-    """Return the file of this name, plain or compressed, or the files in the folder of this name, or no files."""
+    """Return the file of this name, plain or compressed, or the files in the folder of this name,
+    or no files.
+    """
     single = [folder / f"{name}.jsonl{ending}" for ending in _PACKED] + [folder / f"{name}.parquet"]
     if present := [path for path in single if path.is_file()]:
         return present[:1]
@@ -88,7 +123,9 @@ def _files(folder: Path, name: str) -> list[Path]:
 def _blocks(path: Path, columns: Sequence[str], required: Sequence[str]) -> Iterator[RowBlock]:
     if path.suffix == ".parquet":
         if "_id" in required and "id" in (names := parquet_columns(path)) and "_id" not in names:
-            columns, required = ([name.replace("_id", "id") for name in own] for own in (columns, required))
+            columns, required = (
+                [name.replace("_id", "id") for name in own] for own in (columns, required)
+            )
         yield from parquet_blocks(path, columns, required)
     else:
         yield from map(LineRows, file_blocks(path))
@@ -96,18 +133,27 @@ def _blocks(path: Path, columns: Sequence[str], required: Sequence[str]) -> Iter
 
 def corpus_blocks(paths: Sequence[Path]) -> Iterator[RowBlock]:
     """Yield the blocks of a corpus."""
-    return (block for path in paths for block in _blocks(path, ("_id", "title", "text"), ("_id", "text")))
+    return (
+        block
+        for path in paths
+        for block in _blocks(path, ("_id", "title", "text"), ("_id", "text"))
+    )
 
 
 def read_passages(block: RowBlock, titles: bool, counts: Counter[str]) -> Iterator[Passage]:
-    """Yield the passages of a block of the corpus; count those with a title and those without text."""
+    """Yield the passages of a block of the corpus; count those with a title and those without
+    text.
+    """
     for number, record in block.rows():
         bad = partial(block.bad_row, number)
         passage_id, text = _id_and_text(record, bad)
         title = "" if record.get("title") is None else text_of(record["title"], "title", bad)
         counts["titles"] += bool(title)
         counts["without_text"] += not text
-        yield Passage(passage_id, f"{title} {text}" if titles and title and text else text or (title if titles else ""))
+        yield Passage(
+            passage_id,
+            f"{title} {text}" if titles and title and text else text or (title if titles else ""),
+        )
 
 
 def _id_and_text(record: Any, bad: Bad) -> tuple[str, str]:
@@ -125,13 +171,19 @@ def read_queries(paths: Sequence[Path]) -> tuple[dict[str, Query], dict[str, Evi
     queries: dict[str, Query] = {}
     spans: dict[str, EvidenceSpan] = {}
     for block in (
-        block for path in paths for block in _blocks(path, ("_id", "text", "metadata", *SPAN_COLUMNS), ("_id", "text"))
+        block
+        for path in paths
+        for block in _blocks(path, ("_id", "text", "metadata", *SPAN_COLUMNS), ("_id", "text"))
     ):
         for number, record in block.rows():
             bad = partial(block.bad_row, number)
             query_id, text = _id_and_text(record, bad)
             if query_id in queries:
-                raise bad(wanted="every query id once", found=f"{query_id!r} again", do="rename or drop one")
+                raise bad(
+                    wanted="every query id once",
+                    found=f"{query_id!r} again",
+                    do="rename or drop one",
+                )
             queries[query_id] = Query(query_id, text, _fields(record.get("metadata"), bad))
             if (span := span_of(record, bad)) is not None:
                 spans[query_id] = span
@@ -143,8 +195,13 @@ def _fields(metadata: Any, bad: Bad) -> dict[str, str]:
         return {}
     if not isinstance(metadata, dict):
         raise bad(wanted="'metadata' as an object", found=named(metadata), do=FIX)
-    texts = {key: value if isinstance(value, str) else json.dumps(value, ensure_ascii=False) for key, value in metadata.items()}
-    return {text_of(key, "metadata", bad): text_of(text, "metadata", bad) for key, text in texts.items()}
+    texts = {
+        key: value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        for key, value in metadata.items()
+    }
+    return {
+        text_of(key, "metadata", bad): text_of(text, "metadata", bad) for key, text in texts.items()
+    }
 
 
 class Judgements:
@@ -177,26 +234,41 @@ class Judgements:
             for number, row in block.rows():
                 bad = partial(block.bad_row, number)
                 if not isinstance(row, dict):
-                    raise bad(wanted=f"an object with {', '.join(BEIR_HEADER)}", found=named(row), do=FIX)
+                    raise bad(
+                        wanted=f"an object with {', '.join(BEIR_HEADER)}", found=named(row), do=FIX
+                    )
                 ids = [
-                    str(row.get(name)) if type(row.get(name)) is int else text_of(row.get(name), name, bad)
+                    str(row.get(name))
+                    if type(row.get(name)) is int
+                    else text_of(row.get(name), name, bad)
                     for name in BEIR_HEADER[:2]
                 ]
                 self.add([*ids, str(row.get("score"))], bad)
 
     def add(self, columns: Sequence[str], bad: Bad) -> None:
         if len(columns) != 3:
-            raise bad(wanted="three columns: query-id, corpus-id, score", found=f"{len(columns)}", do="fix or drop the line")
+            raise bad(
+                wanted="three columns: query-id, corpus-id, score",
+                found=f"{len(columns)}",
+                do="fix or drop the line",
+            )
         query_id, passage_id, score = columns
         grade = _grade(score)
         if grade is None or abs(grade) > HIGHEST_GRADE:
-            raise bad(wanted=f"a whole number up to {HIGHEST_GRADE:,} as score", found=repr(score), do="fix or drop the line")
+            raise bad(
+                wanted=f"a whole number up to {HIGHEST_GRADE:,} as score",
+                found=repr(score),
+                do="fix or drop the line",
+            )
         if query_id not in self.queries:
             self.without_query += 1
             return
         earlier = self.grades.setdefault((query_id, passage_id), grade)
         if earlier != grade:
-            found = f"passage {passage_id!r} of query {query_id!r} with {grade}, and earlier with {earlier}"
+            found = (
+                f"passage {passage_id!r} of query {query_id!r} with {grade}, and earlier with "
+                f"{earlier}"
+            )
             raise bad(wanted="one score per pair", found=found, do="drop one of the lines")
         self.lines += 1
 

@@ -1,4 +1,6 @@
-"""Read a release's candidates as Runs: MS MARCO's ``top1000`` (no scores, any order) and TREC's six columns, of any size."""
+"""Read a release's candidates as Runs: MS MARCO's ``top1000`` (no scores, any order) and TREC's six
+columns, of any size.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,14 @@ from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, bad_input
 from positionbias.core.files import sha256_file
 from positionbias.core.key_map import KeyMap
-from positionbias.core.manifest import Manifest, input_ref, manifest_path, package_versions, provenance, write_manifest
+from positionbias.core.manifest import (
+    Manifest,
+    input_ref,
+    manifest_path,
+    package_versions,
+    provenance,
+    write_manifest,
+)
 from positionbias.core.publish import atomic_file
 from positionbias.core.run import Ranking, order_by_score, write_rankings
 from positionbias.core.seeds import keys64
@@ -22,8 +31,8 @@ from positionbias.formats.sources import Source
 __all__ = ["TOP1000_NOTE", "split_top1000", "top1000_rankings", "trec_rankings", "write_candidates"]
 
 TOP1000_NOTE = (
-    "The file has neither scores nor ranks: a query's passages are ranked in the order of its lines, which says nothing "
-    "about relevance."
+    "The file has neither scores nor ranks: a query's passages are ranked in the order of its "
+    "lines, which says nothing about relevance."
 )
 _TOP1000 = "four columns separated by tabs: query id, passage id, query, passage"
 _TREC = "six columns: query Q0 passage rank score tag"
@@ -41,7 +50,9 @@ def split_top1000(source: Source) -> Iterator[tuple[int, str, str, str, str]]:
         columns = line.split("\t", 3)
         if len(columns) < 4 or not columns[0] or not columns[1]:
             found = "an empty id" if len(columns) == 4 else f"{len(columns)} columns"
-            raise bad_input(source.place, line=number, wanted=_TOP1000, found=found, do="fix or drop the line")
+            raise bad_input(
+                source.place, line=number, wanted=_TOP1000, found=found, do="fix or drop the line"
+            )
         yield number, columns[0], columns[1], columns[2], columns[3]
 
 
@@ -61,10 +72,12 @@ def top1000_rankings(source: Source) -> Iterator[Ranking]:
 
 
 def trec_rankings(source: Source) -> Iterator[Ranking]:
-    """Stream the rankings, by ``order_by_score``, of a TREC run in which each query's lines are contiguous.
+    """Stream the rankings, by ``order_by_score``, of a TREC run in which each query's lines are
+    contiguous.
 
     Raises:
-        InputError: a malformed line (numbered), a query whose lines are not contiguous, or a repeated passage of a query.
+        InputError: a malformed line (numbered), a query whose lines are not contiguous, or a
+            repeated passage of a query.
     """
     seen: set[str] = set()
     current = ""
@@ -94,17 +107,31 @@ def trec_rankings(source: Source) -> Iterator[Ranking]:
 
 def _score(source: Source, number: int, parts: list[str]) -> float:
     if len(parts) != 6:
-        raise bad_input(source.place, line=number, wanted=_TREC, found=f"{len(parts)} columns", do="fix or drop the line")
+        raise bad_input(
+            source.place,
+            line=number,
+            wanted=_TREC,
+            found=f"{len(parts)} columns",
+            do="fix or drop the line",
+        )
     try:
         score = float(parts[4])
     except ValueError:
         score = math.nan
     if not abs(score) <= _LARGEST:
-        raise bad_input(source.place, line=number, wanted="a finite score", found=repr(parts[4]), do="fix or drop the line")
+        raise bad_input(
+            source.place,
+            line=number,
+            wanted="a finite score",
+            found=repr(parts[4]),
+            do="fix or drop the line",
+        )
     return score
 
 
-def _ranking(source: Source, query_id: str, passage_ids: list[str], scores: list[float]) -> Iterator[Ranking]:
+def _ranking(
+    source: Source, query_id: str, passage_ids: list[str], scores: list[float]
+) -> Iterator[Ranking]:
     if passage_ids:
         _check_once(query_id, passage_ids, source.place)
         values = np.asarray(scores, np.float32)
@@ -119,15 +146,23 @@ def _check_once(query_id: str, passage_ids: Sequence[str], place: str) -> None:
     for passage_id in passage_ids:
         if passage_id in seen:
             raise InputError(
-                f"{place}: wanted each passage once per query; found {passage_id!r} twice for query {query_id!r}; drop one"
+                f"{place}: wanted each passage once per query; found {passage_id!r} twice for "
+                f"query {query_id!r}; drop one"
             )
         seen.add(passage_id)
 
 
 def write_candidates(
-    collection: Collection, out: Path, name: str, rankings: Iterator[Ranking], *, command: str, notes: Sequence[str] = ()
+    collection: Collection,
+    out: Path,
+    name: str,
+    rankings: Iterator[Ranking],
+    *,
+    command: str,
+    notes: Sequence[str] = (),
 ) -> dict[str, int]:
-    """Write a run into ``runs/`` of an unfinished collection, whose final path is ``out``; return its counts.
+    """Write a run into ``runs/`` of an unfinished collection, whose final path is ``out``; return
+    its counts.
 
     Queries in no split and pairs with unknown passages are kept and counted.
 
@@ -143,7 +178,11 @@ def write_candidates(
             kind="run",
             name=name,
             command=command,
-            inputs=(input_ref("collection", out, collection.checksum, artefact=out / "runs" / path.name),),
+            inputs=(
+                input_ref(
+                    "collection", out, collection.checksum, artefact=out / "runs" / path.name
+                ),
+            ),
             content={"checksum": sha256_file(partial), **counts},
             licence=collection.manifest.licence,
             notes=tuple(notes),
@@ -154,7 +193,9 @@ def write_candidates(
     return counts
 
 
-def _counted(collection: Collection, rankings: Iterable[Ranking], unknown: dict[str, int]) -> Iterator[Ranking]:
+def _counted(
+    collection: Collection, rankings: Iterable[Ranking], unknown: dict[str, int]
+) -> Iterator[Ranking]:
     """Yield the same rankings, counting queries and passages that the collection lacks."""
     known = _query_keys(collection)
     for ranking in rankings:

@@ -25,7 +25,8 @@ class ClashError(Exception):
 def distinct(passages: Iterable[Passage]) -> Iterator[Passage]:
     """Yield each passage once, holding 16 bytes per id: hashes of the id and of the text.
 
-    Passages are the same if both 64-bit hashes agree. If only the ids' hashes agree, that is a clash.
+    Passages are the same if both 64-bit hashes agree. If only the ids' hashes agree, that is a
+    clash.
 
     Raises:
         ClashError: an id with two texts.
@@ -33,7 +34,9 @@ def distinct(passages: Iterable[Passage]) -> Iterator[Passage]:
     seen, stream = KeyMap(), iter(passages)
     while batch := list(islice(stream, _BATCH)):
         keys = keys64(0, "distinct id", [passage.passage_id.encode() for passage in batch])
-        new, clash = seen.add(keys, keys64(0, "distinct text", [passage.text.encode() for passage in batch]))
+        new, clash = seen.add(
+            keys, keys64(0, "distinct text", [passage.text.encode() for passage in batch])
+        )
         if clash.any():
             raise ClashError(batch[int(clash.argmax())].passage_id)
         yield from compress(batch, new)

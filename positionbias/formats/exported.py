@@ -7,7 +7,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from positionbias.core.collection import Collection
-from positionbias.core.manifest import MANIFEST, Manifest, input_ref, package_versions, provenance, write_manifest
+from positionbias.core.manifest import (
+    MANIFEST,
+    Manifest,
+    input_ref,
+    package_versions,
+    provenance,
+    write_manifest,
+)
 from positionbias.core.seal import verified
 
 STATEMENT = "left_out/CONTAMINATION.md"  # of a collection that leaks were removed from
@@ -16,9 +23,16 @@ __all__ = ["write_export_manifest"]
 
 
 def write_export_manifest(
-    folder: Path, final: Path | str, form: str, collection: Collection, splits: Sequence[str], counts: Mapping[str, int]
+    folder: Path,
+    final: Path | str,
+    form: str,
+    collection: Collection,
+    splits: Sequence[str],
+    counts: Mapping[str, int],
 ) -> None:
-    """Write the manifest into ``folder``, whose final path is ``final``, and beside it what a removal of leaks says of the collection."""
+    """Write the manifest into ``folder``, whose final path is ``final``, and beside it what a
+    removal of leaks says of the collection.
+    """
     final = Path(final)
     if (statement := collection.path / STATEMENT).is_file():
         shutil.copyfile(verified(statement), folder / statement.name)

@@ -1,4 +1,6 @@
-"""Import data sets of the Hugging Face Hub with the package datasets: from its cache, a folder on disk, or the network."""
+"""Import data sets of the Hugging Face Hub with the package datasets: from its cache, a folder on
+disk, or the network.
+"""
 
 from __future__ import annotations
 
@@ -19,9 +21,16 @@ _SAVED = ("dataset_dict.json", "state.json")  # what Dataset.save_to_disk leaves
 
 
 def import_hub(
-    name: str, out: Path | str, *, config: str, columns: Columns, validation: ValidationDraw, overwrite: bool = False
+    name: str,
+    out: Path | str,
+    *,
+    config: str,
+    columns: Columns,
+    validation: ValidationDraw,
+    overwrite: bool = False,
 ) -> Collection:
-    """Make a collection from a data set and its splits; an input's checksum is the data set's own fingerprint.
+    """Make a collection from a data set and its splits; an input's checksum is the data set's own
+    fingerprint.
 
     Raises:
         InputError: no such data set or configuration; or as ``write_tables``.
@@ -33,7 +42,13 @@ def import_hub(
     inputs = [InputRef(split, name, str(data._fingerprint)) for split, data in splits.items()]
     tables = dataset_tables(found, name)
     write_tables(
-        tables, Path(out), columns=columns, validation=validation, command="import hf", inputs=inputs, overwrite=overwrite
+        tables,
+        Path(out),
+        columns=columns,
+        validation=validation,
+        command="import hf",
+        inputs=inputs,
+        overwrite=overwrite,
     )
     return Collection(out)
 
@@ -54,7 +69,8 @@ def load_hub(name: str, config: str = "", *, command: str) -> Any:
         import datasets
     except ImportError as error:
         raise DependencyError(
-            f'{command}: wanted the package datasets; found it is not installed; run: pip install "positionbias[hf]"'
+            f"{command}: wanted the package datasets; found it is not installed; run: pip install "
+            '"positionbias[hf]"'
         ) from error
     try:
         if saved_dataset(name):
@@ -63,5 +79,8 @@ def load_hub(name: str, config: str = "", *, command: str) -> Any:
     except Exception as error:  # many types: its own, the Hub's, fsspec's, Arrow's
         said = next(iter(str(error).splitlines()), "") or type(error).__name__
         raise bad_input(
-            name, wanted="a data set of the Hub, or its folder", found=said, do="check the name, or --config"
+            name,
+            wanted="a data set of the Hub, or its folder",
+            found=said,
+            do="check the name, or --config",
         ) from error

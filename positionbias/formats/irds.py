@@ -1,8 +1,11 @@
-"""Import data sets through ir_datasets, which finds, downloads and checks them (``$IR_DATASETS_HOME``, ``~/.ir_datasets``).
+"""Import data sets through ir_datasets, which finds, downloads and checks them
+(``$IR_DATASETS_HOME``, ``~/.ir_datasets``).
 
-Ids are ir_datasets' own: ``beir/scifact/test``, ``msmarco-passage/dev/small``, ``msmarco-qna/train``. A passage's text is
-``doc.default_text()``, and a query's ``query.default_text()``, which each data set defines; a query's other text fields are kept
-under their names. Where queries carry ``answers`` (msmarco-qna, dpr-w100), each answers its query in the passages judged relevant.
+Ids are ir_datasets' own: ``beir/scifact/test``, ``msmarco-passage/dev/small``,
+``msmarco-qna/train``. A passage's text is ``doc.default_text()``, and a query's
+``query.default_text()``, which each data set defines; a query's other text fields are kept under
+their names. Where queries carry ``answers`` (msmarco-qna, dpr-w100), each answers its query in the
+passages judged relevant.
 """
 
 from __future__ import annotations
@@ -41,7 +44,9 @@ def split_of(name: str) -> str:
     >>> split_of("msmarco-passage/dev/small"), split_of("beir/scifact/train"), split_of("vaswani")
     ('validation', 'train', 'test')
     """
-    return next((SPLIT_WORDS[part] for part in reversed(name.split("/")) if part in SPLIT_WORDS), "test")
+    return next(
+        (SPLIT_WORDS[part] for part in reversed(name.split("/")) if part in SPLIT_WORDS), "test"
+    )
 
 
 @dataclass(slots=True)
@@ -56,7 +61,9 @@ class _Split:
 
 @dataclass(frozen=True, slots=True)
 class IrdsSource:
-    """The manifest's facts about data sets of ir_datasets, with its version; ``splits`` counts what was left out."""
+    """The manifest's facts about data sets of ir_datasets, with its version; ``splits`` counts what
+    was left out.
+    """
 
     format: str
     ir_datasets: str
@@ -70,22 +77,31 @@ def import_irds(
     overwrite: bool = False,
     provenance: Provenance | None = None,
 ) -> Collection:
-    """Make a collection from the data sets in ``names``, each (split, id), which share their documents. A split "SPLIT.SET" adds another
-    judgement set to a split that is named as well.
+    """Make a collection from the data sets in ``names``, each (split, id), which share their
+    documents. A split "SPLIT.SET" adds another judgement set to a split that is named as well.
 
-    ``content["source"]`` counts by split what was left out: pairs judged several times (the highest grade is kept), judgements of
-    other queries, answers that are blank or "No Answer Present.", and answers whose passage is not among the documents.
-    Judgements of missing documents are kept and counted.
+    ``content["source"]`` counts by split what was left out: pairs judged several times (the highest
+    grade is kept), judgements of other queries, answers that are blank or "No Answer Present.", and
+    answers whose passage is not among the documents. Judgements of missing documents are kept and
+    counted.
 
     Raises:
-        InputError: an unknown id (similar ones are named), ids with different documents, none with documents, or a failed download.
+        InputError: an unknown id (similar ones are named), ids with different documents, none with
+            documents, or a failed download.
         SettingError: a split twice, or no id.
         DependencyError: the data set needs a package that is not installed.
     """
     splits = [split for split, _ in names]
     if not names or len(set(splits)) < len(splits):
-        found = f"{next(split for split in splits if splits.count(split) > 1)!r} twice" if names else "none"
-        raise SettingError(f"NAME: wanted each split once, as SPLIT=NAME; found {found}; give each data set its own split")
+        found = (
+            f"{next(split for split in splits if splits.count(split) > 1)!r} twice"
+            if names
+            else "none"
+        )
+        raise SettingError(
+            f"NAME: wanted each split once, as SPLIT=NAME; found {found}; give each data set its "
+            "own split"
+        )
     out = Path(out)
     with redirect_stdout(sys.stderr), create_collection(out, overwrite=overwrite) as writer:
         datasets = {name: _load(name) for _, name in names}
@@ -122,7 +138,9 @@ def import_irds(
 
 
 def _set_of(name: str, read: Mapping[str, _Split]) -> tuple[str, str] | None:
-    """Return (split, judgement set) for a name whose split has queries; None for a separate split."""
+    """Return (split, judgement set) for a name whose split has queries; None for a separate
+    split.
+    """
     split, dot, further = name.partition(".")
     return (split, further) if dot and split in read and read[split].queries else None
 
@@ -132,7 +150,9 @@ def _guarded(work: Callable[[], Item], name: str) -> Item:
     try:
         return work()
     except ImportError as error:
-        raise DependencyError(f"{name}: wanted the packages that read this data set; found: {_one_line(error)}") from error
+        raise DependencyError(
+            f"{name}: wanted the packages that read this data set; found: {_one_line(error)}"
+        ) from error
     except (KeyboardInterrupt, MemoryError, InputError):
         raise
     except Exception as error:
@@ -163,9 +183,15 @@ def _load(name: str) -> Any:
         if not isinstance(error.__cause__, KeyError):
             raise
         near = sorted(known for known in registry if known.startswith(name.split("/")[0]))
-        do = f"similar ids: {', '.join(near[:3])}" if near else "see the list at https://ir-datasets.com"
+        do = (
+            f"similar ids: {', '.join(near[:3])}"
+            if near
+            else "see the list at https://ir-datasets.com"
+        )
         hint = or_closest(name, registry, do)
-        raise InputError(f"{name}: wanted the id of a data set in ir_datasets; found no such id; {hint}") from None
+        raise InputError(
+            f"{name}: wanted the id of a data set in ir_datasets; found no such id; {hint}"
+        ) from None
 
 
 def _documents_of(datasets: Mapping[str, Any]) -> Any:
@@ -173,11 +199,14 @@ def _documents_of(datasets: Mapping[str, Any]) -> Any:
     (first, base), *others = datasets.items()
     for name, dataset in datasets.items():
         if not dataset.has_docs():
-            raise InputError(f"{name}: wanted a data set with documents; found none; give another id")
+            raise InputError(
+                f"{name}: wanted a data set with documents; found none; give another id"
+            )
     for name, dataset in others:
         if dataset.docs_handler() is not base.docs_handler():
             raise InputError(
-                f"{name}: wanted the same documents as {first}; found others; import it on its own and join them with: posbias merge"
+                f"{name}: wanted the same documents as {first}; found others; import it on its own "
+                "and join them with: posbias merge"
             )
     return base
 
@@ -207,20 +236,29 @@ def _read_split(dataset: Any, name: str) -> _Split:
                 records.counts["judgements_of_other_queries"] += 1
                 continue
             if abs(grade) > HIGHEST_GRADE:
-                wanted, found = f"grades up to {HIGHEST_GRADE:,}", f"{grade:,} for query {qrel.query_id!r}"
+                wanted, found = (
+                    f"grades up to {HIGHEST_GRADE:,}",
+                    f"{grade:,} for query {qrel.query_id!r}",
+                )
                 raise bad_input(name, wanted=wanted, found=found, do="leave this data set out")
             records.counts["judged_again"] += pair in judged
             judged[pair] = max(grade, judged.get(pair, grade))
-        records.qrels = [Qrel(query_id, passage_id, grade) for (query_id, passage_id), grade in judged.items()]
+        records.qrels = [
+            Qrel(query_id, passage_id, grade) for (query_id, passage_id), grade in judged.items()
+        ]
     for judgement in records.qrels:
         if judgement.grade > 0:
             texts = answers.get(judgement.query_id, ())
-            records.answers += [Answer(judgement.query_id, judgement.passage_id, text) for text in texts]
+            records.answers += [
+                Answer(judgement.query_id, judgement.passage_id, text) for text in texts
+            ]
     return records
 
 
 def _query(query: Any) -> Query:
-    """Convert a query and its text fields; the values of a multi-valued field are numbered, as variants are."""
+    """Convert a query and its text fields; the values of a multi-valued field are numbered, as
+    variants are.
+    """
     text = query.default_text()
     fields: dict[str, str] = {}
     for name in query._fields:
@@ -236,7 +274,9 @@ def _query(query: Any) -> Query:
 
 def _answers(query: Any, counts: Counter[str]) -> tuple[str, ...]:
     given = [text for text in getattr(query, "answers", None) or () if isinstance(text, str)]
-    kept = tuple(dict.fromkeys(text for text in given if text.strip() and text.strip() != NO_ANSWER))
+    kept = tuple(
+        dict.fromkeys(text for text in given if text.strip() and text.strip() != NO_ANSWER)
+    )
     counts["blank_answers"] += sum(not text.strip() or text.strip() == NO_ANSWER for text in given)
     return kept
 
@@ -254,9 +294,20 @@ def _licence(datasets: Mapping[str, Any]) -> str:
     for name, dataset in datasets.items():
         for part in _documentation(name, dataset):
             text = plain_text(str(part.get("desc", "")))
-            said += [found for found in re.findall(r"[^.]*\b[Ll]icen[sc]e[^.]*\.(?:\d[^.]*\.)*", text) if found not in said]
-            said += [access for access in [plain_text(str(part.get("data_access", "")))] if access and access not in said]
-    place = "terms as the publishers state them: https://ir-datasets.com/" + next(iter(datasets)).split("/")[0]
+            said += [
+                found
+                for found in re.findall(r"[^.]*\b[Ll]icen[sc]e[^.]*\.(?:\d[^.]*\.)*", text)
+                if found not in said
+            ]
+            said += [
+                access
+                for access in [plain_text(str(part.get("data_access", "")))]
+                if access and access not in said
+            ]
+    place = (
+        "terms as the publishers state them: https://ir-datasets.com/"
+        + next(iter(datasets)).split("/")[0]
+    )
     return " ".join((*(sentence.strip() for sentence in said), place))
 
 

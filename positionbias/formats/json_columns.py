@@ -1,10 +1,12 @@
-"""Read column-oriented JSON of any size: an object of columns, each an object from row number to value, as pandas writes it.
+"""Read column-oriented JSON of any size: an object of columns, each an object from row number to
+value, as pandas writes it.
 
     {"query": {"0": "…", "1": "…"}, "passages": {"0": [...], "1": [...]}, …}
 
-The columns follow one another, so a row is spread over the whole file. One pass records the byte offsets of each column's rows,
-every 256 rows, and checks that all columns have the same rows; any worker can then read a block of rows from its offsets.
-Memory: one value and 8 bytes per row in the pass; later, the bytes of one block.
+The columns follow one another, so a row is spread over the whole file. One pass records the byte
+offsets of each column's rows, every 256 rows, and checks that all columns have the same rows; any
+worker can then read a block of rows from its offsets. Memory: one value and 8 bytes per row in the
+pass; later, the bytes of one block.
 """
 
 from __future__ import annotations
@@ -31,7 +33,9 @@ _FIRST_COLUMN = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"[^"\\]*"\s*:\s*\{\s*(?:"
 
 
 def has_columns(head: bytes) -> bool:
-    """Return True if a file with this head is column-oriented: its first value is an object with a row number as key."""
+    """Return True if a file with this head is column-oriented: its first value is an object with a
+    row number as key.
+    """
     return _FIRST_COLUMN.match(head) is not None
 
 
@@ -45,7 +49,9 @@ class Piece(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ColumnBlock:
-    """Consecutive rows; errors name ``source``, the given file; ``path`` is the plain file with the bytes."""
+    """Consecutive rows; errors name ``source``, the given file; ``path`` is the plain file with the
+    bytes.
+    """
 
     source: str
     path: str
@@ -76,14 +82,19 @@ class ColumnBlock:
             raise bad_input(
                 self.source,
                 wanted=f"{WHAT} in UTF-8",
-                found=f"the byte 0x{data[error.start]:02x} at byte {piece.start + error.start:,}, in column {piece.column!r}",
+                found=(
+                    f"the byte 0x{data[error.start]:02x} at byte {piece.start + error.start:,}, in "
+                    f"column {piece.column!r}"
+                ),
                 do="convert the file",
             ) from None
         except ValueError:
             raise self._changed() from None
 
     def _changed(self) -> InputError:
-        return bad_input(self.source, wanted="an unchanged file", found="other bytes", do="run again")
+        return bad_input(
+            self.source, wanted="an unchanged file", found="other bytes", do="run again"
+        )
 
     def fingerprint(self) -> str:
         """Return an identifier of the block across runs."""
@@ -95,21 +106,35 @@ class ColumnBlock:
 
 
 def column_blocks(
-    path: Path | str, columns: Collection[str], *, source: str | None = None, size: int = BLOCK_BYTES
+    path: Path | str,
+    columns: Collection[str],
+    *,
+    source: str | None = None,
+    size: int = BLOCK_BYTES,
 ) -> list[ColumnBlock]:
-    """Return the rows of a plain file in blocks of about ``size`` bytes, with the ``columns`` present, in the file's order.
+    """Return the rows of a plain file in blocks of about ``size`` bytes, with the ``columns``
+    present, in the file's order.
 
     ``source`` is the given file, if ``path`` is its unpacked copy.
 
     Raises:
-        InputError: not column-oriented JSON (with the byte of the fault), a truncated file, none of the columns, or columns with
-            different rows.
+        InputError: not column-oriented JSON (with the byte of the fault), a truncated file, none of
+            the columns, or columns with different rows.
     """
     source = source or str(path)
     with open(path, "rb") as handle:
-        found = {name: column for name, column in ColumnScanner(handle, source).columns() if name in columns}
+        found = {
+            name: column
+            for name, column in ColumnScanner(handle, source).columns()
+            if name in columns
+        }
     if not found:
-        raise bad_input(source, wanted=f"the columns {', '.join(columns)}", found="none of them", do="check the path")
+        raise bad_input(
+            source,
+            wanted=f"the columns {', '.join(columns)}",
+            found="none of them",
+            do="check the path",
+        )
     _require_same_rows(found, source)
     return list(_cut(found, str(path), source, size))
 
@@ -120,7 +145,10 @@ def _cut(found: dict[str, Column], path: str, source: str, size: int) -> Iterato
     for mark in range(marks):
         held = sum(column.ends[mark] - column.starts[first] for column in found.values())
         if held >= size or mark == marks - 1:
-            pieces = (Piece(name, column.starts[first], column.ends[mark]) for name, column in found.items())
+            pieces = (
+                Piece(name, column.starts[first], column.ends[mark])
+                for name, column in found.items()
+            )
             yield ColumnBlock(source, path, tuple(pieces))
             first = mark + 1
 
@@ -132,18 +160,29 @@ def _require_same_rows(found: dict[str, Column], source: str) -> None:
     numbers = {name: np.frombuffer(column.numbers, np.int64) for name, column in found.items()}
     leading, first = next(iter(numbers.items()))
     if (row := _twice(first)) is not None:
-        raise bad_input(source, wanted="every row once in a column", found=f"row {row} twice in column {leading!r}", do=FIX)
+        raise bad_input(
+            source,
+            wanted="every row once in a column",
+            found=f"row {row} twice in column {leading!r}",
+            do=FIX,
+        )
     for name, other in numbers.items():
         if not np.array_equal(first, other):
             raise bad_input(
-                source, wanted="the same rows in every column", found=_difference(leading, first, name, other), do=FIX
+                source,
+                wanted="the same rows in every column",
+                found=_difference(leading, first, name, other),
+                do=FIX,
             )
 
 
 def _difference(leading: str, first: np.ndarray, name: str, other: np.ndarray) -> str:
     import numpy as np
 
-    for without, missing in ((name, np.setdiff1d(first, other)), (leading, np.setdiff1d(other, first))):
+    for without, missing in (
+        (name, np.setdiff1d(first, other)),
+        (leading, np.setdiff1d(other, first)),
+    ):
         if len(missing):
             more = f", and {len(missing) - 1:,} more rows missing" if len(missing) > 1 else ""
             return f"no row {missing[0]} in column {without!r}{more}"

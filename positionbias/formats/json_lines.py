@@ -17,7 +17,8 @@ FIX = "fix the file or fetch it again"
 
 
 def json_lines(block: Block) -> Iterator[tuple[int, Any]]:
-    """Yield the values of a block's lines with the numbers for ``Block.bad_line``; skips blank lines.
+    """Yield the values of a block's lines with the numbers for ``Block.bad_line``; skips blank
+    lines.
 
     Raises:
         InputError: a line that is not JSON or not UTF-8.
@@ -28,23 +29,32 @@ def json_lines(block: Block) -> Iterator[tuple[int, Any]]:
                 value = parse_json(line)
             except json.JSONDecodeError as error:
                 found = f"{error.msg} at column {error.colno}"
-                raise block.bad_line(number, wanted="one JSON object a line", found=found, do=FIX) from None
+                raise block.bad_line(
+                    number, wanted="one JSON object a line", found=found, do=FIX
+                ) from None
             except (
                 RecursionError,
                 ValueError,
-            ) as error:  # nested beyond Python's stack, a repeated key, or a number of thousands of digits
-                raise block.bad_line(number, wanted="one JSON object a line", found=str(error), do=FIX) from None
+                # nested beyond Python's stack, a repeated key, or a number of thousands of digits
+            ) as error:
+                raise block.bad_line(
+                    number, wanted="one JSON object a line", found=str(error), do=FIX
+                ) from None
             yield number, value
 
 
 def text_of(value: Any, key: str, bad: Bad) -> str:
-    """Return a value, checked to be text in valid Unicode; ``bad`` makes the error for its record."""
+    """Return a value, checked to be text in valid Unicode; ``bad`` makes the error for its
+    record.
+    """
     if not isinstance(value, str):
         raise bad(wanted=f"{key!r} as text", found=named(value), do=FIX)
     try:
         value.encode()
     except UnicodeEncodeError:
-        raise bad(wanted=f"{key!r} in valid Unicode", found="half a surrogate pair", do=FIX) from None
+        raise bad(
+            wanted=f"{key!r} in valid Unicode", found="half a surrogate pair", do=FIX
+        ) from None
     return value
 
 

@@ -26,7 +26,9 @@ _ROW = re.compile(r'"([0-9]{1,18})"[ \t\n\r]*:')
 
 @dataclass(slots=True)
 class Column:
-    """A column's position: all row numbers, and the first and last byte of every ``ROWS_A_MARK`` rows."""
+    """A column's position: all row numbers, and the first and last byte of every ``ROWS_A_MARK``
+    rows.
+    """
 
     numbers: array = field(default_factory=lambda: array("q"))
     starts: list[int] = field(default_factory=list)
@@ -36,7 +38,8 @@ class Column:
 class ColumnScanner:
     """A scanner of the file's outer two levels.
 
-    Bytes are decoded as Latin-1, so positions in the text are positions in the file. Only column names leave this class as text.
+    Bytes are decoded as Latin-1, so positions in the text are positions in the file. Only column
+    names leave this class as text.
     """
 
     def __init__(self, stream: IO[bytes], source: str) -> None:
@@ -130,15 +133,20 @@ class ColumnScanner:
                 value, end = DECODER.raw_decode(self.text, self.at)
             except json.JSONDecodeError as error:
                 broken = error.msg, error.pos
-                if not error.msg.startswith("Unterminated string") and error.pos < len(self.text) - _NEAR_THE_END:
+                if (
+                    not error.msg.startswith("Unterminated string")
+                    and error.pos < len(self.text) - _NEAR_THE_END
+                ):
                     raise self.error("valid JSON", error.msg, at=error.pos) from None
             except (
                 RecursionError,
                 ValueError,
-            ) as error:  # nested beyond Python's stack, a repeated key, or a number of thousands of digits
+                # nested beyond Python's stack, a repeated key, or a number of thousands of digits
+            ) as error:
                 raise self.error("valid JSON", str(error)) from None
             else:
-                if end + 3 <= len(self.text) or self.ended:  # else a number may continue: "1e+" gives 1
+                # else a number may continue: "1e+" gives 1
+                if end + 3 <= len(self.text) or self.ended:
                     self.at = end
                     return value
             if len(self.text) - self.at > self.longest:
@@ -150,7 +158,9 @@ class ColumnScanner:
                 raise self.error("valid JSON", "the end of the file" if cut else message, at=at)
 
     def more(self) -> bool:
-        """Drop consumed text and read at least as much as is left; return False at the file's end."""
+        """Drop consumed text and read at least as much as is left; return False at the file's
+        end.
+        """
         data = self.stream.read(max(_CHUNK, len(self.text) - self.at))
         if not data:
             self.ended = True
@@ -165,4 +175,6 @@ class ColumnScanner:
 
     def error(self, wanted: str, found: str, *, at: int | None = None) -> InputError:
         place = self.before + (self.at if at is None else at)
-        return bad_input(self.source, wanted=f"{WHAT}: {wanted}", found=f"{found} at byte {place:,}", do=FIX)
+        return bad_input(
+            self.source, wanted=f"{WHAT}: {wanted}", found=f"{found} at byte {place:,}", do=FIX
+        )

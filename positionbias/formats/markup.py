@@ -1,8 +1,9 @@
 """Convert marked-up text to plain text and back: tags, comments, character references, white space.
 
-Used for TREC's SGML, topics and the Washington Post's HTML. [decision] A run of white space in the markup becomes one space,
-and the ends are stripped; white space to preserve is written as a character reference. So the line breaks of old files
-vanish, and any text survives ``escape`` and ``plain_text``.
+Used for TREC's SGML, topics and the Washington Post's HTML. [decision] A run of white space in the
+markup becomes one space, and the ends are stripped; white space to preserve is written as a
+character reference. So the line breaks of old files vanish, and any text survives ``escape`` and
+``plain_text``.
 """
 
 from __future__ import annotations
@@ -13,14 +14,20 @@ from html.entities import html5
 __all__ = ["INLINE", "collapse", "escape", "plain_text", "resolve"]
 
 # tags inside a word or a sentence; any other ends a word
-INLINE = frozenset("a abbr b big cite code em font i ins kbd mark q s small span strike strong sub sup tt u".split())
+INLINE = frozenset(
+    "a abbr b big cite code em font i ins kbd mark q s small span strike strong sub sup tt "
+    "u".split()
+)
 # a tag, or an unclosed start of one, which is text and is scanned only once
-_TAG = re.compile(r"<(?:/?([A-Za-z][\w.:-]*+)|[!?])(?:[^<>=]|=\s*+(?:\"[^\"]*+\"|'[^']*+')?+)*+(>?)")
+_TAG = re.compile(
+    r"<(?:/?([A-Za-z][\w.:-]*+)|[!?])(?:[^<>=]|=\s*+(?:\"[^\"]*+\"|'[^']*+')?+)*+(>?)"
+)
 _REFERENCE = re.compile(r"&(?:#([0-9]{1,7})|#[xX]([0-9a-fA-F]{1,6})|([A-Za-z][A-Za-z0-9]{0,31}));")
 _SPACES = re.compile(r"[ \t\n\r\f\v]+")
 _SPECIAL = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 _ESCAPED = re.compile(r"[&<>\t\n\r\f\v]|\A | \Z|(?<= ) ")
-_SGML = {"blank;": " ", "hyph;": "-"}  # of the Federal Register; HTML gives these names another meaning or none
+# of the Federal Register; HTML gives these names another meaning or none
+_SGML = {"blank;": " ", "hyph;": "-"}
 
 
 def collapse(text: str) -> str:
@@ -31,7 +38,8 @@ def collapse(text: str) -> str:
 def resolve(text: str) -> str:
     """Replace ``&amp;``, ``&#38;``, ``&#x26;`` by their characters; unknown ones stay.
 
-    A reference ends with a semicolon: "R&D" and "AT&T" are text. Numbers 128 to 159 mean Windows-1252, as in HTML.
+    A reference ends with a semicolon: "R&D" and "AT&T" are text. Numbers 128 to 159 mean
+    Windows-1252, as in HTML.
     """
     return _REFERENCE.sub(_character, text) if "&" in text else text
 

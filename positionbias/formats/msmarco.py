@@ -8,12 +8,14 @@
                                                        passage id
     triples.train.{small,full}.tsv                     query, positive passage, negative passage
 
-Any subset of the files will do. Splits: train; validation = dev/small; test = the other judged dev queries; eval, without
-judgements. If no file says which dev queries are dev/small, all are test. Queries without a judgement are left out if their
-part of the release has judgements, and counted [decision].
+Any subset of the files will do. Splits: train; validation = dev/small; test = the other judged dev
+queries; eval, without judgements. If no file says which dev queries are dev/small, all are test.
+Queries without a judgement are left out if their part of the release has judgements, and counted
+[decision].
 
-Candidates become runs in the collection's folder (``runs/NAME.run``), triples training groups (``trainsets/NAME``). Without
-collection.tsv, passages and queries come from the files with texts: ``top1000`` and ``triples.train``.
+Candidates become runs in the collection's folder (``runs/NAME.run``), triples training groups
+(``trainsets/NAME``). Without collection.tsv, passages and queries come from the files with texts:
+``top1000`` and ``triples.train``.
 """
 
 from __future__ import annotations
@@ -30,7 +32,12 @@ from positionbias.core.progress import track
 from positionbias.core.records import Passage
 from positionbias.core.shard_work import MapShards
 from positionbias.core.validation_draw import part
-from positionbias.formats.candidates import TOP1000_NOTE, split_top1000, top1000_rankings, write_candidates
+from positionbias.formats.candidates import (
+    TOP1000_NOTE,
+    split_top1000,
+    top1000_rankings,
+    write_candidates,
+)
 from positionbias.formats.distinct import ClashError, distinct
 from positionbias.formats.release_import import ReleaseImport
 from positionbias.formats.release_settings import MsmarcoSettings
@@ -41,12 +48,17 @@ from positionbias.formats.triples import triple_passages, write_triples
 __all__ = ["FILE_OF_SPLIT", "LICENCE", "import_msmarco", "kind_of", "role_of", "tsv_passages"]
 
 LICENCE = (
-    "MS MARCO (Microsoft; Nguyen et al. 2016, Bajaj et al. 2018): for non-commercial research; Microsoft grants no licence to the "
-    "rights in the texts. See the terms and conditions on the data set's page."
+    "MS MARCO (Microsoft; Nguyen et al. 2016, Bajaj et al. 2018): for non-commercial research; "
+    "Microsoft grants no licence to the rights in the texts. See the terms and conditions on the "
+    "data set's page."
 )
 FILE_OF_SPLIT = {"train": "train", "validation": "dev.small", "test": "dev", "eval": "eval"}
 # qrels of eval were never published, but an export may have written them
-_HELD = {f"{kind}.{name}" for kind in ("queries", "qrels") for name in ("train", "dev.small", "dev", "eval.small", "eval")}
+_HELD = {
+    f"{kind}.{name}"
+    for kind in ("queries", "qrels")
+    for name in ("train", "dev.small", "dev", "eval.small", "eval")
+}
 _PATTERNS = {
     "top1000": re.compile(r"top1000\.(dev|eval|train)"),
     "qidpidtriples": re.compile(r"qidpidtriples(\..+)?"),
@@ -110,8 +122,9 @@ class _Import(ReleaseImport):
     )
     licence = LICENCE
     notes = (
-        "validation is dev/small, test the other judged dev queries, eval has no judgements; queries without a judgement are left "
-        "out where their part of the release has judgements, and counted.",
+        "validation is dev/small, test the other judged dev queries, eval has no judgements; "
+        "queries without a judgement are left out where their part of the release has judgements, "
+        "and counted.",
         "Texts are kept as they are, with the encoding faults that the release has.",
     )
     kind_of = staticmethod(kind_of)
@@ -122,17 +135,31 @@ class _Import(ReleaseImport):
 
     def splits(self, *, keep_unjudged: bool) -> list[Split]:
         self._add_queries_of_triples()
-        train = self._split("train", ("train", "top1000.train", "triples"), ("train",), keep_unjudged)
-        dev = self._split("dev", ("dev.small", "dev", "top1000.dev"), ("dev.small", "dev"), keep_unjudged)
-        evaluation = self._split("eval", ("eval.small", "eval", "top1000.eval"), ("eval.small", "eval"), keep_unjudged)
+        train = self._split(
+            "train", ("train", "top1000.train", "triples"), ("train",), keep_unjudged
+        )
+        dev = self._split(
+            "dev", ("dev.small", "dev", "top1000.dev"), ("dev.small", "dev"), keep_unjudged
+        )
+        evaluation = self._split(
+            "eval", ("eval.small", "eval", "top1000.eval"), ("eval.small", "eval"), keep_unjudged
+        )
         held = self.held
-        small = frozenset(held.queries("queries.dev.small") or {qrel.query_id for qrel in held.qrels("qrels.dev.small")})
-        test, validation = Split("test", unjudged=dev.unjudged, without_query=dev.without_query), Split("validation")
+        small = frozenset(
+            held.queries("queries.dev.small")
+            or {qrel.query_id for qrel in held.qrels("qrels.dev.small")}
+        )
+        test, validation = (
+            Split("test", unjudged=dev.unjudged, without_query=dev.without_query),
+            Split("validation"),
+        )
         test.queries, validation.queries = part(dev.queries, small)
         test.qrels, validation.qrels = part(dev.qrels, small)
         return [train, validation, test, evaluation]
 
-    def _split(self, name: str, queries: Sequence[str], qrels: Sequence[str], keep_unjudged: bool) -> Split:
+    def _split(
+        self, name: str, queries: Sequence[str], qrels: Sequence[str], keep_unjudged: bool
+    ) -> Split:
         roles = [f"queries.{role}" for role in queries], [f"qrels.{role}" for role in qrels]
         return self.held.split(name, *roles, keep_unjudged=keep_unjudged)
 
@@ -141,8 +168,8 @@ class _Import(ReleaseImport):
             self.writer.add_passages(distinct(self._passages_and_queries()))
         except ClashError as error:
             raise InputError(
-                f"{self.release.places[0]}: wanted one text per passage; found two for {error.passage_id!r}; "
-                "check that the files belong together"
+                f"{self.release.places[0]}: wanted one text per passage; found two for "
+                f"{error.passage_id!r}; check that the files belong together"
             ) from error
 
     def _passages_and_queries(self) -> Iterator[Passage]:
@@ -154,13 +181,17 @@ class _Import(ReleaseImport):
                 yield from triple_passages(source, self._texts("queries.triples", source))
 
     def _texts(self, role: str, source: Source) -> dict[str, str]:
-        """Return the dictionary for query texts from candidates or triples; texts from triples are the last resort."""
+        """Return the dictionary for query texts from candidates or triples; texts from triples are
+        the last resort.
+        """
         self.held.place[role] = source.place
         spare = role == "queries.triples" and "queries.train" in self.held
         return {} if spare else self.held.texts.setdefault(role, {})
 
     def _add_queries_of_triples(self) -> None:
-        """Take training queries from text triples if the release has passages but no training queries."""
+        """Take training queries from text triples if the release has passages but no training
+        queries.
+        """
         if self.collections and "queries.train" not in self.held:
             for role, source in self.late.items():
                 if kind_of(role) == "triples":
@@ -170,10 +201,20 @@ class _Import(ReleaseImport):
     def add_late(self, role: str, source: Source, collection: Collection, out: Path) -> None:
         if kind_of(role) == "top1000":
             rankings = track(top1000_rankings(source), source.name, unit="queries")
-            write_candidates(collection, out, role, rankings, command=self.command, notes=(TOP1000_NOTE,))
+            write_candidates(
+                collection, out, role, rankings, command=self.command, notes=(TOP1000_NOTE,)
+            )
         else:
             texts = kind_of(role) == "triples"
-            write_triples(collection, out, role, source, texts=texts, command=self.command, map_shards=self.map_shards)
+            write_triples(
+                collection,
+                out,
+                role,
+                source,
+                texts=texts,
+                command=self.command,
+                map_shards=self.map_shards,
+            )
 
 
 def _top1000_passages(source: Source, texts: dict[str, str]) -> Iterator[Passage]:
@@ -199,14 +240,18 @@ def import_msmarco(
     overwrite: bool = False,
     provenance: Provenance | None = None,
 ) -> Collection:
-    """Make a collection from MS MARCO's files at ``places``: folders, archives or single files; earlier places take precedence.
+    """Make a collection from MS MARCO's files at ``places``: folders, archives or single files;
+    earlier places take precedence.
 
-    Without files of dev/small, validation queries are drawn from training. ``release.skip`` leaves out kinds of files
-    (``kind_of``). ``content["source"]`` lists what was missing, not read and left out.
+    Without files of dev/small, validation queries are drawn from training. ``release.skip`` leaves
+    out kinds of files (``kind_of``). ``content["source"]`` lists what was missing, not read and
+    left out.
 
     Raises:
         InputError: nothing to read, or an invalid file (with the line).
         SettingError: an impossible validation draw or an invalid attachment name.
     """
     making = _Import(places, skip=release.skip, map_shards=map_shards)
-    return making.run(Path(out), settings={}, release=release, overwrite=overwrite, provenance=provenance)
+    return making.run(
+        Path(out), settings={}, release=release, overwrite=overwrite, provenance=provenance
+    )

@@ -6,11 +6,12 @@
     msmarco-doc{train,dev}-top100, msmarco-doctest{2019,2020}-top100,
     docleaderboard-top100.tsv                                   TREC runs
 
-Any subset of the files will do. Splits: train; test = docdev; eval = docleaderboard, without judgements; attach TREC's topics by name.
-Candidates become runs in the collection's folder.
+Any subset of the files will do. Splits: train; test = docdev; eval = docleaderboard, without
+judgements; attach TREC's topics by name. Candidates become runs in the collection's folder.
 
-A document's text is its URL, title and body, without empty ones, joined by one space, as the track's baselines index them
-[decision]. URL and title in front are a position bias of the layout: ``fields`` can leave them out.
+A document's text is its URL, title and body, without empty ones, joined by one space, as the
+track's baselines index them [decision]. URL and title in front are a position bias of the layout:
+``fields`` can leave them out.
 """
 
 from __future__ import annotations
@@ -76,8 +77,8 @@ class _Import(ReleaseImport):
         self._fields = fields
         self.notes = (
             f"A document's text is its {', '.join(fields)}, joined by one space.",
-            "test is docdev, eval docleaderboard, which has no judgements; queries without a judgement are left out where their "
-            "part of the release has judgements, and counted.",
+            "test is docdev, eval docleaderboard, which has no judgements; queries without a "
+            "judgement are left out where their part of the release has judgements, and counted.",
         )
 
     @staticmethod
@@ -94,7 +95,9 @@ class _Import(ReleaseImport):
     def splits(self, *, keep_unjudged: bool) -> list[Split]:
         names = {"train": "train", "test": "dev", "eval": "eval"}
         return [
-            self.held.split(split, [f"queries.{name}"], [f"qrels.{name}"], keep_unjudged=keep_unjudged)
+            self.held.split(
+                split, [f"queries.{name}"], [f"qrels.{name}"], keep_unjudged=keep_unjudged
+            )
             for split, name in names.items()
         ]
 
@@ -109,18 +112,27 @@ def import_msmarco_docs(
     overwrite: bool = False,
     provenance: Provenance | None = None,
 ) -> Collection:
-    """Make a collection from the files at ``places``: folders, archives or single files; earlier places take precedence.
+    """Make a collection from the files at ``places``: folders, archives or single files; earlier
+    places take precedence.
 
     Validation queries are drawn from training. ``release.skip`` may hold "top100".
 
     Raises:
         InputError: nothing to read, or an invalid file (with the line).
-        SettingError: an impossible validation draw, invalid ``fields`` or an invalid attachment name.
+        SettingError: an impossible validation draw, invalid ``fields`` or an invalid attachment
+            name.
     """
     if not fields or set(fields) - set(FIELDS) or len(set(fields)) < len(fields):
         found = ", ".join(fields) or "none"
         raise SettingError(
-            f"--fields: wanted some of {', '.join(FIELDS)}, each once; found {found}; give the fields in the order you want"
+            f"--fields: wanted some of {', '.join(FIELDS)}, each once; found {found}; give the "
+            "fields in the order you want"
         )
     making = _Import(tuple(fields), places, skip=release.skip, map_shards=map_shards)
-    return making.run(Path(out), settings={"fields": list(fields)}, release=release, overwrite=overwrite, provenance=provenance)
+    return making.run(
+        Path(out),
+        settings={"fields": list(fields)},
+        release=release,
+        overwrite=overwrite,
+        provenance=provenance,
+    )

@@ -1,8 +1,9 @@
 """Export a Collection as MS MARCO's files, which ``import_msmarco`` reads back as the same content.
 
-Splits train, validation, test and eval get the published names (train, dev.small, dev, eval), others ``queries.NAME.tsv`` and
-``qrels.NAME.tsv``, which ``--attach NAME`` reads back; ``--attach NAME.SET`` reads further judgement sets, ``qrels.NAME.SET.tsv``.
-Unlike the published queries.dev.tsv, ours does not repeat the queries of dev.small [decision].
+Splits train, validation, test and eval get the published names (train, dev.small, dev, eval),
+others ``queries.NAME.tsv`` and ``qrels.NAME.tsv``, which ``--attach NAME`` reads back;
+``--attach NAME.SET`` reads further judgement sets, ``qrels.NAME.SET.tsv``. Unlike the published
+queries.dev.tsv, ours does not repeat the queries of dev.small [decision].
 """
 
 from __future__ import annotations
@@ -26,9 +27,11 @@ __all__ = ["Written", "write_msmarco"]
 
 
 class Written(NamedTuple):
-    """Counts of what was written, and of query fields and answers left out because the format does not store them.
+    """Counts of what was written, and of query fields and answers left out because the format does
+    not store them.
 
-    ``unjudged`` queries are in a split with judgements of others; only ``--keep-unjudged`` reads them back.
+    ``unjudged`` queries are in a split with judgements of others; only ``--keep-unjudged`` reads
+    them back.
     """
 
     passages: int
@@ -50,10 +53,17 @@ def write_msmarco(
     """Write collection.tsv, and queries and judgements of these splits, into a new folder.
 
     Raises:
-        InputError: no such split; an id or text that a line cannot hold; a query in both validation and test.
+        InputError: no such split; an id or text that a line cannot hold; a query in both validation
+            and test.
     """
     folder = Path(folder)
-    counts = {"queries": 0, "judgements": 0, "unjudged": 0, "fields_left_out": 0, "answers_left_out": 0}
+    counts = {
+        "queries": 0,
+        "judgements": 0,
+        "unjudged": 0,
+        "fields_left_out": 0,
+        "answers_left_out": 0,
+    }
     with atomic_folder(folder, overwrite=overwrite) as partial_folder:
         seen: dict[str, set[str]] = {}
         for split in splits:
@@ -72,7 +82,9 @@ def write_msmarco(
                 for data in map_shards(partial(_shard_lines, collection.path), shards):
                     handle.write(data)
         written = Written(len(collection), **counts)
-        write_export_manifest(partial_folder, folder, "msmarco", collection, splits, written._asdict())
+        write_export_manifest(
+            partial_folder, folder, "msmarco", collection, splits, written._asdict()
+        )
     return written
 
 
@@ -81,13 +93,15 @@ def _refuse_shared(collection: Collection, seen: dict[str, set[str]]) -> None:
     shared = seen.get("validation", set()) & seen.get("test", set())
     if shared:
         raise InputError(
-            f"{collection.path}: wanted each query in either validation or test, as in MS MARCO's dev files; "
-            f"found {min(shared)!r} in both; export one split at a time"
+            f"{collection.path}: wanted each query in either validation or test, as in MS MARCO's "
+            f"dev files; found {min(shared)!r} in both; export one split at a time"
         )
 
 
 def _write_split(collection: Collection, split: str, queries: Sequence[Query], folder: Path) -> int:
-    """Write the files of one split and return its number of judgements; without judgements, as in eval, write no qrels file."""
+    """Write the files of one split and return its number of judgements; without judgements, as in
+    eval, write no qrels file.
+    """
     name = FILE_OF_SPLIT.get(split, split)
     if queries:
         lines = _lines(((query.query_id, query.text) for query in queries), "query")
@@ -97,7 +111,11 @@ def _write_split(collection: Collection, split: str, queries: Sequence[Query], f
         qrels = collection.qrels(split, further)
         count += len(qrels)
         if qrels:
-            write_qrels(folder / (f"qrels.{name}.{further}.tsv" if further else f"qrels.{name}.tsv"), qrels, separator="\t")
+            write_qrels(
+                folder / (f"qrels.{name}.{further}.tsv" if further else f"qrels.{name}.tsv"),
+                qrels,
+                separator="\t",
+            )
     return count
 
 
@@ -114,10 +132,14 @@ def _lines(records: Iterable[tuple[str, str] | Passage], what: str) -> list[str]
     lines = []
     for item, text in records:
         if "\n" in text or text.endswith("\r"):
-            raise InputError(f"{what} {item!r}: wanted text on one line; found a line break; replace it in the source")
+            raise InputError(
+                f"{what} {item!r}: wanted text on one line; found a line break; replace it in the "
+                "source"
+            )
         if item.split() != [item] or item.startswith("\ufeff"):
             raise InputError(
-                f"{what} {item!r}: wanted an id without white space or byte-order mark; found {item!r}; rename it in the source"
+                f"{what} {item!r}: wanted an id without white space or byte-order mark; found "
+                f"{item!r}; rename it in the source"
             )
         lines.append(f"{item}\t{text}\n")
     return lines

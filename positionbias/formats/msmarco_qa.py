@@ -1,16 +1,21 @@
-"""Import MS MARCO QA v1.1 and v2.1 (Bajaj et al. 2016): questions, answers, and the passages that annotators saw.
+"""Import MS MARCO QA v1.1 and v2.1 (Bajaj et al. 2016): questions, answers, and the passages that
+annotators saw.
 
-Passages with identical text are one passage, as in Microsoft's own passage collection. An id is a hash of the text and
-independent of relevance [decision]. ``is_selected`` 1 becomes grade 1, and 0 becomes grade 0, which only means seen and not used
-[decision]; -1 or nothing becomes no judgement. Every selected passage of a row gets each distinct answer of the row,
-without offsets, which ``positions.locate`` finds. "" and "No Answer Present." are counted and left out.
-``wellFormedAnswers`` are rewritten sentences, not spans: they become the query's field "well_formed" (a JSON list), ``query_type`` its
-field "type" [decision]. Rows of one query in a split are one query. URLs are not kept.
+Passages with identical text are one passage, as in Microsoft's own passage collection. An id is a
+hash of the text and independent of relevance [decision]. ``is_selected`` 1 becomes grade 1, and 0
+becomes grade 0, which only means seen and not used [decision]; -1 or nothing becomes no judgement.
+Every selected passage of a row gets each distinct answer of the row, without offsets, which
+``positions.locate`` finds. "" and "No Answer Present." are counted and left out.
+``wellFormedAnswers`` are rewritten sentences, not spans: they become the query's field
+"well_formed" (a JSON list), ``query_type`` its field "type" [decision]. Rows of one query in a
+split are one query. URLs are not kept.
 
-Blocks of rows are read twice, in parallel: first everything but the texts goes to the work folder, with two 64-bit hashes of each
-passage; then each block writes the passages that no earlier row has; then the records of a split are written, a query at a time. Memory:
-one block per worker (about 100 MB), 64 bytes per (query, passage) pair while duplicates are found, 25 bytes per query, and the rows of
-queries with several rows; 0.65 GB measured for v2.1's size with one worker. A compressed v2.1 file needs its unpacked size on the work folder's disk.
+Blocks of rows are read twice, in parallel: first everything but the texts goes to the work folder,
+with two 64-bit hashes of each passage; then each block writes the passages that no earlier row has;
+then the records of a split are written, a query at a time. Memory: one block per worker (about 100
+MB), 64 bytes per (query, passage) pair while duplicates are found, 25 bytes per query, and the rows
+of queries with several rows; 0.65 GB measured for v2.1's size with one worker. A compressed v2.1
+file needs its unpacked size on the work folder's disk.
 """
 
 from __future__ import annotations
@@ -46,8 +51,8 @@ _COMMAND = "import msmarco-qa"
 _NOTES = (
     "Passages with identical text are one passage, named by a hash of the text.",
     "is_selected 1 is grade 1; is_selected 0 is grade 0: seen by the annotator and not used.",
-    "Every distinct answer belongs to every selected passage of its row, without offsets; wellFormedAnswers and query_type are "
-    "fields of the query.",
+    "Every distinct answer belongs to every selected passage of its row, without offsets; "
+    "wellFormedAnswers and query_type are fields of the query.",
 )
 
 
@@ -61,7 +66,9 @@ class PassageCounts:
 
 @dataclass(frozen=True, slots=True)
 class QaSource:
-    """The manifest's facts about the releases' files; ``splits`` counts rows and what was left out."""
+    """The manifest's facts about the releases' files; ``splits`` counts rows and what was left
+    out.
+    """
 
     format: str
     passages: PassageCounts
@@ -82,18 +89,26 @@ def import_msmarco_qa(
     ``selected_only`` leaves out the judgements of grade 0.
 
     Raises:
-        InputError: a file in none of the three layouts or without a row, an invalid row (with its place), or a query id with two
-            texts in one split.
+        InputError: a file in none of the three layouts or without a row, an invalid row (with its
+            place), or a query id with two texts in one split.
         SettingError: no file, or another split.
     """
     if not set(files) <= set(SPLITS) or not any(files.values()):
         raise SettingError(
-            f"FILE, --validation, --test: wanted files of {', '.join(SPLITS)}; found {', '.join(files) or 'none'}"
+            f"FILE, --validation, --test: wanted files of {', '.join(SPLITS)}; found "
+            f"{', '.join(files) or 'none'}"
         )
     out, settings = Path(out), {"selected_only": selected_only}
     sources = [_Source(split, Path(path)) for split in SPLITS for path in files.get(split, ())]
-    job: JsonObject = {"command": _COMMAND, "settings": settings, "inputs": [source.state() for source in sources]}
-    with create_collection(out, overwrite=overwrite, job=job) as writer, unchanged(source.path for source in sources):
+    job: JsonObject = {
+        "command": _COMMAND,
+        "settings": settings,
+        "inputs": [source.state() for source in sources],
+    }
+    with (
+        create_collection(out, overwrite=overwrite, job=job) as writer,
+        unchanged(source.path for source in sources),
+    ):
         work = writer.folder / "rows"
         recorded = _record(sources, work, map_shards)
         pairs = _add_passages(writer, sources, recorded, work, map_shards)
@@ -110,7 +125,8 @@ def import_msmarco_qa(
                 command=_COMMAND,
                 settings=settings,
                 inputs=tuple(
-                    input_ref(source.split, source.path, content_digest(source.path), artefact=out) for source in sources
+                    input_ref(source.split, source.path, content_digest(source.path), artefact=out)
+                    for source in sources
                 ),
                 licence=LICENCE,
                 notes=_NOTES,
@@ -123,7 +139,9 @@ def import_msmarco_qa(
 
 @dataclass(slots=True)
 class _Source:
-    """One file and its split. Blocks that are byte ranges are kept; blocks that carry bytes are read again."""
+    """One file and its split. Blocks that are byte ranges are kept; blocks that carry bytes are
+    read again.
+    """
 
     split: str
     path: Path
@@ -139,8 +157,12 @@ class _Source:
         yield from found
 
 
-def _record(sources: Sequence[_Source], work: Path, map_shards: MapShards) -> list[tuple[_Source, Path]]:
-    """Store everything but the texts in the work folder, block by block; return each file with its source."""
+def _record(
+    sources: Sequence[_Source], work: Path, map_shards: MapShards
+) -> list[tuple[_Source, Path]]:
+    """Store everything but the texts in the work folder, block by block; return each file with its
+    source.
+    """
     work.mkdir(exist_ok=True)
     remove(work / "unpacked")  # from an interrupted run
     origin: list[_Source] = []  # the source of each block handed out
@@ -158,7 +180,12 @@ def _record(sources: Sequence[_Source], work: Path, map_shards: MapShards) -> li
             filled.add(origin[index].path)
     for source in sources:
         if source.path not in filled:
-            raise bad_input(source.path, wanted="rows of an MS MARCO QA release", found="none", do="check the path")
+            raise bad_input(
+                source.path,
+                wanted="rows of an MS MARCO QA release",
+                found="none",
+                do="check the path",
+            )
     return [(source, _rows_path(work, index)) for index, source in enumerate(origin)]
 
 
@@ -180,7 +207,12 @@ def _add_passages(
     del hashes
     blocks = (block for source in sources for block in source.blocks(work))
     items = (_Kept(*item) for item in zip(blocks, np.split(first, ends[:-1]), strict=True))
-    for _ in track(writer.add_shards(Shard, _write_passages, items, map_shards), "passages", len(recorded), unit="blocks"):
+    for _ in track(
+        writer.add_shards(Shard, _write_passages, items, map_shards),
+        "passages",
+        len(recorded),
+        unit="blocks",
+    ):
         pass
     return PassageCounts(len(first), int(first.sum()))
 
@@ -188,8 +220,8 @@ def _add_passages(
 def first_places(hashes: np.ndarray) -> np.ndarray:
     """Return a mask of the first occurrence of each row of ``(n, 2)``: ``(n,)`` bool.
 
-    All 128 bits count. Two texts with one 64-bit id are both kept, and the collection's index refuses them, so neither is
-    lost silently (1 chance in 400,000 for 10 million passages).
+    All 128 bits count. Two texts with one 64-bit id are both kept, and the collection's index
+    refuses them, so neither is lost silently (1 chance in 400,000 for 10 million passages).
     """
     order = np.lexsort((hashes[:, 1], hashes[:, 0]))  # stable
     ordered = hashes[order]
@@ -214,7 +246,9 @@ class _Kept:
         place = 0
         for number, row in checked_rows(self.block):
             if place + len(row.passages) > len(self.first):
-                raise self.block.bad_row(number, wanted="an unchanged file", found="more rows", do="run again")
+                raise self.block.bad_row(
+                    number, wanted="an unchanged file", found="more rows", do="run again"
+                )
             for candidate in row.passages:
                 if self.first[place]:
                     yield Passage(f"p{key64(0, PASSAGE_ID, candidate.text):016x}", candidate.text)

@@ -73,8 +73,14 @@ def write_rows(block: RowBlock, target: Path) -> dict[str, int]:
         pa.array([row.query_type for row in rows], pa.string()),
         pa.array([row.answers for row in rows], _TEXTS),
         pa.array([row.well_formed for row in rows], _TEXTS),
-        *(pa.ListArray.from_arrays(ends, _hashes(purpose, texts)) for purpose in (PASSAGE_ID, _SECOND_HASH)),
-        pa.array([[candidate.selected for candidate in row.passages] for row in rows], pa.list_(pa.int8())),
+        *(
+            pa.ListArray.from_arrays(ends, _hashes(purpose, texts))
+            for purpose in (PASSAGE_ID, _SECOND_HASH)
+        ),
+        pa.array(
+            [[candidate.selected for candidate in row.passages] for row in rows],
+            pa.list_(pa.int8()),
+        ),
     ]
     with pa.OSFile(str(target), "wb") as sink, ipc.new_file(sink, _ROWS) as writer:
         writer.write_table(pa.table(columns, schema=_ROWS))
@@ -88,7 +94,9 @@ def _hashes(purpose: str, texts: Sequence[bytes]) -> pa.Array:
 def pair_hashes(path: Path) -> np.ndarray:
     """Read the two hashes of each row's passages, in order: ``(n, 2)`` uint64."""
     table = _read(path)
-    both = (table.column(name).combine_chunks().flatten().to_numpy() for name in ("passages", "checks"))
+    both = (
+        table.column(name).combine_chunks().flatten().to_numpy() for name in ("passages", "checks")
+    )
     return np.stack(list(both), axis=1)
 
 
@@ -103,8 +111,11 @@ def _stored_rows(path: Path) -> Iterator[_Stored]:
         yield from map(_Stored, *(column.to_pylist() for column in batch.columns))
 
 
-def write_split(writer: SplitWriter, files: Sequence[tuple[Path, Path]], *, selected_only: bool) -> dict[str, int]:
-    """Write and count the records of a split from its stored rows (each file with its source), a query at a time.
+def write_split(
+    writer: SplitWriter, files: Sequence[tuple[Path, Path]], *, selected_only: bool
+) -> dict[str, int]:
+    """Write and count the records of a split from its stored rows (each file with its source), a
+    query at a time.
 
     Raises:
         InputError: a query id with two texts.
@@ -126,7 +137,9 @@ def write_split(writer: SplitWriter, files: Sequence[tuple[Path, Path]], *, sele
 
 def _by_query(files: Sequence[tuple[Path, Path]]) -> Iterator[list[_Stored]]:
     """Yield the rows of each query together, holding only those of queries with several rows."""
-    several: dict[str, list[_Stored]] = {query_id: [] for query_id in _repeated_ids([path for _, path in files])}
+    several: dict[str, list[_Stored]] = {
+        query_id: [] for query_id in _repeated_ids([path for _, path in files])
+    }
     for source, path in files:
         for row in _stored_rows(path):
             if row.query_id not in several:
@@ -137,7 +150,9 @@ def _by_query(files: Sequence[tuple[Path, Path]]) -> Iterator[list[_Stored]]:
                 raise bad_input(
                     source,
                     wanted="one text per query id",
-                    found=f"two for {row.query_id!r}: {_short(same[0].query)} and {_short(row.query)}",
+                    found=(
+                        f"two for {row.query_id!r}: {_short(same[0].query)} and {_short(row.query)}"
+                    ),
                     do="give files that belong together",
                 )
             same.append(row)
@@ -150,7 +165,9 @@ def _repeated_ids(paths: Sequence[Path]) -> list[str]:
     order = np.sort(keys)
     repeated = np.unique(order[1:][order[1:] == order[:-1]])
     times: Counter[str] = Counter()  # of few ids
-    for path, own in zip(paths, np.split(keys, np.cumsum([_read(path).num_rows for path in paths])[:-1]), strict=True):
+    for path, own in zip(
+        paths, np.split(keys, np.cumsum([_read(path).num_rows for path in paths])[:-1]), strict=True
+    ):
         rows = np.flatnonzero(np.isin(own, repeated))
         times.update(_read(path).column("query_id").take(pa.array(rows)).to_pylist())
     return [query_id for query_id, number in times.items() if number > 1]
@@ -195,7 +212,9 @@ def _answers(rows: Sequence[_Stored], counts: Counter[str]) -> Iterable[tuple[in
         counts["empty_answers"] += given.count("")
         distinct = dict.fromkeys(texts)
         counts["repeated_answers"] += len(texts) - len(distinct)
-        selected = [passage for passage, mark in zip(row.passages, row.selected, strict=True) if mark == 1]
+        selected = [
+            passage for passage, mark in zip(row.passages, row.selected, strict=True) if mark == 1
+        ]
         if not selected:
             counts["answers_without_selected_passage"] += len(distinct)
         found.update(dict.fromkeys((passage, text) for passage in selected for text in distinct))

@@ -1,7 +1,9 @@
 """Read the three published layouts of the MS MARCO QA releases as blocks of checked rows.
 
-- v1.1: JSON lines, a row a line. (v2.1 after Microsoft's own conversion and the Hub's JSON export look the same.)
-- v2.1: column-oriented JSON. A compressed file is first unpacked into the work folder, as its columns follow one another.
+- v1.1: JSON lines, a row a line. (v2.1 after Microsoft's own conversion and the Hub's JSON export
+  look the same.)
+- v2.1: column-oriented JSON. A compressed file is first unpacked into the work folder, as its
+  columns follow one another.
 - the Hub's Parquet: lists, and passages as an object of three lists.
 
 A file's first bytes identify its layout.
@@ -33,14 +35,18 @@ _WHAT = "an MS MARCO QA release"
 
 
 class Candidate(NamedTuple):
-    """A passage that the annotator saw; ``selected`` is 1, 0, or -1 where the release does not say."""
+    """A passage that the annotator saw; ``selected`` is 1, 0, or -1 where the release does not
+    say.
+    """
 
     text: str
     selected: int
 
 
 class Row(NamedTuple):
-    """A query of the releases; ``answers`` is None where the release has none (its evaluation files)."""
+    """A query of the releases; ``answers`` is None where the release has none (its evaluation
+    files).
+    """
 
     query_id: str
     query: str
@@ -51,9 +57,11 @@ class Row(NamedTuple):
 
 
 def qa_blocks(path: Path | str, work: Path, size: int = BLOCK_BYTES) -> Iterable[RowBlock]:
-    """Return a release file's rows in blocks of about ``size`` bytes; a compressed file may be unpacked in ``work``.
+    """Return a release file's rows in blocks of about ``size`` bytes; a compressed file may be
+    unpacked in ``work``.
 
-    The result is a list if finding the blocks took a pass through the file; each block is then only byte ranges.
+    The result is a list if finding the blocks took a pass through the file; each block is then only
+    byte ranges.
 
     Raises:
         InputError: no such file, an empty one, none of the three layouts, or a malformed file.
@@ -87,7 +95,8 @@ def checked_rows(block: RowBlock) -> Iterator[tuple[int, Row]]:
     """Yield the rows of a block with their numbers.
 
     Raises:
-        InputError: a missing key, one of another type, or text with half a surrogate pair (with the row's place).
+        InputError: a missing key, one of another type, or text with half a surrogate pair (with the
+            row's place).
     """
     for number, record in block.rows():
         yield number, _Reader(partial(block.bad_row, number)).row(record)
@@ -121,8 +130,14 @@ class _Reader:
         if isinstance(value, dict):  # the Hub's form: an object of lists
             texts = value.get("passage_text")
             selected = value.get("is_selected")
-            if not isinstance(texts, list) or not isinstance(selected, list | None) or len(texts) != len(selected or texts):
-                raise self.error("'passages' with lists passage_text and is_selected of equal length", "others")
+            if (
+                not isinstance(texts, list)
+                or not isinstance(selected, list | None)
+                or len(texts) != len(selected or texts)
+            ):
+                raise self.error(
+                    "'passages' with lists passage_text and is_selected of equal length", "others"
+                )
             pairs = zip(texts, selected or [None] * len(texts), strict=True)
             return [self.candidate(text, mark) for text, mark in pairs]
         if not isinstance(value, list):
@@ -139,7 +154,9 @@ class _Reader:
         return Candidate(self.text(text, "passage_text"), int(selected))
 
     def well_formed(self, value: Any) -> list[str]:
-        """Parse well-formed answers: a list, or "[]" as text for none, which a conversion may have split into characters."""
+        """Parse well-formed answers: a list, or "[]" as text for none, which a conversion may have
+        split into characters.
+        """
         if value is None or value in ("[]", "", ["[]"], ["[", "]"]):
             return []
         return self.texts(value, "wellFormedAnswers")

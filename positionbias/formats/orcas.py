@@ -1,14 +1,16 @@
-"""Import ORCAS (Craswell et al. 2020): queries and their clicked documents, as judgements of grade 1.
+"""Import ORCAS (Craswell et al. 2020): queries and their clicked documents, as judgements of
+grade 1.
 
     orcas.tsv                       query id, query, document id, URL
     orcas-doctrain-queries.tsv      query id, tab, text        } the same in TREC's form
     orcas-doctrain-qrels.tsv        query id, 0, document id, 1 }
     orcas-doctrain-top100           a TREC run
 
-Any subset will do; orcas.tsv takes precedence over the other two. All queries form the split "orcas". The documents are those of MS MARCO
-document ranking: a collection of these adds its passages and splits, copied shard by shard; without one, the judged documents are
-absent. URLs are not kept: they belong to the documents [decision].
-Files are read as streams (``orcas_clicks``); splits of ``documents`` are copied one at a time, held while they are.
+Any subset will do; orcas.tsv takes precedence over the other two. All queries form the split
+"orcas". The documents are those of MS MARCO document ranking: a collection of these adds its
+passages and splits, copied shard by shard; without one, the judged documents are absent. URLs are
+not kept: they belong to the documents [decision]. Files are read as streams (``orcas_clicks``);
+splits of ``documents`` are copied one at a time, held while they are.
 """
 
 from __future__ import annotations
@@ -36,8 +38,8 @@ __all__ = ["SPLIT", "import_orcas"]
 
 SPLIT = "orcas"
 LICENCE = (
-    "ORCAS (Microsoft; Craswell et al. 2020): for non-commercial research; Microsoft grants no licence to the rights in the data. "
-    "See the terms and conditions on the data set's page."
+    "ORCAS (Microsoft; Craswell et al. 2020): for non-commercial research; Microsoft grants no "
+    "licence to the rights in the data. See the terms and conditions on the data set's page."
 )
 _ROLES = {
     "orcas.tsv": "clicks",
@@ -52,7 +54,10 @@ def _copy_shard(path: Path, target: Path) -> Shard:
     """Copy a shard unchanged, reading its rows once for their checksum."""
     shutil.copyfile(path, target)
     table = read_shard(target)
-    batches = (zip(*(column.to_pylist() for column in batch.columns), strict=True) for batch in table.to_batches())
+    batches = (
+        zip(*(column.to_pylist() for column in batch.columns), strict=True)
+        for batch in table.to_batches()
+    )
     return Shard(table.num_rows, rows_checksum(chain.from_iterable(batches)))
 
 
@@ -60,12 +65,21 @@ class _Import(ReleaseImport):
     command = "import orcas"
     form = "orcas"
     known = "ORCAS"
-    published = ("orcas.tsv", "orcas-doctrain-queries.tsv", "orcas-doctrain-qrels.tsv", "orcas-doctrain-top100")
+    published = (
+        "orcas.tsv",
+        "orcas-doctrain-queries.tsv",
+        "orcas-doctrain-qrels.tsv",
+        "orcas-doctrain-top100",
+    )
 
-    def __init__(self, documents: Collection | None, places: Sequence[Path | str], **more: Any) -> None:
+    def __init__(
+        self, documents: Collection | None, places: Sequence[Path | str], **more: Any
+    ) -> None:
         super().__init__(places, **more)
         self._documents = documents
-        self.licence = "; ".join(filter(None, [documents.manifest.licence if documents else "", LICENCE]))
+        self.licence = "; ".join(
+            filter(None, [documents.manifest.licence if documents else "", LICENCE])
+        )
         self.notes = (
             "Every clicked document is a judgement of grade 1; URLs are not kept.",
             *(documents.manifest.notes if documents else ()),
@@ -84,7 +98,9 @@ class _Import(ReleaseImport):
 
     def add_passages_elsewhere(self) -> None:
         if self._documents is not None:
-            for _ in self.writer.add_shards(Shard, _copy_shard, self._documents.shard_paths, self.map_shards):
+            for _ in self.writer.add_shards(
+                Shard, _copy_shard, self._documents.shard_paths, self.map_shards
+            ):
                 pass
 
     def splits(self, *, keep_unjudged: bool) -> list[Split]:
@@ -104,22 +120,32 @@ class _Import(ReleaseImport):
 
     def _add_trec_form(self, *, keep_unjudged: bool) -> None:
         held = self.held
-        files = [Lines(held.lines(role), held.place[role]) if role in held else None for role in ("queries", "qrels")]
+        files = [
+            Lines(held.lines(role), held.place[role]) if role in held else None
+            for role in ("queries", "qrels")
+        ]
         form = TrecForm(*files)
         form.write(lambda: self.writer.split(SPLIT), keep_unjudged=keep_unjudged)
-        if left_out := Split(SPLIT, unjudged=form.unjudged, without_query=form.without_query).left_out():
+        if left_out := Split(
+            SPLIT, unjudged=form.unjudged, without_query=form.without_query
+        ).left_out():
             self.left_out[SPLIT] = left_out
 
     def _splits_of_documents(self) -> Iterator[Split]:
         documents = self._documents
         if documents is not None and SPLIT in documents.splits:
             raise SettingError(
-                f"--documents: wanted a collection without a split {SPLIT!r}; found one; give the documents alone"
+                f"--documents: wanted a collection without a split {SPLIT!r}; found one; give the "
+                "documents alone"
             )
         for name in documents.splits if documents else ():
             assert documents is not None
-            split = Split(name, documents.queries(name), documents.qrels(name), documents.answers(name))
-            split.further = {further: documents.qrels(name, further) for further in documents.qrels_names(name)}
+            split = Split(
+                name, documents.queries(name), documents.qrels(name), documents.answers(name)
+            )
+            split.further = {
+                further: documents.qrels(name, further) for further in documents.qrels_names(name)
+            }
             yield split
 
     def states(self) -> list[JsonObject]:
@@ -128,7 +154,11 @@ class _Import(ReleaseImport):
 
     def inputs(self, out: Path) -> list[InputRef]:
         documents = self._documents
-        refs = [input_ref("documents", documents.path, documents.checksum, artefact=out)] if documents else []
+        refs = (
+            [input_ref("documents", documents.path, documents.checksum, artefact=out)]
+            if documents
+            else []
+        )
         return [*super().inputs(out), *refs]
 
 
@@ -143,7 +173,8 @@ def import_orcas(
     overwrite: bool = False,
     provenance: Provenance | None = None,
 ) -> Collection:
-    """Make a collection from the files at ``places``, with the passages and splits of ``documents`` if given.
+    """Make a collection from the files at ``places``, with the passages and splits of ``documents``
+    if given.
 
     ``skip`` may hold "top100".
 
@@ -153,4 +184,6 @@ def import_orcas(
     """
     release = ReleaseSettings(skip=tuple(skip), keep_unjudged=keep_unjudged)
     making = _Import(documents, places, skip=release.skip, map_shards=map_shards)
-    return making.run(Path(out), settings={}, release=release, overwrite=overwrite, provenance=provenance)
+    return making.run(
+        Path(out), settings={}, release=release, overwrite=overwrite, provenance=provenance
+    )

@@ -1,6 +1,8 @@
-"""Write the split of ORCAS from its files, read as streams: what is held is numbers and hashes, and each id once.
+"""Write the split of ORCAS from its files, read as streams: what is held is numbers and hashes, and
+each id once.
 
-Memory of the import with all of orcas.tsv (10.4 million queries, 18.8 million clicks on 1.4 million documents): 1.5 GB.
+Memory of the import with all of orcas.tsv (10.4 million queries, 18.8 million clicks on 1.4 million
+documents): 1.5 GB.
 """
 
 from __future__ import annotations
@@ -40,12 +42,14 @@ class _Click(NamedTuple):
 
 
 def write_clicks(source: Source, split: SplitWriter) -> None:
-    """Write the queries and judgements of orcas.tsv; each line adds a document to its query, repeated ones once.
+    """Write the queries and judgements of orcas.tsv; each line adds a document to its query,
+    repeated ones once.
 
     Queries stand in the order of their first lines, and so do the documents of each.
 
     Raises:
-        InputError: a line with too few columns or without an id, a query with two texts (numbered), or no lines.
+        InputError: a line with too few columns or without an id, a query with two texts (numbered),
+            or no lines.
     """
     ids: list[pa.Array] = []
     pairs: list[np.ndarray] = []
@@ -57,9 +61,13 @@ def write_clicks(source: Source, split: SplitWriter) -> None:
         split.add([Query(click.query_id, click.text) for click in fresh])
         ids.append(pa.array([click.query_id for click in fresh], pa.large_string()))
         places = (documents.setdefault(click.document, len(documents)) for click in clicks)
-        pairs.append(numbers.astype(np.uint64) << _HALF | np.fromiter(places, np.uint64, len(clicks)))
+        pairs.append(
+            numbers.astype(np.uint64) << _HALF | np.fromiter(places, np.uint64, len(clicks))
+        )
     if not pairs:
-        raise bad_input(source.place, wanted="clicks", found="an empty file", do="fetch it again, or remove it")
+        raise bad_input(
+            source.place, wanted="clicks", found="an empty file", do="fetch it again, or remove it"
+        )
     del queries
     query_ids, document_ids = pa.concat_arrays(ids), pa.array(documents, pa.large_string())
     del ids, documents
@@ -83,7 +91,9 @@ def _clicks(source: Source) -> Iterator[_Click]:
 
 
 class _Queries:
-    """The queries of clicks, numbered by first appearance, with a hash of each one's text: 20 bytes a query."""
+    """The queries of clicks, numbered by first appearance, with a hash of each one's text: 20 bytes
+    a query.
+    """
 
     def __init__(self) -> None:
         self._numbers = KeyNumbers()
@@ -96,7 +106,9 @@ class _Queries:
             InputError: a query with two texts.
         """
         numbers, new = self._numbers.add(_keys(click.query_id for click in clicks))
-        hashes = np.fromiter((xxh3_64_intdigest(click.text.encode()) for click in clicks), np.uint64, len(clicks))
+        hashes = np.fromiter(
+            (xxh3_64_intdigest(click.text.encode()) for click in clicks), np.uint64, len(clicks)
+        )
         self._texts.frombytes(hashes[new].tobytes())
         clash = np.frombuffer(self._texts, np.uint64)[numbers] != hashes
         if clash.any():
@@ -112,10 +124,13 @@ class _Queries:
 
 
 def _by_query(chunks: list[np.ndarray]) -> Iterator[np.ndarray]:
-    """Yield distinct pairs of numbers (query in the upper 32 bits), query by query and in order of appearance; empties ``chunks``."""
+    """Yield distinct pairs of numbers (query in the upper 32 bits), query by query and in order of
+    appearance; empties ``chunks``.
+    """
     pairs = np.concatenate(chunks)
     chunks.clear()
-    order = pairs >> _HALF << _HALF | np.arange(len(pairs), dtype=np.uint64)  # query and place, each pair's own
+    # query and place, each pair's own
+    order = pairs >> _HALF << _HALF | np.arange(len(pairs), dtype=np.uint64)
     order.sort()
     start = 0
     while start < len(order):
@@ -135,7 +150,8 @@ class Lines(NamedTuple):
 
 
 class TrecForm:
-    """ORCAS in TREC's form: queries and judgements, either of which may be absent; each file is read two or three times.
+    """ORCAS in TREC's form: queries and judgements, either of which may be absent; each file is
+    read two or three times.
 
     Raises:
         InputError: a malformed line (numbered), a repeated query or pair, or an empty file.
@@ -154,19 +170,27 @@ class TrecForm:
         self.without_query = 0
 
     def write(self, open_split: Callable[[], SplitWriter], *, keep_unjudged: bool) -> None:
-        """Write a split as ``judged_split`` makes it, and count what it leaves out; without a query none is opened."""
+        """Write a split as ``judged_split`` makes it, and count what it leaves out; without a query
+        none is opened.
+        """
         judged = None if keep_unjudged else self._judged
         split: SplitWriter | None = None
         for numbered in self._query_batches():
             queries = [query for _, query in numbered]
             if judged is not None:
-                queries = list(compress(queries, judged.contains(self._keys(query.query_id for query in queries))))
+                queries = list(
+                    compress(
+                        queries, judged.contains(self._keys(query.query_id for query in queries))
+                    )
+                )
             self.unjudged += len(numbered) - len(queries)
             if queries:
                 split = split or open_split()
                 split.add(queries)
         for qrels in self._qrel_batches():
-            kept = list(compress(qrels, self._known.contains(self._keys(qrel.query_id for qrel in qrels))))
+            kept = list(
+                compress(qrels, self._known.contains(self._keys(qrel.query_id for qrel in qrels)))
+            )
             self.without_query += len(qrels) - len(kept)
             if kept:
                 assert split is not None  # a judged query of the file was written
@@ -184,7 +208,9 @@ class TrecForm:
         return known
 
     def _refuse_repeated(self, line: int, query: Query) -> None:
-        """Refuse a query whose id an earlier line has, read again: an equal hash alone does not say so."""
+        """Refuse a query whose id an earlier line has, read again: an equal hash alone does not say
+        so.
+        """
         assert self._queries is not None
         for earlier, other in numbered_queries(self._queries.read(), self._queries.place):
             if earlier == line:
@@ -211,7 +237,9 @@ class TrecForm:
 
     def _qrel_batches(self) -> Iterator[list[Qrel]]:
         if self._qrels is not None:
-            yield from _batches(qrel for _, qrel in numbered_qrels(self._qrels.read(), self._qrels.place))
+            yield from _batches(
+                qrel for _, qrel in numbered_qrels(self._qrels.read(), self._qrels.place)
+            )
 
 
 def _keys(query_ids: Iterable[str], seed: int = 0) -> np.ndarray:
@@ -219,7 +247,9 @@ def _keys(query_ids: Iterable[str], seed: int = 0) -> np.ndarray:
 
 
 def _batches(items: Iterable[Item]) -> Iterator[list[Item]]:
-    """Yield batches; where a line is refused, those before it come first, as one of them may be refused too."""
+    """Yield batches; where a line is refused, those before it come first, as one of them may be
+    refused too.
+    """
     held: list[Item] = []
     try:
         for item in items:

@@ -1,7 +1,9 @@
-"""Import a release of many files with known names: MS MARCO passages, MS MARCO documents, ORCAS, TripClick.
+"""Import a release of many files with known names: MS MARCO passages, MS MARCO documents, ORCAS,
+TripClick.
 
-Every file is visited once. Queries and judgements are held until all are read, as an archive may have them in any order. Passages
-are written at once. Candidates and triples, which refer to both, follow when the collection is complete.
+Every file is visited once. Queries and judgements are held until all are read, as an archive may
+have them in any order. Passages are written at once. Candidates and triples, which refer to both,
+follow when the collection is complete.
 """
 
 from __future__ import annotations
@@ -26,7 +28,14 @@ from positionbias.core.qrels import parse_qrels
 from positionbias.core.records import Passage, Qrel, Query
 from positionbias.core.shard_work import MapShards
 from positionbias.core.split_tables import KIND
-from positionbias.core.validation_draw import HeldOut, HoldOut, ValidationDraw, draw_validation, part, sharing_passages
+from positionbias.core.validation_draw import (
+    HeldOut,
+    HoldOut,
+    ValidationDraw,
+    draw_validation,
+    part,
+    sharing_passages,
+)
 from positionbias.formats.attach import Attachment, attach, parse_queries
 from positionbias.formats.candidates import trec_rankings, write_candidates
 from positionbias.formats.release_settings import ReleaseSettings
@@ -52,7 +61,9 @@ class Held:
     ``parse`` turns the lines of a file into query texts by id.
     """
 
-    def __init__(self, parse: Callable[[Iterable[tuple[int, str]], str], dict[str, str]] = parse_queries) -> None:
+    def __init__(
+        self, parse: Callable[[Iterable[tuple[int, str]], str], dict[str, str]] = parse_queries
+    ) -> None:
         self._parse = parse
         self.place: dict[str, str] = {}
         self.texts: dict[str, dict[str, str]] = {}  # query texts from other files
@@ -64,7 +75,9 @@ class Held:
     def take(self, role: str, source: Source) -> None:
         """Keep a source, with its content if it is an archive member, as the archive moves on."""
         self.place[role] = source.place
-        self._lines[role] = partial(numbered_lines, _held(source)) if source.member else source.lines
+        self._lines[role] = (
+            partial(numbered_lines, _held(source)) if source.member else source.lines
+        )
 
     def lines(self, role: str) -> Callable[[], Iterable[tuple[int, str]]]:
         """Return the reader of a file's numbered lines; each call reads them again."""
@@ -78,12 +91,17 @@ class Held:
         """
         merged: dict[str, str] = {}
         for role in roles:
-            texts = self._parse(self._lines[role](), self.place[role]) if role in self else self.texts.get(role, {})
+            texts = (
+                self._parse(self._lines[role](), self.place[role])
+                if role in self
+                else self.texts.get(role, {})
+            )
             for query_id, text in texts.items():
                 if merged.setdefault(query_id, text) != text:
                     raise InputError(
-                        f"{self.place[role]}: wanted one text per query; found a text for {query_id!r} that differs from earlier "
-                        "files; check that the files belong together"
+                        f"{self.place[role]}: wanted one text per query; found a text for "
+                        f"{query_id!r} that differs from earlier files; check that the files "
+                        "belong together"
                     )
         return merged
 
@@ -93,7 +111,11 @@ class Held:
         Raises:
             InputError: a malformed line (numbered), or a pair with two grades.
         """
-        files = [(role, parse_qrels(self._lines[role](), self.place[role])) for role in roles if role in self]
+        files = [
+            (role, parse_qrels(self._lines[role](), self.place[role]))
+            for role in roles
+            if role in self
+        ]
         if len(files) < 2:
             return files[0][1] if files else []
         merged: dict[tuple[str, str], Qrel] = {}
@@ -101,12 +123,15 @@ class Held:
             for qrel in qrels:
                 if merged.setdefault(qrel[:2], qrel).grade != qrel.grade:
                     raise InputError(
-                        f"{self.place[role]}: wanted one grade per pair; found a grade for passage {qrel.passage_id!r} of query "
-                        f"{qrel.query_id!r} that differs from earlier files; check that the files belong together"
+                        f"{self.place[role]}: wanted one grade per pair; found a grade for passage "
+                        f"{qrel.passage_id!r} of query {qrel.query_id!r} that differs from earlier "
+                        "files; check that the files belong together"
                     )
         return list(merged.values())
 
-    def split(self, name: str, queries: Sequence[str], qrels: Sequence[str], *, keep_unjudged: bool) -> Split:
+    def split(
+        self, name: str, queries: Sequence[str], qrels: Sequence[str], *, keep_unjudged: bool
+    ) -> Split:
         """Make a split from these roles (``judged_split``)."""
         texts = (Query(*item) for item in self.queries(*queries).items())
         return judged_split(name, texts, self.qrels(*qrels), keep_unjudged=keep_unjudged)
@@ -114,7 +139,9 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class ReleaseSource:
-    """The manifest's facts about a release: ``files`` by role, ``missing`` files, files not read and why, and what was left out by split."""
+    """The manifest's facts about a release: ``files`` by role, ``missing`` files, files not read
+    and why, and what was left out by split.
+    """
 
     format: str
     files: Sequence[str]
@@ -124,7 +151,9 @@ class ReleaseSource:
 
 
 class ReleaseImport(ABC):
-    """An import in progress. A subclass defines the roles of files, the passage parser and the splits."""
+    """An import in progress. A subclass defines the roles of files, the passage parser and the
+    splits.
+    """
 
     command: ClassVar[str]
     form: ClassVar[str]  # its name in the manifest
@@ -134,7 +163,9 @@ class ReleaseImport(ABC):
     licence: str
     notes: tuple[str, ...]
 
-    def __init__(self, places: Sequence[Path | str], *, skip: Iterable[str] = (), map_shards: MapShards = map) -> None:
+    def __init__(
+        self, places: Sequence[Path | str], *, skip: Iterable[str] = (), map_shards: MapShards = map
+    ) -> None:
         left_alone = frozenset(skip)
         self.release = Release(
             places,
@@ -153,7 +184,9 @@ class ReleaseImport(ABC):
     @staticmethod
     @abstractmethod
     def kind_of(role: str) -> str | None:
-        """Return collection, queries, qrels, or a kind that is added late; None for an unknown role."""
+        """Return collection, queries, qrels, or a kind that is added late; None for an unknown
+        role.
+        """
 
     @staticmethod
     @abstractmethod
@@ -162,24 +195,32 @@ class ReleaseImport(ABC):
 
     @abstractmethod
     def passages_of(self) -> Callable[[Block], Iterable[Passage]]:
-        """Return the function that parses a block of the collection's file into passages; it must be picklable."""
+        """Return the function that parses a block of the collection's file into passages; it must
+        be picklable.
+        """
 
     @abstractmethod
     def splits(self, *, keep_unjudged: bool) -> list[Split]:
         """Return the release's own splits."""
 
-    def add_streamed(self, *, keep_unjudged: bool) -> None:  # noqa: B027 (most releases have nothing of the kind)
-        """Write splits that are too large to be held, after all others, and count in ``left_out`` what they leave out."""
+    # most releases have nothing of the kind
+    def add_streamed(self, *, keep_unjudged: bool) -> None:  # noqa: B027
+        """Write splits that are too large to be held, after all others, and count in ``left_out``
+        what they leave out.
+        """
 
     def add_passages_elsewhere(self) -> None:
-        """Write passages and queries from candidates or triples if the release lacks its collection file."""
+        """Write passages and queries from candidates or triples if the release lacks its collection
+        file.
+        """
         self.writer.add_passages(())
 
     def in_passing(self, role: str, source: Source) -> bool:
         """Read a file during the visit if it must be read then; return True if it was."""
         return False
 
-    def add_beside(self, collection: Collection) -> None:  # noqa: B027 (most releases have nothing of the kind)
+    # most releases have nothing of the kind
+    def add_beside(self, collection: Collection) -> None:  # noqa: B027
         """Write more files into the folder of the complete collection."""
 
     def source_facts(self) -> JsonObject:
@@ -215,8 +256,14 @@ class ReleaseImport(ABC):
             SettingError: an impossible validation draw or an invalid attachment name.
         """
         draw = release.validation
-        attachments = [Attachment(name, Path(queries), Path(qrels)) for name, queries, qrels in release.attach]
-        attached = {f"{kind} {item.name}": getattr(item, kind) for item in attachments for kind in ("queries", "qrels")}
+        attachments = [
+            Attachment(name, Path(queries), Path(qrels)) for name, queries, qrels in release.attach
+        ]
+        attached = {
+            f"{kind} {item.name}": getattr(item, kind)
+            for item in attachments
+            for kind in ("queries", "qrels")
+        }
         self.release.read_elsewhere(attached.values())
         settings = {
             "validation": draw.validation_queries,
@@ -267,7 +314,13 @@ class ReleaseImport(ABC):
 
     def _source(self) -> ReleaseSource:
         release = self.release
-        return ReleaseSource(self.form, sorted(release.files), release.missing(self.published), release.not_read, self.left_out)
+        return ReleaseSource(
+            self.form,
+            sorted(release.files),
+            release.missing(self.published),
+            release.not_read,
+            self.left_out,
+        )
 
     def _gather(self) -> None:
         """Visit every file once, as archive members are best read in order."""
@@ -299,14 +352,23 @@ class ReleaseImport(ABC):
                 blocks += 1
                 yield block
 
-        self.writer.add_blocks(self.passages_of(), track(counted(), source.name, unit="blocks"), self.map_shards)
+        self.writer.add_blocks(
+            self.passages_of(), track(counted(), source.name, unit="blocks"), self.map_shards
+        )
         if not blocks:
-            raise bad_input(source.place, wanted="passages", found="an empty file", do="fetch it again, or remove it")
+            raise bad_input(
+                source.place,
+                wanted="passages",
+                found="an empty file",
+                do="fetch it again, or remove it",
+            )
 
     def _all_splits(
         self, attachments: Sequence[Attachment], draw: ValidationDraw, keep_unjudged: bool
     ) -> tuple[list[Split], HeldOut | None]:
-        """Return the non-empty splits of the release and its attachments, and the validation draw."""
+        """Return the non-empty splits of the release and its attachments, and the validation
+        draw.
+        """
         splits = self.splits(keep_unjudged=keep_unjudged)
         held_out = self._draw_validation(splits, draw) if draw.validation_queries else None
         self._count_left_out(splits)
@@ -319,17 +381,22 @@ class ReleaseImport(ABC):
         self.left_out |= {split.name: split.left_out() for split in splits if split.left_out()}
 
     def _draw_validation(self, splits: list[Split], draw: ValidationDraw) -> HeldOut:
-        """Move the drawn queries from train to validation, if the release has no validation queries."""
+        """Move the drawn queries from train to validation, if the release has no validation
+        queries.
+        """
         by_name = {split.name: split for split in splits}
         train = by_name.get("train", Split("train"))
         validation = by_name.get("validation", Split("validation"))
         if validation.queries:
             raise SettingError(
-                f"--validation-queries: wanted a release without validation queries; found {len(validation.queries):,}; leave --validation-queries out"
+                "--validation-queries: wanted a release without validation queries; found "
+                f"{len(validation.queries):,}; leave --validation-queries out"
             )
         groupings = {draw.by: sharing_passages(train.qrels) if draw.by == HoldOut.PASSAGE else {}}
         purpose = f"{self.form} validation"
-        drawn = draw_validation(train.queries, draw.validation_queries, draw.seed, purpose=purpose, groupings=groupings)
+        drawn = draw_validation(
+            train.queries, draw.validation_queries, draw.seed, purpose=purpose, groupings=groupings
+        )
         train.queries, validation.queries = part(train.queries, drawn.query_ids)
         train.qrels, validation.qrels = part(train.qrels, drawn.query_ids)
         if validation.name not in by_name:
@@ -338,4 +405,6 @@ class ReleaseImport(ABC):
 
 
 def _refs(paths: Mapping[str, Path], out: Path) -> list[InputRef]:
-    return [input_ref(role, path, content_digest(path), artefact=out) for role, path in paths.items()]
+    return [
+        input_ref(role, path, content_digest(path), artefact=out) for role, path in paths.items()
+    ]

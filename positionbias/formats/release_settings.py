@@ -18,12 +18,14 @@ KEEP_UNJUDGED = "Keep queries without a judgement in their splits."
 
 @dataclass(frozen=True, slots=True)
 class ReleaseSettings:
-    """Attached splits, the validation draw, and which kinds of files and which queries are left out."""
+    """Attached splits, the validation draw, and which kinds of files and which queries are left
+    out.
+    """
 
     attach: Sequence[tuple[str, Place, Place]] = setting(
         (),
-        "Another split from two files: queries in TSV or as TREC topics, judgements in four columns. "
-        "The name SPLIT.SET adds another judgement set to a split. May be given again.",
+        "Another split from two files: queries in TSV or as TREC topics, judgements in four "
+        "columns. The name SPLIT.SET adds another judgement set to a split. May be given again.",
         metavar="NAME QUERIES QRELS",
         place="read",
     )
@@ -36,7 +38,9 @@ class ReleaseSettings:
 class MsmarcoSettings(ReleaseSettings):
     """Settings of the import of MS MARCO's passages."""
 
-    skip: Sequence[Literal["top1000", "qidpidtriples", "triples"]] = setting((), SKIP, panel=Panel.ADVANCED)
+    skip: Sequence[Literal["top1000", "qidpidtriples", "triples"]] = setting(
+        (), SKIP, panel=Panel.ADVANCED
+    )
 
 
 @dataclass(frozen=True, slots=True)

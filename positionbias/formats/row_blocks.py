@@ -68,9 +68,13 @@ class ParquetRows:
         with parquet_errors(self.path), pq.ParquetFile(self.path) as table:
             names = [name for name in self.columns if name in table.schema_arrow.names]
             groups = [table.metadata.row_group(number) for number in range(self.first, self.end)]
-            each = sum(group.total_byte_size for group in groups) // max(1, sum(group.num_rows for group in groups))
+            each = sum(group.total_byte_size for group in groups) // max(
+                1, sum(group.num_rows for group in groups)
+            )
             size = max(1, min(rows, _BATCH_BYTES // max(1, each)))
-            yield from table.iter_batches(size, row_groups=list(range(self.first, self.end)), columns=names, use_threads=False)
+            yield from table.iter_batches(
+                size, row_groups=list(range(self.first, self.end)), columns=names, use_threads=False
+            )
 
     def rows(self) -> Iterator[tuple[int, Any]]:
         return enumerate(record for batch in self.batches(_BATCH) for record in batch.to_pylist())
@@ -92,7 +96,9 @@ def parquet_errors(path: Path | str) -> Iterator[None]:
         yield
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         found = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise bad_input(path, wanted="a complete Parquet file", found=found, do="fetch the file again") from None
+        raise bad_input(
+            path, wanted="a complete Parquet file", found=found, do="fetch the file again"
+        ) from None
 
 
 def parquet_columns(path: Path | str) -> list[str]:
@@ -118,15 +124,20 @@ def _look(path: Path | str) -> tuple[list[str], list[int]]:
 def parquet_blocks(
     path: Path | str, columns: Sequence[str], required: Sequence[str] = (), size: int = BLOCK_BYTES
 ) -> list[ParquetRows]:
-    """Return a Parquet file's rows in blocks of whole row groups, of at least ``size`` bytes, with those of these columns that it has.
+    """Return a Parquet file's rows in blocks of whole row groups, of at least ``size`` bytes, with
+    those of these columns that it has.
 
     Raises:
-        InputError: a damaged file, one whose unpacked size is over the budget, or one without a ``required`` column.
+        InputError: a damaged file, one whose unpacked size is over the budget, or one without a
+            ``required`` column.
     """
     names, sizes = _look(path)
     if missing := [name for name in required if name not in names]:
         raise bad_input(
-            path, wanted=f"the columns {', '.join(required)}", found=f"no {', '.join(missing)}", do="check the path"
+            path,
+            wanted=f"the columns {', '.join(required)}",
+            found=f"no {', '.join(missing)}",
+            do="check the path",
         )
     blocks: list[ParquetRows] = []
     first, held = 0, 0

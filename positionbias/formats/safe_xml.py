@@ -1,7 +1,7 @@
 """Parse XML with expat, without fetching or expanding anything.
 
-External entities and the external document type are never read. Documents that declare entities are refused: entities can
-turn a few lines into gigabytes, and no supported data set uses them.
+External entities and the external document type are never read. Documents that declare entities are
+refused: entities can turn a few lines into gigabytes, and no supported data set uses them.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ def parse_xml(
     end: Callable[[str], None],
     text: Callable[[str], None],
 ) -> None:
-    """Call ``start(name, attributes, line)``, ``end(name)`` and ``text(characters)`` while parsing the document.
+    """Call ``start(name, attributes, line)``, ``end(name)`` and ``text(characters)`` while parsing
+    the document.
 
     A reference that only the unread document type could define is resolved as in HTML, else kept.
 
@@ -40,10 +41,14 @@ def parse_xml(
     parser = expat.ParserCreate()
     parser.buffer_text = True
     parser.SetParamEntityParsing(expat.XML_PARAM_ENTITY_PARSING_NEVER)
-    parser.StartElementHandler = lambda name, attributes: start(name, attributes, parser.CurrentLineNumber)
+    parser.StartElementHandler = lambda name, attributes: start(
+        name, attributes, parser.CurrentLineNumber
+    )
     parser.EndElementHandler = end
     parser.CharacterDataHandler = text
-    parser.SkippedEntityHandler = lambda name, parameter: None if parameter else text(resolve(f"&{name};"))
+    parser.SkippedEntityHandler = lambda name, parameter: (
+        None if parameter else text(resolve(f"&{name};"))
+    )
     parser.EntityDeclHandler = _refuse
     try:
         parser.Parse(data, True)
@@ -57,10 +62,16 @@ def parse_xml(
         ) from None
     except expat.ExpatError as error:
         raise bad_input(
-            source, line=error.lineno, wanted=_WHAT, found=expat.ErrorString(error.code), do="check that the file is complete"
+            source,
+            line=error.lineno,
+            wanted=_WHAT,
+            found=expat.ErrorString(error.code),
+            do="check that the file is complete",
         ) from None
     except (LookupError, ValueError) as error:  # the declared encoding
-        raise bad_input(source, wanted=_WHAT, found=str(error), do="convert the file to UTF-8") from None
+        raise bad_input(
+            source, wanted=_WHAT, found=str(error), do="convert the file to UTF-8"
+        ) from None
 
 
 def _refuse(*_: Any) -> None:

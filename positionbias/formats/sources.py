@@ -59,7 +59,8 @@ class Source:
         return f"{self.path.name}:{self.member}" if self.member else self.path.name
 
     def blocks(self, size: int = BLOCK_BYTES) -> Iterator[Block]:
-        """Yield the blocks. Read a member while walking its archive; later, the archive is read again from its start.
+        """Yield the blocks. Read a member while walking its archive; later, the archive is read
+        again from its start.
 
         Raises:
             InputError: no such file, or a damaged archive.
@@ -68,7 +69,11 @@ class Source:
             yield from file_blocks(self.path, size)
         elif self._stream is not None:
             with archive_errors(self.path, wanted="a tar archive"):
-                yield from stream_blocks(decompressed(cast(io.BufferedReader, self._stream), self.place), self.place, size)
+                yield from stream_blocks(
+                    decompressed(cast(io.BufferedReader, self._stream), self.place),
+                    self.place,
+                    size,
+                )
         else:
             for source in archive_members(self.path):
                 if source.member == self.member:
@@ -105,7 +110,8 @@ class Source:
 
 
 def archive_members(path: Path) -> Iterator[Source]:
-    """Yield the files of a tar archive (``.tar``, ``.tar.gz``, ``.tar.zst``) in order; skips folders and links.
+    """Yield the files of a tar archive (``.tar``, ``.tar.gz``, ``.tar.zst``) in order; skips
+    folders and links.
 
     Raises:
         InputError: no such file, no tar archive, or a damaged one.
@@ -126,8 +132,9 @@ def _archive_stem(name: str) -> str | None:
 class Release:
     """The files at the given paths, by role.
 
-    ``role_of(name)`` returns the role of a file of this name, or None if unknown. ``not_read`` says why a file is
-    skipped. An unpacked file beside its archive is read instead of it. ``deep``: search nested folders too.
+    ``role_of(name)`` returns the role of a file of this name, or None if unknown. ``not_read`` says
+    why a file is skipped. An unpacked file beside its archive is read instead of it. ``deep``:
+    search nested folders too.
 
     Raises:
         InputError: no such path, or a file given by name that has no role.
@@ -159,7 +166,11 @@ class Release:
             self._look(place, known)
 
     def _look(self, place: Path, known: str) -> None:
-        paths = [place] if not place.is_dir() else sorted(p for p in place.iterdir() if not p.name.startswith("."))
+        paths = (
+            [place]
+            if not place.is_dir()
+            else sorted(p for p in place.iterdir() if not p.name.startswith("."))
+        )
         for path in paths:
             if path.is_dir() and self._deep:
                 self._look(path, known)
@@ -168,7 +179,12 @@ class Release:
             elif _archive_stem(path.name) is not None:
                 self._archives.append(path)
             elif path.name != MANIFEST and not self._take(Source(path)) and path is place:
-                raise bad_input(place, wanted=known, found="another name", do="give a folder, or rename the file")
+                raise bad_input(
+                    place,
+                    wanted=known,
+                    found="another name",
+                    do="give a folder, or rename the file",
+                )
 
     def _take(self, source: Source) -> bool:
         """Accept a file, or record it in ``not_read`` and return False."""
@@ -221,11 +237,15 @@ class Release:
 
     def inputs(self, out: Path) -> list[InputRef]:
         """Return every file read, by checksum, for the manifest of the artefact at ``out``."""
-        return [input_ref(role, path, content_digest(path), artefact=out) for role, path in self.paths()]
+        return [
+            input_ref(role, path, content_digest(path), artefact=out) for role, path in self.paths()
+        ]
 
     def paths(self) -> list[tuple[str, Path]]:
         """Return every file read, with its role."""
-        plain = [(role, source.path) for role, source in self.files.items() if source.member is None]
+        plain = [
+            (role, source.path) for role, source in self.files.items() if source.member is None
+        ]
         return [*plain, *(("archive", path) for path in self.archives)]
 
     def missing(self, published: Sequence[str]) -> list[str]:
@@ -234,11 +254,15 @@ class Release:
         return [
             name
             for name in published
-            if not any(role.startswith(name[:-1]) if name.endswith("*") else role == self._role_of(name) for role in roles)
+            if not any(
+                role.startswith(name[:-1]) if name.endswith("*") else role == self._role_of(name)
+                for role in roles
+            )
         ]
 
     def visit(self) -> Iterator[tuple[str, Source]]:
-        """Yield every file read with its role: plain files first, then the members of each archive in order.
+        """Yield every file read with its role: plain files first, then the members of each archive
+        in order.
 
         Read a member at once; later it costs another walk through its archive.
         """

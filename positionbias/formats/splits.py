@@ -16,7 +16,9 @@ __all__ = ["Split", "judged_split"]
 
 @dataclass(slots=True)
 class Split:
-    """One split: queries, judgements (``further`` sets by name) and answers, and counts of what was left out."""
+    """One split: queries, judgements (``further`` sets by name) and answers, and counts of what was
+    left out.
+    """
 
     name: str
     queries: list[Query] = field(default_factory=list)
@@ -27,7 +29,9 @@ class Split:
     without_query: int = 0
 
     def left_out(self) -> dict[str, int]:
-        """Return the non-zero counts of queries left out without a judgement and of judgements of unknown queries."""
+        """Return the non-zero counts of queries left out without a judgement and of judgements of
+        unknown queries.
+        """
         counts = {"unjudged_queries": self.unjudged, "judgements_without_query": self.without_query}
         return {name: count for name, count in counts.items() if count}
 
@@ -48,8 +52,8 @@ def judged_split(
 ) -> Split:
     """Make a split of the queries with a judgement in any set, and their judgements [decision].
 
-    Without any judgement, or with ``keep_unjudged``, all queries stay. Judgements of unknown queries are dropped. ``further``
-    holds more judgement sets of the split, by name.
+    Without any judgement, or with ``keep_unjudged``, all queries stay. Judgements of unknown
+    queries are dropped. ``further`` holds more judgement sets of the split, by name.
     """
     sets = [qrels, *(further or {}).values()]
     judged = {qrel.query_id for found in sets for qrel in found}
@@ -61,6 +65,11 @@ def judged_split(
             split.unjudged += 1
     known = {query.query_id for query in split.queries}
     split.qrels = [qrel for qrel in qrels if qrel.query_id in known]
-    split.further = {name: [qrel for qrel in found if qrel.query_id in known] for name, found in (further or {}).items()}
-    split.without_query = sum(map(len, sets)) - sum(map(len, (split.qrels, *split.further.values())))
+    split.further = {
+        name: [qrel for qrel in found if qrel.query_id in known]
+        for name, found in (further or {}).items()
+    }
+    split.without_query = sum(map(len, sets)) - sum(
+        map(len, (split.qrels, *split.further.values()))
+    )
     return split

@@ -1,7 +1,9 @@
-"""Read and write the JSON of SQuAD v1.1, v2.0 and similar data sets, checking every key, type, id and offset.
+"""Read and write the JSON of SQuAD v1.1, v2.0 and similar data sets, checking every key, type, id
+and offset.
 
-Tabs and line breaks become spaces, one for one, so that offsets stay valid. Other data sets may have other versions or none, lack titles and
-``is_impossible``, number their questions, and have answers without a start (none, null or −1) or not at their stated start: all this is read, and
+Tabs and line breaks become spaces, one for one, so that offsets stay valid. Other data sets may
+have other versions or none, lack titles and ``is_impossible``, number their questions, and have
+answers without a start (none, null or −1) or not at their stated start: all this is read, and
 differences are counted.
 """
 
@@ -18,16 +20,36 @@ from positionbias.core.files import read_document, read_json
 from positionbias.core.json_text import JsonObject
 from positionbias.core.records import start_in
 
-__all__ = ["VERSIONS", "Article", "Paragraph", "Question", "Span", "SquadFile", "line_of", "read_squad", "write_articles"]
+__all__ = [
+    "VERSIONS",
+    "Article",
+    "Paragraph",
+    "Question",
+    "Span",
+    "SquadFile",
+    "line_of",
+    "read_squad",
+    "write_articles",
+]
 
 VERSIONS = {"1.1": "1.1", "v1.1": "1.1", "2.0": "2.0", "v2.0": "2.0"}
-# Every character that some reader takes for the end of a line or column. One space each keeps offsets valid.
+# Every character that some reader takes for the end of a line or column. One space each keeps
+# offsets valid.
 _SPACES = str.maketrans(dict.fromkeys("\t\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029", " "))
-_JSON_NAMES = {dict: "an object", list: "a list", str: "text", int: "a whole number", bool: "true or false", type(None): "null"}
+_JSON_NAMES = {
+    dict: "an object",
+    list: "a list",
+    str: "text",
+    int: "a whole number",
+    bool: "true or false",
+    type(None): "null",
+}
 
 
 class Span(NamedTuple):
-    """An answer: its text, and its characters ``[start, start + len(text))`` in the paragraph, if known."""
+    """An answer: its text, and its characters ``[start, start + len(text))`` in the paragraph, if
+    known.
+    """
 
     text: str
     start: int | None
@@ -57,9 +79,10 @@ class Article(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SquadFile:
-    """One checked file. ``version`` is as given. ``repeated_spans`` counts spans repeated by annotators, ``without_start`` answers whose
-    start is unknown, ``moved`` answers not found at their start: these get the place of their text if it occurs once in the paragraph,
-    else no start."""
+    """One checked file. ``version`` is as given. ``repeated_spans`` counts spans repeated by
+    annotators, ``without_start`` answers whose start is unknown, ``moved`` answers not found at
+    their start: these get the place of their text if it occurs once in the paragraph, else no
+    start."""
 
     version: str
     articles: tuple[Article, ...]
@@ -69,10 +92,12 @@ class SquadFile:
 
 
 def read_squad(path: Path | str) -> SquadFile:
-    """Read one file whole (the largest published one is 42 MB) and check every key, type, id and offset.
+    """Read one file whole (the largest published one is 42 MB) and check every key, type, id and
+    offset.
 
     Raises:
-        InputError: not in SQuAD's form, a truncated file, a repeated question id, or most stated starts are wrong.
+        InputError: not in SQuAD's form, a truncated file, a repeated question id, or most stated
+            starts are wrong.
     """
     return _Reader(Path(path)).read()
 
@@ -89,19 +114,41 @@ class _Reader:
     def read(self) -> SquadFile:
         self.place = "the file"
         document = read_json(self.path, what="JSON in SQuAD's form")
-        articles = tuple(self.article(item, number) for number, item in enumerate(self.get(document, "data", list)))
+        articles = tuple(
+            self.article(item, number)
+            for number, item in enumerate(self.get(document, "data", list))
+        )
         version = document.get("version")
-        version = version if isinstance(version, str) and _encodable(version) else "" if version is None else str(version)
+        version = (
+            version
+            if isinstance(version, str) and _encodable(version)
+            else ""
+            if version is None
+            else str(version)
+        )
         if not any(article.paragraphs for article in articles):
-            raise bad_input(self.path, wanted="articles with paragraphs", found="none", do="check that the file is complete")
+            raise bad_input(
+                self.path,
+                wanted="articles with paragraphs",
+                found="none",
+                do="check that the file is complete",
+            )
         if 2 * self.moved > self.starts:
             self.place = "the file"
             found = f"{self.moved:,} of {self.starts:,} elsewhere"
             raise self.error("answers at their stated start, in characters from 0", found)
-        return SquadFile(VERSIONS.get(version, version), articles, self.repeated_spans, self.without_start, self.moved)
+        return SquadFile(
+            VERSIONS.get(version, version),
+            articles,
+            self.repeated_spans,
+            self.without_start,
+            self.moved,
+        )
 
     def get(self, record: Any, key: str, type_: type) -> Any:
-        """Return ``record[key]``, checked to exist and be of this type; text must be valid Unicode."""
+        """Return ``record[key]``, checked to exist and be of this type; text must be valid
+        Unicode.
+        """
         if not isinstance(record, dict):
             raise self.error(f"an object with the key {key!r}", _named(type(record)))
         if key not in record:
@@ -113,14 +160,24 @@ class _Reader:
             raise self.error(f"{key!r} in valid Unicode", "half a surrogate pair")
         return value
 
-    def error(self, wanted: str, found: str, *, question_id: str | None = None, last: bool = False) -> InputError:
+    def error(
+        self, wanted: str, found: str, *, question_id: str | None = None, last: bool = False
+    ) -> InputError:
         line = None if question_id is None else line_of(self.path, question_id, last=last)
         where = "" if self.place == "the file" else f" ({self.place})"
-        return bad_input(self.path, line=line, wanted=wanted, found=f"{found}{where}", do="fix the file or fetch it again")
+        return bad_input(
+            self.path,
+            line=line,
+            wanted=wanted,
+            found=f"{found}{where}",
+            do="fix the file or fetch it again",
+        )
 
     def article(self, record: Any, number: int) -> Article:
         self.place = f"article {number + 1}"
-        title = self.get(record, "title", str) if isinstance(record, dict) and "title" in record else ""
+        title = (
+            self.get(record, "title", str) if isinstance(record, dict) and "title" in record else ""
+        )
         paragraphs = []
         for index, item in enumerate(self.get(record, "paragraphs", list)):
             self.place = f"article {number + 1} {title!r}, paragraph {index + 1}"
@@ -143,7 +200,12 @@ class _Reader:
         if not question_id or question_id.split() != [question_id]:
             raise self.error("a question id without spaces", repr(question_id))
         if question_id in self.question_ids:
-            raise self.error("every question id once", f"{question_id!r} twice", question_id=question_id, last=True)
+            raise self.error(
+                "every question id once",
+                f"{question_id!r} twice",
+                question_id=question_id,
+                last=True,
+            )
         self.question_ids.add(question_id)
         text = self.get(record, "question", str).translate(_SPACES)
         if "is_impossible" in record and self.get(record, "is_impossible", bool):
@@ -193,7 +255,9 @@ def write_articles(handle: IO[str], articles: Iterable[Article], version: str) -
     """Write a file of version 1.1 or 2.0, one article per line."""
     handle.write(f'{{"version": {json.dumps("v2.0" if version == "2.0" else version)}, "data": [')
     for number, article in enumerate(articles):
-        handle.write(f"{',' if number else ''}\n{json.dumps(_to_json(article, version), ensure_ascii=False)}")
+        handle.write(
+            f"{',' if number else ''}\n{json.dumps(_to_json(article, version), ensure_ascii=False)}"
+        )
     handle.write("\n]}\n")
 
 
@@ -208,7 +272,10 @@ def _to_json(article: Article, version: str) -> JsonObject:
                     {
                         "id": question.question_id,
                         "question": question.text,
-                        "answers": [{"text": span.text, "answer_start": span.start} for span in question.spans],
+                        "answers": [
+                            {"text": span.text, "answer_start": span.start}
+                            for span in question.spans
+                        ],
                         **impossible,
                     }
                     for question in paragraph.questions

@@ -48,10 +48,17 @@ def import_table(
     out = Path(out)
     tables = ((split, open_table(path)) for split, path in files)
     inputs = [
-        input_ref(f"table {number}", path, content_digest(path), artefact=out) for number, (_, path) in enumerate(files, 1)
+        input_ref(f"table {number}", path, content_digest(path), artefact=out)
+        for number, (_, path) in enumerate(files, 1)
     ]
     with unchanged(path for _, path in files):
         write_tables(
-            tables, out, columns=columns, validation=validation, command="import table", inputs=inputs, overwrite=overwrite
+            tables,
+            out,
+            columns=columns,
+            validation=validation,
+            command="import table",
+            inputs=inputs,
+            overwrite=overwrite,
         )
     return Collection(out)

@@ -1,7 +1,9 @@
-"""Read tables: JSON lines, a JSON list of objects, CSV, TSV and Parquet; text forms may be compressed (.gz, .zst).
+"""Read tables: JSON lines, a JSON list of objects, CSV, TSV and Parquet; text forms may be
+compressed (.gz, .zst).
 
-A file's content identifies its form, except TSV, which is known by its name. CSV follows RFC 4180. TSV has no quoting, unless its cells are
-quoted as csv, pandas or Excel write them (``_is_quoted``). Both begin with a line of column names. Only a JSON list is held in memory whole.
+A file's content identifies its form, except TSV, which is known by its name. CSV follows RFC 4180.
+TSV has no quoting, unless its cells are quoted as csv, pandas or Excel write them (``_is_quoted``).
+Both begin with a line of column names. Only a JSON list is held in memory whole.
 """
 
 from __future__ import annotations
@@ -41,7 +43,8 @@ def open_table(path: Path | str) -> Table:
     """Open a table by its content.
 
     Raises:
-        InputError: no such file, an empty one, or an unknown form; while reading rows, an invalid one (with its line).
+        InputError: no such file, an empty one, or an unknown form; while reading rows, an invalid
+            one (with its line).
     """
     path = Path(path)
     match table_form(path):
@@ -70,7 +73,9 @@ def table_form(path: Path | str) -> Form:
 
 
 def _parquet_rows(path: Path, columns: Sequence[str]) -> Iterator[Cells]:
-    return arrow_batches(batch for block in parquet_blocks(path, columns) for batch in block.batches(BATCH_ROWS))
+    return arrow_batches(
+        batch for block in parquet_blocks(path, columns) for batch in block.batches(BATCH_ROWS)
+    )
 
 
 def _json_rows(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
@@ -78,7 +83,9 @@ def _json_rows(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
     for block in file_blocks(path, _BLOCK):
         for number, value in json_lines(block):
             if not isinstance(value, dict):
-                raise block.bad_line(number, wanted="one JSON object a line", found=named(value), do=FIX)
+                raise block.bad_line(
+                    number, wanted="one JSON object a line", found=named(value), do=FIX
+                )
             yield before + number + 1, value
         before += block.read().count(b"\n")
 
@@ -86,7 +93,12 @@ def _json_rows(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
 def _listed(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
     for number, value in enumerate(read_json(path, what="a JSON list of objects"), 1):
         if not isinstance(value, Mapping):
-            raise bad_input(path, wanted="a JSON list of objects", found=f"{named(value)} as item {number}", do=FIX)
+            raise bad_input(
+                path,
+                wanted="a JSON list of objects",
+                found=f"{named(value)} as item {number}",
+                do=FIX,
+            )
         yield number, value
 
 
@@ -99,21 +111,28 @@ def _separated(path: Path, separator: str) -> Table:
     records = _records(reader, path)
     _, names = next(records, (0, []))
     if twice := [name for name in names if names.count(name) > 1]:
-        raise bad_input(path, line=1, wanted="unique column names", found=f"{twice[0]!r} twice", do="rename one")
-    return Table(str(path), "line", names, partial(_cells, _checked(records, len(names), path), names))
+        raise bad_input(
+            path, line=1, wanted="unique column names", found=f"{twice[0]!r} twice", do="rename one"
+        )
+    return Table(
+        str(path), "line", names, partial(_cells, _checked(records, len(names), path), names)
+    )
 
 
 def _lines(path: Path) -> Iterator[str]:
     """Yield a file's lines with their ends."""
-    return chain.from_iterable(io.StringIO(_whole_lines(block.text()), newline="\n") for block in file_blocks(path, _BLOCK))
+    return chain.from_iterable(
+        io.StringIO(_whole_lines(block.text()), newline="\n") for block in file_blocks(path, _BLOCK)
+    )
 
 
 @lru_cache(maxsize=64)
 def _is_quoted(path: Path, **_mark: object) -> bool:
     """Return whether the cells of a TSV file are quoted; a remark says so.
 
-    They are if the file reads as such and a quoted cell holds a doubled quote, a tab or a line break, or if no other cell has a quote and
-    those quoted are all texts, or all cells with a comma (as Excel quotes them). Else quotes are text, as in MS MARCO's files.
+    They are if the file reads as such and a quoted cell holds a doubled quote, a tab or a line
+    break, or if no other cell has a quote and those quoted are all texts, or all cells with a comma
+    (as Excel quotes them). Else quotes are text, as in MS MARCO's files.
     """
     consumed: list[str] = []
 
@@ -130,7 +149,8 @@ def _is_quoted(path: Path, **_mark: object) -> bool:
         for values in reader:
             raw, at = "".join(consumed), 0
             width = width or len(values)
-            rows = len(consumed) > 1 and all(line.count("\t") == width - 1 > 0 for line in consumed)  # each is a row by itself
+            # each is a row by itself
+            rows = len(consumed) > 1 and all(line.count("\t") == width - 1 > 0 for line in consumed)
             consumed.clear()
             if rows or (values and len(values) != width):
                 raise csv.Error
@@ -147,11 +167,21 @@ def _is_quoted(path: Path, **_mark: object) -> bool:
                     at += len(value) + 1
     except csv.Error:
         if proved:
-            remark(f"{path.name}: some cells look quoted, but not those of line {reader.line_num:,}: quotes are kept as text")
+            remark(
+                f"{path.name}: some cells look quoted, but not those of line {reader.line_num:,}: "
+                "quotes are kept as text"
+            )
         return False
-    whole = quoted > 0 and not plain["quote"] and (not plain["text"] or not (plain["comma"] or without_comma))
+    whole = (
+        quoted > 0
+        and not plain["quote"]
+        and (not plain["text"] or not (plain["comma"] or without_comma))
+    )
     if proved or whole:
-        remark(f"{path.name}: its cells are quoted, as csv, pandas and Excel quote them: read without the quotes")
+        remark(
+            f"{path.name}: its cells are quoted, as csv, pandas and Excel quote them: read without "
+            "the quotes"
+        )
     return proved or whole
 
 
@@ -163,14 +193,25 @@ def _whole_lines(text: str) -> str:
     return text if text.endswith("\n") else f"{text}\n"
 
 
-def _cells(records: Iterator[tuple[int, list[str]]], names: Sequence[str], wanted: Sequence[str]) -> Iterator[Cells]:
+def _cells(
+    records: Iterator[tuple[int, list[str]]], names: Sequence[str], wanted: Sequence[str]
+) -> Iterator[Cells]:
     while batch := list(islice(records, BATCH_ROWS)):
         numbers, rows = zip(*batch, strict=True)
         columns = zip(names, zip(*rows, strict=True), strict=True)
-        yield Cells(numbers, {name: [value or None for value in column] for name, column in columns if name in wanted})
+        yield Cells(
+            numbers,
+            {
+                name: [value or None for value in column]
+                for name, column in columns
+                if name in wanted
+            },
+        )
 
 
-def _checked(records: Iterable[tuple[int, list[str]]], width: int, path: Path) -> Iterator[tuple[int, list[str]]]:
+def _checked(
+    records: Iterable[tuple[int, list[str]]], width: int, path: Path
+) -> Iterator[tuple[int, list[str]]]:
     for line, values in records:
         if len(values) != width:
             raise bad_input(
@@ -189,4 +230,6 @@ def _records(reader: Any, path: Path) -> Iterator[tuple[int, list[str]]]:
             if values:
                 yield reader.line_num, values
     except csv.Error as error:
-        raise bad_input(path, line=reader.line_num, wanted="CSV", found=str(error), do="fix the line") from None
+        raise bad_input(
+            path, line=reader.line_num, wanted="CSV", found=str(error), do="fix the line"
+        ) from None

@@ -1,15 +1,17 @@
 """Parse a block of TREC documents into passages.
 
-``sgml``: ``<DOC><DOCNO>…</DOCNO> … </DOC>``, several in a file, as on TREC Disks 4 and 5 (FBIS, FR94, FT, LATimes). The text is
-what stands in the content tags, in order, joined by spaces; other elements (GRAPHIC, BYLINE, SUBJECT …) are left out. The
-default tags are those that Anserini's TrecCollection indexes: TEXT HEADLINE TITLE HL HEAD TTL DD DATE LP LEADPARA.
-``nyt``: the New York Times Annotated Corpus, one NITF article a file: headline (hl1), then the full text. The lead paragraph,
-which the full text repeats, is used only without a full text.
-``wapo``: the TREC Washington Post Collection, one JSON article a line: title, then the paragraphs (``sanitized_html``, without
-its HTML); kicker, byline, date, images and other media are left out [decision].
+``sgml``: ``<DOC><DOCNO>…</DOCNO> … </DOC>``, several in a file, as on TREC Disks 4 and 5 (FBIS,
+FR94, FT, LATimes). The text is what stands in the content tags, in order, joined by spaces; other
+elements (GRAPHIC, BYLINE, SUBJECT …) are left out. The default tags are those that Anserini's
+TrecCollection indexes: TEXT HEADLINE TITLE HL HEAD TTL DD DATE LP LEADPARA. ``nyt``: the New York
+Times Annotated Corpus, one NITF article a file: headline (hl1), then the full text. The lead
+paragraph, which the full text repeats, is used only without a full text. ``wapo``: the TREC
+Washington Post Collection, one JSON article a line: title, then the paragraphs (``sanitized_html``,
+without its HTML); kicker, byline, date, images and other media are left out [decision].
 
-[decision] SGML is read as UTF-8; a document that is not UTF-8 is read in ``encoding`` and counted. The default is
-Windows-1252, which agrees with Latin-1 on printable characters; its 5 undefined bytes become Latin-1's control characters.
+[decision] SGML is read as UTF-8; a document that is not UTF-8 is read in ``encoding`` and counted.
+The default is Windows-1252, which agrees with Latin-1 on printable characters; its 5 undefined
+bytes become Latin-1's control characters.
 """
 
 from __future__ import annotations
@@ -38,7 +40,10 @@ KINDS = ("sgml", "nyt", "wapo")
 CONTENT_TAGS = ("TEXT", "HEADLINE", "TITLE", "HL", "HEAD", "TTL", "DD", "DATE", "LP", "LEADPARA")
 DOC_START = re.compile(rb"<DOC\s{0,8}>", re.IGNORECASE)
 _DOC_TAG = re.compile(rb"<(/?)DOC\s{0,8}>", re.IGNORECASE)
-_DOCNO, _DOCNO_END = re.compile(r"<DOCNO\s*>", re.IGNORECASE), re.compile(r"</DOCNO\s*>", re.IGNORECASE)
+_DOCNO, _DOCNO_END = (
+    re.compile(r"<DOCNO\s*>", re.IGNORECASE),
+    re.compile(r"</DOCNO\s*>", re.IGNORECASE),
+)
 _TAG_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*\Z")
 _BOM = b"\xef\xbb\xbf"
 _CONTROLS = "posbias-latin-1-controls"
@@ -57,7 +62,9 @@ class Reading:
     """Settings for reading documents: format, content tags of SGML, and encoding if not UTF-8."""
 
     docs_format: Literal["auto", "sgml", "nyt", "wapo"] = setting(
-        "auto", "TREC SGML, New York Times XML, Washington Post JSON lines; auto tells each file by its content."
+        "auto",
+        "TREC SGML, New York Times XML, Washington Post JSON lines; auto tells each file by its "
+        "content.",
     )
     tags: tuple[str, ...] = setting(
         CONTENT_TAGS,
@@ -67,21 +74,30 @@ class Reading:
         panel=Panel.ADVANCED,
     )
     encoding: str = setting(
-        "windows-1252", "Encoding of SGML documents that are not UTF-8; they are counted.", panel=Panel.ADVANCED
+        "windows-1252",
+        "Encoding of SGML documents that are not UTF-8; they are counted.",
+        panel=Panel.ADVANCED,
     )
 
     def __post_init__(self) -> None:
         if self.docs_format not in ("auto", *KINDS):
             do = or_closest(self.docs_format, ("auto", *KINDS), "give one of these")
-            raise SettingError(f"--docs-format: wanted auto, {', '.join(KINDS)}; found {self.docs_format!r}; {do}")
+            raise SettingError(
+                f"--docs-format: wanted auto, {', '.join(KINDS)}; found {self.docs_format!r}; {do}"
+            )
         for tag in self.tags:
             if not _TAG_NAME.match(tag):
-                raise SettingError(f"--tag: wanted the name of an SGML element; found {tag!r}; give one such as TEXT")
+                raise SettingError(
+                    f"--tag: wanted the name of an SGML element; found {tag!r}; give one such as "
+                    "TEXT"
+                )
         try:
             known = codecs.lookup(self.encoding)._is_text_encoding
         except (LookupError, ValueError):
             known = False
-        if not known or self.encoding.lower().replace("_", "-").startswith(("utf-16", "utf-32", "utf16", "utf32")):
+        if not known or self.encoding.lower().replace("_", "-").startswith(
+            ("utf-16", "utf-32", "utf16", "utf32")
+        ):
             raise SettingError(
                 f"--encoding: wanted a text encoding that contains ASCII; found {self.encoding!r}; "
                 "give one such as windows-1252, latin-1 or utf-8"
@@ -100,8 +116,11 @@ def recognise(head: bytes) -> str | None:
     return None
 
 
-def read_documents(kind: str, block: Block, reading: Reading, counts: Counter[str]) -> Iterator[Passage]:
-    """Yield the documents of a block; count documents, empty, not_utf8 and outside (bytes between SGML documents) in ``counts``.
+def read_documents(
+    kind: str, block: Block, reading: Reading, counts: Counter[str]
+) -> Iterator[Passage]:
+    """Yield the documents of a block; count documents, empty, not_utf8 and outside (bytes between
+    SGML documents) in ``counts``.
 
     Raises:
         InputError: an unreadable document (with its line).
@@ -125,7 +144,9 @@ def _sgml(block: Block, reading: Reading, counts: Counter[str]) -> Iterator[Pass
             yield _sgml_document(block, data, opened.end(), tag.start(), reading, counts)
             opened, at = None, tag.end()
         else:
-            found, place = ("</DOC> without <DOC>", tag) if opened is None else ("<DOC> inside a <DOC>", tag)
+            found, place = (
+                ("</DOC> without <DOC>", tag) if opened is None else ("<DOC> inside a <DOC>", tag)
+            )
             raise block.bad_line(
                 data.count(b"\n", 0, place.start()),
                 wanted="every document between <DOC> and </DOC>",
@@ -142,26 +163,35 @@ def _sgml(block: Block, reading: Reading, counts: Counter[str]) -> Iterator[Pass
     counts["outside"] += len(data[at:].strip())
 
 
-def _sgml_document(block: Block, data: bytes, start: int, end: int, reading: Reading, counts: Counter[str]) -> Passage:
+def _sgml_document(
+    block: Block, data: bytes, start: int, end: int, reading: Reading, counts: Counter[str]
+) -> Passage:
     text = _decoded(block, data, start, end, reading.encoding, counts)
     opened = _DOCNO.search(text)
     closed = _DOCNO_END.search(text, opened.end()) if opened else None
     name = plain_text(text[opened.end() : closed.start()]) if opened and closed else ""
     if not name:
         raise block.bad_line(
-            data.count(b"\n", 0, start), wanted="<DOCNO>…</DOCNO> in every document", found="none", do="fix the file"
+            data.count(b"\n", 0, start),
+            wanted="<DOCNO>…</DOCNO> in every document",
+            found="none",
+            do="fix the file",
         )
     return Passage(name, " ".join(part for part in _content(text, reading.tags) if part))
 
 
-def _decoded(block: Block, data: bytes, start: int, end: int, encoding: str, counts: Counter[str]) -> str:
+def _decoded(
+    block: Block, data: bytes, start: int, end: int, encoding: str, counts: Counter[str]
+) -> str:
     piece = data[start:end]
     try:
         return piece.decode()
     except UnicodeDecodeError:
         counts["not_utf8"] += 1
     try:
-        return piece.decode(encoding, _CONTROLS if codecs.lookup(encoding).name == "cp1252" else "strict")
+        return piece.decode(
+            encoding, _CONTROLS if codecs.lookup(encoding).name == "cp1252" else "strict"
+        )
     except UnicodeDecodeError as error:
         raise block.bad_line(
             data.count(b"\n", 0, start + error.start),
@@ -174,11 +204,15 @@ def _decoded(block: Block, data: bytes, start: int, end: int, encoding: str, cou
 @lru_cache
 def _patterns(tags: tuple[str, ...]) -> tuple[re.Pattern[str], dict[str, re.Pattern[str]]]:
     opening = re.compile(rf"<({'|'.join(map(re.escape, tags))})(?:\s[^<>]*)?>", re.IGNORECASE)
-    return opening, {tag.upper(): re.compile(rf"</{re.escape(tag)}\s*>", re.IGNORECASE) for tag in tags}
+    return opening, {
+        tag.upper(): re.compile(rf"</{re.escape(tag)}\s*>", re.IGNORECASE) for tag in tags
+    }
 
 
 def _content(text: str, tags: tuple[str, ...]) -> Iterator[str]:
-    """Yield the plain text of each outermost content element; an unclosed one runs to the document's end."""
+    """Yield the plain text of each outermost content element; an unclosed one runs to the
+    document's end.
+    """
     opening, closing = _patterns(tags)
     at = 0
     while opened := opening.search(text, at):
@@ -232,7 +266,10 @@ def _nyt(block: Block, reading: Reading, counts: Counter[str]) -> Iterator[Passa
     if article.root != "nitf" or not article.name:
         found = f"<{article.root}>" if article.root != "nitf" else "none"
         raise bad_input(
-            block.source, wanted="an NITF article with <doc-id id-string=…>", found=found, do="give another --docs-format"
+            block.source,
+            wanted="an NITF article with <doc-id id-string=…>",
+            found=found,
+            do="give another --docs-format",
         )
     yield Passage(article.name, article.text())
 
@@ -244,7 +281,11 @@ def _wapo(block: Block, reading: Reading, counts: Counter[str]) -> Iterator[Pass
         try:
             yield _wapo_article(line)
         except (ValueError, RecursionError) as error:
-            found = f"{error.msg} at column {error.colno}" if isinstance(error, json.JSONDecodeError) else str(error)
+            found = (
+                f"{error.msg} at column {error.colno}"
+                if isinstance(error, json.JSONDecodeError)
+                else str(error)
+            )
             raise block.bad_line(
                 number,
                 wanted="a Washington Post article as JSON: an object with id and contents",
@@ -262,12 +303,18 @@ def _wapo_article(line: str) -> Passage:
         raise ValueError("no id")
     if not isinstance(contents, list):
         raise ValueError("no list of contents")
-    items = [item for item in contents if isinstance(item, dict) and isinstance(item.get("content"), str)]
-    title = record.get("title") or next((item["content"] for item in items if item.get("type") == "title"), "")
+    items = [
+        item for item in contents if isinstance(item, dict) and isinstance(item.get("content"), str)
+    ]
+    title = record.get("title") or next(
+        (item["content"] for item in items if item.get("type") == "title"), ""
+    )
     parts = [plain_text(title) if isinstance(title, str) else ""]
     for item in items:
         if item.get("type") == "sanitized_html":
-            parts.append((collapse if item.get("mime") == "text/plain" else plain_text)(item["content"]))
+            parts.append(
+                (collapse if item.get("mime") == "text/plain" else plain_text)(item["content"])
+            )
     text = " ".join(part for part in parts if part)
     try:
         (name + text).encode()

@@ -1,4 +1,6 @@
-"""Export a collection as TREC files: documents in SGML, topics in the title / desc / narr form, qrels."""
+"""Export a collection as TREC files: documents in SGML, topics in the title / desc / narr form,
+qrels.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ _PRINTED = {"description": "Description:", "narrative": "Narrative:"}
 
 
 class Written(NamedTuple):
-    """Counts of what ``write_trec`` wrote; ``answers_left_out`` counts answers, which the format does not store."""
+    """Counts of what ``write_trec`` wrote; ``answers_left_out`` counts answers, which the format
+    does not store.
+    """
 
     documents: int
     queries: int
@@ -42,12 +46,15 @@ def write_trec(
     overwrite: bool = False,
     map_shards: MapShards = map,
 ) -> Written:
-    """Write ``docs/NNNNN.sgml`` (one file per shard), ``topics.SPLIT.txt`` and ``qrels.SPLIT.txt``; ``import trec`` reads them back.
+    """Write ``docs/NNNNN.sgml`` (one file per shard), ``topics.SPLIT.txt`` and ``qrels.SPLIT.txt``;
+    ``import trec`` reads them back.
 
-    Fields other than description and narrative become elements of the same name, each on one line, which other readers skip.
+    Fields other than description and narrative become elements of the same name, each on one line,
+    which other readers skip.
 
     Raises:
-        InputError: no such split, an id with white space (with the passage or query), or a field name that cannot be an element.
+        InputError: no such split, an id with white space (with the passage or query), or a field
+            name that cannot be an element.
     """
     counts = {"documents": 0, "queries": 0, "qrels": 0, "answers_left_out": 0}
     with atomic_folder(folder, overwrite=overwrite) as partial_folder:
@@ -55,7 +62,9 @@ def write_trec(
         docs.mkdir()
         shards = range(len(collection.shard_paths))
         make = partial(_write_documents, _Shards(str(collection.path)))
-        for facts in make_shards(dict[str, int], make, shards, lambda index: docs / f"{index:05d}.sgml", map_shards):
+        for facts in make_shards(
+            dict[str, int], make, shards, lambda index: docs / f"{index:05d}.sgml", map_shards
+        ):
             counts["documents"] += facts["documents"]
         for split in splits:
             queries, qrels = collection.queries(split), collection.qrels(split)
@@ -94,7 +103,10 @@ def _write_documents(shards: _Shards, index: int, path: Path) -> dict[str, int]:
 def _checked_id(place: Path, what: str, name: str) -> str:
     if name.split() != [name]:
         raise bad_input(
-            place, wanted=f"{what} ids without white space", found=repr(name), do="rename it, as qrels cannot hold it"
+            place,
+            wanted=f"{what} ids without white space",
+            found=repr(name),
+            do="rename it, as qrels cannot hold it",
         )
     return escape(name)
 
@@ -106,19 +118,26 @@ def _write_topics(path: Path, queries: Sequence[Query], place: Path) -> None:
 
 
 def _topic(query: Query, place: Path) -> str:
-    lines = [f"<num> Number: {_checked_id(place, 'query', query.query_id)}", *_element("title", query.text)]
-    for name, value in sorted(query.fields.items(), key=lambda item: (item[0] not in _PRINTED, item[0])):
+    lines = [
+        f"<num> Number: {_checked_id(place, 'query', query.query_id)}",
+        *_element("title", query.text),
+    ]
+    for name, value in sorted(
+        query.fields.items(), key=lambda item: (item[0] not in _PRINTED, item[0])
+    ):
         if name not in _PRINTED and not is_field_name(name) and name not in _TAGS:
             raise InputError(
-                f"{place}: wanted query field names that can be elements of a TREC topic; found {name!r} of query "
-                f"{query.query_id!r}; rename it, or export to another form"
+                f"{place}: wanted query field names that can be elements of a TREC topic; found "
+                f"{name!r} of query {query.query_id!r}; rename it, or export to another form"
             )
         lines += _element(name, value)
     return "\n".join(("<top>", *lines, "</top>", "", ""))
 
 
 def _element(name: str, value: str) -> list[str]:
-    """Return the lines of one element; if a value starts like a label, its first character is written as a reference."""
+    """Return the lines of one element; if a value starts like a label, its first character is
+    written as a reference.
+    """
     text = escape(value)
     tag, label = _TAGS.get(name, name), _PRINTED.get(name)
     if label is None and name in LABEL and LABEL[name].match(value):

@@ -1,8 +1,10 @@
-"""Find TREC documents in folders, compressed files and tar archives, by content, in bundles of about 16 MB.
+"""Find TREC documents in folders, compressed files and tar archives, by content, in bundles of
+about 16 MB.
 
-A folder is walked in sorted order (links to folders are followed). Workers open plain files; compressed and archived files can
-only be read from their start, so their blocks carry their bytes. An SGML file is cut before a ``<DOC>``, a JSON-lines file
-after a line. Many small files make one bundle, and a bundle makes one shard.
+A folder is walked in sorted order (links to folders are followed). Workers open plain files;
+compressed and archived files can only be read from their start, so their blocks carry their bytes.
+An SGML file is cut before a ``<DOC>``, a JSON-lines file after a line. Many small files make one
+bundle, and a bundle makes one shard.
 """
 
 from __future__ import annotations
@@ -41,7 +43,9 @@ class Bundle:
 
     def fingerprint(self) -> str:
         """Return an identifier of the bundle across runs."""
-        return "\n".join((self.kind, *(f"{block.source} {block.fingerprint()}" for block in self.blocks)))
+        return "\n".join(
+            (self.kind, *(f"{block.source} {block.fingerprint()}" for block in self.blocks))
+        )
 
 
 @dataclass(slots=True)
@@ -61,8 +65,19 @@ class Places:
         for path in map(Path, self.paths):
             found = list(_walk(path)) if path.is_dir() else [path] if path.is_file() else []
             if not found:
-                what = "an empty folder" if path.is_dir() else "no file" if path.exists() else "nothing there"
-                raise bad_input(path, wanted="a file or folder of TREC documents", found=what, do="check the path")
+                what = (
+                    "an empty folder"
+                    if path.is_dir()
+                    else "no file"
+                    if path.exists()
+                    else "nothing there"
+                )
+                raise bad_input(
+                    path,
+                    wanted="a file or folder of TREC documents",
+                    found=what,
+                    do="check the path",
+                )
             self.files += [(path, file) for file in found]
 
     def state(self) -> str:
@@ -70,19 +85,29 @@ class Places:
         states = hashlib.blake2b(digest_size=16)
         for root, file in self.files:
             states.update(
-                f"{os.path.relpath(file, root)} {sorted(file_state(file).items())}\n".encode("utf-8", "surrogateescape")
+                f"{os.path.relpath(file, root)} {sorted(file_state(file).items())}\n".encode(
+                    "utf-8", "surrogateescape"
+                )
             )
         return states.hexdigest()
 
     def checksums(self) -> Iterator[tuple[Path, str]]:
-        """Yield each given path with the checksum of its content; that of a folder covers its files' names and checksums."""
+        """Yield each given path with the checksum of its content; that of a folder covers its
+        files' names and checksums.
+        """
         by_root: dict[Path, list[Path]] = {}
         for root, file in self.files:
             by_root.setdefault(root, []).append(file)
         for root, files in by_root.items():
             if root.is_dir():
-                lines = (f"{content_digest(file)}  {file.relative_to(root).as_posix()}\n" for file in files)
-                yield root, hashlib.sha256("".join(lines).encode("utf-8", "surrogateescape")).hexdigest()
+                lines = (
+                    f"{content_digest(file)}  {file.relative_to(root).as_posix()}\n"
+                    for file in files
+                )
+                yield (
+                    root,
+                    hashlib.sha256("".join(lines).encode("utf-8", "surrogateescape")).hexdigest(),
+                )
             else:
                 yield root, content_digest(root)
 
@@ -132,7 +157,8 @@ class Places:
 
 
 def document_blocks(source: Source, begins: re.Pattern[bytes] = DOC_START) -> Iterator[Block]:
-    """Yield blocks of whole SGML documents: ranges of a plain file, which workers open, else blocks that carry their bytes.
+    """Yield blocks of whole SGML documents: ranges of a plain file, which workers open, else blocks
+    that carry their bytes.
 
     ``begins`` matches the start of a document, within 16 bytes including look-around.
 
@@ -140,14 +166,20 @@ def document_blocks(source: Source, begins: re.Pattern[bytes] = DOC_START) -> It
         InputError: no such file, a damaged archive, or a document over the budget.
     """
     with source.open() as stream:
-        if isinstance(stream, io.BufferedReader) and isinstance(stream.raw, io.FileIO) and source.member is None:
+        if (
+            isinstance(stream, io.BufferedReader)
+            and isinstance(stream.raw, io.FileIO)
+            and source.member is None
+        ):
             yield from _document_ranges(stream, str(source.path), begins=begins)
         else:
             yield from _stream_documents(stream, source.place, begins=begins)
 
 
 def _walk(folder: Path) -> Iterator[Path]:
-    """Yield the files below a folder in sorted order, without hidden files; walk a loop of links once."""
+    """Yield the files below a folder in sorted order, without hidden files; walk a loop of links
+    once.
+    """
     seen: set[str] = set()
     for place, folders, files in os.walk(folder, followlinks=True, onerror=_raise_unreadable):
         real = os.path.realpath(place)
@@ -157,18 +189,23 @@ def _walk(folder: Path) -> Iterator[Path]:
         seen.add(real)
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for file in (Path(place, name) for name in sorted(files) if not name.startswith(".")):
-            if file.is_file() or file.is_symlink():  # a dead link is an error later; a pipe would never end
+            # a dead link is an error later; a pipe would never end
+            if file.is_file() or file.is_symlink():
                 yield file
 
 
 def _raise_unreadable(error: OSError) -> None:
     found = error.strerror or str(error)
-    raise bad_input(error.filename, wanted="a readable folder", found=found, do="check the permissions") from error
+    raise bad_input(
+        error.filename, wanted="a readable folder", found=found, do="check the permissions"
+    ) from error
 
 
 def _check_length(source: str, length: int) -> None:
     if length > DOCUMENT.limit:
-        raise DOCUMENT.exceeded(source, found="a longer one", do="check that it is what --docs-format says, ")
+        raise DOCUMENT.exceeded(
+            source, found="a longer one", do="check that it is what --docs-format says, "
+        )
 
 
 def _stream_blocks(kind: str, stream: IO[bytes], source: str) -> Iterator[Block]:
@@ -184,7 +221,9 @@ def _stream_blocks(kind: str, stream: IO[bytes], source: str) -> Iterator[Block]
 def _document_ranges(
     handle: IO[bytes], path: str, size: int = BLOCK_BYTES, *, begins: re.Pattern[bytes] = DOC_START
 ) -> Iterator[Block]:
-    """Split a plain SGML file into ranges; each ends before the first ``<DOC>`` at least ``size`` bytes after its start."""
+    """Split a plain SGML file into ranges; each ends before the first ``<DOC>`` at least ``size``
+    bytes after its start.
+    """
     length = handle.seek(0, os.SEEK_END)
     start, index = 0, 0
     while start < length:
@@ -193,8 +232,12 @@ def _document_ranges(
         start, index = end, index + 1
 
 
-def _next_document(handle: IO[bytes], path: str, at: int, length: int, begins: re.Pattern[bytes]) -> int:
-    """Return the start of the first document at or after ``at`` (1 or more), or the end of the file."""
+def _next_document(
+    handle: IO[bytes], path: str, at: int, length: int, begins: re.Pattern[bytes]
+) -> int:
+    """Return the start of the first document at or after ``at`` (1 or more), or the end of the
+    file.
+    """
     place, kept, first = at - 1, b"", 1  # one byte earlier, for a pattern with look-behind
     handle.seek(min(place, length))
     while data := handle.read(_SCAN):
@@ -208,7 +251,11 @@ def _next_document(handle: IO[bytes], path: str, at: int, length: int, begins: r
 
 
 def _stream_documents(
-    stream: IO[bytes], source: str, size: int = BLOCK_BYTES, *, begins: re.Pattern[bytes] = DOC_START
+    stream: IO[bytes],
+    source: str,
+    size: int = BLOCK_BYTES,
+    *,
+    begins: re.Pattern[bytes] = DOC_START,
 ) -> Iterator[Block]:
     """Split a forward-only stream at the same places as ``_document_ranges``."""
     buffer, start, index, lines = b"", 0, 0, 0
@@ -216,9 +263,20 @@ def _stream_documents(
         searched = max(size, len(buffer) - _TAG)
         buffer += data
         while found := begins.search(buffer, searched):
-            block = Block(source, index, start, start + found.start(), data=buffer[: found.start()], lines_before=lines)
+            block = Block(
+                source,
+                index,
+                start,
+                start + found.start(),
+                data=buffer[: found.start()],
+                lines_before=lines,
+            )
             yield block
-            start, index, lines = block.end, index + 1, lines + buffer.count(b"\n", 0, found.start())
+            start, index, lines = (
+                block.end,
+                index + 1,
+                lines + buffer.count(b"\n", 0, found.start()),
+            )
             buffer, searched = buffer[found.start() :], size
         _check_length(source, len(buffer) - size)
     if buffer:

@@ -1,13 +1,16 @@
-"""Read TREC topics as queries: the title / desc / narr form (which ``trec_export`` writes), XML, or lines of id and text.
+"""Read TREC topics as queries: the title / desc / narr form (which ``trec_export`` writes), XML, or
+lines of id and text.
 
-``<top> <num> Number: 301 <title> … <desc> Description: … <narr> Narrative: … </top>``, with closing tags or without, values on
-one line or several. XML: each ``<topic>`` (or ``<top>``, ``<query>``) has its id as attribute (number, id, num, qid) or element, as in
-TREC-COVID, Clinical Trials, Web. Lines: ``id TAB text``; further lines of an id are its variants.
+``<top> <num> Number: 301 <title> … <desc> Description: … <narr> Narrative: … </top>``, with closing
+tags or without, values on one line or several. XML: each ``<topic>`` (or ``<top>``, ``<query>``)
+has its id as attribute (number, id, num, qid) or element, as in TREC-COVID, Clinical Trials, Web.
+Lines: ``id TAB text``; further lines of an id are its variants.
 
-[decision] A query's text is the first present of title, query, the topic's own text, question, description and narrative, else
-its first element. The others become fields with full names: description, narrative, question, summary, concepts …. A
-repeated element is numbered (subtopic, subtopic2); further lines of an id are variant1, variant2 …; an XML topic's attributes
-are fields too (type). White space collapses, and references are resolved as in ``formats.markup``.
+[decision] A query's text is the first present of title, query, the topic's own text, question,
+description and narrative, else its first element. The others become fields with full names:
+description, narrative, question, summary, concepts …. A repeated element is numbered (subtopic,
+subtopic2); further lines of an id are variant1, variant2 …; an XML topic's attributes are fields
+too (type). White space collapses, and references are resolved as in ``formats.markup``.
 """
 
 from __future__ import annotations
@@ -23,7 +26,14 @@ from positionbias.core.records import Query
 from positionbias.formats.markup import INLINE, collapse, plain_text
 from positionbias.formats.safe_xml import parse_xml
 
-__all__ = ["FIELD_TAGS", "LABEL", "is_field_name", "parse_tagged", "read_topic_files", "read_topics"]
+__all__ = [
+    "FIELD_TAGS",
+    "LABEL",
+    "is_field_name",
+    "parse_tagged",
+    "read_topic_files",
+    "read_topics",
+]
 
 _WANTED = "TREC topics: <top> … </top>, XML, or lines of id, tab, text"
 FIELD_TAGS = {
@@ -49,7 +59,9 @@ _LABELS = {
     "definitions": r"Definition(?:s|\(s\))?",
     "nationality": r"Nationality",
 }
-LABEL = {name: re.compile(rf"[ \t\r\n]*{label}[ \t]*(?::|\r?\n|\Z)") for name, label in _LABELS.items()}
+LABEL = {
+    name: re.compile(rf"[ \t\r\n]*{label}[ \t]*(?::|\r?\n|\Z)") for name, label in _LABELS.items()
+}
 _TEXT_FROM = ("title", "query", "", "question", "description", "narrative")
 _ID_NAMES = ("number", "id", "num", "qid")
 _TOP = re.compile(r"<(/?)top(?:\s[^<>]*)?>", re.IGNORECASE)
@@ -66,7 +78,8 @@ class _Topic:
 
     line: int
     values: dict[str, str] = field(default_factory=dict)
-    taken: dict[str, int] = field(default_factory=dict)  # the last number given to a repeated element
+    # the last number given to a repeated element
+    taken: dict[str, int] = field(default_factory=dict)
 
     def add(self, name: str, value: str) -> None:
         number = self.taken.get(name, 0) + 1
@@ -77,12 +90,26 @@ class _Topic:
     def query(self, path: Path, query_id: str | None) -> Query:
         values = self.values
         if not query_id:
-            raise bad_input(path, line=self.line, wanted="a number in every topic", found="none", do="fix the file")
+            raise bad_input(
+                path,
+                line=self.line,
+                wanted="a number in every topic",
+                found="none",
+                do="fix the file",
+            )
         name = next((name for name in (*_TEXT_FROM, *values) if name in values), None)
         if name is None:
-            raise bad_input(path, line=self.line, wanted="a topic with text", found=f"only {query_id!r}", do="fix the file")
+            raise bad_input(
+                path,
+                line=self.line,
+                wanted="a topic with text",
+                found=f"only {query_id!r}",
+                do="fix the file",
+            )
         text = values[name]
-        return Query(query_id, text, {key or "text": value for key, value in values.items() if key != name})
+        return Query(
+            query_id, text, {key or "text": value for key, value in values.items() if key != name}
+        )
 
 
 def read_topics(path: Path | str) -> list[Query]:
@@ -98,7 +125,9 @@ def parse_tagged(text: str, source: Path | str) -> list[Query]:
     """Parse text in the ``<top>`` form; errors name ``source``."""
     found = list(_read_tagged(Path(source), text)) if _TOP.search(text) else []
     if not found:
-        raise bad_input(source, wanted="TREC topics: <top> … </top>", found="none", do="check the file")
+        raise bad_input(
+            source, wanted="TREC topics: <top> … </top>", found="none", do="check the file"
+        )
     return found
 
 
@@ -117,7 +146,9 @@ def _read(path: Path) -> tuple[str, list[Query]]:
 
 
 def _form(data: bytes) -> str:
-    """Return the form: tagged, xml or lines. Text that starts with a tag, without a tab in its first line, is marked up."""
+    """Return the form: tagged, xml or lines. Text that starts with a tag, without a tab in its
+    first line, is marked up.
+    """
     start = data.removeprefix(b"\xef\xbb\xbf").lstrip()
     if start[:1] != b"<" or b"\t" in start.partition(b"\n")[0].rstrip():
         return "lines"
@@ -141,10 +172,15 @@ def _unique(path: Path, topics: Iterable[tuple[int, Query]]) -> Iterator[Query]:
 
 def is_field_name(name: str) -> bool:
     """Return True if ``<top>`` can hold a field that is read back under this name."""
-    return bool(_FIELD_NAME.match(name)) and name not in _MARKUP and name not in FIELD_TAGS and name not in _RESERVED
+    return (
+        bool(_FIELD_NAME.match(name))
+        and name not in _MARKUP
+        and name not in FIELD_TAGS
+        and name not in _RESERVED
+    )
 
 
-# -- <top> ---------------------------------------------------------------------------------------------------------------------
+# -- <top> -----------------------------------------------------------------------------------------
 
 
 def _read_tagged(path: Path, text: str) -> Iterator[Query]:
@@ -178,7 +214,9 @@ def _check_outside(path: Path, text: str, line: int) -> None:
 
 
 def _tagged_topic(body: str, line: int) -> _Topic:
-    """Parse the elements of one topic. Each extends to the next tag that is not inner markup, or to its closing tag."""
+    """Parse the elements of one topic. Each extends to the next tag that is not inner markup, or to
+    its closing tag.
+    """
     topic = _Topic(line)
     name, start = "", 0
 
@@ -201,7 +239,7 @@ def _tagged_topic(body: str, line: int) -> _Topic:
     return topic
 
 
-# -- XML -----------------------------------------------------------------------------------------------------------------------
+# -- XML -------------------------------------------------------------------------------------------
 
 
 @dataclass(slots=True)
@@ -228,7 +266,11 @@ class _Node:
 
     def elements(self) -> list[_Node]:
         """Return the child elements, without markup inside text."""
-        return [child for child in self.children if isinstance(child, _Node) and child.name not in INLINE]
+        return [
+            child
+            for child in self.children
+            if isinstance(child, _Node) and child.name not in INLINE
+        ]
 
 
 def _read_xml(path: Path, data: bytes) -> Iterator[Query]:
@@ -252,7 +294,12 @@ def _read_xml(path: Path, data: bytes) -> Iterator[Query]:
     )
     nodes = _topic_nodes(root)
     if not nodes:
-        raise bad_input(path, wanted="<topic> or <query> elements with a number", found="none", do="check the path")
+        raise bad_input(
+            path,
+            wanted="<topic> or <query> elements with a number",
+            found="none",
+            do="check the path",
+        )
     return _unique(path, ((node.line, _xml_topic(path, node)) for node in nodes))
 
 
@@ -272,10 +319,18 @@ def _topic_nodes(root: _Node) -> list[_Node]:
 
 def _xml_topic(path: Path, node: _Node) -> Query:
     topic = _Topic(node.line)
-    query_id = next((collapse(node.attributes[name]) for name in _ID_NAMES if name in node.attributes), None)
+    query_id = next(
+        (collapse(node.attributes[name]) for name in _ID_NAMES if name in node.attributes), None
+    )
     elements = node.elements()
     own = _Node(
-        "", {}, node.line, [child if isinstance(child, str) or child.name in INLINE else " " for child in node.children]
+        "",
+        {},
+        node.line,
+        [
+            child if isinstance(child, str) or child.name in INLINE else " "
+            for child in node.children
+        ],
     ).text()
     if own:
         topic.add("", own)
@@ -287,11 +342,13 @@ def _xml_topic(path: Path, node: _Node) -> Query:
         if value := child.text():
             topic.add(FIELD_TAGS.get(name, name), value)
     query = topic.query(path, query_id)
-    attributes = {name: collapse(value) for name, value in node.attributes.items() if name not in _ID_NAMES}
+    attributes = {
+        name: collapse(value) for name, value in node.attributes.items() if name not in _ID_NAMES
+    }
     return Query(query.query_id, query.text, {**attributes, **query.fields})
 
 
-# -- lines ---------------------------------------------------------------------------------------------------------------------
+# -- lines -----------------------------------------------------------------------------------------
 
 
 def _read_lines(path: Path, text: str) -> list[Query]:
@@ -303,7 +360,13 @@ def _read_lines(path: Path, text: str) -> list[Query]:
         query_id, value = query_id.strip(), collapse(value)
         if not tab or not query_id or not value:
             found = "no tab" if not tab else "no id" if not query_id else "no text"
-            raise bad_input(path, line=number, wanted="an id, a tab and a text", found=found, do="fix or drop the line")
+            raise bad_input(
+                path,
+                line=number,
+                wanted="an id, a tab and a text",
+                found=found,
+                do="fix or drop the line",
+            )
         texts.setdefault(query_id, []).append(value)
     return [
         Query(query_id, first, {f"variant{number}": value for number, value in enumerate(more, 1)})
@@ -312,7 +375,8 @@ def _read_lines(path: Path, text: str) -> list[Query]:
 
 
 def read_topic_files(paths: Sequence[Path | str]) -> list[Query]:
-    """Read the topics of several files as one list; in a file of lines, further texts of a known id become its variants.
+    """Read the topics of several files as one list; in a file of lines, further texts of a known id
+    become its variants.
 
     Raises:
         InputError: as ``read_topics``; or a topic in two files that is not a variant.
@@ -328,7 +392,9 @@ def read_topic_files(paths: Sequence[Path | str]) -> list[Query]:
             elif form == "lines":
                 count = sum(name.startswith("variant") for name in known.fields)
                 texts = [query.text, *query.fields.values()]
-                variants = {f"variant{number}": text for number, text in enumerate(texts, count + 1)}
+                variants = {
+                    f"variant{number}": text for number, text in enumerate(texts, count + 1)
+                }
                 merged[query.query_id] = replace(known, fields={**known.fields, **variants})
             else:
                 raise bad_input(

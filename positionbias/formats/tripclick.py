@@ -14,12 +14,15 @@
                                                                       al. 2022)
     logs/YYYY-MM-DD.json                                              the click log
 
-File names are those of the release's page (https://tripdatabase.github.io/tripclick) and of ir_datasets' reader. Any subset will do, packed or not,
-in any folders. Judgements of the test queries are not published; files with their names are read if present.
+File names are those of the release's page (https://tripdatabase.github.io/tripclick) and of
+ir_datasets' reader. Any subset will do, packed or not, in any folders. Judgements of the test
+queries are not published; files with their names are read if present.
 
-[decision] Splits: ``train`` has the training queries of head, torso and tail, as the paper trains on all; ``head_validation``,
-``torso_validation``, ``tail_validation`` and ``head_test``, ``torso_test``, ``tail_test`` are separate, as they are measured separately. All have the
-judgements from raw clicks; DCTR's are another set "dctr" of ``train`` (its head queries), ``head_validation`` and ``head_test``.
+[decision] Splits: ``train`` has the training queries of head, torso and tail, as the paper trains
+on all; ``head_validation``, ``torso_validation``, ``tail_validation`` and ``head_test``,
+``torso_test``, ``tail_test`` are separate, as they are measured separately. All have the judgements
+from raw clicks; DCTR's are another set "dctr" of ``train`` (its head queries), ``head_validation``
+and ``head_test``.
 """
 
 from __future__ import annotations
@@ -52,7 +55,12 @@ from positionbias.formats.sources import Source
 from positionbias.formats.splits import Split, judged_split
 from positionbias.formats.trec_files import document_blocks
 from positionbias.formats.trec_topics import parse_tagged
-from positionbias.formats.tripclick_docs import DOCUMENT_START, plain, tagged_documents, tsv_documents
+from positionbias.formats.tripclick_docs import (
+    DOCUMENT_START,
+    plain,
+    tagged_documents,
+    tsv_documents,
+)
 from positionbias.formats.tripclick_log import ClickedRanks, read_clicks
 from positionbias.formats.triples import write_triples
 from positionbias.results.clicks import ClickLog
@@ -69,20 +77,25 @@ _ROLES = (
     ("collection", re.compile(r"(docs_grp_\d+)\.txt")),
     ("collection", re.compile(rf"({_TSV})\.tsv")),
     ("queries", re.compile(r"(topics\.(?:head|torso|tail)\.(?:train|val|test))\.(?:txt|tsv|trec)")),
-    ("qrels", re.compile(r"(qrels\.(?:raw|dctr)\.(?:head|torso|tail)\.(?:train|val|test))\.(?:txt|tsv)")),
+    (
+        "qrels",
+        re.compile(r"(qrels\.(?:raw|dctr)\.(?:head|torso|tail)\.(?:train|val|test))\.(?:txt|tsv)"),
+    ),
     ("runs", re.compile(r"(run\.trip\.BM25\.(?:head|torso|tail)\.(?:train|val|test))\.txt")),
     ("triples", re.compile(r"(triples\.train)\.tsv")),
     ("triples", re.compile(r"(.*triple-ids.*)\.tsv")),
     ("logs", re.compile(r"(\d{4}-\d{2}-\d{2})\.json")),
 )
 LICENCE = (
-    "TripClick (Trip Database; Rekabsaz et al. 2021): for non-commercial research; no part may be shared or hosted, and models trained on it "
-    "may not be shared without the owners' permission. See the terms and conditions on the data set's page."
+    "TripClick (Trip Database; Rekabsaz et al. 2021): for non-commercial research; no part may be "
+    "shared or hosted, and models trained on it may not be shared without the owners' permission. "
+    "See the terms and conditions on the data set's page."
 )
 
 
 def role_of(name: str) -> str | None:
-    """Return a file's role, which is its name without suffix, or None if the release has no such file.
+    """Return a file's role, which is its name without suffix, or None if the release has no such
+    file.
 
     >>> role_of("topics.head.val.txt"), role_of("allarticles.txt")
     ('topics.head.val', None)
@@ -93,7 +106,8 @@ def role_of(name: str) -> str | None:
 def kind_of(role: str) -> str | None:
     """Return collection, queries, qrels, runs, triples or logs; else None."""
     return next(
-        (kind for kind, form in _ROLES for end in ("txt", "tsv", "json") if (m := form.fullmatch(f"{role}.{end}")) and m[1] == role),
+        (kind for kind, form in _ROLES for end in ("txt", "tsv", "json")
+         if (m := form.fullmatch(f"{role}.{end}")) and m[1] == role),
         None,
     )  # fmt: skip
 
@@ -109,13 +123,20 @@ def _query_texts(lines: Iterable[tuple[int, str]], place: str) -> dict[str, str]
     first = next(stream, (1, ""))
     if first[1].removeprefix("\ufeff").startswith("<"):
         text = "\n".join(line for _, line in chain([first], stream))
-        return {query.query_id: query.text for query in parse_tagged(text.removeprefix("\ufeff"), place)}
-    return {query_id: plain(text) for query_id, text in parse_queries(chain([first], stream), place).items()}
+        return {
+            query.query_id: query.text for query in parse_tagged(text.removeprefix("\ufeff"), place)
+        }
+    return {
+        query_id: plain(text)
+        for query_id, text in parse_queries(chain([first], stream), place).items()
+    }
 
 
 @dataclass(frozen=True, slots=True)
 class TripClickSource:
-    """The manifest's other facts about TripClick: documents, documents without text, and the click log."""
+    """The manifest's other facts about TripClick: documents, documents without text, and the click
+    log.
+    """
 
     documents: int
     empty: int
@@ -138,8 +159,8 @@ class _Import(ReleaseImport):
     licence = LICENCE
     notes = (
         "Text is title, space, abstract; white space collapses, URLs are left out.",
-        "train has the training queries of head, torso and tail; judgements are from raw clicks, and for head queries also from DCTR "
-        "(judgement set dctr).",
+        "train has the training queries of head, torso and tail; judgements are from raw clicks, "
+        "and for head queries also from DCTR (judgement set dctr).",
         "Test judgements are not published.",
     )
     kind_of = staticmethod(kind_of)
@@ -153,7 +174,8 @@ class _Import(ReleaseImport):
         self.clicked = ClickedRanks()
         self.counts = {"documents": 0, "empty": 0}
         forms = {_form(role) for role in self.release.files if kind_of(role) == "collection"}
-        self.documents = _TAGGED if _TAGGED in forms else _TSV if forms else ""  # the form read; "" until one is found
+        # the form read; "" until one is found
+        self.documents = _TAGGED if _TAGGED in forms else _TSV if forms else ""
         if _TAGGED in forms:
             self.release.leave_out(_TSV, _THE_SAME[_TAGGED])
 
@@ -170,11 +192,15 @@ class _Import(ReleaseImport):
         blocks = document_blocks(source, DOCUMENT_START) if tagged else source.blocks()
         make = partial(_make_shard, tagged_documents if tagged else tsv_documents)
         before = self.counts["documents"]
-        for facts in self.writer.add_shards(_Shard, make, track(blocks, source.name, unit="blocks"), self.map_shards):
+        for facts in self.writer.add_shards(
+            _Shard, make, track(blocks, source.name, unit="blocks"), self.map_shards
+        ):
             self.counts["documents"] += facts.count
             self.counts["empty"] += facts.empty
         if self.counts["documents"] == before:
-            raise bad_input(source.place, wanted="documents", found="none", do="fetch it again, or remove it")
+            raise bad_input(
+                source.place, wanted="documents", found="none", do="fetch it again, or remove it"
+            )
 
     def splits(self, *, keep_unjudged: bool) -> list[Split]:
         train = self._split("train", GROUPS, "train", keep_unjudged)
@@ -190,7 +216,9 @@ class _Import(ReleaseImport):
         raw, dctr = ([f"qrels.{kind}.{group}.{part}" for group in groups] for kind in ("raw", DCTR))
         further = {DCTR: self.held.qrels(*dctr)} if any(role in self.held for role in dctr) else {}
         queries = (Query(*item) for item in texts.items())
-        return judged_split(name, queries, self.held.qrels(*raw), further=further, keep_unjudged=keep_unjudged)
+        return judged_split(
+            name, queries, self.held.qrels(*raw), further=further, keep_unjudged=keep_unjudged
+        )
 
     def in_passing(self, role: str, source: Source) -> bool:
         if kind_of(role) != "logs":
@@ -214,11 +242,20 @@ class _Import(ReleaseImport):
         if kind_of(role) == "runs":
             _, group, part = role.rsplit(".", 2)
             rankings = track(trec_rankings(source), source.name, unit="queries")
-            write_candidates(collection, out, f"bm25_{group}_{_PARTS[part]}", rankings, command=self.command)
+            write_candidates(
+                collection, out, f"bm25_{group}_{_PARTS[part]}", rankings, command=self.command
+            )
         else:
             texts = role == "triples.train"
             write_triples(
-                collection, out, role, source, texts=texts, text_of=plain, command=self.command, map_shards=self.map_shards
+                collection,
+                out,
+                role,
+                source,
+                texts=texts,
+                text_of=plain,
+                command=self.command,
+                map_shards=self.map_shards,
             )
 
 
@@ -229,7 +266,9 @@ class _Shard(Shard):
     empty: int
 
 
-def _make_shard(documents_of: Callable[[Block], Iterable[Passage]], block: Block, path: Path) -> _Shard:
+def _make_shard(
+    documents_of: Callable[[Block], Iterable[Passage]], block: Block, path: Path
+) -> _Shard:
     empty = 0
 
     def passages() -> Iterator[Passage]:
@@ -250,7 +289,10 @@ def _absent_lines(collection: Collection) -> Iterator[str]:
             missing = set(collection.absent(sorted({qrel.passage_id for qrel in qrels})))
             for qrel in qrels:
                 if qrel.passage_id in missing:
-                    yield f"{split}\t{name or 'raw'}\t{qrel.query_id}\t{qrel.passage_id}\t{qrel.grade}\n"
+                    yield (
+                        f"{split}\t{name or 'raw'}\t{qrel.query_id}\t{qrel.passage_id}\t"
+                        f"{qrel.grade}\n"
+                    )
 
 
 def import_tripclick(
@@ -263,14 +305,18 @@ def import_tripclick(
     overwrite: bool = False,
     provenance: Provenance | None = None,
 ) -> Collection:
-    """Make a collection from TripClick's files at ``places``: folders (searched with their subfolders), archives or single files.
+    """Make a collection from TripClick's files at ``places``: folders (searched with their
+    subfolders), archives or single files.
 
-    ``skip`` leaves out kinds of files: "runs", "triples", "logs". ``content["source"]`` counts documents, documents without text, and
-    the log's clicked ranks. Judgements of missing documents are kept, counted, and listed in ``absent_judgements.tsv``.
+    ``skip`` leaves out kinds of files: "runs", "triples", "logs". ``content["source"]`` counts
+    documents, documents without text, and the log's clicked ranks. Judgements of missing documents
+    are kept, counted, and listed in ``absent_judgements.tsv``.
 
     Raises:
         InputError: nothing to read, or an invalid file (with the line).
     """
     release = ReleaseSettings(skip=tuple(skip), keep_unjudged=keep_unjudged)
     making = _Import(places, skip=release.skip, map_shards=map_shards)
-    return making.run(Path(out), settings={}, release=release, overwrite=overwrite, provenance=provenance)
+    return making.run(
+        Path(out), settings={}, release=release, overwrite=overwrite, provenance=provenance
+    )

@@ -12,10 +12,12 @@
 
     </DOC>
 
-The form is that of the release's own script (``step07_docs_create_collection.py`` of tripdatabase/tripclick). Nothing in it is escaped, so "<" in a
-title or text is text. Only the tags above are read: <DOC> and </DOC> as whole lines, other opening tags at the start of a line, closing tags at
-the end of one. Text outside them is an error, as it would be lost. A passage's text is title, space, abstract (Hofstätter et al. 2022); white
-space collapses, and the URL is left out [decision].
+The form is that of the release's own script (``step07_docs_create_collection.py`` of
+tripdatabase/tripclick). Nothing in it is escaped, so "<" in a title or text is text. Only the tags
+above are read: <DOC> and </DOC> as whole lines, other opening tags at the start of a line, closing
+tags at the end of one. Text outside them is an error, as it would be lost. A passage's text is
+title, space, abstract (Hofstätter et al. 2022); white space collapses, and the URL is left out
+[decision].
 """
 
 from __future__ import annotations
@@ -37,7 +39,8 @@ END_OF_TITLE = "<eot>"  # between title and abstract where the release has both 
 
 
 def plain(text: str) -> str:
-    """Clean a document's text from one column: turn the mark after the title into a space and collapse white space.
+    """Clean a document's text from one column: turn the mark after the title into a space and
+    collapse white space.
 
     >>> plain("A title <eot> An  abstract.")
     'A title An abstract.'
@@ -59,7 +62,8 @@ def tagged_documents(block: Block) -> Iterator[Passage]:
     """Yield the documents of ``docs_grp_*.txt``, including those without text or title.
 
     Raises:
-        InputError: not UTF-8, an unclosed document or tag, text outside the tags, or no DOCNO (with the line).
+        InputError: not UTF-8, an unclosed document or tag, text outside the tags, or no DOCNO (with
+            the line).
     """
     reading: _Document | None = None
     for number, line in block.lines():
@@ -79,12 +83,17 @@ def tagged_documents(block: Block) -> Iterator[Passage]:
             raise _bad(block, number, repr(bare[:_SHOWN]))
     if reading is not None:
         raise block.bad_line(
-            reading.line, wanted="</DOC> after this <DOC>", found="the end of the file", do="fetch the file again"
+            reading.line,
+            wanted="</DOC> after this <DOC>",
+            found="the end of the file",
+            do="fetch the file again",
         )
 
 
 def _bad(block: Block, number: int, found: str) -> InputError:
-    return block.bad_line(number, wanted="every document between <DOC> and </DOC>", found=found, do=_FIX)
+    return block.bad_line(
+        number, wanted="every document between <DOC> and </DOC>", found=found, do=_FIX
+    )
 
 
 class _Document:
@@ -108,7 +117,9 @@ class _Document:
             if name is None:
                 if body:
                     wanted = "all of a document in DOCNO, TITLE, URL or TEXT, each closed once"
-                    raise self._block.bad_line(number, wanted=wanted, found=repr(body[:_SHOWN]), do=_FIX)
+                    raise self._block.bad_line(
+                        number, wanted=wanted, found=repr(body[:_SHOWN]), do=_FIX
+                    )
                 return
             self._inside, self._opened, body = name, number, body[len(name) + 2 :]
         closing = f"</{self._inside}>"
@@ -124,9 +135,13 @@ class _Document:
         """
         if self._inside:
             wanted = f"</{self._inside}> after this <{self._inside}>, at the end of a line"
-            raise self._block.bad_line(self._opened, wanted=wanted, found="none before </DOC>", do=_FIX)
+            raise self._block.bad_line(
+                self._opened, wanted=wanted, found="none before </DOC>", do=_FIX
+            )
         name, title, _, text = (collapse("\n".join(part)) for part in self._parts.values())
         if not name or " " in name:
             found = f"{name!r}" if name else "none"
-            raise self._block.bad_line(self.line, wanted="<DOCNO> an id </DOCNO> in every document", found=found, do=_FIX)
+            raise self._block.bad_line(
+                self.line, wanted="<DOCNO> an id </DOCNO> in every document", found=found, do=_FIX
+            )
         return Passage(name, " ".join(part for part in (title, text) if part))

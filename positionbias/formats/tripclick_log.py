@@ -1,8 +1,9 @@
 """Read TripClick's click log: JSON lines, one file a day (``2013-01-01.json``), one click a line.
 
-The reader takes ``DocumentId``, the clicked document (0, "0", "" or null: none), and ``Documents``, the documents shown, in order: ids, or
-"id:score" in a list or as one text, as in the release's own script. A list is one page of results, mostly 20; the log lacks
-earlier pages, and how results were sorted and filtered (Hofstätter et al. 2022, section 2.1).
+The reader takes ``DocumentId``, the clicked document (0, "0", "" or null: none), and ``Documents``,
+the documents shown, in order: ids, or "id:score" in a list or as one text, as in the release's own
+script. A list is one page of results, mostly 20; the log lacks earlier pages, and how results were
+sorted and filtered (Hofstätter et al. 2022, section 2.1).
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ _QUOTES = re.compile(r'["\[\]\s]')
 
 
 class Click(NamedTuple):
-    """A line of the log: the clicked document ("" for none), and the documents shown, best first (empty if not logged).
+    """A line of the log: the clicked document ("" for none), and the documents shown, best first
+    (empty if not logged).
 
     A shown document without an id is "", so that later ones keep their ranks.
     """
@@ -33,7 +35,11 @@ class Click(NamedTuple):
     @property
     def rank(self) -> int | None:
         """Return the rank of the clicked document in its list, from 1."""
-        return self.shown.index(self.clicked) + 1 if self.clicked and self.clicked in self.shown else None
+        return (
+            self.shown.index(self.clicked) + 1
+            if self.clicked and self.clicked in self.shown
+            else None
+        )
 
 
 def read_clicks(block: Block) -> Iterator[Click]:
@@ -44,12 +50,21 @@ def read_clicks(block: Block) -> Iterator[Click]:
     """
     for number, record in json_lines(block):
         if not isinstance(record, dict) or not {"DocumentId", "Documents"} <= record.keys():
-            found = "one without DocumentId or Documents" if isinstance(record, dict) else named(record)
-            raise block.bad_line(number, wanted="a click: an object with DocumentId and Documents", found=found, do=FIX)
+            found = (
+                "one without DocumentId or Documents" if isinstance(record, dict) else named(record)
+            )
+            raise block.bad_line(
+                number,
+                wanted="a click: an object with DocumentId and Documents",
+                found=found,
+                do=FIX,
+            )
         try:
             yield Click(_id(record["DocumentId"]), _shown(record["Documents"]))
         except ValueError as error:
-            raise block.bad_line(number, wanted="ids of documents", found=str(error), do=FIX) from None
+            raise block.bad_line(
+                number, wanted="ids of documents", found=str(error), do=FIX
+            ) from None
 
 
 def _id(value: Any) -> str:

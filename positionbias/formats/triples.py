@@ -1,11 +1,13 @@
-"""Import training triples of MS MARCO and TripClick as training groups: ids (``qidpidtriples``), or texts (``triples.train``), matched to ids.
+"""Import training triples of MS MARCO and TripClick as training groups: ids (``qidpidtriples``), or
+texts (``triples.train``), matched to ids.
 
-A triple becomes a group of two, the positive first. Lines whose query is not a training query of the collection (such as a validation
-query drawn from training), or whose passages or texts are not in it, are left out; ``content["lines"]`` counts all lines.
+A triple becomes a group of two, the positive first. Lines whose query is not a training query of
+the collection (such as a validation query drawn from training), or whose passages or texts are not
+in it, are left out; ``content["lines"]`` counts all lines.
 
-Texts are matched by a 64-bit hash of the exact text, in a sorted table of 16 bytes per passage that every worker maps; of passages with the
-same text the first is used [decision]. At MS MARCO's size, a text outside the collection is matched by mistake with probability
-1 in 2 × 10¹².
+Texts are matched by a 64-bit hash of the exact text, in a sorted table of 16 bytes per passage that
+every worker maps; of passages with the same text the first is used [decision]. At MS MARCO's size,
+a text outside the collection is matched by mistake with probability 1 in 2 × 10¹².
 """
 
 from __future__ import annotations
@@ -44,7 +46,8 @@ def text_id(text: str) -> str:
 
 
 def triple_passages(source: Source, queries: dict[str, str]) -> Iterator[Passage]:
-    """Yield the passages of text triples, repeated ones too, and add their queries to ``queries`` by ``text_id``.
+    """Yield the passages of text triples, repeated ones too, and add their queries to ``queries``
+    by ``text_id``.
 
     Raises:
         InputError: as ``split_triple``.
@@ -85,9 +88,11 @@ def write_triples(
     text_of: Callable[[str], str] = str,
     map_shards: MapShards = map,
 ) -> dict[str, int]:
-    """Write training groups into ``trainsets/`` of an unfinished collection, whose final path is ``out``; return their counts.
+    """Write training groups into ``trainsets/`` of an unfinished collection, whose final path is
+    ``out``; return their counts.
 
-    ``texts``: the columns are texts, not ids; ``text_of`` (a module-level function) converts one to the collection's text.
+    ``texts``: the columns are texts, not ids; ``text_of`` (a module-level function) converts one to
+    the collection's text.
 
     Raises:
         InputError: as ``split_triple``.
@@ -109,10 +114,17 @@ def write_triples(
                 kind=KIND,
                 name=name,
                 command=command,
-                inputs=(input_ref("collection", out, collection.checksum, artefact=out / "trainsets" / name),),
+                inputs=(
+                    input_ref(
+                        "collection", out, collection.checksum, artefact=out / "trainsets" / name
+                    ),
+                ),
                 licence=collection.manifest.licence,
                 notes=(
-                    "lines whose query is no training query, or whose passages or texts are not in the collection, are left out",
+                    (
+                        "lines whose query is no training query, or whose passages or texts are "
+                        "not in the collection, are left out"
+                    ),
                 ),
             ),
             splits=(SPLIT,),
@@ -154,12 +166,16 @@ def _training_queries(collection: Collection) -> list[Query]:
     return collection.queries(SPLIT) if SPLIT in collection.splits else []
 
 
-def _text_groups(place: tuple[str, str], text_of: Callable[[str], str], block: Block) -> Iterator[TrainingGroup]:
+def _text_groups(
+    place: tuple[str, str], text_of: Callable[[str], str], block: Block
+) -> Iterator[TrainingGroup]:
     queries, passages = _text_tables(place)
     lines = split_triple(block)
     while batch := list(islice(lines, _BATCH)):
         texts = [[text_of(text) for text in column] for column in zip(*batch, strict=True)]
-        for found in zip(queries.find(texts[0]), passages.find(texts[1]), passages.find(texts[2]), strict=True):
+        for found in zip(
+            queries.find(texts[0]), passages.find(texts[1]), passages.find(texts[2]), strict=True
+        ):
             query_id, positive, negative = found
             if query_id is not None and positive is not None and negative is not None:
                 yield TrainingGroup(query_id, (positive, negative), (1, 0))
@@ -195,7 +211,10 @@ def _text_tables(place: tuple[str, str]) -> tuple[_TextTable, _TextTable]:
     ids = [query.query_id for query in queries]
     by_query = _sorted(keys64(0, _HASH, [query.text.encode() for query in queries]))
     shards = [open_shard(path) for path in collection.shard_paths]
-    hashes, rows = (np.load(collection.path / _TABLE / f"{part}.npy", mmap_mode="r") for part in ("hashes", "rows"))
+    hashes, rows = (
+        np.load(collection.path / _TABLE / f"{part}.npy", mmap_mode="r")
+        for part in ("hashes", "rows")
+    )
     return (
         _TextTable(*by_query, lambda rows: [ids[row] for row in rows.tolist()]),
         _TextTable(hashes, rows, Strings(shards, "passage_id").take),
@@ -205,7 +224,9 @@ def _text_tables(place: tuple[str, str]) -> tuple[_TextTable, _TextTable]:
 def _write_table(collection: Collection, folder: Path, map_shards: MapShards) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     hashes = list(map_shards(_hash_shard, collection.shard_paths))
-    for part, values in zip(("hashes", "rows"), _sorted(np.concatenate([*hashes, np.empty(0, np.uint64)])), strict=True):
+    for part, values in zip(
+        ("hashes", "rows"), _sorted(np.concatenate([*hashes, np.empty(0, np.uint64)])), strict=True
+    ):
         np.save(folder / f"{part}.npy", values)
 
 

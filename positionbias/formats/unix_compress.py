@@ -1,4 +1,6 @@
-"""Read files of Unix ``compress`` (LZW, ``.Z`` or ``.z``), as on TREC's discs, with the ``ncompress`` package."""
+"""Read files of Unix ``compress`` (LZW, ``.Z`` or ``.z``), as on TREC's discs, with the
+``ncompress`` package.
+"""
 
 from __future__ import annotations
 
@@ -49,8 +51,8 @@ class _Unpacked:
 def with_own_stack(work: Callable[[], T]) -> T:
     """Do ``work`` in a thread of its own.
 
-    ncompress puts its tables on the stack, 0.7 MB. A Java machine in this process, as of Lucene, leaves the main thread's stack about 1 MB, and
-    what goes beyond ends the process.
+    ncompress puts its tables on the stack, 0.7 MB. A Java machine in this process, as of Lucene,
+    leaves the main thread's stack about 1 MB, and what goes beyond ends the process.
     """
     with ThreadPoolExecutor(1, "own stack") as thread:
         return thread.submit(work).result()
@@ -59,14 +61,16 @@ def with_own_stack(work: Callable[[], T]) -> T:
 def open_lzw(stream: IO[bytes], source: str) -> IO[bytes]:
     """Decompress ``stream``; beyond 64 MB the content goes to a temporary file.
 
-    The format has no length and no checksum, so only the content can show that a file was truncated.
+    The format has no length and no checksum, so only the content can show that a file was
+    truncated.
 
     Raises:
         InputError: not in this form, damaged, or over the ratio budget.
     """
     import ncompress
 
-    plain = tempfile.SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115 (the caller reads and closes it)
+    # the caller reads and closes it
+    plain = tempfile.SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115
     try:
         packed = _Counted(stream)
         with_own_stack(lambda: ncompress.decompress(packed, _Unpacked(plain, packed, source)))
@@ -76,6 +80,8 @@ def open_lzw(stream: IO[bytes], source: str) -> IO[bytes]:
     except (ValueError, RuntimeError) as error:
         plain.close()
         found = str(error).partition(" - ")[0].partition("\n")[0]
-        raise bad_input(source, wanted="a file made by Unix compress", found=found, do="fetch the file again") from None
+        raise bad_input(
+            source, wanted="a file made by Unix compress", found=found, do="fetch the file again"
+        ) from None
     plain.seek(0)
     return cast(IO[bytes], plain)

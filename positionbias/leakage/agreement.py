@@ -3,7 +3,8 @@
     κ = (p_o − p_e) / (1 − p_e),   p_o = share of equal labels,
     p_e = Σ_l (share of l with the first)·(share of l with the second)
 
-Cohen 1960. The interval is the percentile bootstrap over test queries, as a query's pairs are labelled together [decision].
+Cohen 1960. The interval is the percentile bootstrap over test queries, as a query's pairs are
+labelled together [decision].
 """
 
 from __future__ import annotations
@@ -14,14 +15,21 @@ from dataclasses import dataclass
 import numpy as np
 
 from positionbias.core.interval import Interval
-from positionbias.evaluation.bootstrap import RESAMPLES, cluster_queries, percentile_interval, resampled_sums
+from positionbias.evaluation.bootstrap import (
+    RESAMPLES,
+    cluster_queries,
+    percentile_interval,
+    resampled_sums,
+)
 
 __all__ = ["Agreement", "cohens_kappa"]
 
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """κ (None if both gave the same single label, p_e = 1), the share of equal labels, and the share expected by chance."""
+    """κ (None if both gave the same single label, p_e = 1), the share of equal labels, and the
+    share expected by chance.
+    """
 
     kappa: float | None
     interval: Interval | None
@@ -57,8 +65,12 @@ def cohens_kappa(
         np.add.at(by_cluster, (clusters.codes, cells), 1)
         drawn = _kappa(resampled_sums(by_cluster, seed=seed, resamples=resamples), k)[0]
         if np.isfinite(drawn).all():
-            interval = percentile_interval(drawn, f"percentile bootstrap, {resamples:,} resamples of {clusters.drawn}")
-    return Agreement(kappa if np.isfinite(kappa) else None, interval, observed, expected, len(cells))
+            interval = percentile_interval(
+                drawn, f"percentile bootstrap, {resamples:,} resamples of {clusters.drawn}"
+            )
+    return Agreement(
+        kappa if np.isfinite(kappa) else None, interval, observed, expected, len(cells)
+    )
 
 
 def _kappa(tables: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

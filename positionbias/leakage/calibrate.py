@@ -1,11 +1,15 @@
-"""Calibrate the score threshold for leaks: the lowest threshold of sufficient precision, from labelled pairs.
+"""Calibrate the score threshold for leaks: the lowest threshold of sufficient precision, from
+labelled pairs.
 
-It is the lowest occurring score at which the lower 95 % bound of the precision (``precision``) is at least 0.9. The leakage paper's rule
-(section 3: "the lowest that yields a 0.9 precision") uses the precision itself, which new pairs then reach only about half of the time. The bound
-is computed at each score separately; choosing the lowest costs almost nothing (``benchmarks/leakage_thresholds.py``).
+It is the lowest occurring score at which the lower 95 % bound of the precision (``precision``) is
+at least 0.9. The leakage paper's rule (section 3: "the lowest that yields a 0.9 precision") uses
+the precision itself, which new pairs then reach only about half of the time. The bound is computed
+at each score separately; choosing the lowest costs almost nothing
+(``benchmarks/leakage_thresholds.py``).
 
-Labelled pairs were preselected by a score, so they give no recall: no pair below the lowest score is labelled. The interval of a
-threshold is the percentile interval of the same rule over test queries drawn with replacement.
+Labelled pairs were preselected by a score, so they give no recall: no pair below the lowest score
+is labelled. The interval of a threshold is the percentile interval of the same rule over test
+queries drawn with replacement.
 """
 
 from __future__ import annotations
@@ -22,7 +26,16 @@ from positionbias.core.interval import Interval
 from positionbias.evaluation.bootstrap import LEVEL, RESAMPLES
 from positionbias.evaluation.cross_validation import FOLDS, query_folds
 from positionbias.leakage.pairs import Pair
-from positionbias.leakage.precision import ROUNDING, Labelled, Share, Sums, Tally, at_threshold, drawn, precision_curve
+from positionbias.leakage.precision import (
+    ROUNDING,
+    Labelled,
+    Share,
+    Sums,
+    Tally,
+    at_threshold,
+    drawn,
+    precision_curve,
+)
 from positionbias.results.leakage_pairs import (
     GIVEN_PRECISION,
     PRECISION_AT,
@@ -34,18 +47,30 @@ from positionbias.results.leakage_pairs import (
 )
 from positionbias.results.result import Result
 
-__all__ = ["NO_RECALL", "PRECISION", "Calibration", "Rule", "calibrate", "calibration_results", "enough", "held_out", "lowest"]
+__all__ = [
+    "NO_RECALL",
+    "PRECISION",
+    "Calibration",
+    "Rule",
+    "calibrate",
+    "calibration_results",
+    "enough",
+    "held_out",
+    "lowest",
+]
 
 PRECISION = 0.9
 REPEATS = 20  # cross-validations, each with its own folds
 NO_RECALL = (
-    "The labelled pairs were preselected by a score, so they give no recall: leaks with a lower score were never labelled. "
-    "Nor do they say anything about pairs found by words alone."
+    "The labelled pairs were preselected by a score, so they give no recall: leaks with a lower "
+    "score were never labelled. Nor do they say anything about pairs found by words alone."
 )
 
 
 class Rule(StrEnum):
-    """The figure that must reach the wanted precision: its lower bound, or, as in the paper, its value."""
+    """The figure that must reach the wanted precision: its lower bound, or, as in the paper, its
+    value.
+    """
 
     BOUND = "bound"
     PAPER = "paper"
@@ -53,7 +78,9 @@ class Rule(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """The lowest threshold (None if there is none), the precision there, the share of leaks among all labelled pairs, and the sample."""
+    """The lowest threshold (None if there is none), the precision there, the share of leaks among
+    all labelled pairs, and the sample.
+    """
 
     threshold: float | None
     interval: Interval | None
@@ -63,15 +90,24 @@ class Calibration:
 
 
 def calibrate(
-    labelled: Labelled, *, precision: float = PRECISION, rule: Rule = Rule.BOUND, seed: int = 1, resamples: int = RESAMPLES
+    labelled: Labelled,
+    *,
+    precision: float = PRECISION,
+    rule: Rule = Rule.BOUND,
+    seed: int = 1,
+    resamples: int = RESAMPLES,
 ) -> Calibration:
-    """Find the lowest score at or above which the share of leaks is ``precision``; memory is resamples × distinct scores.
+    """Find the lowest score at or above which the share of leaks is ``precision``; memory is
+    resamples × distinct scores.
 
     Raises:
         SettingError: a precision outside (0, 1].
     """
     if not 0 < precision <= 1:
-        raise SettingError(f"--least-precision: wanted a share above 0 and at most 1; found {precision:g}; the paper uses 0.9")
+        raise SettingError(
+            f"--least-precision: wanted a share above 0 and at most 1; found {precision:g}; the "
+            "paper uses 0.9"
+        )
     tally, curve = Tally(labelled), precision_curve(labelled)
     will_do = enough(tally.all(), rule, precision)[0]
     place = int(lowest(will_do[None])[0]) if len(will_do) else -1
@@ -103,7 +139,8 @@ def calibration_results(
     given: float | None = None,
     seed: int = 1,
 ) -> list[Result]:
-    """Return the results of labelled pairs: the prevalence, the threshold with its curve and precision, and the precision at a ``given`` threshold.
+    """Return the results of labelled pairs: the prevalence, the threshold with its curve and
+    precision, and the precision at a ``given`` threshold.
 
     Raises:
         SettingError: as ``calibrate``.
@@ -118,18 +155,38 @@ def calibration_results(
 
     def share(measure: str, threshold: float | None, item: Share) -> Result:
         figures = LeakShare(threshold=threshold, pairs=item.pairs, leaks=item.leaks)
-        return Result(measure, name, "", score, seed, item.value, item.interval, item.pairs, figures)
+        return Result(
+            measure, name, "", score, seed, item.value, item.interval, item.pairs, figures
+        )
 
     results = [
         share(PREVALENCE, None, found.prevalence),
-        Result(THRESHOLD, name, "", score, seed, found.threshold, found.interval, len(labelled), found.figures),
+        Result(
+            THRESHOLD,
+            name,
+            "",
+            score,
+            seed,
+            found.threshold,
+            found.interval,
+            len(labelled),
+            found.figures,
+        ),
         share(PRECISION_AT, found.threshold, found.precision),
     ]
-    return results if given is None else [*results, share(GIVEN_PRECISION, given, at_threshold(labelled, given))]
+    return (
+        results
+        if given is None
+        else [*results, share(GIVEN_PRECISION, given, at_threshold(labelled, given))]
+    )
 
 
-def _threshold_interval(tally: Tally, precision: float, rule: Rule, seed: int, resamples: int) -> tuple[Interval | None, float]:
-    """Return the interval of the lowest threshold over resampled test queries, and the share of resamples without one."""
+def _threshold_interval(
+    tally: Tally, precision: float, rule: Rule, seed: int, resamples: int
+) -> tuple[Interval | None, float]:
+    """Return the interval of the lowest threshold over resampled test queries, and the share of
+    resamples without one.
+    """
     if tally.clusters.count < 2:
         return None, 0.0
     sums, present = tally.resampled(seed, resamples)
@@ -152,8 +209,12 @@ def enough(sums: Sums, rule: Rule, precision: float) -> np.ndarray:
 
 
 def lowest(will_do: np.ndarray) -> np.ndarray:
-    """Return the index of the last true value in each row of ``will_do (draws, k)``, −1 without one."""
-    return np.where(will_do.any(axis=1), will_do.shape[1] - 1 - np.argmax(will_do[:, ::-1], axis=1), -1)
+    """Return the index of the last true value in each row of ``will_do (draws, k)``, −1 without
+    one.
+    """
+    return np.where(
+        will_do.any(axis=1), will_do.shape[1] - 1 - np.argmax(will_do[:, ::-1], axis=1), -1
+    )
 
 
 def held_out(
@@ -165,12 +226,15 @@ def held_out(
     folds: int = FOLDS,
     repeats: int = REPEATS,
 ) -> HeldOut | None:
-    """Cross-validate over test queries: the other folds' threshold filters each fold's pairs; None with fewer test queries than folds."""
+    """Cross-validate over test queries: the other folds' threshold filters each fold's pairs; None
+    with fewer test queries than folds.
+    """
     tally = Tally(labelled)
     if tally.clusters.count < folds:
         return None
     ids = sorted(set(labelled.test_ids))  # the order of the clusters' codes
-    fold = np.array([_folds(ids, folds, seed * repeats + turn) for turn in range(repeats)])  # (repeats, clusters)
+    # (repeats, clusters)
+    fold = np.array([_folds(ids, folds, seed * repeats + turn) for turn in range(repeats)])
     others = (fold[:, None] != np.arange(folds)[:, None]).reshape(-1, len(ids))
     places = lowest(enough(tally.of(others.astype(np.float64)), rule, precision))
     thresholds = np.where(places < 0, np.inf, tally.scores[places]).reshape(repeats, folds)
@@ -178,7 +242,10 @@ def held_out(
     kept = (labelled.scores >= mine) * labelled.weights
     leaks = labelled.weights * labelled.leaks
     with np.errstate(invalid="ignore", divide="ignore"):
-        shares, found = kept @ labelled.leaks / kept.sum(axis=1), (kept @ labelled.leaks) / leaks.sum()
+        shares, found = (
+            kept @ labelled.leaks / kept.sum(axis=1),
+            (kept @ labelled.leaks) / leaks.sum(),
+        )
     whole = not np.isnan(shares).any()
     return HeldOut(
         float(shares.mean()) if whole else None,
@@ -193,5 +260,9 @@ def held_out(
 
 def _folds(ids: Sequence[str], folds: int, seed: int) -> list[int]:
     """Return the fold of each test query."""
-    of = {test_id: number for number, held in enumerate(query_folds(ids, folds=folds, seed=seed)) for test_id in held}
+    of = {
+        test_id: number
+        for number, held in enumerate(query_folds(ids, folds=folds, seed=seed))
+        for test_id in held
+    }
     return [of[test_id] for test_id in ids]

@@ -11,13 +11,16 @@ _APOSTROPHES = str.maketrans("’‘`´", "''''")
 _JOINED = re.compile(r"(?<=[^\W\d_])[-‐‑–—/_,;:](?=[^\W\d_])")  # between letters: "food/drug"
 # signs that are part of a word: C++, C#, 50%, $5
 _BEFORE = re.compile(r"(?<!\S)[^\w\s+#%&@$€£¥]+")
-_BEHIND = re.compile(r"(?<![^\w\s+#%&@$€£¥])[^\w\s+#%&@$€£¥]++(?!\S)")  # tried once per run of signs
+# tried once per run of signs
+_BEHIND = re.compile(r"(?<![^\w\s+#%&@$€£¥])[^\w\s+#%&@$€£¥]++(?!\S)")
 
 
 def comparable(text: str) -> str:
-    """Return a text in one case, without punctuation around its words, its words separated by one space [decision].
+    """Return a text in one case, without punctuation around its words, its words separated by one
+    space [decision].
 
-    Dashes and slashes between letters separate words. Signs that distinguish words (+ # % & @ and currencies) stay.
+    Dashes and slashes between letters separate words. Signs that distinguish words (+ # % & @ and
+    currencies) stay.
 
     >>> comparable('What is the "post–polio" syndrome?'), comparable("C++ or C#?")
     ('what is the post polio syndrome', 'c++ or c#')

@@ -1,8 +1,8 @@
 """Search all training sources for near-duplicates of test queries, with both detectors.
 
-Each source is searched separately, so each has its own k nearest, as in the paper. A training query and a field of a test query are one
-pair, with the scores of the field's nearest text if it has several (variants) [decision]. A text found by one detector gets the
-other's scores too.
+Each source is searched separately, so each has its own k nearest, as in the paper. A training query
+and a field of a test query are one pair, with the scores of the field's nearest text if it has
+several (variants) [decision]. A text found by one detector gets the other's scores too.
 """
 
 from __future__ import annotations
@@ -35,7 +35,9 @@ _PART = 4_096  # pairs of vectors compared at a time
 
 @dataclass(frozen=True, slots=True)
 class FoundPair:
-    """A training query that may leak a test query. ``cosine`` is None without an encoder; ``type`` is a guess."""
+    """A training query that may leak a test query. ``cosine`` is None without an encoder; ``type``
+    is a guess.
+    """
 
     source: str
     train_id: str
@@ -59,12 +61,22 @@ class FoundPair:
         scores = {"cosine": self.cosine, "jaccard": self.jaccard, "containment": self.containment}
         there = {name: score for name, score in scores.items() if score is not None}
         texts = {self.field: self.test_text}
-        return Pair(self.train_id, self.test_id, there, self.train_text, texts, self.field, found_by=self.found_by)
+        return Pair(
+            self.train_id,
+            self.test_id,
+            there,
+            self.train_text,
+            texts,
+            self.field,
+            found_by=self.found_by,
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The pairs, ordered by source and test query as given, field, and descending score; counts of queries read and empty by source; the detectors."""
+    """The pairs, ordered by source and test query as given, field, and descending score; counts of
+    queries read and empty by source; the detectors.
+    """
 
     pairs: Sequence[FoundPair]
     queries: Mapping[str, int]
@@ -78,9 +90,13 @@ class Found:
 
     @property
     def by_words_alone(self) -> list[FoundPair]:
-        """Return the pairs of queries that only the lexical detector found, in any field; labelled pairs do not show their precision."""
+        """Return the pairs of queries that only the lexical detector found, in any field; labelled
+        pairs do not show their precision.
+        """
         known = {(pair.source, pair.train_id, pair.test_id) for pair in self.by_meaning}
-        return [pair for pair in self.pairs if (pair.source, pair.train_id, pair.test_id) not in known]
+        return [
+            pair for pair in self.pairs if (pair.source, pair.train_id, pair.test_id) not in known
+        ]
 
 
 def find_pairs(
@@ -90,29 +106,45 @@ def find_pairs(
     encode: Encode | None = None,
     map_shards: MapShards = map,
 ) -> Found:
-    """Find the pairs of each source with the texts of the test queries; the semantic detector needs ``encode``.
+    """Find the pairs of each source with the texts of the test queries; the semantic detector needs
+    ``encode``.
 
     ``map_shards`` is an engine's, which encodes blocks of training queries.
 
-    Memory holds the test queries' texts, their nearest neighbours, the pairs found, and term counts. The training queries are streamed
-    once to count terms, once for each detector, and once more for the texts of those found.
+    Memory holds the test queries' texts, their nearest neighbours, the pairs found, and term
+    counts. The training queries are streamed once to count terms, once for each detector, and once
+    more for the texts of those found.
 
     Raises:
-        SettingError: no encoder for the semantic detector, two sources with one name, or too little memory.
+        SettingError: no encoder for the semantic detector, two sources with one name, or too little
+            memory.
         InputError: an unreadable source, or invalid vectors.
     """
     settings = settings or FindSettings()
     if len({source.name for source in sources}) != len(sources):
-        raise SettingError(f"--source: wanted different names; found {', '.join(s.name for s in sources)}; rename one")
+        raise SettingError(
+            f"--source: wanted different names; found {', '.join(s.name for s in sources)}; rename "
+            "one"
+        )
     if settings.detector != "lexical" and encode is None:
         raise SettingError(
-            "--encoder: wanted an encoder for the semantic detector; found none; give one, or --detector lexical"
+            "--encoder: wanted an encoder for the semantic detector; found none; give one, or "
+            "--detector lexical"
         )
-    search = _Search(texts, settings, None if settings.detector == "lexical" else encode, _rarity(sources, texts), map_shards)
+    search = _Search(
+        texts,
+        settings,
+        None if settings.detector == "lexical" else encode,
+        _rarity(sources, texts),
+        map_shards,
+    )
     found = [search.source(source) for source in sources]
     return Found(
         [pair for part in found for pair in part.pairs],
-        {source.name: part.queries[source.name] for source, part in zip(sources, found, strict=True)},
+        {
+            source.name: part.queries[source.name]
+            for source, part in zip(sources, found, strict=True)
+        },
         {source.name: part.empty[source.name] for source, part in zip(sources, found, strict=True)},
         settings.detector,
     )
@@ -125,7 +157,9 @@ def _rarity(sources: Sequence[TrainSource], texts: Sequence[FieldText]) -> Rarit
 
 
 class _Pass:
-    """One pass over a source: (number, text) of its non-empty queries, with counts and a progress bar."""
+    """One pass over a source: (number, text) of its non-empty queries, with counts and a progress
+    bar.
+    """
 
     def __init__(self, source: TrainSource, doing: str) -> None:
         self.source, self.doing = source, doing
@@ -149,9 +183,19 @@ class _Search:
     """The test side of the search, built once for all sources."""
 
     def __init__(
-        self, texts: Sequence[FieldText], settings: FindSettings, encode: Encode | None, rarity: Rarity, map_shards: MapShards
+        self,
+        texts: Sequence[FieldText],
+        settings: FindSettings,
+        encode: Encode | None,
+        rarity: Rarity,
+        map_shards: MapShards,
     ) -> None:
-        self.texts, self.settings, self.encode, self.map_shards = texts, settings, encode, map_shards
+        self.texts, self.settings, self.encode, self.map_shards = (
+            texts,
+            settings,
+            encode,
+            map_shards,
+        )
         self.index = TermIndex([text.text for text in texts], settings.lexical, rarity)
         self.vectors = None if encode is None else encoded([text.text for text in texts], encode)
 
@@ -162,7 +206,9 @@ class _Search:
         if self.encode is not None and self.vectors is not None:
             reading = _Pass(source, "encoding")
             wanted = replace(self.settings.nearest, floor=self.settings.floor)
-            near = nearest(self.vectors, encoded_blocks(reading, self.encode, self.map_shards), wanted)
+            near = nearest(
+                self.vectors, encoded_blocks(reading, self.encode, self.map_shards), wanted
+            )
             for place, rank in np.argwhere(near.numbers >= 0).tolist():
                 key = int(near.numbers[place, rank]), place
                 by[key], cosine[key] = [SEMANTIC], float(near.scores[place, rank])
@@ -175,23 +221,42 @@ class _Search:
         pairs = self._pairs(source.name, train, by, cosine)
         return Found(pairs, {source.name: reading.queries}, {source.name: reading.empty})
 
-    def _cosines(self, train: Mapping[int, tuple[str, str]], keys: Sequence[Key]) -> dict[Key, float]:
-        """Return the cosines of pairs that only the lexical detector found; none without an encoder."""
+    def _cosines(
+        self, train: Mapping[int, tuple[str, str]], keys: Sequence[Key]
+    ) -> dict[Key, float]:
+        """Return the cosines of pairs that only the lexical detector found; none without an
+        encoder.
+        """
         if self.encode is None or self.vectors is None or not keys:
             return {}
         of_number: dict[int, list[int]] = {}
         for number, place in keys:
             of_number.setdefault(number, []).append(place)
         found: dict[Key, float] = {}
-        for numbers, vectors in encoded_blocks(((number, train[number][1]) for number in sorted(of_number)), self.encode):
-            pairs = [(row, number, place) for row, number in enumerate(numbers.tolist()) for place in of_number[number]]
+        for numbers, vectors in encoded_blocks(
+            ((number, train[number][1]) for number in sorted(of_number)), self.encode
+        ):
+            pairs = [
+                (row, number, place)
+                for row, number in enumerate(numbers.tolist())
+                for place in of_number[number]
+            ]
             rows, places = [row for row, _, _ in pairs], [place for _, _, place in pairs]
             values = _by_parts(self.vectors, places, vectors, rows)
-            found.update({(number, place): value for (_, number, place), value in zip(pairs, values, strict=True)})
+            found.update(
+                {
+                    (number, place): value
+                    for (_, number, place), value in zip(pairs, values, strict=True)
+                }
+            )
         return found
 
     def _pairs(
-        self, source: str, train: Mapping[int, tuple[str, str]], by: Mapping[Key, list[str]], cosine: Mapping[Key, float]
+        self,
+        source: str,
+        train: Mapping[int, tuple[str, str]],
+        by: Mapping[Key, list[str]],
+        cosine: Mapping[Key, float],
     ) -> list[FoundPair]:
         """Return the pairs in order, one per training query, test query and field."""
         terms = {number: read_terms(text) for number, (_, text) in train.items()}
@@ -205,17 +270,38 @@ class _Search:
             group = number, text.query_id, text.field
             detectors.setdefault(group, set()).update(by[number, place])
             scores = cosine.get((number, place), -1.0), *self.index.scores(terms[number], place)
-            best[group] = max(best.get(group, ((-2.0,), 0, (0, 0))), (scores, -place, (number, place)))
+            best[group] = max(
+                best.get(group, ((-2.0,), 0, (0, 0))), (scores, -place, (number, place))
+            )
         ordered = sorted(
-            best.items(), key=lambda item: (first[item[0][1]], FIELDS.index(item[0][2]), [-s for s in item[1][0]], item[0][0])
+            best.items(),
+            key=lambda item: (
+                first[item[0][1]],
+                FIELDS.index(item[0][2]),
+                [-s for s in item[1][0]],
+                item[0][0],
+            ),
         )
         return [
-            self._pair(source, train[number], terms[number], place, cosine.get((number, place)), detectors[group])
+            self._pair(
+                source,
+                train[number],
+                terms[number],
+                place,
+                cosine.get((number, place)),
+                detectors[group],
+            )
             for group, (_, _, (number, place)) in ordered
         ]
 
     def _pair(
-        self, source: str, train: tuple[str, str], terms: TextTerms, place: int, cosine: float | None, found_by: set[str]
+        self,
+        source: str,
+        train: tuple[str, str],
+        terms: TextTerms,
+        place: int,
+        cosine: float | None,
+        found_by: set[str],
     ) -> FoundPair:
         test, test_terms = self.texts[place], self.index.texts[place]
         near = cosine is not None and cosine >= self.settings.floor
@@ -233,7 +319,13 @@ class _Search:
         )
 
 
-def _by_parts(tests: np.ndarray, places: Sequence[int], vectors: np.ndarray, rows: Sequence[int]) -> list[float]:
+def _by_parts(
+    tests: np.ndarray, places: Sequence[int], vectors: np.ndarray, rows: Sequence[int]
+) -> list[float]:
     """Return the cosine of each place with its row, in blocks to save memory."""
     parts = (slice(start, start + _PART) for start in range(0, len(rows), _PART))
-    return [value for part in parts for value in cosines(tests[places[part]], vectors[rows[part]]).tolist()]
+    return [
+        value
+        for part in parts
+        for value in cosines(tests[places[part]], vectors[rows[part]]).tolist()
+    ]

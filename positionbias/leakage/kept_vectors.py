@@ -1,4 +1,6 @@
-"""Cache query vectors: one file per block of texts, keyed by content and model; files may be deleted at any time."""
+"""Cache query vectors: one file per block of texts, keyed by content and model; files may be
+deleted at any time.
+"""
 
 from __future__ import annotations
 
@@ -32,11 +34,13 @@ class _Block(NamedTuple):
 
 
 class KeptVectors:
-    """An ``Encode`` that calls ``encode`` only for blocks that are not in a file; other processes make their own ``encode``.
+    """An ``Encode`` that calls ``encode`` only for blocks that are not in a file; other processes
+    make their own ``encode``.
 
-    ``model`` names everything else that vectors depend on (the model's checksum, the precision). A block is one call's texts, so
-    the same file of queries reuses its vectors for any threshold and test queries. Vectors are stored as float32, 4 · dim bytes per query.
-    ``made`` and ``reused`` count texts; a block whose file cannot be written is not kept.
+    ``model`` names everything else that vectors depend on (the model's checksum, the precision). A
+    block is one call's texts, so the same file of queries reuses its vectors for any threshold and
+    test queries. Vectors are stored as float32, 4 · dim bytes per query. ``made`` and ``reused``
+    count texts; a block whose file cannot be written is not kept.
     """
 
     def __init__(self, encode: PerProcess[Encode], model: str, folder: Path | None = None) -> None:
@@ -56,7 +60,8 @@ class KeptVectors:
         return self._counted(self.block(texts))
 
     def blocks(self, texts: Iterable[Sequence[str]], map_shards: MapShards) -> Iterator[np.ndarray]:
-        """Yield the vectors of blocks of texts, in order, several at once where ``map_shards`` does.
+        """Yield the vectors of blocks of texts, in order, several at once where ``map_shards``
+        does.
 
         Raises:
             InputError: the folder, or something in it, is a link.
@@ -82,8 +87,11 @@ class KeptVectors:
             with atomic_file(place, overwrite=True) as partial:
                 with open(partial, "wb") as handle:
                     np.save(handle, vectors)
-                write_manifest(manifest_path(partial), Manifest("query-vectors", place.stem, "leakage find"))
-        except (OutputExistsError, StorageError):  # a full disk or a folder in the way only costs time later
+                write_manifest(
+                    manifest_path(partial), Manifest("query-vectors", place.stem, "leakage find")
+                )
+        # a full disk or a folder in the way only costs time later
+        except (OutputExistsError, StorageError):
             pass
         return _Block(vectors, reused=False)
 
@@ -102,4 +110,8 @@ def _read(place: Path, count: int) -> np.ndarray | None:
         vectors = np.array(mapped_array(verified(place)))
     except (OSError, ValueError, EOFError, InputError):
         return None
-    return vectors if vectors.dtype == np.float32 and vectors.ndim == 2 and len(vectors) == count else None
+    return (
+        vectors
+        if vectors.dtype == np.float32 and vectors.ndim == 2 and len(vectors) == count
+        else None
+    )

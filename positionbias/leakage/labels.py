@@ -1,9 +1,12 @@
-"""Label pairs of queries: whether both are on one topic, and how the training query reformulates the test query.
+"""Label pairs of queries: whether both are on one topic, and how the training query reformulates
+the test query.
 
-The 5 labels are those of the leakage paper's Table 2b (reformulation types of Jansen, Booth, Spink 2009, and pairs of different
-topics). A pair leaks unless its label is "different topic". The published annotations give several labels per pair, one for the
-topic's title and one for its nearest variant: any "different topic" decides, else the title's type, else the
-variant's [decision]. Counted this way, the published files give the paper's numbers for Robust04 (648 true, 93 false).
+The 5 labels are those of the leakage paper's Table 2b (reformulation types of Jansen, Booth, Spink
+2009, and pairs of different topics). A pair leaks unless its label is "different topic". The
+published annotations give several labels per pair, one for the topic's title and one for its
+nearest variant: any "different topic" decides, else the title's type, else the variant's
+[decision]. Counted this way, the published files give the paper's numbers for Robust04 (648 true,
+93 false).
 """
 
 from __future__ import annotations
@@ -11,7 +14,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-__all__ = ["DIFFERENT", "LABELS", "TYPES", "UNTYPED", "Label", "label_names", "parse_label", "parse_labels"]
+__all__ = [
+    "DIFFERENT",
+    "LABELS",
+    "TYPES",
+    "UNTYPED",
+    "Label",
+    "label_names",
+    "parse_label",
+    "parse_labels",
+]
 
 DIFFERENT = "different topic"
 UNTYPED = "leak"  # a leak of unknown type

@@ -27,7 +27,9 @@ class Cause(StrEnum):
 
 @dataclass(slots=True)
 class Leaks:
-    """Leaking training queries with their reasons, the test queries that they leak, and counts of other pairs by cause."""
+    """Leaking training queries with their reasons, the test queries that they leak, and counts of
+    other pairs by cause.
+    """
 
     reasons: dict[str, list[JsonObject]] = field(default_factory=dict)
     test_ids: set[str] = field(default_factory=set)
@@ -42,7 +44,9 @@ def check_threshold(threshold: float | None) -> None:
         SettingError: NaN, which no score would be below.
     """
     if threshold is not None and math.isnan(threshold):
-        raise SettingError(f"--threshold: wanted a number; found {threshold}; give one, or leave it out")
+        raise SettingError(
+            f"--threshold: wanted a number; found {threshold}; give one, or leave it out"
+        )
 
 
 def leaks(
@@ -53,14 +57,16 @@ def leaks(
     source: str | None = None,
     lexical: bool = False,
 ) -> Leaks:
-    """Return the leaking queries: from pairs labelled as leaks, or unlabelled pairs with a score of at least ``threshold``.
+    """Return the leaking queries: from pairs labelled as leaks, or unlabelled pairs with a score of
+    at least ``threshold``.
 
-    Without a threshold every pair counts except those found by words alone, whose precision is unknown; ``lexical`` counts these too, with any
-    score. ``source`` keeps the training queries of one source.
+    Without a threshold every pair counts except those found by words alone, whose precision is
+    unknown; ``lexical`` counts these too, with any score. ``source`` keeps the training queries of
+    one source.
 
     Raises:
-        InputError: no pair; a pair without label and score (with its line) if a threshold is given; pairs of several sources, or none
-            of ``source``.
+        InputError: no pair; a pair without label and score (with its line) if a threshold is given;
+            pairs of several sources, or none of ``source``.
         SettingError: as ``check_threshold``.
     """
     check_threshold(threshold)
@@ -76,16 +82,26 @@ def leaks(
         found.set_aside[Cause.OTHER_SOURCE] = sum(sources.values()) - found.pairs
     if not found.pairs:
         named = f" of source {source!r}" if source is not None else ""
-        raise InputError(f"wanted pairs of queries{named}; found {_counted(sources)}; check the file and --source")
+        raise InputError(
+            f"wanted pairs of queries{named}; found {_counted(sources)}; check the file and "
+            "--source"
+        )
     if source is None and len(sources) > 1:
-        raise InputError(f"wanted pairs of one source of training queries; found {_counted(sources)}; name one with --source")
+        raise InputError(
+            f"wanted pairs of one source of training queries; found {_counted(sources)}; name one "
+            "with --source"
+        )
     return found
 
 
 def removed_figures(left_out: JsonObject, found: Leaks) -> QueriesRemoved:
-    """Return the counts of a removal: what the manifest says was left out, and pairs by whether and why they count."""
+    """Return the counts of a removal: what the manifest says was left out, and pairs by whether and
+    why they count.
+    """
     causes = {str(cause): found.set_aside[cause] for cause in Cause}
-    return QueriesRemoved.from_rows({**left_out, "test_queries_leaked": len(found.test_ids), "pairs": found.pairs, **causes})
+    return QueriesRemoved.from_rows(
+        {**left_out, "test_queries_leaked": len(found.test_ids), "pairs": found.pairs, **causes}
+    )
 
 
 def _set_aside(pair: Pair, threshold: float | None, score: str, lexical: bool) -> Cause | None:
@@ -98,7 +114,9 @@ def _set_aside(pair: Pair, threshold: float | None, score: str, lexical: bool) -
     return Cause.BELOW if threshold is not None and _score(pair, score) < threshold else None
 
 
-def _of_source(pairs: Iterable[Pair], source: str | None, sources: dict[str, int]) -> Iterator[Pair]:
+def _of_source(
+    pairs: Iterable[Pair], source: str | None, sources: dict[str, int]
+) -> Iterator[Pair]:
     """Yield the pairs of a source; ``sources`` counts all."""
     for pair in pairs:
         sources[pair.source] = sources.get(pair.source, 0) + 1
@@ -107,13 +125,18 @@ def _of_source(pairs: Iterable[Pair], source: str | None, sources: dict[str, int
 
 
 def _counted(sources: dict[str, int]) -> str:
-    return ", ".join(f"{count:,} of {name or 'no named source'}" for name, count in sources.items()) or "none"
+    return (
+        ", ".join(f"{count:,} of {name or 'no named source'}" for name, count in sources.items())
+        or "none"
+    )
 
 
 def _score(pair: Pair, score: str) -> float:
     if score not in pair.scores:
         do = "leave the threshold out, or add one of them"
-        raise bad_input(pair.place, line=pair.line, wanted=f"a {score} or a label", found="neither", do=do)
+        raise bad_input(
+            pair.place, line=pair.line, wanted=f"a {score} or a label", found="neither", do=do
+        )
     return pair.scores[score]
 
 
@@ -130,7 +153,8 @@ def _reason(pair: Pair) -> JsonObject:
 
 
 def leaked_tests(pairs: Iterable[Pair]) -> set[str]:
-    """Return the test queries of all pairs, except those labelled "different topic"; the training queries may be of any source.
+    """Return the test queries of all pairs, except those labelled "different topic"; the training
+    queries may be of any source.
 
     Raises:
         InputError: no such pair.

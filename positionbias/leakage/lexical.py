@@ -1,16 +1,21 @@
-"""Find lexical near-duplicates: the same words, or shared terms with a large share of the texts' weight.
+"""Find lexical near-duplicates: the same words, or shared terms with a large share of the texts'
+weight.
 
-With A the distinct terms of a training query, B those of a test text, and w the sum of the weights of terms:
+With A the distinct terms of a training query, B those of a test text, and w the sum of the weights
+of terms:
 
     Jaccard = w(A ∩ B) / w(A ∪ B)        containment = w(A ∩ B) / w(B)
     weight of a term = ln(1 + N / n)
 
-for n of the N queries read with the term (inverse document frequency: Spärck Jones 1972); 0 if nothing is shared. Containment works one
-way only [decision]: a training query that contains the whole test text is more specific, but two words of a long description do not leak it.
+for n of the N queries read with the term (inverse document frequency: Spärck Jones 1972); 0 if
+nothing is shared. Containment works one way only [decision]: a training query that contains the
+whole test text is more specific, but two words of a long description do not leak it.
 
-Terms are words without plural endings and without the stop words of bm25s' longer English list, which includes question words. No stemmer
-is used [decision]: Snowball's makes one term of "marinate" and "marine". Two adjacent terms in both texts may name one entity ("lyme disease"), about which
-queries on different topics may ask: if nothing else is shared, this is not a pair, unless the texts have all terms in common [decision].
+Terms are words without plural endings and without the stop words of bm25s' longer English list,
+which includes question words. No stemmer is used [decision]: Snowball's makes one term of
+"marinate" and "marine". Two adjacent terms in both texts may name one entity ("lyme disease"),
+about which queries on different topics may ask: if nothing else is shared, this is not a pair,
+unless the texts have all terms in common [decision].
 """
 
 from __future__ import annotations
@@ -42,7 +47,9 @@ _HAIR = 1e-9  # tolerance, as 0.6 · 5 is slightly above 3
 
 
 class Rarity:
-    """Term weights by the number of queries with the term; call it with terms to get the sum of their weights."""
+    """Term weights by the number of queries with the term; call it with terms to get the sum of
+    their weights.
+    """
 
     def __init__(self, texts: Iterable[str] = ()) -> None:
         self.queries = 0
@@ -60,17 +67,23 @@ class Rarity:
 
 
 def jaccard(first: frozenset[str], second: frozenset[str], weight: Weight = len) -> float:
-    """Return the share of two sets' weight that both have: w(A ∩ B) / w(A ∪ B), 0 if nothing is shared; by default members count equally."""
+    """Return the share of two sets' weight that both have: w(A ∩ B) / w(A ∪ B), 0 if nothing is
+    shared; by default members count equally.
+    """
     return weight(first & second) / weight(first | second) if first & second else 0.0
 
 
 def containment(train: frozenset[str], test: frozenset[str], weight: Weight = len) -> float:
-    """Return the share of the test text's weight that the training query has: w(A ∩ B) / w(B), 0 if nothing is shared."""
+    """Return the share of the test text's weight that the training query has: w(A ∩ B) / w(B), 0 if
+    nothing is shared.
+    """
     return weight(train & test) / weight(test) if train & test else 0.0
 
 
 class TextTerms(NamedTuple):
-    """A text to compare: its words in comparable form, its distinct terms, and its pairs of adjacent terms."""
+    """A text to compare: its words in comparable form, its distinct terms, and its pairs of
+    adjacent terms.
+    """
 
     normalised: str
     terms: frozenset[str]
@@ -98,9 +111,11 @@ def _stop_words() -> frozenset[str]:
 
 
 def _singular(word: str) -> str:
-    """Strip a word's plural ending or possessive (the "S stemmer": Harman 1991, How Effective Is Suffixing?).
+    """Strip a word's plural ending or possessive (the "S stemmer": Harman 1991, How Effective Is
+    Suffixing?).
 
-    An e after ch, sh, ss, x and zz is removed too, so that "taxes" and "tax" are one term [decision].
+    An e after ch, sh, ss, x and zz is removed too, so that "taxes" and "tax" are one term
+    [decision].
     """
     word = word.removesuffix("'s")
     if word.endswith("ies") and not word.endswith(("aies", "eies")):
@@ -111,13 +126,19 @@ def _singular(word: str) -> str:
 
 
 def one_entity(train: TextTerms, test: TextTerms) -> bool:
-    """Return True if all shared terms may name one entity: one term, or two adjacent terms in both texts."""
+    """Return True if all shared terms may name one entity: one term, or two adjacent terms in both
+    texts.
+    """
     shared = train.terms & test.terms
-    return len(shared) == 1 or (len(shared) == 2 and shared in train.neighbours and shared in test.neighbours)
+    return len(shared) == 1 or (
+        len(shared) == 2 and shared in train.neighbours and shared in test.neighbours
+    )
 
 
 class LexicalHit(NamedTuple):
-    """A training query (its number) and a test text (its place in the index); ``exact``: the same words in the same order."""
+    """A training query (its number) and a test text (its place in the index); ``exact``: the same
+    words in the same order.
+    """
 
     train: int
     test: int
@@ -129,11 +150,17 @@ class LexicalHit(NamedTuple):
 class TermIndex:
     """Test texts indexed by their rarest terms, for a stream of training queries.
 
-    A pair that reaches a threshold shares terms with weight t·w(B) or more, t the lower threshold. All but the rarest terms together
-    weigh less, so one of the rarest is shared, and only these are looked up (prefix filtering: Chaudhuri, Ganti, Kaushik 2006).
+    A pair that reaches a threshold shares terms with weight t·w(B) or more, t the lower threshold.
+    All but the rarest terms together weigh less, so one of the rarest is shared, and only these are
+    looked up (prefix filtering: Chaudhuri, Ganti, Kaushik 2006).
     """
 
-    def __init__(self, texts: Sequence[str], settings: LexicalSettings | None = None, rarity: Rarity | None = None) -> None:
+    def __init__(
+        self,
+        texts: Sequence[str],
+        settings: LexicalSettings | None = None,
+        rarity: Rarity | None = None,
+    ) -> None:
         self.settings = settings or LexicalSettings()
         self.rarity = rarity or Rarity(texts)
         self.texts = [read_terms(text) for text in texts]
@@ -152,14 +179,20 @@ class TermIndex:
                 left -= self.rarity.weight(term)
 
     def search(self, queries: Iterable[tuple[int, str]]) -> Iterator[LexicalHit]:
-        """Yield the pairs of each training query (number, text); memory does not grow with the queries."""
+        """Yield the pairs of each training query (number, text); memory does not grow with the
+        queries.
+        """
         for number, text in queries:
             yield from self._hits(number, read_terms(text))
 
     def scores(self, train: TextTerms, place: int) -> tuple[float, float]:
-        """Return Jaccard and containment of a training query's terms with the test text at this place."""
+        """Return Jaccard and containment of a training query's terms with the test text at this
+        place.
+        """
         test = self.texts[place]
-        return jaccard(train.terms, test.terms, self.rarity), containment(train.terms, test.terms, self.rarity)
+        return jaccard(train.terms, test.terms, self.rarity), containment(
+            train.terms, test.terms, self.rarity
+        )
 
     def _hits(self, number: int, train: TextTerms) -> Iterator[LexicalHit]:
         exact = self._exact.get(train.normalised, ())

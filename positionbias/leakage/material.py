@@ -1,8 +1,10 @@
-"""Collect the material of training sets with leakage: leaking and other queries of the source splits, and the test topics.
+"""Collect the material of training sets with leakage: leaking and other queries of the source
+splits, and the test topics.
 
-A source query is usable if it has a relevant passage and, among its first candidates, one that is not judged relevant. As in the
-leakage paper, a query *leaks* if a pair with a target query says so (``leaks.leaks``: by label, else by score); it is a *candidate*
-of leakage if any such pair reaches the threshold, with any label. Candidates are never used as filling.
+A source query is usable if it has a relevant passage and, among its first candidates, one that is
+not judged relevant. As in the leakage paper, a query *leaks* if a pair with a target query says so
+(``leaks.leaks``: by label, else by score); it is a *candidate* of leakage if any such pair reaches
+the threshold, with any label. Candidates are never used as filling.
 """
 
 from __future__ import annotations
@@ -35,7 +37,9 @@ __all__ = [
 
 
 class Topic(NamedTuple):
-    """A judged test query with its relevant and non-relevant passages in the collection, in order of ids."""
+    """A judged test query with its relevant and non-relevant passages in the collection, in order
+    of ids.
+    """
 
     query_id: str
     relevant: tuple[str, ...]
@@ -44,8 +48,8 @@ class Topic(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Leaking:
-    """Leaking training queries, all candidates of leakage, ``counts`` of pairs by outcome, and in ``tests`` the test queries
-    that each leaks."""
+    """Leaking training queries, all candidates of leakage, ``counts`` of pairs by outcome, and in
+    ``tests`` the test queries that each leaks."""
 
     leaking: frozenset[str]
     candidates: frozenset[str]
@@ -69,7 +73,12 @@ class Source:
         settings: MaterialSettings,
         absent: Container[str] = (),
     ) -> None:
-        self.split, self.candidates, self._depth, self._absent = split, candidates, settings.train_depth, absent
+        self.split, self.candidates, self._depth, self._absent = (
+            split,
+            candidates,
+            settings.train_depth,
+            absent,
+        )
         self._relevant: dict[str, list[str]] = {}
         self._judged: dict[str, set[str]] = {}
         for qrel in qrels:
@@ -115,7 +124,9 @@ class Source:
         return sorted(item for item in set(self._relevant[query_id]) if item not in self._absent)
 
     def negatives(self, query_id: str) -> list[str]:
-        """Return the passages among a query's first candidates without a judgement of grade 1 or more, in order of rank."""
+        """Return the passages among a query's first candidates without a judgement of grade 1 or
+        more, in order of rank.
+        """
         judged = self._judged[query_id]
         assert self.candidates is not None
         first = self.candidates[query_id].passage_ids[: self._depth]
@@ -123,19 +134,26 @@ class Source:
 
     def counts(self) -> dict[str, int]:
         """Return the counts of queries: all, leaking, filling, and left out by cause."""
-        held = {"queries": self.queries, "that can be used and leak": len(self.leaking), "that can fill": len(self.clean)}
+        held = {
+            "queries": self.queries,
+            "that can be used and leak": len(self.leaking),
+            "that can fill": len(self.clean),
+        }
         return {**held, **self.left_out}
 
     def told(self) -> str:
         """Return the counts as text for a message."""
-        parts = [f"{len(self.leaking):,} leak"] + [f"{count:,} {cause}" for cause, count in sorted(self.left_out.items())]
+        parts = [f"{len(self.leaking):,} leak"] + [
+            f"{count:,} {cause}" for cause, count in sorted(self.left_out.items())
+        ]
         return f"{self.queries:,} queries in {self.split!r}, of which {', '.join(parts)}"
 
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """The material of a set; ``name`` is the collection's, for messages. ``missing`` counts passages of judgements or candidates
-    that are not in the collection. ``tests`` has the test queries that each leaking query leaks; a test query in training leaks itself."""
+    """The material of a set; ``name`` is the collection's, for messages. ``missing`` counts
+    passages of judgements or candidates that are not in the collection. ``tests`` has the test
+    queries that each leaking query leaks; a test query in training leaks itself."""
 
     name: str
     sources: Sequence[Source]
@@ -147,48 +165,81 @@ class Material:
 
     @property
     def splits(self) -> tuple[str, ...]:
-        """Return the splits that sets of every kind name: source and target, so that all vocabularies are equal [decision]."""
+        """Return the splits that sets of every kind name: source and target, so that all
+        vocabularies are equal [decision].
+        """
         return (*(source.split for source in self.sources), *self.targets)
 
 
-def leaking_queries(pairs: Iterable[Pair], tests: Container[str], settings: MaterialSettings) -> Leaking:
-    """Return the training queries of pairs with ``tests``. A pair given with and without a label counts by its label [decision].
+def leaking_queries(
+    pairs: Iterable[Pair], tests: Container[str], settings: MaterialSettings
+) -> Leaking:
+    """Return the training queries of pairs with ``tests``. A pair given with and without a label
+    counts by its label [decision].
 
     Raises:
-        InputError: pairs, but none with a query in ``tests``; or a pair that cannot be judged (``leaks.leaks``).
+        InputError: pairs, but none with a query in ``tests``; or a pair that cannot be judged
+            (``leaks.leaks``).
     """
     given = list(pairs)
     mine = [pair for pair in given if pair.test_id in tests]
     if given and not mine:
         raise InputError(
-            f"{given[0].place}: wanted pairs with queries of the target; found {len(given):,} pairs with others, such as "
-            f"{given[0].test_id!r}; check --target; in a merged collection ids have a prefix: find the pairs there, or give --prefixes"
+            f"{given[0].place}: wanted pairs with queries of the target; found {len(given):,} "
+            f"pairs with others, such as {given[0].test_id!r}; check --target; in a merged "
+            "collection ids have a prefix: find the pairs there, or give --prefixes"
         )
     labelled = {(pair.train_id, pair.test_id) for pair in mine if pair.label is not None}
-    unsaid = [pair for pair in mine if pair.label is None and (pair.train_id, pair.test_id) not in labelled]
+    unsaid = [
+        pair
+        for pair in mine
+        if pair.label is None and (pair.train_id, pair.test_id) not in labelled
+    ]
     said = [pair for pair in mine if pair.label is not None]
     tests_of = _trained_on(said if settings.labelled_only else [*said, *unsaid], settings)
     leaking = frozenset(tests_of)
-    scored = (pair for pair in mine if pair.label is None or settings.threshold is None or settings.score in pair.scores)
-    candidates = leaking | frozenset(_trained_on([replace(pair, label=None) for pair in scored], settings, lexical=True))
+    scored = (
+        pair
+        for pair in mine
+        if pair.label is None or settings.threshold is None or settings.score in pair.scores
+    )
+    candidates = leaking | frozenset(
+        _trained_on([replace(pair, label=None) for pair in scored], settings, lexical=True)
+    )
     counts = {
         "pairs": len(given),
         "pairs of other test queries": len(given) - len(mine),
-        "pairs labelled as leaks": sum(pair.label is not None and pair.label.leaks for pair in said),
-        "pairs labelled as of different topics": sum(pair.label is not None and not pair.label.leaks for pair in said),
+        "pairs labelled as leaks": sum(
+            pair.label is not None and pair.label.leaks for pair in said
+        ),
+        "pairs labelled as of different topics": sum(
+            pair.label is not None and not pair.label.leaks for pair in said
+        ),
         "training queries that leak": len(leaking),
         "training queries kept out of the filling": len(candidates),
     }
     return Leaking(leaking, candidates, counts, tests_of)
 
 
-def _trained_on(pairs: Sequence[Pair], settings: MaterialSettings, *, lexical: bool = False) -> dict[str, frozenset[str]]:
-    """Return the training queries of leaking pairs from all sources, with the test queries of each (``lexical`` as in ``leaks``)."""
+def _trained_on(
+    pairs: Sequence[Pair], settings: MaterialSettings, *, lexical: bool = False
+) -> dict[str, frozenset[str]]:
+    """Return the training queries of leaking pairs from all sources, with the test queries of each
+    (``lexical`` as in ``leaks``).
+    """
     found: dict[str, frozenset[str]] = {}
     for source in {pair.source for pair in pairs}:
-        of_source = leaks(pairs, threshold=settings.threshold, score=settings.score, source=source, lexical=lexical)
+        of_source = leaks(
+            pairs,
+            threshold=settings.threshold,
+            score=settings.score,
+            source=source,
+            lexical=lexical,
+        )
         for query_id, reasons in of_source.reasons.items():
-            found[query_id] = found.get(query_id, frozenset()) | {str(reason["test_id"]) for reason in reasons}
+            found[query_id] = found.get(query_id, frozenset()) | {
+                str(reason["test_id"]) for reason in reasons
+            }
     return found
 
 
@@ -200,26 +251,41 @@ def read_material(
     pairs: Iterable[Pair],
     settings: MaterialSettings | None = None,
 ) -> Material:
-    """Read the material of a collection: ``candidates`` has the run of each source split (None: not known yet), ``targets`` the
-    splits with the test queries.
+    """Read the material of a collection: ``candidates`` has the run of each source split (None: not
+    known yet), ``targets`` the splits with the test queries.
 
     If source and target are in different collections, join them with ``posbias merge``.
 
     Raises:
         SettingError: no source or target, or a split that is both.
-        InputError: a missing split, a query id with two texts, or pairs without a query of a target.
+        InputError: a missing split, a query id with two texts, or pairs without a query of a
+            target.
     """
     settings = settings or MaterialSettings()
     _check_splits(collection, targets, list(candidates))
     tests = {query_id for split in targets for query_id, _ in collection.query_texts(split)}
     found = leaking_queries(pairs, tests, settings)
     # a source query that is itself a test query always leaks
-    tests_of = {**found.tests, **{item: found.tests.get(item, frozenset()) | {item} for item in tests}}
-    found = replace(found, leaking=found.leaking | tests, candidates=found.candidates | tests, tests=tests_of)
-    empty = {query_id for query_id, text in group_queries(collection, (*candidates, *targets)).items() if is_empty(text)}
+    tests_of = {
+        **found.tests,
+        **{item: found.tests.get(item, frozenset()) | {item} for item in tests},
+    }
+    found = replace(
+        found, leaking=found.leaking | tests, candidates=found.candidates | tests, tests=tests_of
+    )
+    empty = {
+        query_id
+        for query_id, text in group_queries(collection, (*candidates, *targets)).items()
+        if is_empty(text)
+    }
     qrels = {split: collection.qrels(split) for split in (*candidates, *targets)}
     judged = {qrel.passage_id for records in qrels.values() for qrel in records}
-    retrieved = {passage_id for run in candidates.values() if run is not None for passage_id in run.passage_ids}
+    retrieved = {
+        passage_id
+        for run in candidates.values()
+        if run is not None
+        for passage_id in run.passage_ids
+    }
     absent = set(collection.absent(sorted(judged | retrieved)))
     missing = {
         "judged passages": len(judged & absent),
@@ -237,10 +303,14 @@ def read_material(
         sources.append(source)
     records = [qrel for split in targets for qrel in qrels[split]]
     topics = read_topics([qrel for qrel in records if qrel.query_id not in empty], settings, absent)
-    return Material(collection.name, sources, topics, tuple(targets), found.counts, missing, found.tests)
+    return Material(
+        collection.name, sources, topics, tuple(targets), found.counts, missing, found.tests
+    )
 
 
-def read_topics(qrels: Iterable[Qrel], settings: MaterialSettings, absent: Container[str] = ()) -> list[Topic]:
+def read_topics(
+    qrels: Iterable[Qrel], settings: MaterialSettings, absent: Container[str] = ()
+) -> list[Topic]:
     """Read the judged test queries, in order of ids."""
     relevant: dict[str, set[str]] = {}
     not_relevant: dict[str, set[str]] = {}
@@ -259,7 +329,10 @@ def read_topics(qrels: Iterable[Qrel], settings: MaterialSettings, absent: Conta
     ]
 
 
-_JOIN = "name one of these; if source and target are two collections, join them first: posbias merge A=… B=… --out both"
+_JOIN = (
+    "name one of these; if source and target are two collections, join them first: posbias merge "
+    "A=… B=… --out both"
+)
 
 
 def _check_splits(collection: Collection, targets: Sequence[str], sources: Sequence[str]) -> None:
@@ -276,6 +349,6 @@ def _check_splits(collection: Collection, targets: Sequence[str], sources: Seque
                 )
     if both := set(targets) & set(sources):
         raise SettingError(
-            f"--target, --source: wanted different splits; found {min(both)!r} as both; merging joins splits of the same name: "
-            "rename them before"
+            f"--target, --source: wanted different splits; found {min(both)!r} as both; merging "
+            "joins splits of the same name: rename them before"
         )

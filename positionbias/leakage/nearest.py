@@ -44,13 +44,16 @@ def rows_a_tile(settings: NearestSettings, tests: int, dimension: int) -> int:
         fixed, row = held_bytes(tests, settings.neighbours, dimension)
         wanted = (fixed + FEWEST_ROWS * row) / _GIB
         raise SettingError(
-            f"--memory: wanted at least {wanted:.2f} GiB for {tests:,} test texts with {settings.neighbours:,} neighbours each; found "
-            f"{settings.memory:g}; raise it, or lower --neighbours"
+            f"--memory: wanted at least {wanted:.2f} GiB for {tests:,} test texts with "
+            f"{settings.neighbours:,} neighbours each; found {settings.memory:g}; raise it, or "
+            "lower --neighbours"
         )
     return rows
 
 
-def nearest(tests: np.ndarray, blocks: Iterable[Block], settings: NearestSettings | None = None) -> Neighbours:
+def nearest(
+    tests: np.ndarray, blocks: Iterable[Block], settings: NearestSettings | None = None
+) -> Neighbours:
     """Find the k nearest training vectors of each test vector by cosine, as ``core.nearest``.
 
     Raises:
@@ -64,7 +67,8 @@ def nearest(tests: np.ndarray, blocks: Iterable[Block], settings: NearestSetting
 
 
 def encoded(texts: Sequence[str], encode: Encode) -> np.ndarray:
-    """Encode texts in their comparable form, ``(n, dim)`` float32, so that a question mark does not hide a copy.
+    """Encode texts in their comparable form, ``(n, dim)`` float32, so that a question mark does not
+    hide a copy.
 
     Raises:
         InputError: the encoder returned another number of vectors.
@@ -75,12 +79,17 @@ def encoded(texts: Sequence[str], encode: Encode) -> np.ndarray:
 def _checked(found: np.ndarray, texts: int) -> np.ndarray:
     vectors = np.asarray(found, np.float32)
     if vectors.ndim != 2 or len(vectors) != texts:
-        raise InputError(f"encoder: wanted ({texts}, dim) numbers; found {vectors.shape}; check the encoder")
+        raise InputError(
+            f"encoder: wanted ({texts}, dim) numbers; found {vectors.shape}; check the encoder"
+        )
     return vectors
 
 
-def encoded_blocks(texts: Iterable[tuple[int, str]], encode: Encode, map_shards: MapShards = map) -> Iterator[Block]:
-    """Yield blocks of encoded texts from a stream of (number, text); an encoder that can encodes several blocks at once.
+def encoded_blocks(
+    texts: Iterable[tuple[int, str]], encode: Encode, map_shards: MapShards = map
+) -> Iterator[Block]:
+    """Yield blocks of encoded texts from a stream of (number, text); an encoder that can encodes
+    several blocks at once.
 
     Raises:
         InputError: as ``encoded``.
@@ -92,7 +101,11 @@ def encoded_blocks(texts: Iterable[tuple[int, str]], encode: Encode, map_shards:
             numbers.append(np.fromiter((number for number, _ in part), np.int64, len(part)))
             yield [comparable(text) for _, text in part]
 
-    found = encode.blocks(parts(), map_shards) if isinstance(encode, EncodesBlocks) else map(encode, parts())
+    found = (
+        encode.blocks(parts(), map_shards)
+        if isinstance(encode, EncodesBlocks)
+        else map(encode, parts())
+    )
     for vectors in found:
         own = numbers.popleft()
         yield own, _checked(vectors, len(own))

@@ -1,9 +1,12 @@
-"""Read pairs of a training and a test text: from ``find`` or ``overlap``, hand-filled sheets or the published labels.
+"""Read pairs of a training and a test text: from ``find`` or ``overlap``, hand-filled sheets or the
+published labels.
 
-The first character identifies one of two forms. JSON lines: an object a line with ``train_id``, ``test_id`` and optionally ``field``,
-``source``, ``train_text``, ``test_text``, ``label`` (or ``labels``, a list), ``found_by``, ``weight``, the scores, and for a query with its passage
-``train_passage_id`` and ``test_passage_id``; the keys of the published annotations (``msmarco_query_id``, ``topic_id``, ``sbert_cosine`` …) are
-synonyms. TSV: a header with the same names.
+The first character identifies one of two forms. JSON lines: an object a line with ``train_id``,
+``test_id`` and optionally ``field``, ``source``, ``train_text``, ``test_text``, ``label`` (or
+``labels``, a list), ``found_by``, ``weight``, the scores, and for a query with its passage
+``train_passage_id`` and ``test_passage_id``; the keys of the published annotations
+(``msmarco_query_id``, ``topic_id``, ``sbert_cosine`` …) are synonyms. TSV: a header with the same
+names.
 """
 
 from __future__ import annotations
@@ -56,7 +59,9 @@ Record = JsonObject
 
 
 class Ids(NamedTuple):
-    """The identity of a pair: the source, its two ids, and those of the passages if it is one of queries with their passages."""
+    """The identity of a pair: the source, its two ids, and those of the passages if it is one of
+    queries with their passages.
+    """
 
     source: str
     train_id: str
@@ -74,9 +79,10 @@ class Ids(NamedTuple):
 class Pair:
     """A training text and a test text, mostly queries, with their known texts, scores and label.
 
-    ``test_texts`` are by field; ``field`` is the matching one. ``weight`` is the number of pairs that a drawn pair
-    represents. ``place`` and ``line`` are its file and line; ``source`` is the training query's source if there are several.
-    ``found_by`` names the detectors that found it, empty if unknown. A pair of two queries with their passages has the ids of these.
+    ``test_texts`` are by field; ``field`` is the matching one. ``weight`` is the number of pairs
+    that a drawn pair represents. ``place`` and ``line`` are its file and line; ``source`` is the
+    training query's source if there are several. ``found_by`` names the detectors that found it,
+    empty if unknown. A pair of two queries with their passages has the ids of these.
     """
 
     train_id: str
@@ -96,17 +102,25 @@ class Pair:
 
     @property
     def by_words_alone(self) -> bool:
-        """Return True if only the lexical detector found it; the precision of such pairs is unknown."""
+        """Return True if only the lexical detector found it; the precision of such pairs is
+        unknown.
+        """
         return self.found_by == (LEXICAL,)
 
     @property
     def ids(self) -> Ids:
         """Return the identity of the pair, independent of its field."""
-        return Ids(self.source, self.train_id, self.test_id, self.train_passage_id, self.test_passage_id)
+        return Ids(
+            self.source, self.train_id, self.test_id, self.train_passage_id, self.test_passage_id
+        )
 
     def searched(self) -> list[str]:
-        """Return the test query's texts to compare with a training query: all, without a narrative if there are other fields."""
-        return [text for name, text in self.test_texts.items() if name != _NARRATIVE] or list(self.test_texts.values())
+        """Return the test query's texts to compare with a training query: all, without a narrative
+        if there are other fields.
+        """
+        return [text for name, text in self.test_texts.items() if name != _NARRATIVE] or list(
+            self.test_texts.values()
+        )
 
 
 def pairs_file(place: Path | str) -> Path:
@@ -128,7 +142,8 @@ def read_pairs(place: Path | str) -> Iterator[Pair]:
     """Stream the pairs of a file, plain or compressed, or of a folder of ``find``.
 
     Raises:
-        InputError: a line that is not a pair, a score that is not a number, or an unknown label (with the line).
+        InputError: a line that is not a pair, a score that is not a number, or an unknown label
+            (with the line).
     """
     path = pairs_file(place)
     lines = file_lines(path)
@@ -169,7 +184,12 @@ def _tsv_records(path: Path, lines: Iterable[tuple[int, str]]) -> Iterator[tuple
         columns = [_SAME.get(name, name) for name in head]
         for wanted in ("train_id", "test_id"):
             if columns.count(wanted) != 1:
-                raise _bad(path, at, "a header with train_id and test_id, each once", ", ".join(head) or "nothing")
+                raise _bad(
+                    path,
+                    at,
+                    "a header with train_id and test_id, each once",
+                    ", ".join(head) or "nothing",
+                )
         before = at
         for row in rows:
             number, before = before + 1, at
@@ -194,15 +214,34 @@ def _pair(path: Path, line: int, given: Record) -> Pair:
     if text := _text(path, line, record, "test_text"):
         texts.setdefault(field or "text", text)
     numbers = {
-        name: _number(path, line, record[name], name) for name in (*SCORES, "weight") if record.get(name) not in (None, "")
+        name: _number(path, line, record[name], name)
+        for name in (*SCORES, "weight")
+        if record.get(name) not in (None, "")
     }
     weight = numbers.pop("weight", 1.0)
     if weight <= 0:
         raise _bad(path, line, "a weight above 0", f"{weight:g}")
     train_text, source = (_text(path, line, record, name) for name in ("train_text", "source"))
     label, found_by = _label(path, line, record), _found_by(path, line, record)
-    passages = [_id(path, line, record, name) if record.get(name) not in (None, "") else "" for name in _PASSAGE_IDS]
-    return Pair(ids[0], ids[1], numbers, train_text, texts, field, label, weight, line, source, str(path), found_by, *passages)
+    passages = [
+        _id(path, line, record, name) if record.get(name) not in (None, "") else ""
+        for name in _PASSAGE_IDS
+    ]
+    return Pair(
+        ids[0],
+        ids[1],
+        numbers,
+        train_text,
+        texts,
+        field,
+        label,
+        weight,
+        line,
+        source,
+        str(path),
+        found_by,
+        *passages,
+    )
 
 
 def _id(path: Path, line: int, record: Record, name: str) -> str:
@@ -225,7 +264,11 @@ def _text(path: Path, line: int, record: Record, name: str) -> str:
 
 def _number(path: Path, line: int, value: Any, name: str) -> float:
     try:
-        number = float(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else math.nan
+        number = (
+            float(value)
+            if isinstance(value, str | int | float) and not isinstance(value, bool)
+            else math.nan
+        )
     except (ValueError, OverflowError):
         number = math.nan
     if not math.isfinite(number):
@@ -236,7 +279,9 @@ def _number(path: Path, line: int, value: Any, name: str) -> float:
 def _found_by(path: Path, line: int, record: Record) -> tuple[str, ...]:
     """Return the detectors, given as a list or as words in a sheet."""
     value = record.get("found_by") or []
-    names = tuple(value.split() if isinstance(value, str) else value if isinstance(value, list) else [value])
+    names = tuple(
+        value.split() if isinstance(value, str) else value if isinstance(value, list) else [value]
+    )
     known = (SEMANTIC, LEXICAL, *OVERLAP_DETECTORS)
     if wrong := [name for name in names if name not in known]:
         raise _bad(path, line, f"'found_by' of {', '.join(known)}", repr(wrong[0]))
@@ -256,7 +301,8 @@ def _label(path: Path, line: int, record: Record) -> Label | None:
 
 
 def best_by_pair(pairs: Iterable[Pair], score: str) -> list[Pair]:
-    """Keep each pair once, with its highest score (the first of ties), as a training query may match several fields.
+    """Keep each pair once, with its highest score (the first of ties), as a training query may
+    match several fields.
 
     Raises:
         InputError: a pair without that score (with its line).
@@ -265,7 +311,13 @@ def best_by_pair(pairs: Iterable[Pair], score: str) -> list[Pair]:
     for pair in pairs:
         if score not in pair.scores:
             found = ", ".join(pair.scores) or "no score"
-            raise bad_input(pair.place, line=pair.line, wanted=f"a {score}", found=found, do="give another --score, or add it")
+            raise bad_input(
+                pair.place,
+                line=pair.line,
+                wanted=f"a {score}",
+                found=found,
+                do="give another --score, or add it",
+            )
         known = best.get(pair.ids)
         if known is None or pair.scores[score] > known.scores[score]:
             best[pair.ids] = pair

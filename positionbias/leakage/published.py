@@ -22,15 +22,18 @@ __all__ = ["CELLS", "PAPER", "TARGETS", "published_candidates", "published_revie
 TARGETS = ("Robust04", "Core 2017", "Core 2018")  # as Table 1 writes them
 
 _ROBUST04 = frozenset(map(str, (*range(301, 451), *range(601, 701))))
-_WITHOUT_RELEVANT = {"672"}  # of Robust04, judged without a relevant document: left out of many copies
+# of Robust04, judged without a relevant document: left out of many copies
+_WITHOUT_RELEVANT = {"672"}
 _CORE_2017 = frozenset(
     (
-        "307 310 321 325 330 336 341 344 345 347 350 353 354 355 356 362 363 367 372 375 378 379 389 393 394 "
-        "397 399 400 404 408 414 416 419 422 423 426 427 433 435 436 439 442 443 445 614 620 626 646 677 690"
+        "307 310 321 325 330 336 341 344 345 347 350 353 354 355 356 362 363 367 372 375 378 379 "
+        "389 393 394 397 399 400 404 408 414 416 419 422 423 426 427 433 435 436 439 442 443 445 "
+        "614 620 626 646 677 690"
     ).split()
 )
 _CORE_2018 = frozenset(
-    "321 336 341 347 350 362 363 367 375 378 393 397 400 408 414 422 426 427 433 439 442 445 626 646 690".split()
+    "321 336 341 347 350 362 363 367 375 378 393 397 400 408 414 422 426 427 433 439 442 445 626 "
+    "646 690".split()
 ) | frozenset(map(str, range(801, 826)))
 
 # field | for each target: topics and queries of MS MARCO, topics and queries of MS MARCO and ORCAS
@@ -40,24 +43,40 @@ Description |  2   3   8   50 | 0  0  0   0 | 0  0  1   2
 Variants    | 45 116 167 3356 | 6 16 38 602 | 9 26 38 973
 5pt. Union  | 53 151 181 3960 | 7 18 38 645 | 9 26 38 973
 """
-_FIELDS = {"Title": "title", "Description": "description", "Variants": "variant", "5pt. Union": "union"}
+_FIELDS = {
+    "Title": "title",
+    "Description": "description",
+    "Variants": "variant",
+    "5pt. Union": "union",
+}
 
 _TABLE_2A = {  # of candidates labelled as leaks, and of others: queries, topics
     "Robust04": ((648, 172), (93, 53)),
     "Core 2017": ((138, 37), (21, 11)),
     "Core 2018": ((157, 38), (19, 7)),
 }
-_TABLE_2B = {"identical": 187, "generalization": 124, "specialization": 228, "reformulation": 182, DIFFERENT: 106}
+_TABLE_2B = {
+    "identical": 187,
+    "generalization": 124,
+    "specialization": 228,
+    "reformulation": 182,
+    DIFFERENT: 106,
+}
 
 
 def target_of(query_ids: Collection[str]) -> str | None:
-    """Return the paper's collection with exactly these topics, which a merged collection may prefix; None for any other.
+    """Return the paper's collection with exactly these topics, which a merged collection may
+    prefix; None for any other.
 
     >>> target_of(["301", "302"]) is None
     True
     """
     found = frozenset(query_id.rpartition(":")[2] for query_id in query_ids) - _WITHOUT_RELEVANT
-    known = {"Robust04": _ROBUST04 - _WITHOUT_RELEVANT, "Core 2017": _CORE_2017, "Core 2018": _CORE_2018}
+    known = {
+        "Robust04": _ROBUST04 - _WITHOUT_RELEVANT,
+        "Core 2017": _CORE_2017,
+        "Core 2018": _CORE_2018,
+    }
     return next((name for name, topics in known.items() if topics == found), None)
 
 
@@ -66,12 +85,16 @@ def _rows(text: str) -> Iterator[list[str]]:
 
 
 def _table_1() -> Iterator[PublishedCell]:
-    columns = [(source, counted) for source in ("MSM", "MSM + ORCAS") for counted in ("topics", "queries")]
+    columns = [
+        (source, counted) for source in ("MSM", "MSM + ORCAS") for counted in ("topics", "queries")
+    ]
     for field, *groups in _rows(_TABLE_1):
         for target, group in zip(TARGETS, groups, strict=True):
             for (source, counted), figure in zip(columns, group.split(), strict=True):
                 place = f"Table 1, {field} row, {target}, {source}, {counted[0].upper()}"
-                yield PublishedCell(1, target, counted, int(figure), place, source, row=_FIELDS[field])
+                yield PublishedCell(
+                    1, target, counted, int(figure), place, source, row=_FIELDS[field]
+                )
 
 
 def _table_2() -> Iterator[PublishedCell]:
@@ -79,7 +102,12 @@ def _table_2() -> Iterator[PublishedCell]:
         for word, figures in zip(("true", "false"), rows, strict=True):
             for counted, figure in zip(("queries", "topics"), figures, strict=True):
                 yield PublishedCell(
-                    2, target, counted, figure, f"Table 2a, {target}, {word} row, {counted.capitalize()}", row=word
+                    2,
+                    target,
+                    counted,
+                    figure,
+                    f"Table 2a, {target}, {word} row, {counted.capitalize()}",
+                    row=word,
                 )
     for label, figure in _TABLE_2B.items():
         yield PublishedCell(2, "", "queries", figure, f"Table 2b, {label.title()} row", row=label)
@@ -93,10 +121,16 @@ CELLS: tuple[PublishedCell, ...] = (
 
 def published_candidates(target: str) -> CandidateCounts:
     """Return Table 1 of a target."""
-    cells = {(c.row, c.split, c.measure): int(c.value) for c in CELLS if (c.table, c.collection) == (1, target)}
+    cells = {
+        (c.row, c.split, c.measure): int(c.value)
+        for c in CELLS
+        if (c.table, c.collection) == (1, target)
+    }
     rows: dict[str, dict[str, TopicsAndQueries]] = {}
     for row, source, _ in cells:
-        rows.setdefault(row, {})[source] = TopicsAndQueries(cells[row, source, "topics"], cells[row, source, "queries"])
+        rows.setdefault(row, {})[source] = TopicsAndQueries(
+            cells[row, source, "topics"], cells[row, source, "queries"]
+        )
     return CandidateCounts(rows=rows)
 
 

@@ -1,4 +1,6 @@
-"""Return the leakage paper's figures for its own targets, comparable with ``find`` and ``review``; none for other targets."""
+"""Return the leakage paper's figures for its own targets, comparable with ``find`` and ``review``;
+none for other targets.
+"""
 
 from __future__ import annotations
 
@@ -11,15 +13,23 @@ from positionbias.leakage.found_results import PAPER_FIELDS, table_1
 from positionbias.leakage.published import published_candidates
 from positionbias.leakage.published import published_review as tables
 from positionbias.results.figures import Figures
-from positionbias.results.leakage_pairs import CANDIDATES, LABEL_COUNTS, LIKE_FOR_LIKE, PUBLISHED, REVIEWED
+from positionbias.results.leakage_pairs import (
+    CANDIDATES,
+    LABEL_COUNTS,
+    LIKE_FOR_LIKE,
+    PUBLISHED,
+    REVIEWED,
+)
 from positionbias.results.result import Result
 
 __all__ = ["published_find", "published_review", "target_of_folder"]
 
 
-def published_find(target: str | None, found: Found, fields: Iterable[str], test_name: str) -> list[Result]:
-    """Return our Table 1, in the paper's fields and by meaning alone, and the paper's; nothing without a target, or with only the
-    lexical detector."""
+def published_find(
+    target: str | None, found: Found, fields: Iterable[str], test_name: str
+) -> list[Result]:
+    """Return our Table 1, in the paper's fields and by meaning alone, and the paper's; nothing
+    without a target, or with only the lexical detector."""
     if target is None or found.detector == "lexical":
         return []
     there = set(fields)
@@ -48,6 +58,8 @@ def _result(measure: str, name: str, target: str, figures: Figures) -> Result:
 
 
 def target_of_folder(place: Path) -> str | None:
-    """Return the paper's target that ``find`` searched, from its manifest; None for another target or a file of pairs."""
+    """Return the paper's target that ``find`` searched, from its manifest; None for another target
+    or a file of pairs.
+    """
     made = manifest_if_any(place) if place.is_dir() else None
     return None if made is None else made.content_as(str, "target", "") or None

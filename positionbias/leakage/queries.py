@@ -1,7 +1,8 @@
-"""Read the queries of both sides: training queries streamed from any number of sources, test queries with their fields.
+"""Read the queries of both sides: training queries streamed from any number of sources, test
+queries with their fields.
 
-A training source is read again for each pass, so memory does not grow with its queries. A query without a letter or digit is
-empty: it is counted and left out.
+A training source is read again for each pass, so memory does not grow with its queries. A query
+without a letter or digit is empty: it is counted and left out.
 """
 
 from __future__ import annotations
@@ -37,7 +38,9 @@ _WORD = re.compile(r"\w")
 
 @dataclass(frozen=True, slots=True)
 class TrainSource:
-    """A named source of training queries; ``read`` yields (id, text) of all, in the same order each time."""
+    """A named source of training queries; ``read`` yields (id, text) of all, in the same order each
+    time.
+    """
 
     name: str
     read: Callable[[], Iterator[tuple[str, str]]]
@@ -69,10 +72,12 @@ def is_empty(text: str) -> bool:
 
 
 def read_query_lines(path: Path | str) -> Iterator[tuple[str, str]]:
-    """Stream (id, text) of each line ``id TAB text``, plain or compressed; texts may be empty, and blank lines are skipped.
+    """Stream (id, text) of each line ``id TAB text``, plain or compressed; texts may be empty, and
+    blank lines are skipped.
 
     Raises:
-        InputError: a line without a tab or id, or with more than two columns (numbered); not UTF-8; or no lines.
+        InputError: a line without a tab or id, or with more than two columns (numbered); not UTF-8;
+            or no lines.
     """
     none = True
     for block in file_blocks(path):
@@ -83,8 +88,16 @@ def read_query_lines(path: Path | str) -> Iterator[tuple[str, str]]:
             columns = line.split("\t")
             query_id = columns[0].strip()
             if len(columns) != 2 or not query_id:
-                found = "no id" if not query_id else "no tab" if len(columns) == 1 else f"{len(columns)} columns"
-                raise block.bad_line(number, wanted="a query: id, tab, text", found=found, do="fix or drop the line")
+                found = (
+                    "no id"
+                    if not query_id
+                    else "no tab"
+                    if len(columns) == 1
+                    else f"{len(columns)} columns"
+                )
+                raise block.bad_line(
+                    number, wanted="a query: id, tab, text", found=found, do="fix or drop the line"
+                )
             yield query_id, columns[1].strip()
     if none:
         raise bad_input(path, wanted="queries: id, tab, text", found="none", do="check the path")
@@ -119,7 +132,8 @@ def _with_variant(query: Query, text: str) -> Query:
 
 
 def add_variants(queries: Sequence[Query], path: Path | str) -> tuple[list[Query], int]:
-    """Add a file's variants (query id, tab, text; several lines per id) to the queries; also return the number of lines for other queries.
+    """Add a file's variants (query id, tab, text; several lines per id) to the queries; also return
+    the number of lines for other queries.
 
     Raises:
         InputError: as ``read_query_lines``; or no line for these queries.
@@ -134,15 +148,20 @@ def add_variants(queries: Sequence[Query], path: Path | str) -> tuple[list[Query
             others += 1
     if not added:
         do = "check that the file belongs to these queries"
-        raise bad_input(path, wanted="variants of the test queries", found=f"{others:,} lines for other queries", do=do)
+        raise bad_input(
+            path,
+            wanted="variants of the test queries",
+            found=f"{others:,} lines for other queries",
+            do=do,
+        )
     return list(found.values()), others
 
 
 def field_texts(queries: Sequence[Query], fields: Sequence[str] = ()) -> FieldTexts:
     """Return the texts of test queries by field, for these ``fields`` (default: all of ``FIELDS``).
 
-    A query's own text is its title if any of the queries has a description or narrative, else its field "query". Other fields
-    (a type, a domain) are ignored.
+    A query's own text is its title if any of the queries has a description or narrative, else its
+    field "query". Other fields (a type, a domain) are ignored.
 
     Raises:
         SettingError: an unknown field, or no query with a text in these fields.
@@ -150,12 +169,17 @@ def field_texts(queries: Sequence[Query], fields: Sequence[str] = ()) -> FieldTe
     for name in fields:
         if name not in FIELDS:
             raise SettingError(
-                f"--field: wanted one of {', '.join(FIELDS)}; found {name!r}; {or_closest(name, FIELDS, 'give one of these')}"
+                f"--field: wanted one of {', '.join(FIELDS)}; found {name!r}; "
+                f"{or_closest(name, FIELDS, 'give one of these')}"
             )
     texts: list[FieldText] = []
     empty: dict[str, int] = {}
     seen: set[str] = set()
-    own = "title" if any(query.fields.keys() & {"description", "narrative"} for query in queries) else "query"
+    own = (
+        "title"
+        if any(query.fields.keys() & {"description", "narrative"} for query in queries)
+        else "query"
+    )
     for query in queries:
         for name, text in ((own, query.text), *query.fields.items()):
             field = "variant" if _VARIANT.match(name) else name
@@ -171,6 +195,7 @@ def field_texts(queries: Sequence[Query], fields: Sequence[str] = ()) -> FieldTe
     if not texts:
         found = ", ".join(name for name in FIELDS if name in seen) or "no text"
         raise SettingError(
-            f"--field: wanted test queries with text in {', '.join(fields or FIELDS)}; found {found}; give another"
+            f"--field: wanted test queries with text in {', '.join(fields or FIELDS)}; found "
+            f"{found}; give another"
         )
     return FieldTexts(texts, empty)

@@ -1,9 +1,11 @@
 """Guess from terms how a training query reformulates a test query.
 
-The leakage paper's types (section 3, after Jansen, Booth, Spink 2009): *identical*, "differences only in inflection or word order";
-*generalization*, a "subset of words"; *specialization*, a "superset of words"; *reformulation*, "some synonymous terms"; or a *different
-topic*. Words are the terms of ``lexical`` [decision]. Terms ignore synonyms: a pair that shares some terms but not
-all counts as a reformulation, and a pair that shares none as a different topic, unless the semantic detector found it.
+The leakage paper's types (section 3, after Jansen, Booth, Spink 2009): *identical*, "differences
+only in inflection or word order"; *generalization*, a "subset of words"; *specialization*, a
+"superset of words"; *reformulation*, "some synonymous terms"; or a *different topic*. Words are the
+terms of ``lexical`` [decision]. Terms ignore synonyms: a pair that shares some terms but not all
+counts as a reformulation, and a pair that shares none as a different topic, unless the semantic
+detector found it.
 """
 
 from __future__ import annotations
@@ -15,7 +17,8 @@ __all__ = ["guess_type"]
 
 
 def guess_type(train: TextTerms, test: TextTerms, *, same_meaning: bool = False) -> str:
-    """Return one of ``labels.TYPES`` or ``labels.DIFFERENT``; ``same_meaning``: the cosine of the pair reached the threshold.
+    """Return one of ``labels.TYPES`` or ``labels.DIFFERENT``; ``same_meaning``: the cosine of the
+    pair reached the threshold.
 
     >>> from positionbias.leakage.lexical import read_terms as of
     >>> (

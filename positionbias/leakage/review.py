@@ -1,7 +1,9 @@
-"""Prepare and evaluate a manual review: the most similar training queries of each test query, labelled by one or two people.
+"""Prepare and evaluate a manual review: the most similar training queries of each test query,
+labelled by one or two people.
 
-Table 2a of the leakage paper counts pairs and test queries that are leaks ("true") or not ("false"); a test query may be in both. Table 2b
-counts the labels. A pair that two people labelled differently is counted separately, in neither, until their sheets agree [decision].
+Table 2a of the leakage paper counts pairs and test queries that are leaks ("true") or not
+("false"); a test query may be in both. Table 2b counts the labels. A pair that two people labelled
+differently is counted separately, in neither, until their sheets agree [decision].
 """
 
 from __future__ import annotations
@@ -35,9 +37,11 @@ PER_TEST = 5  # the paper's
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """Table 2a as ``true`` and ``false``; Table 2b, ``by_label`` with every label; pairs without a label; disagreements of two sheets.
+    """Table 2a as ``true`` and ``false``; Table 2b, ``by_label`` with every label; pairs without a
+    label; disagreements of two sheets.
 
-    ``kappa`` is over all labels, ``kappa_leak`` over leak or not; None with one sheet, or two without a common pair.
+    ``kappa`` is over all labels, ``kappa_leak`` over leak or not; None with one sheet, or two
+    without a common pair.
     """
 
     labels: Mapping[Ids, Label]
@@ -51,10 +55,14 @@ class Review:
 
 
 def most_similar(
-    pairs: Iterable[Pair], *, score: str = "cosine", per_test: int = PER_TEST, threshold: float | None = None
+    pairs: Iterable[Pair],
+    *,
+    score: str = "cosine",
+    per_test: int = PER_TEST,
+    threshold: float | None = None,
 ) -> list[Pair]:
-    """Return each test query's ``per_test`` pairs with the highest scores (at or above ``threshold``), ties by training id; test queries
-    are in order of first occurrence in ``pairs``.
+    """Return each test query's ``per_test`` pairs with the highest scores (at or above
+    ``threshold``), ties by training id; test queries are in order of first occurrence in ``pairs``.
 
     Raises:
         InputError: a pair without that score (with its line).
@@ -99,21 +107,30 @@ def review(sheets: Sequence[Mapping[Ids, Pair]], *, seed: int = 1) -> Review:
         InputError: no sheet or more than two, or no label.
     """
     if not 1 <= len(sheets) <= 2:
-        raise InputError(f"--filled: wanted one or two sheets; found {len(sheets)}; give one per person")
+        raise InputError(
+            f"--filled: wanted one or two sheets; found {len(sheets)}; give one per person"
+        )
     labelled = [{ids: pair.label for ids, pair in sheet.items() if pair.label} for sheet in sheets]
     if not any(labelled):
-        raise InputError("--filled: wanted labels in the last column; found none; fill in the sheet")
+        raise InputError(
+            "--filled: wanted labels in the last column; found none; fill in the sheet"
+        )
     both = [ids for ids in labelled[0] if len(labelled) == 2 and ids in labelled[1]]
     disagreed = [ids for ids in both if labelled[0][ids] != labelled[1][ids]]
     labels = {ids: label for sheet in labelled for ids, label in sheet.items()}
     for ids in disagreed:
         del labels[ids]
-    held = ([ids for ids, label in labels.items() if label.leaks == leaks] for leaks in (True, False))
+    held = (
+        [ids for ids, label in labels.items() if label.leaks == leaks] for leaks in (True, False)
+    )
     true, false = (ReviewedPairs(len(of), len({ids.test_id for ids in of})) for of in held)
     counts = Counter(label.name for label in labels.values())
     everything = set[Ids]().union(*sheets)
     kappas = (
-        [_kappa(labelled, both, of, seed) for of in (lambda label: label.name, lambda label: label.leaks)]
+        [
+            _kappa(labelled, both, of, seed)
+            for of in (lambda label: label.name, lambda label: label.leaks)
+        ]
         if both
         else [None, None]
     )
@@ -129,27 +146,42 @@ def review(sheets: Sequence[Mapping[Ids, Pair]], *, seed: int = 1) -> Review:
 
 
 def _kappa(
-    labelled: Sequence[Mapping[Ids, Label]], both: Sequence[Ids], of: Callable[[Label], Hashable], seed: int
+    labelled: Sequence[Mapping[Ids, Label]],
+    both: Sequence[Ids],
+    of: Callable[[Label], Hashable],
+    seed: int,
 ) -> Agreement:
     first, second = ([of(sheet[ids]) for ids in both] for sheet in labelled)
     return cohens_kappa(first, second, [ids.test_id for ids in both], seed=seed)
 
 
 def review_results(found: Review, name: str, seed: int, pairs: int) -> list[Result]:
-    """Return the tables of a review of ``pairs`` pairs, and kappa if two people reviewed; the first value is the share of leaks."""
+    """Return the tables of a review of ``pairs`` pairs, and kappa if two people reviewed; the first
+    value is the share of leaks.
+    """
 
-    def result(measure: str, value: float | None, interval: Interval | None, count: int, figures: Figures) -> Result:
+    def result(
+        measure: str, value: float | None, interval: Interval | None, count: int, figures: Figures
+    ) -> Result:
         return Result(measure, name, "", "by hand", seed, value, interval, count, figures)
 
     labelled, disagreed = found.true.pairs + found.false.pairs, len(found.disagreed)
     unlabelled = pairs - labelled - disagreed
-    figures = ReviewFigures(true=found.true, false=found.false, disagreed=disagreed, without_label=unlabelled)
+    figures = ReviewFigures(
+        true=found.true, false=found.false, disagreed=disagreed, without_label=unlabelled
+    )
     results = [
-        result(REVIEWED, found.true.pairs / labelled if labelled else None, None, labelled, figures),
+        result(
+            REVIEWED, found.true.pairs / labelled if labelled else None, None, labelled, figures
+        ),
         result(LABEL_COUNTS, None, None, labelled, LabelCounts(rows=found.by_label)),
     ]
     for what, kappa in (("labels", found.kappa), ("leak or not", found.kappa_leak)):
         if kappa is not None:
-            shares = KappaFigures(observed=kappa.observed, expected=kappa.expected, pairs=kappa.pairs)
-            results.append(result(f"{KAPPA}{what}", kappa.kappa, kappa.interval, kappa.pairs, shares))
+            shares = KappaFigures(
+                observed=kappa.observed, expected=kappa.expected, pairs=kappa.pairs
+            )
+            results.append(
+                result(f"{KAPPA}{what}", kappa.kappa, kappa.interval, kappa.pairs, shares)
+            )
     return results

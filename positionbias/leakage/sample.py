@@ -1,8 +1,11 @@
-"""Draw pairs to label for calibrating a threshold: the leakage paper's stratified sample, 100 pairs from 0.8 up.
+"""Draw pairs to label for calibrating a threshold: the leakage paper's stratified sample, 100 pairs
+from 0.8 up.
 
-[decision] The paper names no strata; ours are 10 of equal width between 0.8 and 1 (scores above 1 by rounding are in the highest). Each gives
-the same number of pairs; if one is too small, the others make up for it, highest first. In a stratum the pairs with the smallest keys by (seed,
-both ids) are drawn. A pair's weight is its stratum's number of pairs divided by its number of drawn pairs.
+[decision] The paper names no strata; ours are 10 of equal width between 0.8 and 1 (scores above 1
+by rounding are in the highest). Each gives the same number of pairs; if one is too small, the
+others make up for it, highest first. In a stratum the pairs with the smallest keys by (seed, both
+ids) are drawn. A pair's weight is its stratum's number of pairs divided by its number of drawn
+pairs.
 """
 
 from __future__ import annotations
@@ -13,7 +16,14 @@ from dataclasses import dataclass, replace
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.seeds import key64
 from positionbias.core.settings import check_settings, seed_setting, setting
-from positionbias.leakage.pairs import LEXICAL, OVERLAP_DETECTORS, SCORES, SEMANTIC, Pair, best_by_pair
+from positionbias.leakage.pairs import (
+    LEXICAL,
+    OVERLAP_DETECTORS,
+    SCORES,
+    SEMANTIC,
+    Pair,
+    best_by_pair,
+)
 from positionbias.results.leakage_pairs import SAMPLE, SampleFigures
 from positionbias.results.result import Result
 
@@ -31,19 +41,25 @@ class SampleSettings:
     """
 
     sample_size: int = setting(100, "Pairs to draw.", metavar="N")
-    above: float = setting(0.8, "The lowest score of a pair.", least=0, below=1, wanted="a score from 0 to below 1")
+    above: float = setting(
+        0.8, "The lowest score of a pair.", least=0, below=1, wanted="a score from 0 to below 1"
+    )
     strata: int = setting(10, "Parts of equal width, from --above to 1.", least=1)
     score: str = setting("cosine", "Score of similarity.", choices=SCORES)
     seed: int = seed_setting()
     found_by: str | None = setting(
-        None, "Draw of the pairs that this detector found.", choices=(SEMANTIC, LEXICAL, *OVERLAP_DETECTORS), absent="any"
+        None,
+        "Draw of the pairs that this detector found.",
+        choices=(SEMANTIC, LEXICAL, *OVERLAP_DETECTORS),
+        absent="any",
     )
 
     def __post_init__(self) -> None:
         check_settings(self)
         if self.sample_size < self.strata:
             raise SettingError(
-                f"--sample-size: wanted at least one per stratum, {self.strata}; found {self.sample_size}; raise it, or lower --strata"
+                f"--sample-size: wanted at least one per stratum, {self.strata}; found "
+                f"{self.sample_size}; raise it, or lower --strata"
             )
 
 
@@ -57,8 +73,11 @@ class Stratum:
     drawn: int
 
 
-def stratified_sample(pairs: Iterable[Pair], settings: SampleSettings) -> tuple[list[Pair], list[Stratum]]:
-    """Draw weighted pairs in the order of their keys, which reveals no score; also return the strata in increasing order.
+def stratified_sample(
+    pairs: Iterable[Pair], settings: SampleSettings
+) -> tuple[list[Pair], list[Stratum]]:
+    """Draw weighted pairs in the order of their keys, which reveals no score; also return the
+    strata in increasing order.
 
     Raises:
         InputError: a pair without the score, or none at or above ``above``.
@@ -72,10 +91,13 @@ def stratified_sample(pairs: Iterable[Pair], settings: SampleSettings) -> tuple[
     for pair in found:
         score = pair.scores[settings.score]
         if score >= settings.above:
-            held[min(int((score - settings.above) / width + 1e-9), settings.strata - 1)].append(pair)
+            held[min(int((score - settings.above) / width + 1e-9), settings.strata - 1)].append(
+                pair
+            )
     if not any(held):
         raise InputError(
-            f"wanted pairs with a {settings.score} from {settings.above:g} up; found none of {len(found):,}; lower --above"
+            f"wanted pairs with a {settings.score} from {settings.above:g} up; found none of "
+            f"{len(found):,}; lower --above"
         )
     counts = _shared_out([len(part) for part in held], settings.sample_size)
     drawn = [
@@ -99,11 +121,15 @@ def sample_result(name: str, strata: Sequence[Stratum], settings: SampleSettings
         rows |= {f"{where} pairs": f"{part.pairs:,}", f"{where} drawn": f"{part.drawn:,}"}
     drawn = sum(part.drawn for part in strata)
     figures = SampleFigures(score=settings.score, rows=rows, drawn=drawn)
-    return Result(SAMPLE, name, "", settings.score, settings.seed, float(drawn), None, drawn, figures)
+    return Result(
+        SAMPLE, name, "", settings.score, settings.seed, float(drawn), None, drawn, figures
+    )
 
 
 def _shared_out(there: list[int], wanted: int) -> list[int]:
-    """Allot ``wanted`` to the parts, one per round from the last part on, until all are allotted or exhausted."""
+    """Allot ``wanted`` to the parts, one per round from the last part on, until all are allotted or
+    exhausted.
+    """
     counts = [0] * len(there)
     while sum(counts) < min(wanted, sum(there)):
         for part in reversed(range(len(there))):

@@ -21,10 +21,12 @@ Score = Callable[[Sequence[Pair]], Iterator[float]]
 
 
 def scored(pairs: Sequence[Pair], score: str, *, encode: Encode | None = None) -> list[Pair]:
-    """Return the pairs with this score: the recorded one if every pair has it and no encoder is given, else one computed from the texts.
+    """Return the pairs with this score: the recorded one if every pair has it and no encoder is
+    given, else one computed from the texts.
 
-    ``cosine`` is of the vectors by ``encode``; ``jaccard`` and ``containment`` of terms, weighted by their rarity in the pairs' own texts;
-    ``both`` is the mean of cosine and Jaccard, so that neither alone decides [decision].
+    ``cosine`` is of the vectors by ``encode``; ``jaccard`` and ``containment`` of terms, weighted
+    by their rarity in the pairs' own texts; ``both`` is the mean of cosine and Jaccard, so that
+    neither alone decides [decision].
 
     Raises:
         SettingError: an unknown score, or an unrecorded cosine without an encoder.
@@ -32,7 +34,10 @@ def scored(pairs: Sequence[Pair], score: str, *, encode: Encode | None = None) -
     """
     if score == BOTH:
         return [
-            replace(pair, scores={**pair.scores, BOTH: (pair.scores["cosine"] + pair.scores["jaccard"]) / 2})
+            replace(
+                pair,
+                scores={**pair.scores, BOTH: (pair.scores["cosine"] + pair.scores["jaccard"]) / 2},
+            )
             for pair in scored(scored(pairs, "cosine", encode=encode), "jaccard")
         ]
     if score not in SCORES:
@@ -43,10 +48,20 @@ def scored(pairs: Sequence[Pair], score: str, *, encode: Encode | None = None) -
     if not anew and all(score in pair.scores for pair in pairs):
         return list(pairs)
     if score == "cosine" and encode is None:
-        raise SettingError("--score: wanted a cosine for every pair; found pairs without; give --encoder to compute it")
+        raise SettingError(
+            "--score: wanted a cosine for every pair; found pairs without; give --encoder to "
+            "compute it"
+        )
     _check_texts(pairs)
-    values = _cosines(pairs, encode) if encode is not None and score == "cosine" else _lexical(pairs, score)
-    return [replace(pair, scores={**pair.scores, score: value}) for pair, value in zip(pairs, values, strict=True)]
+    values = (
+        _cosines(pairs, encode)
+        if encode is not None and score == "cosine"
+        else _lexical(pairs, score)
+    )
+    return [
+        replace(pair, scores={**pair.scores, score: value})
+        for pair, value in zip(pairs, values, strict=True)
+    ]
 
 
 def _check_texts(pairs: Sequence[Pair]) -> None:
@@ -65,12 +80,16 @@ def _check_texts(pairs: Sequence[Pair]) -> None:
 def _cosines(pairs: Sequence[Pair], encode: Encode) -> Iterator[float]:
     for start in range(0, len(pairs), _BLOCK):
         block = pairs[start : start + _BLOCK]
-        texts = list(dict.fromkeys(text for pair in block for text in (pair.train_text, *pair.searched())))
+        texts = list(
+            dict.fromkeys(text for pair in block for text in (pair.train_text, *pair.searched()))
+        )
         vectors = encoded(texts, encode)
         place = {text: number for number, text in enumerate(texts)}
         for pair in block:
             tests = [place[text] for text in pair.searched()]
-            yield float(cosines(vectors[[place[pair.train_text]] * len(tests)], vectors[tests]).max())
+            yield float(
+                cosines(vectors[[place[pair.train_text]] * len(tests)], vectors[tests]).max()
+            )
 
 
 def _lexical(pairs: Sequence[Pair], score: str) -> Iterator[float]:

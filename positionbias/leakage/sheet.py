@@ -1,4 +1,6 @@
-"""Write the sheet for labelling: TSV, one pair a row, with an empty last column for the label. ``pairs.read_pairs`` reads it."""
+"""Write the sheet for labelling: TSV, one pair a row, with an empty last column for the label.
+``pairs.read_pairs`` reads it.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ def _score(pair: Pair, name: str) -> str:
 _CELLS: dict[str, Callable[[Pair], str]] = {
     "test_id": lambda pair: pair.test_id,
     **{name: partial(_topic_text, name=name) for name in TOPIC_TEXTS},
-    "test_text": lambda pair: next((text for name, text in pair.test_texts.items() if name not in TOPIC_TEXTS), ""),
+    "test_text": lambda pair: next(
+        (text for name, text in pair.test_texts.items() if name not in TOPIC_TEXTS), ""
+    ),
     "field": lambda pair: pair.field,
     "source": lambda pair: pair.source,
     "train_id": lambda pair: pair.train_id,
@@ -40,12 +44,18 @@ _ALWAYS = ("test_id", "train_id", "label")
 
 
 def write_sheet(out: Path | str, pairs: Sequence[Pair], *, overwrite: bool = False) -> None:
-    """Write pairs in the given order, without empty columns; runs of white space in a text become one space.
+    """Write pairs in the given order, without empty columns; runs of white space in a text become
+    one space.
 
     Raises:
         OutputExistsError: ``out`` exists and ``overwrite`` is false.
     """
     rows = [{name: " ".join(cell(pair).split()) for name, cell in _CELLS.items()} for pair in pairs]
     columns = [name for name in _CELLS if name in _ALWAYS or any(row[name] for row in rows)]
-    with atomic_file(out, overwrite=overwrite) as partial, open(partial, "w", encoding="utf-8", newline="") as handle:
-        write_rows(handle, [columns, *([row[name] for name in columns] for row in rows)], delimiter="\t")
+    with (
+        atomic_file(out, overwrite=overwrite) as partial,
+        open(partial, "w", encoding="utf-8", newline="") as handle,
+    ):
+        write_rows(
+            handle, [columns, *([row[name] for name in columns] for row in rows)], delimiter="\t"
+        )

@@ -1,4 +1,6 @@
-"""Pairs of training and test queries as text: found, drawn, reviewed, calibrated, removed; training sets with leaked queries."""
+"""Pairs of training and test queries as text: found, drawn, reviewed, calibrated, removed; training
+sets with leaked queries.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +55,9 @@ LONGEST = 120  # characters of a query that are shown
 
 
 def candidates_text(results: Sequence[Result], first: Sequence[Table] = ()) -> str:
-    """Return the test queries with a candidate by meaning, and by words alone, with both tables behind the ``first``, and the known truth found."""
+    """Return the test queries with a candidate by meaning, and by words alone, with both tables
+    behind the ``first``, and the known truth found.
+    """
     ways = {CANDIDATES: "by meaning", WORDS_ALONE: "by words alone"}
     tables = [
         *map(as_text, first),
@@ -63,11 +67,17 @@ def candidates_text(results: Sequence[Result], first: Sequence[Table] = ()) -> s
             if result.measure in ways
         ),
     ]
-    against = [line for _, figures in of_type(results, TruthFigures) for line in _truth_lines(figures)]
-    return "\n".join([*candidates_verdict(results), "", "\n\n".join(tables), *against]) + _published_text(results)
+    against = [
+        line for _, figures in of_type(results, TruthFigures) for line in _truth_lines(figures)
+    ]
+    return "\n".join(
+        [*candidates_verdict(results), "", "\n\n".join(tables), *against]
+    ) + _published_text(results)
 
 
-def found_text(results: Sequence[Result], surest: Sequence[FoundPair], pairs: int, place: str) -> str:
+def found_text(
+    results: Sequence[Result], surest: Sequence[FoundPair], pairs: int, place: str
+) -> str:
     """Return ``candidates_text`` with the surest pairs and their texts behind its sentences."""
     return candidates_text(results, [_pairs_table(surest, pairs, place)] if surest else [])
 
@@ -83,20 +93,27 @@ def _pairs_table(surest: Sequence[FoundPair], pairs: int, place: str) -> Table:
             ("", "test", pair.test_id, pair.test_text),
         )
         for *named, text in sides:
-            rows.append([*map(text_cell, named), text_cell(shorten(text, LONGEST, placeholder=" …"))])
+            rows.append(
+                [*map(text_cell, named), text_cell(shorten(text, LONGEST, placeholder=" …"))]
+            )
     notes = [f"{pairs - len(surest):,} more in {place}."] if pairs > len(surest) else []
     return Table("surest", "The surest pairs", columns, rows, notes)
 
 
 def candidates_verdict(results: Sequence[Result]) -> list[str]:
-    """Return how many test queries have a candidate by meaning, and by words alone, in a sentence each."""
+    """Return how many test queries have a candidate by meaning, and by words alone, in a sentence
+    each.
+    """
     have = {
         CANDIDATES: "near-duplicate training queries by meaning.",
-        WORDS_ALONE: "candidates found by words alone: precision unknown; label them (posbias leakage review).",
+        WORDS_ALONE: (
+            "candidates found by words alone: precision unknown; label them (posbias leakage "
+            "review)."
+        ),
     }
     return [
-        f"{round((result.value or 0.0) * result.count):,} of {result.count:,} test queries ({result.value or 0.0:.1%}) have "
-        f"{have[result.measure]}"
+        f"{round((result.value or 0.0) * result.count):,} of {result.count:,} test queries "
+        f"({result.value or 0.0:.1%}) have {have[result.measure]}"
         for result, _ in of_type(results, CandidateCounts)
         if result.measure in have
     ]
@@ -108,11 +125,18 @@ def _candidates_table(collection: str, counts: CandidateCounts, how: str) -> str
     table = Table(
         "leakage_candidates",
         f"Test queries of {collection} with training queries alike {how}, and how many these are",
-        [Column("Field", numeric=False), *(Column(name, group=column) for column in columns for name in ("Topics", "Queries"))],
+        [
+            Column("Field", numeric=False),
+            *(Column(name, group=column) for column in columns for name in ("Topics", "Queries")),
+        ],
         [
             [
                 Cell(field.capitalize()),
-                *(Cell(f"{count:,}") for column in columns for count in (of[column].topics, of[column].queries)),
+                *(
+                    Cell(f"{count:,}")
+                    for column in columns
+                    for count in (of[column].topics, of[column].queries)
+                ),
             ]
             for field, of in counts.rows.items()
         ],
@@ -125,8 +149,17 @@ def _truth_lines(figures: TruthFigures) -> list[str]:
     everything = next(iter(figures.rows.values()))
     right = f"{everything.found:,} of {everything.pairs_found:,}"
     precision = "" if everything.precision is None else f" (precision {everything.precision:.3f})"
-    lines = ["", f"Against the truth: {right} pairs found are true{precision}; of the true pairs were found:"]
-    return lines + [f"  {name}: {of.found:,} of {of.true:,} (recall {of.recall:.3f})" for name, of in figures.rows.items()]
+    lines = [
+        "",
+        (
+            f"Against the truth: {right} pairs found are true{precision}; of the true pairs were "
+            "found:"
+        ),
+    ]
+    return lines + [
+        f"  {name}: {of.found:,} of {of.true:,} (recall {of.recall:.3f})"
+        for name, of in figures.rows.items()
+    ]
 
 
 def _published_text(results: Sequence[Result]) -> str:
@@ -134,7 +167,10 @@ def _published_text(results: Sequence[Result]) -> str:
     parts = []
     for result, figures in of_type(results, Figures):
         if result.measure.endswith((LIKE_FOR_LIKE, PUBLISHED)):
-            lines = [(name, *(f"{of} {count}" for of, count in _flat(value))) for name, value in figures.to_rows().items()]
+            lines = [
+                (name, *(f"{of} {count}" for of, count in _flat(value)))
+                for name, value in figures.to_rows().items()
+            ]
             parts.append(f"{result.measure}, {result.system}:\n{aligned(lines)}")
     head = f"{PAPER}, whose threshold is a cosine of 0.91 by paraphrase-MiniLM-L6-v2"
     return "\n\n".join(["", head, *parts]) if parts else ""
@@ -144,7 +180,11 @@ def _flat(value: Any) -> list[tuple[str, str]]:
     """Return counts under names, of one or two levels."""
     if not isinstance(value, Mapping):
         return [("", f"{value:,}")]
-    return [(f"{name} {inner}".strip(), count) for name, of in value.items() for inner, count in _flat(of)]
+    return [
+        (f"{name} {inner}".strip(), count)
+        for name, of in value.items()
+        for inner, count in _flat(of)
+    ]
 
 
 def sample_text(results: Sequence[Result]) -> str:
@@ -156,7 +196,9 @@ def sample_text(results: Sequence[Result]) -> str:
 
 
 def review_text(results: Sequence[Result]) -> str:
-    """Return people's judgements of pairs, how far two of them agree, and the targets that the paper prints."""
+    """Return people's judgements of pairs, how far two of them agree, and the targets that the
+    paper prints.
+    """
     ((_, reviewed),) = of_type(results, ReviewFigures)
     labels = of_type(results, LabelCounts)[0][1]
     held = {"true": reviewed.true, "false": reviewed.false}
@@ -164,18 +206,26 @@ def review_text(results: Sequence[Result]) -> str:
     lines = [
         aligned([("candidates", "pairs", "test queries"), *table_2a]),
         "",
-        aligned([("label", "pairs"), *((name, f"{count:,}") for name, count in labels.rows.items())]),
+        aligned(
+            [("label", "pairs"), *((name, f"{count:,}") for name, count in labels.rows.items())]
+        ),
         "",
     ]
     if reviewed.disagreed:
         lines.append(
-            f"{reviewed.disagreed:,} pairs are in neither table, as the two sheets give them different labels: settle them in both"
+            f"{reviewed.disagreed:,} pairs are in neither table, as the two sheets give them "
+            "different labels: settle them in both"
         )
     lines += [f"{reviewed.without_label:,} pairs have no label"] if reviewed.without_label else []
     for result, _ in of_type(results, KappaFigures):
-        value = "undefined (one same label throughout)" if result.value is None else f"{result.value:.2f}"
+        value = (
+            "undefined (one same label throughout)"
+            if result.value is None
+            else f"{result.value:.2f}"
+        )
         lines.append(
-            f"{result.measure}: {value}{_bounds(result.interval, '.2f')}, over {result.count:,} pairs that both labelled"
+            f"{result.measure}: {value}{_bounds(result.interval, '.2f')}, over {result.count:,} "
+            "pairs that both labelled"
         )
     return "\n".join(lines).rstrip() + _published_text(results)
 
@@ -188,11 +238,16 @@ def calibration_text(results: Sequence[Result]) -> str:
     rows = [("score", "threshold", "pairs", "precision", "of labelled leaks")]
     for result, at in shares:
         if result.measure != PREVALENCE:
-            bounds = _bounds(intervals[result.system]) if result.measure == PRECISION_AT else " (given)"
+            bounds = (
+                _bounds(intervals[result.system]) if result.measure == PRECISION_AT else " (given)"
+            )
             threshold = "none" if at.threshold is None else f"{_down(at.threshold)}{bounds}"
             kept = f"{at.leaks:,} of {everything.leaks:,}"
             rows.append((result.system, threshold, f"{result.count:,}", _share(result), kept))
-    head = f"{prevalence.count:,} labelled pairs, {everything.leaks:,} of them leaks: prevalence {_share(prevalence)}"
+    head = (
+        f"{prevalence.count:,} labelled pairs, {everything.leaks:,} of them leaks: prevalence "
+        f"{_share(prevalence)}"
+    )
     return "\n".join([*calibration_verdict(results), "", aligned(rows), "", head, ""])
 
 
@@ -210,15 +265,30 @@ def _answer(result: Result, of: ThresholdFigures) -> str:
     """Return a score's threshold in a sentence, with what to expect of it on other test queries."""
     wanted, paper, held = of.precision_wanted, of.rule == "paper", of.held_out
     if result.value is None:
-        reached = f"the best lower bound is {of.best_lower_bound:.3f}" if not paper else "at none is the precision as high"
-        return f"{result.system}: no threshold {'keeps' if paper else 'surely keeps'} a precision of {wanted:g} ({reached}); label more pairs, or ask for less."
-    sure = "as these pairs have it, which others keep about half of the time" if paper else "with 95 % confidence"
-    text = f"{result.system}: from {_down(result.value)} on, the precision is at least {wanted:g} {sure}."
+        reached = (
+            f"the best lower bound is {of.best_lower_bound:.3f}"
+            if not paper
+            else "at none is the precision as high"
+        )
+        return (
+            f"{result.system}: no threshold {'keeps' if paper else 'surely keeps'} a precision of "
+            f"{wanted:g} ({reached}); label more pairs, or ask for less."
+        )
+    sure = (
+        "as these pairs have it, which others keep about half of the time"
+        if paper
+        else "with 95 % confidence"
+    )
+    text = (
+        f"{result.system}: from {_down(result.value)} on, the precision is at least {wanted:g} "
+        f"{sure}."
+    )
     if held is None or held.precision is None:
         return text
     return (
-        f"{text} Held-out test queries: {held.precision:.3f} (lowest {held.lowest:.3f}; {wanted:g} or more in {held.reached:.0%} of "
-        f"{held.repeats} cross-validations), {held.found:.1%} of labelled leaks kept."
+        f"{text} Held-out test queries: {held.precision:.3f} (lowest {held.lowest:.3f}; {wanted:g} "
+        f"or more in {held.reached:.0%} of {held.repeats} cross-validations), {held.found:.1%} of "
+        "labelled leaks kept."
     )
 
 
@@ -231,15 +301,27 @@ def _bounds(interval: Interval | None, form: str = ".4f") -> str:
 
 
 def removed_text(results: Sequence[Result]) -> str:
-    """Return how many queries and dependent rows were removed, and the pairs that do not count, by cause."""
+    """Return how many queries and dependent rows were removed, and the pairs that do not count, by
+    cause.
+    """
     ((result, removed),) = of_type(results, QueriesRemoved)
     share = f"{result.value:.2%}"
-    lines = [f"{result.collection}: removed {removed.left_out:,} of {removed.queries:,} {removed.split} queries ({share})"]
+    lines = [
+        (
+            f"{result.collection}: removed {removed.left_out:,} of {removed.queries:,} "
+            f"{removed.split} queries ({share})"
+        )
+    ]
     said = ("queries", "left_out", "split", "checksum")
-    lines += [f"  {name.replace('_', ' ')}: {count:,}" for name, count in removed.to_rows().items() if name not in said]
+    lines += [
+        f"  {name.replace('_', ' ')}: {count:,}"
+        for name, count in removed.to_rows().items()
+        if name not in said
+    ]
     if left := removed.pairs_found_by_words_alone:
         lines.append(
-            f"kept {plural(left, 'pair')} found by words alone, of unknown precision: label them (posbias leakage review), or add --lexical"
+            f"kept {plural(left, 'pair')} found by words alone, of unknown precision: label them "
+            "(posbias leakage review), or add --lexical"
         )
     return "\n".join(lines)
 
@@ -249,15 +331,27 @@ def leaked_text(results: Sequence[Result]) -> str:
     found = of_type(results, DrawnSet)
     lines = [("set", "instances", "leaked", "share", "queries that fill up")]
     lines += [
-        (result.system, f"{of.instances:,}", f"{of.leaked:,}", f"{of.leaked_share:.1%}", _by_split(of.filled_from))
+        (
+            result.system,
+            f"{of.instances:,}",
+            f"{of.leaked:,}",
+            f"{of.leaked_share:.1%}",
+            _by_split(of.filled_from),
+        )
         for result, of in found
     ]
     told = [aligned(lines, left=1), ""]
     first = found[0][1]
     for split, counts in first.sources.items():
         told.append(f"{split}: " + ", ".join(f"{count:,} {name}" for name, count in counts.items()))
-    told.append("pairs: " + ", ".join(f"{count:,} {name}" for name, count in first.of_pairs.items()))
-    told += [f"missing from the corpus: {count:,} {name}" for name, count in first.missing.items() if count]
+    told.append(
+        "pairs: " + ", ".join(f"{count:,} {name}" for name, count in first.of_pairs.items())
+    )
+    told += [
+        f"missing from the corpus: {count:,} {name}"
+        for name, count in first.missing.items()
+        if count
+    ]
     return "\n".join(told)
 
 

@@ -1,18 +1,24 @@
-"""Draw training sets with a known number of leaked queries: No, MSM and Test leakage of the leakage paper ("Training Datasets").
+"""Draw training sets with a known number of leaked queries: No, MSM and Test leakage of the leakage
+paper ("Training Datasets").
 
-A set of n instances has n / 2 queries, each with one relevant and one other passage: a group of two. L of them leak; the others are filling:
+A set of n instances has n / 2 queries, each with one relevant and one other passage: a group of
+two. L of them leak; the others are filling:
 
 * ``no``: none leaks (L = 0).
 * ``msm``: L leaking training queries of the source, with passages of the source.
-* ``test``: the test queries themselves, with passages judged for them; a repeated query has other passages.
+* ``test``: the test queries themselves, with passages judged for them; a repeated query has other
+  passages.
 
-The paper takes each topic twice and as many queries for ``msm`` (500 for the 250 of Robust04, 100 for the 50 of Common Core), so L is by default 2 × the
-number of judged test queries. It is constant over the sizes, or a given share of each.
+The paper takes each topic twice and as many queries for ``msm`` (500 for the 250 of Robust04, 100
+for the 50 of Common Core), so L is by default 2 × the number of judged test queries. It is constant
+over the sizes, or a given share of each.
 
-The filling is drawn from queries that are not candidates of leakage, in turn from each source split, so splits differ by at most one
-query. Every draw is keyed by (seed, query id). Leaked queries come first, then the filling, each in its keyed order. With constant L,
-a smaller set is the beginning of a larger one; with a share, its leaked and filling queries each begin those of a larger set.
-Sets of one size and seed differ between kinds only in the leaked queries, which replace the last of the filling [decision].
+The filling is drawn from queries that are not candidates of leakage, in turn from each source
+split, so splits differ by at most one query. Every draw is keyed by (seed, query id). Leaked
+queries come first, then the filling, each in its keyed order. With constant L, a smaller set is the
+beginning of a larger one; with a share, its leaked and filling queries each begin those of a larger
+set. Sets of one size and seed differ between kinds only in the leaked queries, which replace the
+last of the filling [decision].
 """
 
 from __future__ import annotations
@@ -50,7 +56,9 @@ def leaked_number(material: Material, settings: LeakedSettings) -> int:
         return 0
     if settings.leaked_share is not None:
         return round(settings.leaked_share * settings.queries)
-    return TIMES * len(material.topics) if settings.leaked_queries is None else settings.leaked_queries
+    return (
+        TIMES * len(material.topics) if settings.leaked_queries is None else settings.leaked_queries
+    )
 
 
 def check_set(material: Material, settings: LeakedSettings) -> int:
@@ -58,14 +66,15 @@ def check_set(material: Material, settings: LeakedSettings) -> int:
 
     Raises:
         SettingError: more leaked queries than groups in the set.
-        InputError: too few leaking or filling queries, or too few judged passages (with counts by cause).
+        InputError: too few leaking or filling queries, or too few judged passages (with counts by
+            cause).
     """
     number = leaked_number(material, settings)
     _check_some(material, settings, number)
     if number > settings.queries:
         raise SettingError(
-            f"--size: wanted at least {2 * number} instances for {number:,} leaked queries; found {settings.instances:,}; "
-            "raise it, or lower --leaked-queries"
+            f"--size: wanted at least {2 * number} instances for {number:,} leaked queries; found "
+            f"{settings.instances:,}; raise it, or lower --leaked-queries"
         )
     if settings.kind == "msm":
         _check_leaking(material, number)
@@ -73,10 +82,14 @@ def check_set(material: Material, settings: LeakedSettings) -> int:
         _check_topics(material, number)
     wanted = _by_turns(material, settings.queries - number)
     if short := [source for source in material.sources if len(source.clean) < wanted[source.split]]:
-        told = "; ".join(f"{len(source.clean):,} for {wanted[source.split]:,} ({source.told()})" for source in short)
+        told = "; ".join(
+            f"{len(source.clean):,} for {wanted[source.split]:,} ({source.told()})"
+            for source in short
+        )
         raise InputError(
-            f"{material.name}: wanted {settings.queries - number:,} queries that do not leak to fill a set of {settings.instances:,} instances, "
-            f"equally from each source; found {told}; give a smaller --size, or another --source"
+            f"{material.name}: wanted {settings.queries - number:,} queries that do not leak to "
+            f"fill a set of {settings.instances:,} instances, equally from each source; found "
+            f"{told}; give a smaller --size, or another --source"
         )
     return number
 
@@ -86,22 +99,33 @@ def _check_some(material: Material, settings: LeakedSettings, number: int) -> No
         found, do = f"no judged query in {', '.join(material.targets)}", "give another --target"
     elif settings.kind != "no" and not number:
         share = (
-            f"{settings.leaked_share:g} of {settings.queries:,} queries" if settings.leaked_share else "no judged test query"
+            f"{settings.leaked_share:g} of {settings.queries:,} queries"
+            if settings.leaked_share
+            else "no judged test query"
         )
         found, do = share, "give --leaked-queries"
     else:
         return
-    raise InputError(f"{material.name}: wanted at least one leaked query in a set of kind {settings.kind}; found {found}; {do}")
+    raise InputError(
+        f"{material.name}: wanted at least one leaked query in a set of kind {settings.kind}; "
+        f"found {found}; {do}"
+    )
 
 
 def _check_leaking(material: Material, number: int) -> None:
-    if number > (found := len({query_id for source in material.sources for query_id in source.leaking})):
+    if number > (
+        found := len({query_id for source in material.sources for query_id in source.leaking})
+    ):
         told = "; ".join(source.told() for source in material.sources)
         named = material.pairs["training queries that leak"]
-        do = f"give --leaked-queries {found} or lower, or more pairs" if found else "give more pairs, or --leakage no"
+        do = (
+            f"give --leaked-queries {found} or lower, or more pairs"
+            if found
+            else "give more pairs, or --leakage no"
+        )
         raise InputError(
-            f"{material.name}: wanted {number:,} leaked queries of kind msm; found {found:,} usable of {named:,} in the pairs "
-            f"({told}); {do}"
+            f"{material.name}: wanted {number:,} leaked queries of kind msm; found {found:,} "
+            f"usable of {named:,} in the pairs ({told}); {do}"
         )
 
 
@@ -116,16 +140,21 @@ def _check_topics(material: Material, number: int) -> None:
     while (room := _room(material, possible)) < possible:
         possible = room
     raise InputError(
-        f"{material.name}: wanted {number:,} leaked queries of kind test, each of {len(material.topics):,} judged test queries up to {times} "
-        f"times with other passages; found {found:,}: {few_relevant:,} have fewer than {times} relevant passages, {few_others:,} fewer than "
-        f"{times} judged not relevant, {none:,} none; {f'give --leaked-queries {possible} or lower' if possible else 'give another --target'}"
+        f"{material.name}: wanted {number:,} leaked queries of kind test, each of "
+        f"{len(material.topics):,} judged test queries up to {times} times with other passages; "
+        f"found {found:,}: {few_relevant:,} have fewer than {times} relevant passages, "
+        f"{few_others:,} fewer than {times} judged not relevant, {none:,} none; "
+        f"{f'give --leaked-queries {possible} or lower' if possible else 'give another --target'}"
     )
 
 
 def _by_turns(material: Material, number: int) -> dict[str, int]:
     """Return the number of queries from each source, taken in turn, ``number`` in all."""
     count = len(material.sources)
-    return {source.split: (number - place + count - 1) // count for place, source in enumerate(material.sources)}
+    return {
+        source.split: (number - place + count - 1) // count
+        for place, source in enumerate(material.sources)
+    }
 
 
 def leaked_groups(material: Material, settings: LeakedSettings) -> LeakedSet:
@@ -163,7 +192,9 @@ def leaked_groups(material: Material, settings: LeakedSettings) -> LeakedSet:
 def _in_order(items: Sequence[str], seed: int, purpose: str) -> list[str]:
     """Return the items in the order of their keys."""
     items = sorted(items)
-    keys = keys64(seed, f"leaked set {purpose}", [item.encode("utf-8", "replace") for item in items])
+    keys = keys64(
+        seed, f"leaked set {purpose}", [item.encode("utf-8", "replace") for item in items]
+    )
     return [items[place] for place in np.argsort(keys, kind="stable").tolist()]
 
 
@@ -175,12 +206,16 @@ def _group(source: Source, query_id: str, seed: int) -> TrainingGroup:
     return TrainingGroup(query_id, (positive, negative), (1, 0))
 
 
-def _leaking(material: Material, number: int, seed: int) -> tuple[list[TrainingGroup], dict[str, int]]:
+def _leaking(
+    material: Material, number: int, seed: int
+) -> tuple[list[TrainingGroup], dict[str, int]]:
     """Draw kind msm: ``number`` leaking source queries from all splits together."""
     source_of = {query_id: source for source in material.sources for query_id in source.leaking}
     chosen = _in_order(list(source_of), seed, "leaked")[:number]
     taken = Counter(source_of[query_id].split for query_id in chosen)
-    return [_group(source_of[query_id], query_id, seed) for query_id in chosen], _by_source(material, taken)
+    return [_group(source_of[query_id], query_id, seed) for query_id in chosen], _by_source(
+        material, taken
+    )
 
 
 def _by_source(material: Material, taken: Mapping[str, int]) -> dict[str, int]:
@@ -188,7 +223,8 @@ def _by_source(material: Material, taken: Mapping[str, int]) -> dict[str, int]:
 
 
 def _topics(material: Material, number: int, seed: int) -> list[TrainingGroup]:
-    """Draw kind test: the test queries in turn, each time with other passages, until there are ``number`` groups.
+    """Draw kind test: the test queries in turn, each time with other passages, until there are
+    ``number`` groups.
 
     Each is used at most twice, or as often as an equal share requires, if that is more.
     """
@@ -202,7 +238,12 @@ def _topics(material: Material, number: int, seed: int) -> list[TrainingGroup]:
         )
         for query_id, topic in topics.items()
     }
-    rounds = ((query_id, turn) for turn in range(times) for query_id in order if turn < _most(topics[query_id]))
+    rounds = (
+        (query_id, turn)
+        for turn in range(times)
+        for query_id in order
+        if turn < _most(topics[query_id])
+    )
     return [
         TrainingGroup(query_id, (passages[query_id][0][turn], passages[query_id][1][turn]), (1, 0))
         for query_id, turn in islice(rounds, number)
@@ -224,10 +265,20 @@ def _most(topic: Topic) -> int:
     return min(len(topic.relevant), len(topic.not_relevant))
 
 
-def _filling(material: Material, number: int, seed: int) -> tuple[list[TrainingGroup], dict[str, int]]:
+def _filling(
+    material: Material, number: int, seed: int
+) -> tuple[list[TrainingGroup], dict[str, int]]:
     """Draw ``number`` queries that are not candidates of leakage, in turn from each source."""
     wanted = _by_turns(material, number)
-    chosen = [_in_order(source.clean, seed, "filling")[: wanted[source.split]] for source in material.sources]
+    chosen = [
+        _in_order(source.clean, seed, "filling")[: wanted[source.split]]
+        for source in material.sources
+    ]
     by_source = list(zip(material.sources, chosen, strict=True))
-    turns = ((source, ids[turn]) for turn in range(len(chosen[0])) for source, ids in by_source if turn < len(ids))
+    turns = (
+        (source, ids[turn])
+        for turn in range(len(chosen[0]))
+        for source, ids in by_source
+        if turn < len(ids)
+    )
     return [_group(source, query_id, seed) for source, query_id in turns], wanted

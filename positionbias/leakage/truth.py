@@ -2,8 +2,9 @@
 
     precision = |found ∩ true| / |found|        recall = |found ∩ true| / |true|
 
-over pairs of a training and a test query, each once over fields and sources. If the truth has types, recall is also by type. Only a
-collection with planted leakage has all its true pairs; labelled samples give no recall (``calibrate``).
+over pairs of a training and a test query, each once over fields and sources. If the truth has
+types, recall is also by type. Only a collection with planted leakage has all its true pairs;
+labelled samples give no recall (``calibrate``).
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ ALL_TYPES = "all"
 def against_truth(found: Iterable[tuple[str, str]], truth: Iterable[Pair]) -> TruthFigures:
     """Count the true pairs that were found, for all types and by type.
 
-    ``found`` are pairs of a training and a test query's ids; true pairs labelled "different topic" do not count.
+    ``found`` are pairs of a training and a test query's ids; true pairs labelled "different topic"
+    do not count.
 
     Raises:
         InputError: no true pair.
@@ -35,11 +37,17 @@ def against_truth(found: Iterable[tuple[str, str]], truth: Iterable[Pair]) -> Tr
         if not pair.label or pair.label.leaks
     }
     if not types:
-        raise InputError("wanted true pairs of a training and a test query; found none; check --truth")
+        raise InputError(
+            "wanted true pairs of a training and a test query; found none; check --truth"
+        )
     distinct = set(found)
     right = distinct & types.keys()
     precision = len(right) / len(distinct) if distinct else None
-    rows = {ALL_TYPES: FoundOfTrue(len(types), len(right), len(right) / len(types), len(distinct), precision)}
+    rows = {
+        ALL_TYPES: FoundOfTrue(
+            len(types), len(right), len(right) / len(types), len(distinct), precision
+        )
+    }
     for name in LABELS:
         if mine := [ids for ids, label in types.items() if label == name]:
             hits = len(right.intersection(mine))
@@ -50,4 +58,6 @@ def against_truth(found: Iterable[tuple[str, str]], truth: Iterable[Pair]) -> Tr
 def truth_result(figures: TruthFigures, *, test_name: str, sources: str) -> Result:
     """Return the counts as a result; its value is the recall over all types."""
     everything = figures.rows[ALL_TYPES]
-    return Result(TRUTH, test_name, "", sources, None, everything.recall, None, everything.true, figures)
+    return Result(
+        TRUTH, test_name, "", sources, None, everything.recall, None, everything.true, figures
+    )

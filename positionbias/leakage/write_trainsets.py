@@ -1,4 +1,6 @@
-"""Write training sets with leakage: their inputs by path, one set as a folder, or a folder of many."""
+"""Write training sets with leakage: their inputs by path, one set as a folder, or a folder of
+many.
+"""
 
 from __future__ import annotations
 
@@ -28,16 +30,21 @@ __all__ = ["LeakedInputs", "write_leaked_set", "write_leaked_sets"]
 COMMAND = "trainset leaked"
 _AT_ONCE = 16_384  # groups per shard
 _NOTES = (
-    "Leaked queries come first, the filling after them; a smaller set is the beginning of a larger one.",
+    (
+        "Leaked queries come first, the filling after them; a smaller set is the beginning of a "
+        "larger one."
+    ),
     "Sets of every kind name the splits of source and target, so that all vocabularies are equal.",
 )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeakedInputs:
-    """The inputs of sets: a collection, its target splits, a run for each source split (None: not known yet), files of pairs.
+    """The inputs of sets: a collection, its target splits, a run for each source split (None: not
+    known yet), files of pairs.
 
-    ``prefixes`` are put before the training and test ids of the pairs, as in a merged collection: ("msm:", "robust:").
+    ``prefixes`` are put before the training and test ids of the pairs, as in a merged collection:
+    ("msm:", "robust:").
     """
 
     collection: Collection
@@ -54,23 +61,41 @@ class LeakedInputs:
             InputError: an unreadable file, and as ``read_material``.
             SettingError: as ``read_material``.
         """
-        runs = {split: None if path is None else read_run(path) for split, path in self.candidates.items()}
+        runs = {
+            split: None if path is None else read_run(path)
+            for split, path in self.candidates.items()
+        }
         return read_material(
-            self.collection, targets=self.targets, candidates=runs, pairs=self._pairs(), settings=self.settings
+            self.collection,
+            targets=self.targets,
+            candidates=runs,
+            pairs=self._pairs(),
+            settings=self.settings,
         )
 
     def _pairs(self) -> Iterator[Pair]:
         train, test = self.prefixes
         for place in self.pairs:
             for pair in read_pairs(place):
-                yield replace(pair, train_id=f"{train}{pair.train_id}", test_id=f"{test}{pair.test_id}")
+                yield replace(
+                    pair, train_id=f"{train}{pair.train_id}", test_id=f"{test}{pair.test_id}"
+                )
 
     def refs(self, artefact: Path) -> list[InputRef]:
         """Return the inputs for the manifest of ``artefact``."""
-        files = [(f"candidates of {split}", path) for split, path in self.candidates.items() if path is not None]
+        files = [
+            (f"candidates of {split}", path)
+            for split, path in self.candidates.items()
+            if path is not None
+        ]
         files += [("pairs", pairs_file(place)) for place in self.pairs]
-        collection = input_ref("collection", self.collection.path, self.collection.checksum, artefact=artefact)
-        return [collection, *(input_ref(role, path, sha256_file(path), artefact=artefact) for role, path in files)]
+        collection = input_ref(
+            "collection", self.collection.path, self.collection.checksum, artefact=artefact
+        )
+        return [
+            collection,
+            *(input_ref(role, path, sha256_file(path), artefact=artefact) for role, path in files),
+        ]
 
     def record(self) -> JsonObject:
         """Return the settings for a manifest."""
@@ -83,25 +108,39 @@ class LeakedInputs:
 
     def job(self, refs: Sequence[InputRef]) -> JsonObject:
         """Return the record that determines the content, with inputs by checksum."""
-        return {"command": COMMAND, **self.record(), "inputs": [[item.role, item.checksum] for item in refs]}
+        return {
+            "command": COMMAND,
+            **self.record(),
+            "inputs": [[item.role, item.checksum] for item in refs],
+        }
 
 
 def write_leaked_set(
-    out: Path, inputs: LeakedInputs, settings: LeakedSettings, *, material: Material | None = None, overwrite: bool = False
+    out: Path,
+    inputs: LeakedInputs,
+    settings: LeakedSettings,
+    *,
+    material: Material | None = None,
+    overwrite: bool = False,
 ) -> Groups:
-    """Write one set to ``out``, whole or not at all, and open it; ``material`` is that of ``inputs`` if already read.
+    """Write one set to ``out``, whole or not at all, and open it; ``material`` is that of
+    ``inputs`` if already read.
 
-    The first ``manifest.content["leaked"]`` groups leak; ``content["leaks"]`` names the test queries.
+    The first ``manifest.content["leaked"]`` groups leak; ``content["leaks"]`` names the test
+    queries.
 
     Raises:
         OutputExistsError: ``out`` exists and ``overwrite`` is false.
-        InputError: what cannot be read or built, as ``LeakedInputs.material`` and ``leaked_groups``.
+        InputError: what cannot be read or built, as ``LeakedInputs.material`` and
+            ``leaked_groups``.
         SettingError: as these.
     """
     refuse_existing(out, overwrite=overwrite)
     material = inputs.material() if material is None else material
     drawn, refs = leaked_groups(material, settings), inputs.refs(out)
-    with resumable_folder(out, {**inputs.job(refs), "set": asdict(settings)}, overwrite=overwrite) as folder:
+    with resumable_folder(
+        out, {**inputs.job(refs), "set": asdict(settings)}, overwrite=overwrite
+    ) as folder:
         _write(folder, out.name, inputs, material, settings, drawn, refs)
     return Groups(out)
 
@@ -109,18 +148,22 @@ def write_leaked_set(
 def write_leaked_sets(
     out: Path, inputs: LeakedInputs, wanted: Sequence[LeakedSettings], *, overwrite: bool = False
 ) -> list[Result]:
-    """Write a folder of sets, each under its ``name``, with their results; an interrupted run is resumed.
+    """Write a folder of sets, each under its ``name``, with their results; an interrupted run is
+    resumed.
 
     All sets are checked before the first one is written.
 
     Raises:
         OutputExistsError: ``out`` exists and ``overwrite`` is false.
-        InputError: what cannot be read or built, as ``LeakedInputs.material`` and ``leaked_groups``.
+        InputError: what cannot be read or built, as ``LeakedInputs.material`` and
+            ``leaked_groups``.
         SettingError: as these; the same set twice.
     """
     refuse_existing(out, overwrite=overwrite)
     if len(set(wanted)) != len(wanted):
-        raise SettingError("--leakage, --size, --repeats: wanted each once; found one twice; drop it")
+        raise SettingError(
+            "--leakage, --size, --repeats: wanted each once; found one twice; drop it"
+        )
     material = inputs.material()
     for settings in wanted:
         check_set(material, settings)
@@ -164,7 +207,10 @@ def _write(
             kind=KIND,
             name=name,
             command=COMMAND,
-            settings={**inputs.record(), **{name: value for name, value in asdict(settings).items() if name != "seed"}},
+            settings={
+                **inputs.record(),
+                **{name: value for name, value in asdict(settings).items() if name != "seed"},
+            },
             seed=settings.seed,
             inputs=tuple(refs),
             licence=inputs.collection.manifest.licence,
@@ -177,16 +223,23 @@ def _write(
 
 def _leaks(material: Material, drawn: LeakedSet) -> dict[str, list[str]]:
     """Return each leaked query with the test queries that it leaks."""
-    return {group.query_id: sorted(material.tests[group.query_id]) for group in drawn.groups[: drawn.figures.leaked]}
+    return {
+        group.query_id: sorted(material.tests[group.query_id])
+        for group in drawn.groups[: drawn.figures.leaked]
+    }
 
 
 def _blocks(groups: Sequence[TrainingGroup]) -> Iterator[Sequence[TrainingGroup]]:
     return (groups[start : start + _AT_ONCE] for start in range(0, len(groups), _AT_ONCE))
 
 
-def _result(inputs: LeakedInputs, material: Material, settings: LeakedSettings, drawn: LeakedSet) -> Result:
+def _result(
+    inputs: LeakedInputs, material: Material, settings: LeakedSettings, drawn: LeakedSet
+) -> Result:
     """Return the result of a set; its value is the share of leaked queries."""
     splits = " + ".join(source.split for source in material.sources)
     share, count = drawn.figures.leaked_share, len(drawn.groups)
     name = inputs.collection.name
-    return Result(DRAWN_SET, name, splits, settings.name, settings.seed, share, None, count, drawn.figures)
+    return Result(
+        DRAWN_SET, name, splits, settings.name, settings.seed, share, None, count, drawn.figures
+    )

@@ -1,6 +1,8 @@
-"""Store endpoints' answers on disk: numbers by the hash of the request, in one SQLite file per endpoint, without any text.
+"""Store endpoints' answers on disk: numbers by the hash of the request, in one SQLite file per
+endpoint, without any text.
 
-Each answer is committed as it arrives, so an interruption loses none. A damaged one counts as absent.
+Each answer is committed as it arrives, so an interruption loses none. A damaged one counts as
+absent.
 """
 
 from __future__ import annotations
@@ -33,7 +35,8 @@ def answer_key(*asked: str | Sequence[str]) -> bytes:
 
 
 class AnswerStore:
-    """The answers of one endpoint, ``identity``; threads and processes may share it. None are kept if not ``kept``.
+    """The answers of one endpoint, ``identity``; threads and processes may share it. None are kept
+    if not ``kept``.
 
     Raises:
         InputError: the file is not a database of ours.
@@ -54,7 +57,10 @@ class AnswerStore:
             weakref.finalize(self, self._file.close)
             with self._file:
                 self._file.execute("PRAGMA synchronous = FULL")
-                self._file.execute("CREATE TABLE IF NOT EXISTS answers (asked BLOB PRIMARY KEY, numbers BLOB) WITHOUT ROWID")
+                self._file.execute(
+                    "CREATE TABLE IF NOT EXISTS answers (asked BLOB PRIMARY KEY, numbers BLOB) "
+                    "WITHOUT ROWID"
+                )
 
     def get(self, keys: Iterable[bytes]) -> dict[bytes, np.ndarray]:
         """Return the stored answers, float32."""
@@ -65,7 +71,9 @@ class AnswerStore:
             for first in range(0, len(wanted), _AT_ONCE):
                 part = wanted[first : first + _AT_ONCE]
                 marks = ",".join("?" * len(part))
-                for key, value in self._file.execute(f"SELECT asked, numbers FROM answers WHERE asked IN ({marks})", part):
+                for key, value in self._file.execute(
+                    f"SELECT asked, numbers FROM answers WHERE asked IN ({marks})", part
+                ):
                     if _seal(key, value[:-_SEAL]) == value[-_SEAL:]:
                         found[key] = np.frombuffer(value[:-_SEAL], "<f4")
         return found
@@ -85,9 +93,13 @@ class AnswerStore:
             yield
         except sqlite3.OperationalError as error:
             do = "free space or correct its permissions, or give --no-store"
-            raise StorageError(f"{self.path}: wanted to keep an endpoint's answers; found: {error}; {do}") from error
+            raise StorageError(
+                f"{self.path}: wanted to keep an endpoint's answers; found: {error}; {do}"
+            ) from error
         except sqlite3.DatabaseError as error:
-            raise InputError(f"{self.path}: wanted the answers of an endpoint; found: {error}; delete it") from error
+            raise InputError(
+                f"{self.path}: wanted the answers of an endpoint; found: {error}; delete it"
+            ) from error
 
 
 def _seal(key: bytes, value: bytes) -> bytes:

@@ -1,4 +1,6 @@
-"""BERT_DOT: query and passage read separately by one encoder, scored by the dot product of their vectors (position-bias paper, Eq. 3)."""
+"""BERT_DOT: query and passage read separately by one encoder, scored by the dot product of their
+vectors (position-bias paper, Eq. 3).
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ def _prompted(texts: Sequence[str], prompt: str) -> Sequence[str]:
 
 
 class BertDot(DualEncoder):
-    """The model: s = BERT([CLS] q [SEP])_CLS · BERT([CLS] p [SEP])_CLS, one encoder for both sides."""
+    """The model: s = BERT([CLS] q [SEP])_CLS · BERT([CLS] p [SEP])_CLS, one encoder for both
+    sides.
+    """
 
     kind: ClassVar[str] = "bert_dot"
     vector_similarity: ClassVar[str] = "dot"  # of unit vectors if normalised
@@ -51,15 +55,23 @@ class BertDot(DualEncoder):
             pooled = (states * weights.unsqueeze(-1)).sum(dim=1) / weights.sum(dim=1, keepdim=True)
         if self.config.normalize:
             pooled = F.normalize(pooled, dim=-1)
-        return pooled.unsqueeze(1), torch.ones(len(pooled), 1, dtype=torch.bool, device=pooled.device)
+        return pooled.unsqueeze(1), torch.ones(
+            len(pooled), 1, dtype=torch.bool, device=pooled.device
+        )
 
-    def interact(self, query: Tensor, query_mask: Tensor, passage: Tensor, passage_mask: Tensor) -> Tensor:
-        """Return dot products ``(n,)`` of ``(n or 1, 1, dim)`` and ``(n, 1, dim)``, in full precision."""
+    def interact(
+        self, query: Tensor, query_mask: Tensor, passage: Tensor, passage_mask: Tensor
+    ) -> Tensor:
+        """Return dot products ``(n,)`` of ``(n or 1, 1, dim)`` and ``(n, 1, dim)``, in full
+        precision.
+        """
         with torch.autocast(query.device.type, enabled=False):
             return (query.float() * passage.float()).sum(dim=(1, 2))
 
     def save(self, folder: Path) -> None:
-        """Save encoder and tokenizer in transformers' format, and the files of sentence-transformers' ``SentenceTransformer``."""
+        """Save encoder and tokenizer in transformers' format, and the files of
+        sentence-transformers' ``SentenceTransformer``.
+        """
         config = self.config
         self.encoder.save(folder, length=config.passage_length)
         write_bi_encoder(
@@ -75,4 +87,6 @@ class BertDot(DualEncoder):
     @classmethod
     def load(cls, folder: Path, shape: JsonObject) -> Self:
         """Load weights, as ``Ranker.load`` does."""
-        return cls(read_shape(BertDotConfig, shape, folder), open_encoder(check_encoder_folder(folder)))
+        return cls(
+            read_shape(BertDotConfig, shape, folder), open_encoder(check_encoder_folder(folder))
+        )

@@ -9,7 +9,10 @@ from typing import Any
 
 __all__ = ["order_in", "without_reasoning"]
 
-_NAMES = r"(?:[\w-]+:)?(?:think|thinking|thought|thoughts|reason|reasoning|reflection|analysis|scratchpad)"
+_NAMES = (
+    r"(?:[\w-]+:)?(?:think|thinking|thought|thoughts|reason|reasoning|reflection|analysis|"
+    r"scratchpad)"
+)
 _OPEN = rf"(?:<|\[|◁)\|?(?:start_|begin_)?{_NAMES}(?:\s[^<>\]▷]*)?\|?(?:>|\]|▷)"
 _CLOSE = rf"(?:<|\[|◁)\|?(?:/|end_){_NAMES}\|?(?:>|\]|▷)"
 _TAG = re.compile(rf"({_OPEN})|{_CLOSE}", re.I)
@@ -21,7 +24,11 @@ _READ = 100_000  # characters of an answer, from its end
 _FENCE = re.compile(r"^\s*```\w*\s*\n(.*?)\n?\s*```\s*$", re.S)
 _MARKUP = re.compile(r"</?[A-Za-z_]+>|\\boxed\{")
 _ABOVE = re.compile(r"\s*(?:≻|→|⟩|›|=>|->|>>+)\s*")
-_NAMED = re.compile(r"\b(?:passage|document|doc|text|item|id|no|number)s?\b\.?\s*[#:]?\s*(?:(?=\[\s*\d)|#?(\d{1,4})\b)", re.I)
+_NAMED = re.compile(
+    r"\b(?:passage|document|doc|text|item|id|no|number)s?\b\.?\s*[#:]?\s*(?:(?=\[\s*\d)|#?(\d{1,4})"
+    r"\b)",
+    re.I,
+)
 _BRACKETS, _NUMBER = r"\[\s*\d{1,4}\s*\]", r"\d{1,4}"
 _ITEM = rf"(?:{_BRACKETS}|\(\s*{_NUMBER}\s*\)|{_NUMBER}\b)"
 _END = r"[ \t]*[.;,]?[ \t]*[\])}]*[ \t]*(?=\n|$)"
@@ -31,23 +38,33 @@ _CHAIN = re.compile(
 )  # anywhere: nobody writes [3] > [1] in passing
 _ARRAY = re.compile(rf"\[\s*{_ITEM}(?:\s*,\s*{_ITEM})+\s*,?\s*\]{_END}")
 _LINE = re.compile(
-    rf"{_BEGIN}\(?({_BRACKETS}(?:\s*[,;]?\s*{_BRACKETS})+|{_NUMBER}(?:[ \t]*[,;]\s*{_NUMBER}|[ \t]+{_NUMBER})+)\)?{_END}"
+    rf"{_BEGIN}\(?({_BRACKETS}(?:\s*[,;]?\s*{_BRACKETS})+|{_NUMBER}(?:[ \t]*[,;]\s*{_NUMBER}|[ "
+    rf"\t]+{_NUMBER})+)\)?{_END}"
 )
-_PLACE = r"(?:[-•–][ \t]*)?(?:(?:rank|place|position)[ \t]*)?(?:#?[ \t]*(\d{1,4})(?:st|nd|rd|th)?[ \t]*[.):][ \t]*)"
+_PLACE = (
+    r"(?:[-•–][ \t]*)?(?:(?:rank|place|position)[ \t]*)?(?:#?[ \t]*(\d{1,4})(?:st|nd|rd|th)?[ "
+    r"\t]*[.):][ \t]*)"
+)
 _ROW = re.compile(
-    rf"(?:[-•–][ \t]*)?(?:{_BRACKETS}|{_NUMBER})[ \t]*[.,;>)]?|{_PLACE}({_BRACKETS}|(?<=\s){_NUMBER})[ \t]*[.,;>]?", re.I
+    rf"(?:[-•–][ \t]*)?(?:{_BRACKETS}|{_NUMBER})[ "
+    rf"\t]*[.,;>)]?|{_PLACE}({_BRACKETS}|(?<=\s){_NUMBER})[ \t]*[.,;>]?",
+    re.I,
 )
 _RANKED = re.compile(rf"{_PLACE}({_BRACKETS}).*", re.I)
 _MARKS = r"(?:scores?|confidences?|ratings?|grades?)"
 _TALK = re.compile(
     rf"reason|think|thought|expla|analy|comment|rationale|note|{_MARKS}$", re.I
 )  # fields of an object that hold no list
-_MARKED = re.compile(rf"(?:^|\n)\W*(?:\w+ )?{_MARKS}\s*[:=][^\n]*|\b\w*{_MARKS}\s*[:=]\s*\[[^\]\n]*\]", re.I)
+_MARKED = re.compile(
+    rf"(?:^|\n)\W*(?:\w+ )?{_MARKS}\s*[:=][^\n]*|\b\w*{_MARKS}\s*[:=]\s*\[[^\]\n]*\]", re.I
+)
 _FIELDS = ("id", "passage", "passage_id", "document", "doc", "number", "identifier")
 
 
 def without_reasoning(text: str) -> str:
-    """Return what an answer says outside ``<think>`` and its kin; unfinished reasoning has no end, and nothing behind it is said."""
+    """Return what an answer says outside ``<think>`` and its kin; unfinished reasoning has no end,
+    and nothing behind it is said.
+    """
     if "<|channel|>" in text:
         text, final = _FINAL.subn("", text)
         text = text if final else _CHANNEL.sub("", text)
@@ -62,11 +79,13 @@ def without_reasoning(text: str) -> str:
 
 
 def order_in(answer: str, count: int) -> list[int]:
-    """Return the passages of the last list in an answer, best first, from 0; none if there is no list, or two that may be it.
+    """Return the passages of the last list in an answer, best first, from 0; none if there is no
+    list, or two that may be it.
 
-    A list is JSON, ``[3] > [1]``, ``3 > 1``, numbers on a line of their own, or a passage a line; numbers in brackets win over those of
-    lines. Objects with ranks or scores are sorted by them. Numbers beyond ``count`` are dropped, of a repeated one the first counts; a
-    list with 0 numbers passages in another way. A passage that a sentence mentions is no rank.
+    A list is JSON, ``[3] > [1]``, ``3 > 1``, numbers on a line of their own, or a passage a line;
+    numbers in brackets win over those of lines. Objects with ranks or scores are sorted by them.
+    Numbers beyond ``count`` are dropped, of a repeated one the first counts; a list with 0 numbers
+    passages in another way. A passage that a sentence mentions is no rank.
     """
     text = without_reasoning(answer)
     fenced = _FENCE.match(text)
@@ -101,7 +120,11 @@ def _sorted(rows: list[Any], numbers: list[int]) -> list[int]:
     """Return the numbers of objects by their ranks or falling scores, if all have them."""
     for name, sign in (("rank", 1), ("score", -1), ("relevance", -1), ("relevance_score", -1)):
         marks = [row.get(name) if isinstance(row, dict) else None for row in rows]
-        known = [sign * mark for mark in marks if isinstance(mark, int | float) and not isinstance(mark, bool)]
+        known = [
+            sign * mark
+            for mark in marks
+            if isinstance(mark, int | float) and not isinstance(mark, bool)
+        ]
         if len(known) == len(rows):
             return [numbers[place] for place in sorted(range(len(rows)), key=known.__getitem__)]
     return numbers
@@ -125,7 +148,12 @@ def _of_text(text: str) -> list[int]:
     lines = [(match.end(), _numbers(match[1])) for match in _LINE.finditer(text)]
     ends, numbers = max(chains + arrays + lines + _rows(text, _ROW), default=(0, []))
     behind, order = max(chains, default=(ends, numbers))
-    if behind < ends and sorted(numbers) == sorted(order) != [] and numbers != order and (ends, numbers) not in arrays:
+    if (
+        behind < ends
+        and sorted(numbers) == sorted(order) != []
+        and numbers != order
+        and (ends, numbers) not in arrays
+    ):
         return []  # another order of the same passages, or their scores
     ranked = [(end, row) for end, row in _rows(text, _RANKED) if end > ends]
     if not ranked:
@@ -136,11 +164,16 @@ def _of_text(text: str) -> list[int]:
 
 def _numbers(text: str) -> list[int]:
     """Return the numbers of a list; only those in brackets if there are any."""
-    return [int(number) for number in re.findall(r"\[\s*(\d{1,4})\s*\]", text) or re.findall(r"\d{1,4}", text)]
+    return [
+        int(number)
+        for number in re.findall(r"\[\s*(\d{1,4})\s*\]", text) or re.findall(r"\d{1,4}", text)
+    ]
 
 
 def _rows(text: str, pattern: re.Pattern[str]) -> list[tuple[int, list[int]]]:
-    """Return the lists of one passage a line, each with the place where it ends. Numbers of lines, if any, go up from 1."""
+    """Return the lists of one passage a line, each with the place where it ends. Numbers of lines,
+    if any, go up from 1.
+    """
     lists: list[tuple[int, list[int]]] = []
     rows: list[tuple[str | None, int]] = []
     at = 0

@@ -7,8 +7,8 @@ log.jsonl          the same with times, a line a validation
 README.md          the model card, with the Hub's metadata
 *.safetensors …    the model's own files: weights, and its words or its tokenizer
 
-``load_checkpoint`` also loads other models, with a new manifest and no depth: models saved by transformers or
-sentence-transformers, and a user's own scorer.
+``load_checkpoint`` also loads other models, with a new manifest and no depth: models saved by
+transformers or sentence-transformers, and a user's own scorer.
 """
 
 from __future__ import annotations
@@ -26,7 +26,13 @@ from positionbias.core.convergence import Ending, ended_name
 from positionbias.core.errors import SettingError, bad_input
 from positionbias.core.files import read_json, sha256_file
 from positionbias.core.json_text import JsonObject
-from positionbias.core.manifest import MANIFEST, Manifest, package_versions, read_manifest, write_manifest
+from positionbias.core.manifest import (
+    MANIFEST,
+    Manifest,
+    package_versions,
+    read_manifest,
+    write_manifest,
+)
 from positionbias.core.publish import atomic_folder, write_json
 from positionbias.core.schema import read_as
 from positionbias.core.splitter import remark_other_splitter
@@ -38,7 +44,14 @@ from positionbias.models.kinds import KINDS, model_class
 from positionbias.models.layout import OURS, has_modules
 from positionbias.models.prompts import OWN, Prompts, remark_prompts
 from positionbias.models.protocols import AnyRanker, Ranker
-from positionbias.models.remedied import MODEL, REMEDY, check_remedy, copy_model, remedied, remedied_checksum
+from positionbias.models.remedied import (
+    MODEL,
+    REMEDY,
+    check_remedy,
+    copy_model,
+    remedied,
+    remedied_checksum,
+)
 from positionbias.models.remedies import AnyRemedy, read_remedy
 from positionbias.models.tensors import FACTS, FIX
 from positionbias.models.user_code import is_code_name, load_user_code, user_model
@@ -60,7 +73,9 @@ LOG = "training.json"
 
 @dataclass(frozen=True, slots=True)
 class TrainingLog:
-    """The log of each validation, the step of the kept weights, and how and why the training ended; empty for other models."""
+    """The log of each validation, the step of the kept weights, and how and why the training ended;
+    empty for other models.
+    """
 
     log: Sequence[Mapping[str, float | None]] = ()
     best_step: int = 0
@@ -70,7 +85,9 @@ class TrainingLog:
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """A loaded model with its folder (of an endpoint its name), its manifest, its tuned re-ranking depth (None: never tuned) and its training log."""
+    """A loaded model with its folder (of an endpoint its name), its manifest, its tuned re-ranking
+    depth (None: never tuned) and its training log.
+    """
 
     path: Path | str
     model: AnyRanker
@@ -108,8 +125,8 @@ class Checkpoint:
         """
         if not isinstance(self.model, Ranker) or self.model.kind not in KINDS:
             raise SettingError(
-                f"--start: wanted a model that can be trained (of kind {', '.join(KINDS)}); found {self.path}, of kind {self.model.kind}; "
-                "give another"
+                f"--start: wanted a model that can be trained (of kind {', '.join(KINDS)}); found "
+                f"{self.path}, of kind {self.model.kind}; give another"
             )
         return self.model
 
@@ -135,20 +152,25 @@ def save_checkpoint(
     base: str | None = None,
     overwrite: bool = False,
 ) -> None:
-    """Write a checkpoint folder, whole or not at all. ``timed_log``: the log's rows with their times, as JSON lines.
+    """Write a checkpoint folder, whole or not at all. ``timed_log``: the log's rows with their
+    times, as JSON lines.
 
     ``base`` is the Hub id of its encoder, for the model card.
     """
     with atomic_folder(path, overwrite=overwrite) as partial:
         model.save(partial)
-        write_json(partial / FACTS, {"kind": model.kind, "depth": depth, "shape": asdict(model.config)})
+        write_json(
+            partial / FACTS, {"kind": model.kind, "depth": depth, "shape": asdict(model.config)}
+        )
         write_json(partial / LOG, training)
         if timed_log:
             (partial / "log.jsonl").write_text(
                 "".join(f"{json.dumps(row)}\n" for row in timed_log), encoding="utf-8", newline="\n"
             )
         content = {**manifest.content, "checksum": model_checksum(partial)}
-        (partial / CARD).write_text(model_card(partial, model.kind, depth, manifest, base), "utf-8", newline="\n")
+        (partial / CARD).write_text(
+            model_card(partial, model.kind, depth, manifest, base), "utf-8", newline="\n"
+        )
         write_manifest(partial / MANIFEST, replace(manifest, content=content))
 
 
@@ -160,18 +182,24 @@ def load_checkpoint(
     prompts: Prompts = OWN,
     label: str | None = None,
 ) -> Checkpoint:
-    """Load any model by name: our checkpoint; a cross-encoder, bi-encoder, multi-vector or sparse encoder of transformers or
-    sentence-transformers (a folder, a hub id, ``minilm``), ours by its hub id too; or ``module:object``, a user's function, encoder or PyTerrier transformer;
-    or an endpoint (``openai:NAME@URL``, ``rerank:NAME@URL``, ``chat:NAME@URL``), whose answers are kept on disk with ``store``.
+    """Load any model by name: our checkpoint; a cross-encoder, bi-encoder, multi-vector or sparse
+    encoder of transformers or sentence-transformers (a folder, a hub id, ``minilm``), ours by its
+    hub id too; or ``module:object``, a user's function, encoder or PyTerrier transformer; or an
+    endpoint (``openai:NAME@URL``, ``rerank:NAME@URL``, ``chat:NAME@URL``), whose answers are kept
+    on disk with ``store``.
 
-    The files determine what a model is; ``kind`` is for those that do not ("bi-encoder" for a plain encoder, "mono_t5" for a T5), and for
-    functions whose arguments do not tell; or it accepts ours alone ("bert_cat", "bert_dot"). ``prompts`` stand before each query and passage
-    in place of those that sentence-transformers puts there; ``label`` is the score of a classifier of several labels.
+    The files determine what a model is; ``kind`` is for those that do not ("bi-encoder" for a plain
+    encoder, "mono_t5" for a T5), and for functions whose arguments do not tell; or it accepts ours
+    alone ("bert_cat", "bert_dot"). ``prompts`` stand before each query and passage in place of
+    those that sentence-transformers puts there; ``label`` is the score of a classifier of several
+    labels.
 
     Raises:
-        InputError: not a model, a missing or mis-shaped tensor, a missing file, content that differs from the manifest, unsupported
+        InputError: not a model, a missing or mis-shaped tensor, a missing file, content that
+            differs from the manifest, unsupported
         parts, or a user's module that fails.
-        SettingError: the model is of another kind than ``kind``, takes no prompts, or has no such label, or several and none is named.
+        SettingError: the model is of another kind than ``kind``, takes no prompts, or has no such
+            label, or several and none is named.
         DependencyError: the library that runs it is not installed.
     """
     found = _load(path, kind, store, prompts, label)
@@ -180,7 +208,9 @@ def load_checkpoint(
     return found
 
 
-def _load(path: Path | str, kind: str | None, store: bool, prompts: Prompts, label: str | None) -> Checkpoint:
+def _load(
+    path: Path | str, kind: str | None, store: bool, prompts: Prompts, label: str | None
+) -> Checkpoint:
     if (endpoint := endpoint_named(str(path))) is not None:
         return _with_prompts(_load_endpoint(endpoint, kind, store=store), prompts)
     if is_code_name(path):
@@ -197,7 +227,8 @@ def _load(path: Path | str, kind: str | None, store: bool, prompts: Prompts, lab
     found = _with_prompts(_load_ours(folder), prompts)
     if kind not in (None, found.model.kind, OURS.get(found.model.kind)):
         raise SettingError(
-            f"--kind: wanted {folder} as {kind}; found a checkpoint of kind {found.model.kind}; leave --kind out"
+            f"--kind: wanted {folder} as {kind}; found a checkpoint of kind {found.model.kind}; "
+            "leave --kind out"
         )
     return found
 
@@ -212,17 +243,22 @@ def _with_prompts(found: Checkpoint, prompts: Prompts) -> Checkpoint:
     if isinstance(model, BertDot):
         own = model.config
         used = prompts.or_else(lambda: own.query_prompt, lambda: own.passage_prompt)
-        model.config = replace(own, query_prompt=used.query or "", passage_prompt=used.passage or "")
+        model.config = replace(
+            own, query_prompt=used.query or "", passage_prompt=used.passage or ""
+        )
     elif isinstance(getattr(model, "prompts", None), Prompts):
         used = model.prompts = prompts.or_else(str, str)
     elif prompts.given:
         raise SettingError(
-            f"--query-prompt and --passage-prompt: {found.name}, of kind {model.kind}, takes no prompts; leave them out"
+            f"--query-prompt and --passage-prompt: {found.name}, of kind {model.kind}, takes no "
+            "prompts; leave them out"
         )
     else:
         return found
     remark_prompts(found.name, used)
-    return replace(found, manifest=replace(found.manifest, notes=(*found.manifest.notes, used.note())))
+    return replace(
+        found, manifest=replace(found.manifest, notes=(*found.manifest.notes, used.note()))
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,8 +268,11 @@ class _Remedy:
     remedy: str
 
 
-def save_remedied(path: Path, base: Checkpoint, remedy: AnyRemedy, manifest: Manifest, *, overwrite: bool = False) -> str:
-    """Write a model with a remedy, whole or not at all, and return its name; the model itself is copied into it.
+def save_remedied(
+    path: Path, base: Checkpoint, remedy: AnyRemedy, manifest: Manifest, *, overwrite: bool = False
+) -> str:
+    """Write a model with a remedy, whole or not at all, and return its name; the model itself is
+    copied into it.
 
     ``manifest`` needs neither name nor settings.
 
@@ -250,28 +289,49 @@ def save_remedied(path: Path, base: Checkpoint, remedy: AnyRemedy, manifest: Man
     with atomic_folder(path, overwrite=overwrite) as partial:
         copy_model(source, partial)
         write_json(partial / REMEDY, {"remedy": str(remedy)})
-        content = {**manifest.content, "checksum": remedied_checksum(base.manifest.checksum, remedy)}
-        named = replace(manifest, name=f"{base.name}, {remedy}", settings={"remedy": str(remedy)}, content=content)
+        content = {
+            **manifest.content,
+            "checksum": remedied_checksum(base.manifest.checksum, remedy),
+        }
+        named = replace(
+            manifest,
+            name=f"{base.name}, {remedy}",
+            settings={"remedy": str(remedy)},
+            content=content,
+        )
         write_manifest(partial / MANIFEST, named)
     return named.name
 
 
-def _load_remedied(folder: Path, kind: str | None, prompts: Prompts, label: str | None) -> Checkpoint:
+def _load_remedied(
+    folder: Path, kind: str | None, prompts: Prompts, label: str | None
+) -> Checkpoint:
     manifest = read_manifest(folder, kind=KIND)
     told = read_as(_Remedy, read_json(folder / REMEDY, what="a remedy"), folder / REMEDY, do=FIX)
     try:
         remedy = read_remedy(told.remedy)
     except SettingError as error:
-        raise bad_input(folder / REMEDY, wanted="a remedy as rotate:4", found=repr(told.remedy), do=FIX) from error
+        raise bad_input(
+            folder / REMEDY, wanted="a remedy as rotate:4", found=repr(told.remedy), do=FIX
+        ) from error
     base = load_checkpoint(folder / MODEL, kind, prompts=prompts, label=label)
     if remedied_checksum(base.manifest.checksum, remedy) != manifest.content.get("checksum"):
-        raise bad_input(folder, wanted="the model that manifest.json names", found="another", do=FIX)
-    return replace(base, path=folder, model=remedied(base.model, remedy, shape_of(base.model)), manifest=manifest)
+        raise bad_input(
+            folder, wanted="the model that manifest.json names", found="another", do=FIX
+        )
+    return replace(
+        base,
+        path=folder,
+        model=remedied(base.model, remedy, shape_of(base.model)),
+        manifest=manifest,
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class _Facts:
-    """A checkpoint's facts beside the weights; ``shape`` has the fields of the kind's own settings."""
+    """A checkpoint's facts beside the weights; ``shape`` has the fields of the kind's own
+    settings.
+    """
 
     kind: str
     depth: int | None
@@ -287,9 +347,18 @@ def _load_ours(folder: Path) -> Checkpoint:
     place = folder / FACTS
     facts = read_as(_Facts, read_json(place, what="a checkpoint's facts"), place, do=FIX, more=True)
     try:
-        with torch.random.fork_rng(devices=[]):  # random weights, filled later; leaves the caller's generator alone
+        # random weights, filled later; leaves the caller's generator alone
+        with torch.random.fork_rng(devices=[]):
             model = model_class(facts.kind).load(folder, facts.shape)
-    except (KeyError, TypeError, ValueError, OverflowError, RuntimeError, MemoryError, SettingError) as error:
+    except (
+        KeyError,
+        TypeError,
+        ValueError,
+        OverflowError,
+        RuntimeError,
+        MemoryError,
+        SettingError,
+    ) as error:
         found = f"none of {error}" if isinstance(error, KeyError) else str(error)
         raise bad_input(place, wanted="a checkpoint's facts", found=found, do=FIX) from error
     if manifest.content.get("checksum") != model_checksum(folder):
@@ -306,11 +375,15 @@ def read_log(folder: Path) -> TrainingLog:
     Raises:
         InputError: it is malformed.
     """
-    return read_as(TrainingLog, read_json(folder / LOG, what="a training log"), folder / LOG, do=FIX, more=True)
+    return read_as(
+        TrainingLog, read_json(folder / LOG, what="a training log"), folder / LOG, do=FIX, more=True
+    )
 
 
 def _is_checkpoint(folder: Path) -> bool:
-    """Return True if the manifest is that of a checkpoint; encoders made by ``make_encoder`` have manifests, too."""
+    """Return True if the manifest is that of a checkpoint; encoders made by ``make_encoder`` have
+    manifests, too.
+    """
     return (folder / MANIFEST).is_file() and read_manifest(folder).kind == KIND
 
 
@@ -331,18 +404,23 @@ def _check_any(folder: Path) -> Path:
         return check_model_folder(folder)
     for name in read_manifest(folder, kind=KIND).files or ():
         if not (folder / name).is_file():
-            raise bad_input(folder, wanted=f"the checkpoint's file {name}", found="none of this name", do=FIX)
+            raise bad_input(
+                folder, wanted=f"the checkpoint's file {name}", found="none of this name", do=FIX
+            )
     return folder
 
 
-def _load_foreign(folder: Path, name: Path | str, kind: str | None, prompts: Prompts, label: str | None) -> Checkpoint:
+def _load_foreign(
+    folder: Path, name: Path | str, kind: str | None, prompts: Prompts, label: str | None
+) -> Checkpoint:
     from positionbias.models.foreign import load_foreign
 
     with torch.random.fork_rng(devices=[]):
         model, notes, packages = load_foreign(folder, kind, prompts, label)
     manifest = Manifest(
         kind=KIND,
-        name=(folder.resolve() if Path(name).is_dir() else Path(name)).name,  # the part of a hub id after the slash
+        # the part of a hub id after the slash
+        name=(folder.resolve() if Path(name).is_dir() else Path(name)).name,
         command="",
         content={"checksum": model_checksum(folder)},
         notes=notes,
@@ -355,18 +433,30 @@ def _load_endpoint(endpoint: Endpoint, kind: str | None, *, store: bool) -> Chec
     from positionbias.models.endpoints import open_endpoint
 
     if kind is not None:
-        raise SettingError(f"--kind: wanted none for {endpoint.name}, whose form says it; found {kind!r}; leave it out")
+        raise SettingError(
+            f"--kind: wanted none for {endpoint.name}, whose form says it; found {kind!r}; leave "
+            "it out"
+        )
     model, answers = open_endpoint(endpoint, store=store)
-    note = "a model behind an endpoint: its checksum is of its name and URL, not of what is served there"
+    note = (
+        "a model behind an endpoint: its checksum is of its name and URL, not of what is served "
+        "there"
+    )
     kept = "; its answers are kept, so that asked again it gives the same" if answers.path else ""
     return _untrained(
-        endpoint.name, model, endpoint.short_name, hashlib.sha256(endpoint.name.encode()).hexdigest(), note + kept
+        endpoint.name,
+        model,
+        endpoint.short_name,
+        hashlib.sha256(endpoint.name.encode()).hexdigest(),
+        note + kept,
     )
 
 
 def _load_user_code(name: str, kind: str | None) -> Checkpoint:
     model, file = load_user_code(name, kind)
-    note = "a user's own code: its checksum is of the file that it is named in, not of what that uses"
+    note = (
+        "a user's own code: its checksum is of the file that it is named in, not of what that uses"
+    )
     return _untrained(file or Path(name), model, name, sha256_file(file) if file else "", note)
 
 
@@ -377,20 +467,31 @@ def user_checkpoint(found: Any, name: str, kind: str | None = None) -> Checkpoin
         InputError, SettingError: as ``user_model``.
     """
     return _untrained(
-        Path(name), user_model(found, name, kind), name, "", "a user's own code, given in Python: it has no checksum"
+        Path(name),
+        user_model(found, name, kind),
+        name,
+        "",
+        "a user's own code, given in Python: it has no checksum",
     )
 
 
-def _untrained(path: Path | str, model: AnyRanker, name: str, checksum: str, note: str) -> Checkpoint:
+def _untrained(
+    path: Path | str, model: AnyRanker, name: str, checksum: str, note: str
+) -> Checkpoint:
     manifest = Manifest(
-        kind=KIND, name=name, command="", content={"checksum": checksum}, notes=(note,), versions=package_versions()
+        kind=KIND,
+        name=name,
+        command="",
+        content={"checksum": checksum},
+        notes=(note,),
+        versions=package_versions(),
     )
     return Checkpoint(path, model, manifest, None, TrainingLog())
 
 
 def shape_of(model: AnyRanker) -> JsonObject:
-    """Return as JSON what scores and vectors depend on beside a model's files: its kind, its shape or the maximum read of a passage, its
-    prompts, and its label, if any."""
+    """Return as JSON what scores and vectors depend on beside a model's files: its kind, its shape
+    or the maximum read of a passage, its prompts, and its label, if any."""
     config, room = getattr(model, "config", None), getattr(model, "room", None)
     prompts, label = getattr(model, "prompts", None), getattr(model, "label", None)
     if is_dataclass(config) and not isinstance(config, type):

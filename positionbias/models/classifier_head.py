@@ -1,7 +1,8 @@
-"""Express a linear layer on [CLS] as the head of transformers' own sequence classifiers, without changing a score.
+"""Express a linear layer on [CLS] as the head of transformers' own sequence classifiers, without
+changing a score.
 
-These classifiers have a dense layer, an activation and an output layer. BERT_CAT has one linear layer, s = W h + b, which takes one
-of two forms in them. Both can be read back to the bit.
+These classifiers have a dense layer, an activation and an output layer. BERT_CAT has one linear
+layer, s = W h + b, which takes one of two forms in them. Both can be read back to the bit.
 
 tanh          dense = 2⁻¹² I, output = 2¹² W. tanh x differs from x by x³ / 3: for states up to 8 by
               less than float32 rounds s.
@@ -21,13 +22,16 @@ from torch import Tensor, nn
 
 __all__ = ["has_classifier", "linear_of", "with_classifier"]
 
-# small enough for tanh to be the identity in float32, large enough for products with a state to be normal numbers in float16
+# small enough for tanh to be the identity in float32, large enough for products with a state to be
+# normal numbers in float16
 _SCALE = 2.0**-12
 
 
 @dataclass(frozen=True, slots=True)
 class _Form:
-    """The names of a classifier's dense and output layers, and whether its activation is tanh (else one with f(x) − f(−x) = x)."""
+    """The names of a classifier's dense and output layers, and whether its activation is tanh (else
+    one with f(x) − f(−x) = x).
+    """
 
     dense: str
     output: str
@@ -74,25 +78,33 @@ _FORMS: Mapping[str, _Form] = {
 
 
 def has_classifier(encoder: nn.Module) -> bool:
-    """Return True if the classifier of an encoder's architecture can compute a linear layer exactly."""
+    """Return True if the classifier of an encoder's architecture can compute a linear layer
+    exactly.
+    """
     return type(encoder).__name__ in _FORMS
 
 
 def with_classifier(encoder: Any, head: nn.Linear) -> Any:
-    """Return the sequence classifier of an encoder's architecture that computes ``head``; it shares the encoder's weights."""
+    """Return the sequence classifier of an encoder's architecture that computes ``head``; it shares
+    the encoder's weights.
+    """
     from transformers import AutoModelForSequenceClassification
 
     config = copy.deepcopy(encoder.config)
     config.num_labels = head.out_features
     with torch.device("meta"):  # no weights of its own
         whole = AutoModelForSequenceClassification.from_config(config)
-    own = {f"{whole.base_model_prefix}.{name}": tensor for name, tensor in encoder.state_dict().items()}
+    own = {
+        f"{whole.base_model_prefix}.{name}": tensor for name, tensor in encoder.state_dict().items()
+    }
     whole.load_state_dict({**own, **_FORMS[type(encoder).__name__].tensors(head)}, assign=True)
     return whole
 
 
 def linear_of(classifier: Any) -> dict[str, Tensor]:
-    """Return weight and bias of the linear layer that a classifier made by ``with_classifier`` computes."""
+    """Return weight and bias of the linear layer that a classifier made by ``with_classifier``
+    computes.
+    """
     form = _FORMS[type(classifier.base_model).__name__]
     bias = classifier.get_parameter(f"{form.output}.bias")
     return {"weight": form.weight(classifier).detach().clone(), "bias": bias.detach().clone()}

@@ -1,8 +1,9 @@
 """Word vectors from a pre-trained encoder that reads each word of a collection as a separate text.
 
-The recipe is that of static embeddings (model2vec: Tulkens & van Dongen 2024): the mean of the last hidden states over the word's
-pieces, with the special tokens around them; principal components; a weight that falls with the word's frequency (SIF: Arora et
-al. 2017). model2vec itself, without text, infers the frequency from the rank by Zipf's law; we have the counts [decision].
+The recipe is that of static embeddings (model2vec: Tulkens & van Dongen 2024): the mean of the last
+hidden states over the word's pieces, with the special tokens around them; principal components; a
+weight that falls with the word's frequency (SIF: Arora et al. 2017). model2vec itself, without
+text, infers the frequency from the rank by Zipf's law; we have the counts [decision].
 """
 
 from __future__ import annotations
@@ -21,7 +22,14 @@ from positionbias.core.collection import Collection
 from positionbias.core.errors import SettingError
 from positionbias.core.files import sha256_file
 from positionbias.core.json_text import JsonObject
-from positionbias.core.manifest import Manifest, input_ref, manifest_path, package_versions, provenance, write_manifest
+from positionbias.core.manifest import (
+    Manifest,
+    input_ref,
+    manifest_path,
+    package_versions,
+    provenance,
+    write_manifest,
+)
 from positionbias.core.progress import step
 from positionbias.core.publish import atomic_file, refuse_existing
 from positionbias.core.splitter import USUAL_WORDS
@@ -35,21 +43,28 @@ from positionbias.text.vocabulary import Vocabulary, known_words
 
 __all__ = ["distil", "frequency_weights", "principal_components", "word_states"]
 
-DEVIATION = 0.4  # root mean square of the written values: as GloVe's, and as TK's random word vectors
+# root mean square of the written values: as GloVe's, and as TK's random word vectors
+DEVIATION = 0.4
 PIECES = 64  # pieces read of a word: longer words are addresses and accidents
 _BLOCK = 1 << 14  # rows in double precision at a time
 
 
-def word_states(encoder: Encoder, rows: Sequence[Sequence[int]], batch_size: int, threads: int = 1) -> np.ndarray:
-    """Return the mean last hidden state of each row of pieces with special tokens: ``(len(rows), encoder.dimension)`` float32.
+def word_states(
+    encoder: Encoder, rows: Sequence[Sequence[int]], batch_size: int, threads: int = 1
+) -> np.ndarray:
+    """Return the mean last hidden state of each row of pieces with special tokens:
+    ``(len(rows), encoder.dimension)`` float32.
 
-    A batch holds rows of one length, so that nothing is padded. One thread reads each, so their number does not change the result.
+    A batch holds rows of one length, so that nothing is padded. One thread reads each, so their
+    number does not change the result.
     """
     out = np.empty((len(rows), encoder.dimension), np.float32)
 
     def read(batch: Sequence[int]) -> int:
         with torch.inference_mode():
-            inputs = encoder.assemble([rows[row] for row in batch], limit=PIECES + encoder.template.single.added)
+            inputs = encoder.assemble(
+                [rows[row] for row in batch], limit=PIECES + encoder.template.single.added
+            )
             states = encoder.last_hidden(**inputs)  # (batch, length, dim)
             out[batch] = states.float().mean(dim=1).numpy()
         return len(batch)
@@ -75,9 +90,11 @@ def _batches(rows: Sequence[Sequence[int]], size: int) -> Iterator[list[int]]:
 
 
 def principal_components(vectors: np.ndarray, dimension: int) -> tuple[np.ndarray, float]:
-    """Project centred ``vectors (n, width)`` on their first ``dimension`` components, float32; also return their share of variance.
+    """Project centred ``vectors (n, width)`` on their first ``dimension`` components, float32; also
+    return their share of variance.
 
-    Each component's largest loading is positive, as its sign would be arbitrary. Computed in double precision, by blocks.
+    Each component's largest loading is positive, as its sign would be arbitrary. Computed in double
+    precision, by blocks.
     """
     rows, width = torch.from_numpy(vectors), vectors.shape[1]
     with torch_threads(1):
@@ -91,12 +108,15 @@ def principal_components(vectors: np.ndarray, dimension: int) -> tuple[np.ndarra
         values, components = torch.linalg.eigh(covariance)  # in ascending order
         values, components = values.flip(0).clamp(min=0), components.flip(1)[:, :dimension]
         components = components * components.gather(0, components.abs().argmax(dim=0)[None]).sign()
-        scores = torch.cat([((block.double() - mean) @ components).float() for block in rows.split(_BLOCK)])
+        scores = torch.cat(
+            [((block.double() - mean) @ components).float() for block in rows.split(_BLOCK)]
+        )
     return scores.numpy(), float(values[:dimension].sum() / values.sum().clamp(min=1e-300))
 
 
 def frequency_weights(counts: np.ndarray, total: int, coefficient: float) -> np.ndarray:
-    """Return the SIF weights a / (a + count / total) of each word, ``(n,)`` float64; a = 0 gives ones.
+    """Return the SIF weights a / (a + count / total) of each word, ``(n,)`` float64; a = 0 gives
+    ones.
 
     Source: Arora, Liang & Ma (2017), Eq. 3.
     """
@@ -115,13 +135,15 @@ def distil(
     threads: int = 1,
     overwrite: bool = False,
 ) -> Manifest:
-    """Write the vectors of the collections' words, most frequent first, to ``out``, and a manifest beside it; return the manifest.
+    """Write the vectors of the collections' words, most frequent first, to ``out``, and a manifest
+    beside it; return the manifest.
 
-    Words without a piece known to the encoder are skipped and counted, as they would all share one vector [decision]. The
-    result is scaled to a root mean square of 0.4 [decision].
+    Words without a piece known to the encoder are skipped and counted, as they would all share one
+    vector [decision]. The result is scaled to a root mean square of 0.4 [decision].
 
     Raises:
-        SettingError: an encoder narrower than ``dimension``, or too few words for as many components.
+        SettingError: an encoder narrower than ``dimension``, or too few words for as many
+            components.
         InputError: the encoder cannot be loaded, or no such split.
     """
     settings = settings or DistilSettings()
@@ -130,17 +152,22 @@ def distil(
     encoder = open_encoder(folder).eval()
     if encoder.dimension < settings.dimension:
         raise SettingError(
-            f"--dimension: wanted at most {encoder.dimension}, the width of {encoder_name}; found {settings.dimension}; "
-            "lower it (and give the same to training), or take a wider encoder"
+            f"--dimension: wanted at most {encoder.dimension}, the width of {encoder_name}; found "
+            f"{settings.dimension}; lower it (and give the same to training), or take a wider "
+            "encoder"
         )
     counts = known_words(collections, None if split is None else (split,))
-    words, rows, unknown = _readable(encoder, Vocabulary.build(counts, minimum=settings.minimum_count).words)
+    words, rows, unknown = _readable(
+        encoder, Vocabulary.build(counts, minimum=settings.minimum_count).words
+    )
     if len(words) <= settings.dimension:
         raise SettingError(
-            f"--dimension: wanted fewer than the {len(words):,} words to be distilled; found {settings.dimension}; "
-            "lower it, or --minimum-count, or give a larger collection"
+            f"--dimension: wanted fewer than the {len(words):,} words to be distilled; found "
+            f"{settings.dimension}; lower it, or --minimum-count, or give a larger collection"
         )
-    vectors, kept = principal_components(word_states(encoder, rows, settings.batch_words, threads), settings.dimension)
+    vectors, kept = principal_components(
+        word_states(encoder, rows, settings.batch_words, threads), settings.dimension
+    )
     numbers = np.fromiter((counts[word] for word in words), np.float64, len(words))
     vectors *= frequency_weights(numbers, counts.total(), settings.sif_coefficient)[:, None]
     vectors *= DEVIATION / math.sqrt(np.square(vectors, dtype=np.float64).mean())
@@ -160,13 +187,19 @@ def distil(
 
 
 def _readable(encoder: Encoder, words: Sequence[str]) -> tuple[list[str], list[list[int]], int]:
-    """Return the words with a piece known to the encoder, their pieces, and the number of others."""
+    """Return the words with a piece known to the encoder, their pieces, and the number of
+    others.
+    """
     unknown = encoder.tokenizer.unk_token_id
     kept: list[tuple[str, list[int]]] = []
     for start in range(0, len(words), _BLOCK):
         block = words[start : start + _BLOCK]
         pieces = encoder.read(block, PIECES)
-        kept += [(word, row) for word, row in zip(block, pieces, strict=True) if any(piece != unknown for piece in row)]
+        kept += [
+            (word, row)
+            for word, row in zip(block, pieces, strict=True)
+            if any(piece != unknown for piece in row)
+        ]
     return [word for word, _ in kept], [row for _, row in kept], len(words) - len(kept)
 
 
@@ -179,8 +212,12 @@ def _manifest(
     figures: JsonObject,
     threads: int,
 ) -> Manifest:
-    collected = [input_ref("collection", item.path, item.checksum, artefact=out) for item in collections]
-    licences = dict.fromkeys(f"{item.name}: {item.manifest.licence or 'not stated'}" for item in collections)
+    collected = [
+        input_ref("collection", item.path, item.checksum, artefact=out) for item in collections
+    ]
+    licences = dict.fromkeys(
+        f"{item.name}: {item.manifest.licence or 'not stated'}" for item in collections
+    )
     return Manifest(
         kind="vectors",
         name=out.name.partition(".")[0],
@@ -190,8 +227,8 @@ def _manifest(
         content={"checksum": sha256_file(written), **figures},
         licence="; ".join([f"encoder: {_licence(folder)}", *licences]),
         notes=(
-            "A word's vector is the mean last hidden state over its pieces and the special tokens around them, on principal "
-            "components, as model2vec makes it.",
+            "A word's vector is the mean last hidden state over its pieces and the special tokens "
+            "around them, on principal components, as model2vec makes it.",
             "The weight a / (a + p) takes p from the collections' own counts.",
             f"Scaled to a root mean square of {DEVIATION}.",
             "Words of which the encoder knows no piece are left out.",

@@ -1,8 +1,9 @@
 """Check every setting in a foreign model's folder before a library reads it.
 
-transformers and sentence-transformers load classes, kernels, files and other models by names in a folder's JSON. This check
-accepts numbers, plain words and lists of them, objects under known keys, and text under keys that no library reads as a name.
-Everything else is refused: nothing that a checkpoint names is run.
+transformers and sentence-transformers load classes, kernels, files and other models by names in a
+folder's JSON. This check accepts numbers, plain words and lists of them, objects under known keys,
+and text under keys that no library reads as a name. Everything else is refused: nothing that a
+checkpoint names is run.
 """
 
 from __future__ import annotations
@@ -19,16 +20,22 @@ from positionbias.models.sentence_transformers import MODEL, MODULES, TRANSFORME
 
 __all__ = ["check_door", "module_records"]
 
-_DO = "give another model, or take the key out of a copy of it if it works without: code that a checkpoint names is never run here"
+_DO = (
+    "give another model, or take the key out of a copy of it if it works without: code that a "
+    "checkpoint names is never run here"
+)
 _SHOWN = 80  # characters of a value
 _SIZES = re.compile(r"(layers|_size|_dim|d_model|d_ff|d_kv)$")
-_ROOM = 1 << 20  # bytes: smaller models are quickly built, and then truncated weights are reported as the damage
+# bytes: smaller models are quickly built, and then truncated weights are reported as the damage
+_ROOM = 1 << 20
 _LAYER_BYTES = 1 << 10  # the least that a layer's weights and their names take in the file
 
 _MODULE = re.compile(r"sentence_transformers(\.\w+)*\.(\w+)")
 _MODULES = frozenset({
-    "BoW", "CLIPModel", "CNN", "Dense", "Dropout", "HierarchicalTokenPooling", "LSTM", "LayerNorm", "LogitScore", "MLMTransformer",
-    "MultiVectorMask", "Normalize", "Pooling", "SparseAutoEncoder", "SparseStaticEmbedding", "SpladePooling", "StaticEmbedding",
+    "BoW", "CLIPModel", "CNN", "Dense", "Dropout", "HierarchicalTokenPooling", "LSTM", "LayerNorm",
+    "LogitScore", "MLMTransformer",
+    "MultiVectorMask", "Normalize", "Pooling", "SparseAutoEncoder", "SparseStaticEmbedding",
+    "SpladePooling", "StaticEmbedding",
     "Transformer", "WeightedLayerPooling", "WordEmbeddings", "WordWeights",
 })  # fmt: skip
 _ROUTERS = frozenset({"Asym", "Router"})
@@ -49,16 +56,19 @@ _BY_NAME = {
 }
 _SHARDS = ("model.safetensors.index.json", "pytorch_model.bin.index.json")
 _OF_PARTS = (
-    "config.json", "cnn_config.json", "lstm_config.json", "wordembedding_config.json", "whitespacetokenizer_config.json",
+    "config.json", "cnn_config.json", "lstm_config.json", "wordembedding_config.json",
+    "whitespacetokenizer_config.json",
     "phrasetokenizer_config.json", "router_config.json",
 )  # fmt: skip
 
 
 def check_door(folder: Path) -> None:
-    """Check that a model's folder holds only settings, and none that name something to run or fetch.
+    """Check that a model's folder holds only settings, and none that name something to run or
+    fetch.
 
     Raises:
-        InputError: a key whose value may name code, a file or another model; the message names file and key.
+        InputError: a key whose value may name code, a file or another model; the message names file
+            and key.
     """
     try:
         _check_encoder(folder)
@@ -68,11 +78,17 @@ def check_door(folder: Path) -> None:
         for kind, path in module_records(folder):
             _check_module(folder / MODULES, folder, kind, path)
     except RecursionError as error:
-        raise bad_input(folder, wanted="a model's settings", found="JSON nested too deep", do="give another model") from error
+        raise bad_input(
+            folder,
+            wanted="a model's settings",
+            found="JSON nested too deep",
+            do="give another model",
+        ) from error
 
 
 def module_records(folder: Path) -> list[tuple[str, str]]:
-    """Return the type and path of each listed module, after checking that all are sentence-transformers' own and in the folder.
+    """Return the type and path of each listed module, after checking that all are
+    sentence-transformers' own and in the folder.
 
     Raises:
         InputError: one is not, or the list is malformed.
@@ -82,8 +98,13 @@ def module_records(folder: Path) -> list[tuple[str, str]]:
     out = []
     for record in records if isinstance(records, list) else [records]:
         if not isinstance(record, dict) or not {"type", "path"} <= record.keys():
-            raise bad_input(listed, wanted="a list of modules", found="other JSON", do="fetch the model again")
-        if found := rules.offence({key: value for key, value in record.items() if key not in ("type", "path")}, rules.PLAIN):
+            raise bad_input(
+                listed, wanted="a list of modules", found="other JSON", do="fetch the model again"
+            )
+        if found := rules.offence(
+            {key: value for key, value in record.items() if key not in ("type", "path")},
+            rules.PLAIN,
+        ):
             raise _refused(listed, *found)
         _module_name(listed, record["type"], record["path"])
         out.append((record["type"], record["path"]))
@@ -91,13 +112,17 @@ def module_records(folder: Path) -> list[tuple[str, str]]:
 
 
 def _module_name(listed: Path, kind: Any, path: Any) -> str:
-    """Return the class of a module in the file ``listed``, if it is sentence-transformers' own and in the folder."""
+    """Return the class of a module in the file ``listed``, if it is sentence-transformers' own and
+    in the folder.
+    """
     found = _MODULE.fullmatch(str(kind))
     name = "Dense" if kind == _PYLATE else found[2] if found else ""
     if name not in _MODULES | _ROUTERS:
         raise _refused(listed, "type", kind)
     if not isinstance(path, str) or Path(path).is_absolute() or ".." in Path(path).parts:
-        raise bad_input(listed, wanted="modules inside the folder", found=str(path), do="fetch the model again")
+        raise bad_input(
+            listed, wanted="modules inside the folder", found=str(path), do="fetch the model again"
+        )
     return name
 
 
@@ -120,8 +145,13 @@ def _check_encoder(folder: Path) -> None:
     """Check a transformers folder."""
     adapter = folder / "adapter_config.json"
     if adapter.exists():
-        wanted, do = "a whole model", "merge it into its model (merge_and_unload of peft), and give that"
-        raise bad_input(adapter, wanted=wanted, found="an adapter, which names another model to fetch", do=do)
+        wanted, do = (
+            "a whole model",
+            "merge it into its model (merge_and_unload of peft), and give that",
+        )
+        raise bad_input(
+            adapter, wanted=wanted, found="an adapter, which names another model to fetch", do=do
+        )
     for name, rule in _BY_NAME.items():
         _check(folder / name, rule)
     for name in _SHARDS:
@@ -138,19 +168,26 @@ def _check_encoder(folder: Path) -> None:
 
 
 def _check_sizes(path: Path, record: JsonObject, weights: int) -> None:
-    """Check that the weights' bytes have room for each layer count and width, as a library builds the model before it reads them."""
+    """Check that the weights' bytes have room for each layer count and width, as a library builds
+    the model before it reads them.
+    """
     room = max(weights, _ROOM)
     for key, value in record.items():
         most = room // _LAYER_BYTES if key.endswith("layers") else room
         if type(value) is int and value > most and _SIZES.search(key):
             found = f"{key}: {value}"
             raise bad_input(
-                path, wanted=f"sizes that fit {weights:,} bytes of weights", found=found, do="fetch the model again"
+                path,
+                wanted=f"sizes that fit {weights:,} bytes of weights",
+                found=found,
+                do="fetch the model again",
             )
 
 
 def _check(path: Path, rule: rules.Rule) -> JsonObject:
-    """Return the record of a file after checking it against a rule; an empty one if there is no such file."""
+    """Return the record of a file after checking it against a rule; an empty one if there is no
+    such file.
+    """
     record = _record(path)
     if found := rules.offence(record, rule):
         raise _refused(path, *found)
@@ -162,11 +199,18 @@ def _record(path: Path) -> JsonObject:
         return {}
     record = read_json(path, what="a model's settings")
     if not isinstance(record, dict):
-        raise bad_input(path, wanted="a model's settings", found="other JSON", do="fetch the model again")
+        raise bad_input(
+            path, wanted="a model's settings", found="other JSON", do="fetch the model again"
+        )
     return record
 
 
 def _refused(path: Path, key: str, value: Any) -> InputError:
     shown = repr(value)
     shown = shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}…"
-    return bad_input(path, wanted="settings that name no code, file or other model", found=f"{key}: {shown}", do=_DO)
+    return bad_input(
+        path,
+        wanted="settings that name no code, file or other model",
+        found=f"{key}: {shown}",
+        do=_DO,
+    )

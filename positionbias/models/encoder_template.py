@@ -1,11 +1,12 @@
-"""The special tokens that a tokenizer puts around one text or a pair, to be added to texts tokenized earlier.
+"""The special tokens that a tokenizer puts around one text or a pair, to be added to texts
+tokenized earlier.
 
     single:  start, text, end                 [CLS] q [SEP]
     pair:    start, first, middle, second, end [CLS] q [SEP] p [SEP];
                                                RoBERTa: <s> q </s> </s> p </s>
 
-Frames are derived from the tokenizer's output for a sample, never hard-coded. ``check_reading`` compares texts put together so with the
-tokenizer's own call.
+Frames are derived from the tokenizer's output for a sample, never hard-coded. ``check_reading``
+compares texts put together so with the tokenizer's own call.
 """
 
 from __future__ import annotations
@@ -41,7 +42,9 @@ class ReadsOtherwise(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """Special tokens around one or two texts, and the token types of all parts (empty where the tokenizer gives none)."""
+    """Special tokens around one or two texts, and the token types of all parts (empty where the
+    tokenizer gives none).
+    """
 
     special: tuple[tuple[int, ...], ...]
     special_types: tuple[tuple[int, ...], ...]
@@ -64,11 +67,15 @@ class Template:
     typed: bool
 
     def assemble(self, texts: Sequence[tuple[Tokens, ...]]) -> dict[str, Tensor]:
-        """Return input tensors ``(n, longest)`` of texts or pairs that already fit; no mask without padding."""
+        """Return input tensors ``(n, longest)`` of texts or pairs that already fit; no mask without
+        padding.
+        """
         lengths = [sum(map(len, parts)) + self._frame(parts).added for parts in texts]
         width = max(lengths, default=1)
         numbers = np.full((len(texts), width), self.padding, dtype=np.int64)
-        types = np.full((len(texts), width), self.padding_type, dtype=np.int64) if self.typed else None
+        types = (
+            np.full((len(texts), width), self.padding_type, dtype=np.int64) if self.typed else None
+        )
         for row, parts in enumerate(texts):
             _fill(numbers[row], None if types is None else types[row], parts, self._frame(parts))
         inputs = {"input_ids": torch.from_numpy(numbers)}
@@ -83,7 +90,9 @@ class Template:
         return self.single if len(parts) == 1 else self.pair
 
 
-def _fill(numbers: np.ndarray, types: np.ndarray | None, parts: tuple[Tokens, ...], frame: Frame) -> None:
+def _fill(
+    numbers: np.ndarray, types: np.ndarray | None, parts: tuple[Tokens, ...], frame: Frame
+) -> None:
     place = 0
     for index, special in enumerate(frame.special):
         end = place + len(special)
@@ -102,8 +111,8 @@ def _fill(numbers: np.ndarray, types: np.ndarray | None, parts: tuple[Tokens, ..
 def longest_first(first: int, second: int, limit: int) -> tuple[int, int]:
     """Return the lengths of two texts cut to ``limit`` tokens together, the longer first.
 
-    As ``longest_first`` of the tokenizers library: the shorter keeps up to half, and the odd token goes to the longer (of equal
-    ones, to the second).
+    As ``longest_first`` of the tokenizers library: the shorter keeps up to half, and the odd token
+    goes to the longer (of equal ones, to the second).
     """
     if first + second <= limit:
         return first, second
@@ -115,7 +124,8 @@ def read_template(tokenizer: Any) -> Template:
     """Derive the template of a tokenizer.
 
     Raises:
-        ReadsOtherwise: it puts nothing before a text (no [CLS]), has no padding, or mixes the texts of a pair.
+        ReadsOtherwise: it puts nothing before a text (no [CLS]), has no padding, or mixes the texts
+            of a pair.
     """
     typed = "token_type_ids" in tokenizer.model_input_names
     single = _frame_of(tokenizer("a"), texts=1, typed=typed)
@@ -128,10 +138,11 @@ def read_template(tokenizer: Any) -> Template:
 
 
 def check_reading(tokenizer: Any, limit: int, *, texts: int) -> None:
-    """Compare samples read by ``plain_read`` and a template with the tokenizer's own call, of ``limit`` tokens.
+    """Compare samples read by ``plain_read`` and a template with the tokenizer's own call, of
+    ``limit`` tokens.
 
-    Samples are empty, short, longer than the limit by either text of a pair or both, and hold capitals, accents, white space and special
-    tokens.
+    Samples are empty, short, longer than the limit by either text of a pair or both, and hold
+    capitals, accents, white space and special tokens.
 
     Raises:
         ReadsOtherwise: the call gives other tokens for one of them, or cuts or pads on the left.
@@ -143,10 +154,22 @@ def check_reading(tokenizer: Any, limit: int, *, texts: int) -> None:
     samples: list[tuple[str, ...]] = [("",), (short,), (f"{short}{long}",)]
     if texts == 2:
         longer = f"{long} {long}"
-        samples = [(short, "b"), ("b", short), (short, long), (long, "b"), (long, longer), (longer, long), (long, long)]
+        samples = [
+            (short, "b"),
+            ("b", short),
+            (short, long),
+            (long, "b"),
+            (long, longer),
+            (longer, long),
+            (long, long),
+        ]
     for sample in samples:
-        wanted = dict(tokenizer(*sample, truncation="longest_first", max_length=limit, verbose=False))
-        given = assemble(template, *([row] for row in plain_read(tokenizer, sample, None)), limit=limit)
+        wanted = dict(
+            tokenizer(*sample, truncation="longest_first", max_length=limit, verbose=False)
+        )
+        given = assemble(
+            template, *([row] for row in plain_read(tokenizer, sample, None)), limit=limit
+        )
         if any(wanted[name] != tensor[0].tolist() for name, tensor in given.items()):
             raise ReadsOtherwise("a tokenizer whose own call gives other tokens")
 
@@ -163,9 +186,15 @@ def _check_sides(tokenizer: Any) -> None:
 
 
 def assemble(
-    template: Template, first: Sequence[Tokens], second: Sequence[Tokens] | None = None, *, limit: int
+    template: Template,
+    first: Sequence[Tokens],
+    second: Sequence[Tokens] | None = None,
+    *,
+    limit: int,
 ) -> dict[str, Tensor]:
-    """Return input tensors ``(n, longest)`` of texts or pairs, cut to ``limit`` tokens including special ones, pairs longest first."""
+    """Return input tensors ``(n, longest)`` of texts or pairs, cut to ``limit`` tokens including
+    special ones, pairs longest first.
+    """
     if second is None:
         room = limit - template.single.added
         return template.assemble([(text[:room],) for text in first])
@@ -183,14 +212,23 @@ def plain_read(tokenizer: Any, texts: Sequence[str], limit: int | None) -> list[
         return []
     fast = whole_texts(tokenizer)
     if fast is None:
-        return [row[:limit] for row in tokenizer(list(texts), add_special_tokens=False, verbose=False)["input_ids"]]
-    return [encoding.ids[:limit] for encoding in fast.encode_batch_fast(list(texts), add_special_tokens=False)]
+        return [
+            row[:limit]
+            for row in tokenizer(list(texts), add_special_tokens=False, verbose=False)["input_ids"]
+        ]
+    return [
+        encoding.ids[:limit]
+        for encoding in fast.encode_batch_fast(list(texts), add_special_tokens=False)
+    ]
 
 
 def whole_texts(tokenizer: Any) -> Any:
-    """Return the fast tokenizer, if any, with truncation and padding off, which its file or another call may have set."""
+    """Return the fast tokenizer, if any, with truncation and padding off, which its file or another
+    call may have set.
+    """
     fast = getattr(tokenizer, "backend_tokenizer", None)
-    if fast is not None and (fast.truncation or fast.padding):  # set only where needed: another thread may be reading
+    # set only where needed: another thread may be reading
+    if fast is not None and (fast.truncation or fast.padding):
         fast.no_truncation()
         fast.no_padding()
     return fast

@@ -32,7 +32,8 @@ def by_index(rows: Sequence[Any], count: int, *, needed: bool = False) -> list[A
     Rows without an index are taken in the order of the texts, unless it is ``needed``.
 
     Raises:
-        BadAnswer: an index that is missing or not a whole number, or not exactly one row for each text.
+        BadAnswer: an index that is missing or not a whole number, or not exactly one row for each
+            text.
     """
     if not all(isinstance(row, dict) for row in rows):
         raise BadAnswer("rows that are not objects")
@@ -41,10 +42,14 @@ def by_index(rows: Sequence[Any], count: int, *, needed: bool = False) -> list[A
         named = list(range(len(rows)))
     for place in named:
         if type(place) is not int:
-            raise BadAnswer("rows without an index" if place is None else "an index that is not a whole number")
+            raise BadAnswer(
+                "rows without an index" if place is None else "an index that is not a whole number"
+            )
     places = dict(zip(named, rows, strict=True))
     if len(rows) != count or places.keys() != set(range(count)):
-        raise BadAnswer(f"{len(rows):,} rows, of {len(places.keys() & set(range(count))):,} of {count:,} texts")
+        raise BadAnswer(
+            f"{len(rows):,} rows, of {len(places.keys() & set(range(count))):,} of {count:,} texts"
+        )
     return [places[place] for place in range(count)]
 
 
@@ -52,7 +57,8 @@ def finite(values: Any, what: str) -> np.ndarray:
     """Return a list of numbers as float32.
 
     Raises:
-        BadAnswer: it is no list, one is not a number (null, a text and a boolean are none), NaN, infinite, or beyond float32.
+        BadAnswer: it is no list, one is not a number (null, a text and a boolean are none), NaN,
+            infinite, or beyond float32.
     """
     if not isinstance(values, list) or not all(type(value) in (int, float) for value in values):
         raise BadAnswer(f"{what} that are not numbers")
@@ -67,7 +73,8 @@ def finite(values: Any, what: str) -> np.ndarray:
 
 
 def content(answer: Any) -> str | None:
-    """Return the text of a chat's first choice, with its parts joined, without parts that are reasoning; None if the model did not finish it.
+    """Return the text of a chat's first choice, with its parts joined, without parts that are
+    reasoning; None if the model did not finish it.
 
     Raises:
         BadAnswer: there is no first choice.
@@ -79,7 +86,9 @@ def content(answer: Any) -> str | None:
         raise BadAnswer("an answer without choices[0].message") from error
     if isinstance(reason, str) and reason.lower() in _UNFINISHED:
         return None
-    parts = [part.get("text") for part in said if _is_text(part)] if isinstance(said, list) else [said]
+    parts = (
+        [part.get("text") for part in said if _is_text(part)] if isinstance(said, list) else [said]
+    )
     return "".join(part for part in parts if isinstance(part, str))
 
 

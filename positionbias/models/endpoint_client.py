@@ -1,4 +1,6 @@
-"""Send requests to a model over HTTP: few at once, retried with growing waits, with a one-line error at the end."""
+"""Send requests to a model over HTTP: few at once, retried with growing waits, with a one-line
+error at the end.
+"""
 
 from __future__ import annotations
 
@@ -23,14 +25,24 @@ from positionbias.core.seeds import below
 from positionbias.models.masked_key import without_key
 from positionbias.models.protocols import TOKEN_CHARACTERS
 
-__all__ = ["AT_ONCE", "BadAnswer", "Batches", "Client", "Endpoint", "Meter", "Refused", "endpoint_named"]
+__all__ = [
+    "AT_ONCE",
+    "BadAnswer",
+    "Batches",
+    "Client",
+    "Endpoint",
+    "Meter",
+    "Refused",
+    "endpoint_named",
+]
 
 AT_ONCE = 8  # requests
 TRIES, FIRST_TRIES = 7, 2  # tries of a request; before the first answer of all
 PAID_TRIES = 3  # tries of a request with unusable answers, which cost money
 WAIT, LONGEST_WAIT = 1.0, 300.0  # seconds: the first wait, which doubles, and the longest
 TIMEOUT, CONNECT_TIMEOUT = 180.0, 10.0  # seconds of an answer as a whole, and of a connection
-ANSWER_BYTES = 16 << 20  # of an answer, unpacked, beside twice the request: some rerankers send the passages back [decision]
+# of an answer, unpacked, beside twice the request: some rerankers send the passages back [decision]
+ANSWER_BYTES = 16 << 20
 PILOT = 8  # requests from which time and length are estimated
 _AGAIN = (408, 409, 425, 429, 500, 502, 503, 504, 529)
 _NAME = re.compile(r"(openai|rerank|chat):(.+)@(https?://\S+)")
@@ -44,11 +56,13 @@ _PATHS = {
 
 _MESSAGES = ("error", "message", "detail")  # fields of an error's body
 _OF_SIZE = re.compile(
-    r"\b(?:too (?:long|large|many|big)|larger|longer|length|size|exceed\w*|maximum|max|at most|limit\w*|tokens?|truncat\w*)\b",
+    r"\b(?:too (?:long|large|many|big)|larger|longer|length|size|exceed\w*|maximum|max|at "
+    r"most|limit\w*|tokens?|truncat\w*)\b",
     re.I,
 )
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
-_KEYS = {  # variables of known hosts, as their makers name them; every other host has its whole name
+# variables of known hosts, as their makers name them; every other host has its whole name
+_KEYS = {
     "api.openai.com": "OPENAI_API_KEY",
     "api.anthropic.com": "ANTHROPIC_API_KEY",
     "api.cohere.ai": "COHERE_API_KEY",
@@ -100,9 +114,11 @@ class Endpoint(NamedTuple):
 
     @property
     def key_variable(self) -> str:
-        """The environment variable of its key: that of a known host, or one that holds the whole host, so that no key goes to another host.
+        """The environment variable of its key: that of a known host, or one that holds the whole
+        host, so that no key goes to another host.
 
-        OPENAI_API_KEY for api.openai.com, EMBED_SHOP_CO_UK_API_KEY for embed.shop.co.uk, GPU__3_API_KEY for gpu-3; none for a numeric address.
+        OPENAI_API_KEY for api.openai.com, EMBED_SHOP_CO_UK_API_KEY for embed.shop.co.uk,
+        GPU__3_API_KEY for gpu-3; none for a numeric address.
         """
         host = self.host
         if host in _KEYS or re.fullmatch(r"[\d.]+|.*:.*", host):
@@ -122,29 +138,37 @@ class Endpoint(NamedTuple):
 
 
 def endpoint_named(name: str) -> Endpoint | None:
-    """Return the endpoint of a name like ``openai:NAME@URL``, ``rerank:NAME@URL`` or ``chat:NAME@URL``; None for other names.
+    """Return the endpoint of a name like ``openai:NAME@URL``, ``rerank:NAME@URL`` or
+    ``chat:NAME@URL``; None for other names.
 
-    The form's path is added to the URL unless it is there: ``/v1/embeddings``, ``/rerank`` or ``/v1/chat/completions``, without
-    ``/v1`` if the URL has a path of its own.
+    The form's path is added to the URL unless it is there: ``/v1/embeddings``, ``/rerank`` or
+    ``/v1/chat/completions``, without ``/v1`` if the URL has a path of its own.
 
     Raises:
-        InputError: it begins like one but has no URL, or its URL has a password, a query or a fragment.
+        InputError: it begins like one but has no URL, or its URL has a password, a query or a
+            fragment.
     """
     found = _NAME.fullmatch(name)
     if found is None:
         if _MEANT.fullmatch(name) and not re.fullmatch(r"[^\W\d][\w.]*:[^\W\d][\w.]*", name):
-            raise InputError(f"{name}: wanted FORM:NAME@URL; found no URL; add it, as in openai:NAME@http://localhost:8000/v1")
+            raise InputError(
+                f"{name}: wanted FORM:NAME@URL; found no URL; add it, as in "
+                "openai:NAME@http://localhost:8000/v1"
+            )
         return None
     form, model, url = found.groups()
     try:
         parts = urlsplit(url)
         _ = parts.port, (parts.hostname or "").encode("idna")
     except ValueError as error:  # also in percent-encoding
-        raise InputError(f"{form}:{model}: wanted a URL of a host and a path; found an unreadable one; correct it") from error
+        raise InputError(
+            f"{form}:{model}: wanted a URL of a host and a path; found an unreadable one; correct "
+            "it"
+        ) from error
     if parts.username or parts.password or parts.query or parts.fragment or not parts.hostname:
         raise InputError(
-            f"{form}:{model}: wanted a URL of a host and a path; found a password, a query or a fragment in it; give a key in the "
-            "environment instead"
+            f"{form}:{model}: wanted a URL of a host and a path; found a password, a query or a "
+            "fragment in it; give a key in the environment instead"
         )
     alone, last = _PATHS[form]
     path = parts.path.rstrip("/")
@@ -161,20 +185,28 @@ class BadAnswer(Exception):
 
 
 class Refused(InputError):
-    """A permanently refused request, with its HTTP status and what was said; ``of_size``: the server says that it is too large."""
+    """A permanently refused request, with its HTTP status and what was said; ``of_size``: the
+    server says that it is too large.
+    """
 
-    def __init__(self, message: str = "", status: int = 0, found: str = "", *, of_size: bool = False) -> None:
+    def __init__(
+        self, message: str = "", status: int = 0, found: str = "", *, of_size: bool = False
+    ) -> None:
         super().__init__(message)
         self.status, self.found, self.of_size = status, found, of_size
 
     @property
     def may_be_size(self) -> bool:
-        """True if fewer texts may be taken: servers answer too many with 400 and 413, some with 422."""
+        """True if fewer texts may be taken: servers answer too many with 400 and 413, some with
+        422.
+        """
         return self.status in (400, 413) or (self.status == 422 and self.of_size)
 
 
 class Batches:
-    """Sends texts in requests of at most ``most``, which halves where the server refuses them; the size that it took is kept."""
+    """Sends texts in requests of at most ``most``, which halves where the server refuses them; the
+    size that it took is kept.
+    """
 
     def __init__(self, most: int) -> None:
         self.most = most
@@ -183,7 +215,8 @@ class Batches:
         """Return the answers to these texts, a request each, in order.
 
         Raises:
-            Refused: by ``ask``, of a single text, or of any number for another reason than their size.
+            Refused: by ``ask``, of a single text, or of any number for another reason than their
+                size.
         """
         answers = []
         for at in range(0, len(texts), most := self.most):
@@ -201,7 +234,10 @@ class Batches:
             if len(texts) == 1 or not error.may_be_size:
                 raise
         half = -(-len(texts) // 2)
-        (first, taken), (last, also) = self._halved(texts[:half], ask), self._halved(texts[half:], ask)
+        (first, taken), (last, also) = (
+            self._halved(texts[:half], ask),
+            self._halved(texts[half:], ask),
+        )
         return first + last, max(taken, also)
 
 
@@ -227,17 +263,24 @@ class Client:
     def __init__(self, endpoint: Endpoint) -> None:
         if find_spec("httpx2") is None:
             raise DependencyError(
-                f"{endpoint.name}: wanted httpx2, which sends its requests; found none; run: pip install 'positionbias[endpoint]'"
+                f"{endpoint.name}: wanted httpx2, which sends its requests; found none; run: pip "
+                "install 'positionbias[endpoint]'"
             )
         import httpx2
 
         self.endpoint, self.stop, self.reached = endpoint, threading.Event(), False
         self._key = os.environ.get(endpoint.key_variable, "").strip() if endpoint.takes_key else ""
         if not (self._key.isascii() and self._key.isprintable()):
-            raise InputError(f"{endpoint.key_variable}: wanted a key of ASCII characters; found others; correct it")
+            raise InputError(
+                f"{endpoint.key_variable}: wanted a key of ASCII characters; found others; correct "
+                "it"
+            )
         self._errors = (httpx2.TransportError, httpx2.DecodingError)
         self._client = httpx2.Client(
-            headers={"Accept-Encoding": "gzip", **({"Authorization": f"Bearer {self._key}"} if self._key else {})},
+            headers={
+                "Accept-Encoding": "gzip",
+                **({"Authorization": f"Bearer {self._key}"} if self._key else {}),
+            },
             timeout=httpx2.Timeout(TIMEOUT, connect=CONNECT_TIMEOUT),
             # no proxy sees what goes to this machine
             mounts={"all://localhost": None, "all://127.0.0.1": None, "all://[::1]": None},
@@ -277,24 +320,38 @@ class Client:
                     if answer.status not in _AGAIN:
                         of_size = answer.status == 413 or bool(_OF_SIZE.search(said))
                         line = self._line(wanted, found, self._advice(answer.status))
-                        raise Refused(line, answer.status, without_key(found, self._key), of_size=of_size)
+                        raise Refused(
+                            line, answer.status, without_key(found, self._key), of_size=of_size
+                        )
                     wait = _retry_after(answer.retry_after)
             tried += 1
             if wait > LONGEST_WAIT:
-                raise InputError(self._line(wanted, f"{found}, to try again in {wait:,.0f} s", "run it again then"))
+                raise InputError(
+                    self._line(
+                        wanted, f"{found}, to try again in {wait:,.0f} s", "run it again then"
+                    )
+                )
             if paid >= PAID_TRIES or tried >= (TRIES if self.reached else FIRST_TRIES):
-                line = self._line(wanted, f"{found}, {tried} times", "check the server and the URL, and run it again")
+                line = self._line(
+                    wanted,
+                    f"{found}, {tried} times",
+                    "check the server and the URL, and run it again",
+                )
                 raise InputError(line) if unusable is None else TextError(line, unusable)
             # the wait grows by up to half, drawn from the request
             spread = 0.5 + below(1_000, tried, "wait of a request", text) / 2_000
             if self.stop.wait(max(wait, WAIT * 2 ** (tried - 1) * spread)):
-                raise InputError(self._line(wanted, f"{found}, and another failed meanwhile", "run it again"))
+                raise InputError(
+                    self._line(wanted, f"{found}, and another failed meanwhile", "run it again")
+                )
 
     def _post(self, text: str) -> _Answer:
-        """Send a request; a thread reads its answer, which is given up when its seconds are over, however slowly it arrives.
+        """Send a request; a thread reads its answer, which is given up when its seconds are over,
+        however slowly it arrives.
 
         Raises:
-            BadAnswer: an answer that takes too long, is too large, or is packed in another way than gzip.
+            BadAnswer: an answer that takes too long, is too large, or is packed in another way than
+                gzip.
         """
         answers: queue.SimpleQueue[_Answer | Exception] = queue.SimpleQueue()
         ends = time.monotonic() + TIMEOUT
@@ -317,7 +374,9 @@ class Client:
     def _read(self, text: str, ends: float) -> _Answer:
         most, body = ANSWER_BYTES + 2 * len(text), bytearray()
         headers = {"Content-Type": "application/json"}
-        with self._client.stream("POST", self.endpoint.url, content=text, headers=headers) as answer:
+        with self._client.stream(
+            "POST", self.endpoint.url, content=text, headers=headers
+        ) as answer:
             packed = answer.headers.get("Content-Encoding", "identity").strip().lower()
             if packed not in ("", "identity", "gzip", "deflate"):
                 raise BadAnswer("an answer that is packed in another way than gzip")
@@ -327,7 +386,12 @@ class Client:
                     raise BadAnswer(f"an answer of more than {most / 1e6:,.0f} MB")
                 if time.monotonic() > ends:
                     raise BadAnswer(f"an answer that was not whole after {TIMEOUT:,.0f} s")
-            return _Answer(answer.status_code, answer.reason_phrase, answer.headers.get("Retry-After", ""), bytes(body))
+            return _Answer(
+                answer.status_code,
+                answer.reason_phrase,
+                answer.headers.get("Retry-After", ""),
+                bytes(body),
+            )
 
     def _advice(self, status: int) -> str:
         variable = self.endpoint.key_variable
@@ -343,12 +407,16 @@ class Client:
         return f"{self.endpoint.name}: wanted {wanted}; found {without_key(found, self._key)}; {do}"
 
     def _said(self, body: bytes, *, fault: bool = False) -> str:
-        """Return the message in an error's body, without the key, then shortened; with ``fault`` only a field error."""
+        """Return the message in an error's body, without the key, then shortened; with ``fault``
+        only a field error.
+        """
         text = body.decode("utf-8", "replace")
         try:
             record = json.loads(text)
             named = [
-                record[name] for name in _MESSAGES[: 1 if fault else None] if isinstance(record, dict) and record.get(name)
+                record[name]
+                for name in _MESSAGES[: 1 if fault else None]
+                if isinstance(record, dict) and record.get(name)
             ]
             found = named[0] if named else "" if fault else text
             text = str(found.get("message", found)) if isinstance(found, dict) else str(found)
@@ -369,7 +437,9 @@ def _retry_after(header: str) -> float:
 
 
 class Meter:
-    """A count of the ``characters`` sent. It prints the extent of a step before it, and its length and time after eight requests."""
+    """A count of the ``characters`` sent. It prints the extent of a step before it, and its length
+    and time after eight requests.
+    """
 
     def __init__(self, name: str) -> None:
         self.name, self.characters = name, 0
@@ -383,7 +453,10 @@ class Meter:
             self._sent = self._sent_texts = self._kept = self._characters = 0
             self._began = time.perf_counter()
         if requests > 1:
-            say(f"{self.name}: {texts:,} texts in about {requests:,} requests, less what is kept of earlier ones")
+            say(
+                f"{self.name}: {texts:,} texts in about {requests:,} requests, less what is kept "
+                "of earlier ones"
+            )
 
     def kept(self, texts: int) -> None:
         """Count texts that need not be sent."""
@@ -401,8 +474,12 @@ class Meter:
             if self._sent != PILOT or self._requests <= PILOT:
                 return
             share = max(1.0, (self._texts - self._kept) / max(1, self._sent_texts))
-            characters, seconds = self._characters * share, (time.perf_counter() - self._began) * share
+            characters, seconds = (
+                self._characters * share,
+                (time.perf_counter() - self._began) * share,
+            )
         say(
-            f"{self.name}: by the first {PILOT} requests, to send are about {characters:,.0f} characters ({characters / TOKEN_CHARACTERS:,.0f} tokens at "
-            f"{TOKEN_CHARACTERS} characters each), in {duration_in_words(seconds)}"
+            f"{self.name}: by the first {PILOT} requests, to send are about {characters:,.0f} "
+            f"characters ({characters / TOKEN_CHARACTERS:,.0f} tokens at {TOKEN_CHARACTERS} "
+            f"characters each), in {duration_in_words(seconds)}"
         )

@@ -1,4 +1,6 @@
-"""Load models saved by transformers or sentence-transformers: as ours if the parts match, else through the library."""
+"""Load models saved by transformers or sentence-transformers: as ours if the parts match, else
+through the library.
+"""
 
 from __future__ import annotations
 
@@ -38,9 +40,13 @@ from positionbias.models.tensors import load_weights
 
 __all__ = ["Foreign", "check_model_folder", "load_foreign"]
 
-_RAW = "not trained here; its scores are raw: logits before any activation, or the similarity of its vectors that it names"
+_RAW = (
+    "not trained here; its scores are raw: logits before any activation, or the similarity of its "
+    "vectors that it names"
+)
 _BARE = (
-    "an encoder that no one trained to rank: {} of its last layer, compared by cosine, as sentence-transformers does by default"
+    "an encoder that no one trained to rank: {} of its last layer, compared by cosine, as "
+    "sentence-transformers does by default"
 )
 _HEADS: Mapping[Family, str] = {
     "cross-encoder": "a classification head",
@@ -49,7 +55,10 @@ _HEADS: Mapping[Family, str] = {
     "sparse": "a masked-word head",
 }
 _T5 = "T5ForConditionalGeneration"
-_SAYS = "not trained here; its score is the log-probability of true against false, whatever it was trained for"
+_SAYS = (
+    "not trained here; its score is the log-probability of true against false, whatever it was "
+    "trained for"
+)
 
 
 class Foreign(NamedTuple):
@@ -61,7 +70,8 @@ class Foreign(NamedTuple):
 
 
 def check_model_folder(folder: Path) -> Path:
-    """Return the folder if it may hold a model: with sentence-transformers' list of modules, or all that an encoder needs.
+    """Return the folder if it may hold a model: with sentence-transformers' list of modules, or all
+    that an encoder needs.
 
     Raises:
         InputError: it has neither.
@@ -71,24 +81,34 @@ def check_model_folder(folder: Path) -> Path:
     return check_encoder_folder(folder)
 
 
-def load_foreign(folder: Path, kind: str | None = None, prompts: Prompts = OWN, label: str | None = None) -> Foreign:
-    """Load the model of a checked folder. Scores are raw: logits before any activation, its own similarity of the vectors.
+def load_foreign(
+    folder: Path, kind: str | None = None, prompts: Prompts = OWN, label: str | None = None
+) -> Foreign:
+    """Load the model of a checked folder. Scores are raw: logits before any activation, its own
+    similarity of the vectors.
 
-    ``kind`` adds what the files do not say (a family of ``layout.FAMILIES``, or ``mono_t5``, as a T5's purpose is not recorded);
-    ``bert_cat`` or ``bert_dot`` accepts only ours. ``prompts`` replace those of the files; ``label`` names the score of a classifier of several.
+    ``kind`` adds what the files do not say (a family of ``layout.FAMILIES``, or ``mono_t5``, as a
+    T5's purpose is not recorded); ``bert_cat`` or ``bert_dot`` accepts only ours. ``prompts``
+    replace those of the files; ``label`` names the score of a classifier of several.
 
     Raises:
         InputError: not a ranker, or with unsupported parts.
-        SettingError: ``kind`` contradicts the files, prompts for a model that takes none, or a classifier of several labels without ``label``.
+        SettingError: ``kind`` contradicts the files, prompts for a model that takes none, or a
+            classifier of several labels without ``label``.
         DependencyError: only sentence-transformers runs it, and it is not installed.
     """
     if kind == MonoT5.kind:
         if prompts.given:
-            raise SettingError(f"--query-prompt and --passage-prompt: {folder} has its own words around texts; leave them out")
+            raise SettingError(
+                f"--query-prompt and --passage-prompt: {folder} has its own words around texts; "
+                "leave them out"
+            )
         return Foreign(MonoT5(MonoT5Config(), load_t5(folder)).eval(), (_SAYS,), ())
-    if kind == ColBERT.kind:  # those of others run as multi-vector models, with or without parts that ours lacks
+    # those of others run as multi-vector models, with or without parts that ours lacks
+    if kind == ColBERT.kind:
         raise SettingError(
-            f"--kind: wanted multi-vector for {folder}: a {kind} is one that was trained here; found {kind}; leave --kind out"
+            f"--kind: wanted multi-vector for {folder}: a {kind} is one that was trained here; "
+            f"found {kind}; leave --kind out"
         )
     family = _family(folder, kind)
     notes: tuple[str, ...] = (_RAW,)
@@ -97,7 +117,9 @@ def load_foreign(folder: Path, kind: str | None = None, prompts: Prompts = OWN, 
         notes = (_RAW, _BARE.format("the last state" if causal else "the mean of the states"))
     try:
         if family == "cross-encoder" and prompts.given:
-            raise UnsupportedLayout(f"--kind: a {kind} puts no prompts before its texts; leave it out", "prompts")
+            raise UnsupportedLayout(
+                f"--kind: a {kind} puts no prompts before its texts; leave it out", "prompts"
+            )
         layout = read_layout(folder, family)
         if family == "bi-encoder":
             prompts = prompts_of_files(folder / MODEL, model_facts(folder), prompts)
@@ -122,13 +144,25 @@ def _family(folder: Path, kind: str | None) -> Family:
     if asked is None:
         if said is None:
             if architecture(folder).endswith(_T5):
-                do = f"give --kind {MonoT5.kind} if it was trained to answer with true or false, or another model"
-                raise bad_input(
-                    folder, wanted="a trained model", found="a T5, which does not say what it was trained for", do=do
+                do = (
+                    f"give --kind {MonoT5.kind} if it was trained to answer with true or false, or "
+                    "another model"
                 )
-            do = "give another model, or audit it untrained with --kind bi-encoder (or --kind sparse, for a SPLADE)"
+                raise bad_input(
+                    folder,
+                    wanted="a trained model",
+                    found="a T5, which does not say what it was trained for",
+                    do=do,
+                )
+            do = (
+                "give another model, or audit it untrained with --kind bi-encoder (or --kind "
+                "sparse, for a SPLADE)"
+            )
             raise bad_input(
-                folder, wanted="a trained model", found="an encoder with no head, which no one trained to rank", do=do
+                folder,
+                wanted="a trained model",
+                found="an encoder with no head, which no one trained to rank",
+                do=do,
             )
         return said
     if asked not in FAMILIES:
@@ -138,18 +172,25 @@ def _family(folder: Path, kind: str | None) -> Family:
         )
     if asked != said and not _can_be(folder, asked, said):
         found = (
-            f"a {said} model" if said else f"an encoder ({architecture(folder) or 'no class named'}) without {_HEADS[asked]}"
+            f"a {said} model"
+            if said
+            else f"an encoder ({architecture(folder) or 'no class named'}) without {_HEADS[asked]}"
         )
         raise SettingError(
-            f"--kind: wanted {folder} as a {asked} model; found {found}; leave --kind out, or give another model"
+            f"--kind: wanted {folder} as a {asked} model; found {found}; leave --kind out, or give "
+            "another model"
         )
     return asked
 
 
 def _can_be(folder: Path, asked: Family, said: Family | None) -> bool:
-    """Return True if a folder has all the weights of the requested family, so that no part of the model is random."""
+    """Return True if a folder has all the weights of the requested family, so that no part of the
+    model is random.
+    """
     if asked == "multi-vector":  # an older ColBERT, from before its kind had a name
-        return said == "bi-encoder" and any(kind.endswith(".Dense") for kind, _ in module_records(folder))
+        return said == "bi-encoder" and any(
+            kind.endswith(".Dense") for kind, _ in module_records(folder)
+        )
     if has_modules(folder):
         return False
     ending = {"bi-encoder": "", "cross-encoder": "ForCausalLM", "sparse": "ForMaskedLM"}[asked]
@@ -167,11 +208,16 @@ def _ours(folder: Path, layout: Layout, prompts: Prompts) -> BertCat | BertDot:
             check_reading(tokenizer, int(limit), texts=2 if layout.kind == "bert_cat" else 1)
 
     encoder = open_encoder(folder, classifier=layout.classifier, check=check)
-    return (_cat(layout, encoder) if layout.kind == "bert_cat" else _dot(layout, encoder, prompts)).eval()
+    return (
+        _cat(layout, encoder) if layout.kind == "bert_cat" else _dot(layout, encoder, prompts)
+    ).eval()
 
 
 def _cat(layout: Layout, encoder: Encoder) -> BertCat:
-    config = BertCatConfig(encoder.most_tokens(layout.passage_length), head="transformers" if layout.classifier else "linear")
+    config = BertCatConfig(
+        encoder.most_tokens(layout.passage_length),
+        head="transformers" if layout.classifier else "linear",
+    )
     model = BertCat(config, encoder)
     if layout.dense is not None and model.head is not None:
         load_weights(nn.ModuleDict({"linear": model.head}), layout.dense)

@@ -28,13 +28,16 @@ class Pushed:
 
 
 def push_checkpoint(folder: Path, repo: str, *, private: bool = False, more: str = "") -> Pushed:
-    """Upload a checkpoint's files to the model repository ``repo`` (``user/name``), which is made if it does not exist.
+    """Upload a checkpoint's files to the model repository ``repo`` (``user/name``), which is made
+    if it does not exist.
 
-    ``more`` is added to the model card; the uploaded manifest has the digest of that card. The token is the Hub library's own
-    (``HF_TOKEN``, or ``hf auth login``), and so is the Hub's address (``HF_ENDPOINT``).
+    ``more`` is added to the model card; the uploaded manifest has the digest of that card. The
+    token is the Hub library's own (``HF_TOKEN``, or ``hf auth login``), and so is the Hub's address
+    (``HF_ENDPOINT``).
 
     Raises:
-        InputError: not a checkpoint of ours, a damaged one, one without a model card, or the Hub refuses it.
+        InputError: not a checkpoint of ours, a damaged one, one without a model card, or the Hub
+            refuses it.
     """
     from huggingface_hub import CommitOperationAdd, HfApi
 
@@ -46,11 +49,18 @@ def push_checkpoint(folder: Path, repo: str, *, private: bool = False, more: str
         try:
             api = HfApi(library_name="positionbias")
             url = api.create_repo(repo, private=private or None, exist_ok=True)
-            commit = [CommitOperationAdd(path_in_repo=name, path_or_fileobj=place) for name, place in places.items()]
+            commit = [
+                CommitOperationAdd(path_in_repo=name, path_or_fileobj=place)
+                for name, place in places.items()
+            ]
             api.create_commit(url.repo_id, commit, commit_message=f"Upload {manifest.name}")
-        except Exception as error:  # many types: its own, and those of the library that it sends requests by
+        # many types: its own, and those of the library that it sends requests by
+        except Exception as error:
             found = (str(error).strip() or type(error).__name__).splitlines()[0]
-            do = "check the connection and the name, log in (hf auth login) or set HF_TOKEN, and push again"
+            do = (
+                "check the connection and the name, log in (hf auth login) or set HF_TOKEN, and "
+                "push again"
+            )
             raise InputError(f"{repo}: nothing was pushed to the Hub: {found}; {do}") from error
         return Pushed(str(url), len(places), sum(place.stat().st_size for place in places.values()))
 
@@ -63,17 +73,31 @@ def _whole(folder: Path) -> Manifest:
     """
     manifest = read_manifest(folder, kind="checkpoint")
     if found := verify(folder / MANIFEST).fault:
-        raise bad_input(folder, wanted="a checkpoint as it was written", found=found, do="restore it from a copy")
+        raise bad_input(
+            folder,
+            wanted="a checkpoint as it was written",
+            found=found,
+            do="restore it from a copy",
+        )
     if CARD not in (manifest.files or {}):
-        do = "load it and write it again (positionbias.models.checkpoint.save_checkpoint), or train it again"
-        raise bad_input(folder, wanted=f"a checkpoint with its model card ({CARD})", found="none", do=do)
+        do = (
+            "load it and write it again (positionbias.models.checkpoint.save_checkpoint), or train "
+            "it again"
+        )
+        raise bad_input(
+            folder, wanted=f"a checkpoint with its model card ({CARD})", found="none", do=do
+        )
     return manifest
 
 
 def _with_card(folder: Path, made: Path, manifest: Manifest, more: str) -> dict[str, Path]:
-    """Write the card with ``more`` below it, and the manifest with its digest; return both paths by name."""
+    """Write the card with ``more`` below it, and the manifest with its digest; return both paths by
+    name.
+    """
     card, sealed = made / CARD, made / MANIFEST
-    card.write_text(f"{(folder / CARD).read_text('utf-8').rstrip()}\n\n{more.strip()}\n", "utf-8", newline="\n")
+    card.write_text(
+        f"{(folder / CARD).read_text('utf-8').rstrip()}\n\n{more.strip()}\n", "utf-8", newline="\n"
+    )
     record = read_json(folder / MANIFEST, what="a manifest")
     files = {**(manifest.files or {}), CARD: seal_file(card)}
     record["files"] = json.loads(json.dumps(asdict(replace(manifest, files=files))["files"]))

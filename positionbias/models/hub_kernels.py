@@ -1,7 +1,9 @@
-"""Block hub kernels, which some transformers architectures load regardless of settings, while we load a model.
+"""Block hub kernels, which some transformers architectures load regardless of settings, while we
+load a model.
 
-YOSO, MRA and RWKV load one when constructed (with CUDA and ninja), GPT-Neo, GPT-J, Falcon and Bark when imported; all work without one.
-They ignore transformers' own switch, ``USE_HUB_KERNELS=0``, but all go through two functions.
+YOSO, MRA and RWKV load one when constructed (with CUDA and ninja), GPT-Neo, GPT-J, Falcon and Bark
+when imported; all work without one. They ignore transformers' own switch, ``USE_HUB_KERNELS=0``,
+but all go through two functions.
 """
 
 from __future__ import annotations
@@ -21,7 +23,9 @@ def no_kernels() -> Iterator[None]:
     """Keep transformers from loading kernels within the block."""
     from transformers.utils.import_utils import is_kernels_available
 
-    ways = [(import_module(module), name) for module, name in _WAYS] if is_kernels_available() else []
+    ways = (
+        [(import_module(module), name) for module, name in _WAYS] if is_kernels_available() else []
+    )
     found = [(module, name, getattr(module, name)) for module, name in ways]
     try:
         for module, name, _ in found:

@@ -14,11 +14,13 @@ from positionbias.models.sentence_transformers import MODULES
 
 __all__ = ["MODULE_FOLDER", "model_checksum"]
 
-MODULE_FOLDER = re.compile(r"\d|(query|document)_\d")  # sentence-transformers' names for module folders
+# sentence-transformers' names for module folders
+MODULE_FOLDER = re.compile(r"\d|(query|document)_\d")
 _SUFFIXES = (".json", ".model", ".jinja")
 _NAMES = ("vocab.txt", "merges.txt", "dict.txt", "artifact.metadata")
 _NOT_THE_MODEL = re.compile(r"manifest\.json|training\.json|trainer_state\.json|.*results\.json")
-# fields that depend on the path and the software of saving, not on the model; every call sets the tokenizer's two anew
+# fields that depend on the path and the software of saving, not on the model; every call sets the
+# tokenizer's two anew
 _VOLATILE = {
     "_name_or_path",
     "name_or_path",
@@ -32,10 +34,12 @@ _SET_BY_CALLS = {"tokenizer.json": {"truncation", "padding"}, "posbias.json": {"
 
 
 def model_checksum(folder: Path) -> str:
-    """Return the SHA-256 over a model's folder: weights, settings, tokenizer or words, and its modules' folders.
+    """Return the SHA-256 over a model's folder: weights, settings, tokenizer or words, and its
+    modules' folders.
 
-    Settings count by content, without format and the fields about who saved them. A manifest, a training log, a tuned re-ranking
-    depth, and other files (a model card, other libraries' copies of the weights) do not count.
+    Settings count by content, without format and the fields about who saved them. A manifest, a
+    training log, a tuned re-ranking depth, and other files (a model card, other libraries' copies
+    of the weights) do not count.
     """
     digest = hashlib.sha256()
     for path in sorted(_files(folder)):
@@ -63,7 +67,9 @@ def _counts(path: Path) -> bool:
 
 
 def _module_folders(folder: Path) -> set[str]:
-    """Return the folders in sentence-transformers' list of modules; faults of a list are reported on loading."""
+    """Return the folders in sentence-transformers' list of modules; faults of a list are reported
+    on loading.
+    """
     try:
         records = json.loads((folder / MODULES).read_text("utf-8"))
         return {Path(record["path"]).parts[0] for record in records if record["path"]}

@@ -1,7 +1,9 @@
-"""Faster forms of encoders for inference on a CPU: packed texts in torch, or OpenVINO in bfloat16 where it is installed.
+"""Faster forms of encoders for inference on a CPU: packed texts in torch, or OpenVINO in bfloat16
+where it is installed.
 
-They are made of a model's weights when it is first used without gradients, one for each precision, and made anew when weights change:
-after a step of any optimizer, and after any other change that PyTorch counts. It counts none through ``.data`` or a NumPy view.
+They are made of a model's weights when it is first used without gradients, one for each precision,
+and made anew when weights change: after a step of any optimizer, and after any other change that
+PyTorch counts. It counts none through ``.data`` or a NumPy view.
 """
 
 from __future__ import annotations
@@ -24,7 +26,9 @@ __all__ = ["InferenceForm", "inference_form"]
 
 
 class InferenceForm(Protocol):
-    """A form of an encoder that computes its last states, float32, of padded inputs ``(n, length)``."""
+    """A form of an encoder that computes its last states, float32, of padded inputs
+    ``(n, length)``.
+    """
 
     def cls_of(self, inputs: dict[str, Tensor]) -> Tensor:
         """Return the states of the first tokens, ``(n, dim)``."""
@@ -36,7 +40,9 @@ class InferenceForm(Protocol):
 
 
 # with the state of the weights from which each was made
-_FORMS: WeakKeyDictionary[nn.Module, dict[torch.dtype, tuple[Any, InferenceForm | None]]] = WeakKeyDictionary()
+_FORMS: WeakKeyDictionary[nn.Module, dict[torch.dtype, tuple[Any, InferenceForm | None]]] = (
+    WeakKeyDictionary()
+)
 _PRECISIONS = (torch.float32, torch.bfloat16)
 _MAKING = Lock()  # threads that use a model for the first time make one form
 
@@ -46,7 +52,9 @@ def _forget(optimizer: torch.optim.Optimizer, *_: Any) -> None:
     if _FORMS:
         changed = {id(weight) for group in optimizer.param_groups for weight in group["params"]}
         with _MAKING:
-            for backbone in [one for one in _FORMS if not changed.isdisjoint(map(id, one.parameters()))]:
+            for backbone in [
+                one for one in _FORMS if not changed.isdisjoint(map(id, one.parameters()))
+            ]:
                 del _FORMS[backbone]
 
 
@@ -54,9 +62,11 @@ register_optimizer_step_post_hook(_forget)  # fused optimizers change weights wi
 
 
 def inference_form(backbone: Any) -> InferenceForm | None:
-    """Return a model's form in the present precision; None where it has none, or gradients are wanted.
+    """Return a model's form in the present precision; None where it has none, or gradients are
+    wanted.
 
-    It has none off a CPU, of weights that are not float32, under float16, and where forward hooks are registered.
+    It has none off a CPU, of weights that are not float32, under float16, and where forward hooks
+    are registered.
 
     Forms are dropped when the model is trained on.
     """

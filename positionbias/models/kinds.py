@@ -1,4 +1,5 @@
-"""The kinds of models: class, shape and starting weights of each. The kinds are recorded in ``shapes``.
+"""The kinds of models: class, shape and starting weights of each. The kinds are recorded in
+``shapes``.
 
 A kind's module, which imports torch, is imported on demand.
 """
@@ -32,8 +33,9 @@ __all__ = [
 ]
 
 READ_AS = Setting(
-    "What the model is, where its files do not say: bi-encoder for a plain encoder, mono_t5 for a T5. Of your own function, where its arguments "
-    "do not tell: bi-encoder (texts → array) or cross-encoder ((query, passages) → scores).",
+    "What the model is, where its files do not say: bi-encoder for a plain encoder, mono_t5 for a "
+    "T5. Of your own function, where its arguments do not tell: bi-encoder (texts → array) or "
+    "cross-encoder ((query, passages) → scores).",
     choices=("cross-encoder", "bi-encoder", "multi-vector", "sparse", *KINDS),
     absent="what its files say",
 )
@@ -47,7 +49,8 @@ def kind_named(name: str) -> Kind:
     """
     if name not in KINDS:
         raise SettingError(
-            f"model: wanted one of {', '.join(KINDS)}; found {name!r}; {or_closest(name, KINDS, 'give one of these')}"
+            f"model: wanted one of {', '.join(KINDS)}; found {name!r}; "
+            f"{or_closest(name, KINDS, 'give one of these')}"
         )
     return KINDS[name]
 
@@ -81,7 +84,8 @@ def config_class(kind: str) -> Any:
 
 
 def model_over(kind: str, shape: Any, name: str) -> Ranker:
-    """Make a new model of a kind over pretrained weights of an encoder or T5 (a folder, a hub id, ``minilm``).
+    """Make a new model of a kind over pretrained weights of an encoder or T5 (a folder, a hub id,
+    ``minilm``).
 
     Raises:
         InputError: the weights cannot be used.
@@ -101,5 +105,9 @@ def has_term_vectors(kind: str) -> bool:
 
 
 def scores_log_probabilities(kind: str, shape: Any = None) -> bool:
-    """Return True if a model scores by the log-probability of "relevant"; ``shape`` None is the kind's default."""
-    return bool(getattr(config_class(kind)() if shape is None else shape, "log_probabilities", False))
+    """Return True if a model scores by the log-probability of "relevant"; ``shape`` None is the
+    kind's default.
+    """
+    return bool(
+        getattr(config_class(kind)() if shape is None else shape, "log_probabilities", False)
+    )

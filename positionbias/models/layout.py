@@ -2,7 +2,8 @@
 
 CrossEncoder         Transformer, Pooling (cls), Dense (dim → 1)
                      or Transformer with a sequence classifier's head
-SentenceTransformer  Transformer, Pooling (cls or mean)[, Normalize], scored by dot product or cosine
+SentenceTransformer  Transformer, Pooling (cls or mean)[, Normalize], scored by dot product or
+cosine
 
 ``read_layout`` reads these two as ours; of all others only ``read_family`` reads the family.
 """
@@ -61,13 +62,19 @@ _MODEL_TYPES: dict[str, Family] = {
 }
 # settings of the module Transformer that ours read, or that change nothing here
 _READ = frozenset({
-    "document_length", "max_seq_length", "module_output_name", "query_length", "transformer_task", "unpad_inputs",
+    "document_length", "max_seq_length", "module_output_name", "query_length", "transformer_task",
+    "unpad_inputs",
 })  # fmt: skip
-_DO = "give another model, or train one from its encoder (posbias train bert_cat or bert_dot, --encoder)"
+_DO = (
+    "give another model, or train one from its encoder (posbias train bert_cat or bert_dot, "
+    "--encoder)"
+)
 
 
 class UnsupportedLayout(InputError):
-    """A model with parts that ours lack, which sentence-transformers itself may run. ``found`` names them."""
+    """A model with parts that ours lack, which sentence-transformers itself may run. ``found``
+    names them.
+    """
 
     def __init__(self, message: str, found: str) -> None:
         super().__init__(message)
@@ -93,10 +100,12 @@ def has_modules(folder: Path) -> bool:
 
 
 def read_family(folder: Path) -> Family | None:
-    """Return the family of the model in a transformers or sentence-transformers folder; None for an encoder without a head.
+    """Return the family of the model in a transformers or sentence-transformers folder; None for an
+    encoder without a head.
 
     Raises:
-        InputError: a damaged file, an unknown type of model, or a module that is not sentence-transformers' own.
+        InputError: a damaged file, an unknown type of model, or a module that is not
+            sentence-transformers' own.
     """
     facts = model_facts(folder)
     if not has_modules(folder):
@@ -106,15 +115,24 @@ def read_family(folder: Path) -> Family | None:
         return "multi-vector" if named == "HF_ColBERT" else None
     kind = facts.get("model_type") or "SentenceTransformer"
     if kind not in _MODEL_TYPES:
-        raise bad_input(folder / MODEL, wanted=f"one of {', '.join(_MODEL_TYPES)}", found=f"a model of type {kind}", do=_DO)
-    pylate = any(module.startswith("pylate.") for module, _ in module_records(folder)) or "query_prefix" in facts
+        raise bad_input(
+            folder / MODEL,
+            wanted=f"one of {', '.join(_MODEL_TYPES)}",
+            found=f"a model of type {kind}",
+            do=_DO,
+        )
+    pylate = (
+        any(module.startswith("pylate.") for module, _ in module_records(folder))
+        or "query_prefix" in facts
+    )
     return "multi-vector" if kind == "SentenceTransformer" and pylate else _MODEL_TYPES[kind]
 
 
 def read_layout(folder: Path, family: Family) -> Layout:
     """Return the parts of a cross-encoder or bi-encoder in our terms.
 
-    An encoder without a head becomes a bi-encoder with mean pooling and cosine, as in sentence-transformers.
+    An encoder without a head becomes a bi-encoder with mean pooling and cosine, as in
+    sentence-transformers.
 
     Raises:
         UnsupportedLayout: parts that ours lack.
@@ -137,7 +155,9 @@ def read_layout(folder: Path, family: Family) -> Layout:
 
 
 def model_facts(folder: Path) -> dict[str, Any]:
-    """Return sentence-transformers' settings of a whole model; none without its list of modules, as in that library."""
+    """Return sentence-transformers' settings of a whole model; none without its list of modules, as
+    in that library.
+    """
     return _json(folder / MODEL) if has_modules(folder) and (folder / MODEL).is_file() else {}
 
 
@@ -148,12 +168,17 @@ def architecture(folder: Path) -> str:
     return str(architectures[0])
 
 
-def _cross_encoder(folder: Path, facts: dict, transformer: dict, modules: list[tuple[str, Path]]) -> Layout:
+def _cross_encoder(
+    folder: Path, facts: dict, transformer: dict, modules: list[tuple[str, Path]]
+) -> Layout:
     if facts.get("default_prompt_name"):
         raise _unsupported(folder / MODEL, "a prompt before each text (default_prompt_name)")
     kinds = [kind for kind, _ in modules]
     length = transformer.get("max_seq_length")
-    if kinds == ["Transformer"] and transformer.get("transformer_task") == "sequence-classification":
+    if (
+        kinds == ["Transformer"]
+        and transformer.get("transformer_task") == "sequence-classification"
+    ):
         _check_labels(folder)
         return Layout("bert_cat", classifier=True, passage_length=length)
     if kinds != ["Transformer", "Pooling", "Dense"]:
@@ -162,14 +187,24 @@ def _cross_encoder(folder: Path, facts: dict, transformer: dict, modules: list[t
         raise _unsupported(modules[1][1] / "config.json", f"{pooling} pooling in a cross-encoder")
     place = modules[2][1]
     dense = _json(place / "config.json")
-    plain = dense.get("out_features") == 1 and dense.get("bias", True) and not dense.get("use_residual")
+    plain = (
+        dense.get("out_features") == 1 and dense.get("bias", True) and not dense.get("use_residual")
+    )
     named = dense.get("module_input_name", "sentence_embedding"), dense.get("module_output_name")
-    if not plain or dense.get("activation_function") != IDENTITY or named != ("sentence_embedding", "scores"):
-        raise _unsupported(place / "config.json", "a head other than one linear layer, with a bias, to one score")
+    if (
+        not plain
+        or dense.get("activation_function") != IDENTITY
+        or named != ("sentence_embedding", "scores")
+    ):
+        raise _unsupported(
+            place / "config.json", "a head other than one linear layer, with a bias, to one score"
+        )
     return Layout("bert_cat", dense=place / "model.safetensors", passage_length=length)
 
 
-def _bi_encoder(folder: Path, facts: dict, transformer: dict, modules: list[tuple[str, Path]]) -> Layout:
+def _bi_encoder(
+    folder: Path, facts: dict, transformer: dict, modules: list[tuple[str, Path]]
+) -> Layout:
     kinds = [kind for kind, _ in modules]
     if kinds not in (["Transformer", "Pooling"], ["Transformer", "Pooling", "Normalize"]):
         raise _unsupported(folder / MODULES, f"the modules {', '.join(kinds)}")
@@ -179,7 +214,9 @@ def _bi_encoder(folder: Path, facts: dict, transformer: dict, modules: list[tupl
     if kinds[-1] == "Normalize" and (modules[2][1] / "config.json").is_file():
         names = set(_json(modules[2][1] / "config.json").values())
         if names - {"sentence_embedding", None}:
-            raise _unsupported(modules[2][1] / "config.json", "normalising anything but the text's vector")
+            raise _unsupported(
+                modules[2][1] / "config.json", "normalising anything but the text's vector"
+            )
     if _json(modules[1][1] / "config.json").get("include_prompt") is False:
         raise _unsupported(modules[1][1] / "config.json", "pooling without the prompt's tokens")
     similarity = facts.get("similarity_fn_name") or "cosine"  # sentence-transformers' own default
@@ -204,7 +241,11 @@ def _transformer(folder: Path) -> dict[str, Any]:
             raise _unsupported(place, "an encoder's settings under an older name")
     transformer = _json(folder / TRANSFORMER) if (folder / TRANSFORMER).is_file() else {}
     for name, value in transformer.items():
-        if value and name not in _READ and not (name == "modality_config" and set(value) == {"text"}):
+        if (
+            value
+            and name not in _READ
+            and not (name == "modality_config" and set(value) == {"text"})
+        ):
             raise _unsupported(folder / TRANSFORMER, f"a setting of the encoder ({name})")
     return transformer
 
@@ -223,7 +264,11 @@ def _modules(folder: Path) -> list[tuple[str, Path]]:
 
 def _pooling(place: Path) -> str:
     record = _json(place / "config.json")
-    mode = record.get("pooling_mode") or [name for key, name in _OLD_POOLING.items() if record.get(key)] or "mean"
+    mode = (
+        record.get("pooling_mode")
+        or [name for key, name in _OLD_POOLING.items() if record.get(key)]
+        or "mean"
+    )
     return mode if isinstance(mode, str) else " and ".join(map(str, mode))
 
 
@@ -234,7 +279,8 @@ def _check_labels(folder: Path) -> None:
         UnsupportedLayout: it has more.
     """
     config = _json(folder / "config.json")
-    labels = config.get("num_labels") or len(config.get("id2label") or {0: "", 1: ""})  # transformers writes only the labels
+    # transformers writes only the labels
+    labels = config.get("num_labels") or len(config.get("id2label") or {0: "", 1: ""})
     if labels != 1:
         raise _unsupported(folder / "config.json", f"a classifier of {labels} labels")
 
@@ -242,7 +288,9 @@ def _check_labels(folder: Path) -> None:
 def _json(path: Path) -> dict[str, Any]:
     record = read_json(path, what="a model's settings")
     if not isinstance(record, dict):
-        raise bad_input(path, wanted="a model's settings", found="other JSON", do="fetch the model again")
+        raise bad_input(
+            path, wanted="a model's settings", found="other JSON", do="fetch the model again"
+        )
     return record
 
 

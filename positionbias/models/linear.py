@@ -1,9 +1,10 @@
 """Linear layers with oneDNN on a CPU, in full precision, forward and backward.
 
-PyTorch multiplies float32 matrices with MKL, which takes slower paths on processors that are not Intel's. oneDNN, in the same
-build, generates kernels for the actual processor. On an AMD EPYC with AVX-512 it is more than twice as fast, with errors of the
-same order (a few units in the last place). The choice depends on the build alone, never on a measurement, so the same machine
-gives the same bits. Elsewhere (a GPU, half precision, autocast, other processors) nothing changes.
+PyTorch multiplies float32 matrices with MKL, which takes slower paths on processors that are not
+Intel's. oneDNN, in the same build, generates kernels for the actual processor. On an AMD EPYC with
+AVX-512 it is more than twice as fast, with errors of the same order (a few units in the last
+place). The choice depends on the build alone, never on a measurement, so the same machine gives the
+same bits. Elsewhere (a GPU, half precision, autocast, other processors) nothing changes.
 """
 
 from __future__ import annotations
@@ -49,13 +50,18 @@ class _Linear(torch.autograd.Function):
 
 def linear(rows: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """Replace ``torch.nn.functional.linear``: ``(…, i)``, ``(o, i)``, ``(o,)`` → ``(…, o)``."""
-    full = rows.dtype == weight.dtype == torch.float32 and rows.device.type == weight.device.type == "cpu"
+    full = (
+        rows.dtype == weight.dtype == torch.float32
+        and rows.device.type == weight.device.type == "cpu"
+    )
     if not full or not has_onednn() or torch.is_autocast_enabled("cpu"):
         return F.linear(rows, weight, bias)
     if torch.jit.is_tracing() or not rows.numel():  # type: ignore[attr-defined]
         return F.linear(rows, weight, bias)
     flat = rows.reshape(-1, rows.shape[-1])
-    if torch.is_grad_enabled() and (rows.requires_grad or weight.requires_grad or (bias is not None and bias.requires_grad)):
+    if torch.is_grad_enabled() and (
+        rows.requires_grad or weight.requires_grad or (bias is not None and bias.requires_grad)
+    ):
         out = _Linear.apply(flat, weight, bias)
     else:
         out = _multiply(flat, weight, bias)
@@ -70,7 +76,9 @@ class FastLinear(nn.Linear):
 
 
 def use_fast_linears(module: nn.Module) -> None:
-    """Turn every plain linear layer of a module into a ``FastLinear``; weights, names and saved files stay the same."""
+    """Turn every plain linear layer of a module into a ``FastLinear``; weights, names and saved
+    files stay the same.
+    """
     for part in module.modules():
         if type(part) is nn.Linear:
             part.__class__ = FastLinear
@@ -78,7 +86,8 @@ def use_fast_linears(module: nn.Module) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """A linear layer for inference: a copy of its weights in ``dtype``, on a CPU in the order that oneDNN reads them.
+    """A linear layer for inference: a copy of its weights in ``dtype``, on a CPU in the order that
+    oneDNN reads them.
 
     What follows it there is computed with it: GELU, or the sum with a residual.
     """
@@ -97,13 +106,19 @@ class Product:
     def gelu(self, rows: Tensor) -> Tensor:
         """Compute GELU of the product, ``(n, i)`` → ``(n, o)``."""
         if self.ordered and len(rows):
-            return torch.ops.mkldnn._linear_pointwise(rows, self.weight, self.bias, "gelu", [], "none")
+            return torch.ops.mkldnn._linear_pointwise(
+                rows, self.weight, self.bias, "gelu", [], "none"
+            )
         return F.gelu(self(rows))
 
     def plus(self, rows: Tensor, residual: Tensor) -> Tensor:
-        """Compute the product ``(n, i)`` → ``(n, o)`` plus ``residual (n, o)``, in the residual's precision."""
+        """Compute the product ``(n, i)`` → ``(n, o)`` plus ``residual (n, o)``, in the residual's
+        precision.
+        """
         if self.ordered and len(rows) and residual.dtype == self.dtype:
-            return torch.ops.mkldnn._linear_pointwise.binary(rows, residual, self.weight, self.bias, "add")
+            return torch.ops.mkldnn._linear_pointwise.binary(
+                rows, residual, self.weight, self.bias, "add"
+            )
         return self(rows) + residual
 
 
@@ -114,10 +129,14 @@ def product(layers: Sequence[nn.Linear], dtype: torch.dtype) -> Product:
     biases = [layer.bias for layer in layers if layer.bias is not None]
     bias = torch.cat([one.detach() for one in biases]).to(dtype) if biases else None
     ordered = weight.device.type == "cpu" and has_onednn() and _multiplies(dtype)
-    return Product(torch.ops.mkldnn._reorder_linear_weight(weight) if ordered else weight, bias, dtype, ordered)
+    return Product(
+        torch.ops.mkldnn._reorder_linear_weight(weight) if ordered else weight, bias, dtype, ordered
+    )
 
 
 @cache
 def _multiplies(dtype: torch.dtype) -> bool:
     """Return True if oneDNN multiplies in this precision on this processor."""
-    return dtype == torch.float32 or (dtype == torch.bfloat16 and bool(torch.ops.mkldnn._is_mkldnn_bf16_supported()))
+    return dtype == torch.float32 or (
+        dtype == torch.bfloat16 and bool(torch.ops.mkldnn._is_mkldnn_bf16_supported())
+    )

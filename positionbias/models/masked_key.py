@@ -18,10 +18,11 @@ _PART = 12  # characters of a part of a key, at least half of it: fewer may be w
 
 
 def without_key(text: str, key: str) -> str:
-    """Return the text with the key masked; a text that holds half of it (12 characters or more), or all in another encoding, is withheld whole.
+    """Return the text with the key masked; a text that holds half of it (12 characters or more), or
+    all in another encoding, is withheld whole.
 
-    Read are upper and lower case, percent encoding, JSON's and HTML's escapes, hexadecimal and base64 (also of a text around the key),
-    and two of them on top of each other.
+    Read are upper and lower case, percent encoding, JSON's and HTML's escapes, hexadecimal and
+    base64 (also of a text around the key), and two of them on top of each other.
     """
     if not key:
         return text
@@ -45,7 +46,9 @@ def _decoded(text: str) -> Iterator[str]:
 
 
 def _encoded(key: bytes) -> Iterator[str]:
-    """Yield the key's hexadecimal and base64 forms, lower case: of base64 what does not depend on the text around the key."""
+    """Yield the key's hexadecimal and base64 forms, lower case: of base64 what does not depend on
+    the text around the key.
+    """
     yield key.hex()
     for before in range(3):
         packed = base64.b64encode(b"\0" * before + key).decode()

@@ -1,4 +1,6 @@
-"""monoT5: a T5 reads query and passage together and answers "true" or "false" (Nogueira et al. 2020)."""
+"""monoT5: a T5 reads query and passage together and answers "true" or "false" (Nogueira et al.
+2020).
+"""
 
 from __future__ import annotations
 
@@ -23,14 +25,17 @@ from positionbias.models.tensors import read_shape
 
 __all__ = ["T5", "MonoT5", "load_t5"]
 
-_WORDS = ("Query:", "Document:", "Relevant:")  # before the query, before the passage, and at the end
+# before the query, before the passage, and at the end
+_WORDS = ("Query:", "Document:", "Relevant:")
 _ANSWERS = ("false", "true")
 _WANTED = "a T5 with its tokenizer"
 _DO = "give another T5, as t5-base"
 
 
 class T5(nn.Module):
-    """A T5 and its tokenizer, with the token numbers of the words around both texts and of the answers."""
+    """A T5 and its tokenizer, with the token numbers of the words around both texts and of the
+    answers.
+    """
 
     def __init__(self, model: Any, tokenizer: Any) -> None:
         super().__init__()
@@ -39,7 +44,9 @@ class T5(nn.Module):
         if tokenizer.pad_token_id is None or tokenizer.eos_token_id is None:
             raise ValueError("a tokenizer without a token for padding, or for the end")
         before, between, after = self.read(_WORDS)
-        frame = Frame((tuple(before), tuple(between), (*after, tokenizer.eos_token_id)), ((), (), ()), ())
+        frame = Frame(
+            (tuple(before), tuple(between), (*after, tokenizer.eos_token_id)), ((), (), ()), ()
+        )
         self.template = Template(frame, frame, tokenizer.pad_token_id, 0, typed=False)
         # the first of several pieces, as in the original
         self.answers = [row[0] for row in self.read(_ANSWERS) if row]
@@ -50,18 +57,26 @@ class T5(nn.Module):
             self.start = tokenizer.pad_token_id
 
     def read(self, texts: Sequence[str], limit: int | None = None) -> list[list[int]]:
-        """Return the token numbers of texts stripped of white space [decision], the first ``limit`` of each."""
+        """Return the token numbers of texts stripped of white space [decision], the first ``limit``
+        of each.
+        """
         return plain_read(self.tokenizer, [text.strip() for text in texts], limit)
 
     def logits(self, **inputs: Tensor) -> Tensor:
-        """Return the logits ``(n, 2)`` of false and true at the decoder's first step, the last product in full precision."""
+        """Return the logits ``(n, 2)`` of false and true at the decoder's first step, the last
+        product in full precision.
+        """
         model, numbers = self.model, inputs["input_ids"]
         mask = inputs.get("attention_mask")
         mask = torch.ones_like(numbers) if mask is None else mask
-        read = model.encoder(input_ids=numbers, attention_mask=mask).last_hidden_state  # (n, length, dim)
+        # (n, length, dim)
+        read = model.encoder(input_ids=numbers, attention_mask=mask).last_hidden_state
         first = numbers.new_full((len(numbers), 1), self.start)
         said = model.decoder(
-            input_ids=first, encoder_hidden_states=read, encoder_attention_mask=mask, use_cache=False
+            input_ids=first,
+            encoder_hidden_states=read,
+            encoder_attention_mask=mask,
+            use_cache=False,
         ).last_hidden_state[:, 0]  # (n, dim)
         with torch.autocast(numbers.device.type, enabled=False):
             said = said.float() * (model.config.d_model**-0.5 if _scales(model.config) else 1.0)
@@ -69,14 +84,17 @@ class T5(nn.Module):
 
 
 def _scales(config: Any) -> bool:
-    """Return True if transformers scales the decoder's output before the last product (T5 before version 1.1)."""
+    """Return True if transformers scales the decoder's output before the last product (T5 before
+    version 1.1).
+    """
     if config.model_type == "umt5":
         return bool(config.tie_word_embeddings)
     return bool(getattr(config, "scale_decoder_outputs", False))
 
 
 class MonoT5(nn.Module):
-    """The model: s = log softmax(false, true) of the first token after "Query: q Document: p Relevant:", of true.
+    """The model: s = log softmax(false, true) of the first token after "Query: q Document: p
+    Relevant:", of true.
 
     T5's dropout acts in training.
     """
@@ -89,7 +107,10 @@ class MonoT5(nn.Module):
         added = t5.template.pair.added
         if config.pair_length < added + 2:
             found = f"found {config.pair_length}; raise it"
-            raise SettingError(f"--pair-length: wanted at least {added + 2} ({added} of them around the texts); {found}")
+            raise SettingError(
+                f"--pair-length: wanted at least {added + 2} ({added} of them around the texts); "
+                f"{found}"
+            )
 
     @classmethod
     def over(cls, config: MonoT5Config, name: str) -> Self:
@@ -106,37 +127,46 @@ class MonoT5(nn.Module):
         """The maximum of word pieces read of query and passage together."""
         return self.config.pair_length - self.t5.template.pair.added
 
-    # -- reading ------------------------------------------------------------------------------------
+    # -- reading -----------------------------------------------------------------------------------
 
     def read_queries(self, texts: Sequence[str]) -> list[list[int]]:
         """Return the word pieces of queries, as many as a pair has room for."""
         return self.t5.read(texts, self.room)
 
     def read_passages(self, texts: Sequence[str]) -> list[list[int]]:
-        """Return the word pieces of passages, as many as a pair has room for; pairs are cut when they are assembled."""
+        """Return the word pieces of passages, as many as a pair has room for; pairs are cut when
+        they are assembled.
+        """
         return self.t5.read(texts, self.room)
 
     def inputs(self, queries: Sequence[Tokens], passages: Sequence[Tokens]) -> dict[str, Tensor]:
-        """Implement ``Ranker.inputs``: ``input_ids``, and with padding ``attention_mask``, each ``(n, length)``."""
+        """Implement ``Ranker.inputs``: ``input_ids``, and with padding ``attention_mask``, each
+        ``(n, length)``.
+        """
         asked = [queries[index % len(queries)] for index in range(len(passages))]
         return self.t5.template.assemble(
-            [(query, passage[: self.room - len(query)]) for query, passage in zip(asked, passages, strict=True)]
+            [
+                (query, passage[: self.room - len(query)])
+                for query, passage in zip(asked, passages, strict=True)
+            ]
         )
 
-    # -- scoring ------------------------------------------------------------------------------------
+    # -- scoring -----------------------------------------------------------------------------------
 
     def forward(self, **inputs: Tensor) -> Tensor:
         """Return scores ``(n,)``: log-probabilities, in full precision."""
         return log_relevance(self.t5.logits(**inputs))
 
-    # -- training and keeping -------------------------------------------------------------------------
+    # -- training and keeping ----------------------------------------------------------------------
 
     def parameter_roles(self) -> dict[Role, list[Tensor]]:
         """Give all weights one role."""
         return {"embedding": [], "kernels": [], "body": list(self.parameters())}
 
     def save(self, folder: Path) -> None:
-        """Save model and tokenizer in transformers' format, which is all that a T5 with answers true and false needs."""
+        """Save model and tokenizer in transformers' format, which is all that a T5 with answers
+        true and false needs.
+        """
         save_pretrained(folder, self.t5.model, self.t5.tokenizer, length=self.config.pair_length)
 
     @classmethod
@@ -146,10 +176,12 @@ class MonoT5(nn.Module):
 
 
 def load_t5(name: str | Path) -> T5:
-    """Load a T5 of transformers (t5, mt5, umt5; version 1.1 and Flan-T5 too): a folder, or a Hugging Face id.
+    """Load a T5 of transformers (t5, mt5, umt5; version 1.1 and Flan-T5 too): a folder, or a
+    Hugging Face id.
 
     Raises:
-        InputError: a folder without config, weights or tokenizer; an unreachable hub id; a model of another kind; a tokenizer that
+        InputError: a folder without config, weights or tokenizer; an unreachable hub id; a model of
+            another kind; a tokenizer that
         does not distinguish true and false.
     """
     from transformers import AutoModelForSeq2SeqLM
@@ -166,5 +198,6 @@ def load_t5(name: str | Path) -> T5:
         return T5(model, tokenizer)
     except InputError:
         raise
-    except Exception as error:  # transformers, tokenizers and safetensors each have errors of their own
+    # transformers, tokenizers and safetensors each have errors of their own
+    except Exception as error:
         raise unreadable(folder, error, wanted=_WANTED, do=_DO) from error

@@ -1,4 +1,6 @@
-"""Make a small BERT with random weights and word pieces learned from collections, for use without a network."""
+"""Make a small BERT with random weights and word pieces learned from collections, for use without a
+network.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,14 @@ import torch
 from positionbias.core.collection import find_collection
 from positionbias.core.errors import InputError
 from positionbias.core.inputs import CollectionLike
-from positionbias.core.manifest import Manifest, input_ref, manifest_path, package_versions, provenance, write_manifest
+from positionbias.core.manifest import (
+    Manifest,
+    input_ref,
+    manifest_path,
+    package_versions,
+    provenance,
+    write_manifest,
+)
 from positionbias.core.publish import atomic_folder, refuse_existing
 from positionbias.core.seeds import key64
 from positionbias.models.encoder import save_pretrained
@@ -28,18 +37,24 @@ KIND = "encoder"
 
 
 def make_encoder(
-    collections: Sequence[CollectionLike], out: Path | str, settings: EncoderSettings | None = None, *, overwrite: bool = False
+    collections: Sequence[CollectionLike],
+    out: Path | str,
+    settings: EncoderSettings | None = None,
+    *,
+    overwrite: bool = False,
 ) -> Manifest:
     """Write a small BERT with random weights, its word pieces learned from the collections.
 
-    It is for a machine without a pre-trained encoder, and for experiments on planted collections, where what an encoder has read
-    before is of no use. A bert_cat or bert_dot that begins with it needs far more steps, and a higher learning rate. Feed-forward
-    layers are four times as wide as the encoder, and weights are drawn as BERT's.
+    It is for a machine without a pre-trained encoder, and for experiments on planted collections,
+    where what an encoder has read before is of no use. A bert_cat or bert_dot that begins with it
+    needs far more steps, and a higher learning rate. Feed-forward layers are four times as wide as
+    the encoder, and weights are drawn as BERT's.
 
     Args:
         collections: Collections; pieces are learned from all passages and the training queries.
         out: The folder to write, in Hugging Face's layout, with a manifest.
-        settings: Layers, width, heads, word pieces, and the seed of the weights; the same content and settings give the same folder.
+        settings: Layers, width, heads, word pieces, and the seed of the weights; the same content
+            and settings give the same folder.
         overwrite: Replace what stands at ``out``.
 
     Returns:
@@ -62,7 +77,10 @@ def make_encoder(
     counts = _normal_words(known_words(opened, None))
     if not counts:
         names = ", ".join(str(collection.path) for collection in opened)
-        raise InputError(f"{names}: wanted passages to learn word pieces from; found no word in them; give another collection")
+        raise InputError(
+            f"{names}: wanted passages to learn word pieces from; found no word in them; give "
+            "another collection"
+        )
     pieces = [*SPECIAL, *learn_pieces(counts, settings.pieces - len(SPECIAL))]
     with atomic_folder(out, overwrite=overwrite) as partial:
         model = _random_bert(settings, len(pieces))
@@ -105,7 +123,9 @@ def _normal_words(counts: Counter[str]) -> Counter[str]:
 def _tokenizer(pieces: Sequence[str]) -> Any:
     from transformers import BertTokenizer
 
-    return BertTokenizer(vocab={piece: number for number, piece in enumerate(pieces)}, do_lower_case=True)
+    return BertTokenizer(
+        vocab={piece: number for number, piece in enumerate(pieces)}, do_lower_case=True
+    )
 
 
 def _random_bert(settings: EncoderSettings, pieces: int) -> Any:
@@ -119,6 +139,7 @@ def _random_bert(settings: EncoderSettings, pieces: int) -> Any:
         intermediate_size=4 * settings.width,
         max_position_embeddings=settings.max_length,
     )
-    with torch.random.fork_rng(devices=[]):  # uses the global generator, which is seeded here and restored
+    # uses the global generator, which is seeded here and restored
+    with torch.random.fork_rng(devices=[]):
         torch.manual_seed(key64(settings.seed, "encoder weights") % 2**63)
         return BertModel(shape, add_pooling_layer=False)

@@ -1,4 +1,6 @@
-"""Character n-graphs of words, the input of Duet's distributed model (Mitra, Diaz and Craswell 2017, §2.2)."""
+"""Character n-graphs of words, the input of Duet's distributed model (Mitra, Diaz and Craswell
+2017, §2.2).
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,8 @@ class NGraphs:
 
     @staticmethod
     def build(counts: Mapping[str, int], most: int) -> NGraphs:
-        """Select the ``most`` most frequent n-graphs of running text, by the words' ``counts``, then by spelling.
+        """Select the ``most`` most frequent n-graphs of running text, by the words' ``counts``,
+        then by spelling.
 
         Without words, only the edge.
         """

@@ -1,7 +1,9 @@
-"""Read passages from another position than the first, in training, so that a model cannot learn what stands where.
+"""Read passages from another position than the first, in training, so that a model cannot learn
+what stands where.
 
-One offset for all texts of a batch [decision]: batches differ in it, and a batch stays one computation. TK's queries stay where they are; an
-encoder reads all of its input from the offset on, at most as far as it has positions.
+One offset for all texts of a batch [decision]: batches differ in it, and a batch stays one
+computation. TK's queries stay where they are; an encoder reads all of its input from the offset on,
+at most as far as it has positions.
 """
 
 from __future__ import annotations
@@ -42,6 +44,6 @@ def check_offsets(model: Any) -> None:
     encoder = getattr(model, "encoder", None)
     if getattr(model, "positions", None) is None and not getattr(encoder, "absolute", False):
         raise SettingError(
-            f"--offset-positions: wanted a model with absolute positions; found {model.kind} with relative ones or none, "
-            "which an offset does not change; leave it out"
+            f"--offset-positions: wanted a model with absolute positions; found {model.kind} with "
+            "relative ones or none, which an offset does not change; leave it out"
         )

@@ -1,7 +1,8 @@
-"""Encoders run by OpenVINO in bfloat16, made of a model's weights in memory: no file is read, and nothing is fetched or sent.
+"""Encoders run by OpenVINO in bfloat16, made of a model's weights in memory: no file is read, and
+nothing is fetched or sent.
 
-The last layer is computed for [CLS] alone where only that is asked for. OpenVINO's kernels for attention, and for what stands between
-products, are faster than torch's.
+The last layer is computed for [CLS] alone where only that is asked for. OpenVINO's kernels for
+attention, and for what stands between products, are faster than torch's.
 """
 
 from __future__ import annotations
@@ -31,11 +32,17 @@ class _Named(nn.Module):
 
     def forward(self, *tensors: Tensor) -> Tensor:
         inputs = dict(zip(self.names, tensors, strict=True))
-        return cls_states(self.backbone, inputs) if self.cls_only else self.backbone(**inputs).last_hidden_state
+        return (
+            cls_states(self.backbone, inputs)
+            if self.cls_only
+            else self.backbone(**inputs).last_hidden_state
+        )
 
 
 class OpenVINOEncoder:
-    """An ``InferenceForm``. What is asked for is compiled on its first use, which takes seconds. Threads take turns."""
+    """An ``InferenceForm``. What is asked for is compiled on its first use, which takes seconds.
+    Threads take turns.
+    """
 
     def __init__(self, backbone: Any) -> None:
         self._backbone = ref(backbone)
@@ -51,28 +58,41 @@ class OpenVINOEncoder:
         return self._run(inputs, cls_only=False)
 
     def _run(self, inputs: dict[str, Tensor], *, cls_only: bool) -> Tensor:
-        whole = {**inputs, "attention_mask": inputs.get("attention_mask", torch.ones_like(inputs["input_ids"]))}
+        whole = {
+            **inputs,
+            "attention_mask": inputs.get("attention_mask", torch.ones_like(inputs["input_ids"])),
+        }
         names = tuple(sorted(whole))
         with self._turn:
             if (names, cls_only) not in self._compiled:
-                self._compiled[names, cls_only] = _compiled(self._backbone(), names, cls_only=cls_only)
+                self._compiled[names, cls_only] = _compiled(
+                    self._backbone(), names, cls_only=cls_only
+                )
             found = self._compiled[names, cls_only]([whole[name].numpy() for name in names])
-            return torch.from_numpy(found[0].copy())  # the next call writes where this one's output lies
+            # the next call writes where this one's output lies
+            return torch.from_numpy(found[0].copy())
 
 
 def openvino_encoder(backbone: Any) -> OpenVINOEncoder | None:
-    """Return an encoder in bfloat16; None where OpenVINO is not installed, or has no bfloat16 on this processor."""
+    """Return an encoder in bfloat16; None where OpenVINO is not installed, or has no bfloat16 on
+    this processor.
+    """
     if find_spec("openvino") is None:
         return None
-    return OpenVINOEncoder(backbone) if "BF16" in _core().get_property("CPU", "OPTIMIZATION_CAPABILITIES") else None
+    return (
+        OpenVINOEncoder(backbone)
+        if "BF16" in _core().get_property("CPU", "OPTIMIZATION_CAPABILITIES")
+        else None
+    )
 
 
 @cache
 def _core() -> Any:
     """Return OpenVINO's one core, which is never freed.
 
-    OpenVINO gives the thread that makes a core a stack for signals of its own, and removes it when the core and its models are freed, also from
-    another thread. The next signal would then end the process, even that of Ctrl-C or of a child that ends.
+    OpenVINO gives the thread that makes a core a stack for signals of its own, and removes it when
+    the core and its models are freed, also from another thread. The next signal would then end the
+    process, even that of Ctrl-C or of a child that ends.
     """
     from openvino import Core
 
@@ -80,14 +100,24 @@ def _core() -> Any:
 
 
 def _compiled(backbone: Any, names: tuple[str, ...], *, cls_only: bool) -> Any:
-    """Return the compiled model of inputs ``(n, length)`` in the order of ``names``, for as many threads as torch has."""
+    """Return the compiled model of inputs ``(n, length)`` in the order of ``names``, for as many
+    threads as torch has.
+    """
     from openvino.frontend import FrontEndManager
     from openvino.frontend.pytorch.ts_decoder import TorchScriptPythonDecoder
 
-    with warnings.catch_warnings(), torch.inference_mode(False), torch.no_grad(), torch.autocast("cpu", enabled=False):
-        warnings.simplefilter("ignore")  # transformers compares lengths in Python, which do not matter here
+    with (
+        warnings.catch_warnings(),
+        torch.inference_mode(False),
+        torch.no_grad(),
+        torch.autocast("cpu", enabled=False),
+    ):
+        # transformers compares lengths in Python, which do not matter here
+        warnings.simplefilter("ignore")
         example = tuple(torch.ones(2, 16, dtype=torch.int64) for _ in names)
-        decoder = TorchScriptPythonDecoder(_Named(backbone, names, cls_only=cls_only).eval(), example_input=example)
+        decoder = TorchScriptPythonDecoder(
+            _Named(backbone, names, cls_only=cls_only).eval(), example_input=example
+        )
         frontend = FrontEndManager().load_by_framework("pytorch")
         model = frontend.convert(frontend.load(decoder))
     threads = torch.get_num_threads()

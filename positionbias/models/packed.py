@@ -1,7 +1,9 @@
-"""Encoders of BERT's family over packed texts, for inference: no padding, and weights laid out once for the products of their precision.
+"""Encoders of BERT's family over packed texts, for inference: no padding, and weights laid out once
+for the products of their precision.
 
-The tokens of a batch stand one after another, ``(tokens, dim)``; only attention looks at where texts begin. States are those of the
-model up to the rounding of the precision: float32 to 1e-5. The last layer can be computed for [CLS] alone.
+The tokens of a batch stand one after another, ``(tokens, dim)``; only attention looks at where
+texts begin. States are those of the model up to the rounding of the precision: float32 to 1e-5. The
+last layer can be computed for [CLS] alone.
 """
 
 from __future__ import annotations
@@ -26,15 +28,18 @@ from positionbias.models.streams import in_streams
 
 __all__ = ["PackedBatch", "PackedEncoder", "is_packable", "packed_encoder"]
 
-# computed by one thread on a CPU: of fewer, the weights' way from memory costs some percent; of more, fewer threads have work
+# computed by one thread on a CPU: of fewer, the weights' way from memory costs some percent; of
+# more, fewer threads have work
 _PART_TOKENS = 1_024
 
 
 @dataclass(frozen=True, slots=True)
 class PackedBatch:
-    """Texts one after another, without padding, special tokens included: ``numbers``, ``types`` and ``positions (tokens,)``.
+    """Texts one after another, without padding, special tokens included: ``numbers``, ``types`` and
+    ``positions (tokens,)``.
 
-    ``offsets (n + 1,)`` int32 are where texts begin; ``longest`` is the length of the longest. Positions count from 0.
+    ``offsets (n + 1,)`` int32 are where texts begin; ``longest`` is the length of the longest.
+    Positions count from 0.
     """
 
     numbers: Tensor
@@ -49,7 +54,8 @@ class PackedBatch:
     def parts(self, tokens: int) -> list[PackedBatch]:
         """Cut a batch of texts into parts of whole texts, of about so many tokens each.
 
-        There are a multiple of four, which have half as many tokens at least, else two or one: so threads end together.
+        There are a multiple of four, which have half as many tokens at least, else two or one: so
+        threads end together.
         """
         offsets = self.offsets.tolist()
         whole = offsets[-1] / tokens
@@ -61,7 +67,13 @@ class PackedBatch:
         offsets = self.offsets[first : last + 1]
         own = slice(*offsets[[0, -1]].tolist())
         types = None if self.types is None else self.types[own]
-        return PackedBatch(self.numbers[own], types, self.positions[own], offsets - offsets[0], int(offsets.diff().max()))
+        return PackedBatch(
+            self.numbers[own],
+            types,
+            self.positions[own],
+            offsets - offsets[0],
+            int(offsets.diff().max()),
+        )
 
 
 class _Names(NamedTuple):
@@ -131,8 +143,9 @@ class _Norm:
 
 @dataclass(frozen=True, slots=True)
 class _Layer:
-    """One layer. ``seen`` computes query, key and value; in the last layer, which can be computed for [CLS] alone, key and value, and
-    ``asked`` the query. Norms and residual sums have the precision of the states."""
+    """One layer. ``seen`` computes query, key and value; in the last layer, which can be computed
+    for [CLS] alone, key and value, and ``asked`` the query. Norms and residual sums have the
+    precision of the states."""
 
     heads: int
     asked: Product | None
@@ -145,7 +158,9 @@ class _Layer:
     norm_output: _Norm
 
     def __call__(self, states: Tensor, batch: PackedBatch, *, cls_only: bool = False) -> Tensor:
-        """Compute ``(tokens, dim)`` → ``(tokens, dim)``; with ``cls_only`` → ``(n, dim)``, of the first tokens."""
+        """Compute ``(tokens, dim)`` → ``(tokens, dim)``; with ``cls_only`` → ``(n, dim)``, of the
+        first tokens.
+        """
         narrow = states.to(self.seen.dtype)
         own = batch.offsets[:-1].long() if cls_only else slice(None)  # the rows that are asked for
         shape = (2 if self.asked else 3, self.heads, states.shape[1] // self.heads)
@@ -155,14 +170,20 @@ class _Layer:
         mixed = attend_packed(query, key, value, batch.offsets, batch.longest).flatten(1)
         states = self.norm(self.output.plus(mixed, states[own]))
         narrow = states.to(self.seen.dtype)
-        inner = self.expand.gelu(narrow) if self.activation is F.gelu else self.activation(self.expand(narrow))
+        inner = (
+            self.expand.gelu(narrow)
+            if self.activation is F.gelu
+            else self.activation(self.expand(narrow))
+        )
         return self.norm_output(self.contract.plus(inner, states))
 
 
 class PackedEncoder:
-    """The embeddings and layers of an encoder, with the weights of its products laid out for ``dtype``.
+    """The embeddings and layers of an encoder, with the weights of its products laid out for
+    ``dtype``.
 
-    Between products states are float32 on a CPU, and in ``dtype`` on a GPU, whose memory would else be the limit.
+    Between products states are float32 on a CPU, and in ``dtype`` on a GPU, whose memory would else
+    be the limit.
     """
 
     def __init__(self, backbone: Any, names: _Names, dtype: torch.dtype) -> None:
@@ -172,21 +193,29 @@ class PackedEncoder:
         def table(part: nn.Embedding) -> Tensor:
             return part.weight.detach().to(self.dtype)
 
-        self._words, self._places = table(embeddings.word_embeddings), table(embeddings.position_embeddings)
+        self._words, self._places = (
+            table(embeddings.word_embeddings),
+            table(embeddings.position_embeddings),
+        )
         types = getattr(embeddings, "token_type_embeddings", None)
         self._types = None if types is None else table(types)
         self._norm = _Norm.of(embeddings.LayerNorm, self.dtype)
         # RoBERTa counts positions from after the number of the padding token, which it skips
         self._padding: int | None = embeddings.position_embeddings.padding_idx
         self._first = 0 if self._padding is None else self._padding + 1
-        project = getattr(backbone, "embeddings_project", None)  # ELECTRA's embeddings are narrower than its layers
+        # ELECTRA's embeddings are narrower than its layers
+        project = getattr(backbone, "embeddings_project", None)
         self._project = None if project is None else product([project], dtype)
         heads = backbone.config.num_attention_heads
         *inner, last = backbone.get_submodule(names.stack)
-        self._layers = [_layer(layer, names, heads, dtype, self.dtype, last=layer is last) for layer in (*inner, last)]
+        self._layers = [
+            _layer(layer, names, heads, dtype, self.dtype, last=layer is last)
+            for layer in (*inner, last)
+        ]
 
     def pack(self, inputs: dict[str, Tensor]) -> tuple[PackedBatch, Tensor | None]:
-        """Pack padded inputs ``(n, length)``; also return their mask ``(n, length)``, None without padding.
+        """Pack padded inputs ``(n, length)``; also return their mask ``(n, length)``, None without
+        padding.
 
         Raises:
             InputError: a row without a token.
@@ -207,12 +236,14 @@ class PackedEncoder:
         lengths = torch.full((n,), length) if mask is None else mask.sum(dim=1)
         if n and not lengths.min():
             raise InputError(
-                f"attention_mask: wanted a token in each row; found none in row {int(lengths.argmin())} (from 0); "
-                "leave it out, or give it the special tokens"
+                "attention_mask: wanted a token in each row; found none in row "
+                f"{int(lengths.argmin())} (from 0); leave it out, or give it the special tokens"
             )
         offsets = F.pad(lengths.cumsum(0), (1, 0)).int()
         types = None if types is None else flat(types)
-        return PackedBatch(flat(numbers), types, flat(positions), offsets, int(lengths.max()) if n else 0), mask
+        return PackedBatch(
+            flat(numbers), types, flat(positions), offsets, int(lengths.max()) if n else 0
+        ), mask
 
     def cls_of(self, inputs: dict[str, Tensor]) -> Tensor:
         """Implement ``InferenceForm.cls_of``."""
@@ -233,7 +264,9 @@ class PackedEncoder:
         return self._run(batch, cls_only=False)
 
     def cls(self, batch: PackedBatch) -> Tensor:
-        """Return the last layer's states of the first tokens, ``(n, dim)``, in ``self.dtype``, computed for them alone."""
+        """Return the last layer's states of the first tokens, ``(n, dim)``, in ``self.dtype``,
+        computed for them alone.
+        """
         return self._run(batch, cls_only=True)
 
     def _run(self, batch: PackedBatch, *, cls_only: bool) -> Tensor:
@@ -251,14 +284,24 @@ class PackedEncoder:
             return last(states, batch, cls_only=cls_only)
 
     def _embedded(self, batch: PackedBatch) -> Tensor:
-        states = F.embedding(batch.numbers, self._words) + F.embedding(batch.positions + self._first, self._places)
+        states = F.embedding(batch.numbers, self._words) + F.embedding(
+            batch.positions + self._first, self._places
+        )
         if self._types is not None:
-            states += self._types[0] if batch.types is None else F.embedding(batch.types, self._types)
+            states += (
+                self._types[0] if batch.types is None else F.embedding(batch.types, self._types)
+            )
         states = self._norm(states)
-        return states if self._project is None else self._project(states.to(self._project.dtype)).to(self.dtype)
+        return (
+            states
+            if self._project is None
+            else self._project(states.to(self._project.dtype)).to(self.dtype)
+        )
 
 
-def _layer(layer: Any, names: _Names, heads: int, dtype: torch.dtype, between: torch.dtype, *, last: bool) -> _Layer:
+def _layer(
+    layer: Any, names: _Names, heads: int, dtype: torch.dtype, between: torch.dtype, *, last: bool
+) -> _Layer:
     part = layer.get_submodule
     query, pair = part(names.query), [part(names.key), part(names.value)]
     return _Layer(
@@ -275,22 +318,32 @@ def _layer(layer: Any, names: _Names, heads: int, dtype: torch.dtype, between: t
 
 
 def _plain(activation: nn.Module) -> Callable[[Tensor], Tensor]:
-    """Return torch's GELU for transformers' module of it, which products can compute with them; any other as it is."""
-    plain = type(activation).__name__ == "GELUActivation" and getattr(activation, "act", None) is F.gelu
+    """Return torch's GELU for transformers' module of it, which products can compute with them; any
+    other as it is.
+    """
+    plain = (
+        type(activation).__name__ == "GELUActivation" and getattr(activation, "act", None) is F.gelu
+    )
     return F.gelu if plain else activation
 
 
 def is_packable(model: Any) -> bool:
     """Return True if a model has an encoder in float32 with a form for packed texts."""
-    return isinstance(model, nn.Module) and any(_packs(part) and part.dtype == torch.float32 for part in model.modules())
+    return isinstance(model, nn.Module) and any(
+        _packs(part) and part.dtype == torch.float32 for part in model.modules()
+    )
 
 
 def _packs(backbone: nn.Module) -> bool:
-    return type(backbone).__name__ in _ARCHITECTURES and not getattr(backbone.config, "is_decoder", False)
+    return type(backbone).__name__ in _ARCHITECTURES and not getattr(
+        backbone.config, "is_decoder", False
+    )
 
 
 def packed_encoder(backbone: Any, dtype: torch.dtype) -> PackedEncoder | None:
-    """Return an encoder for packed texts, whose products have a copy of the weights in ``dtype``; None for other architectures."""
+    """Return an encoder for packed texts, whose products have a copy of the weights in ``dtype``;
+    None for other architectures.
+    """
     if not _packs(backbone):
         return None
     if backbone.device.type == "cpu":

@@ -1,4 +1,6 @@
-"""Attention over packed texts: a text's tokens look at each other, and at no other text's; no padding is stored or computed."""
+"""Attention over packed texts: a text's tokens look at each other, and at no other text's; no
+padding is stored or computed.
+"""
 
 from __future__ import annotations
 
@@ -34,23 +36,30 @@ def packs_on(device: torch.device, dtype: torch.dtype) -> bool:
     return _flash() is not None and torch.cuda.get_device_capability(device) >= _FLASH
 
 
-def attend_packed(query: Tensor, key: Tensor, value: Tensor, offsets: Tensor, longest: int) -> Tensor:
-    """Compute softmax(q kᵀ / √size) v within each text, ``(queries, heads, size)`` and ``(tokens, heads, size)`` → ``(queries, heads, size)``.
+def attend_packed(
+    query: Tensor, key: Tensor, value: Tensor, offsets: Tensor, longest: int
+) -> Tensor:
+    """Compute softmax(q kᵀ / √size) v within each text, ``(queries, heads, size)`` and
+    ``(tokens, heads, size)`` → ``(queries, heads, size)``.
 
-    Text ``i`` has the tokens ``offsets[i] … offsets[i + 1]``, int32, of which the longest text has ``longest``. Queries are either all
-    tokens, or one a text.
+    Text ``i`` has the tokens ``offsets[i] … offsets[i + 1]``, int32, of which the longest text has
+    ``longest``. Queries are either all tokens, or one a text.
     """
     alone = len(query) == len(offsets) - 1
     if not packs_on(query.device, query.dtype):
         return _by_length(query, key, value, offsets, alone=alone)
     flash = _flash()
     assert flash is not None
-    asked = torch.arange(len(offsets), dtype=torch.int32, device=offsets.device) if alone else offsets
+    asked = (
+        torch.arange(len(offsets), dtype=torch.int32, device=offsets.device) if alone else offsets
+    )
     most = 1 if alone else longest
     return flash(query, key, value, asked, offsets, most, longest)  # type: ignore[no-any-return]
 
 
-def _by_length(query: Tensor, key: Tensor, value: Tensor, offsets: Tensor, *, alone: bool) -> Tensor:
+def _by_length(
+    query: Tensor, key: Tensor, value: Tensor, offsets: Tensor, *, alone: bool
+) -> Tensor:
     """Compute neighbours of equal length together, without a copy."""
     lengths = offsets.diff().tolist()
     if not lengths:
@@ -59,8 +68,13 @@ def _by_length(query: Tensor, key: Tensor, value: Tensor, offsets: Tensor, *, al
     for length, found in groupby(lengths):
         n = len(list(found))
         asked = n if alone else n * length
-        parts = query[row : row + asked], key[first : first + n * length], value[first : first + n * length]
-        q, k, v = (part.unflatten(0, (n, -1)).transpose(1, 2) for part in parts)  # (n, heads, length, size)
+        parts = (
+            query[row : row + asked],
+            key[first : first + n * length],
+            value[first : first + n * length],
+        )
+        # (n, heads, length, size)
+        q, k, v = (part.unflatten(0, (n, -1)).transpose(1, 2) for part in parts)
         mixed.append(F.scaled_dot_product_attention(q, k, v).transpose(1, 2).flatten(0, 1))
         row, first = row + asked, first + n * length
     return torch.cat(mixed)

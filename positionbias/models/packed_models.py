@@ -1,6 +1,8 @@
-"""BERT_CAT and BERT_DOT over packed texts, for scoring and encoding where the device has fused attention for them.
+"""BERT_CAT and BERT_DOT over packed texts, for scoring and encoding where the device has fused
+attention for them.
 
-They hold a copy of the weights in the precision of the products, so they are made for a step whose weights do not change.
+They hold a copy of the weights in the precision of the products, so they are made for a step whose
+weights do not change.
 """
 
 from __future__ import annotations
@@ -35,9 +37,15 @@ class PackedPairs:
         return TokenSource(self.model.encoder.template, (queries, passages), self.model.device)
 
     def batch(
-        self, source: TokenSource, queries: np.ndarray, passages: np.ndarray, lengths: tuple[np.ndarray, np.ndarray]
+        self,
+        source: TokenSource,
+        queries: np.ndarray,
+        passages: np.ndarray,
+        lengths: tuple[np.ndarray, np.ndarray],
     ) -> PackedBatch:
-        """Pack pairs of a source by their indices ``(n,)``; ``lengths`` are those of both sides, ``(n,)`` each, before the cut."""
+        """Pack pairs of a source by their indices ``(n,)``; ``lengths`` are those of both sides,
+        ``(n,)`` each, before the cut.
+        """
         return source.pack((queries, passages), cut_pairs(*lengths, self.model.room))
 
     @torch.inference_mode()
@@ -52,7 +60,9 @@ class PackedPairs:
 
 
 def packed_pairs(model: Any, dtype: torch.dtype) -> PackedPairs | None:
-    """Return a model's form for packed pairs in ``dtype``; None if it has none, or its device no attention for them."""
+    """Return a model's form for packed pairs in ``dtype``; None if it has none, or its device no
+    attention for them.
+    """
     if type(model) is not BertCat or not packs_on(model.device, dtype):
         return None
     if model.head is None and type(model.encoder.model).__name__ not in HEADS:
@@ -74,7 +84,9 @@ class PackedVectors:
 
     @torch.inference_mode()
     def encode(self, source: TokenSource, indices: np.ndarray, lengths: np.ndarray) -> Tensor:
-        """Return vectors ``(n, dim)`` in full precision of a source's passages by their indices and lengths ``(n,)``."""
+        """Return vectors ``(n, dim)`` in full precision of a source's passages by their indices and
+        lengths ``(n,)``.
+        """
         config = self.model.config
         packed = source.pack((indices,), (np.minimum(lengths, self.model.room),))
         if config.pooling == "cls":
@@ -85,7 +97,9 @@ class PackedVectors:
 
 
 def packed_vectors(model: Any, dtype: torch.dtype) -> PackedVectors | None:
-    """Return a model's form for packed texts in ``dtype``; None if it has none, or its device no attention for them."""
+    """Return a model's form for packed texts in ``dtype``; None if it has none, or its device no
+    attention for them.
+    """
     if type(model) is not BertDot or not packs_on(model.device, dtype):
         return None
     encoder = packed_encoder(model.encoder.backbone, dtype)

@@ -1,8 +1,11 @@
-"""Permutation self-consistency of listwise re-rankers: the same passages in several orders, whose rankings are averaged.
+"""Permutation self-consistency of listwise re-rankers: the same passages in several orders, whose
+rankings are averaged.
 
-A re-ranker that reads all passages of a query at once may prefer those at the front or the end of its list. Tang et al. (arXiv 2310.07712) show it
-the list in several random orders, and take the ranking that is nearest to those returned. Theirs has the least sum of Kendall's distances, which
-takes exponential time; ours has the mean rank (Borda's count), which is at most five times as far [decision].
+A re-ranker that reads all passages of a query at once may prefer those at the front or the end of
+its list. Tang et al. (arXiv 2310.07712) show it the list in several random orders, and take the
+ranking that is nearest to those returned. Theirs has the least sum of Kendall's distances, which
+takes exponential time; ours has the mean rank (Borda's count), which is at most five times as far
+[decision].
 """
 
 from __future__ import annotations
@@ -22,19 +25,25 @@ __all__ = ["permuted"]
 Score = Callable[[str, list[str]], Any]
 
 
-def permuted(score: Score, orders: int = 8, *, seed: int = 1) -> Callable[[str, Sequence[str]], np.ndarray]:
-    """Return a listwise scorer that shows ``score`` the passages of a query in several orders, and averages the ranks.
+def permuted(
+    score: Score, orders: int = 8, *, seed: int = 1
+) -> Callable[[str, Sequence[str]], np.ndarray]:
+    """Return a listwise scorer that shows ``score`` the passages of a query in several orders, and
+    averages the ranks.
 
-    An order is drawn by (seed, its number, query, passage), so that the result does not depend on the order in which passages are given, but where
-    two have the same text. It takes ``orders`` times as long. Give it to commands as ``module:name``, as any function of your own.
+    An order is drawn by (seed, its number, query, passage), so that the result does not depend on
+    the order in which passages are given, but where two have the same text. It takes ``orders``
+    times as long. Give it to commands as ``module:name``, as any function of your own.
 
     Args:
-        score: A function of a query and its passages, which returns a score for each, the higher the better; scores alone decide ranks.
+        score: A function of a query and its passages, which returns a score for each, the higher
+            the better; scores alone decide ranks.
         orders: How many.
         seed: Of the draws.
 
     Returns:
-        A function of a query and its n passages, which returns ``(n,)`` numbers: n less the mean rank, ties at their mean. The best rank is 1.
+        A function of a query and its n passages, which returns ``(n,)`` numbers: n less the mean
+        rank, ties at their mean. The best rank is 1.
 
     Raises:
         SettingError: fewer than two orders.
@@ -65,7 +74,10 @@ def permuted(score: Score, orders: int = 8, *, seed: int = 1) -> Callable[[str, 
             numbers = found.dtype.kind in "biuf"
             if found.shape != (len(texts),) or not numbers or not np.isfinite(found).all():
                 told = f"shape {found.shape}" if numbers else f"{found.dtype}"
-                raise InputError(f"score: wanted {len(texts)} finite numbers, one a passage; found {told}; fix it")
+                raise InputError(
+                    f"score: wanted {len(texts)} finite numbers, one a passage; found {told}; fix "
+                    "it"
+                )
             total[order] += _ranks(found.astype(np.float64))  # small integers have no negatives
         return len(texts) - total / orders
 

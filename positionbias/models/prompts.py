@@ -1,4 +1,6 @@
-"""The texts before each query and passage: those that are given, else those that sentence-transformers puts there."""
+"""The texts before each query and passage: those that are given, else those that
+sentence-transformers puts there.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,10 @@ class Prompts:
         """Return a sentence for a manifest."""
         if not (self.query or self.passage):
             return "no prompt stands before queries or passages"
-        return f"{self.query or ''!r} stands before each query, {self.passage or ''!r} before each passage"
+        return (
+            f"{self.query or ''!r} stands before each query, {self.passage or ''!r} before each "
+            "passage"
+        )
 
 
 OWN = Prompts()  # a model's own
@@ -53,7 +58,8 @@ class _Heard(Exception):
 
 
 def heard_prompt(model: Any, call: Callable[..., Any], example: Any) -> str:
-    """Return the prompt with which a call of a sentence-transformers model, as ``encode_query``, would read texts.
+    """Return the prompt with which a call of a sentence-transformers model, as ``encode_query``,
+    would read texts.
 
     The call is made with an example, up to the place where the library tokenizes it.
     """
@@ -74,10 +80,12 @@ def heard_prompt(model: Any, call: Callable[..., Any], example: Any) -> str:
 
 
 def prompts_of_files(place: Path, facts: Mapping[str, Any], prompts: Prompts) -> Prompts:
-    """Return the prompts of a bi-encoder with the ``facts`` of the file ``place``, by the installed library's own calls.
+    """Return the prompts of a bi-encoder with the ``facts`` of the file ``place``, by the installed
+    library's own calls.
 
     Raises:
-        DependencyError: the files name prompts, not both are given, and sentence-transformers is not installed.
+        DependencyError: the files name prompts, not both are given, and sentence-transformers is
+            not installed.
         InputError: the library refuses them.
     """
     named = facts.get("prompts") or {}
@@ -87,36 +95,51 @@ def prompts_of_files(place: Path, facts: Mapping[str, Any], prompts: Prompts) ->
         return used
     if find_spec("sentence_transformers") is None:
         raise DependencyError(
-            f"{place} names prompts, and sentence-transformers, which chooses among them, is not installed: give --query-prompt and "
-            "--passage-prompt, or run pip install 'positionbias[sbert]'"
+            f"{place} names prompts, and sentence-transformers, which chooses among them, is not "
+            "installed: give --query-prompt and --passage-prompt, or run pip install "
+            "'positionbias[sbert]'"
         )
     from sentence_transformers import SentenceTransformer
     from torch import nn
 
     try:
         default = facts.get("default_prompt_name")
-        model = SentenceTransformer(modules=[nn.Identity()], prompts=named, default_prompt_name=default, device="cpu")
+        model = SentenceTransformer(
+            modules=[nn.Identity()], prompts=named, default_prompt_name=default, device="cpu"
+        )
         used = prompts.or_else(
-            lambda: heard_prompt(model, model.encode_query, "a"), lambda: heard_prompt(model, model.encode_document, "a")
+            lambda: heard_prompt(model, model.encode_query, "a"),
+            lambda: heard_prompt(model, model.encode_document, "a"),
         )
     except (AttributeError, TypeError, ValueError) as error:
         raise bad_input(
-            place, wanted="prompts by name", found=str(error), do="correct them, or fetch the model again"
+            place,
+            wanted="prompts by name",
+            found=str(error),
+            do="correct them, or fetch the model again",
         ) from error
     remark_prompts(place.parent.name, used, named)
     return used
 
 
-def remark_prompts(name: str, used: Prompts, named: Mapping[str, str | None] = MappingProxyType({})) -> None:
-    """Remark which prompts a model is read with, and which of those that its files name go unused."""
-    unused = [prompt for prompt, text in named.items() if text and text not in (used.query, used.passage)]
+def remark_prompts(
+    name: str, used: Prompts, named: Mapping[str, str | None] = MappingProxyType({})
+) -> None:
+    """Remark which prompts a model is read with, and which of those that its files name go
+    unused.
+    """
+    unused = [
+        prompt for prompt, text in named.items() if text and text not in (used.query, used.passage)
+    ]
     if not (used.query or used.passage or unused):
         return
     line = f"{name}: {used.note()}"
     if unused:
         more = f" and {len(unused) - _SHOWN} others" if len(unused) > _SHOWN else ""
         line += (
-            f"; of the prompts that its files name, sentence-transformers {version('sentence-transformers')} leaves out "
-            f"{', '.join(map(repr, unused[:_SHOWN]))}{more}: give --query-prompt or --passage-prompt to change that"
+            "; of the prompts that its files name, sentence-transformers "
+            f"{version('sentence-transformers')} leaves out "
+            f"{', '.join(map(repr, unused[:_SHOWN]))}{more}: give --query-prompt or "
+            "--passage-prompt to change that"
         )
     remark(line)

@@ -1,4 +1,5 @@
-"""The protocols that training, the re-ranker and the probe need. A model implements those it can. Torch is imported on use.
+"""The protocols that training, the re-ranker and the probe need. A model implements those it can.
+Torch is imported on use.
 
 Ranker          ours: can be trained and saved, and scores pairs of token numbers
 PassageEncoder  encodes each side separately, so that a passage is encoded once for all queries
@@ -59,7 +60,8 @@ UNKNOWN_ROOM = sys.maxsize  # of encoders without a known limit
 class Ranker(Protocol):
     """Any model that tokenizes texts and scores (query, passage) pairs of token numbers.
 
-    Reading and scoring are separate, so that texts are read once, ahead of the arithmetic, and batches have similar lengths.
+    Reading and scoring are separate, so that texts are read once, ahead of the arithmetic, and
+    batches have similar lengths.
     """
 
     kind: ClassVar[str]
@@ -70,22 +72,32 @@ class Ranker(Protocol):
 
     @property
     def room(self) -> int:
-        """The maximum of tokens read of a passage (or query and passage, if read together), without special ones."""
+        """The maximum of tokens read of a passage (or query and passage, if read together), without
+        special ones.
+        """
 
     def read_queries(self, texts: Sequence[str]) -> list[list[int]]:
-        """Return the token numbers of queries, cut at the model's limit, without special tokens; none for an empty text."""
+        """Return the token numbers of queries, cut at the model's limit, without special tokens;
+        none for an empty text.
+        """
 
     def read_passages(self, texts: Sequence[str]) -> list[list[int]]:
-        """Return the token numbers of passages, cut at the model's limit, without special tokens; none for an empty text."""
+        """Return the token numbers of passages, cut at the model's limit, without special tokens;
+        none for an empty text.
+        """
 
     def inputs(self, queries: Sequence[Tokens], passages: Sequence[Tokens]) -> dict[str, Tensor]:
-        """Return the padded arguments of the model's call, on the CPU. Passage ``i`` is paired with query ``i % len(queries)``."""
+        """Return the padded arguments of the model's call, on the CPU. Passage ``i`` is paired with
+        query ``i % len(queries)``.
+        """
 
     def __call__(self, **inputs: Tensor) -> Tensor:
         """Return scores ``(len(passages),)``."""
 
     def parameter_roles(self) -> dict[Role, list[Tensor]]:
-        """Return all parameters by how they are trained: an embedding with sparse gradients, kernel weights, the rest."""
+        """Return all parameters by how they are trained: an embedding with sparse gradients, kernel
+        weights, the rest.
+        """
 
     def save(self, folder: Path) -> None:
         """Write the weights and all other files of the model, except its shape."""
@@ -113,9 +125,11 @@ class Ranker(Protocol):
 
 @runtime_checkable
 class PassageEncoder(Protocol):
-    """A model that encodes each side separately and then lets them interact (TK, BERT_DOT, ColBERT, SPLADE).
+    """A model that encodes each side separately and then lets them interact (TK, BERT_DOT, ColBERT,
+    SPLADE).
 
-    The results of ``read_…`` are opaque; their lengths, those of the texts in tokens, serve to make batches of similar length.
+    The results of ``read_…`` are opaque; their lengths, those of the texts in tokens, serve to make
+    batches of similar length.
     """
 
     kind: ClassVar[str]
@@ -132,10 +146,14 @@ class PassageEncoder(Protocol):
         """The maximum of tokens read of a passage."""
 
     def read_queries(self, texts: Sequence[str]) -> Sequence[Any]:
-        """Return the input of ``encode_queries``, cut at the model's limit; of length 0 for an empty text."""
+        """Return the input of ``encode_queries``, cut at the model's limit; of length 0 for an
+        empty text.
+        """
 
     def read_passages(self, texts: Sequence[str]) -> Sequence[Any]:
-        """Return the input of ``encode_passages``, cut at the model's limit; of length 0 for an empty text."""
+        """Return the input of ``encode_passages``, cut at the model's limit; of length 0 for an
+        empty text.
+        """
 
     def encode_queries(self, queries: Sequence[Any]) -> tuple[Tensor, Tensor]:
         """Vectors ``(n, rows, dim)`` and their mask ``(n, rows)``, on the model's device."""
@@ -143,7 +161,9 @@ class PassageEncoder(Protocol):
     def encode_passages(self, passages: Sequence[Any]) -> tuple[Tensor, Tensor]:
         """Vectors ``(n, rows, dim)`` and their mask ``(n, rows)``, on the model's device."""
 
-    def interact(self, query: Tensor, query_mask: Tensor, passage: Tensor, passage_mask: Tensor) -> Tensor:
+    def interact(
+        self, query: Tensor, query_mask: Tensor, passage: Tensor, passage_mask: Tensor
+    ) -> Tensor:
         """Return scores ``(n,)``; a query batch of 1 serves all passages."""
 
     def to(self, device: torch.device) -> Any: ...
@@ -151,11 +171,15 @@ class PassageEncoder(Protocol):
 
 @runtime_checkable
 class SingleVector(PassageEncoder, Protocol):
-    """A ``PassageEncoder`` with one vector a text, compared by a product (BERT_DOT, sentence-transformers' bi-encoders)."""
+    """A ``PassageEncoder`` with one vector a text, compared by a product (BERT_DOT,
+    sentence-transformers' bi-encoders).
+    """
 
     @property
     def vector_similarity(self) -> str:
-        """The similarity of ``interact``: "dot", "cosine", or another name from sentence-transformers."""
+        """The similarity of ``interact``: "dot", "cosine", or another name from
+        sentence-transformers.
+        """
 
 
 @runtime_checkable
@@ -168,7 +192,8 @@ class TextScorer(Protocol):
     def device(self) -> torch.device: ...
 
     def score(self, query: str, passages: Sequence[str]) -> Any:
-        """Return the scores of one query's passages in order: ``(len(passages),)`` numbers in any array or list.
+        """Return the scores of one query's passages in order: ``(len(passages),)`` numbers in any
+        array or list.
 
         The caller checks their number and that they are finite (``ranking.texts``).
         """
@@ -178,11 +203,15 @@ class TextScorer(Protocol):
 
 @runtime_checkable
 class TokenReader(Protocol):
-    """A reader of texts as a model reads them: a ranker or encoder itself, or the ``reader`` of a library's cross-encoder."""
+    """A reader of texts as a model reads them: a ranker or encoder itself, or the ``reader`` of a
+    library's cross-encoder.
+    """
 
     @property
     def room(self) -> int:
-        """The maximum of tokens read of a passage (or query and passage, if read together), without special ones."""
+        """The maximum of tokens read of a passage (or query and passage, if read together), without
+        special ones.
+        """
 
     def read_queries(self, texts: Sequence[str]) -> Sequence[Any]:
         """Return queries, each as long as the model reads of it, in tokens."""
@@ -205,7 +234,9 @@ class Served(Protocol):
 
 @runtime_checkable
 class ServedScorer(TextScorer, Served, Protocol):
-    """A ``TextScorer`` behind an endpoint: up to ``at_once`` lists are asked for together, and ``stop`` ends its waits."""
+    """A ``TextScorer`` behind an endpoint: up to ``at_once`` lists are asked for together, and
+    ``stop`` ends its waits.
+    """
 
     @property
     def at_once(self) -> int: ...
@@ -219,7 +250,9 @@ class ServedScorer(TextScorer, Served, Protocol):
 
 @runtime_checkable
 class VariantScorer(Protocol):
-    """A model whose score of a passage is that of ``base`` over ``times`` variants of it, pooled by their mean or maximum."""
+    """A model whose score of a passage is that of ``base`` over ``times`` variants of it, pooled by
+    their mean or maximum.
+    """
 
     kind: ClassVar[str]
     base: Any  # any model of these protocols
@@ -244,14 +277,19 @@ AnyRanker = Ranker | PassageEncoder | TextScorer | VariantScorer
 
 def encodes_alone(model: Any) -> bool:
     """Return True if a model encodes passages alone; one over variants, if its base does."""
-    return encodes_alone(model.base) if isinstance(model, VariantScorer) else isinstance(model, PassageEncoder)
+    return (
+        encodes_alone(model.base)
+        if isinstance(model, VariantScorer)
+        else isinstance(model, PassageEncoder)
+    )
 
 
 @runtime_checkable
 class TermEncoder(Protocol):
     """A model with vectors for a passage's terms, for the position probe.
 
-    A passage's terms are numbers; 0 is padding and 1 unknown. ``term_layers`` lists the layers whose vectors it returns.
+    A passage's terms are numbers; 0 is padding and 1 unknown. ``term_layers`` lists the layers
+    whose vectors it returns.
     """
 
     kind: ClassVar[str]
@@ -271,7 +309,9 @@ class TermEncoder(Protocol):
         """Return the terms of passages, cut at the model's limit."""
 
     def term_vectors(self, passages: Sequence[Tokens]) -> Tensor:
-        """Return vectors ``(layers, n, longest, dim)`` of passages' terms, on the model's device; arbitrary after the last term."""
+        """Return vectors ``(layers, n, longest, dim)`` of passages' terms, on the model's device;
+        arbitrary after the last term.
+        """
 
 
 def known_room(model: AnyRanker) -> int | None:
@@ -287,9 +327,11 @@ def token_reader(model: AnyRanker | None) -> TokenReader | None:
 
 
 def cut_side(model: AnyRanker | None) -> CutSide:
-    """Return the side on which a model cuts a text beyond its limit: "left" loses the text's front, "right" its end.
+    """Return the side on which a model cuts a text beyond its limit: "left" loses the text's front,
+    "right" its end.
 
-    It is the tokenizer's ``truncation_side``, which only models run by sentence-transformers may have on the left; "right" if unknown.
+    It is the tokenizer's ``truncation_side``, which only models run by sentence-transformers may
+    have on the left; "right" if unknown.
     """
     while (base := getattr(model, "base", None)) is not None:  # of a model with a remedy
         model = base
@@ -298,7 +340,9 @@ def cut_side(model: AnyRanker | None) -> CutSide:
 
 
 def pad_rows(rows: Sequence[Tokens | np.ndarray], padding: int = 0) -> Tensor:
-    """Pad token numbers of uneven length to one tensor ``(len(rows), longest)`` of at least one column."""
+    """Pad token numbers of uneven length to one tensor ``(len(rows), longest)`` of at least one
+    column.
+    """
     import torch
 
     width = max(1, max(map(len, rows), default=1))

@@ -21,8 +21,20 @@ from torch import Tensor, nn
 from positionbias.core.errors import SettingError
 from positionbias.core.json_text import JsonObject
 from positionbias.models.bert_dot import BertDot
-from positionbias.models.calibration import Pooling, calibrating, exchangeable, pooling_of, use_calibration
-from positionbias.models.protocols import UNKNOWN_ROOM, AnyRanker, SingleVector, TokenReader, token_reader
+from positionbias.models.calibration import (
+    Pooling,
+    calibrating,
+    exchangeable,
+    pooling_of,
+    use_calibration,
+)
+from positionbias.models.protocols import (
+    UNKNOWN_ROOM,
+    AnyRanker,
+    SingleVector,
+    TokenReader,
+    token_reader,
+)
 from positionbias.models.remedies import AnyRemedy, Calibration, Remedy
 
 __all__ = [
@@ -51,7 +63,9 @@ class _Shape:
 
 
 class Remedied:
-    """A model whose scores are those of ``base`` over a passage's variants, pooled; ``ranking.variants`` computes them."""
+    """A model whose scores are those of ``base`` over a passage's variants, pooled;
+    ``ranking.variants`` computes them.
+    """
 
     kind: ClassVar[str] = _KIND
 
@@ -80,7 +94,9 @@ class Remedied:
 
     @property
     def reader(self) -> TokenReader | None:
-        """What counts the tokens of a passage that the model reads: each rotation is as long as the passage; of parts it is unknown."""
+        """What counts the tokens of a passage that the model reads: each rotation is as long as the
+        passage; of parts it is unknown.
+        """
         return token_reader(self.base) if self.remedy.rotates else None
 
     def to(self, device: torch.device) -> Self:
@@ -130,8 +146,8 @@ class _OverEncoder:
 class RemediedEncoder(_OverEncoder):
     """A ``SingleVector`` whose passage vector is the mean of those of the passage's variants.
 
-    Its product with a query's vector is the mean of the products, so the remedy costs nothing at search. Where ``base`` compares by
-    cosine, vectors are first scaled to length 1.
+    Its product with a query's vector is the mean of the products, so the remedy costs nothing at
+    search. Where ``base`` compares by cosine, vectors are first scaled to length 1.
     """
 
     vector_similarity: ClassVar[str] = "dot"
@@ -143,11 +159,15 @@ class RemediedEncoder(_OverEncoder):
     @property
     def room(self) -> int:
         """The maximum of tokens read of all variants together."""
-        return UNKNOWN_ROOM if self.base.room == UNKNOWN_ROOM else self.base.room * self.remedy.number
+        return (
+            UNKNOWN_ROOM if self.base.room == UNKNOWN_ROOM else self.base.room * self.remedy.number
+        )
 
     def read_passages(self, texts: Sequence[str]) -> list[_Variants]:
         """Read each passage's variants."""
-        rows = self.base.read_passages([variant for text in texts for variant in self.remedy.variants(text)])
+        rows = self.base.read_passages(
+            [variant for text in texts for variant in self.remedy.variants(text)]
+        )
         size = self.remedy.number
         return [_Variants(rows[first : first + size]) for first in range(0, len(rows), size)]
 
@@ -158,11 +178,17 @@ class RemediedEncoder(_OverEncoder):
 
     def encode_passages(self, passages: Sequence[_Variants]) -> tuple[Tensor, Tensor]:
         """Return the mean vector of each passage's variants, ``(n, 1, dim)``, and ``(n, 1)``."""
-        vectors, mask = self.base.encode_passages([row for passage in passages for row in passage.rows])
+        vectors, mask = self.base.encode_passages(
+            [row for passage in passages for row in passage.rows]
+        )
         size = self.remedy.number
-        return self._scaled(vectors).reshape(len(passages), size, -1).mean(dim=1, keepdim=True), mask[::size]
+        return self._scaled(vectors).reshape(len(passages), size, -1).mean(
+            dim=1, keepdim=True
+        ), mask[::size]
 
-    def interact(self, query: Tensor, query_mask: Tensor, passage: Tensor, passage_mask: Tensor) -> Tensor:
+    def interact(
+        self, query: Tensor, query_mask: Tensor, passage: Tensor, passage_mask: Tensor
+    ) -> Tensor:
         """Return dot products ``(n,)``."""
         return (query.float() * passage.float()).sum(dim=(1, 2))
 
@@ -205,22 +231,31 @@ class CalibratedEncoder(_OverEncoder):
         with calibrating():
             return self.base.encode_passages(passages)
 
-    def interact(self, query: Tensor, query_mask: Tensor, passage: Tensor, passage_mask: Tensor) -> Tensor:
+    def interact(
+        self, query: Tensor, query_mask: Tensor, passage: Tensor, passage_mask: Tensor
+    ) -> Tensor:
         """Compare as the model does."""
         return self.base.interact(query, query_mask, passage, passage_mask)
 
 
-def remedied(base: AnyRanker, remedy: AnyRemedy, shape: JsonObject) -> Remedied | RemediedEncoder | CalibratedEncoder:
+def remedied(
+    base: AnyRanker, remedy: AnyRemedy, shape: JsonObject
+) -> Remedied | RemediedEncoder | CalibratedEncoder:
     """Return a model with a remedy; ``shape`` is its ``models.checkpoint.shape_of``.
 
-    A model with one vector a text keeps that form where scores are pooled by their mean, so that it can search a collection.
+    A model with one vector a text keeps that form where scores are pooled by their mean, so that it
+    can search a collection.
 
     Raises:
         SettingError: as ``check_remedy``.
     """
     if isinstance(remedy, Calibration):
         return CalibratedEncoder(_single(base, remedy), remedy, shape)
-    if isinstance(base, SingleVector) and base.vector_similarity in ("cosine", "dot") and not remedy.maximum:
+    if (
+        isinstance(base, SingleVector)
+        and base.vector_similarity in ("cosine", "dot")
+        and not remedy.maximum
+    ):
         return RemediedEncoder(base, remedy, shape)
     return Remedied(base, remedy, shape)
 
@@ -229,8 +264,9 @@ def check_remedy(base: AnyRanker, remedy: AnyRemedy) -> None:
     """Refuse a remedy that is not for this model, and leave the model as it is.
 
     Raises:
-        SettingError: attention of a model that has not one vector a text, that pools states otherwise than by the first, the last or the
-            mean, or whose attention cannot be exchanged.
+        SettingError: attention of a model that has not one vector a text, that pools states
+            otherwise than by the first, the last or the mean, or whose attention cannot be
+            exchanged.
     """
     if isinstance(remedy, Calibration):
         _calibrated(_single(base, remedy), remedy)
@@ -239,7 +275,9 @@ def check_remedy(base: AnyRanker, remedy: AnyRemedy) -> None:
 def _single(base: AnyRanker, remedy: Calibration) -> SingleVector:
     if not isinstance(base, SingleVector):
         wanted = "a model with one vector a text"
-        raise SettingError(f"--remedy {remedy}: wanted {wanted}; found a {base.kind}; give rotate:4")
+        raise SettingError(
+            f"--remedy {remedy}: wanted {wanted}; found a {base.kind}; give rotate:4"
+        )
     return base
 
 
@@ -255,7 +293,9 @@ def _calibrated(base: SingleVector, remedy: Calibration) -> tuple[nn.Module, Cal
 
 
 def copy_model(source: Path, folder: Path) -> None:
-    """Copy a model's folder to ``folder/model``; links become files, hidden files and caches stay behind."""
+    """Copy a model's folder to ``folder/model``; links become files, hidden files and caches stay
+    behind.
+    """
     shutil.copytree(source, folder / MODEL, ignore=shutil.ignore_patterns(".*", "__pycache__"))
 
 

@@ -1,4 +1,5 @@
-"""Remedies for position bias at inference, without training: a passage is read in several variants, whose scores are pooled, or with other attention.
+"""Remedies for position bias at inference, without training: a passage is read in several variants,
+whose scores are pooled, or with other attention.
 
 rotate          the mean over k rotations, at k evenly spaced words; the first is the passage itself
 rotate-max      the maximum over them
@@ -7,8 +8,9 @@ segments-max    the maximum over the k equal parts of the passage, each read alo
 calibrate       attention to a passage evened out over its parts (``models.calibration``), of models
                 with one vector a text
 
-Our decisions: rotations are spread evenly instead of drawn, so that k of them put each word at k evenly spread places, and the same
-passage always gets the same score. A passage of fewer than k words has some variants more than once.
+Our decisions: rotations are spread evenly instead of drawn, so that k of them put each word at k
+evenly spread places, and the same passage always gets the same score. A passage of fewer than k
+words has some variants more than once.
 """
 
 from __future__ import annotations
@@ -22,23 +24,36 @@ from positionbias.core.errors import SettingError
 from positionbias.positions.rotate import rotate_at
 from positionbias.text.words import USUAL_WORDS, word_spans
 
-__all__ = ["MOST_VARIANTS", "REMEDIES", "AnyRemedy", "Calibration", "Remedy", "read_remedy", "rotations", "segments"]
+__all__ = [
+    "MOST_VARIANTS",
+    "REMEDIES",
+    "AnyRemedy",
+    "Calibration",
+    "Remedy",
+    "read_remedy",
+    "rotations",
+    "segments",
+]
 
 MOST_VARIANTS = 64
 
 
 def rotations(text: str, number: int) -> list[str]:
-    """Return the text rotated at ``number`` evenly spaced words, of which the first changes nothing.
+    """Return the text rotated at ``number`` evenly spaced words, of which the first changes
+    nothing.
 
     >>> rotations("one two three four", 2)
     ['one two three four', 'three four one two ']
     """
     starts = [start for start, _ in word_spans(text, USUAL_WORDS)]
-    return [rotate_at(text, starts[place]) if place else text for place in _places(len(starts), number)]
+    return [
+        rotate_at(text, starts[place]) if place else text for place in _places(len(starts), number)
+    ]
 
 
 def segments(text: str, number: int) -> list[str]:
-    """Return ``number`` parts of as many words as possible alike; the whole text in place of each part that would have no word.
+    """Return ``number`` parts of as many words as possible alike; the whole text in place of each
+    part that would have no word.
 
     >>> segments("one two three four five", 2)
     ['one two ', 'three four five']
@@ -79,8 +94,8 @@ class Remedy:
     def __post_init__(self) -> None:
         if self.name not in REMEDIES or not 2 <= self.number <= MOST_VARIANTS:
             raise SettingError(
-                f"--remedy: wanted NAME:K with a name of {', '.join(REMEDIES)} and K from 2 to {MOST_VARIANTS}; "
-                f"found {self.name}:{self.number}; give for example rotate:4"
+                f"--remedy: wanted NAME:K with a name of {', '.join(REMEDIES)} and K from 2 to "
+                f"{MOST_VARIANTS}; found {self.name}:{self.number}; give for example rotate:4"
             )
 
     def __str__(self) -> str:
@@ -98,7 +113,9 @@ class Remedy:
 
     @property
     def rotates(self) -> bool:
-        """True if the variants are rotations, each as long as the passage; false if they are parts of it."""
+        """True if the variants are rotations, each as long as the passage; false if they are parts
+        of it.
+        """
         return REMEDIES[self.name].variants is rotations
 
     def variants(self, text: str) -> Sequence[str]:
@@ -111,10 +128,12 @@ _CALIBRATE = "calibrate"
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """Attention evened out over baskets of tokens: by how much, tokens a basket, and the share of the layers, the last of them.
+    """Attention evened out over baskets of tokens: by how much, tokens a basket, and the share of
+    the layers, the last of them.
 
     Raises:
-        SettingError: a strength or share outside 0 to 1, 0 itself among them, or a basket without a token.
+        SettingError: a strength or share outside 0 to 1, 0 itself among them, or a basket without a
+            token.
     """
 
     strength: float
@@ -125,22 +144,30 @@ class Calibration:
 
     def __post_init__(self) -> None:
         if not (0 < self.strength <= 1 and self.basket >= 1 and 0 < self.layers <= 1):
-            raise SettingError(f"--remedy: wanted {_FORM}; found {self}; give for example {_CALIBRATE}:0.5")
+            raise SettingError(
+                f"--remedy: wanted {_FORM}; found {self}; give for example {_CALIBRATE}:0.5"
+            )
 
     def __str__(self) -> str:
         return f"{_CALIBRATE}:{self.strength:g}:{self.basket}:{self.layers:g}"
 
     def first_layer(self, layers: int) -> int:
-        """Return the first of so many layers whose attention is evened out; there is at least one."""
+        """Return the first of so many layers whose attention is evened out; there is at least
+        one.
+        """
         return min(layers - 1, layers - round(layers * self.layers))
 
 
-_FORM = f"{_CALIBRATE}:STRENGTH[:BASKET[:LAYERS]] with a strength and a share of layers above 0, to 1, and tokens a basket"
+_FORM = (
+    f"{_CALIBRATE}:STRENGTH[:BASKET[:LAYERS]] with a strength and a share of layers above 0, to 1, "
+    "and tokens a basket"
+)
 AnyRemedy = Remedy | Calibration
 
 
 def read_remedy(told: str, others: Sequence[str] = ()) -> AnyRemedy:
-    """Read a remedy, as ``str`` writes it: "rotate:4", "calibrate:0.5:128:0.5". ``others`` are what else could have been given, for the error.
+    """Read a remedy, as ``str`` writes it: "rotate:4", "calibrate:0.5:128:0.5". ``others`` are what
+    else could have been given, for the error.
 
     Raises:
         SettingError: it is none.
@@ -149,11 +176,22 @@ def read_remedy(told: str, others: Sequence[str] = ()) -> AnyRemedy:
     if name == _CALIBRATE:
         given = numbers.split(":")
         try:
-            if len(given) <= 3 and numbers.isascii() and all(basket.isdigit() for basket in given[1:2]):
-                return Calibration(*(kind(number) for kind, number in zip((float, int, float), given, strict=False)))
+            if (
+                len(given) <= 3
+                and numbers.isascii()
+                and all(basket.isdigit() for basket in given[1:2])
+            ):
+                return Calibration(
+                    *(
+                        kind(number)
+                        for kind, number in zip((float, int, float), given, strict=False)
+                    )
+                )
         except ValueError:
             pass
-        raise SettingError(f"--remedy: wanted {_FORM}; found {told!r}; give for example {_CALIBRATE}:0.5")
+        raise SettingError(
+            f"--remedy: wanted {_FORM}; found {told!r}; give for example {_CALIBRATE}:0.5"
+        )
     if not (numbers.isascii() and numbers.isdigit() and len(numbers) <= 3):
         wanted = f"NAME:K with a name of {', '.join(REMEDIES)}, or {_CALIBRATE}:STRENGTH"
         wanted += f", or one of {', '.join(others)}" if others else ""

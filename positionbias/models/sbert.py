@@ -25,7 +25,13 @@ from positionbias.models.hub_kernels import no_kernels
 from positionbias.models.layout import Family
 from positionbias.models.prompts import OWN, Prompts, heard_prompt, remark_prompts
 from positionbias.models.protocols import CutSide
-from positionbias.models.sbert_encoders import BiEncoder, LibraryEncoder, MultiVector, Sparse, check_padding
+from positionbias.models.sbert_encoders import (
+    BiEncoder,
+    LibraryEncoder,
+    MultiVector,
+    Sparse,
+    check_padding,
+)
 from positionbias.models.tensors import none_of
 
 __all__ = ["CrossEncoder", "load_by_library", "wrap_library_model"]
@@ -39,8 +45,8 @@ def load_by_library(
 ) -> CrossEncoder | LibraryEncoder:
     """Load a model of any family with sentence-transformers, on the CPU.
 
-    ``because`` is what ours lack, for the error without the library; ``prompts`` replace the model's own; ``label`` is the score of a
-    classifier of several.
+    ``because`` is what ours lack, for the error without the library; ``prompts`` replace the
+    model's own; ``label`` is the score of a classifier of several.
 
     Raises:
         DependencyError: the library is not installed.
@@ -49,8 +55,8 @@ def load_by_library(
     """
     if find_spec("sentence_transformers") is None:
         raise DependencyError(
-            f"{folder}: wanted sentence-transformers, which runs what ours cannot ({because}); found none; "
-            "run: pip install 'positionbias[sbert]'"
+            f"{folder}: wanted sentence-transformers, which runs what ours cannot ({because}); "
+            "found none; run: pip install 'positionbias[sbert]'"
         )
     import sentence_transformers
 
@@ -69,7 +75,9 @@ def load_by_library(
             )
         if missing:
             found = f"{none_of(missing)}, which would be drawn at random"
-            raise bad_input(folder, wanted=f"a {family} model with all of its weights", found=found, do=_DO)
+            raise bad_input(
+                folder, wanted=f"a {family} model with all of its weights", found=found, do=_DO
+            )
         if kind is CrossEncoder:
             return CrossEncoder(model.eval(), folder, prompts, label)
         return kind(model.eval(), folder, prompts)
@@ -77,11 +85,14 @@ def load_by_library(
         raise
     except Exception as error:  # the library has no errors of its own
         found = (str(error).strip() or type(error).__name__).splitlines()[0]
-        raise bad_input(folder, wanted=f"a {family} model of sentence-transformers", found=found, do=_DO) from error
+        raise bad_input(
+            folder, wanted=f"a {family} model of sentence-transformers", found=found, do=_DO
+        ) from error
 
 
 def wrap_library_model(model: Any, name: str) -> CrossEncoder | LibraryEncoder:
-    """Wrap a model that sentence-transformers loaded or trains so that it scores; errors call it ``name``.
+    """Wrap a model that sentence-transformers loaded or trains so that it scores; errors call it
+    ``name``.
 
     Raises:
         InputError: it is not one of the library's, or its scores do not rank.
@@ -110,8 +121,9 @@ def _quiet() -> Iterator[None]:
 
 @contextmanager
 def _missing_tensors() -> Iterator[set[str]]:
-    """Collect the tensors missing from the files of all models that transformers loads within the block, except a bare model's pooler,
-    which no module reads. transformers only warns of them, and the library does not check.
+    """Collect the tensors missing from the files of all models that transformers loads within the
+    block, except a bare model's pooler, which no module reads. transformers only warns of them, and
+    the library does not check.
     """
     from transformers import PreTrainedModel
 
@@ -122,7 +134,9 @@ def _missing_tensors() -> Iterator[set[str]]:
     def counted(cls: Any, /, *args: Any, output_loading_info: bool = False, **kwargs: Any) -> Any:
         model, report = own.__func__(cls, *args, output_loading_info=True, **kwargs)
         bare = cls.__name__.endswith("Model")
-        missing.update(name for name in report["missing_keys"] if not (bare and name.startswith("pooler.")))
+        missing.update(
+            name for name in report["missing_keys"] if not (bare and name.startswith("pooler."))
+        )
         return (model, report) if output_loading_info else model
 
     base.from_pretrained = classmethod(counted)
@@ -138,14 +152,20 @@ class CrossEncoder:
     kind: ClassVar[str] = "cross-encoder"
     library_class: ClassVar[str] = "CrossEncoder"
 
-    def __init__(self, model: Any, folder: Path, prompts: Prompts = OWN, label: str | None = None) -> None:
+    def __init__(
+        self, model: Any, folder: Path, prompts: Prompts = OWN, label: str | None = None
+    ) -> None:
         self._model, self.label = model, label
-        self._label = None if model.num_labels == 1 else _place_of(label, _label_names(model), folder)
+        self._label = (
+            None if model.num_labels == 1 else _place_of(label, _label_names(model), folder)
+        )
         self._pairs = _PAIRS
         self.prompts = prompts.or_else(lambda: heard_prompt(model, model.predict, ("a", "b")), str)
         remark_prompts(folder.name, self.prompts, model.prompts if prompts.query is None else {})
         self.reader = _reader(model, self.prompts)
-        check_padding(model.tokenizer, lambda texts: torch.as_tensor(self.score(texts[0], texts)), folder)
+        check_padding(
+            model.tokenizer, lambda texts: torch.as_tensor(self.score(texts[0], texts)), folder
+        )
 
     @property
     def device(self) -> torch.device:
@@ -158,7 +178,8 @@ class CrossEncoder:
         return self
 
     def score(self, query: str, passages: Sequence[str]) -> Any:
-        """Return raw scores ``(len(passages),)``, in smaller batches if the device's memory is too small.
+        """Return raw scores ``(len(passages),)``, in smaller batches if the device's memory is too
+        small.
 
         The score of a classifier of several labels is the log-probability of the named one.
 
@@ -167,7 +188,11 @@ class CrossEncoder:
         """
         pairs = [(query, f"{self.prompts.passage or ''}{passage}") for passage in passages]
         activation = nn.Identity() if self._label is None else nn.LogSoftmax(dim=-1)
-        settings = {"prompt": self.prompts.query, "show_progress_bar": False, "activation_fn": activation}
+        settings = {
+            "prompt": self.prompts.query,
+            "show_progress_bar": False,
+            "activation_fn": activation,
+        }
         while True:
             try:
                 scores = self._model.predict(pairs, batch_size=self._pairs, **settings)
@@ -175,15 +200,17 @@ class CrossEncoder:
             except torch.OutOfMemoryError as error:
                 if self._pairs == 1:
                     raise SettingError(
-                        "--device: wanted memory for one pair of texts; found the device's too small for it; free some of it, give "
-                        "--device cpu, or take a smaller model"
+                        "--device: wanted memory for one pair of texts; found the device's too "
+                        "small for it; free some of it, give --device cpu, or take a smaller model"
                     ) from error
                 self._pairs //= 2
 
 
 @dataclass(frozen=True, slots=True)
 class _PairReader:
-    """A ``TokenReader`` of a cross-encoder's pairs; ``tokenizer`` is a copy, whose truncation may be set."""
+    """A ``TokenReader`` of a cross-encoder's pairs; ``tokenizer`` is a copy, whose truncation may
+    be set.
+    """
 
     tokenizer: Any
     room: int
@@ -197,18 +224,28 @@ class _PairReader:
 
     def read_queries(self, texts: Sequence[str]) -> list[list[int]]:
         """Return the token numbers of queries with their prompt, as many as a pair has room for."""
-        return plain_read(self.tokenizer, [f"{self.prompts.query}{text}" for text in texts], self.room)
+        return plain_read(
+            self.tokenizer, [f"{self.prompts.query}{text}" for text in texts], self.room
+        )
 
     def read_passages(self, texts: Sequence[str]) -> list[list[int]]:
-        """Return the token numbers of passages with their prompt, as many as a pair has room for."""
-        return plain_read(self.tokenizer, [f"{self.prompts.passage}{text}" for text in texts], self.room)
+        """Return the token numbers of passages with their prompt, as many as a pair has room
+        for.
+        """
+        return plain_read(
+            self.tokenizer, [f"{self.prompts.passage}{text}" for text in texts], self.room
+        )
 
 
 def _label_names(model: Any) -> list[str]:
     """Return the names of a classifier's labels, numbers where its files name none."""
     names = getattr(getattr(model[0], "config", None), "id2label", None) or {}
     labels = range(model.num_labels)
-    return [str(names[label]) for label in labels] if len(names) == len(labels) else list(map(str, labels))
+    return (
+        [str(names[label]) for label in labels]
+        if len(names) == len(labels)
+        else list(map(str, labels))
+    )
 
 
 def _place_of(label: str | None, names: Sequence[str], folder: Path) -> int:
@@ -220,24 +257,32 @@ def _place_of(label: str | None, names: Sequence[str], folder: Path) -> int:
     if label not in names:
         given = "" if label is None else f"; {label!r} is none of them"
         raise SettingError(
-            f"{folder}: this cross-encoder has {len(names)} labels, {', '.join(names)}{given}: name the one to rank by with --score-label"
+            f"{folder}: this cross-encoder has {len(names)} labels, {', '.join(names)}{given}: "
+            "name the one to rank by with --score-label"
         )
     return names.index(label)
 
 
 def _reader(model: Any, prompts: Prompts) -> _PairReader | None:
-    """Return the reader of a cross-encoder's pairs; None if it adds a template, or names no limit."""
+    """Return the reader of a cross-encoder's pairs; None if it adds a template, or names no
+    limit.
+    """
     from transformers import PreTrainedTokenizerBase
 
     first, tokenizer, limit = model[0], model.tokenizer, model.max_seq_length
-    plain = getattr(first, "transformer_task", None) in ("sequence-classification", "feature-extraction")
+    plain = getattr(first, "transformer_task", None) in (
+        "sequence-classification",
+        "feature-extraction",
+    )
     if not plain or "message" in first.modality_config:
         return None
     if not isinstance(tokenizer, PreTrainedTokenizerBase):
         return None
     if not limit or limit >= NO_LIMIT:
         return None
-    return _PairReader(deepcopy(tokenizer), int(limit) - tokenizer.num_special_tokens_to_add(pair=True), prompts)
+    return _PairReader(
+        deepcopy(tokenizer), int(limit) - tokenizer.num_special_tokens_to_add(pair=True), prompts
+    )
 
 
 _KINDS: dict[Family, type[CrossEncoder] | type[LibraryEncoder]] = {

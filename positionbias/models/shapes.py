@@ -63,11 +63,16 @@ def _size(default: int, help: str) -> Any:
 
 def _sigma(default: float, help: str) -> Any:
     # dividing by the square of a narrower one overflows float32
-    return setting(default, help, least=1e-6, wanted="a number from 1e-6", do="the paper's are 0.1 and 0.001")
+    return setting(
+        default, help, least=1e-6, wanted="a number from 1e-6", do="the paper's are 0.1 and 0.001"
+    )
 
 
 _WIDTH = "Width of word vectors."
-_KERNELS, _KERNEL_WIDTH = "Number of kernels, at cosines of 1, 0.9, … −0.9.", "Width of all kernels except the first."
+_KERNELS, _KERNEL_WIDTH = (
+    "Number of kernels, at cosines of 1, 0.9, … −0.9.",
+    "Width of all kernels except the first.",
+)
 _EXACT = "Width of the first kernel, for exact matches."
 _DEVIATION = "Standard deviation of randomly initialised word vectors."
 
@@ -76,9 +81,10 @@ _DEVIATION = "Standard deviation of randomly initialised word vectors."
 class TKConfig(_Shape):
     """TK's shape.
 
-    ``positions``: ``sinusoid`` (the paper), ``none``, or ``relative`` (Shaw et al. 2018, up to ``relative_distance`` words apart;
-    16 as there). ``passage_start``, the first position of a passage, is for ``sinusoid``. ``embedding_deviation`` is used without
-    given word vectors [decision].
+    ``positions``: ``sinusoid`` (the paper), ``none``, or ``relative`` (Shaw et al. 2018, up to
+    ``relative_distance`` words apart; 16 as there). ``passage_start``, the first position of a
+    passage, is for ``sinusoid``. ``embedding_deviation`` is used without given word vectors
+    [decision].
     """
 
     dimension: int = _size(300, _WIDTH)
@@ -88,30 +94,40 @@ class TKConfig(_Shape):
     feed_forward: int = _size(100, "Width of a layer's feed-forward part.")
     kernels: int = setting(11, "Kernels of the pooling.", least=3, hidden=True)
     kernel_layout: KernelLayout = setting(
-        "reference", "Means of the 11 kernels: 1, 0.9, 0.7 … −0.9, or evenly from −1 to 1.", choices=KERNEL_LAYOUTS
+        "reference",
+        "Means of the 11 kernels: 1, 0.9, 0.7 … −0.9, or evenly from −1 to 1.",
+        choices=KERNEL_LAYOUTS,
     )
     kernel_sigma: float = setting(0.1, _KERNEL_WIDTH, above=0, do="the paper's is 0.1", hidden=True)
     positions: Positions = setting(
         "sinusoid",
-        "What contextualisation knows of a word's place: sinusoid, the paper's, added to its vector; none, so that the order of words "
-        "does not count; relative, the distances between words.",
+        "What contextualisation knows of a word's place: sinusoid, the paper's, added to its "
+        "vector; none, so that the order of words does not count; relative, the distances between "
+        "words.",
         choices=POSITIONS,
     )
     relative_distance: int = _size(16, "Largest distance in words, with --positions relative.")
     query_length: int = _size(30, "Words read of a query.")
     passage_length: int = _size(200, "Words read of a passage.")
-    passage_start: int = setting(500, "First position of a passage.", least=0, do="the paper's is 500", hidden=True)
+    passage_start: int = setting(
+        500, "First position of a passage.", least=0, do="the paper's is 500", hidden=True
+    )
     embedding_deviation: float = setting(0.4, _DEVIATION, least=0)
 
     def __post_init__(self) -> None:
         check_settings(self)
         if self.dimension % 2 or self.dimension < 4:
-            raise SettingError(f"--dimension: wanted an even number from 4; found {self.dimension}; positions need two halves")
+            raise SettingError(
+                f"--dimension: wanted an even number from 4; found {self.dimension}; positions "
+                "need two halves"
+            )
 
 
 @dataclass(frozen=True, slots=True)
 class KNRMConfig(_Shape):
-    """KNRM's shape (the paper's §4.4): 11 kernels, the first at a cosine of 1 and so narrow that only the same word matches."""
+    """KNRM's shape (the paper's §4.4): 11 kernels, the first at a cosine of 1 and so narrow that
+    only the same word matches.
+    """
 
     dimension: int = _size(300, _WIDTH)
     kernels: int = setting(11, _KERNELS, least=3)
@@ -124,7 +140,9 @@ class KNRMConfig(_Shape):
 
 @dataclass(frozen=True, slots=True)
 class ConvKNRMConfig(_Shape):
-    """ConvKNRM's shape (the paper's §4): n-grams of 1 … ``longest_ngram`` words, ``filters`` wide, and KNRM's kernels."""
+    """ConvKNRM's shape (the paper's §4): n-grams of 1 … ``longest_ngram`` words, ``filters`` wide,
+    and KNRM's kernels.
+    """
 
     dimension: int = _size(300, _WIDTH)
     longest_ngram: int = _size(3, "Words of the longest n-gram; all are compared.")
@@ -139,9 +157,11 @@ class ConvKNRMConfig(_Shape):
 
 @dataclass(frozen=True, slots=True)
 class DuetConfig(_Shape):
-    """Duet's shape: the paper's (§2.3, Figure 4), except for passages of 200 words instead of documents of 1,000.
+    """Duet's shape: the paper's (§2.3, Figure 4), except for passages of 200 words instead of
+    documents of 1,000.
 
-    ``window``: words that a filter of the distributed model reads; ``pooling_window``: places that are pooled together in a passage.
+    ``window``: words that a filter of the distributed model reads; ``pooling_window``: places that
+    are pooled together in a passage.
     """
 
     filters: int = _size(300, "Filters, and width of every layer.")
@@ -151,16 +171,23 @@ class DuetConfig(_Shape):
     window: int = _size(3, "Words that a filter over n-graphs sees.")
     pooling_window: int = _size(100, "Places of a passage that are pooled together.")
     dropout_rate: float = setting(
-        0.2, "Dropout before the last layer, in training.", least=0, below=1, wanted="a share from 0 and below 1"
+        0.2,
+        "Dropout before the last layer, in training.",
+        least=0,
+        below=1,
+        wanted="a share from 0 and below 1",
     )
 
     def __post_init__(self) -> None:
         check_settings(self)
-        for name, least in (("query_length", self.window), ("passage_length", self.window + self.pooling_window - 1)):
+        for name, least in (
+            ("query_length", self.window),
+            ("passage_length", self.window + self.pooling_window - 1),
+        ):
             if getattr(self, name) < least:
                 raise SettingError(
-                    f"{flag_of(name)}: wanted at least the {least} words of a window; found {getattr(self, name)}; "
-                    "raise it, or lower --window or --pooling-window"
+                    f"{flag_of(name)}: wanted at least the {least} words of a window; found "
+                    f"{getattr(self, name)}; raise it, or lower --window or --pooling-window"
                 )
 
     @property
@@ -171,8 +198,9 @@ class DuetConfig(_Shape):
 
 @dataclass(frozen=True, slots=True)
 class PACRRConfig(_Shape):
-    """PACRR's shape, with the paper's symbols: ``query_length`` l_q, ``passage_length`` l_d (its "firstk": later words are not
-    read; the paper's documents have 800), ``longest_window`` l_g, ``filters`` n_f, ``strongest`` n_s.
+    """PACRR's shape, with the paper's symbols: ``query_length`` l_q, ``passage_length`` l_d (its
+    "firstk": later words are not read; the paper's documents have 800), ``longest_window`` l_g,
+    ``filters`` n_f, ``strongest`` n_s.
 
     ``learn_words``: the paper's word vectors are not learned.
     """
@@ -189,10 +217,12 @@ class PACRRConfig(_Shape):
 
 @dataclass(frozen=True, slots=True)
 class BertCatConfig(_Shape):
-    """BERT_CAT's shape. ``pair_length`` counts special tokens; the longer text of a pair is cut first.
+    """BERT_CAT's shape. ``pair_length`` counts special tokens; the longer text of a pair is cut
+    first.
 
-    ``head`` is ``linear`` (the paper's); ``relevance``, two logits, not relevant and relevant, whose score is the log-probability of
-    relevant (monoBERT, Nogueira et al. 2019); or ``transformers``: the head of a loaded sequence classifier with one label.
+    ``head`` is ``linear`` (the paper's); ``relevance``, two logits, not relevant and relevant,
+    whose score is the log-probability of relevant (monoBERT, Nogueira et al. 2019); or
+    ``transformers``: the head of a loaded sequence classifier with one label.
     """
 
     pair_length: int = _size(230, "Word pieces read of a query and a passage.")
@@ -206,14 +236,19 @@ class BertCatConfig(_Shape):
 
 @dataclass(frozen=True, slots=True)
 class BertDotConfig(_Shape):
-    """BERT_DOT's shape. Lengths count special tokens. The paper's vector is the raw [CLS], not normalised.
+    """BERT_DOT's shape. Lengths count special tokens. The paper's vector is the raw [CLS], not
+    normalised.
 
     Prompts precede each text, as some published bi-encoders expect.
     """
 
     query_length: int = _size(30, "Word pieces read of a query.")
     passage_length: int = _size(200, "Word pieces read of a passage.")
-    pooling: Pooling = setting("cls", "A text's vector: that of [CLS], or the mean over its tokens.", choices=get_args(Pooling))
+    pooling: Pooling = setting(
+        "cls",
+        "A text's vector: that of [CLS], or the mean over its tokens.",
+        choices=get_args(Pooling),
+    )
     normalize: bool = setting(False, "Vectors of length 1: cosines.")
     query_prompt: str = ""
     passage_prompt: str = ""
@@ -223,15 +258,17 @@ class BertDotConfig(_Shape):
 class ColBERTConfig(_Shape):
     """ColBERT's shape. Lengths count special tokens, which are terms like any other.
 
-    ``dimension`` 768 is the reference's; the original ColBERT has 128. ``similarity`` ``dot`` compares the raw vectors, from a
-    linear layer with a bias [reference]; ``cosine`` compares unit vectors, from a layer without one (the original's). As in the
-    reference, there are none of the original's markers, [MASK] tokens after a query and removal of punctuation.
+    ``dimension`` 768 is the reference's; the original ColBERT has 128. ``similarity`` ``dot``
+    compares the raw vectors, from a linear layer with a bias [reference]; ``cosine`` compares unit
+    vectors, from a layer without one (the original's). As in the reference, there are none of the
+    original's markers, [MASK] tokens after a query and removal of punctuation.
     """
 
     dimension: int = _size(768, "Width of a term's vector; the original has 128.")
     similarity: Similarity = setting(
         "dot",
-        "Of two terms: the dot product of their vectors as they are, or their cosine, as the original has it.",
+        "Of two terms: the dot product of their vectors as they are, or their cosine, as the "
+        "original has it.",
         choices=get_args(Similarity),
     )
     query_length: int = _size(30, "Word pieces read of a query.")
@@ -240,7 +277,9 @@ class ColBERTConfig(_Shape):
 
 @dataclass(frozen=True, slots=True)
 class MonoT5Config(_Shape):
-    """monoT5's shape. ``pair_length`` counts all tokens; if a pair is longer, its passage is cut."""
+    """monoT5's shape. ``pair_length`` counts all tokens; if a pair is longer, its passage is
+    cut.
+    """
 
     pair_length: int = _size(512, "Word pieces read of a query and a passage.")
 
@@ -253,10 +292,11 @@ Beginning = Literal["words", "n-graphs", "encoder"]
 class Kind(NamedTuple):
     """A kind of model.
 
-    ``module`` and ``model`` name its class. ``beginning`` is what a new model starts from: a collection's words and their vectors, the
-    words' n-graphs, or an encoder, by default ``encoder``, one of the ``sources`` that its option names. ``learning_rate`` is that of its
-    body. ``about`` is the help of its training command;
-    its first paragraph stands in the list of kinds.
+    ``module`` and ``model`` name its class. ``beginning`` is what a new model starts from: a
+    collection's words and their vectors, the words' n-graphs, or an encoder, by default
+    ``encoder``, one of the ``sources`` that its option names. ``learning_rate`` is that of its
+    body. ``about`` is the help of its training command; its first paragraph stands in the list of
+    kinds.
     """
 
     module: str
@@ -270,8 +310,9 @@ class Kind(NamedTuple):
 
 
 _BERT = "distilbert-base-uncased"  # the papers'
-# rates: TK's and those over BERT are of the position-bias paper (§3); monoT5's paper has 1e-3, with Adafactor: that is much for Adam [decision];
-# KNRM's, ConvKNRM's and PACRR's are of their authors (Adam); Duet's paper has plain gradient descent, so its rate is theirs [decision]
+# rates: TK's and those over BERT are of the position-bias paper (§3); monoT5's paper has 1e-3, with
+# Adafactor: that is much for Adam [decision]; KNRM's, ConvKNRM's and PACRR's are of their authors
+# (Adam); Duet's paper has plain gradient descent, so its rate is theirs [decision]
 KINDS = {
     "tk": Kind(
         "tk",
@@ -279,7 +320,8 @@ KINDS = {
         TKConfig,
         "words",
         1e-4,
-        "TK: words contextualised by Transformers, kernel pooling.\n\nA pairwise hinge loss, stopped early on validation nDCG@10.",
+        "TK: words contextualised by Transformers, kernel pooling.\n\nA pairwise hinge loss, "
+        "stopped early on validation nDCG@10.",
     ),
     "bert_cat": Kind(
         "bert_cat",
@@ -288,7 +330,8 @@ KINDS = {
         "encoder",
         7e-6,
         "BERT_CAT: query and passage read together.\n\n"
-        "Stopped early on validation nDCG@10. With --loss pointwise it is monoBERT: two logits, relevant and not, and the score is the log-probability of relevant.",
+        "Stopped early on validation nDCG@10. With --loss pointwise it is monoBERT: two logits, "
+        "relevant and not, and the score is the log-probability of relevant.",
         _BERT,
     ),
     "bert_dot": Kind(
@@ -297,7 +340,8 @@ KINDS = {
         BertDotConfig,
         "encoder",
         7e-6,
-        "BERT_DOT: a vector a text, by one encoder.\n\nA pairwise hinge loss, stopped early on validation nDCG@10.",
+        "BERT_DOT: a vector a text, by one encoder.\n\nA pairwise hinge loss, stopped early on "
+        "validation nDCG@10.",
         _BERT,
     ),
     "knrm": Kind(
@@ -307,7 +351,8 @@ KINDS = {
         "words",
         1e-3,
         "KNRM: cosines of word vectors, kernel pooling.\n\n"
-        "The model of Xiong et al. (2017), with the losses and the early stopping of TK, which has Transformers before the kernels.",
+        "The model of Xiong et al. (2017), with the losses and the early stopping of TK, which has "
+        "Transformers before the kernels.",
     ),
     "duet": Kind(
         "duet",
@@ -316,7 +361,8 @@ KINDS = {
         "n-graphs",
         1e-3,
         "Duet: exact matches beside character n-graphs of words.\n\n"
-        "The model of Mitra, Diaz and Craswell (2017). The n-graphs are those of the collection's words, and are kept in the checkpoint. --passage-length 1000 is the paper's.",
+        "The model of Mitra, Diaz and Craswell (2017). The n-graphs are those of the collection's "
+        "words, and are kept in the checkpoint. --passage-length 1000 is the paper's.",
     ),
     "pacrr": Kind(
         "pacrr",
@@ -325,7 +371,8 @@ KINDS = {
         "words",
         1e-3,
         "PACRR: convolutions over cosines, an LSTM over the query.\n\n"
-        "The model of Hui et al. (2017). The IDF of words is counted in the collection, and is kept in the checkpoint. The paper's word vectors are not learned.",
+        "The model of Hui et al. (2017). The IDF of words is counted in the collection, and is "
+        "kept in the checkpoint. The paper's word vectors are not learned.",
     ),
     "conv_knrm": Kind(
         "conv_knrm",
@@ -334,7 +381,8 @@ KINDS = {
         "words",
         1e-3,
         "ConvKNRM: KNRM over n-grams, made by convolutions.\n\n"
-        "The model of Dai et al. (2018). N-grams of each length are compared with those of every length.",
+        "The model of Dai et al. (2018). N-grams of each length are compared with those of every "
+        "length.",
     ),
     "colbert": Kind(
         "colbert",
@@ -343,7 +391,8 @@ KINDS = {
         "encoder",
         7e-6,
         "ColBERT: a vector a word piece; the best matches are summed.\n\n"
-        "Stopped early on validation nDCG@10. sentence-transformers' MultiVectorEncoder loads what is trained.",
+        "Stopped early on validation nDCG@10. sentence-transformers' MultiVectorEncoder loads what "
+        "is trained.",
         _BERT,
     ),
     "mono_t5": Kind(
@@ -353,7 +402,8 @@ KINDS = {
         "encoder",
         1e-4,
         "monoT5: a T5 that answers true or false for each passage.\n\n"
-        "Stopped early on validation nDCG@10. The paper trained with Adafactor at 1e-3; here it is Adam, at 1e-4.",
+        "Stopped early on validation nDCG@10. The paper trained with Adafactor at 1e-3; here it is "
+        "Adam, at 1e-4.",
         "t5-base",
         "The T5 to start from, decoder and all: a folder, or a Hugging Face id.",
     ),

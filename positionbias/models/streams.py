@@ -1,7 +1,8 @@
 """Streams: threads that each compute whole parts of a batch, instead of sharing each operation.
 
-Threads that share an operation wait for each other at its end, some hundred times a batch, which on a busy machine takes longer than their work.
-Streams meet once a batch. Each computes on one thread where torch has up to seven, so that their number does not change a part's numbers.
+Threads that share an operation wait for each other at its end, some hundred times a batch, which on
+a busy machine takes longer than their work. Streams meet once a batch. Each computes on one thread
+where torch has up to seven, so that their number does not change a part's numbers.
 """
 
 from __future__ import annotations

@@ -16,7 +16,16 @@ from positionbias.core.json_text import JsonObject
 from positionbias.core.schema import read_as
 from positionbias.core.seal import verified
 
-__all__ = ["FACTS", "FIX", "load_tensors", "load_weights", "none_of", "read_shape", "save_tensors", "weight_errors"]
+__all__ = [
+    "FACTS",
+    "FIX",
+    "load_tensors",
+    "load_weights",
+    "none_of",
+    "read_shape",
+    "save_tensors",
+    "weight_errors",
+]
 
 Shape = TypeVar("Shape")
 FACTS = "posbias.json"
@@ -33,7 +42,8 @@ def read_shape(kind: type[Shape], shape: JsonObject, folder: Path) -> Shape:
 
 
 def save_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
-    """Write tensors as safetensors; a tensor with several names (T5's embedding and head) is written once, under the first.
+    """Write tensors as safetensors; a tensor with several names (T5's embedding and head) is
+    written once, under the first.
 
     Raises:
         StorageError: the file system refused.
@@ -44,7 +54,9 @@ def save_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
         path.touch()
         mode = path.stat().st_mode
     with weight_errors(path):
-        save_file({name: tensor.detach().contiguous() for name, tensor in _apart(tensors).items()}, path)
+        save_file(
+            {name: tensor.detach().contiguous() for name, tensor in _apart(tensors).items()}, path
+        )
     path.chmod(mode)  # the library makes files that only their owner can read
 
 
@@ -66,7 +78,8 @@ def weight_errors(path: Path) -> Iterator[None]:
     except SafetensorError as error:  # the library's own error for a full disk
         found = str(error).splitlines()[0]
         raise StorageError(
-            f"{path}: wanted to write here; found: {found}; free some space or give another --out, then run again"
+            f"{path}: wanted to write here; found: {found}; free some space or give another --out, "
+            "then run again"
         ) from error
 
 
@@ -81,7 +94,8 @@ def load_tensors(path: Path) -> dict[str, Tensor]:
 
     try:
         return load_file(verified(path))
-    except (OSError, RuntimeError, SafetensorError) as error:  # RuntimeError is torch's for file-system errors
+    # RuntimeError is torch's for file-system errors
+    except (OSError, RuntimeError, SafetensorError) as error:
         found = "no such file" if not path.exists() else str(error).splitlines()[0]
         raise bad_input(path, wanted="a safetensors file", found=found, do=FIX) from error
 
@@ -89,7 +103,9 @@ def load_tensors(path: Path) -> dict[str, Tensor]:
 def none_of(missing: Collection[str]) -> str:
     """Name up to four missing tensors, for an error."""
     more = len(missing) - 4
-    return f"no tensor {', '.join(sorted(missing)[:4])}{f' and {more:,} others' if more > 0 else ''}"
+    return (
+        f"no tensor {', '.join(sorted(missing)[:4])}{f' and {more:,} others' if more > 0 else ''}"
+    )
 
 
 def load_weights(model: nn.Module, path: Path) -> None:
@@ -101,7 +117,11 @@ def load_weights(model: nn.Module, path: Path) -> None:
             raise bad_input(path, wanted=f"the tensor {name}", found="none of this name", do=FIX)
         if tensors[name].shape != tensor.shape:
             found = f"shape {tuple(tensors[name].shape)}"
-            raise bad_input(path, wanted=f"{name} of shape {tuple(tensor.shape)}", found=found, do=FIX)
+            raise bad_input(
+                path, wanted=f"{name} of shape {tuple(tensor.shape)}", found=found, do=FIX
+            )
     if extra := sorted(set(tensors) - set(wanted)):
-        raise bad_input(path, wanted="the model's own tensors only", found=f"also {extra[0]}", do=FIX)
+        raise bad_input(
+            path, wanted="the model's own tensors only", found=f"also {extra[0]}", do=FIX
+        )
     model.load_state_dict(tensors, strict=False)  # also fills tensors that share memory

@@ -1,4 +1,6 @@
-"""Term vectors from an encoder's word-piece states after each layer, for ATS and MATS of any encoder."""
+"""Term vectors from an encoder's word-piece states after each layer, for ATS and MATS of any
+encoder.
+"""
 
 from __future__ import annotations
 
@@ -23,11 +25,12 @@ _FIRST = UNKNOWN + 1  # 0 and 1 are padding and unknown
 
 
 class WordPieces:
-    """An encoder's states of a passage read alone, with special tokens; terms are word pieces without special ones.
+    """An encoder's states of a passage read alone, with special tokens; terms are word pieces
+    without special ones.
 
-    ``layers``: 0 for the embeddings that enter the first layer, ``k`` for the states after layer ``k``; None for the last. A
-    term's number is its word piece's plus 2, as 0 and 1 are padding and unknown. Texts are read without a query, and without
-    a bi-encoder's prompt [decision].
+    ``layers``: 0 for the embeddings that enter the first layer, ``k`` for the states after layer
+    ``k``; None for the last. A term's number is its word piece's plus 2, as 0 and 1 are padding and
+    unknown. Texts are read without a query, and without a bi-encoder's prompt [decision].
 
     Raises:
         SettingError: a layer that the encoder lacks, or a repeated one.
@@ -35,7 +38,9 @@ class WordPieces:
 
     kind: ClassVar[str] = "encoder"
 
-    def __init__(self, encoder: Encoder, length: int, layers: Sequence[int] | AllLayers | None = None) -> None:
+    def __init__(
+        self, encoder: Encoder, length: int, layers: Sequence[int] | AllLayers | None = None
+    ) -> None:
         last = int(encoder.backbone.config.num_hidden_layers)
         if layers is None:
             layers = (last,)
@@ -44,7 +49,10 @@ class WordPieces:
         wrong = [layer for layer in layers if not isinstance(layer, int) or not 0 <= layer <= last]
         if wrong or not layers or len(set(layers)) != len(layers):
             found = wrong[0] if wrong else "one given twice" if layers else "none"
-            raise SettingError(f"--probe-layers: wanted numbers from 0 to {last}, or all; found {found}; give others")
+            raise SettingError(
+                f"--probe-layers: wanted numbers from 0 to {last}, or all; found {found}; give "
+                "others"
+            )
         self.term_layers = tuple(int(layer) for layer in layers)
         self._encoder, self._length = encoder, length
         self._unknown = encoder.tokenizer.unk_token_id
@@ -74,16 +82,27 @@ class WordPieces:
     @torch.inference_mode()
     def term_vectors(self, passages: Sequence[Tokens]) -> Tensor:
         """Implement ``TermEncoder.term_vectors``: ``(layers, n, longest, dim)``."""
-        pieces = [[self._unknown if term == UNKNOWN else term - _FIRST for term in row] for row in passages]
-        inputs = {name: part.to(self.device) for name, part in self._encoder.assemble(pieces, limit=self._length).items()}
-        states = self._encoder.backbone(**inputs, output_hidden_states=True).hidden_states  # layers + 1 of (n, length, dim)
+        pieces = [
+            [self._unknown if term == UNKNOWN else term - _FIRST for term in row]
+            for row in passages
+        ]
+        inputs = {
+            name: part.to(self.device)
+            for name, part in self._encoder.assemble(pieces, limit=self._length).items()
+        }
+        # layers + 1 of (n, length, dim)
+        states = self._encoder.backbone(**inputs, output_hidden_states=True).hidden_states
         first = len(self._encoder.template.single.special[0])
         longest = max(map(len, pieces), default=0)
-        return torch.stack([states[layer][:, first : first + longest] for layer in self.term_layers])
+        return torch.stack(
+            [states[layer][:, first : first + longest] for layer in self.term_layers]
+        )
 
 
 class ColBERTTerms(WordPieces):
-    """A ColBERT's passage terms as it compares them with a query's: the projected states of the last layer."""
+    """A ColBERT's passage terms as it compares them with a query's: the projected states of the
+    last layer.
+    """
 
     def __init__(self, model: ColBERT) -> None:
         super().__init__(model.encoder, model.config.passage_length)
@@ -101,17 +120,20 @@ class ColBERTTerms(WordPieces):
 
 
 def term_encoder(model: AnyRanker, layers: Sequence[int] | AllLayers | None = None) -> TermEncoder:
-    """Return the probe's view of a model: itself, if its passage vectors are those of words (TK), else its encoder's word pieces.
+    """Return the probe's view of a model: itself, if its passage vectors are those of words (TK),
+    else its encoder's word pieces.
 
     A ColBERT without ``layers`` gives the vectors that it compares.
 
     Raises:
-        SettingError: layers for a model with one set of term vectors, a layer that it lacks, or a model without term vectors.
+        SettingError: layers for a model with one set of term vectors, a layer that it lacks, or a
+            model without term vectors.
     """
     if isinstance(model, TermEncoder):
         if layers is not None:
             raise SettingError(
-                f"--probe-layers: wanted a model over an encoder; found one of kind {model.kind}; leave --probe-layers out"
+                f"--probe-layers: wanted a model over an encoder; found one of kind {model.kind}; "
+                "leave --probe-layers out"
             )
         return model
     if isinstance(model, BertCat):
@@ -121,6 +143,6 @@ def term_encoder(model: AnyRanker, layers: Sequence[int] | AllLayers | None = No
     if isinstance(model, BertDot | ColBERT):
         return WordPieces(model.encoder, model.config.passage_length, layers)
     raise SettingError(
-        f"--model: wanted a model with term vectors (tk, colbert, or an encoder as cross-encoder or bi-encoder); found one of kind "
-        f"{model.kind}; give another"
+        "--model: wanted a model with term vectors (tk, colbert, or an encoder as cross-encoder "
+        f"or bi-encoder); found one of kind {model.kind}; give another"
     )

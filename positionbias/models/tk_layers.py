@@ -20,7 +20,9 @@ aten = torch.ops.aten
 
 
 class Attention(NamedTuple):
-    """A block's queries, keys and values, each (texts · heads, width, size), and shares (texts · heads, width, width)."""
+    """A block's queries, keys and values, each (texts · heads, width, size), and shares (texts ·
+    heads, width, width).
+    """
 
     texts: list[Text]
     parts: tuple[Tensor, Tensor, Tensor]
@@ -43,7 +45,9 @@ class Kept:
 
 
 class Scratch(NamedTuple):
-    """Arrays that a block's attention works with: scores (n, width, width), mixed values (n, width, size), gradients of heads (3, n, …)."""
+    """Arrays that a block's attention works with: scores (n, width, width), mixed values (n, width,
+    size), gradients of heads (3, n, …).
+    """
 
     scores: Tensor
     mixed: Tensor
@@ -51,7 +55,9 @@ class Scratch(NamedTuple):
 
 
 class PackedLayers:
-    """The layers over one pack, with arrays from a workspace. ``keep``: also what the backward pass reads."""
+    """The layers over one pack, with arrays from a workspace. ``keep``: also what the backward pass
+    reads.
+    """
 
     def __init__(self, pack: Pack, weights: Weights, space: Workspace, *, keep: bool) -> None:
         self.pack, self.weights, self.space, self.keep = pack, weights, space, keep
@@ -73,17 +79,28 @@ class PackedLayers:
             shape = (chunk.size, dimension)
             terms = space.take(shape, self.full, "terms")
             torch.index_select(weights.vectors, 0, chunk.words, out=terms)
-            terms += torch.index_select(weights.positions, 0, chunk.places, out=space.take(shape, self.full, "scratch"))
+            terms += torch.index_select(
+                weights.positions, 0, chunk.places, out=space.take(shape, self.full, "scratch")
+            )
             kept = []
             for depth, layer in enumerate(weights.layers):
                 one, terms = self._layer(chunk, layer, terms, number, depth)
                 kept.append(one)
             self.kept.append(kept)
             self.ends.append(terms)
-            embedded = torch.index_select(weights.vectors, 0, chunk.words, out=space.take(shape, self.full, "embedded"))
-            yield chunk, torch.lerp(terms, embedded, weights.gate, out=space.take(shape, self.full, "gated"))
+            embedded = torch.index_select(
+                weights.vectors, 0, chunk.words, out=space.take(shape, self.full, "embedded")
+            )
+            yield (
+                chunk,
+                torch.lerp(
+                    terms, embedded, weights.gate, out=space.take(shape, self.full, "gated")
+                ),
+            )
 
-    def _layer(self, chunk: Chunk, layer: Layer, terms: Tensor, number: int, depth: int) -> tuple[Kept, Tensor]:
+    def _layer(
+        self, chunk: Chunk, layer: Layer, terms: Tensor, number: int, depth: int
+    ) -> tuple[Kept, Tensor]:
         weights, of = self.weights, (number, depth)
         rows, dimension = terms.shape
         low = terms
@@ -107,9 +124,15 @@ class PackedLayers:
         last_summed = self._take((rows, dimension), self.full, "last summed", *of)
         torch.add(normed, linear(expanded, layer.contract, layer.contract_bias), out=last_summed)
         out, last_moments = self._norm(
-            last_summed, layer.last_norm, "last norm", of, of if layer is weights.layers[-1] else both
+            last_summed,
+            layer.last_norm,
+            "last norm",
+            of,
+            of if layer is weights.layers[-1] else both,
         )
-        return Kept(low, attention, mixed, summed, moments, normed_low, expanded, last_summed, last_moments), out
+        return Kept(
+            low, attention, mixed, summed, moments, normed_low, expanded, last_summed, last_moments
+        ), out
 
     def _low(self, rows: Tensor, name: str, *of: object) -> Tensor:
         if self.half == self.full:
@@ -117,22 +140,41 @@ class PackedLayers:
         return self._take(rows.shape, self.half, name, *of).copy_(rows)
 
     def _norm(
-        self, rows: Tensor, norm: tuple[Tensor, Tensor, float], name: str, of: tuple[int, int], kept: Sequence[int]
+        self,
+        rows: Tensor,
+        norm: tuple[Tensor, Tensor, float],
+        name: str,
+        of: tuple[int, int],
+        kept: Sequence[int],
     ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
         out = self._take(rows.shape, self.full, name, *kept)
-        mean, rate = (self._take((len(rows), 1), self.full, f"{name} {which}", *of) for which in ("mean", "rate"))
+        mean, rate = (
+            self._take((len(rows), 1), self.full, f"{name} {which}", *of)
+            for which in ("mean", "rate")
+        )
         weight, bias, epsilon = norm
-        aten.native_layer_norm.out(rows, [rows.shape[1]], weight, bias, epsilon, out0=out, out1=mean, out2=rate)
+        aten.native_layer_norm.out(
+            rows, [rows.shape[1]], weight, bias, epsilon, out0=out, out1=mean, out2=rate
+        )
         return out, (mean, rate)
 
-    def _attend(self, chunk: Chunk, mix: Tensor, mixed: Tensor, of: tuple[int, int]) -> list[Attention]:
+    def _attend(
+        self, chunk: Chunk, mix: Tensor, mixed: Tensor, of: tuple[int, int]
+    ) -> list[Attention]:
         """Write every text's attention into ``mixed``; return what it was computed from."""
         heads, size = self.weights.heads, self.weights.head_size
-        blocks = chunk.blocks(1 if self.half == self.full else 8)  # oneDNN, for half precision, prepares products of each size
-        all_heads = self._flat("heads", [len(texts) * 3 * heads * width * size for texts, width in blocks], *of)
-        all_shares = self._flat("shares", [len(texts) * heads * width**2 for texts, width in blocks], *of)
+        # oneDNN, for half precision, prepares products of each size
+        blocks = chunk.blocks(1 if self.half == self.full else 8)
+        all_heads = self._flat(
+            "heads", [len(texts) * 3 * heads * width * size for texts, width in blocks], *of
+        )
+        all_shares = self._flat(
+            "shares", [len(texts) * heads * width**2 for texts, width in blocks], *of
+        )
         kept = []
-        for (texts, width), flat_heads, flat_shares in zip(blocks, all_heads, all_shares, strict=True):
+        for (texts, width), flat_heads, flat_shares in zip(
+            blocks, all_heads, all_shares, strict=True
+        ):
             count = len(texts)
             parts = flat_heads.view(3, count, heads, width, size)
             query, key, value = parts.view(3, count * heads, width, size).unbind()
@@ -147,16 +189,24 @@ class PackedLayers:
             torch._softmax(scores, -1, False, out=share)
             torch.bmm(share, value, out=out)
             for text, one in zip(texts, out.split(heads), strict=True):
-                mixed[text.rows].view(text.length, heads, size).copy_(one[:, : text.length].transpose(0, 1))
+                mixed[text.rows].view(text.length, heads, size).copy_(
+                    one[:, : text.length].transpose(0, 1)
+                )
             kept.append(Attention(texts, (query, key, value), share))
         return kept
 
     def _read_heads(self, text: Text, mix: Tensor, into: Tensor, *, first: bool) -> None:
-        """Copy a text's queries, keys and values into ``(3, heads, width, size)``; in the first layer add those of its positions."""
+        """Copy a text's queries, keys and values into ``(3, heads, width, size)``; in the first
+        layer add those of its positions.
+        """
         heads, size, length = self.weights.heads, self.weights.head_size, text.length
         rows = mix[text.rows].view(length, 3, heads, size).permute(1, 2, 0, 3)
         if first:
-            places = self.weights.first_places[text.places].view(length, 3, heads, size).permute(1, 2, 0, 3)
+            places = (
+                self.weights.first_places[text.places]
+                .view(length, 3, heads, size)
+                .permute(1, 2, 0, 3)
+            )
             torch.add(rows, places, out=into[:, :, :length])
         else:
             into[:, :, :length].copy_(rows)
@@ -170,35 +220,49 @@ class PackedLayers:
         found = self._scratches.get((count, width))
         if found is None:
             take, size, batch = self.space.take, self.weights.head_size, count * self.weights.heads
-            scores, mixed = take((batch, width, width), self.half, "scores"), take((batch, width, size), self.half, "attended")
+            scores, mixed = (
+                take((batch, width, width), self.half, "scores"),
+                take((batch, width, size), self.half, "attended"),
+            )
             found = self._scratches[count, width] = Scratch(
                 scores, mixed, take((3, batch, width, size), self.half, "heads back")
             )
         return found
 
-    # -- backward -----------------------------------------------------------------------------------------
+    # -- backward ----------------------------------------------------------------------------------
 
     def backward(self, number: int, gradient: Tensor, sums: Sums, moved: Set[int]) -> None:
-        """Add to ``sums`` what follows from the gradient of a chunk's gated vectors ``(rows, dim)``.
+        """Add to ``sums`` what follows from the gradient of a chunk's gated vectors
+        ``(rows, dim)``.
 
-        It is zero in empty rows, and in those of texts that are not ``moved``, whose attention is left out: under a hinge loss many pairs
-        are far enough apart.
+        It is zero in empty rows, and in those of texts that are not ``moved``, whose attention is
+        left out: under a hinge loss many pairs are far enough apart.
         """
         chunk, weights, space = self.pack.chunks[number], self.weights, self.space
-        embedded = torch.index_select(weights.vectors, 0, chunk.words, out=space.take(gradient.shape, self.full, "embedded"))
-        through = torch.mul(gradient, 1 - weights.gate, out=space.take(gradient.shape, self.full, "through"))
+        embedded = torch.index_select(
+            weights.vectors, 0, chunk.words, out=space.take(gradient.shape, self.full, "embedded")
+        )
+        through = torch.mul(
+            gradient, 1 - weights.gate, out=space.take(gradient.shape, self.full, "through")
+        )
         sums.gate += torch.dot(gradient.flatten(), embedded.sub_(self.ends[number]).flatten())
         for depth in reversed(range(len(weights.layers))):
             self._layer_back(chunk, number, depth, through, sums, moved)
         to_words = through.add_(gradient.mul_(weights.gate))
         sums.vectors.scatter_add_(0, chunk.words[:, None].expand_as(to_words), to_words)
 
-    def _layer_back(self, chunk: Chunk, number: int, depth: int, gradient: Tensor, sums: Sums, moved: Set[int]) -> None:
-        """Turn the gradient of a layer's output, in place, into that of its input; the first layer's without its heads."""
+    def _layer_back(
+        self, chunk: Chunk, number: int, depth: int, gradient: Tensor, sums: Sums, moved: Set[int]
+    ) -> None:
+        """Turn the gradient of a layer's output, in place, into that of its input; the first
+        layer's without its heads.
+        """
         layer, kept, into = self.weights.layers[depth], self.kept[number][depth], sums.layers[depth]
         take, rows = self.space.take, chunk.size
         back = take(gradient.shape, self.full, "back")
-        self._norm_back(gradient, kept.last_summed, kept.last_moments, layer.last_norm, back, into[14], into[15])
+        self._norm_back(
+            gradient, kept.last_summed, kept.last_moments, layer.last_norm, back, into[14], into[15]
+        )
         low = self._low(back, "back low")
         self._add_product(into[12], low, kept.expanded)
         into[13] += back.sum(dim=0)
@@ -230,7 +294,9 @@ class PackedLayers:
         if self.half == self.full:
             total.addmm_(gradient.t(), rows)
         else:
-            total += torch.mm(gradient.t(), rows, out=self.space.take(total.shape, self.half, "weight back"))
+            total += torch.mm(
+                gradient.t(), rows, out=self.space.take(total.shape, self.half, "weight back")
+            )
 
     def _column_sums(self, rows: Tensor) -> Tensor:
         return torch.mm(torch.ones(1, len(rows), dtype=rows.dtype), rows)[0]
@@ -246,16 +312,29 @@ class PackedLayers:
         to_bias: Tensor,
     ) -> None:
         weight, bias, _ = norm
-        parts = [self.space.take(weight.shape, self.full, name) for name in ("norm weight", "norm bias")]
+        parts = [
+            self.space.take(weight.shape, self.full, name) for name in ("norm weight", "norm bias")
+        ]
         shape, which = [rows.shape[1]], [True, True, True]
         aten.native_layer_norm_backward.out(
-            gradient, rows, shape, *moments, weight, bias, which, out0=out, out1=parts[0], out2=parts[1]
+            gradient,
+            rows,
+            shape,
+            *moments,
+            weight,
+            bias,
+            which,
+            out0=out,
+            out1=parts[0],
+            out2=parts[1],
         )
         to_weight += parts[0]
         to_bias += parts[1]
 
     def _attend_back(self, kept: Kept, mixed: Tensor, mix: Tensor, moved: Set[int]) -> None:
-        """Write the gradient of every text's queries, keys and values into ``mix``, from that of its attention."""
+        """Write the gradient of every text's queries, keys and values into ``mix``, from that of
+        its attention.
+        """
         heads, size = self.weights.heads, self.weights.head_size
         for texts, (query, key, value), share in kept.attention:
             if moved.isdisjoint(text.number for text in texts):
@@ -265,13 +344,17 @@ class PackedLayers:
             count, width = len(texts), share.shape[1]
             scores, given, back = self._scratch(count, width)
             for text, one in zip(texts, given.split(heads), strict=True):
-                one[:, : text.length].copy_(mixed[text.rows].view(text.length, heads, size).transpose(0, 1))
+                one[:, : text.length].copy_(
+                    mixed[text.rows].view(text.length, heads, size).transpose(0, 1)
+                )
                 one[:, text.length :].zero_()
             torch.bmm(share.transpose(1, 2), given, out=back[2])
             torch.bmm(given, value.transpose(1, 2), out=scores)
             torch._softmax_backward_data(scores, share, -1, self.half, grad_input=scores)
             torch.bmm(scores, key, out=back[0])
             torch.bmm(scores.transpose(1, 2), query, out=back[1])
-            for text, one in zip(texts, back.view(3, count, heads, width, size).unbind(1), strict=True):
+            for text, one in zip(
+                texts, back.view(3, count, heads, width, size).unbind(1), strict=True
+            ):
                 rows = one[:, :, : text.length].permute(2, 0, 1, 3)
                 mix[text.rows].view(text.length, 3, heads, size).copy_(rows)

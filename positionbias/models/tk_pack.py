@@ -1,4 +1,6 @@
-"""Texts of any lengths in chunks of rows, without padding, and the arrays that work on them uses again."""
+"""Texts of any lengths in chunks of rows, without padding, and the arrays that work on them uses
+again.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ __all__ = ["Block", "Chunk", "Pack", "Text", "Workspace"]
 
 CHUNK = 1024  # rows that pass through the layers together: what they touch fits in the cache
 ROWS = 64  # a chunk's rows are a multiple of this, so that oneDNN prepares few sizes of products
-BLOCK = 8192  # pairs of words whose attention is computed together: short texts are too little work for a product each
+# pairs of words whose attention is computed together: short texts are too little work for a product
+# each
+BLOCK = 8192
 
 
 class Workspace:
@@ -38,7 +42,9 @@ class Workspace:
 
 
 class Text(NamedTuple):
-    """A text's first row in its chunk, its length, the first row of its positions, and its number."""
+    """A text's first row in its chunk, its length, the first row of its positions, and its
+    number.
+    """
 
     row: int
     length: int
@@ -55,7 +61,9 @@ class Text(NamedTuple):
 
 
 class Block(NamedTuple):
-    """Texts whose attention is computed together, all of one width: their length, perhaps with empty places after it."""
+    """Texts whose attention is computed together, all of one width: their length, perhaps with
+    empty places after it.
+    """
 
     texts: list[Text]
     width: int
@@ -63,7 +71,8 @@ class Block(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """Texts that are processed together: rows ``first`` … ``first + size`` of the pack, the last ones perhaps empty.
+    """Texts that are processed together: rows ``first`` … ``first + size`` of the pack, the last
+    ones perhaps empty.
 
     ``words`` and ``places (size,)`` are rows of the tables of word vectors and of positions.
     """
@@ -80,11 +89,17 @@ class Chunk:
         return slice(self.first, self.first + self.size)
 
     def blocks(self, multiple: int) -> list[Block]:
-        """Return its texts in blocks whose widths are multiples of ``multiple``; long texts are alone."""
+        """Return its texts in blocks whose widths are multiples of ``multiple``; long texts are
+        alone.
+        """
         blocks: list[Block] = []
         for text in self.texts:
             width = -(-text.length // multiple) * multiple
-            if blocks and blocks[-1].width == width and (len(blocks[-1].texts) + 1) * width**2 <= BLOCK:
+            if (
+                blocks
+                and blocks[-1].width == width
+                and (len(blocks[-1].texts) + 1) * width**2 <= BLOCK
+            ):
                 blocks[-1].texts.append(text)
             else:
                 blocks.append(Block([text], width))
@@ -93,7 +108,9 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class Pack:
-    """Texts of one or two sides: the distinct words (U,), chunks, and where each text's rows begin in all."""
+    """Texts of one or two sides: the distinct words (U,), chunks, and where each text's rows begin
+    in all.
+    """
 
     words: Tensor
     chunks: list[Chunk]
@@ -103,7 +120,9 @@ class Pack:
 
     @classmethod
     def of(cls, *sides: tuple[Tensor, int]) -> Pack:
-        """Pack padded word numbers ``(n, longest)``; each side with the first row of its positions in their table."""
+        """Pack padded word numbers ``(n, longest)``; each side with the first row of its positions
+        in their table.
+        """
         masks = [numbers != 0 for numbers, _ in sides]
         by_side = [mask.sum(dim=1).tolist() for mask in masks]
         lengths = [length for side in by_side for length in side]
@@ -115,7 +134,11 @@ class Pack:
             starts.append(starts[-1] + length)
         chunks, begins, first = [], [0] * len(lengths), 0
         for members in _bins(lengths):
-            chunk = _chunk(first, [(number, lengths[number], places[number], starts[number]) for number in members], rows)
+            chunk = _chunk(
+                first,
+                [(number, lengths[number], places[number], starts[number]) for number in members],
+                rows,
+            )
             for text in chunk.texts:
                 begins[text.number] = first + text.row
             chunks.append(chunk)
@@ -128,7 +151,9 @@ class Pack:
 
 
 def _bins(lengths: Sequence[int]) -> list[list[int]]:
-    """Distribute texts that have words over chunks: the longest first, each to the first chunk with room."""
+    """Distribute texts that have words over chunks: the longest first, each to the first chunk with
+    room.
+    """
     bins: list[list[int]] = []
     room: list[int] = []
     for number in sorted(range(len(lengths)), key=lambda number: -lengths[number]):
@@ -152,5 +177,8 @@ def _chunk(first: int, members: list[tuple[int, int, int, int]], rows: Tensor) -
     size = -(-filled // ROWS) * ROWS
     words, places = torch.zeros(size, dtype=torch.int64), torch.zeros(size, dtype=torch.int64)
     torch.cat([rows[start : start + length] for _, length, _, start in members], out=words[:filled])
-    torch.cat([torch.arange(place, place + length) for _, length, place, _ in members], out=places[:filled])
+    torch.cat(
+        [torch.arange(place, place + length) for _, length, place, _ in members],
+        out=places[:filled],
+    )
     return Chunk(first, size, filled, texts, words, places)

@@ -1,8 +1,9 @@
 """TK's layers over packed texts on a CPU, forward and backward written out.
 
-Texts of any lengths share rows of a few chunks without padding; a chunk passes through all layers while it stays in the processor's
-cache. Attention works text by text. One product makes query, key and value. Those of the first layer are linear in a
-word's vector and its position, so they are computed once for each distinct word and each position, and added. All large arrays live in a
+Texts of any lengths share rows of a few chunks without padding; a chunk passes through all layers
+while it stays in the processor's cache. Attention works text by text. One product makes query, key
+and value. Those of the first layer are linear in a word's vector and its position, so they are
+computed once for each distinct word and each position, and added. All large arrays live in a
 ``Workspace`` that later steps use again: a training's memory is that of its largest batch.
 """
 
@@ -23,7 +24,9 @@ __all__ = ["contextualize", "cosines"]
 EPSILON = 1e-13  # added to a norm, as in ``kernels.cosine_matrix``
 
 
-def contextualize(pack: Pack, parameters: Sequence[Tensor], setting: Setting, shape: Sequence[int]) -> Tensor:
+def contextualize(
+    pack: Pack, parameters: Sequence[Tensor], setting: Setting, shape: Sequence[int]
+) -> Tensor:
     """Return gated vectors, padded by zeros to ``shape (n, longest, dim)``, without gradients."""
     with torch.no_grad(), torch.autocast("cpu", enabled=False):
         weights, space = Weights.of(parameters, setting), setting.space()
@@ -36,9 +39,15 @@ def contextualize(pack: Pack, parameters: Sequence[Tensor], setting: Setting, sh
 
 
 def cosines(
-    pack: Pack, pairs: Sequence[tuple[int, int]], shape: Sequence[int], parameters: Sequence[Tensor], setting: Setting
+    pack: Pack,
+    pairs: Sequence[tuple[int, int]],
+    shape: Sequence[int],
+    parameters: Sequence[Tensor],
+    setting: Setting,
 ) -> Tensor:
-    """Return the cosines of all term pairs of two texts each: ``shape (pairs, longest, longest)``, 0 beyond their lengths."""
+    """Return the cosines of all term pairs of two texts each: ``shape (pairs, longest, longest)``,
+    0 beyond their lengths.
+    """
     found: Tensor = _Cosines.apply(pack, pairs, shape, setting, *parameters)
     return found
 
@@ -46,7 +55,12 @@ def cosines(
 class _Cosines(torch.autograd.Function):
     @staticmethod
     def forward(
-        ctx: Any, pack: Pack, pairs: Sequence[tuple[int, int]], shape: Sequence[int], setting: Setting, *parameters: Tensor
+        ctx: Any,
+        pack: Pack,
+        pairs: Sequence[tuple[int, int]],
+        shape: Sequence[int],
+        setting: Setting,
+        *parameters: Tensor,
     ) -> Tensor:
         keep = any(ctx.needs_input_grad)
         with torch.autocast("cpu", enabled=False):
@@ -63,7 +77,13 @@ class _Cosines(torch.autograd.Function):
                 part = out[place, : pack.lengths[one], : pack.lengths[other]]
                 torch.mm(units[pack.rows(one)], units[pack.rows(other)].t(), out=part)
         if keep:
-            ctx.run, ctx.units, ctx.norms, ctx.pairs, ctx.spaces = run, units, norms, pairs, setting.spaces
+            ctx.run, ctx.units, ctx.norms, ctx.pairs, ctx.spaces = (
+                run,
+                units,
+                norms,
+                pairs,
+                setting.spaces,
+            )
             ctx.save_for_backward(*parameters)
         else:
             setting.spaces.append(space)
@@ -75,8 +95,9 @@ class _Cosines(torch.autograd.Function):
         parameters = ctx.saved_tensors  # raises where PyTorch has freed them
         if ctx.run is None:
             raise RuntimeError(
-                "TK over packed texts: wanted one backward pass for each forward pass, as its arrays are used again; found a second one; "
-                "call the model again, or add up the losses first"
+                "TK over packed texts: wanted one backward pass for each forward pass, as its "
+                "arrays are used again; found a second one; call the model again, or add up the "
+                "losses first"
             )
         run, units, norms = ctx.run, ctx.units, ctx.norms
         pack: Pack = run.pack
@@ -102,7 +123,9 @@ class _Cosines(torch.autograd.Function):
 
 
 def _norm_back(gradient: Tensor, unit: Tensor, norm: Tensor) -> None:
-    """Turn the gradient of u = v / (|v| + ε) into that of v: (du − u (u · du) (|v| + ε) / |v|) / (|v| + ε)."""
+    """Turn the gradient of u = v / (|v| + ε) into that of v: (du − u (u · du) (|v| + ε) / |v|) /
+    (|v| + ε).
+    """
     along = (gradient * unit).sum(dim=1, keepdim=True)
     along *= (norm + EPSILON) / norm.clamp_min(torch.finfo(norm.dtype).tiny)
     gradient.addcmul_(unit, along, value=-1).div_(norm + EPSILON)

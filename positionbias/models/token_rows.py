@@ -1,6 +1,7 @@
 """Token numbers of many texts in one array, and batches of them put together on the model's device.
 
-A batch is gathered from texts that lie on the device already, so the host sends a few numbers a text and no tokens.
+A batch is gathered from texts that lie on the device already, so the host sends a few numbers a
+text and no tokens.
 """
 
 from __future__ import annotations
@@ -60,20 +61,29 @@ class TokenRows(Sequence[np.ndarray]):
 class TokenSource:
     """Texts, or both sides of pairs, on a device, from which batches are packed."""
 
-    def __init__(self, template: Template, sides: Sequence[TokenRows], device: torch.device) -> None:
+    def __init__(
+        self, template: Template, sides: Sequence[TokenRows], device: torch.device
+    ) -> None:
         self.frame: Frame = template.single if len(sides) == 1 else template.pair
         self.typed, self.device = template.typed, device
         special = np.fromiter(chain.from_iterable(self.frame.special), np.int32)
         begins = np.cumsum([0, len(special), *(len(side.tokens) for side in sides)])
         self._special = np.cumsum([0, *map(len, self.frame.special)])[:-1]
-        self._starts = [side.offsets[:-1] + begin for side, begin in zip(sides, begins[1:-1], strict=True)]
+        self._starts = [
+            side.offsets[:-1] + begin for side, begin in zip(sides, begins[1:-1], strict=True)
+        ]
         self._tokens = send(np.concatenate([special, *(side.tokens for side in sides)]), device)
         kinds = [kind[0] if kind else 0 for kind in self.frame.special_types]
-        types = [kinds[0], *(kind for pair in zip(self.frame.text_types, kinds[1:], strict=True) for kind in pair)]
+        types = [
+            kinds[0],
+            *(kind for pair in zip(self.frame.text_types, kinds[1:], strict=True) for kind in pair),
+        ]
         self._types = torch.tensor(types, dtype=torch.int32, device=device)
 
     def pack(self, indices: Sequence[np.ndarray], lengths: Sequence[np.ndarray]) -> PackedBatch:
-        """Pack texts by their ``indices (n,)`` on each side, the first ``lengths (n,)`` tokens of each."""
+        """Pack texts by their ``indices (n,)`` on each side, the first ``lengths (n,)`` tokens of
+        each.
+        """
         pieces = len(self.frame.special) + len(indices)
         starts = np.empty((len(indices[0]), pieces), np.int64)
         counts = np.empty_like(starts)
@@ -83,11 +93,20 @@ class TokenSource:
         ends = counts.cumsum()  # of the pieces
         offsets = np.concatenate([[0], ends[pieces - 1 :: pieces]])
         total = int(offsets[-1])
-        # all that depends on the piece, in one copy: where it begins, less where it goes; its text's place; its length
+        # all that depends on the piece, in one copy: where it begins, less where it goes; its
+        # text's place; its length
         sent = send(
-            np.stack([starts.ravel() - (ends - counts.ravel()), np.repeat(offsets[:-1], pieces), counts.ravel()]), self.device
+            np.stack(
+                [
+                    starts.ravel() - (ends - counts.ravel()),
+                    np.repeat(offsets[:-1], pieces),
+                    counts.ravel(),
+                ]
+            ),
+            self.device,
         )
-        piece = torch.repeat_interleave(sent[2], output_size=total)  # given its size, nothing waits for the device
+        # given its size, nothing waits for the device
+        piece = torch.repeat_interleave(sent[2], output_size=total)
         place = torch.arange(total, device=self.device)
         return PackedBatch(
             numbers=self._tokens[sent[0][piece] + place],
@@ -99,7 +118,9 @@ class TokenSource:
 
 
 def cut_pairs(first: np.ndarray, second: np.ndarray, limit: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the lengths of pairs cut to ``limit`` tokens together, as ``longest_first`` does for one pair."""
+    """Return the lengths of pairs cut to ``limit`` tokens together, as ``longest_first`` does for
+    one pair.
+    """
     long = first + second > limit
     short = np.minimum(np.minimum(first, second), limit // 2)
     swapped = first > second

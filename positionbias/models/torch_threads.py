@@ -1,4 +1,6 @@
-"""The number of threads of torch and numpy in a block, as another number changes the last bits of a product."""
+"""The number of threads of torch and numpy in a block, as another number changes the last bits of a
+product.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ __all__ = ["torch_threads"]
 
 @contextmanager
 def torch_threads(count: int) -> Iterator[None]:
-    """Compute on ``count`` threads within the block, also in threads that start there; 0 leaves their number as it is."""
+    """Compute on ``count`` threads within the block, also in threads that start there; 0 leaves
+    their number as it is.
+    """
     if not count:
         yield
         return

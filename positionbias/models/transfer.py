@@ -18,11 +18,17 @@ _TURN = 1e-4  # seconds
 def send(array: np.ndarray, device: torch.device) -> Tensor:
     """Copy an array to a device; a GPU takes it from pinned memory while the host goes on."""
     tensor = torch.from_numpy(np.ascontiguousarray(array))
-    return tensor.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else tensor.to(device)
+    return (
+        tensor.pin_memory().to(device, non_blocking=True)
+        if device.type == "cuda"
+        else tensor.to(device)
+    )
 
 
 class Fetched:
-    """A tensor on its way to the host. ``numpy`` waits for it, and only for work begun before it."""
+    """A tensor on its way to the host. ``numpy`` waits for it, and only for work begun before
+    it.
+    """
 
     def __init__(self, tensor: Tensor) -> None:
         self._event: torch.cuda.Event | None = None
@@ -45,7 +51,8 @@ class Fetched:
 def short_turns() -> Iterator[None]:
     """Let Python's threads change turns fast within the block.
 
-    Each of torch's calls gives its turn away. Beside a thread that tokenizes it would get it back after 5 ms, a hundred times a batch.
+    Each of torch's calls gives its turn away. Beside a thread that tokenizes it would get it back
+    after 5 ms, a hundred times a batch.
     """
     turn = sys.getswitchinterval()
     sys.setswitchinterval(min(turn, _TURN))

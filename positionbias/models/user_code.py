@@ -1,5 +1,5 @@
-"""A user's own code, named as ``module:object``: a function (query, passages) → scores, a function texts → array or an object that
-encodes (``text_encoder``), or a PyTerrier transformer.
+"""A user's own code, named as ``module:object``: a function (query, passages) → scores, a function
+texts → array or an object that encodes (``text_encoder``), or a PyTerrier transformer.
 
 The module is the user's own code, named by the user; no data file or checkpoint can name one.
 """
@@ -22,7 +22,15 @@ import torch
 from positionbias.core.errors import InputError, SettingError, where_raised
 from positionbias.models.text_encoder import TextEncoder, encoder_of_object
 
-__all__ = ["TransformerScorer", "UserFunction", "UserModel", "code_of", "is_code_name", "load_user_code", "user_model"]
+__all__ = [
+    "TransformerScorer",
+    "UserFunction",
+    "UserModel",
+    "code_of",
+    "is_code_name",
+    "load_user_code",
+    "user_model",
+]
 
 _FORM = re.compile(r"[^\W\d][\w.]*:[^\W\d][\w.]*")
 _CPU = torch.device("cpu")
@@ -60,9 +68,11 @@ class UserFunction(_UserCode):
 
 
 class TransformerScorer(_UserCode):
-    """A PyTerrier transformer: ``transform`` turns a frame with qid, query, docno and text into one with docno and score.
+    """A PyTerrier transformer: ``transform`` turns a frame with qid, query, docno and text into one
+    with docno and score.
 
-    ``qid`` and ``docno`` are hashes of the texts, so that a transformer that caches scores by id treats a rotated passage as new.
+    ``qid`` and ``docno`` are hashes of the texts, so that a transformer that caches scores by id
+    treats a rotated passage as new.
     """
 
     kind: ClassVar[str] = "pyterrier"
@@ -81,18 +91,30 @@ class TransformerScorer(_UserCode):
         numbers = [_hash(passage) for passage in passages]
         texts = dict(zip(numbers, passages, strict=True))
         frame = pandas.DataFrame(
-            {"qid": _hash(query), "query": query, "docno": list(texts), "text": list(texts.values())}, dtype=object
+            {
+                "qid": _hash(query),
+                "query": query,
+                "docno": list(texts),
+                "text": list(texts.values()),
+            },
+            dtype=object,
         )
         given = self._transformer.transform(frame)
         columns = list(getattr(given, "columns", []))
         if not {"docno", "score"} <= set(columns):
-            found = f"columns {', '.join(map(str, columns))}" if columns else f"{type(given).__name__} without columns"
-            raise InputError(f"wanted a frame with the columns docno and score; found {found}; fix its transform")
+            found = (
+                f"columns {', '.join(map(str, columns))}"
+                if columns
+                else f"{type(given).__name__} without columns"
+            )
+            raise InputError(
+                f"wanted a frame with the columns docno and score; found {found}; fix its transform"
+            )
         found_scores = dict(zip(given["docno"], given["score"], strict=True))
         if len(given) != len(texts) or found_scores.keys() != texts.keys():
             raise InputError(
-                f"wanted a row for each of {len(texts):,} distinct passages; found {len(given):,} rows of "
-                f"{len(found_scores.keys() & texts.keys()):,} of them; fix its transform"
+                f"wanted a row for each of {len(texts):,} distinct passages; found {len(given):,} "
+                f"rows of {len(found_scores.keys() & texts.keys()):,} of them; fix its transform"
             )
         return [found_scores[number] for number in numbers]
 
@@ -105,7 +127,9 @@ UserModel = UserFunction | TransformerScorer | TextEncoder
 
 
 def code_of(model: Any) -> Any:
-    """Return the user's function or object in a model, to compare two models; None for other models."""
+    """Return the user's function or object in a model, to compare two models; None for other
+    models.
+    """
     match model:
         case UserFunction():
             found = model._call
@@ -119,7 +143,8 @@ def code_of(model: Any) -> Any:
 
 
 def load_user_code(name: str, kind: str | None = None) -> tuple[UserModel, Path | None]:
-    """Load the model of ``module:object`` and its module's file; the current folder is searched first.
+    """Load the model of ``module:object`` and its module's file; the current folder is searched
+    first.
 
     Raises:
         InputError: no such module or object, a module that fails, or as ``user_model``.
@@ -130,9 +155,15 @@ def load_user_code(name: str, kind: str | None = None) -> tuple[UserModel, Path 
     found: Any = module
     for part in path.split("."):
         if not hasattr(found, part):
-            known = ", ".join(key for key, value in vars(module).items() if callable(value) and not key.startswith("_"))
+            known = ", ".join(
+                key
+                for key, value in vars(module).items()
+                if callable(value) and not key.startswith("_")
+            )
             what = f"none of this name; it has {known}" if known else "none of this name"
-            raise InputError(f"{name}: wanted {path!r} in the module {module_name}; found {what}; check the name")
+            raise InputError(
+                f"{name}: wanted {path!r} in the module {module_name}; found {what}; check the name"
+            )
         found = getattr(found, part)
     file = getattr(module, "__file__", None)
     return user_model(found, name, kind), Path(file) if file else None
@@ -141,9 +172,9 @@ def load_user_code(name: str, kind: str | None = None) -> tuple[UserModel, Path 
 def user_model(found: Any, name: str, kind: str | None = None) -> UserModel:
     """Wrap a user's function or object as a model; errors call it ``name``.
 
-    An object with ``transform`` is a transformer, one with ``encode`` or the like an encoder. A function with one required argument is
-    an encoder of texts, one with two a scorer of a query's passages. Where the signature does not tell, ``kind`` does: "bi-encoder" or
-    "cross-encoder".
+    An object with ``transform`` is a transformer, one with ``encode`` or the like an encoder. A
+    function with one required argument is an encoder of texts, one with two a scorer of a query's
+    passages. Where the signature does not tell, ``kind`` does: "bi-encoder" or "cross-encoder".
 
     Raises:
         InputError: it is none of these, its kind is unknown, or an encoder does not return vectors.
@@ -151,18 +182,23 @@ def user_model(found: Any, name: str, kind: str | None = None) -> UserModel:
     """
     if inspect.isclass(found):
         raise InputError(
-            f"{name}: wanted a function or a transformer; found a class; make one of it in the module, and name that"
+            f"{name}: wanted a function or a transformer; found a class; make one of it in the "
+            "module, and name that"
         )
     if kind not in (None, *_ARGUMENTS):
         raise SettingError(
-            f"--kind: wanted one of {' or '.join(_ARGUMENTS)} for {name}, which is a user's own code; found {kind!r}; leave it out"
+            f"--kind: wanted one of {' or '.join(_ARGUMENTS)} for {name}, which is a user's own "
+            f"code; found {kind!r}; leave it out"
         )
     if kind != _ENCODES and callable(getattr(found, "transform", None)):
         return TransformerScorer(found)
     if kind != _SCORES and (encoder := encoder_of_object(found, name)) is not None:
         return encoder
     if not callable(found):
-        wanted = "a function (query, passages) → scores or texts → array, or an object with transform or encode"
+        wanted = (
+            "a function (query, passages) → scores or texts → array, or an object with transform "
+            "or encode"
+        )
         raise InputError(f"{name}: wanted {wanted}; found {type(found).__name__}; name another")
     if (kind or _kind_of(found, name)) == _SCORES:
         return UserFunction(found)
@@ -184,16 +220,22 @@ def _kind_of(call: Any, name: str) -> str:
     except (TypeError, ValueError):
         found = "a function without a readable signature"
     else:
-        needed = [one for one in arguments if one.default is one.empty and one.kind is not one.VAR_KEYWORD]
-        shown = ", ".join(f"*{one.name}" if one.kind is one.VAR_POSITIONAL else one.name for one in needed)
-        positional = all(one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD) for one in needed)
+        needed = [
+            one for one in arguments if one.default is one.empty and one.kind is not one.VAR_KEYWORD
+        ]
+        shown = ", ".join(
+            f"*{one.name}" if one.kind is one.VAR_POSITIONAL else one.name for one in needed
+        )
+        positional = all(
+            one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD) for one in needed
+        )
         for kind, count in _ARGUMENTS.items():
             if positional and len(needed) == count:
                 return kind
         found = f"a function that needs ({shown})"
     raise InputError(
-        f"{name}: wanted a function of one argument (texts → array) or of two ((query, passages) → scores); found {found}; "
-        f"say what it is with --kind {_ENCODES} or {_SCORES}, or wrap it"
+        f"{name}: wanted a function of one argument (texts → array) or of two ((query, passages) → "
+        f"scores); found {found}; say what it is with --kind {_ENCODES} or {_SCORES}, or wrap it"
     )
 
 
@@ -204,13 +246,23 @@ def _import(name: str, module_name: str) -> ModuleType:
     try:
         return import_module(module_name)
     except ModuleNotFoundError as error:
-        if error.name is not None and (module_name == error.name or module_name.startswith(f"{error.name}.")):
-            found, do = f"none in {here} nor on the Python path", "check the name, or change to the module's folder"
-            raise InputError(f"{name}: wanted the module {module_name}; found {found}; {do}") from error
+        if error.name is not None and (
+            module_name == error.name or module_name.startswith(f"{error.name}.")
+        ):
+            found, do = (
+                f"none in {here} nor on the Python path",
+                "check the name, or change to the module's folder",
+            )
+            raise InputError(
+                f"{name}: wanted the module {module_name}; found {found}; {do}"
+            ) from error
         raise _failed(name, module_name, error) from error
     except (Exception, SystemExit) as error:
         raise _failed(name, module_name, error) from error
 
 
 def _failed(name: str, module_name: str, error: BaseException) -> InputError:
-    return InputError(f"{name}: wanted the module {module_name}; found that it raised {where_raised(error)}; fix it")
+    return InputError(
+        f"{name}: wanted the module {module_name}; found that it raised {where_raised(error)}; fix "
+        "it"
+    )

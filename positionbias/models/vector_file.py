@@ -43,15 +43,20 @@ def save_vectors(path: Path, words: Sequence[str], vectors: np.ndarray) -> None:
 
 
 def is_vector_file(head: bytes) -> bool:
-    """Return True if a file with this head is safetensors: a header length, and the header's first brace."""
-    return len(head) > 8 and head[8:9] == b"{" and struct.unpack("<Q", head[:8])[0] < _LONGEST_HEADER
+    """Return True if a file with this head is safetensors: a header length, and the header's first
+    brace.
+    """
+    return (
+        len(head) > 8 and head[8:9] == b"{" and struct.unpack("<Q", head[:8])[0] < _LONGEST_HEADER
+    )
 
 
 def collect_file(path: Path, wanted: WantedVectors) -> int:
     """Give ``wanted`` its words' vectors; return the number in the file.
 
     Raises:
-        InputError: damaged, not a file of word vectors, of another width, or with a value that is not finite.
+        InputError: damaged, not a file of word vectors, of another width, or with a value that is
+            not finite.
     """
     from safetensors import SafetensorError, safe_open
 
@@ -63,12 +68,15 @@ def collect_file(path: Path, wanted: WantedVectors) -> int:
             words = _words(path, tensors.get_tensor("words"), shape[0])
             vectors = tensors.get_slice("vectors")
             for start in range(0, len(words), _BLOCK):
-                block = vectors[start : min(start + _BLOCK, len(words))]  # a slice beyond the end is refused
+                # a slice beyond the end is refused
+                block = vectors[start : min(start + _BLOCK, len(words))]
                 for row, word in enumerate(words[start : start + _BLOCK]):
                     if (key := wanted.asks_for(word)) is not None:
                         wanted.give(key, block[row], record=start + row + 1)
     except SafetensorError as error:
-        raise bad_input(path, wanted="a whole safetensors file", found=str(error).splitlines()[0], do=_FIX) from error
+        raise bad_input(
+            path, wanted="a whole safetensors file", found=str(error).splitlines()[0], do=_FIX
+        ) from error
     return shape[0]
 
 
@@ -76,13 +84,20 @@ def _checked_shape(path: Path, tensors: Any) -> tuple[int, int]:
     names = sorted(tensors.keys())
     if names != ["vectors", "words"]:
         found = f"{', '.join(names[:3])}{' …' * (len(names) > 3)}" or "no tensor"
-        raise bad_input(path, wanted="word vectors (the tensors vectors and words)", found=found, do="check the path")
+        raise bad_input(
+            path,
+            wanted="word vectors (the tensors vectors and words)",
+            found=found,
+            do="check the path",
+        )
     slices = {name: tensors.get_slice(name) for name in names}
     shapes = {name: (tuple(part.get_shape()), part.get_dtype()) for name, part in slices.items()}
     ((shape, kind), (bytes_shape, bytes_kind)) = shapes["vectors"], shapes["words"]
     if len(shape) != 2 or kind != "F32" or len(bytes_shape) != 1 or bytes_kind != "U8":
         found = f"vectors {shape} {kind}, words {bytes_shape} {bytes_kind}"
-        raise bad_input(path, wanted="vectors (n, dimension) F32 and words (bytes) U8", found=found, do=_FIX)
+        raise bad_input(
+            path, wanted="vectors (n, dimension) F32 and words (bytes) U8", found=found, do=_FIX
+        )
     return shape
 
 
@@ -90,8 +105,12 @@ def _words(path: Path, listed: np.ndarray, count: int) -> list[str]:
     try:
         text = listed.tobytes().decode()
     except UnicodeDecodeError as error:
-        raise bad_input(path, wanted="words in UTF-8", found=f"a byte that is not: {error.reason}", do=_FIX) from error
+        raise bad_input(
+            path, wanted="words in UTF-8", found=f"a byte that is not: {error.reason}", do=_FIX
+        ) from error
     words = text.split("\n") if text else []
     if len(words) != count:
-        raise bad_input(path, wanted=f"{count:,} words for as many vectors", found=f"{len(words):,}", do=_FIX)
+        raise bad_input(
+            path, wanted=f"{count:,} words for as many vectors", found=f"{len(words):,}", do=_FIX
+        )
     return words

@@ -17,8 +17,9 @@ __all__ = ["WantedVectors", "WordVectors"]
 class WordVectors:
     """The vectors found for the wanted words, by lower-cased word.
 
-    ``lines`` counts the words in the file; ``cased`` the words found only with capitals, ``both`` those found with and without;
-    ``unreadable`` the file's words that are not UTF-8, which match nothing.
+    ``lines`` counts the words in the file; ``cased`` the words found only with capitals, ``both``
+    those found with and without; ``unreadable`` the file's words that are not UTF-8, which match
+    nothing.
     """
 
     vectors: dict[str, np.ndarray]
@@ -33,7 +34,9 @@ class WordVectors:
             f"{len(self.vectors):,} words found among {self.lines:,}": True,
             f"{self.both:,} also occur with capitals (skipped)": self.both,
             f"{self.cased:,} occur only with capitals": self.cased,
-            f"{self.unreadable:,} of the file's words are not UTF-8 and were skipped": self.unreadable,
+            (
+                f"{self.unreadable:,} of the file's words are not UTF-8 and were skipped"
+            ): self.unreadable,
         }
         return "; ".join(text for text, shown in counts.items() if shown)
 
@@ -41,8 +44,8 @@ class WordVectors:
 class WantedVectors:
     """A collector of vectors as a reader finds them.
 
-    Models look words up in lower case, so a word gets its lower-case entry, or else its first entry with capitals (``Paris`` for
-    ``paris``) [decision].
+    Models look words up in lower case, so a word gets its lower-case entry, or else its first entry
+    with capitals (``Paris`` for ``paris``) [decision].
     """
 
     def __init__(self, path: Path, words: Container[str], dimension: int) -> None:
@@ -53,7 +56,9 @@ class WantedVectors:
         self._cased: set[str] = set()
 
     def asks_for(self, word: str) -> str | None:
-        """Return the lower-cased word if this entry's vector is wanted and must be given; else None."""
+        """Return the lower-cased word if this entry's vector is wanted and must be given; else
+        None.
+        """
         lowered = word.lower()
         if lowered not in self.words:
             return None
@@ -65,7 +70,9 @@ class WantedVectors:
         self._exact.add(lowered)
         return lowered
 
-    def give(self, word: str, vector: np.ndarray, *, line: int | None = None, record: int | None = None) -> None:
+    def give(
+        self, word: str, vector: np.ndarray, *, line: int | None = None, record: int | None = None
+    ) -> None:
         """Keep the vector of a wanted word, found at ``line`` or ``record``, from 1.
 
         Raises:
@@ -86,8 +93,18 @@ class WantedVectors:
 
     def wrong_width(self, width: int, *, line: int | None = None) -> InputError:
         """Return an error about vectors that do not have the model's width."""
-        do = f"give --dimension {width}, or a file of this width" if width else "check that it is a file of word vectors"
-        return bad_input(self.path, line=line, wanted=f"a word and {self.dimension} numbers", found=f"{width} numbers", do=do)
+        do = (
+            f"give --dimension {width}, or a file of this width"
+            if width
+            else "check that it is a file of word vectors"
+        )
+        return bad_input(
+            self.path,
+            line=line,
+            wanted=f"a word and {self.dimension} numbers",
+            found=f"{width} numbers",
+            do=do,
+        )
 
     def done(self, lines: int) -> WordVectors:
         """Return all that was found.
@@ -97,7 +114,10 @@ class WantedVectors:
         """
         if not self._found:
             raise bad_input(
-                self.path, wanted="vectors of the collection's words", found=f"none among {lines:,} words", do="check the file"
+                self.path,
+                wanted="vectors of the collection's words",
+                found=f"none among {lines:,} words",
+                do="check the file",
             )
         cased = len(self._found.keys() - self._exact)
         both = len(self._exact & self._cased)

@@ -1,7 +1,8 @@
-"""word2vec's binary form: a line ``count dimension``, then records of a word, a space and little-endian float32 values.
+"""word2vec's binary form: a line ``count dimension``, then records of a word, a space and
+little-endian float32 values.
 
-The original program ends each record with a newline, others do not: both are read. Records of unwanted words are skipped without
-parsing their numbers.
+The original program ends each record with a newline, others do not: both are read. Records of
+unwanted words are skipped without parsing their numbers.
 """
 
 from __future__ import annotations
@@ -21,10 +22,12 @@ _FIX = "fetch the file again"
 
 
 def collect_binary(stream: BinaryIO, wanted: WantedVectors) -> int:
-    """Give ``wanted`` its words' vectors from a stream at its first byte; return the number in the file.
+    """Give ``wanted`` its words' vectors from a stream at its first byte; return the number in the
+    file.
 
     Raises:
-        InputError: another width, another number of records than the header says, or a value that is not finite.
+        InputError: another width, another number of records than the header says, or a value that
+            is not finite.
     """
     count, dimension = map(int, stream.readline().split())
     if dimension != wanted.dimension:
@@ -39,7 +42,9 @@ def collect_binary(stream: BinaryIO, wanted: WantedVectors) -> int:
         if space < 0 or end > len(data):
             more = stream.read(_CHUNK)
             if not more:
-                raise _damaged(wanted, record + 1, f"the end of the file, {count - record:,} records early")
+                raise _damaged(
+                    wanted, record + 1, f"the end of the file, {count - record:,} records early"
+                )
             data, place = data[place:] + more, 0
             continue
         record += 1
@@ -62,5 +67,8 @@ def _take(data: bytes, word: bytes, start: int, record: int, wanted: WantedVecto
 
 def _damaged(wanted: WantedVectors, record: int, found: str) -> InputError:
     return bad_input(
-        wanted.path, wanted="as many whole records as the header says", found=f"at record {record:,} {found}", do=_FIX
+        wanted.path,
+        wanted="as many whole records as the header says",
+        found=f"at record {record:,} {found}",
+        do=_FIX,
     )

@@ -1,4 +1,6 @@
-"""The common part of word-level models (TK, KNRM, PACRR): a vocabulary, its vectors, and texts as numbers."""
+"""The common part of word-level models (TK, KNRM, PACRR): a vocabulary, its vectors, and texts as
+numbers.
+"""
 
 from __future__ import annotations
 
@@ -20,34 +22,48 @@ from positionbias.text.vocabulary import PADDING, Vocabulary
 
 __all__ = ["WordModel"]
 
-GROUP = 8  # passages processed together on a CPU: few enough for a layer's output to stay in the processor's cache
-WIDTH = 8  # their width is a multiple of this: oneDNN takes longer to prepare a product of a new size than to compute it
+# passages processed together on a CPU: few enough for a layer's output to stay in the processor's
+# cache
+GROUP = 8
+# their width is a multiple of this: oneDNN takes longer to prepare a product of a new size than to
+# compute it
+WIDTH = 8
 
 
 class WordModel(nn.Module):
-    """A model over word vectors. It reads word numbers of its vocabulary; 0 is padding and is masked everywhere.
+    """A model over word vectors. It reads word numbers of its vocabulary; 0 is padding and is
+    masked everywhere.
 
-    The sides are encoded separately (``query_vectors``, ``passage_vectors``) and compared by ``interact``. Unknown words share one
-    vector, so that two of them count as the same word.
+    The sides are encoded separately (``query_vectors``, ``passage_vectors``) and compared by
+    ``interact``. Unknown words share one vector, so that two of them count as the same word.
     """
 
     kind: ClassVar[str]
     shape: ClassVar[type]
-    per_word: ClassVar[tuple[str, ...]] = ("embedding.weight",)  # the tensors with a row for each word
+    # the tensors with a row for each word
+    per_word: ClassVar[tuple[str, ...]] = ("embedding.weight",)
 
-    def __init__(self, config: Any, vocabulary: Vocabulary, word_vectors: np.ndarray | None = None) -> None:
-        """``word_vectors (len(vocabulary), dimension)`` initialise the embedding; None: normal, with the configured deviation."""
+    def __init__(
+        self, config: Any, vocabulary: Vocabulary, word_vectors: np.ndarray | None = None
+    ) -> None:
+        """``word_vectors (len(vocabulary), dimension)`` initialise the embedding; None: normal,
+        with the configured deviation.
+        """
         super().__init__()
         self.config, self.vocabulary = config, vocabulary
-        self.embedding = nn.Embedding(len(vocabulary), config.dimension, padding_idx=PADDING, sparse=True)
+        self.embedding = nn.Embedding(
+            len(vocabulary), config.dimension, padding_idx=PADDING, sparse=True
+        )
         with torch.no_grad():
             if word_vectors is None:
                 self.embedding.weight.normal_(0.0, config.embedding_deviation)
             else:
-                self.embedding.weight.copy_(torch.from_numpy(np.asarray(word_vectors, dtype=np.float32)))
+                self.embedding.weight.copy_(
+                    torch.from_numpy(np.asarray(word_vectors, dtype=np.float32))
+                )
             self.embedding.weight[PADDING] = 0.0
 
-    # -- reading ------------------------------------------------------------------------------------
+    # -- reading -----------------------------------------------------------------------------------
 
     @property
     def room(self) -> int:
@@ -66,26 +82,34 @@ class WordModel(nn.Module):
         """Implement ``Ranker.inputs``: padded word numbers of both sides."""
         return {"queries": pad_rows(queries), "passages": pad_rows(passages)}
 
-    # -- scoring ------------------------------------------------------------------------------------
+    # -- scoring -----------------------------------------------------------------------------------
 
     def query_vectors(self, numbers: Tensor) -> Tensor:
-        """Represent a query's words, by default by their vectors: ``(batch, query_len) → (batch, query_len, dim)``."""
+        """Represent a query's words, by default by their vectors:
+        ``(batch, query_len) → (batch, query_len, dim)``.
+        """
         vectors: Tensor = self.embedding(numbers)
         return vectors
 
     def passage_vectors(self, numbers: Tensor) -> Tensor:
-        """Represent a passage's words, by default by their vectors: ``(batch, passage_len) → (batch, passage_len, dim)``."""
+        """Represent a passage's words, by default by their vectors:
+        ``(batch, passage_len) → (batch, passage_len, dim)``.
+        """
         vectors: Tensor = self.embedding(numbers)
         return vectors
 
-    def interact(self, query: Tensor, query_mask: Tensor, passage: Tensor, passage_mask: Tensor) -> Tensor:
+    def interact(
+        self, query: Tensor, query_mask: Tensor, passage: Tensor, passage_mask: Tensor
+    ) -> Tensor:
         """Implement ``PassageEncoder.interact``."""
         raise NotImplementedError
 
     def forward(self, queries: Tensor, passages: Tensor) -> Tensor:
-        """Return scores ``(k·n,)`` of padded word numbers: queries ``(n, query_len)``, each against k passages ``(k·n, passage_len)``.
+        """Return scores ``(k·n,)`` of padded word numbers: queries ``(n, query_len)``, each against
+        k passages ``(k·n, passage_len)``.
 
-        Passages are processed in groups of similar length, so that hardly any padding is computed; no score depends on it.
+        Passages are processed in groups of similar length, so that hardly any padding is computed;
+        no score depends on it.
         """
         query, query_mask = self.query_vectors(queries), queries != PADDING
         scores, order = [], []
@@ -93,11 +117,15 @@ class WordModel(nn.Module):
             asked = index % max(1, len(queries))
             passage = self.passage_vectors(numbers)  # (group, its longest, dim)
             # index_select, as its gradient is summed in a fixed order
-            scores.append(self.interact(query.index_select(0, asked), query_mask[asked], passage, numbers != PADDING))
+            scores.append(
+                self.interact(
+                    query.index_select(0, asked), query_mask[asked], passage, numbers != PADDING
+                )
+            )
             order.append(index)
         return torch.cat(scores)[torch.cat(order).argsort()]
 
-    # -- encoding once, and keeping ------------------------------------------------------------------
+    # -- encoding once, and keeping ----------------------------------------------------------------
 
     @property
     def device(self) -> torch.device:
@@ -119,10 +147,12 @@ class WordModel(nn.Module):
         numbers = pad_rows(passages).to(self.device)
         return self.passage_vectors(numbers), numbers != PADDING
 
-    # -- training and keeping -------------------------------------------------------------------------
+    # -- training and keeping ----------------------------------------------------------------------
 
     def parameter_roles(self) -> dict[Role, list[Tensor]]:
-        """Return the roles: word vectors are updated sparsely or not at all, and kernel weights have their own learning rate."""
+        """Return the roles: word vectors are updated sparsely or not at all, and kernel weights
+        have their own learning rate.
+        """
         named = [(name, p) for name, p in self.named_parameters() if p.requires_grad]
         return {
             "embedding": [p for name, p in named if name.startswith("embedding")],
@@ -131,9 +161,13 @@ class WordModel(nn.Module):
         }
 
     def grown(self, words: Sequence[str], rows: np.ndarray) -> Self:
-        """Return this model with further words appended, and their vectors ``(len(words), dimension)``."""
+        """Return this model with further words appended, and their vectors
+        ``(len(words), dimension)``.
+        """
         own = self.embedding.weight.detach().numpy()
-        model = type(self)(self.config, Vocabulary([*self.vocabulary.words, *words]), np.concatenate([own, rows]))
+        model = type(self)(
+            self.config, Vocabulary([*self.vocabulary.words, *words]), np.concatenate([own, rows])
+        )
         state, made = self.state_dict(), model.state_dict()
         for name in self.per_word:
             state[name] = torch.cat([state[name], made[name][len(own) :]])
@@ -156,7 +190,8 @@ class WordModel(nn.Module):
 
 
 def _groups(passages: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
-    """Group passages of similar length, longest first: their indices in the batch, and their word numbers with hardly any padding.
+    """Group passages of similar length, longest first: their indices in the batch, and their word
+    numbers with hardly any padding.
 
     On a GPU all are one group, as small pieces cost more than padding.
     """

@@ -1,4 +1,6 @@
-"""Read word vectors to initialise TK: GloVe's and word2vec's formats and our own, streamed, keeping only the wanted words."""
+"""Read word vectors to initialise TK: GloVe's and word2vec's formats and our own, streamed, keeping
+only the wanted words.
+"""
 
 from __future__ import annotations
 
@@ -30,15 +32,19 @@ _NUMBER = re.compile(rb"[-+]?(\d+\.?\d*(e[-+]?\d+)?|\.\d+(e[-+]?\d+)?|nan|inf)",
 
 
 def read_word_vectors(path: Path | str, words: Container[str], dimension: int) -> WordVectors:
-    """Read the vectors of ``words`` (lower-cased) that the file has; its content identifies the format:
+    """Read the vectors of ``words`` (lower-cased) that the file has; its content identifies the
+    format:
 
-    GloVe's text, word2vec's text or binary form, each plain, ``.gz``, ``.zst`` or in a ``.zip``, or what ``posbias vectors distil`` writes.
+    GloVe's text, word2vec's text or binary form, each plain, ``.gz``, ``.zst`` or in a ``.zip``, or
+    what ``posbias vectors distil`` writes.
 
-    A line's last ``dimension`` columns are the vector, and all before them is the word (GloVe's largest files have words with spaces).
-    Only the wanted words' values are read. A word gets its lower-case entry, else its first with capitals [decision].
+    A line's last ``dimension`` columns are the vector, and all before them is the word (GloVe's
+    largest files have words with spaces). Only the wanted words' values are read. A word gets its
+    lower-case entry, else its first with capitals [decision].
 
     Raises:
-        InputError: another width, a wanted word's value that is not finite, none of the words found, or a cut or damaged file.
+        InputError: another width, a wanted word's value that is not finite, none of the words
+            found, or a cut or damaged file.
     """
     path = Path(path)
     wanted = WantedVectors(path, words, dimension)
@@ -53,7 +59,9 @@ def read_word_vectors(path: Path | str, words: Container[str], dimension: int) -
 
 
 def _is_text(record: bytes) -> bool:
-    """Return True if word2vec's text form follows its header: the first line ends with a written number."""
+    """Return True if word2vec's text form follows its header: the first line ends with a written
+    number.
+    """
     fields = record.partition(b"\n")[0].split()
     return not record or (len(fields) > 1 and _NUMBER.fullmatch(fields[-1]) is not None)
 
@@ -90,7 +98,9 @@ def _collect_text(stream: BinaryIO, head: bytes, wanted: WantedVectors) -> int:
 
 
 def _check_width(head: bytes, wanted: WantedVectors) -> int | None:
-    """Return the number of words in word2vec's header, if any; raises if the header or most of the first lines have another width."""
+    """Return the number of words in word2vec's header, if any; raises if the header or most of the
+    first lines have another width.
+    """
     if _HEADER.match(head):
         count, dimension = map(int, head.partition(b"\n")[0].split())
         if dimension != wanted.dimension:
@@ -136,7 +146,9 @@ def _values(fields: Sequence[bytes]) -> np.ndarray:
 
 
 def embedding_matrix(vocabulary: Vocabulary, given: WordVectors, *, seed: int) -> np.ndarray:
-    """Return ``(len(vocabulary), dim)``: given vectors; other words normal with their mean and deviation; padding zero."""
+    """Return ``(len(vocabulary), dim)``: given vectors; other words normal with their mean and
+    deviation; padding zero.
+    """
     stacked = np.stack(list(given.vectors.values()))
     random = generator(seed, "words without a vector")
     shape = (len(vocabulary), given.dimension)

@@ -1,7 +1,8 @@
-"""One public function a command: settings in, an artefact or measurements out. ``positionbias.NAME`` is each of them.
+"""One public function a command: settings in, an artefact or measurements out.
+``positionbias.NAME`` is each of them.
 
-A new command is a function in a module here, its line in ``SECTIONS``, and its import for type checkers. A new ``import_NAME`` needs neither:
-those of ``ops.imports`` are found.
+A new command is a function in a module here, its line in ``SECTIONS``, and its import for type
+checkers. A new ``import_NAME`` needs neither: those of ``ops.imports`` are found.
 """
 
 from __future__ import annotations
@@ -10,7 +11,12 @@ TYPE_CHECKING = False  # typing's own costs milliseconds
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from positionbias.ops.artefacts import export as export, make_report as make_report, push as push, verify as verify
+    from positionbias.ops.artefacts import (
+        export as export,
+        make_report as make_report,
+        push as push,
+        verify as verify,
+    )
     from positionbias.ops.audit import audit_systems as audit_systems, check as check
     from positionbias.ops.collections import (
         attach as attach,
@@ -51,8 +57,8 @@ if TYPE_CHECKING:
     )
 
 START = "Start and finish"
-# heading in ``posbias --help`` -> command -> (module here, function, one line of help), in the order of the help; import has every
-# ``import_NAME`` of its module
+# heading in ``posbias --help`` -> command -> (module here, function, one line of help), in the
+# order of the help; import has every ``import_NAME`` of its module
 SECTIONS: Mapping[str, Mapping[str, tuple[str, str, str]]] = {
     START: {
         "demo": ("studies", "demo", "Run the whole study in miniature, in under five minutes."),
@@ -75,16 +81,40 @@ SECTIONS: Mapping[str, Mapping[str, tuple[str, str, str]]] = {
         "select": ("collections", "select", "Keep the queries whose answers lie in one part."),
     },
     "Models": {
-        "vectors distil": ("encoders", "distil_vectors", "Make word vectors from a pre-trained encoder."),
-        "trainset leaked": ("trainsets", "draw_leaked", "Draw sets with a known number of leaked queries."),
-        "trainset contaminated": ("trainsets", "draw_contaminated", "Draw a set with judgements of a test split in it."),
-        "trainset clicks": ("trainsets", "draw_clicks", "Draw triples of clicked passages and candidates."),
+        "vectors distil": (
+            "encoders",
+            "distil_vectors",
+            "Make word vectors from a pre-trained encoder.",
+        ),
+        "trainset leaked": (
+            "trainsets",
+            "draw_leaked",
+            "Draw sets with a known number of leaked queries.",
+        ),
+        "trainset contaminated": (
+            "trainsets",
+            "draw_contaminated",
+            "Draw a set with judgements of a test split in it.",
+        ),
+        "trainset clicks": (
+            "trainsets",
+            "draw_clicks",
+            "Draw triples of clicked passages and candidates.",
+        ),
         "teach": ("training", "teach", "Score training passages by a teacher, to distil it."),
         "train": ("training", "train", "Train a re-ranker."),
         "encode": ("retrieval", "encode", "Encode passages as vectors, for dense retrieval."),
-        "retrieve": ("retrieval", "retrieve", "Rank passages for each query by BM25, or by vectors."),
+        "retrieve": (
+            "retrieval",
+            "retrieve",
+            "Rank passages for each query by BM25, or by vectors.",
+        ),
         "rerank": ("ranking", "rerank", "Re-rank candidates with a trained model."),
-        "debias-model": ("remedies", "debias_model", "Give a model a remedy for position bias, without training."),
+        "debias-model": (
+            "remedies",
+            "debias_model",
+            "Give a model a remedy for position bias, without training.",
+        ),
         "ensemble": ("evaluation", "ensemble", "Fuse several runs, by z-scores or ranks."),
     },
     "Measure": {
@@ -97,16 +127,36 @@ SECTIONS: Mapping[str, Mapping[str, tuple[str, str, str]]] = {
         "check": ("audit", "check", "Hold models to limits: pass, fail or cannot tell."),
     },
     "Leakage": {
-        "leakage find": ("leakage", "find_leakage", "Find training queries that near-duplicate test queries."),
-        "leakage overlap": ("leakage_overlap", "overlap_leakage", "Find passages, queries and pairs of test sets in training."),
+        "leakage find": (
+            "leakage",
+            "find_leakage",
+            "Find training queries that near-duplicate test queries.",
+        ),
+        "leakage overlap": (
+            "leakage_overlap",
+            "overlap_leakage",
+            "Find passages, queries and pairs of test sets in training.",
+        ),
         "leakage calibrate": (
             "leakage_labels",
             "calibrate_leakage",
             "Set the score that makes a pair a leak, by labelled pairs.",
         ),
-        "leakage sample": ("leakage_labels", "sample_pairs", "Draw pairs to label, so that a threshold can be set."),
-        "leakage review": ("leakage_labels", "review_pairs", "Show the most similar pairs, and what people said of them."),
-        "leakage clean": ("leakage_clean", "clean_leakage", "Write a collection or training set without what leaks."),
+        "leakage sample": (
+            "leakage_labels",
+            "sample_pairs",
+            "Draw pairs to label, so that a threshold can be set.",
+        ),
+        "leakage review": (
+            "leakage_labels",
+            "review_pairs",
+            "Show the most similar pairs, and what people said of them.",
+        ),
+        "leakage clean": (
+            "leakage_clean",
+            "clean_leakage",
+            "Write a collection or training set without what leaks.",
+        ),
         "contamination suspect": (
             "contamination",
             "suspect_contamination",
@@ -114,9 +164,21 @@ SECTIONS: Mapping[str, Mapping[str, tuple[str, str, str]]] = {
         ),
     },
     "Pools": {
-        "pool coverage": ("pools", "pool_coverage", "Count relevant documents that each kind finds, by depth."),
-        "pool reliability": ("pools", "pool_reliability", "Measure how pools of one kind judge systems of each kind."),
-        "pool verdict": ("pools", "pool_verdict", "Say whether a collection can judge one new run."),
+        "pool coverage": (
+            "pools",
+            "pool_coverage",
+            "Count relevant documents that each kind finds, by depth.",
+        ),
+        "pool reliability": (
+            "pools",
+            "pool_reliability",
+            "Measure how pools of one kind judge systems of each kind.",
+        ),
+        "pool verdict": (
+            "pools",
+            "pool_verdict",
+            "Say whether a collection can judge one new run.",
+        ),
     },
     "Studies": {
         "study": ("studies", "study", "Run a paper's study, end to end, on your collection."),

@@ -1,4 +1,6 @@
-"""Exports in published forms, checkpoints on the Hub, pages about results, and verification of artefacts."""
+"""Exports in published forms, checkpoints on the Hub, pages about results, and verification of
+artefacts.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,8 @@ if TYPE_CHECKING:
 __all__ = ["Page", "Upload", "Verification", "export", "load", "make_report", "push", "verify"]
 
 Form = Literal["msmarco", "beir", "squad", "trec"]
-# form -> module and name of its writer; SQuAD's, which has versions and no shards, is called by name
+# form -> module and name of its writer; SQuAD's, which has versions and no shards, is called by
+# name
 _WRITERS = {
     "msmarco": ("msmarco_export", "write_msmarco"),
     "beir": ("beir_export", "write_beir"),
@@ -43,24 +46,31 @@ def export(
     *,
     to: Annotated[Form, Setting("The published form to write.")],
     splits: Annotated[
-        Sequence[str], Setting("A split to write; all by default; may be given again.", flags=("--split",), metavar="SPLIT")
+        Sequence[str],
+        Setting(
+            "A split to write; all by default; may be given again.",
+            flags=("--split",),
+            metavar="SPLIT",
+        ),
     ] = (),
     squad_version: Annotated[
-        Literal["1.1", "2.0"] | None, Setting("With --to squad: which form.", absent="1.1", panel=Panel.ADVANCED)
+        Literal["1.1", "2.0"] | None,
+        Setting("With --to squad: which form.", absent="1.1", panel=Panel.ADVANCED),
     ] = None,
     engine: Engine = Engine(),
     out: Out,
     overwrite: Overwrite = False,
 ) -> Written:
-    """Write ``collection`` in the files of a published form; importing them gives the same content back.
+    """Write ``collection`` in the files of a published form; importing them gives the same content
+    back.
 
         msmarco  collection.tsv, queries.*.tsv, qrels.*.tsv
         beir     corpus.jsonl, queries.jsonl, qrels/*.tsv
         trec     docs/*.sgml, topics.*.txt, qrels.*.txt
         squad    train-v1.1.json (with validation), dev-v1.1.json (test)
 
-    SQuAD's form takes a collection that came from SQuAD, rotated or not, with the offsets that hold now. What a form has no place
-    for is counted.
+    SQuAD's form takes a collection that came from SQuAD, rotated or not, with the offsets that hold
+    now. What a form has no place for is counted.
 
     Returns:
         The folder, and one result with the counts.
@@ -81,7 +91,9 @@ def export(
     from positionbias.results.result import Result
 
     if squad_version and to != "squad":
-        raise SettingError(f"--squad-version: wanted --to squad beside it; found --to {to}; leave it out")
+        raise SettingError(
+            f"--squad-version: wanted --to squad beside it; found --to {to}; leave it out"
+        )
     opened, place = find_collection(collection), output_place(out)
     chosen = list(dict.fromkeys(splits)) or opened.splits
     if to == "squad":
@@ -89,8 +101,12 @@ def export(
 
         if not chosen:
             do = "import it with its questions"
-            raise bad_input(opened.path, wanted="a split to write in SQuAD's form", found="no splits", do=do)
-        written = write_squad_release(opened, place, chosen, version=squad_version or "1.1", overwrite=overwrite)
+            raise bad_input(
+                opened.path, wanted="a split to write in SQuAD's form", found="no splits", do=do
+            )
+        written = write_squad_release(
+            opened, place, chosen, version=squad_version or "1.1", overwrite=overwrite
+        )
     else:
         module, writer = _WRITERS[to]
         write = getattr(import_module(f"positionbias.formats.{module}"), writer)
@@ -98,7 +114,17 @@ def export(
             written = write(opened, place, chosen, overwrite=overwrite, map_shards=map_shards)
     hint(f"written to {pasted(place)}")
     counts = ExportCounts(rows=written._asdict())
-    result = Result(f"{EXPORT}{to}", opened.name, "+".join(chosen), "", opened.manifest.seed, None, None, len(opened), counts)
+    result = Result(
+        f"{EXPORT}{to}",
+        opened.name,
+        "+".join(chosen),
+        "",
+        opened.manifest.seed,
+        None,
+        None,
+        len(opened),
+        counts,
+    )
     return Written(place, [result])
 
 
@@ -118,18 +144,27 @@ class Upload(Judgement):
 
 @operation
 def push(
-    checkpoint: Annotated[Place, Setting("The checkpoint: a folder, or its name under $POSBIAS_HOME.", place="read")],
-    repo: Annotated[str, Setting("The model repository, as USER/NAME; it is made where there is none.")],
+    checkpoint: Annotated[
+        Place, Setting("The checkpoint: a folder, or its name under $POSBIAS_HOME.", place="read")
+    ],
+    repo: Annotated[
+        str, Setting("The model repository, as USER/NAME; it is made where there is none.")
+    ],
     *,
     private: Annotated[bool, Setting("Make the repository private, if it is made.")] = False,
     results: Annotated[
         Sequence[Place],
-        Setting("What was measured of it, for its model card (--out of audit, evaluate …).", metavar="DIR", place="read"),
+        Setting(
+            "What was measured of it, for its model card (--out of audit, evaluate …).",
+            metavar="DIR",
+            place="read",
+        ),
     ] = (),
 ) -> Upload:
     """Upload a checkpoint with its model card to the Hugging Face Hub.
 
-    Every file is compared with its digest first. The token is that of the Hub's own library: $HF_TOKEN, or hf auth login.
+    Every file is compared with its digest first. The token is that of the Hub's own library:
+    $HF_TOKEN, or hf auth login.
 
         posbias evaluate --collection squad bm25.run cat.run --out measured
         posbias push cat.ckpt USER/NAME --results measured
@@ -138,7 +173,8 @@ def push(
         The address, and how much it holds.
 
     Raises:
-        InputError: not a checkpoint of ours, a damaged one, results of another model, or the Hub refuses it.
+        InputError: not a checkpoint of ours, a damaged one, results of another model, or the Hub
+            refuses it.
 
     Example:
         >>> import positionbias as pb
@@ -174,8 +210,16 @@ def _measured(folder: Path, model: Manifest) -> str:
     systems = {result.system for result in found}
     same = not models or model.checksum in models
     if model.name not in systems or not same:
-        named = f"those of {', '.join(sorted(filter(None, systems)))}{'' if same else ' of other weights'}"
-        raise bad_input(folder, wanted=f"results of the model {model.name}", found=named, do="measure this checkpoint")
+        named = (
+            f"those of {', '.join(sorted(filter(None, systems)))}"
+            f"{'' if same else ' of other weights'}"
+        )
+        raise bad_input(
+            folder,
+            wanted=f"results of the model {model.name}",
+            found=named,
+            do="measure this checkpoint",
+        )
     with lines_of(None):  # the same card from every terminal, and no column left out
         text = text_of(found)
     return f"## {manifest.command.capitalize()}: {manifest.name}\n\n{indent(text, '    ')}"
@@ -183,7 +227,9 @@ def _measured(folder: Path, model: Manifest) -> str:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Page(Written):
-    """A report, the results in it, all its tables by name, and its answers as Markdown; as text, those tables that stand for the whole."""
+    """A report, the results in it, all its tables by name, and its answers as Markdown; as text,
+    those tables that stand for the whole.
+    """
 
     tables: dict[str, Table]
     summary: str = ""
@@ -204,12 +250,19 @@ class Page(Written):
 def make_report(
     folders: Annotated[
         Sequence[Place],
-        Setting("Folders of results: the --out of studies and measuring commands.", metavar="DIR...", place="read"),
+        Setting(
+            "Folders of results: the --out of studies and measuring commands.",
+            metavar="DIR...",
+            place="read",
+        ),
     ],
     *,
     title: Annotated[str | None, Setting("The page's title; by default the study's name.")] = None,
     tables: Annotated[
-        Place | None, Setting("Also write every table there, as CSV and as LaTeX.", metavar="DIR", place="written")
+        Place | None,
+        Setting(
+            "Also write every table there, as CSV and as LaTeX.", metavar="DIR", place="written"
+        ),
     ] = None,
     summary: Annotated[
         Place | None,
@@ -222,10 +275,11 @@ def make_report(
     out: Out,
     overwrite: Overwrite = False,
 ) -> Page:
-    """Write one self-contained HTML page about the results in ``folders``: the --out of studies and of measuring commands.
+    """Write one self-contained HTML page about the results in ``folders``: the --out of studies and
+    of measuring commands.
 
-    The page needs no network, can be read on a phone, in dark mode and on paper, and holds every table as CSV and LaTeX.
-    Several folders stand side by side.
+    The page needs no network, can be read on a phone, in dark mode and on paper, and holds every
+    table as CSV and LaTeX. Several folders stand side by side.
 
         posbias report squad-study --out report.html --tables tables
         posbias report squad-minilm --out page.html --summary summary.md
@@ -277,11 +331,17 @@ def page_of(
     path = write_page(studies, out, title=title, overwrite=overwrite)
     remark_mixed_splitters({study.title: study.manifest.versions for study in studies})
     said = summary(studies, title or page_title(studies))
-    return Page(path, [result for study in studies for result in study.results], report_tables(studies), said)
+    return Page(
+        path,
+        [result for study in studies for result in study.results],
+        report_tables(studies),
+        said,
+    )
 
 
 def load(folder: Place) -> Measurements:
-    """Read results that were saved: the --out of a measuring command or a study, or what ``save`` wrote.
+    """Read results that were saved: the --out of a measuring command or a study, or what ``save``
+    wrote.
 
     Args:
         folder: The folder, or its name under $POSBIAS_HOME.
@@ -352,8 +412,8 @@ class Verification(Judgement):
         """
         if damaged := sum(bool(found.fault) for found in self.artefacts):
             raise InputError(
-                f"wanted {len(self.artefacts):,} artefacts as they were written; found {damaged:,} damaged; restore them from a copy, "
-                "or make them again"
+                f"wanted {len(self.artefacts):,} artefacts as they were written; found {damaged:,} "
+                "damaged; restore them from a copy, or make them again"
             )
 
 
@@ -361,12 +421,17 @@ class Verification(Judgement):
 def verify(
     paths: Annotated[
         Sequence[Place],
-        Setting("Artefacts (collections, runs, checkpoints, results …) or folders of them.", metavar="PATHS...", place="read"),
+        Setting(
+            "Artefacts (collections, runs, checkpoints, results …) or folders of them.",
+            metavar="PATHS...",
+            place="read",
+        ),
     ],
 ) -> Verification:
     """Compare every file of the artefacts at ``paths`` with the digests in their manifests.
 
-    Artefacts are collections, runs, checkpoints, results …, or folders of them. Exits with 2 if anything is damaged.
+    Artefacts are collections, runs, checkpoints, results …, or folders of them. Exits with 2 if
+    anything is damaged.
 
         posbias verify squad squad-rotated
 
@@ -386,4 +451,6 @@ def verify(
     from positionbias.core.verify import verify as compare
 
     manifests = [manifest for path in paths for manifest in manifests_in(input_place(path))]
-    return Verification([compare(manifest) for manifest in track(manifests, "verifying", unit="artefacts")])
+    return Verification(
+        [compare(manifest) for manifest in track(manifests, "verifying", unit="artefacts")]
+    )

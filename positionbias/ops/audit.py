@@ -29,7 +29,14 @@ from positionbias.core.progress import gives_hints, hint, say
 from positionbias.core.settings import Setting
 from positionbias.core.splitter import USUAL_WORDS
 from positionbias.engine.choose import Engine
-from positionbias.ops.outcome import Judgement, Measurements, Read, refuse_outputs, save_if_asked, study_of
+from positionbias.ops.outcome import (
+    Judgement,
+    Measurements,
+    Read,
+    refuse_outputs,
+    save_if_asked,
+    study_of,
+)
 from positionbias.ranking.config import Computing, Spread
 
 if TYPE_CHECKING:
@@ -48,17 +55,36 @@ if TYPE_CHECKING:
     from positionbias.results.payloads import Verdict
     from positionbias.results.result import Result
 
-__all__ = ["Audit", "Checked", "audit_model", "audit_systems", "check", "evidence_chooser", "evidence_rule", "open_model"]
+__all__ = [
+    "Audit",
+    "Checked",
+    "audit_model",
+    "audit_systems",
+    "check",
+    "evidence_chooser",
+    "evidence_rule",
+    "open_model",
+]
 
 MOST_NAMED = 100  # characters of the name of an audit that is kept
 _RE_RANKS = "Models re-rank all candidates to the depth, whatever depth they were tuned to."
-_RETRIEVES = "Models rank every passage of the collection by exact search, and each rotation is one of all its passages."
+_RETRIEVES = (
+    "Models rank every passage of the collection by exact search, and each rotation is one of all "
+    "its passages."
+)
 
 AuditedOf = Annotated[
     CollectionLike,
-    Setting("A collection; without answers in the split, and without --evidence, only sensitivity is measured.", place="read"),
+    Setting(
+        "A collection; without answers in the split, and without --evidence, only sensitivity is "
+        "measured.",
+        place="read",
+    ),
 ]
-Runs = Annotated[Sequence[RunLike], Setting("Runs over it, each measured as it is.", metavar="[RUN]...", place="read")]
+Runs = Annotated[
+    Sequence[RunLike],
+    Setting("Runs over it, each measured as it is.", metavar="[RUN]...", place="read"),
+]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -78,7 +104,9 @@ class Audit(Measurements):
 
     @property
     def verdicts(self) -> Sequence[Verdict]:
-        """The answers: of each system whether the place in the passage matters, and of a model the place in the list."""
+        """The answers: of each system whether the place in the passage matters, and of a model the
+        place in the list.
+        """
         from positionbias.results.payloads import Verdict
 
         return [result.payload for result in self.results if isinstance(result.payload, Verdict)]
@@ -123,8 +151,12 @@ class Checked(Judgement):
 
         from positionbias.core.checks import Check, Measured
 
-        columns = [one.name for of in (Check, Measured) for one in fields(of) if one.name != "measured"]
-        rows = [{**asdict(one), **(asdict(one.measured) if one.measured else {})} for one in self.checks]
+        columns = [
+            one.name for of in (Check, Measured) for one in fields(of) if one.name != "measured"
+        ]
+        rows = [
+            {**asdict(one), **(asdict(one.measured) if one.measured else {})} for one in self.checks
+        ]
         return pandas.DataFrame(rows, columns=columns)
 
     def _tables(self) -> Sequence[Table]:
@@ -138,7 +170,11 @@ class Checked(Judgement):
     def to_json(self) -> JsonObject:
         """Return the outcome, the checks and the audit's results."""
         checks = [asdict(one) for one in self.checks]
-        return {"outcome": self.outcome, "checks": checks, "results": [result.to_json() for result in self.audit.results]}
+        return {
+            "outcome": self.outcome,
+            "checks": checks,
+            "results": [result.to_json() for result in self.audit.results],
+        }
 
     @property
     def exit_code(self) -> int:
@@ -152,7 +188,11 @@ class Checked(Judgement):
         """Lines on the systems where not all checks pass."""
         from positionbias.report.check_files import system_lines
 
-        return [f"posbias check: {line}" for line in system_lines(self.checks)] if self.exit_code else []
+        return (
+            [f"posbias check: {line}" for line in system_lines(self.checks)]
+            if self.exit_code
+            else []
+        )
 
 
 @operation
@@ -169,9 +209,11 @@ def audit_systems(
 ) -> Audit:
     """Audit models and runs: does where an answer stands in its passage change how they rank it?
 
-    A split without answers has no places; how much the order of a passage's text matters is measured instead. A run is measured as it is; a model
-    re-ranks the candidates, or with ``retrieve`` ranks the whole collection, once as it is and once for every rotation of its passages. Several are compared.
-    Each of the --workers loads the models that it scores or encodes with. On the command line, results and page are kept under $POSBIAS_HOME without --out.
+    A split without answers has no places; how much the order of a passage's text matters is
+    measured instead. A run is measured as it is; a model re-ranks the candidates, or with
+    ``retrieve`` ranks the whole collection, once as it is and once for every rotation of its
+    passages. Several are compared. Each of the --workers loads the models that it scores or encodes
+    with. On the command line, results and page are kept under $POSBIAS_HOME without --out.
 
         posbias audit squad --model minilm --out squad-minilm
         posbias audit squad --model minilm --retrieve --vectors squad-vectors \\
@@ -203,7 +245,9 @@ def audit_systems(
 
 
 def _keep(found: Audit) -> None:
-    """Keep an audit's results and page under $POSBIAS_HOME, in the place of those of an earlier audit of the same name."""
+    """Keep an audit's results and page under $POSBIAS_HOME, in the place of those of an earlier
+    audit of the same name.
+    """
     place = home_place(re.sub(r"[^\w.]+", "-", found.name)[:MOST_NAMED].strip("-").lower())
     try:
         found.save(place, overwrite=True)
@@ -212,7 +256,8 @@ def _keep(found: Audit) -> None:
         hint(f"not kept: {error}; give --out DIR")
     else:
         hint(
-            f"results in {pasted(place)}, the page is {pasted(page)}; another audit of this name replaces both (--out DIR keeps them elsewhere)"
+            f"results in {pasted(place)}, the page is {pasted(page)}; another audit of this name "
+            "replaces both (--out DIR keeps them elsewhere)"
         )
 
 
@@ -228,7 +273,9 @@ def _measured(
     from positionbias.audit.audit import audit
     from positionbias.audit.sensitivity import LEFT_OUT
 
-    gpus = engine.engine == "ray" and bool(audited.models) and computing.pick_device().type == "cuda"
+    gpus = (
+        engine.engine == "ray" and bool(audited.models) and computing.pick_device().type == "cuda"
+    )
     with engine.open(gpus=gpus) as map_shards:
         task, systems, chooser = _opened(collection, runs, audited, settings, computing, map_shards)
         results = audit(task, systems, settings, tell=say)
@@ -246,12 +293,19 @@ def _measured(
         },
         read=_read(task, systems, runs, audited, chooser),
         seed=settings.seed,
-        name=f"Audit of {', '.join(system.name for system in systems if not system.first_stage)} on {task.collection.name}",
+        name=(
+            f"Audit of {', '.join(system.name for system in systems if not system.first_stage)} on "
+            f"{task.collection.name}"
+        ),
         licence=task.collection.manifest.licence,
         notes=(
             LEFT_OUT if whole else _evidence(task.rule),
             _RETRIEVES if settings.retrieve else _RE_RANKS,
-            *(f"{system.name}: {note}" for system, checkpoint in loaded for note in checkpoint.manifest.notes),
+            *(
+                f"{system.name}: {note}"
+                for system, checkpoint in loaded
+                for note in checkpoint.manifest.notes
+            ),
         ),
         packages=("numpy", "torch", USUAL_WORDS),
         host=engine.host,
@@ -272,11 +326,13 @@ def audit_model(
 ) -> Audit:
     """Audit one model or several on a split, as ``audit_systems`` does.
 
-    A model is a name (a checkpoint, a folder or id of transformers or sentence-transformers, ``minilm``, ``module:object``), a loaded
-    checkpoint, a function ``(query, passages) → scores``, an encoder (a function ``texts → array`` or an
-    object with ``encode``), or a PyTerrier transformer. ``candidates`` are what it re-ranks, by default BM25's. With ``AuditSettings(retrieve=True)`` it
-    ranks the whole collection instead, which a model of one vector a text can; ``vectors`` of ``posbias encode`` spare the encoding of the
-    passages as they are, ``memory`` in GiB bounds the search.
+    A model is a name (a checkpoint, a folder or id of transformers or sentence-transformers,
+    ``minilm``, ``module:object``), a loaded checkpoint, a function ``(query, passages) → scores``,
+    an encoder (a function ``texts → array`` or an object with ``encode``), or a PyTerrier
+    transformer. ``candidates`` are what it re-ranks, by default BM25's. With
+    ``AuditSettings(retrieve=True)`` it ranks the whole collection instead, which a model of one
+    vector a text can; ``vectors`` of ``posbias encode`` spare the encoding of the passages as they
+    are, ``memory`` in GiB bounds the search.
 
         found = positionbias.audit_model("minilm", "squad", queries=500)
         print(found.verdict)
@@ -286,7 +342,8 @@ def audit_model(
 
     Args:
         model: One model, or several to compare.
-        collection: A collection, without answers in the split for sensitivity only, its folder, or its name under $POSBIAS_HOME.
+        collection: A collection, without answers in the split for sensitivity only, its folder, or
+            its name under $POSBIAS_HOME.
         split: Whose queries.
         candidates: The run that models re-rank; by default BM25's.
         queries: How many queries to draw by the seed; by default all.
@@ -314,7 +371,9 @@ def audit_model(
         ...
     """
     if not isinstance(settings, AuditSettings):
-        raise SettingError(f"settings: wanted AuditSettings; found {settings!r}; give one of positionbias.settings")
+        raise SettingError(
+            f"settings: wanted AuditSettings; found {settings!r}; give one of positionbias.settings"
+        )
     audited = Audited(
         models=_listed(model),
         split=split,
@@ -353,8 +412,10 @@ def check(
 ) -> Checked:
     """Hold each model or run to limits on its position bias: pass, fail or cannot tell.
 
-    A limit passes where the 95 % interval of the effect lies within ± X, and fails where it lies wholly beyond. All else is "cannot tell": too few queries, nothing
-    measured, undefined. A run alone is always that. The exit code is 0 where all pass, 1 where one fails, else 3; 2 is bad input.
+    A limit passes where the 95 % interval of the effect lies within ± X, and fails where it lies
+    wholly beyond. All else is "cannot tell": too few queries, nothing measured, undefined. A run
+    alone is always that. The exit code is 0 where all pass, 1 where one fails, else 3; 2 is bad
+    input.
 
         posbias check squad --model minilm --max-response 0.02
         posbias check squad --model minilm --max-response 0.02 --max-order 1 --junit check.xml \\
@@ -391,7 +452,9 @@ def check(
     from positionbias.report.check_files import junit, summary
 
     rotates = limits.max_rotation_gap is not None or limits.max_movement is not None
-    moves = any(limit is not None for limit in (limits.max_response, limits.max_movement, limits.max_order))
+    moves = any(
+        limit is not None for limit in (limits.max_response, limits.max_movement, limits.max_order)
+    )
     needed = replace(
         settings,
         draws=settings.draws if rotates else 0,
@@ -406,7 +469,9 @@ def check(
     written = {"junit": junit, "summary": summary}
     for name, place in files.places.items():
         with atomic_file(place, overwrite=True) as partial_file:
-            partial_file.write_text(written[name](checks), encoding="utf-8", errors="replace", newline="\n")
+            partial_file.write_text(
+                written[name](checks), encoding="utf-8", errors="replace", newline="\n"
+            )
         hint(f"written to {pasted(place)}")
     return Checked(checks, found)
 
@@ -419,7 +484,9 @@ def _opened(
     computing: Computing,
     map_shards: MapShards,
 ) -> tuple[Task, list[System], Checkpoint | None]:
-    """The task, the systems, the first stage first where it is one that models re-rank or was given, and the model that chooses the evidence."""
+    """The task, the systems, the first stage first where it is one that models re-rank or was
+    given, and the model that chooses the evidence.
+    """
     from positionbias.audit.audit import make_task
     from positionbias.audit.rotated_run import RotatedRun
     from positionbias.audit.systems import System, retrievers
@@ -432,21 +499,34 @@ def _opened(
     loaded = [find_run(run) for run in runs]
     models = [open_model(model, audited.kind, computing) for model in audited.models]
     # a function is known by where it stands, which its checkpoint does not tell
-    given = [model if isinstance(one, Place) else one for one, model in zip(audited.models, models, strict=True)]
+    given = [
+        model if isinstance(one, Place) else one
+        for one, model in zip(audited.models, models, strict=True)
+    ]
     chooser = evidence_chooser(settings.evidence, given, computing)
     config, memory = computing.config, MEMORY if audited.memory is None else audited.memory
-    vectors = [of if isinstance(of, Vectors) else Vectors(input_place(of)) for of in audited.vectors]
+    vectors = [
+        of if isinstance(of, Vectors) else Vectors(input_place(of)) for of in audited.vectors
+    ]
     if settings.retrieve:  # what cannot be is said before BM25 goes through the collection
         from positionbias.audit.retriever import fitting_vectors
 
         fitting_vectors(models, found, vectors, depth=settings.depth, config=config, memory=memory)
     candidates = _candidates(found, loaded, audited, settings)
     spreads = [
-        _spread(one, model, audited.kind, computing, map_shards) for one, model in zip(audited.models, models, strict=True)
+        _spread(one, model, audited.kind, computing, map_shards)
+        for one, model in zip(audited.models, models, strict=True)
     ]
     rule = evidence_rule(found, chooser, settings, computing, map_shards)
     task = make_task(
-        found, audited.split, candidates, settings, queries=audited.queries, config=config, map_shards=map_shards, rule=rule
+        found,
+        audited.split,
+        candidates,
+        settings,
+        queries=audited.queries,
+        config=config,
+        map_shards=map_shards,
+        rule=rule,
     )
     rotated = [RotatedRun(find_collection(place), find_run(run)) for place, run in audited.rotated]
     systems = [
@@ -455,9 +535,13 @@ def _opened(
         if not _given_twice(given, audited.candidates)
     ]
     if settings.retrieve:
-        systems += retrievers(models, task, depth=settings.depth, memory=memory, vectors=vectors, spreads=spreads)
+        systems += retrievers(
+            models, task, depth=settings.depth, memory=memory, vectors=vectors, spreads=spreads
+        )
     else:
-        systems += [System.of(model, spread=spread) for model, spread in zip(models, spreads, strict=True)]
+        systems += [
+            System.of(model, spread=spread) for model, spread in zip(models, spreads, strict=True)
+        ]
     beside_first_stage = audited.models or audited.candidates is not None
     return task, [System.of_candidates(task), *systems] if beside_first_stage else systems, chooser
 
@@ -478,14 +562,18 @@ def evidence_chooser(
     for model in models:
         if kin := kinship(chooser, model):
             raise SettingError(
-                f"--evidence: wanted a model apart from those audited and their base; found {chooser.name}, which {kin}; "
-                f"give another, or --evidence {TERMS}"
+                "--evidence: wanted a model apart from those audited and their base; found "
+                f"{chooser.name}, which {kin}; give another, or --evidence {TERMS}"
             )
     return chooser
 
 
 def evidence_rule(
-    collection: Collection, chooser: Checkpoint | None, settings: AuditSettings, computing: Computing, map_shards: MapShards
+    collection: Collection,
+    chooser: Checkpoint | None,
+    settings: AuditSettings,
+    computing: Computing,
+    map_shards: MapShards,
 ) -> Rule | None:
     """The rule that chooses the evidence; None: the answers are it."""
     from positionbias.audit.evidence_rule import MEASURED, collection_terms, model_rule
@@ -494,7 +582,12 @@ def evidence_rule(
         # a folder of the same name is not the model whose errors were measured
         other = chooser.name in MEASURED and isinstance(model_place(settings.evidence), Path)
         name = f"{chooser.name} ({chooser.manifest.checksum[:8]})" if other else ""
-        return model_rule(chooser, computing.config, name, _spread(settings.evidence, chooser, None, computing, map_shards))
+        return model_rule(
+            chooser,
+            computing.config,
+            name,
+            _spread(settings.evidence, chooser, None, computing, map_shards),
+        )
     return collection_terms(collection, map_shards) if str(settings.evidence) == TERMS else None
 
 
@@ -503,7 +596,10 @@ def _evidence(rule: str) -> str:
     from positionbias.audit.evidence_rule import error_note
 
     if rule:
-        return f"The evidence of a query is the sentence chosen by {rule} in its highest-judged relevant passage. {error_note(rule)}"
+        return (
+            f"The evidence of a query is the sentence chosen by {rule} in its highest-judged "
+            f"relevant passage. {error_note(rule)}"
+        )
     return "The evidence of a query is the earliest answer in its highest-judged relevant passage."
 
 
@@ -514,28 +610,43 @@ def _refuse_mismatches(runs: Sequence[RunLike], audited: Audited, settings: Audi
         SettingError: the first of it.
     """
     if not audited.models and not runs:
-        raise SettingError("audit: wanted a model or a run; found neither; give --model NAME or the files of runs")
+        raise SettingError(
+            "audit: wanted a model or a run; found neither; give --model NAME or the files of runs"
+        )
     if audited.rotated and len(runs) != 1:
         raise SettingError(
-            f"--rotated: wanted one RUN over the original collection beside it; found {len(runs)}; name the run of the same system"
+            f"--rotated: wanted one RUN over the original collection beside it; found {len(runs)}; "
+            "name the run of the same system"
         )
     for _, run in audited.rotated:
         if _is_same(run, runs[0]):
             raise SettingError(
-                f"--rotated: wanted the run over the rotated collection; found {run}, the run over the original one; give the other"
+                f"--rotated: wanted the run over the rotated collection; found {run}, the run over "
+                "the original one; give the other"
             )
     if settings.retrieve and not audited.models:
-        raise SettingError("--retrieve: wanted a --model that retrieves; found runs alone; they are measured as they are")
+        raise SettingError(
+            "--retrieve: wanted a --model that retrieves; found runs alone; they are measured as "
+            "they are"
+        )
     if audited.vectors and not settings.retrieve:
-        raise SettingError("--vectors: wanted --retrieve beside it; found none; a re-ranker encodes its candidates")
+        raise SettingError(
+            "--vectors: wanted --retrieve beside it; found none; a re-ranker encodes its candidates"
+        )
     if audited.memory is not None and not settings.retrieve:
         raise SettingError("--memory: wanted --retrieve beside it; found none; leave it out")
 
 
 def _spread(
-    model: ModelLike, opened: Checkpoint, kind: str | None, computing: Computing, map_shards: MapShards
+    model: ModelLike,
+    opened: Checkpoint,
+    kind: str | None,
+    computing: Computing,
+    map_shards: MapShards,
 ) -> Spread | None:
-    """Return how other processes compute with a model; None for an object, which is in this one, and an endpoint, which one asks."""
+    """Return how other processes compute with a model; None for an object, which is in this one,
+    and an endpoint, which one asks.
+    """
     from positionbias.models.protocols import Served
 
     if not isinstance(model, Place) or isinstance(opened.model, Served):
@@ -569,7 +680,9 @@ def _listed(given: Any) -> list[Any]:
 def _candidates(
     collection: Collection, runs: Sequence[Run], audited: Audited, settings: AuditSettings
 ) -> Run | Callable[[Sequence[Query]], Run]:
-    """The run given; else BM25 where a model has to re-rank something; of runs alone the first, which nothing re-ranks."""
+    """The run given; else BM25 where a model has to re-rank something; of runs alone the first,
+    which nothing re-ranks.
+    """
     from positionbias.core.run import find_run
     from positionbias.firststage.bm25 import Bm25Settings, retrieve
 
@@ -590,7 +703,9 @@ def _is_same(run: RunLike, other: RunLike) -> bool:
 
 
 def _given_twice(run: RunLike, candidates: RunLike | None) -> bool:
-    """Return True if a RUN is the candidates, which are measured anyway: the same object, or a file of the same content."""
+    """Return True if a RUN is the candidates, which are measured anyway: the same object, or a file
+    of the same content.
+    """
     from positionbias.core.files import sha256_file
 
     if isinstance(run, Place) and isinstance(candidates, Place):
@@ -603,7 +718,11 @@ def _given_twice(run: RunLike, candidates: RunLike | None) -> bool:
 
 
 def _read(
-    task: Task, systems: Sequence[System], runs: Sequence[RunLike], audited: Audited, chooser: Checkpoint | None
+    task: Task,
+    systems: Sequence[System],
+    runs: Sequence[RunLike],
+    audited: Audited,
+    chooser: Checkpoint | None,
 ) -> list[Read]:
     """Return the audit's inputs on disk."""
     from positionbias.core.collection import find_collection
@@ -612,7 +731,8 @@ def _read(
     if chooser is not None:
         found.append(Read("evidence", chooser.path, chooser.manifest.checksum))
     for system in systems:
-        if system.checkpoint is not None and system.checkpoint.manifest.checksum:  # a function has none
+        # a function has none
+        if system.checkpoint is not None and system.checkpoint.manifest.checksum:
             found.append(Read("model", system.checkpoint.path, system.checkpoint.manifest.checksum))
         if system.retriever is not None and (vectors := system.retriever.vectors) is not None:
             found.append(Read("vectors", vectors.path, vectors.checksum))
@@ -621,4 +741,7 @@ def _read(
         found.append(Read("rotated collection", rotated.path, rotated.checksum))
     given = [("run", run) for run in runs] + [("candidates", audited.candidates)]
     given += [("rotated run", run) for _, run in audited.rotated]
-    return [*found, *(Read.file(role, input_place(run)) for role, run in given if isinstance(run, Place))]
+    return [
+        *found,
+        *(Read.file(role, input_place(run)) for role, run in given if isinstance(run, Place)),
+    ]

@@ -27,13 +27,15 @@ __all__ = ["attach", "merge", "place", "sample", "select", "show"]
 
 @operation
 def show(collection: Source, *, engine: Engine = Engine()) -> Measurements:
-    """Say what a collection holds: passages, queries, judgements and answers a split, lengths, and what made it.
+    """Say what a collection holds: passages, queries, judgements and answers a split, lengths, and
+    what made it.
 
-    Lengths are in BlingFire words. Re-rankers read the first 200 words of a passage and the first 30 of a query: the share
-    of longer ones is printed.
+    Lengths are in BlingFire words. Re-rankers read the first 200 words of a passage and the first
+    30 of a query: the share of longer ones is printed.
 
     Returns:
-        A result on the passages, and one on the queries of each split; each value is how many there are.
+        A result on the passages, and one on the queries of each split; each value is how many there
+        are.
 
     Raises:
         InputError: it is not there, or cannot be read.
@@ -76,7 +78,8 @@ def attach(
     answers: Annotated[
         Place,
         Setting(
-            "A table with columns query_id, passage_id, answer and, where known, answer_start, in any form of posbias import table.",
+            "A table with columns query_id, passage_id, answer and, where known, answer_start, in "
+            "any form of posbias import table.",
             metavar="FILE",
             place="read",
         ),
@@ -84,9 +87,11 @@ def attach(
     out: Out,
     overwrite: Overwrite = False,
 ) -> Collection:
-    """Write ``collection`` with further answers, so that a data set without any can be measured and audited.
+    """Write ``collection`` with further answers, so that a data set without any can be measured and
+    audited.
 
-    Queries, passages and judgements stay. Answers of unknown queries or passages, and those whose text is not in their passage, are left out and counted by cause.
+    Queries, passages and judgements stay. Answers of unknown queries or passages, and those whose
+    text is not in their passage, are left out and counted by cause.
 
         posbias attach scifact --answers rationales.jsonl --out scifact-answers
         posbias histogram scifact-answers
@@ -95,7 +100,8 @@ def attach(
         The collection with these answers.
 
     Raises:
-        InputError: a table that cannot be read, without one of the columns, or without an answer that fits.
+        InputError: a table that cannot be read, without one of the columns, or without an answer
+            that fits.
         OutputExistsError: something stands at ``out`` and ``overwrite`` is false.
 
     Example:
@@ -115,32 +121,42 @@ def attach(
     from positionbias.core.collection import find_collection
     from positionbias.formats.answers import AttachedAnswers, attach_answers
 
-    made = attach_answers(find_collection(collection), input_place(answers), output_place(out), overwrite=overwrite)
+    made = attach_answers(
+        find_collection(collection), input_place(answers), output_place(out), overwrite=overwrite
+    )
     facts = made.manifest.content_as(AttachedAnswers, "attached")
     say(f"{answers}: {', '.join(f'{what} = {column}' for what, column in facts.columns.items())}")
     for split, number in facts.added.items():
         say(f"{split}: {plural(number, 'answer')} added")
     for remark in row_remarks(facts.counts):
         say(remark)
-    hint(f"written to {pasted(made.path)}; see where its answers are with: posbias histogram {pasted(made.path)}")
+    hint(
+        f"written to {pasted(made.path)}; see where its answers are with: posbias histogram "
+        f"{pasted(made.path)}"
+    )
     return made
 
 
 @operation
 def merge(
     collections: Annotated[
-        Sequence[str], Setting("Collections, each under its prefix.", metavar="NAME=COLLECTION…", place="read")
+        Sequence[str],
+        Setting("Collections, each under its prefix.", metavar="NAME=COLLECTION…", place="read"),
     ],
     *,
-    apart: Annotated[bool, Setting("Keep splits of one name apart: A's split train is A.train.")] = False,
+    apart: Annotated[
+        bool, Setting("Keep splits of one name apart: A's split train is A.train.")
+    ] = False,
     engine: Engine = Engine(),
     out: Out,
     overwrite: Overwrite = False,
 ) -> Collection:
-    """Write two or more collections as one: what A calls 17 is A:17 there, queries and passages alike.
+    """Write two or more collections as one: what A calls 17 is A:17 there, queries and passages
+    alike.
 
-    Splits of one name become one split, so that a model can be trained across corpora; their judgement sets of one name likewise.
-    With ``apart`` each keeps its own, to train on one corpus and test on another. Nothing is de-duplicated.
+    Splits of one name become one split, so that a model can be trained across corpora; their
+    judgement sets of one name likewise. With ``apart`` each keeps its own, to train on one corpus
+    and test on another. Nothing is de-duplicated.
 
         posbias merge msm=msmarco squad=squad --out both
         posbias merge msm=msmarco robust=robust04 --apart --out both
@@ -175,9 +191,15 @@ def _named(collections: Sequence[str]) -> dict[str, str]:
     for given in collections:
         prefix, equals, place = given.partition("=")
         if not (equals and prefix and place):
-            raise SettingError(f"COLLECTION: wanted NAME=COLLECTION, as in A=msmarco B=squad; found {given!r}; name each")
+            raise SettingError(
+                f"COLLECTION: wanted NAME=COLLECTION, as in A=msmarco B=squad; found {given!r}; "
+                "name each"
+            )
         if prefix in named:
-            raise SettingError(f"COLLECTION: wanted a name of its own for each; found {prefix!r} twice; give another")
+            raise SettingError(
+                f"COLLECTION: wanted a name of its own for each; found {prefix!r} twice; give "
+                "another"
+            )
         named[prefix] = place
     return named
 
@@ -186,27 +208,36 @@ def _named(collections: Sequence[str]) -> dict[str, str]:
 def sample(
     collection: Source,
     *,
-    queries: Annotated[int, Setting("Queries to draw of each split, at most.", least=1, metavar="N")],
+    queries: Annotated[
+        int, Setting("Queries to draw of each split, at most.", least=1, metavar="N")
+    ],
     passages: Annotated[
         int,
         Setting(
-            "Passages in all: those judged for the drawn queries or answering them, and others drawn up to N.",
+            "Passages in all: those judged for the drawn queries or answering them, and others "
+            "drawn up to N.",
             least=1,
             metavar="N",
         ),
     ],
     splits: Annotated[
-        Sequence[str], Setting("A split to keep; all by default; may be given again.", flags=("--split",), metavar="SPLIT")
+        Sequence[str],
+        Setting(
+            "A split to keep; all by default; may be given again.",
+            flags=("--split",),
+            metavar="SPLIT",
+        ),
     ] = (),
     seed: Seed = 1,
     engine: Engine = Engine(),
     out: Out,
     overwrite: Overwrite = False,
 ) -> Collection:
-    """Write N queries a split of ``collection`` and M passages: all that is judged for these queries, and others beside it.
+    """Write N queries a split of ``collection`` and M passages: all that is judged for these
+    queries, and others beside it.
 
-    What is drawn depends on the seed and its id alone: the sample of fewer is part of the sample of more. Where more than M passages are
-    judged, nothing is written, and how many is said.
+    What is drawn depends on the seed and its id alone: the sample of fewer is part of the sample of
+    more. Where more than M passages are judged, nothing is written, and how many is said.
 
     Returns:
         The sample.
@@ -239,7 +270,8 @@ def select(
     answers_of: Annotated[
         CollectionLike | None,
         Setting(
-            "Choose by the answers of this collection: of a rotated collection, keep the queries that its original would.",
+            "Choose by the answers of this collection: of a rotated collection, keep the queries "
+            "that its original would.",
             metavar="COLLECTION",
             place="read",
             panel=Panel.ADVANCED,
@@ -249,9 +281,11 @@ def select(
     out: Out,
     overwrite: Overwrite = False,
 ) -> Collection:
-    """Write ``collection`` with only those queries of a split whose answers start in one part of their passages.
+    """Write ``collection`` with only those queries of a split whose answers start in one part of
+    their passages.
 
-    So a real collection gets a known position bias with its own language. Passages, judgements of kept queries and the other splits stay.
+    So a real collection gets a known position bias with its own language. Passages, judgements of
+    kept queries and the other splits stay.
 
         posbias select squad --answers-in 0:0.2 --split train --out squad-front
 
@@ -282,19 +316,29 @@ def select(
         by=find_collection(answers_of) if answers_of is not None else None,
     )
     selected = engine.write(work, overwrite=overwrite)
-    hint(f"written to {pasted(selected.path)}; see where its answers are with: posbias histogram {pasted(selected.path)}")
+    hint(
+        f"written to {pasted(selected.path)}; see where its answers are with: posbias histogram "
+        f"{pasted(selected.path)}"
+    )
     return selected
 
 
 @operation
 def place(
-    collection: Source, *, placing: Placing, engine: Engine = Engine(), out: Out, overwrite: Overwrite = False
+    collection: Source,
+    *,
+    placing: Placing,
+    engine: Engine = Engine(),
+    out: Out,
+    overwrite: Overwrite = False,
 ) -> Collection:
-    """Write ``collection`` with its evidence at places drawn from a density: real text whose positions are set.
+    """Write ``collection`` with its evidence at places drawn from a density: real text whose
+    positions are set.
 
-    Each passage of three or more sentences keeps the questions of the one sentence that answers most of them; that sentence moves, the others
-    keep their order. All other questions are dropped and counted, in every split. Of one collection and seed, every density keeps the same
-    questions, passages and words, so that models trained on two of them differ by position alone.
+    Each passage of three or more sentences keeps the questions of the one sentence that answers
+    most of them; that sentence moves, the others keep their order. All other questions are dropped
+    and counted, in every split. Of one collection and seed, every density keeps the same questions,
+    passages and words, so that models trained on two of them differ by position alone.
 
         posbias place squad --density front:0.8 --out squad-front
         posbias place squad --density uniform --out squad-uniform
@@ -317,5 +361,8 @@ def place(
 
     work = partial(write_placed, find_collection(collection), output_place(out), placing)
     placed = engine.write(work, overwrite=overwrite)
-    hint(f"written to {pasted(placed.path)}; what was moved where stands in {pasted(placed.path / 'placed')}")
+    hint(
+        f"written to {pasted(placed.path)}; what was moved where stands in "
+        f"{pasted(placed.path / 'placed')}"
+    )
     return placed

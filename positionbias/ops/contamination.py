@@ -38,14 +38,19 @@ def suspect_contamination(
     out: SavedTo = None,
     overwrite: Overwrite = False,
 ) -> Measurements:
-    """Test whether a model is suspiciously good on the test queries of ``collection`` that everybody has.
+    """Test whether a model is suspiciously good on the test queries of ``collection`` that
+    everybody has.
 
-    Its advantage over controls, clean trainings of the same architecture and settings, is held against that on judged queries which it cannot have seen: other
-    queries (``fresh``), or paraphrases of the same ones (paired; they find memory of the wording only). An excess is tested against how far clean trainings differ by
-    chance, with Holm's correction over all models and sets of the call; score margins stand beside it.
+    Its advantage over controls, clean trainings of the same architecture and settings, is held
+    against that on judged queries which it cannot have seen: other queries (``fresh``), or
+    paraphrases of the same ones (paired; they find memory of the wording only). An excess is tested
+    against how far clean trainings differ by chance, with Holm's correction over all models and
+    sets of the call; score margins stand beside it.
 
-    The answer is suspicious, not suspicious (an excess of 0.05 lies outside the interval), or cannot tell: with fewer than two controls, with controls of another
-    configuration, without spread, or where too little is known. How often the call is wrong, and what it would find, is simulated and printed.
+    The answer is suspicious, not suspicious (an excess of 0.05 lies outside the interval), or
+    cannot tell: with fewer than two controls, with controls of another configuration, without
+    spread, or where too little is known. How often the call is wrong, and what it would find, is
+    simulated and printed.
 
         posbias import planted --fresh-queries 2000 --paraphrased --out p
         posbias retrieve p --split test --depth 10 --out test.run
@@ -55,10 +60,12 @@ def suspect_contamination(
           --control c1.ckpt --control c2.ckpt --control c3.ckpt
 
     Returns:
-        A suspicion for each model on each pair of query sets; a result a system and pair; each model's advantage by query.
+        A suspicion for each model on each pair of query sets; a result a system and pair; each
+        model's advantage by query.
 
     Raises:
-        SettingError: runs that do not come in pairs, fresh queries without candidates, or a measure that does not exist.
+        SettingError: runs that do not come in pairs, fresh queries without candidates, or a measure
+            that does not exist.
         InputError: a run of other queries or passages, or a malformed file.
 
     Example:
@@ -84,11 +91,21 @@ def suspect_contamination(
     for of, count in sets.without_candidates().items():
         if count:
             say(f"{of}: {count:,} judged queries without candidates, 0 for every system")
-    controls = sets.systems("control", suspects.controls, suspects.control_runs, suspects.control_fresh_runs)
+    controls = sets.systems(
+        "control", suspects.controls, suspects.control_runs, suspects.control_fresh_runs
+    )
     known = Known(list(controls), [sets.bank(input_place(name)) for name in suspects.banks])
     models = list(sets.systems("model", suspects.models, suspects.runs, suspects.fresh_runs))
     found = Measurements(
-        suspect(models, known, order, contrasts, settings, collection=sets.collection.name, split=queries.split),
+        suspect(
+            models,
+            known,
+            order,
+            contrasts,
+            settings,
+            collection=sets.collection.name,
+            split=queries.split,
+        ),
         command="contamination suspect",
         settings={**asdict(settings), "splits": list(queries.splits)},
         read=sets.inputs,
@@ -100,7 +117,9 @@ def suspect_contamination(
 
 @dataclass(slots=True)
 class _Sets:
-    """The public split and perhaps a fresh one, each with its judgements and candidates; ``inputs`` grows by what is read."""
+    """The public split and perhaps a fresh one, each with its judgements and candidates; ``inputs``
+    grows by what is read.
+    """
 
     collection: Collection
     queries: QuerySets
@@ -114,7 +133,9 @@ class _Sets:
     def __post_init__(self) -> None:
         self.qrels = {split: self.collection.qrels(split) for split in self.queries.splits}
         self.inputs = [Read("collection", self.collection.path, self.collection.checksum)]
-        self.candidates = {self.queries.split: self.read("candidates", self.queries.candidates, self.queries.split)}
+        self.candidates = {
+            self.queries.split: self.read("candidates", self.queries.candidates, self.queries.split)
+        }
 
     def read(self, role: str, name: Place, split: str) -> Run:
         """Return a run of a split's queries, checked against the collection."""
@@ -128,8 +149,14 @@ class _Sets:
         return run
 
     def contrasts(self) -> list[Contrast]:
-        """Return what is compared; read the fresh queries' candidates, or make them from those of the queries that they paraphrase."""
-        from positionbias.contamination.contrast import against_fresh, against_paraphrases, by_near_duplicates
+        """Return what is compared; read the fresh queries' candidates, or make them from those of
+        the queries that they paraphrase.
+        """
+        from positionbias.contamination.contrast import (
+            against_fresh,
+            against_paraphrases,
+            by_near_duplicates,
+        )
         from positionbias.evaluation.significance import clusters_by_passage
         from positionbias.leakage.leaks import leaked_tests
         from positionbias.leakage.pairs import pairs_file, read_pairs
@@ -144,7 +171,9 @@ class _Sets:
             self.candidates[fresh] = self._fresh_candidates(fresh, of, paired=paired)
             sides, names = (judged[public], judged[fresh]), (public, fresh)
             if paired:
-                found.append(against_paraphrases(*sides, of, names=names, clusters=clusters[public]))
+                found.append(
+                    against_paraphrases(*sides, of, names=names, clusters=clusters[public])
+                )
             else:
                 both = {"clusters": clusters[public], "fresh_clusters": clusters[fresh]}
                 found.append(against_fresh(*sides, names=names, **both))
@@ -152,13 +181,18 @@ class _Sets:
             path = pairs_file(input_place(self.queries.pairs))
             self.inputs.append(Read.file("pairs", path))
             leaked = leaked_tests(read_pairs(path))
-            found.append(by_near_duplicates(judged[public], leaked, name=public, clusters=clusters[public]))
+            found.append(
+                by_near_duplicates(judged[public], leaked, name=public, clusters=clusters[public])
+            )
         return found
 
     def _paraphrased(self, fresh: str) -> dict[str, str] | None:
         if self.queries.paraphrases is None:
             return None
-        public, other = ({query.query_id for query in self.collection.queries(of)} for of in (self.queries.split, fresh))
+        public, other = (
+            {query.query_id for query in self.collection.queries(of)}
+            for of in (self.queries.split, fresh)
+        )
         return _read_paraphrases(input_place(self.queries.paraphrases), public, other)
 
     def _fresh_candidates(self, fresh: str, of: Mapping[str, str] | None, *, paired: bool) -> Run:
@@ -169,8 +203,9 @@ class _Sets:
             return self.read("fresh candidates", self.queries.fresh_candidates, fresh)
         if not paired:
             raise SettingError(
-                f"--fresh-candidates: wanted a run of {fresh!r}, whose queries are none of {public!r}; found none; "
-                f"make one: posbias retrieve {self.collection.name} --split {fresh}"
+                f"--fresh-candidates: wanted a run of {fresh!r}, whose queries are none of "
+                f"{public!r}; found none; make one: posbias retrieve {self.collection.name} "
+                f"--split {fresh}"
             )
         rankings = []
         for query in self.collection.queries(fresh):
@@ -189,12 +224,18 @@ class _Sets:
             yield self.ranked(role, [run, *fresh_runs[number : number + 1]])
 
     def ranked(self, role: str, names: Sequence[Place]) -> Measured:
-        """Measure a system of which there are runs alone, one a split, under the tag of the first."""
-        runs = {split: self.read(role, name, split) for split, name in zip(self.queries.splits, names, strict=True)}
+        """Measure a system of which there are runs alone, one a split, under the tag of the
+        first.
+        """
+        runs = {
+            split: self.read(role, name, split)
+            for split, name in zip(self.queries.splits, names, strict=True)
+        }
         return self.measured(runs[self.queries.split].name, runs)
 
     def bank(self, place: Path) -> list[Measured]:
-        """Measure the trainings that a file names, a line each: a checkpoint, or runs of the splits with tabs between.
+        """Measure the trainings that a file names, a line each: a checkpoint, or runs of the splits
+        with tabs between.
 
         Raises:
             InputError: fewer than two, a line with other columns, or a training twice.
@@ -202,25 +243,51 @@ class _Sets:
         from positionbias.core.blocks import file_lines
 
         columns = len(self.queries.splits)
-        rows = [(number, line.strip().split("\t")) for number, line in file_lines(place) if line.strip()]
+        rows = [
+            (number, line.strip().split("\t")) for number, line in file_lines(place) if line.strip()
+        ]
         first: dict[tuple[str, ...], int] = {}
         for number, cells in rows:
             if len(cells) > columns:
                 do = "give a run of each split, and no more"
-                raise bad_input(place, line=number, wanted=f"at most {columns} columns", found=f"{len(cells)}", do=do)
+                raise bad_input(
+                    place,
+                    line=number,
+                    wanted=f"at most {columns} columns",
+                    found=f"{len(cells)}",
+                    do=do,
+                )
             if first.setdefault(tuple(cells), number) != number:
                 do = "name each training once: a copy says nothing of chance"
-                raise bad_input(place, line=number, wanted="another training", found=f"{cells[0]!r} again", do=do)
+                raise bad_input(
+                    place,
+                    line=number,
+                    wanted="another training",
+                    found=f"{cells[0]!r} again",
+                    do=do,
+                )
         if len(rows) < 2:
             wanted = "a line each for two trainings or more, a checkpoint or its runs"
-            raise bad_input(place, wanted=wanted, found=f"{len(rows)}", do="add trainings of the same configuration")
-        return [self.ranked("bank", cells) if self._is_run(cells) else self.of_model(cells[0], "bank") for _, cells in rows]
+            raise bad_input(
+                place,
+                wanted=wanted,
+                found=f"{len(rows)}",
+                do="add trainings of the same configuration",
+            )
+        return [
+            self.ranked("bank", cells) if self._is_run(cells) else self.of_model(cells[0], "bank")
+            for _, cells in rows
+        ]
 
     def _is_run(self, cells: Sequence[str]) -> bool:
-        return len(cells) == len(self.queries.splits) and (len(cells) > 1 or input_place(cells[0]).is_file())
+        return len(cells) == len(self.queries.splits) and (
+            len(cells) > 1 or input_place(cells[0]).is_file()
+        )
 
     def of_model(self, name: Place, role: str) -> Measured:
-        """Measure a model's order of both splits' candidates, down to the depth that it was tuned to where it was."""
+        """Measure a model's order of both splits' candidates, down to the depth that it was tuned
+        to where it was.
+        """
         from positionbias.evaluation.depth import apply_depth
         from positionbias.ranking.rerank import rescore
 
@@ -250,7 +317,8 @@ class _Sets:
         scored: Mapping[str, Run] | None = None,
         configuration: Configuration | None = None,
     ) -> Measured:
-        """Return a system's measure of every judged query of both splits, and its score margins among what it ``scored`` (None: its runs).
+        """Return a system's measure of every judged query of both splits, and its score margins
+        among what it ``scored`` (None: its runs).
 
         Raises:
             InputError: a split of whose judged queries the run has none.
@@ -265,15 +333,20 @@ class _Sets:
             values = per_query(runs[split], qrels, [self.measure])[self.measure]
             if not any(query_id in runs[split] for query_id in values):
                 raise InputError(
-                    f"run {runs[split].name!r}: wanted candidates of the judged queries of {split!r}; found none; check which split it is of"
+                    f"run {runs[split].name!r}: wanted candidates of the judged queries of "
+                    f"{split!r}; found none; check which split it is of"
                 )
             quality.append(values)
             margins.append(score_margins((scored or runs)[split], qrels))
         none: list[dict[str, float]] = [{}] * (2 - len(self.qrels))
-        return Measured(name, Sides(*quality, *none), Sides(*margins, *none), configuration or Configuration())
+        return Measured(
+            name, Sides(*quality, *none), Sides(*margins, *none), configuration or Configuration()
+        )
 
     def without_candidates(self) -> dict[str, int]:
-        """Count the judged queries by split that have no candidates and count 0 for every system."""
+        """Count the judged queries by split that have no candidates and count 0 for every
+        system.
+        """
         return {
             split: len({qrel.query_id for qrel in qrels}.difference(self.candidates[split]))
             for split, qrels in self.qrels.items()
@@ -281,7 +354,9 @@ class _Sets:
 
 
 def _configuration_of(checkpoint: Checkpoint) -> Configuration:
-    """Return a checkpoint's configuration: kind and shape and, for a training of ours, its settings and starting point."""
+    """Return a checkpoint's configuration: kind and shape and, for a training of ours, its settings
+    and starting point.
+    """
     from positionbias.contamination.configuration import Configuration
     from positionbias.core.schema import converted
     from positionbias.models.checkpoint import shape_of
@@ -291,9 +366,14 @@ def _configuration_of(checkpoint: Checkpoint) -> Configuration:
         return Configuration(shape_of(checkpoint.model))
     training = converted(dict[str, Json], settings["training"])
     deciding = {name: value for name, value in training.items() if name != "seed"}
-    begun = {of.role: of.checksum for of in checkpoint.manifest.inputs if of.role in ("start", "word_vectors")}
+    begun = {
+        of.role: of.checksum
+        for of in checkpoint.manifest.inputs
+        if of.role in ("start", "word_vectors")
+    }
     return Configuration(
-        shape_of(checkpoint.model), {**deciding, "encoder": settings.get("encoder"), "rotate": settings.get("rotate"), **begun}
+        shape_of(checkpoint.model),
+        {**deciding, "encoder": settings.get("encoder"), "rotate": settings.get("rotate"), **begun},
     )
 
 
@@ -301,7 +381,8 @@ def _read_paraphrases(place: Path, public: set[str], fresh: set[str]) -> dict[st
     """Read lines ``fresh id<TAB>public id``, of queries of the two splits.
 
     Raises:
-        InputError: a line that is none, an unknown id, or a fresh one twice (with the line); no line.
+        InputError: a line that is none, an unknown id, or a fresh one twice (with the line); no
+            line.
     """
     from positionbias.core.blocks import file_lines
 
@@ -312,14 +393,28 @@ def _read_paraphrases(place: Path, public: set[str], fresh: set[str]) -> dict[st
             continue
         cells = line.split("\t")
         if len(cells) != 2:
-            raise bad_input(place, line=number, wanted=wanted, found=f"{len(cells)} columns", do="fix the line")
+            raise bad_input(
+                place, line=number, wanted=wanted, found=f"{len(cells)} columns", do="fix the line"
+            )
         for query_id, known, of in ((cells[0], fresh, "fresh"), (cells[1], public, "public")):
             if query_id not in known:
                 do = "check the ids, and which column is which"
-                raise bad_input(place, line=number, wanted=f"a query of the {of} split", found=repr(query_id), do=do)
+                raise bad_input(
+                    place,
+                    line=number,
+                    wanted=f"a query of the {of} split",
+                    found=repr(query_id),
+                    do=do,
+                )
         if cells[0] in found:
             do = "name one public query for it"
-            raise bad_input(place, line=number, wanted="every fresh query once", found=f"{cells[0]!r} again", do=do)
+            raise bad_input(
+                place,
+                line=number,
+                wanted="every fresh query once",
+                found=f"{cells[0]!r} again",
+                do=do,
+            )
         found[cells[0]] = cells[1]
     if not found:
         raise bad_input(place, wanted=wanted, found="an empty file", do="check the path")

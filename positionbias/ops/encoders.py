@@ -1,4 +1,6 @@
-"""Starting points for models where nothing pre-trained fits: word vectors distilled from an encoder, and a small encoder made anew."""
+"""Starting points for models where nothing pre-trained fits: word vectors distilled from an
+encoder, and a small encoder made anew.
+"""
 
 from __future__ import annotations
 
@@ -23,20 +25,32 @@ __all__ = ["distil_vectors"]
 def distil_vectors(
     collections: Sources,
     *,
-    encoder: Annotated[str, Setting("The pre-trained encoder that reads each word.", metavar="PATH|ID", place="read")],
+    encoder: Annotated[
+        str,
+        Setting("The pre-trained encoder that reads each word.", metavar="PATH|ID", place="read"),
+    ],
     settings: DistilSettings = DistilSettings(),
     split: Annotated[
         str | None,
-        Setting("Its queries' words count too.", metavar="SPLIT", absent="train, where there is one"),
+        Setting(
+            "Its queries' words count too.", metavar="SPLIT", absent="train, where there is one"
+        ),
     ] = None,
-    threads: Annotated[int, Setting("CPU threads; the output is the same for any number.", least=1, panel=Panel.COMPUTING)] = 1,
+    threads: Annotated[
+        int,
+        Setting(
+            "CPU threads; the output is the same for any number.", least=1, panel=Panel.COMPUTING
+        ),
+    ] = 1,
     out: Out,
     overwrite: Overwrite = False,
 ) -> Written:
-    """Make vectors of the collections' words from a pre-trained encoder: the static-embedding recipe of model2vec.
+    """Make vectors of the collections' words from a pre-trained encoder: the static-embedding
+    recipe of model2vec.
 
-    Each word is read as a text of its own; the mean of its last hidden states is reduced to principal components and weighted by
-    the word's frequency. Give all collections that one TK will meet (to train on one and test on another).
+    Each word is read as a text of its own; the mean of its last hidden states is reduced to
+    principal components and weighted by the word's frequency. Give all collections that one TK will
+    meet (to train on one and test on another).
 
         posbias vectors distil --encoder minilm squad --out squad.safetensors
         posbias train tk squad --word-vectors squad.safetensors …
@@ -45,7 +59,8 @@ def distil_vectors(
         A .safetensors file of vectors, and a result, whose value is the number of words.
 
     Raises:
-        SettingError: an encoder narrower than ``dimension``, or too few words for as many components.
+        SettingError: an encoder narrower than ``dimension``, or too few words for as many
+            components.
         InputError: the encoder cannot be loaded, or no such split.
         OutputExistsError: something stands at ``out`` and ``overwrite`` is false.
 
@@ -68,11 +83,19 @@ def distil_vectors(
     from positionbias.results.result import Result
 
     opened, place = _opened(collections), output_place(out)
-    manifest = distil(opened, encoder, place, settings, split=split, threads=threads, overwrite=overwrite)
+    manifest = distil(
+        opened, encoder, place, settings, split=split, threads=threads, overwrite=overwrite
+    )
     figures = WordVectorFigures.of_facts(manifest.content)
     of, words = split or "train", figures.words
-    hint(f"written to {pasted(place)}; next: posbias train tk COLLECTION --word-vectors {pasted(place)} …")
-    return Written(place, [Result(WORD_VECTORS, _names(opened), of, encoder, None, words, None, words, figures)])
+    hint(
+        f"written to {pasted(place)}; next: posbias train tk COLLECTION --word-vectors "
+        f"{pasted(place)} …"
+    )
+    return Written(
+        place,
+        [Result(WORD_VECTORS, _names(opened), of, encoder, None, words, None, words, figures)],
+    )
 
 
 def _opened(collections: Sequence[CollectionLike]) -> list[Collection]:

@@ -15,7 +15,14 @@ from positionbias.core.own_passages import WITHOUT_OWN, own_queries, own_remarks
 from positionbias.core.places import Place, input_place, output_place, pasted
 from positionbias.core.progress import hint, say
 from positionbias.core.run_header import RunHeader
-from positionbias.core.settings import Panel, Setting, check_settings, declared_setting, seed_setting, setting
+from positionbias.core.settings import (
+    Panel,
+    Setting,
+    check_settings,
+    declared_setting,
+    seed_setting,
+    setting,
+)
 from positionbias.evaluation.fusing import Fusing
 from positionbias.ops.outcome import Measurements, Read, refuse_outputs, save_if_asked
 from positionbias.overlap.settings import UNITS
@@ -38,7 +45,10 @@ class Measuring:
 
     split: str = setting("test", "Whose queries.", metavar="SPLIT")
     qrels_name: str | None = setting(
-        None, "Which of the split's further judgement sets to use.", metavar="NAME", panel=Panel.ADVANCED
+        None,
+        "Which of the split's further judgement sets to use.",
+        metavar="NAME",
+        panel=Panel.ADVANCED,
     )
     measures: Sequence[str] = setting(
         ("nDCG@10", "RR@10", "R@10"),
@@ -57,15 +67,21 @@ class Measuring:
 def evaluate(
     runs: Annotated[Sequence[RunLike], _RUNS],
     *,
-    collection: Annotated[CollectionLike | None, Setting("Whose judgements to use.", place="read")] = None,
+    collection: Annotated[
+        CollectionLike | None, Setting("Whose judgements to use.", place="read")
+    ] = None,
     qrels: Annotated[
-        QrelsLike | None, Setting("Judgements in TREC form, instead of a collection's.", metavar="FILE", place="read")
+        QrelsLike | None,
+        Setting(
+            "Judgements in TREC form, instead of a collection's.", metavar="FILE", place="read"
+        ),
     ] = None,
     measuring: Measuring = Measuring(),
     leaked: Annotated[
         Place | None,
         Setting(
-            "Measure apart the queries that leak: what posbias leakage find or overlap wrote, or a labelled sheet.",
+            "Measure apart the queries that leak: what posbias leakage find or overlap wrote, or a "
+            "labelled sheet.",
             metavar="DIR|FILE",
             place="read",
         ),
@@ -73,7 +89,8 @@ def evaluate(
     unit: Annotated[
         str | None,
         Setting(
-            "With --leaked, what of a query is in training: its text, a relevant passage, or both in one pair.",
+            "With --leaked, what of a query is in training: its text, a relevant passage, or both "
+            "in one pair.",
             choices=UNITS,
             absent="queries",
         ),
@@ -81,30 +98,36 @@ def evaluate(
     out: SavedTo = None,
     overwrite: Overwrite = False,
 ) -> Measurements:
-    """Measure each run (TREC form, plain or .gz) against judgements; compare each further run with the first.
+    """Measure each run (TREC form, plain or .gz) against judgements; compare each further run with
+    the first.
 
-    Means are over all judged queries; one without candidates counts 0. Queries with the same single relevant passage are one cluster.
-    Intervals are over clusters: percentile bootstrap, or t by the jackknife for 30 clusters and fewer. p is two-sided, by sign flips of
-    clusters, corrected by Holm and Bonferroni for the number of runs compared with the first on a measure. Wilcoxon and t take queries one
-    by one, as papers print them. nDCG's gain is linear in the grade.
+    Means are over all judged queries; one without candidates counts 0. Queries with the same single
+    relevant passage are one cluster. Intervals are over clusters: percentile bootstrap, or t by the
+    jackknife for 30 clusters and fewer. p is two-sided, by sign flips of clusters, corrected by
+    Holm and Bonferroni for the number of runs compared with the first on a measure. Wilcoxon and t
+    take queries one by one, as papers print them. nDCG's gain is linear in the grade.
 
-    J@k (Judged@k in JSON), for each cutoff k of the measures, is the share of a run's first k that have a judgement; what has none counts as not
-    relevant. A query without candidates counts 0 in it, as in the measures.
+    J@k (Judged@k in JSON), for each cutoff k of the measures, is the share of a run's first k that
+    have a judgement; what has none counts as not relevant. A query without candidates counts 0 in
+    it, as in the measures.
 
-    With ``leaked``, each measure also on leaked and on clean queries, and their difference. A query is leaked where a pair names it that no
-    person labelled as of a different topic; with the folder of posbias leakage overlap, by its text, a relevant passage, or both
-    (--unit). Whether leakage changes the order of the runs comes first: Kendall's tau between leaked and clean queries, with its p against
-    random splits of the same sizes and difficulty.
+    With ``leaked``, each measure also on leaked and on clean queries, and their difference. A query
+    is leaked where a pair names it that no person labelled as of a different topic; with the folder
+    of posbias leakage overlap, by its text, a relevant passage, or both (--unit). Whether leakage
+    changes the order of the runs comes first: Kendall's tau between leaked and clean queries, with
+    its p against random splits of the same sizes and difficulty.
 
         posbias evaluate bm25.run tk.run --collection squad -m nDCG@10
         posbias evaluate bm25.run tk.run --qrels qrels.txt --out compared
 
     Returns:
-        A result a run and measure, one a further run and measure against the first, then J@k, then leaked and clean queries.
+        A result a run and measure, one a further run and measure against the first, then J@k, then
+        leaked and clean queries.
 
     Raises:
         SettingError: neither or both of ``collection`` and ``qrels``, or an unknown measure.
-        InputError: a run given twice, of other queries or passages than the collection's, or without judged queries.
+        InputError: a run given twice, of other queries or passages than the collection's, or
+            without judged queries.
 
     Example:
         >>> import positionbias as pb
@@ -137,11 +160,18 @@ def evaluate(
     own = {run.name: (own_queries(run), len(run)) for run in loaded}
     if measuring.without_own:
         loaded = [Run(run.name, map(without_own, run.rankings())) for run in loaded]
-    files = [(run, input_place(given)) for given, run in zip(runs, loaded, strict=True) if isinstance(given, Place)]
+    files = [
+        (run, input_place(given))
+        for given, run in zip(runs, loaded, strict=True)
+        if isinstance(given, Place)
+    ]
     clusters = clusters_by_passage(judged.qrels)
     results, shares = _measured(loaded, judged, measuring, clusters, _remarks_of_trainings(files))
     apart, pairs = _leaked_apart(results, leaked, unit, judged, opened, clusters, measuring)
-    for line in (*_remarks(results), *own_remarks(own, opened, measuring.split, left_out=measuring.without_own)):
+    for line in (
+        *_remarks(results),
+        *own_remarks(own, opened, measuring.split, left_out=measuring.without_own),
+    ):
         say(line)
     found = Measurements(
         [*results, *shares, *apart],
@@ -167,10 +197,14 @@ def _check_asked(
     """Refuse options that do not go together."""
     if measuring.qrels_name and qrels is not None:
         raise SettingError(
-            "--qrels-name: wanted --collection beside it, whose judgements it picks; found --qrels; leave one out"
+            "--qrels-name: wanted --collection beside it, whose judgements it picks; found "
+            "--qrels; leave one out"
         )
     if leaked is None and unit is not None:
-        raise SettingError("--unit: wanted --leaked beside it; found none; give the folder of posbias leakage overlap")
+        raise SettingError(
+            "--unit: wanted --leaked beside it; found none; give the folder of posbias leakage "
+            "overlap"
+        )
 
 
 def _measured(
@@ -180,12 +214,16 @@ def _measured(
     clusters: Mapping[str, str],
     remarks: Mapping[str, list[str]],
 ) -> tuple[list[Result], list[Result]]:
-    """Return the results of runs and of their comparisons with the first, with remarks; and the judged shares."""
+    """Return the results of runs and of their comparisons with the first, with remarks; and the
+    judged shares.
+    """
     from positionbias.evaluation.evaluate import evaluate_runs
 
     name, split, qrels, _ = judged
     measures, seed = measuring.measures, measuring.seed
-    results, shares = evaluate_runs(runs, qrels, measures, collection=name, split=split, seed=seed, clusters=clusters)
+    results, shares = evaluate_runs(
+        runs, qrels, measures, collection=name, split=split, seed=seed, clusters=clusters
+    )
     return [_with_remarks(result, remarks) for result in results], shares
 
 
@@ -200,7 +238,9 @@ def _read_runs(runs: Sequence[RunLike], collection: Collection | None, split: st
 
     paths = [os.path.realpath(input_place(run)) for run in runs if isinstance(run, Place)]
     if len(set(paths)) < len(paths):
-        raise InputError("RUN: wanted different runs to compare; found one file twice; give each once")
+        raise InputError(
+            "RUN: wanted different runs to compare; found one file twice; give each once"
+        )
     loaded = [find_run(run) for run in runs]
     for choose in (lambda path: path.name.removesuffix(".gz").removesuffix(".run"), str):
         names = [run.name for run in loaded]
@@ -209,7 +249,10 @@ def _read_runs(runs: Sequence[RunLike], collection: Collection | None, split: st
                 run.name = choose(input_place(given))
     names = [run.name for run in loaded]
     if twice := next((name for name in names if names.count(name) > 1), None):
-        raise InputError(f"RUN: wanted runs with names of their own; found {twice!r} twice; name them: Run(…, name=…)")
+        raise InputError(
+            f"RUN: wanted runs with names of their own; found {twice!r} twice; name them: Run(…, "
+            "name=…)"
+        )
     if collection is not None:
         for run in loaded:
             check_run(run, collection, split)
@@ -217,7 +260,9 @@ def _read_runs(runs: Sequence[RunLike], collection: Collection | None, split: st
 
 
 def _remarks_of_trainings(files: Sequence[tuple[Run, Path]]) -> dict[str, list[str]]:
-    """Return what the runs' manifests record of their trainings, by run; a run's name says so where its training is not finished."""
+    """Return what the runs' manifests record of their trainings, by run; a run's name says so where
+    its training is not finished.
+    """
     from positionbias.core.convergence import ended_name, ending_of_run
     from positionbias.core.manifest import manifest_if_any
 
@@ -242,7 +287,9 @@ def _with_remarks(result: Result, remarks: Mapping[str, list[str]]) -> Result:
 
 
 class _Judged(NamedTuple):
-    """Judgements: the name of their collection or file, their split ("" of a file), and their source, if they lie anywhere."""
+    """Judgements: the name of their collection or file, their split ("" of a file), and their
+    source, if they lie anywhere.
+    """
 
     name: str
     split: str
@@ -250,7 +297,9 @@ class _Judged(NamedTuple):
     read: Sequence[Read] = ()
 
 
-def _judgements(collection: Collection | None, qrels: QrelsLike | None, measuring: Measuring) -> _Judged:
+def _judgements(
+    collection: Collection | None, qrels: QrelsLike | None, measuring: Measuring
+) -> _Judged:
     """Return the judgements of a collection's split or of a file, or those given.
 
     Raises:
@@ -261,7 +310,12 @@ def _judgements(collection: Collection | None, qrels: QrelsLike | None, measurin
     if collection is not None and qrels is None:
         judgements = collection.qrels(measuring.split, measuring.qrels_name)
         split = ".".join(filter(None, (measuring.split, measuring.qrels_name)))
-        return _Judged(collection.name, split, judgements, [Read("collection", collection.path, collection.checksum)])
+        return _Judged(
+            collection.name,
+            split,
+            judgements,
+            [Read("collection", collection.path, collection.checksum)],
+        )
     if collection is None and qrels is not None:
         if not isinstance(qrels, Place):
             return _Judged("qrels", "", Qrels(qrels))
@@ -269,7 +323,8 @@ def _judgements(collection: Collection | None, qrels: QrelsLike | None, measurin
         return _Judged(path.name, "", Qrels.from_file(path), [Read.file("qrels", path)])
     found = "both" if qrels is not None else "neither"
     raise SettingError(
-        f"--qrels: wanted judgements from one source; found {found}; give --collection, or --qrels FILE, and not both"
+        f"--qrels: wanted judgements from one source; found {found}; give --collection, or --qrels "
+        "FILE, and not both"
     )
 
 
@@ -282,7 +337,9 @@ def _leaked_apart(
     clusters: Mapping[str, str],
     measuring: Measuring,
 ) -> tuple[list[Result], list[Read]]:
-    """Return measures apart on the test queries that ``pairs`` name as leaked and on the others, and the files read; empty without pairs."""
+    """Return measures apart on the test queries that ``pairs`` name as leaked and on the others,
+    and the files read; empty without pairs.
+    """
     from positionbias.evaluation.leaked import leaked_results
 
     if pairs is None:
@@ -294,13 +351,18 @@ def _leaked_apart(
     queries, files = leaked_of(pairs, unit, judged.qrels, checksum, measuring.split)
     read = [Read.file("leaked", file) for file in files]
     if is_overlap(pairs) and queries.isdisjoint(qrel.query_id for qrel in judged.qrels):
-        say(f"--leaked: no judged query leaks by {unit or 'queries'}: there is nothing to measure apart")
+        say(
+            f"--leaked: no judged query leaks by {unit or 'queries'}: there is nothing to measure "
+            "apart"
+        )
         return [], read
     return leaked_results(results, queries, clusters=clusters, seed=measuring.seed), read
 
 
 def _remarks(results: Sequence[Result]) -> list[str]:
-    """Return remarks: counts, a line a run; how intervals were made; undefined values, with reasons."""
+    """Return remarks: counts, a line a run; how intervals were made; undefined values, with
+    reasons.
+    """
     from positionbias.core.schema import converted
     from positionbias.evaluation.bootstrap import FEWEST, TOO_FEW
     from positionbias.results.payloads import REMARKS, Comparison, PerQuery
@@ -308,8 +370,15 @@ def _remarks(results: Sequence[Result]) -> list[str]:
 
     lines: dict[str, None] = {}  # in order, each once
     for result, payload in of_type(results, PerQuery):
-        lines |= {f"{result.system}: {remark}": None for remark in converted(list[str], payload.notes.get(REMARKS, []))}
-        counts = "".join(f"; {what}: {count:,}" for what, count in payload.notes.items() if count and what != REMARKS)
+        lines |= {
+            f"{result.system}: {remark}": None
+            for remark in converted(list[str], payload.notes.get(REMARKS, []))
+        }
+        counts = "".join(
+            f"; {what}: {count:,}"
+            for what, count in payload.notes.items()
+            if count and what != REMARKS
+        )
         lines[f"{result.system}: {result.count:,} judged queries{counts}"] = None
     for result in results:
         if isinstance(result.payload, PerQuery) and result.interval:
@@ -318,8 +387,13 @@ def _remarks(results: Sequence[Result]) -> list[str]:
             few = len(set(result.payload.clusters or result.payload.query_ids)) < FEWEST
             lines[f"{result.measure}: no interval: {TOO_FEW if few else 'nothing varies'}"] = None
         if isinstance(result.payload, Comparison):
-            undefined = ((what, why) for what, why in result.payload.notes.items() if "undefined" in str(why))
-            lines |= {f"{result.payload.candidate}, {result.measure}: {what} {why}": None for what, why in undefined}
+            undefined = (
+                (what, why) for what, why in result.payload.notes.items() if "undefined" in str(why)
+            )
+            lines |= {
+                f"{result.payload.candidate}, {result.measure}: {what} {why}": None
+                for what, why in undefined
+            }
     return list(lines)
 
 
@@ -335,8 +409,9 @@ def ensemble(
 ) -> Fused:
     """Write several runs over the same queries and collection as one.
 
-    A passage that a run lacks for a query gets the least of the run's z-scores, or no reciprocal rank; how many these are is said. Of a
-    re-ranked run z-scores take what its model scored, down to the depth in its manifest; reciprocal ranks take every rank.
+    A passage that a run lacks for a query gets the least of the run's z-scores, or no reciprocal
+    rank; how many these are is said. Of a re-ranked run z-scores take what its model scored, down
+    to the depth in its manifest; reciprocal ranks take every rank.
 
         posbias ensemble bm25.run dense.run --out both.run
         posbias ensemble bm25.run dense.run --by reciprocal-ranks --out both.run
@@ -358,24 +433,41 @@ def ensemble(
     from positionbias.evaluation.fusion import fuse_runs
 
     place = output_place(out)
-    fused = fuse_runs([input_place(run) for run in runs], place, fusing, name=name, header=header, overwrite=overwrite)
+    fused = fuse_runs(
+        [input_place(run) for run in runs],
+        place,
+        fusing,
+        name=name,
+        header=header,
+        overwrite=overwrite,
+    )
     for line in _lacking(fused, fusing.by):
         say(line)
-    hint(f"written to {pasted(place)}; next: posbias evaluate {pasted(place)} --collection COLLECTION --split SPLIT")
+    hint(
+        f"written to {pasted(place)}; next: posbias evaluate {pasted(place)} --collection "
+        "COLLECTION --split SPLIT"
+    )
     return fused
 
 
 def _lacking(fused: Fused, by: str) -> Iterator[str]:
     """Describe what each run lacks."""
     for label, missing in fused.missing.items():
-        counts = ((missing.queries, "queries that others have"), (missing.passages, "passages that others have"))
+        counts = (
+            (missing.queries, "queries that others have"),
+            (missing.passages, "passages that others have"),
+        )
         if parts := [f"{count:,} {what}" for count, what in counts if count]:
             yield f"{label} is without {' and '.join(parts)}"
         if missing.equal:
-            but = "which it says nothing of" if by == "z-scores" else "whose ranks are those of their ids"
+            but = (
+                "which it says nothing of"
+                if by == "z-scores"
+                else "whose ranks are those of their ids"
+            )
             yield f"{label} scores all passages alike for {missing.equal:,} queries, {but}"
         if missing.below:
             yield (
-                f"{label} was re-ranked down to {fused.scored[label]}: {missing.below:,} passages below have no score of its own, and get its "
-                "least z-score of their query"
+                f"{label} was re-ranked down to {fused.scored[label]}: {missing.below:,} passages "
+                "below have no score of its own, and get its least z-score of their query"
             )

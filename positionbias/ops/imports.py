@@ -18,7 +18,12 @@ from positionbias.core.progress import hint, is_quiet, say
 from positionbias.core.settings import Panel, Setting
 from positionbias.core.validation_draw import DrawnQueries, ValidationDraw
 from positionbias.engine.choose import Engine
-from positionbias.formats.release_settings import KEEP_UNJUDGED, SKIP, MsmarcoDocsSettings, MsmarcoSettings
+from positionbias.formats.release_settings import (
+    KEEP_UNJUDGED,
+    SKIP,
+    MsmarcoDocsSettings,
+    MsmarcoSettings,
+)
 from positionbias.formats.trec_docs import Reading
 from positionbias.planted.settings import PlantedSettings
 
@@ -44,7 +49,12 @@ __all__ = [
 ]
 
 Places = Annotated[
-    Sequence[Place], Setting("A folder of the release's files, archives, or single files.", metavar="DIR|FILE...", place="read")
+    Sequence[Place],
+    Setting(
+        "A folder of the release's files, archives, or single files.",
+        metavar="DIR|FILE...",
+        place="read",
+    ),
 ]
 KeepUnjudged = Annotated[bool, Setting(KEEP_UNJUDGED, panel=Panel.ADVANCED)]
 _LEFT_OUT = {
@@ -53,16 +63,24 @@ _LEFT_OUT = {
     "blank_answers": "answers without text, left out",
     "answers_in_absent_passages": "answers in passages that are not there, left out",
 }
-_DOCUMENTS = {"sgml": "TREC SGML", "nyt": "New York Times XML", "wapo": "Washington Post JSON lines"}
+_DOCUMENTS = {
+    "sgml": "TREC SGML",
+    "nyt": "New York Times XML",
+    "wapo": "Washington Post JSON lines",
+}
 _SHOWN = 10  # absent passages named on the screen; the file has all
 
 
 @operation
 def import_squad(
     *,
-    train: Annotated[Sequence[Place], Setting("A training file; may be given again.", metavar="FILE", place="read")] = (),
+    train: Annotated[
+        Sequence[Place],
+        Setting("A training file; may be given again.", metavar="FILE", place="read"),
+    ] = (),
     test: Annotated[
-        Place | None, Setting("The file to test on: SQuAD's development file.", metavar="FILE", place="read")
+        Place | None,
+        Setting("The file to test on: SQuAD's development file.", metavar="FILE", place="read"),
     ] = None,
     validation: ValidationDraw = ValidationDraw(),
     out: Out,
@@ -72,11 +90,13 @@ def import_squad(
 
     Give its JSON files, plain, .gz or .zst.
 
-    Each paragraph is a passage. Files of others may say any version. Unanswerable questions are dropped and counted. ``validation`` takes whole articles where these come
-    within a tenth of N, else whole passages.
+    Each paragraph is a passage. Files of others may say any version. Unanswerable questions are
+    dropped and counted. ``validation`` takes whole articles where these come within a tenth of N,
+    else whole passages.
 
     Returns:
-        The collection, with splits train and test, as files are given, and, where asked for, validation.
+        The collection, with splits train and test, as files are given, and, where asked for,
+        validation.
 
     Raises:
         InputError: a file that is not in SQuAD's form, or a question id that stands in two files.
@@ -103,19 +123,27 @@ def import_squad(
     )
     for item in collection.manifest.content_as(SquadSource, "source").files:
         if item.version not in VERSIONS.values():
-            say(f"{item.role} file: its version is {item.version!r}, none of SQuAD's; read as in SQuAD's form")
+            say(
+                f"{item.role} file: its version is {item.version!r}, none of SQuAD's; read as in "
+                "SQuAD's form"
+            )
         if item.without_start:
             say(
-                f"{item.role} file: {plural(item.without_start, 'answer')} without a start: searched in the passage by the text"
+                f"{item.role} file: {plural(item.without_start, 'answer')} without a start: "
+                "searched in the passage by the text"
             )
         if item.moved:
             say(
-                f"{item.role} file: {item.moved:,} answers do not stand at their start: searched in the passage, else without a place"
+                f"{item.role} file: {item.moved:,} answers do not stand at their start: searched "
+                "in the passage, else without a place"
             )
-        version = f"SQuAD v{item.version}" if item.version in VERSIONS.values() else "in SQuAD's form"
+        version = (
+            f"SQuAD v{item.version}" if item.version in VERSIONS.values() else "in SQuAD's form"
+        )
         say(
             f"{item.role} file, {version}: {item.questions:,} questions, "
-            f"{item.unanswerable:,} unanswerable and dropped; {item.repeated_spans:,} repeated answer spans"
+            f"{item.unanswerable:,} unanswerable and dropped; {item.repeated_spans:,} repeated "
+            "answer spans"
         )
     return _told(collection)
 
@@ -131,15 +159,17 @@ def import_msmarco(
 ) -> Collection:
     """Bring in MS MARCO passage ranking, from the release's files.
 
-    Give a folder of them, collectionandqueries.tar.gz, or single files. They are read plain, as .gz, or inside a tar; any subset is enough. validation is dev/small, test the other judged dev
-    queries; without dev/small, ``validation`` draws from train. top1000.dev becomes a run in OUT/runs, triples become training
-    groups in OUT/trainsets.
+    Give a folder of them, collectionandqueries.tar.gz, or single files. They are read plain, as
+    .gz, or inside a tar; any subset is enough. validation is dev/small, test the other judged dev
+    queries; without dev/small, ``validation`` draws from train. top1000.dev becomes a run in
+    OUT/runs, triples become training groups in OUT/trainsets.
 
     Returns:
         The collection.
 
     Raises:
-        InputError: nothing to read, or a file that cannot be used as it is (line and place are named).
+        InputError: nothing to read, or a file that cannot be used as it is (line and place are
+            named).
 
     Example:
         >>> import positionbias as pb
@@ -161,7 +191,8 @@ def import_msmarco_docs(
     fields: Annotated[
         Sequence[Literal["url", "title", "body"]],
         Setting(
-            "What makes a document's text, in this order; may be given again. What stands in front is a position bias of its own."
+            "What makes a document's text, in this order; may be given again. What stands in front "
+            "is a position bias of its own."
         ),
     ] = ("url", "title", "body"),
     release: MsmarcoDocsSettings = MsmarcoDocsSettings(),
@@ -171,14 +202,15 @@ def import_msmarco_docs(
 ) -> Collection:
     """Bring in MS MARCO document ranking, from the release's files.
 
-    Give a folder of them, archives, or single files. They are read plain, as .gz, or inside a tar; any subset is enough. test is docdev, eval docleaderboard; the top 100 become
-    runs in OUT/runs.
+    Give a folder of them, archives, or single files. They are read plain, as .gz, or inside a tar;
+    any subset is enough. test is docdev, eval docleaderboard; the top 100 become runs in OUT/runs.
 
     Returns:
         The collection.
 
     Raises:
-        InputError: nothing to read, or a file that cannot be used as it is (line and place are named).
+        InputError: nothing to read, or a file that cannot be used as it is (line and place are
+            named).
 
     Example:
         >>> import positionbias as pb
@@ -188,7 +220,9 @@ def import_msmarco_docs(
     """
     from positionbias.formats.msmarco_docs import import_msmarco_docs as read
 
-    work = partial(read, [Path(place) for place in places], output_place(out), fields=fields, release=release)
+    work = partial(
+        read, [Path(place) for place in places], output_place(out), fields=fields, release=release
+    )
     collection = engine.write(work, overwrite=overwrite)
     _say_release(collection)
     return _told(collection)
@@ -201,7 +235,8 @@ def import_orcas(
     documents: Annotated[
         CollectionLike | None,
         Setting(
-            "A collection of MS MARCO's documents, whose passages and splits come along. Without it there are no passages.",
+            "A collection of MS MARCO's documents, whose passages and splits come along. Without "
+            "it there are no passages.",
             metavar="COLLECTION",
             place="read",
         ),
@@ -214,13 +249,15 @@ def import_orcas(
 ) -> Collection:
     """Bring in ORCAS: queries, and the documents clicked for them.
 
-    The documents are those of MS MARCO, the split is "orcas". Give orcas.tsv, or its files in TREC's form.
+    The documents are those of MS MARCO, the split is "orcas". Give orcas.tsv, or its files in
+    TREC's form.
 
     Returns:
         The collection.
 
     Raises:
-        InputError: nothing to read, or a file that cannot be used as it is (line and place are named).
+        InputError: nothing to read, or a file that cannot be used as it is (line and place are
+            named).
         SettingError: ``documents`` has a split "orcas" already.
 
     Example:
@@ -248,14 +285,23 @@ def import_orcas(
 @operation
 def import_msmarco_qa(
     train: Annotated[
-        Sequence[Place], Setting("Files whose questions become split train.", metavar="[FILE]...", place="read")
+        Sequence[Place],
+        Setting("Files whose questions become split train.", metavar="[FILE]...", place="read"),
     ] = (),
     *,
     validation: Annotated[
-        Sequence[Place], Setting("A file whose questions become split validation; repeatable.", metavar="FILE", place="read")
+        Sequence[Place],
+        Setting(
+            "A file whose questions become split validation; repeatable.",
+            metavar="FILE",
+            place="read",
+        ),
     ] = (),
     test: Annotated[
-        Sequence[Place], Setting("A file whose questions become split test; repeatable.", metavar="FILE", place="read")
+        Sequence[Place],
+        Setting(
+            "A file whose questions become split test; repeatable.", metavar="FILE", place="read"
+        ),
     ] = (),
     selected_only: Annotated[
         bool,
@@ -269,14 +315,16 @@ def import_msmarco_qa(
 
     The passages are those that the annotators saw.
 
-    Each FILE is v1.1 (JSON lines), v2.1 (column-oriented JSON), either plain, .gz or .zst, or the Hub's Parquet; its content tells
-    which. The questions of a FILE become split train, whatever its name says.
+    Each FILE is v1.1 (JSON lines), v2.1 (column-oriented JSON), either plain, .gz or .zst, or the
+    Hub's Parquet; its content tells which. The questions of a FILE become split train, whatever its
+    name says.
 
     Returns:
         The collection.
 
     Raises:
-        InputError: a file in none of the three layouts, a broken row, one query id with two texts in one split.
+        InputError: a file in none of the three layouts, a broken row, one query id with two texts
+            in one split.
         SettingError: no file.
 
     Example:
@@ -307,7 +355,9 @@ def import_msmarco_qa(
 def import_tripclick(
     places: Places,
     *,
-    skip: Annotated[Sequence[Literal["runs", "triples", "logs"]], Setting(SKIP, panel=Panel.ADVANCED)] = (),
+    skip: Annotated[
+        Sequence[Literal["runs", "triples", "logs"]], Setting(SKIP, panel=Panel.ADVANCED)
+    ] = (),
     keep_unjudged: KeepUnjudged = False,
     engine: Engine = Engine(),
     out: Out,
@@ -315,15 +365,18 @@ def import_tripclick(
 ) -> Collection:
     """Bring in TripClick: health queries and clicks.
 
-    Give folders of the release's files, benchmark.tar.gz and the like, or single files. Split train is the training queries of head, torso and tail; head_validation, torso_validation, tail_validation, head_test,
-    torso_test and tail_test stay apart. Judged by raw clicks; head queries by DCTR too, for --qrels-name dctr. A text is title
-    and abstract. BM25 runs go to OUT/runs, triples to OUT/trainsets; of the click log, the clicked ranks are counted.
+    Give folders of the release's files, benchmark.tar.gz and the like, or single files. Split train
+    is the training queries of head, torso and tail; head_validation, torso_validation,
+    tail_validation, head_test, torso_test and tail_test stay apart. Judged by raw clicks; head
+    queries by DCTR too, for --qrels-name dctr. A text is title and abstract. BM25 runs go to
+    OUT/runs, triples to OUT/trainsets; of the click log, the clicked ranks are counted.
 
     Returns:
         The collection.
 
     Raises:
-        InputError: nothing to read, or a file that cannot be used as it is (line and place are named).
+        InputError: nothing to read, or a file that cannot be used as it is (line and place are
+            named).
 
     Example:
         >>> import positionbias as pb
@@ -334,19 +387,29 @@ def import_tripclick(
     from positionbias.formats.tripclick import ABSENT, TripClickSource
     from positionbias.formats.tripclick import import_tripclick as read
 
-    work = partial(read, [Path(place) for place in places], output_place(out), keep_unjudged=keep_unjudged, skip=skip)
+    work = partial(
+        read,
+        [Path(place) for place in places],
+        output_place(out),
+        keep_unjudged=keep_unjudged,
+        skip=skip,
+    )
     collection = engine.write(work, overwrite=overwrite)
     source = collection.manifest.content_as(TripClickSource, "source")
     _say_release(collection)
     say(f"{source.documents:,} documents, {source.empty:,} without any text (kept)")
     if log := source.log:
-        say(f"click log: {log.clicks:,} clicks of {log.records:,} records, {sum(log.clicked_ranks.values()):,} with a rank")
+        say(
+            f"click log: {log.clicks:,} clicks of {log.records:,} records, "
+            f"{sum(log.clicked_ranks.values()):,} with a rank"
+        )
     if (path := collection.path / ABSENT).exists():
         with open(path, encoding="utf-8") as lines:
             passages = list(dict.fromkeys(line.split("\t")[3] for line in lines))
         more = " …" if len(passages) > _SHOWN else ""
         say(
-            f"judged, and not among the documents: {len(passages):,} ({', '.join(passages[:_SHOWN])}{more}); all in {pasted(path)}"
+            f"judged, and not among the documents: {len(passages):,} "
+            f"({', '.join(passages[:_SHOWN])}{more}); all in {pasted(path)}"
         )
     return _told(collection)
 
@@ -355,12 +418,14 @@ def import_tripclick(
 def import_trec(
     *,
     docs: Annotated[
-        Sequence[Place], Setting("A file or folder of documents; may be given again.", metavar="PATH", place="read")
+        Sequence[Place],
+        Setting("A file or folder of documents; may be given again.", metavar="PATH", place="read"),
     ],
     topics: Annotated[
         Sequence[str],
         Setting(
-            "Topics of a split (without one: test). May be given again; files of one split go together.",
+            "Topics of a split (without one: test). May be given again; files of one split go "
+            "together.",
             metavar="[SPLIT=]FILE",
             place="read",
         ),
@@ -368,7 +433,8 @@ def import_trec(
     qrels: Annotated[
         Sequence[str],
         Setting(
-            "Judgements of a split, in four columns. May be given again; files of one split go together.",
+            "Judgements of a split, in four columns. May be given again; files of one split go "
+            "together.",
             metavar="[SPLIT=]FILE",
             place="read",
         ),
@@ -382,14 +448,16 @@ def import_trec(
 
     Each document is a passage.
 
-    Documents may be plain, .gz, .zst or .z, in folders or tar archives. SGML text is what stands in the elements TEXT, HEADLINE,
-    TITLE, HL, HEAD, TTL, DD, DATE, LP and LEADPARA. For Robust04 give the folders of FBIS, FR94, FT and LATimes.
+    Documents may be plain, .gz, .zst or .z, in folders or tar archives. SGML text is what stands in
+    the elements TEXT, HEADLINE, TITLE, HL, HEAD, TTL, DD, DATE, LP and LEADPARA. For Robust04 give
+    the folders of FBIS, FR94, FT and LATimes.
 
     Returns:
         The collection.
 
     Raises:
-        InputError: no documents, a file that cannot be used as it is, a judgement of a query that its split has not.
+        InputError: no documents, a file that cannot be used as it is, a judgement of a query that
+            its split has not.
 
     Example:
         >>> import positionbias as pb
@@ -410,7 +478,9 @@ def import_trec(
     )
     collection = engine.write(work, overwrite=overwrite)
     source = collection.manifest.content_as(TrecSource, "source")
-    kinds = ", ".join(f"{count:,} {name}" for kind, name in _DOCUMENTS.items() if (count := getattr(source, kind)))
+    kinds = ", ".join(
+        f"{count:,} {name}" for kind, name in _DOCUMENTS.items() if (count := getattr(source, kind))
+    )
     say(f"{source.documents:,} documents: {kinds}")
     remarks = {
         "empty": "without text",
@@ -422,7 +492,10 @@ def import_trec(
             say(f"{count:,} {remark}")
     if numbers := source.renumbered:
         topic, number = next(iter(numbers.items()))
-        say(f"{plural(len(numbers), 'topic')} renumbered as in the judgements: {topic} is {number}{' …' * (len(numbers) > 1)}")
+        say(
+            f"{plural(len(numbers), 'topic')} renumbered as in the judgements: {topic} is "
+            f"{number}{' …' * (len(numbers) > 1)}"
+        )
     if skipped := source.skipped_files:
         named = ", ".join(f"{ending} {count:,}" for ending, count in skipped.items())
         say(f"{sum(skipped.values()):,} files of no known form left out ({named})")
@@ -445,8 +518,8 @@ def import_irds(
         posbias import irds train=tripclick/train head_validation=tripclick/val/head \\
                 head_validation.dctr=tripclick/val/head/dctr --out tc
 
-    Several names share their documents and become splits; without SPLIT= the name tells it (dev is validation, else test).
-    SPLIT.SET= brings further judgements of a split, for --qrels-name.
+    Several names share their documents and become splits; without SPLIT= the name tells it (dev is
+    validation, else test). SPLIT.SET= brings further judgements of a split, for --qrels-name.
 
     msmarco-qna brings answers. Downloads are kept in $IR_DATASETS_HOME (default ~/.ir_datasets).
 
@@ -454,7 +527,8 @@ def import_irds(
         The collection.
 
     Raises:
-        InputError: an unknown id (near ones are named), ids with different documents, none with documents, a download that failed.
+        InputError: an unknown id (near ones are named), ids with different documents, none with
+            documents, a download that failed.
         SettingError: a split twice.
         DependencyError: the data set needs a package that is not installed.
 
@@ -469,7 +543,9 @@ def import_irds(
     from positionbias.formats.irds import import_irds as read
 
     pairs = [name.partition("=") for name in names]
-    chosen = [(first, last) if equals else (split_of(first), first) for first, equals, last in pairs]
+    chosen = [
+        (first, last) if equals else (split_of(first), first) for first, equals, last in pairs
+    ]
     with (
         open(os.devnull, "w", encoding="utf-8", newline="\n") as nowhere,
         redirect_stderr(nowhere) if is_quiet() else nullcontext(),
@@ -487,7 +563,10 @@ def import_beir(
     *,
     titles: Annotated[
         bool,
-        Setting("Put a title before its text. What is known of a page then stands in front: a position bias of its own."),
+        Setting(
+            "Put a title before its text. What is known of a page then stands in front: a position "
+            "bias of its own."
+        ),
     ] = True,
     engine: Engine = Engine(),
     out: Out,
@@ -495,9 +574,11 @@ def import_beir(
 ) -> Collection:
     """Bring in a data set of BEIR, from its folder.
 
-    DIR holds corpus.jsonl, queries.jsonl and qrels/*.tsv, plain, .gz or .zst; or, as MTEB's repositories, the same as JSON lines or Parquet in folders
-    corpus, queries, and qrels or data. dev becomes split validation. Queries that no file of qrels names are kept in a split "unjudged".
-    PosIR (a folder LANGUAGE/DOMAIN) comes in with the evidence span of each query as its answer.
+    DIR holds corpus.jsonl, queries.jsonl and qrels/*.tsv, plain, .gz or .zst; or, as MTEB's
+    repositories, the same as JSON lines or Parquet in folders corpus, queries, and qrels or data.
+    dev becomes split validation. Queries that no file of qrels names are kept in a split
+    "unjudged". PosIR (a folder LANGUAGE/DOMAIN) comes in with the evidence span of each query as
+    its answer.
 
         posbias import beir scifact --out scifact
         posbias import beir PosIR-Benchmark-v1/eng-Latn/accommodation_catering_hotel --out posir
@@ -506,7 +587,8 @@ def import_beir(
         The collection.
 
     Raises:
-        InputError: no corpus, a broken line (numbered), an id twice, a pair judged twice with two grades, a split without known queries.
+        InputError: no corpus, a broken line (numbered), an id twice, a pair judged twice with two
+            grades, a split without known queries.
 
     Example:
         >>> import positionbias as pb
@@ -521,7 +603,10 @@ def import_beir(
     collection = engine.write(work, overwrite=overwrite)
     source = collection.manifest.content_as(BeirSource, "source")
     placed = "put in front" if titles else "which is left out"
-    say(f"{source.corpus.titles:,} passages with a title, {placed}; {source.corpus.without_text:,} without a text")
+    say(
+        f"{source.corpus.titles:,} passages with a title, {placed}; {source.corpus.without_text:,} "
+        "without a text"
+    )
     if source.judgements_of_other_queries:
         say(f"{source.judgements_of_other_queries:,} {_LEFT_OUT['judgements_of_other_queries']}")
     if "spans" in collection.manifest.content:
@@ -530,7 +615,9 @@ def import_beir(
         for cause, number in spans.left_out.items():
             say(f"{plural(number, 'span')} left out, {cause}")
     if source.repeated_judgements:
-        say(f"{source.repeated_judgements:,} lines of qrels said again what an earlier one had said")
+        say(
+            f"{source.repeated_judgements:,} lines of qrels said again what an earlier one had said"
+        )
     if not collection.splits:
         say("no queries.jsonl and no qrels: the corpus alone came in")
     return _told(collection)
@@ -553,14 +640,16 @@ def import_table(
                 --out golden
         posbias import table train.parquet test=held-out.csv --answer answers.text.0 --out mine
 
-    A row is a passage with a query that it answers, or a passage alone. Columns that are not named are guessed by their names, and shown. SPLIT= is the split of a
-    file's rows; without one the file's name tells it, else it is test. Rows that do not fit are counted by cause.
+    A row is a passage with a query that it answers, or a passage alone. Columns that are not named
+    are guessed by their names, and shown. SPLIT= is the split of a file's rows; without one the
+    file's name tells it, else it is test. Rows that do not fit are counted by cause.
 
     Returns:
         The collection.
 
     Raises:
-        InputError: a file in none of the forms, a broken row (its line is named), a column that is not there, an id with two texts, no row that fits.
+        InputError: a file in none of the forms, a broken row (its line is named), a column that is
+            not there, an id with two texts, no row that fits.
         SettingError: ``validation`` leaves no training question.
 
     Example:
@@ -577,16 +666,22 @@ def import_table(
     named = [split_and_name(given, default="") for given in files]
     placed = [(split, input_place(name)) for split, name in named]
     pairs = [(split or split_of_file(path.name), path) for split, path in placed]
-    collection = read(pairs, output_place(out), columns=columns, validation=validation, overwrite=overwrite)
+    collection = read(
+        pairs, output_place(out), columns=columns, validation=validation, overwrite=overwrite
+    )
     _say_rows(collection.manifest.content_as(TableSource, "source"))
     return _told(collection)
 
 
 @operation
 def import_hf(
-    name: Annotated[str, Setting("A data set's id on the Hub, or a folder of one.", metavar="NAME|DIR")],
+    name: Annotated[
+        str, Setting("A data set's id on the Hub, or a folder of one.", metavar="NAME|DIR")
+    ],
     *,
-    config: Annotated[str, Setting("Its configuration, where it has several.", metavar="NAME")] = "",
+    config: Annotated[
+        str, Setting("Its configuration, where it has several.", metavar="NAME")
+    ] = "",
     columns: Columns = Columns(),
     validation: ValidationDraw = ValidationDraw(),
     out: Out,
@@ -599,13 +694,15 @@ def import_hf(
         posbias import hf rajpurkar/squad --out squad
         posbias import hf ./saved --passage context --out mine
 
-    Each of its splits becomes one. It is read from the cache where it is there. Columns are those of ``posbias import table``. Code of a data set is never run.
+    Each of its splits becomes one. It is read from the cache where it is there. Columns are those
+    of ``posbias import table``. Code of a data set is never run.
 
     Returns:
         The collection.
 
     Raises:
-        InputError: no such data set or configuration, a column that is not there, an id with two texts, no row that fits.
+        InputError: no such data set or configuration, a column that is not there, an id with two
+            texts, no row that fits.
         SettingError: ``validation`` leaves no training question.
         DependencyError: datasets is not installed.
 
@@ -618,13 +715,22 @@ def import_hf(
     from positionbias.core.tables import TableSource
     from positionbias.formats.hub import import_hub as read
 
-    collection = read(name, output_place(out), config=config, columns=columns, validation=validation, overwrite=overwrite)
+    collection = read(
+        name,
+        output_place(out),
+        config=config,
+        columns=columns,
+        validation=validation,
+        overwrite=overwrite,
+    )
     _say_rows(collection.manifest.content_as(TableSource, "source"))
     return _told(collection)
 
 
 @operation
-def import_planted(*, planted: PlantedSettings = PlantedSettings(), out: Out, overwrite: Overwrite = False) -> Collection:
+def import_planted(
+    *, planted: PlantedSettings = PlantedSettings(), out: Out, overwrite: Overwrite = False
+) -> Collection:
     """Make an invented collection whose position bias you set.
 
     What a model does with it can be held against a known truth.
@@ -650,20 +756,37 @@ def _told(collection: Collection) -> Collection:
     """The collection, after what its validation split was drawn from, and where it is."""
     if "validation" in collection.manifest.content:
         say(f"validation: {_draw(collection.manifest.content_as(DrawnQueries, 'validation'))}")
-    hint(f"written to {pasted(collection.path)}; look at it with: posbias show {pasted(collection.path)}")
+    hint(
+        f"written to {pasted(collection.path)}; look at it with: posbias show "
+        f"{pasted(collection.path)}"
+    )
     return collection
 
 
 def _draw(drawn: DrawnQueries) -> str:
     if drawn.by == "query":
-        return f"{drawn.queries:,} queries drawn one by one; other queries of their passages stay in training"
-    units = {"passage": "groups of queries that share passages", "article": "whole articles"}[drawn.by]
-    short = "" if drawn.queries == drawn.asked else f" of the {drawn.asked:,} asked for (no further one fits)"
-    return f"{drawn.queries:,} queries{short}, {drawn.units:,} {units}; no training query has their passages"
+        return (
+            f"{drawn.queries:,} queries drawn one by one; other queries of their passages stay in "
+            "training"
+        )
+    units = {"passage": "groups of queries that share passages", "article": "whole articles"}[
+        drawn.by
+    ]
+    short = (
+        ""
+        if drawn.queries == drawn.asked
+        else f" of the {drawn.asked:,} asked for (no further one fits)"
+    )
+    return (
+        f"{drawn.queries:,} queries{short}, {drawn.units:,} {units}; no training query has their "
+        "passages"
+    )
 
 
 def _say_release(collection: Collection) -> None:
-    """Say what of a release was missing, was not read or was left out, and what stands beside the collection."""
+    """Say what of a release was missing, was not read or was left out, and what stands beside the
+    collection.
+    """
     from positionbias.core.manifest import read_manifest
     from positionbias.formats.release_import import ReleaseSource
 
@@ -671,19 +794,28 @@ def _say_release(collection: Collection) -> None:
     if source.missing:
         say(f"not there: {', '.join(source.missing)}")
     for why in dict.fromkeys(source.not_read.values()):
-        say(f"not read ({why}): {', '.join(name for name, reason in source.not_read.items() if reason == why)}")
+        say(
+            f"not read ({why}): "
+            f"{', '.join(name for name, reason in source.not_read.items() if reason == why)}"
+        )
     for split, counts in source.left_out.items():
         say(f"left out of {split}: {_counted(counts)}")
     for run in sorted((collection.path / "runs").glob("*.run")):
         found = read_manifest(run).content
-        told = f"{found['unknown_queries']:,} queries and {found['unknown_pairs']:,} pairs name what is not in the collection"
+        told = (
+            f"{found['unknown_queries']:,} queries and {found['unknown_pairs']:,} pairs name what "
+            "is not in the collection"
+        )
         more = f"; {told}" if found["unknown_queries"] or found["unknown_pairs"] else ""
         say(f"candidates: {pasted(run)}, {found['pairs']:,} of {found['queries']:,} queries{more}")
     for folder in sorted((collection.path / "trainsets").glob("*")):
         made = read_manifest(folder)
         groups = made.content_as(int, "groups")
         left_out = made.content_as(int, "lines") - groups
-        say(f"training groups: {pasted(folder)}, {groups:,}; {left_out:,} lines of other queries, passages or texts left out")
+        say(
+            f"training groups: {pasted(folder)}, {groups:,}; {left_out:,} lines of other queries, "
+            "passages or texts left out"
+        )
 
 
 def _say_rows(source: TableSource) -> None:
@@ -699,21 +831,32 @@ def row_remarks(counts: RowCounts) -> Iterator[str]:
     again = ", ".join(_again(what, number) for what, number in counts.again.items() if number)
     yield plural(counts.rows, "row") + (f"; standing again: {again}" if again else "")
     if counts.grades:
-        yield "grades: " + ", ".join(f"{name} {'left out' if grade < 0 else grade}" for name, grade in counts.grades.items())
+        yield "grades: " + ", ".join(
+            f"{name} {'left out' if grade < 0 else grade}" for name, grade in counts.grades.items()
+        )
     for cause, number in counts.left_out.items():
         yield f"{plural(number, 'row')} left out, {cause}; the first: {counts.first[cause]}"
     if counts.unanswerable:
-        yield f"{plural(counts.unanswerable, 'query')} with an empty list of answers left out; their passages stay"
+        yield (
+            f"{plural(counts.unanswerable, 'query')} with an empty list of answers left out; their "
+            "passages stay"
+        )
     if counts.not_relevant:
         yield f"answers of {plural(counts.not_relevant, 'pair')} judged not relevant left out"
     if counts.moved:
         said = "does not stand at its start" if counts.moved == 1 else "do not stand at their start"
-        yield f"{plural(counts.moved, 'answer')} {said}: searched in the passage, else without a place"
+        yield (
+            f"{plural(counts.moved, 'answer')} {said}: searched in the passage, else without a "
+            "place"
+        )
 
 
 def _again(what: str, number: int) -> str:
     first, _, rest = what.partition(" ")
-    return f"{plural(number, 'query' if first == 'queries' else first.removesuffix('s'))}{rest and ' '}{rest}"
+    return (
+        f"{plural(number, 'query' if first == 'queries' else first.removesuffix('s'))}"
+        f"{rest and ' '}{rest}"
+    )
 
 
 def _counted(counts: Mapping[str, int]) -> str:

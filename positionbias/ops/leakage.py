@@ -30,10 +30,21 @@ if TYPE_CHECKING:
     from positionbias.ops.query_places import QueryPlace
     from positionbias.results.result import Result
 
-__all__ = ["FoundPairs", "SearchedTexts", "at_threshold", "find_leakage", "open_semantic", "search_record"]
+__all__ = [
+    "FoundPairs",
+    "SearchedTexts",
+    "at_threshold",
+    "find_leakage",
+    "open_semantic",
+    "search_record",
+]
 
 # options of one detector alone
-_SEMANTIC = tuple(one.of.flag(one.name) for kind in (NearestSettings, Encoder) for one in settings_parameters(kind, ""))
+_SEMANTIC = tuple(
+    one.of.flag(one.name)
+    for kind in (NearestSettings, Encoder)
+    for one in settings_parameters(kind, "")
+)
 _ENGINE = tuple(one.of.flag(one.name) for one in settings_parameters(Engine, ""))
 _LEXICAL = tuple(one.of.flag(one.name) for one in settings_parameters(LexicalSettings, ""))
 
@@ -60,7 +71,9 @@ class SearchedTexts:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class FoundPairs(Measurements):
-    """The counts of near-duplicate queries, and the surest of the pairs, which stand in ``pairs_at`` with all others."""
+    """The counts of near-duplicate queries, and the surest of the pairs, which stand in
+    ``pairs_at`` with all others.
+    """
 
     surest: Sequence[FoundPair] = ()
     pairs: int = 0
@@ -76,13 +89,18 @@ class FoundPairs(Measurements):
 def find_leakage(
     queries: Annotated[
         Sequence[CollectionLike],
-        Setting("Files of queries, or collections.", metavar="[TRAIN_QUERIES]... TEST_QUERIES", place="read"),
+        Setting(
+            "Files of queries, or collections.",
+            metavar="[TRAIN_QUERIES]... TEST_QUERIES",
+            place="read",
+        ),
     ] = (),
     *,
     sources: Annotated[
         Sequence[str],
         Setting(
-            "Training queries under a name of their own; may be given again. Sources are counted apart and together.",
+            "Training queries under a name of their own; may be given again. Sources are counted "
+            "apart and together.",
             flags=("--source",),
             metavar="NAME=PLACE",
             place="read",
@@ -95,7 +113,8 @@ def find_leakage(
     truth: Annotated[
         Place | None,
         Setting(
-            "The true pairs, where they are known, as of a planted collection: says how many of them were found.",
+            "The true pairs, where they are known, as of a planted collection: says how many of "
+            "them were found.",
             metavar="DIR|FILE",
             place="read",
             panel=Panel.ADVANCED,
@@ -106,21 +125,24 @@ def find_leakage(
 ) -> FoundPairs:
     """Find training queries that near-duplicate test queries, by meaning and by words.
 
-    Queries are a collection's split (NAME:SPLIT), a file of lines (id, tab, text), or TREC topics, whose title, description and narrative
-    are looked by apart; the test queries come last. What is found are candidates. How many by meaning are right, labelled pairs tell (posbias
-    leakage calibrate); how many by words alone, nobody knows before a review. Vectors of queries are kept, so that another threshold or test
-    set takes seconds. By default sentence-transformers/paraphrase-MiniLM-L6-v2 encodes, as in the paper.
+    Queries are a collection's split (NAME:SPLIT), a file of lines (id, tab, text), or TREC topics,
+    whose title, description and narrative are looked by apart; the test queries come last. What is
+    found are candidates. How many by meaning are right, labelled pairs tell (posbias leakage
+    calibrate); how many by words alone, nobody knows before a review. Vectors of queries are kept,
+    so that another threshold or test set takes seconds. By default
+    sentence-transformers/paraphrase-MiniLM-L6-v2 encodes, as in the paper.
 
         posbias leakage find queries.train.tsv topics.robust04.txt --encoder minilm --out leaks
         posbias leakage find --source msmarco=msmarco:train --source orcas=orcas.tsv topics.txt \\
                 --variants variants.tsv --out leaks
 
     Returns:
-        Table 1 of the leakage paper, by meaning and by words alone; the value is the share of test queries with a pair. The pairs stand in
-        ``out`` as pairs.jsonl.
+        Table 1 of the leakage paper, by meaning and by words alone; the value is the share of test
+        queries with a pair. The pairs stand in ``out`` as pairs.jsonl.
 
     Raises:
-        SettingError: no training or no test queries, or no threshold for an encoder whose cosines nobody has labelled.
+        SettingError: no training or no test queries, or no threshold for an encoder whose cosines
+            nobody has labelled.
         InputError: queries that cannot be read.
         OutputExistsError: something stands at ``out`` and ``overwrite`` is false.
 
@@ -150,12 +172,23 @@ def find_leakage(
     from positionbias.leakage.surest import surest
 
     if settings.detector == "lexical":
-        refuse_idle((*_SEMANTIC, *_ENGINE), wanted="--detector semantic or both, which it is for", found="--detector lexical")
+        refuse_idle(
+            (*_SEMANTIC, *_ENGINE),
+            wanted="--detector semantic or both, which it is for",
+            found="--detector lexical",
+        )
     if settings.detector == "semantic":
-        refuse_idle(_LEXICAL, wanted="--detector lexical or both, which it is for", found="--detector semantic")
+        refuse_idle(
+            _LEXICAL,
+            wanted="--detector lexical or both, which it is for",
+            found="--detector semantic",
+        )
     refuse_outputs(out, overwrite=overwrite)
     training, test = _sides(queries, sources)
-    read = [*(item.read(f"training queries {item.name}") for item in training), test.read("test queries")]
+    read = [
+        *(item.read(f"training queries {item.name}") for item in training),
+        test.read("test queries"),
+    ]
     asked = _with_variants(test.queries(), texts.variants)
     tests = field_texts(asked, texts.fields)
     true = _true_pairs(truth)
@@ -163,11 +196,19 @@ def find_leakage(
         read.append(true.read)
     if texts.variants:
         read.append(Read.file("variants", input_place(texts.variants)))
-    semantic = open_semantic(encoder, settings.nearest.floor) if settings.detector != "lexical" else None
+    semantic = (
+        open_semantic(encoder, settings.nearest.floor) if settings.detector != "lexical" else None
+    )
     settings = at_threshold(settings, semantic)
     sides, vectors = [item.source() for item in training], semantic.vectors if semantic else None
-    with model_workers(engine, encoder.loading, semantic.model) if semantic else nullcontext() as spread:
-        found = find_pairs(sides, tests.texts, settings, vectors, spread.map_shards if spread else map)
+    with (
+        model_workers(engine, encoder.loading, semantic.model)
+        if semantic
+        else nullcontext() as spread
+    ):
+        found = find_pairs(
+            sides, tests.texts, settings, vectors, spread.map_shards if spread else map
+        )
     if semantic:
         say_kept(semantic.vectors)
         read.append(semantic.read())
@@ -181,7 +222,9 @@ def find_leakage(
     return replace(measured, surest=surest(found.pairs), pairs_at=place)
 
 
-def _sides(queries: Sequence[CollectionLike], sources: Sequence[str]) -> tuple[list[QueryPlace], QueryPlace]:
+def _sides(
+    queries: Sequence[CollectionLike], sources: Sequence[str]
+) -> tuple[list[QueryPlace], QueryPlace]:
     """Return the places of training queries, and that of the test queries, which come last.
 
     Raises:
@@ -192,8 +235,13 @@ def _sides(queries: Sequence[CollectionLike], sources: Sequence[str]) -> tuple[l
     named = [*queries[:-1], *sources]
     if not named or not queries:
         given = "one of them" if named or queries else "neither"
-        raise SettingError(f"leakage find: wanted training and test queries; found {given}; give both, the test queries last")
-    return [QueryPlace.parse(name, "train") for name in named], QueryPlace.parse(queries[-1], "test")
+        raise SettingError(
+            f"leakage find: wanted training and test queries; found {given}; give both, the test "
+            "queries last"
+        )
+    return [QueryPlace.parse(name, "train") for name in named], QueryPlace.parse(
+        queries[-1], "test"
+    )
 
 
 def _with_variants(asked: Sequence[Query], variants: Place | None) -> Sequence[Query]:
@@ -228,7 +276,8 @@ def open_semantic(encoder: Encoder, threshold: float | None) -> Semantic:
     """Return the search by meaning.
 
     Raises:
-        DependencyError: the extra ``models`` is not installed; the detector that needs it, and the one that does not, are named.
+        DependencyError: the extra ``models`` is not installed; the detector that needs it, and the
+            one that does not, are named.
         InputError, SettingError: as ``Encoder.semantic``.
     """
     with models_extra("--detector semantic, or both", "give --detector lexical"):
@@ -237,7 +286,10 @@ def open_semantic(encoder: Encoder, threshold: float | None) -> Semantic:
 
 def _say_empty(found: Found, tests: FieldTexts) -> None:
     """Count the empty queries of each source and field."""
-    for name, count in (*found.empty.items(), *((f"test queries, {field}", count) for field, count in tests.empty.items())):
+    for name, count in (
+        *found.empty.items(),
+        *((f"test queries, {field}", count) for field, count in tests.empty.items()),
+    ):
         if count:
             say(f"{name}: {count:,} empty, left out")
 
@@ -245,7 +297,9 @@ def _say_empty(found: Found, tests: FieldTexts) -> None:
 def _found_results(
     found: Found, tests: FieldTexts, test_name: str, target: str | None, true: _TruePairs | None
 ) -> list[Result]:
-    """Return Table 1, the recall of known pairs if there are any, and published figures if the test set is the paper's."""
+    """Return Table 1, the recall of known pairs if there are any, and published figures if the test
+    set is the paper's.
+    """
     from positionbias.leakage.found_results import found_results
     from positionbias.leakage.published_results import published_find
     from positionbias.leakage.truth import against_truth, truth_result
@@ -254,7 +308,10 @@ def _found_results(
     if true is not None:
         figures = against_truth(((pair.train_id, pair.test_id) for pair in found.pairs), true.pairs)
         results.append(truth_result(figures, test_name=test_name, sources=results[0].system))
-    return [*results, *published_find(target, found, (text.field for text in tests.texts), test_name)]
+    return [
+        *results,
+        *published_find(target, found, (text.field for text in tests.texts), test_name),
+    ]
 
 
 def _measurements(
@@ -274,7 +331,10 @@ def _measurements(
         read=read,
         name=f"Training queries like those of {test_name}",
         notes=(
-            "A training query and a field of a test query are one pair, with the scores of the nearest of the field's texts.",
+            (
+                "A training query and a field of a test query are one pair, with the scores of the "
+                "nearest of the field's texts."
+            ),
             "Types are guessed from terms without stop words and plurals.",
         ),
         packages=("numpy", "bm25s", *(("torch", "transformers") if semantic else ())),
@@ -286,9 +346,13 @@ def _measurements(
 
 
 def at_threshold(settings: FindSettings, semantic: Semantic | None) -> FindSettings:
-    """The settings with the encoder's threshold; without an encoder with the one that was given, or else 1."""
+    """The settings with the encoder's threshold; without an encoder with the one that was given, or
+    else 1.
+    """
     floor = semantic.threshold if semantic else settings.nearest.floor
-    return replace(settings, nearest=replace(settings.nearest, floor=1.0 if floor is None else floor))
+    return replace(
+        settings, nearest=replace(settings.nearest, floor=1.0 if floor is None else floor)
+    )
 
 
 def search_record(settings: FindSettings, semantic: Semantic | None) -> JsonObject:

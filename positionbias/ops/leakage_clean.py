@@ -1,4 +1,6 @@
-"""Collections and training sets without what leaks: queries, passages, judgements, or training groups."""
+"""Collections and training sets without what leaks: queries, passages, judgements, or training
+groups.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,10 @@ class CountedPairs:
     """Rules for the pairs that count as leaks."""
 
     pairs: Place | None = setting(
-        None, "Or take these pairs: what find or overlap wrote, or a labelled sheet.", metavar="DIR|FILE", place="read"
+        None,
+        "Or take these pairs: what find or overlap wrote, or a labelled sheet.",
+        metavar="DIR|FILE",
+        place="read",
     )
     threshold: float | None = setting(
         None,
@@ -46,8 +51,14 @@ class CountedPairs:
         metavar="SCORE",
         absent="with --against the encoder's own; with --pairs, all found by meaning",
     )
-    source: str | None = setting(None, "Of --pairs of several sources, the one that COLLECTION is.", metavar="NAME")
-    lexical: bool = setting(False, "Remove what was found by words alone, too: candidates whose precision nobody has measured.")
+    source: str | None = setting(
+        None, "Of --pairs of several sources, the one that COLLECTION is.", metavar="NAME"
+    )
+    lexical: bool = setting(
+        False,
+        "Remove what was found by words alone, too: candidates whose precision nobody has "
+        "measured.",
+    )
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -70,9 +81,15 @@ class Cleaned(Printed):
         from positionbias.results.result import Result
 
         removed = self.removed
-        measure, total = (TAKEN_OUT, removed.queries) if isinstance(removed, QueriesRemoved) else (REMOVED, removed.total)
+        measure, total = (
+            (TAKEN_OUT, removed.queries)
+            if isinstance(removed, QueriesRemoved)
+            else (REMOVED, removed.total)
+        )
         share = removed.left_out / total if total else 0.0
-        result = Result(measure, self.collection.name, removed.split, "clean", None, share, None, total, removed)
+        result = Result(
+            measure, self.collection.name, removed.split, "clean", None, share, None, total, removed
+        )
         return [result]
 
 
@@ -81,33 +98,48 @@ def clean_leakage(
     collection: Annotated[
         CollectionLike,
         Setting(
-            "A collection or training set, its folder, or its name under $POSBIAS_HOME.", metavar="COLLECTION", place="read"
+            "A collection or training set, its folder, or its name under $POSBIAS_HOME.",
+            metavar="COLLECTION",
+            place="read",
         ),
     ],
     *,
     against: Annotated[
         CollectionLike | None,
-        Setting("Look for leaks of these queries, as posbias leakage find does.", metavar="TEST_QUERIES", place="read"),
+        Setting(
+            "Look for leaks of these queries, as posbias leakage find does.",
+            metavar="TEST_QUERIES",
+            place="read",
+        ),
     ] = None,
     counted: CountedPairs = CountedPairs(),
     removing: Removing = Removing(),
     split: Annotated[
         str | None,
-        Setting("Whose queries leak; the other splits stay as they are.", metavar="SPLIT", absent="train, or that of --pairs"),
+        Setting(
+            "Whose queries leak; the other splits stay as they are.",
+            metavar="SPLIT",
+            absent="train, or that of --pairs",
+        ),
     ] = None,
-    detector: Annotated[Detector | None, Setting("With --against, what looks.", absent="both")] = None,
+    detector: Annotated[
+        Detector | None, Setting("With --against, what looks.", absent="both")
+    ] = None,
     encoder: Encoder = Encoder(),
     engine: Engine = Engine(),
     out: Out,
     overwrite: Overwrite = False,
 ) -> Cleaned:
-    """Write ``collection`` without what leaks: by default the training queries that near-duplicate test queries, their judgements and answers.
+    """Write ``collection`` without what leaks: by default the training queries that near-duplicate
+    test queries, their judgements and answers.
 
-    A labelled pair counts as its label says. One without a label counts where it was found by meaning; one found by words alone is counted and
-    stays, unless ``lexical``. Passages and other splits stay. What was removed, and why, stands in the new collection as left_out/SPLIT.jsonl.
+    A labelled pair counts as its label says. One without a label counts where it was found by
+    meaning; one found by words alone is counted and stays, unless ``lexical``. Passages and other
+    splits stay. What was removed, and why, stands in the new collection as left_out/SPLIT.jsonl.
 
-    With the folder of posbias leakage overlap, passages, queries or judgements go, of the training or the test side; a passage goes with its
-    judgements and answers of all splits. Of training groups those go that have one of them. left_out/CONTAMINATION.md says what went, and why.
+    With the folder of posbias leakage overlap, passages, queries or judgements go, of the training
+    or the test side; a passage goes with its judgements and answers of all splits. Of training
+    groups those go that have one of them. left_out/CONTAMINATION.md says what went, and why.
 
         posbias leakage clean msmarco --against topics.txt --encoder minilm --out msmarco-clean
         posbias leakage clean msmarco --pairs overlap --remove passages --out msmarco-clean
@@ -140,37 +172,72 @@ def clean_leakage(
     _check_asked(against, counted, removing, detector, encoder)
     refuse_outputs(out, removing.sheet, overwrite=overwrite)
     if counted.pairs is not None and (removing.asked or is_overlap(counted.pairs)):
-        made = remove_overlap(collection, counted.pairs, counted.source, removing, split, engine, out, overwrite=overwrite)
+        made = remove_overlap(
+            collection,
+            counted.pairs,
+            counted.source,
+            removing,
+            split,
+            engine,
+            out,
+            overwrite=overwrite,
+        )
         return Cleaned(*made)
-    return _without_queries(collection, against, counted, split or "train", detector, encoder, out, overwrite=overwrite)
+    return _without_queries(
+        collection, against, counted, split or "train", detector, encoder, out, overwrite=overwrite
+    )
 
 
 def _check_asked(
-    against: CollectionLike | None, counted: CountedPairs, removing: Removing, detector: Detector | None, encoder: Encoder
+    against: CollectionLike | None,
+    counted: CountedPairs,
+    removing: Removing,
+    detector: Detector | None,
+    encoder: Encoder,
 ) -> None:
     """Refuse options that do not go together."""
     from positionbias.overlap.folder import is_overlap
 
     if (against is None) == (counted.pairs is None):
-        raise SettingError("leakage clean: wanted --against or --pairs; found " + ("neither" if against is None else "both"))
+        raise SettingError(
+            "leakage clean: wanted --against or --pairs; found "
+            + ("neither" if against is None else "both")
+        )
     overlap = counted.pairs is not None and is_overlap(counted.pairs)
     for flag, given in (("--detector", detector), ("--encoder", encoder.encoder)):
         if against is None and given:
-            raise SettingError(f"{flag}: wanted with --against, where pairs are looked for; found --pairs; drop one")
+            raise SettingError(
+                f"{flag}: wanted with --against, where pairs are looked for; found --pairs; drop "
+                "one"
+            )
     if detector == "lexical" and not counted.lexical:
         raise SettingError(
-            "--detector lexical: wanted --lexical with it, as words alone find candidates of unknown precision; found none; add it, or label "
-            "the pairs first (posbias leakage find and review) and give --pairs"
+            "--detector lexical: wanted --lexical with it, as words alone find candidates of "
+            "unknown precision; found none; add it, or label the pairs first (posbias leakage find "
+            "and review) and give --pairs"
         )
     if against is not None and counted.source:
-        raise SettingError("--source: wanted with --pairs of several sources; found --against; drop it")
+        raise SettingError(
+            "--source: wanted with --pairs of several sources; found --against; drop it"
+        )
     if idle_flag := next(given_flags(removing), None) if against is not None else None:
-        raise SettingError(f"{idle_flag}: wanted with --pairs, which posbias leakage overlap writes; found --against; drop one")
+        raise SettingError(
+            f"{idle_flag}: wanted with --pairs, which posbias leakage overlap writes; found "
+            "--against; drop one"
+        )
     if overlap or (counted.pairs is not None and removing.asked):
         for flag in [
-            one for one, given in (("--threshold", counted.threshold is not None), ("--lexical", counted.lexical)) if given
+            one
+            for one, given in (
+                ("--threshold", counted.threshold is not None),
+                ("--lexical", counted.lexical),
+            )
+            if given
         ]:
-            raise SettingError(f"{flag}: wanted with pairs of posbias leakage find; found overlapping pairs; leave it out")
+            raise SettingError(
+                f"{flag}: wanted with pairs of posbias leakage find; found overlapping pairs; "
+                "leave it out"
+            )
 
 
 def _without_queries(
@@ -195,14 +262,21 @@ def _without_queries(
     if against is None:
         found, settings, read = _leaks_of_pairs(counted)
     else:
-        found, settings, read = _leaks_against(opened, split, against, detector or "both", encoder, counted)
-    why = f"Queries of split {split!r} that near-duplicate test queries were removed; {split}.jsonl in left_out says which and why."
+        found, settings, read = _leaks_against(
+            opened, split, against, detector or "both", encoder, counted
+        )
+    why = (
+        f"Queries of split {split!r} that near-duplicate test queries were removed; {split}.jsonl "
+        "in left_out says which and why."
+    )
     inputs = [input_ref(item.role, item.path, item.checksum, artefact=place) for item in read]
     reasons = {Removed(query_id): of for query_id, of in found.reasons.items()}
     left_out = LeftOut(split, reasons, why, "leakage clean", {"split": split, **settings}, inputs)
     made = without(opened, place, left_out, overwrite=overwrite)
     hint(f"written to {pasted(place)}")
-    return Cleaned(made, removed_figures(made.manifest.content_as(dict[str, Json], "left_out"), found))
+    return Cleaned(
+        made, removed_figures(made.manifest.content_as(dict[str, Json], "left_out"), found)
+    )
 
 
 def _leaks_of_pairs(counted: CountedPairs) -> tuple[Leaks, JsonObject, list[Read]]:
@@ -211,13 +285,27 @@ def _leaks_of_pairs(counted: CountedPairs) -> tuple[Leaks, JsonObject, list[Read
     from positionbias.leakage.pairs import pairs_file, read_pairs
 
     path = pairs_file(input_place(counted.pairs or ""))
-    found = leaks(read_pairs(path), threshold=counted.threshold, source=counted.source, lexical=counted.lexical)
-    settings: JsonObject = {"threshold": counted.threshold, "source": counted.source, "lexical": counted.lexical}
+    found = leaks(
+        read_pairs(path),
+        threshold=counted.threshold,
+        source=counted.source,
+        lexical=counted.lexical,
+    )
+    settings: JsonObject = {
+        "threshold": counted.threshold,
+        "source": counted.source,
+        "lexical": counted.lexical,
+    }
     return found, settings, [Read.file("pairs", path)]
 
 
 def _leaks_against(
-    collection: Collection, split: str, against: CollectionLike, detector: Detector, encoder: Encoder, counted: CountedPairs
+    collection: Collection,
+    split: str,
+    against: CollectionLike,
+    detector: Detector,
+    encoder: Encoder,
+    counted: CountedPairs,
 ) -> tuple[Leaks, JsonObject, list[Read]]:
     """The leaks that the detectors find."""
     from positionbias.leakage.find import find_pairs

@@ -26,16 +26,27 @@ __all__ = ["calibrate_leakage", "review_pairs", "sample_pairs"]
 
 @operation
 def sample_pairs(
-    found: Annotated[Place, Setting("What find wrote, a folder, or a file of pairs.", metavar="PAIRS", place="read")],
+    found: Annotated[
+        Place,
+        Setting("What find wrote, a folder, or a file of pairs.", metavar="PAIRS", place="read"),
+    ],
     *,
     settings: SampleSettings = SampleSettings(),
-    out: Annotated[Place, Setting("The sheet, a TSV file with an empty column for labels.", metavar="FILE", place="written")],
+    out: Annotated[
+        Place,
+        Setting(
+            "The sheet, a TSV file with an empty column for labels.",
+            metavar="FILE",
+            place="written",
+        ),
+    ],
     overwrite: Overwrite = False,
 ) -> Measurements:
-    """Draw a stratified sample of PAIRS to label, so that posbias leakage calibrate can set a threshold.
+    """Draw a stratified sample of PAIRS to label, so that posbias leakage calibrate can set a
+    threshold.
 
-    PAIRS is the folder that posbias leakage find wrote, with a threshold as low as ``above``. Each drawn pair keeps the number of pairs that it
-    stands for, and calibrate counts it so.
+    PAIRS is the folder that posbias leakage find wrote, with a threshold as low as ``above``. Each
+    drawn pair keeps the number of pairs that it stands for, and calibrate counts it so.
 
     Returns:
         How many pairs there are in each stratum, and how many were drawn.
@@ -90,27 +101,37 @@ def review_pairs(
     *,
     filled: Annotated[
         Sequence[Place],
-        Setting("Read this filled sheet; give it again for a second person's.", metavar="FILE", place="read"),
+        Setting(
+            "Read this filled sheet; give it again for a second person's.",
+            metavar="FILE",
+            place="read",
+        ),
     ] = (),
     per_test: Annotated[int, Setting("Pairs for each test query.", least=1)] = 5,
     threshold: Annotated[
-        float | None, Setting("Only pairs from this score up.", metavar="SCORE", absent="all there are")
+        float | None,
+        Setting("Only pairs from this score up.", metavar="SCORE", absent="all there are"),
     ] = None,
     score: Annotated[str, Setting("What similar means.", choices=SCORES)] = "cosine",
     seed: Seed = 1,
-    out: Annotated[Place | None, Setting("Write the sheet to label here.", metavar="FILE", place="written")] = None,
+    out: Annotated[
+        Place | None, Setting("Write the sheet to label here.", metavar="FILE", place="written")
+    ] = None,
     overwrite: Overwrite = False,
 ) -> Measurements | None:
-    """Review the 5 most similar training queries of each test query that posbias leakage find wrote to DIR.
+    """Review the 5 most similar training queries of each test query that posbias leakage find wrote
+    to DIR.
 
-    With ``out`` the sheet to label; with ``filled`` what one or two people said: how many pairs and test queries are leaks, of which types, and
-    how far the two agree. A filled sheet also does as PAIRS for calibrate, clean and evaluate.
+    With ``out`` the sheet to label; with ``filled`` what one or two people said: how many pairs and
+    test queries are leaks, of which types, and how far the two agree. A filled sheet also does as
+    PAIRS for calibrate, clean and evaluate.
 
         posbias leakage review leaks --out sheet.tsv
         posbias leakage review leaks --filled first.tsv --filled second.tsv
 
     Returns:
-        Tables 2a and 2b of the leakage paper, and Cohen's kappa of two people; None where a sheet was written.
+        Tables 2a and 2b of the leakage paper, and Cohen's kappa of two people; None where a sheet
+        was written.
 
     Raises:
         SettingError: neither or both of ``out`` and ``filled``.
@@ -134,15 +155,22 @@ def review_pairs(
 
     if (out is None) == (not filled):
         given = "neither" if out is None else "both"
-        raise SettingError(f"leakage review: wanted --out or --filled; found {given}; give one of them")
+        raise SettingError(
+            f"leakage review: wanted --out or --filled; found {given}; give one of them"
+        )
     place = input_place(found)
     chosen = most_similar(read_pairs(place), score=score, per_test=per_test, threshold=threshold)
     if not chosen:
-        raise bad_input(found, wanted="pairs to look at", found="none", do="find some, or lower --threshold")
+        raise bad_input(
+            found, wanted="pairs to look at", found="none", do="find some, or lower --threshold"
+        )
     if out is not None:
         write_sheet(out, chosen, overwrite=overwrite)
         tests = len({pair.test_id for pair in chosen})
-        hint(f"{len(chosen):,} pairs of {tests:,} test queries written to {pasted(out)}; {_how_to_fill()}")
+        hint(
+            f"{len(chosen):,} pairs of {tests:,} test queries written to {pasted(out)}; "
+            f"{_how_to_fill()}"
+        )
         return None
     sheets = [read_sheet(input_place(sheet)) for sheet in filled]
     known = {pair.ids for pair in chosen}
@@ -153,55 +181,78 @@ def review_pairs(
         [*results, *published_review(target_of_folder(place), str(found))],
         command="leakage review",
         settings={"score": score, "per_test": per_test, "threshold": threshold},
-        read=[Read.file("pairs", pairs_file(place)), *(Read.file("sheet", input_place(sheet)) for sheet in filled)],
+        read=[
+            Read.file("pairs", pairs_file(place)),
+            *(Read.file("sheet", input_place(sheet)) for sheet in filled),
+        ],
         seed=seed,
     )
 
 
 def _check_sheet(sheet: Place, pairs: dict[Ids, Pair], known: set[Ids], found: Place) -> None:
     if others := pairs.keys() - known:
-        line, do = pairs[min(others)].line, "give the sheet that was made of it, and the same --per-test and --threshold"
-        raise bad_input(sheet, line=line, wanted=f"pairs of {found}", found=f"{len(others):,} others", do=do)
+        line, do = (
+            pairs[min(others)].line,
+            "give the sheet that was made of it, and the same --per-test and --threshold",
+        )
+        raise bad_input(
+            sheet, line=line, wanted=f"pairs of {found}", found=f"{len(others):,} others", do=do
+        )
 
 
 @operation
 def calibrate_leakage(
     pairs: Annotated[
-        Sequence[Place], Setting("Labelled pairs: JSON lines, TSV, or a filled sheet.", metavar="PAIRS...", place="read")
+        Sequence[Place],
+        Setting(
+            "Labelled pairs: JSON lines, TSV, or a filled sheet.", metavar="PAIRS...", place="read"
+        ),
     ],
     *,
     scores: Annotated[
         Sequence[str],
         Setting(
-            "What to set a threshold on; may be given again. Both is the mean of cosine and Jaccard.",
+            "What to set a threshold on; may be given again. Both is the mean of cosine and "
+            "Jaccard.",
             flags=("--score",),
             choices=(*SCORES, "both"),
         ),
     ] = ("cosine",),
-    least_precision: Annotated[float, Setting("The share of leaks at or above the threshold.", above=0, most=1)] = 0.9,
+    least_precision: Annotated[
+        float, Setting("The share of leaks at or above the threshold.", above=0, most=1)
+    ] = 0.9,
     rule: Annotated[
         str,
         Setting(
-            "What must reach it: the lower 95 % bound of the precision, or as in the paper the precision of these pairs.",
+            "What must reach it: the lower 95 % bound of the precision, or as in the paper the "
+            "precision of these pairs.",
             choices=("bound", "paper"),
         ),
     ] = "bound",
-    apply: Annotated[float | None, Setting("Measure this threshold beside the calibrated one.", metavar="THRESHOLD")] = None,
+    apply: Annotated[
+        float | None,
+        Setting("Measure this threshold beside the calibrated one.", metavar="THRESHOLD"),
+    ] = None,
     encoder: Encoder = Encoder(),
-    wrong: Annotated[int, Setting("Show N pairs on the wrong side, each way.", metavar="N", least=0)] = 0,
+    wrong: Annotated[
+        int, Setting("Show N pairs on the wrong side, each way.", metavar="N", least=0)
+    ] = 0,
     seed: Seed = 1,
 ) -> Measurements:
-    """Find the lowest threshold with a precision of surely 0.9, from PAIRS that people have labelled (JSON lines, TSV, or a filled sheet).
+    """Find the lowest threshold with a precision of surely 0.9, from PAIRS that people have
+    labelled (JSON lines, TSV, or a filled sheet).
 
-    Several files count as one. Surely: the lower 95 % bound reaches it, over test queries, whose pairs are alike. Prints the precision there, that
-    on held-out test queries (cross-validation), the share of labelled leaks kept, and the prevalence. With ``encoder`` the cosines are made
+    Several files count as one. Surely: the lower 95 % bound reaches it, over test queries, whose
+    pairs are alike. Prints the precision there, that on held-out test queries (cross-validation),
+    the share of labelled leaks kept, and the prevalence. With ``encoder`` the cosines are made
     anew; else they are those recorded.
 
         posbias leakage calibrate annotated.jsonl --score cosine --score jaccard --score both \\
                 --apply 0.91
 
     Returns:
-        For each score the prevalence, the threshold (None where no score will do), and the precision there and at ``apply``.
+        For each score the prevalence, the threshold (None where no score will do), and the
+        precision there and at ``apply``.
 
     Raises:
         InputError: no labelled pair, or one without a score or text that is needed.
@@ -229,7 +280,13 @@ def calibrate_leakage(
     for score in dict.fromkeys(scores):
         made = scored(labelled, score, encode=encode)
         measured = calibration_results(
-            made, score, name=places[0].name, precision=least_precision, rule=Rule(rule), given=apply, seed=seed
+            made,
+            score,
+            name=places[0].name,
+            precision=least_precision,
+            rule=Rule(rule),
+            given=apply,
+            seed=seed,
         )
         results += measured
         lines += _wrong_side(made, score, measured[1].value if apply is None else apply, wrong)
@@ -238,7 +295,13 @@ def calibrate_leakage(
     return Measurements(
         results,
         command="leakage calibrate",
-        settings={"scores": list(scores), "least_precision": least_precision, "rule": rule, "apply": apply, **asdict(encoder)},
+        settings={
+            "scores": list(scores),
+            "least_precision": least_precision,
+            "rule": rule,
+            "apply": apply,
+            **asdict(encoder),
+        },
         read=[Read.file("pairs", pairs_file(place)) for place in places],
         seed=seed,
         remarks=(NO_RECALL, *lines),
@@ -256,18 +319,36 @@ def _labelled(places: Sequence[Path]) -> list[Pair]:
         do = "label them: posbias leakage sample writes a sheet"
         raise bad_input(", ".join(map(str, places)), wanted="labelled pairs", found=found, do=do)
     if len(labelled) < len(pairs):
-        say(f"{len(pairs) - len(labelled):,} of {len(pairs):,} pairs have no label and were left out")
+        say(
+            f"{len(pairs) - len(labelled):,} of {len(pairs):,} pairs have no label and were left "
+            "out"
+        )
     return labelled
 
 
-def _wrong_side(pairs: Sequence[Pair], score: str, threshold: float | None, count: int) -> Iterator[str]:
-    """The pairs that a threshold gets most wrong: other topics of the highest score, leaks of the lowest."""
+def _wrong_side(
+    pairs: Sequence[Pair], score: str, threshold: float | None, count: int
+) -> Iterator[str]:
+    """The pairs that a threshold gets most wrong: other topics of the highest score, leaks of the
+    lowest.
+    """
     if not count or threshold is None:
         return
     falling = sorted(pairs, key=lambda pair: (-pair.scores[score], pair.ids))
-    false = [pair for pair in falling if pair.label and not pair.label.leaks and pair.scores[score] >= threshold]
-    missed = [pair for pair in reversed(falling) if pair.label and pair.label.leaks and pair.scores[score] < threshold]
+    false = [
+        pair
+        for pair in falling
+        if pair.label and not pair.label.leaks and pair.scores[score] >= threshold
+    ]
+    missed = [
+        pair
+        for pair in reversed(falling)
+        if pair.label and pair.label.leaks and pair.scores[score] < threshold
+    ]
     for what, held in (("other topics at or above", false), ("leaks below", missed)):
         yield f"\n{score}: {len(held):,} {what} {threshold:.4f}"
         for pair in held[:count]:
-            yield f"  {pair.scores[score]:.4f}  {pair.train_text!r} and {pair.test_id}: {' / '.join(pair.searched())!r}"
+            yield (
+                f"  {pair.scores[score]:.4f}  {pair.train_text!r} and {pair.test_id}: "
+                f"{' / '.join(pair.searched())!r}"
+            )

@@ -27,7 +27,9 @@ __all__ = ["OverlapFound", "overlap_leakage"]
 
 @dataclass(frozen=True, slots=True, repr=False)
 class OverlapFound(Measurements):
-    """The counts of overlap by test set, unit, detector and training set; the pairs stand in the folder that was written."""
+    """The counts of overlap by test set, unit, detector and training set; the pairs stand in the
+    folder that was written.
+    """
 
     examples: Sequence[Example] = ()
 
@@ -39,39 +41,52 @@ class OverlapFound(Measurements):
 
 @operation
 def overlap_leakage(
-    training: Annotated[Sequence[CollectionLike], Setting("Training sets.", metavar="[NAME=]TRAIN[:SPLIT]...", place="read")],
+    training: Annotated[
+        Sequence[CollectionLike],
+        Setting("Training sets.", metavar="[NAME=]TRAIN[:SPLIT]...", place="read"),
+    ],
     *,
     tests: Annotated[
         Sequence[CollectionLike],
-        Setting("A test set; may be given again.", flags=("--test",), metavar="[NAME=]TEST[:SPLIT]", place="read"),
+        Setting(
+            "A test set; may be given again.",
+            flags=("--test",),
+            metavar="[NAME=]TEST[:SPLIT]",
+            place="read",
+        ),
     ] = (),
     settings: OverlapSettings = OverlapSettings(),
     labelled: Annotated[
         Sequence[Place],
         Setting(
-            "A filled sheet of posbias leakage sample, which gives the precision of the detectors; may be given again.",
+            "A filled sheet of posbias leakage sample, which gives the precision of the detectors; "
+            "may be given again.",
             metavar="SHEET",
             place="read",
         ),
     ] = (),
-    examples: Annotated[int, Setting("Pairs to print of each test set and unit, with their texts.", least=0)] = 0,
+    examples: Annotated[
+        int, Setting("Pairs to print of each test set and unit, with their texts.", least=0)
+    ] = 0,
     engine: Engine = Engine(),
     out: Out,
     overwrite: Overwrite = False,
 ) -> OverlapFound:
     """Find passages, queries and pairs of test sets in training sets.
 
-    Texts are compared without case and punctuation: the same words (exact), and shared runs of 13 words (ngram). How many of the pairs are
-    right, only a labelled sample says (``labelled``). In a test set with judgements its relevant passages are compared, in a training set those
-    that judgements name. A passage in a corpus that both sides share is not its own copy, and is counted apart.
+    Texts are compared without case and punctuation: the same words (exact), and shared runs of 13
+    words (ngram). How many of the pairs are right, only a labelled sample says (``labelled``). In a
+    test set with judgements its relevant passages are compared, in a training set those that
+    judgements name. A passage in a corpus that both sides share is not its own copy, and is counted
+    apart.
 
         posbias leakage overlap msmarco --test msmarco:dl19 --test msmarco:dl20 --out overlap
         posbias leakage sample overlap/pairs/msmarco.dl19.passages.jsonl --found-by ngram \\
                 --score of_test --above 0 --out sheet.tsv
 
     Returns:
-        The share of test queries that are found, by test set, unit, detector and training set. The pairs stand in ``out``, a file
-        pairs/TEST.UNIT.jsonl each.
+        The share of test queries that are found, by test set, unit, detector and training set. The
+        pairs stand in ``out``, a file pairs/TEST.UNIT.jsonl each.
 
     Raises:
         SettingError: no test set, or two sets of a side with one name.
@@ -92,10 +107,14 @@ def overlap_leakage(
 
     if not training or not tests:
         found = "no training set" if tests else "no --test" if training else "neither"
-        raise SettingError(f"leakage overlap: wanted training sets and --test; found {found}; give both")
+        raise SettingError(
+            f"leakage overlap: wanted training sets and --test; found {found}; give both"
+        )
     refuse_outputs(out, overwrite=overwrite)
     place = output_place(out)
-    train, test = ([text_set(one, settings, test=side is tests) for one in side] for side in (training, tests))
+    train, test = (
+        [text_set(one, settings, test=side is tests) for one in side] for side in (training, tests)
+    )
     named = [*(("training set", one) for one in train), *(("test set", one) for one in test)]
 
     def measured(results: Sequence[Result], remarks: Sequence[str]) -> OverlapFound:
@@ -125,7 +144,9 @@ def overlap_leakage(
             overwrite=overwrite,
         )
     hint(f"written to {pasted(place)}, the pairs to {pasted(place / FOLDER)}")
-    return replace(measured(results, remarks), examples=surest(place, results, examples) if examples else ())
+    return replace(
+        measured(results, remarks), examples=surest(place, results, examples) if examples else ()
+    )
 
 
 def _splits(sets: Sequence[TextSet]) -> dict[str, str]:

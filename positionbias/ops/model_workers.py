@@ -18,7 +18,8 @@ __all__ = ["model_workers"]
 
 @contextmanager
 def model_workers(engine: Engine, loading: Loading, checkpoint: Checkpoint) -> Iterator[Spread]:
-    """Open the engine for shards of work with a model: on Ray each process has a GPU if the model of this process is on one.
+    """Open the engine for shards of work with a model: on Ray each process has a GPU if the model
+    of this process is on one.
 
     Raises:
         SettingError: several processes for an endpoint.
@@ -27,8 +28,9 @@ def model_workers(engine: Engine, loading: Loading, checkpoint: Checkpoint) -> I
 
     if isinstance(checkpoint.model, Served) and engine != Engine():
         raise SettingError(
-            "--workers, --engine: wanted neither with an endpoint, which one process asks for several lists at once; found "
-            f"{engine.workers} workers, {engine.engine}; leave them out"
+            "--workers, --engine: wanted neither with an endpoint, which one process asks for "
+            f"several lists at once; found {engine.workers} workers, {engine.engine}; leave them "
+            "out"
         )
     with engine.open(gpus=checkpoint.model.device.type == "cuda") as map_shards:
         yield Spread(loading, map_shards, engine.workers if engine.address is None else None)

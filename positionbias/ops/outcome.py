@@ -1,4 +1,6 @@
-"""Return values of operations: measurements with their inputs and settings, to print and save; and the results behind an artefact."""
+"""Return values of operations: measurements with their inputs and settings, to print and save; and
+the results behind an artefact.
+"""
 
 from __future__ import annotations
 
@@ -58,9 +60,10 @@ class Read:
 class Measurements(Shown):
     """The results of an operation, and what made them.
 
-    ``packages`` are those whose versions the results depend on; ``host`` is what comparisons skip (workers, engine). ``content`` is what the
-    manifest counts; ``form`` names their text where their payload has several; ``remarks`` are lines that stand below it and in no result:
-    the manifest keeps them. ``loaded`` is the manifest that they were saved with.
+    ``packages`` are those whose versions the results depend on; ``host`` is what comparisons skip
+    (workers, engine). ``content`` is what the manifest counts; ``form`` names their text where
+    their payload has several; ``remarks`` are lines that stand below it and in no result: the
+    manifest keeps them. ``loaded`` is the manifest that they were saved with.
 
     Example:
         >>> import positionbias as pb
@@ -100,7 +103,9 @@ class Measurements(Shown):
         """Return the manifest of these results in a folder at ``place``."""
         from positionbias.core.manifest import Manifest, input_ref, package_versions, provenance
 
-        inputs = tuple(input_ref(item.role, item.path, item.checksum, artefact=place) for item in self.read)
+        inputs = tuple(
+            input_ref(item.role, item.path, item.checksum, artefact=place) for item in self.read
+        )
         if self.loaded is not None:
             return replace(self.loaded, inputs=inputs)
         return Manifest(
@@ -173,7 +178,8 @@ def refuse_outputs(*outputs: Place | None, overwrite: bool) -> None:
     """Refuse outputs that are there, before the work begins.
 
     Raises:
-        OutputExistsError: something stands at one of them, and ``overwrite`` is false or it is not ours.
+        OutputExistsError: something stands at one of them, and ``overwrite`` is false or it is not
+            ours.
     """
     from positionbias.core.publish import refuse_existing
 
@@ -186,12 +192,17 @@ def save_if_asked(found: Measurements, out: Place | None, *, overwrite: bool) ->
     """Save the results where a place was given, and say so; return them."""
     if out is not None:
         place = found.save(out, overwrite=overwrite)
-        hint(f"written to {pasted(place)}; for a page: posbias report {pasted(place)} --out {quote(place.name)}.html")
+        hint(
+            f"written to {pasted(place)}; for a page: posbias report {pasted(place)} --out "
+            f"{quote(place.name)}.html"
+        )
     return found
 
 
 def results_of(outcome: Any) -> Sequence[Result]:
-    """Return the results of what an operation gave back: its own, or what a collection's manifest counts."""
+    """Return the results of what an operation gave back: its own, or what a collection's manifest
+    counts.
+    """
     from positionbias.core.collection import Collection
 
     if not isinstance(outcome, Collection):
@@ -206,7 +217,9 @@ def _held(collection: Collection) -> Sequence[Result]:
 
 
 def _counted_in_making(collection: Collection) -> Sequence[Result]:
-    """Return what the command that made a collection counted; nothing where that is what the collection holds."""
+    """Return what the command that made a collection counted; nothing where that is what the
+    collection holds.
+    """
     match collection.manifest.command:
         case "debias":
             from positionbias.positions.debias import rotation_result
@@ -224,43 +237,74 @@ def _counted_in_making(collection: Collection) -> Sequence[Result]:
 
 
 def study_of(outcome: Any, place: Path = Path()) -> Study:
-    """Return the results of what an operation gave back, with what made them, as they would lie in a folder at ``place``.
+    """Return the results of what an operation gave back, with what made them, as they would lie in
+    a folder at ``place``.
 
-    An artefact is the input of its results; all else is as in its manifest. A collection's results begin with what it holds.
+    An artefact is the input of its results; all else is as in its manifest. A collection's results
+    begin with what it holds.
     """
     from positionbias.core.collection import Collection
     from positionbias.report.load import Study
 
     is_collection = isinstance(outcome, Collection)
-    results = [*_held(outcome), *_counted_in_making(outcome)] if is_collection else list(outcome.results)
-    manifest = outcome.manifest(place) if isinstance(outcome, Measurements) else _manifest_of_artefact(outcome, results, place)
+    results = (
+        [*_held(outcome), *_counted_in_making(outcome)] if is_collection else list(outcome.results)
+    )
+    manifest = (
+        outcome.manifest(place)
+        if isinstance(outcome, Measurements)
+        else _manifest_of_artefact(outcome, results, place)
+    )
     return Study(1, manifest.name or place.name, place.name, results, manifest)
 
 
 def _manifest_of_artefact(outcome: Any, results: Sequence[Result], place: Path) -> Manifest:
-    from positionbias.core.manifest import Manifest, input_ref, manifest_if_any, package_versions, provenance
+    from positionbias.core.manifest import (
+        Manifest,
+        input_ref,
+        manifest_if_any,
+        package_versions,
+        provenance,
+    )
 
-    path: Path | None = getattr(outcome, "path", None)  # a plan, and what went into a pipe, have none
+    # a plan, and what went into a pipe, have none
+    path: Path | None = getattr(outcome, "path", None)
     made = manifest_if_any(path) if path is not None else None
     if path is None or made is None:
-        name = path.name if path is not None else next((result.collection for result in results), "")
-        return Manifest(kind="results", name=name, command="", versions=package_versions(), provenance=provenance())
+        name = (
+            path.name if path is not None else next((result.collection for result in results), "")
+        )
+        return Manifest(
+            kind="results",
+            name=name,
+            command="",
+            versions=package_versions(),
+            provenance=provenance(),
+        )
     inputs = (input_ref(made.kind, path, made.checksum, artefact=place),)
     return replace(made, kind="results", inputs=inputs, content={}, files=None)
 
 
 def json_of(outcome: Any, *, per_query: bool = False) -> JsonObject:
-    """Return what an operation gave back as one JSON object: a judgement's own, and its results; values by query where they are wanted."""
+    """Return what an operation gave back as one JSON object: a judgement's own, and its results;
+    values by query where they are wanted.
+    """
     own = outcome.to_json() if isinstance(outcome, Judgement) else {}
     results = [one.to_json(items=per_query) for one in results_of(outcome)]
     for record in () if per_query else results:
         if "rows" in (payload := record["payload"]):
-            payload["rows"] = {name: value for name, value in payload["rows"].items() if not name.endswith(" by query")}
+            payload["rows"] = {
+                name: value
+                for name, value in payload["rows"].items()
+                if not name.endswith(" by query")
+            }
     return own if own and not results else {**own, "results": results}
 
 
 def text_of(outcome: Any) -> str:
-    """Return what an operation gave back as text for a terminal: its own where it has one, else that of its results."""
+    """Return what an operation gave back as text for a terminal: its own where it has one, else
+    that of its results.
+    """
     from positionbias.report.text import text_of as text_of_results
 
     own: Any = type(outcome).__str__

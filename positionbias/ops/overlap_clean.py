@@ -1,4 +1,6 @@
-"""The work of ``leakage clean`` with overlapping pairs: read them, remove one side, and say what was done."""
+"""The work of ``leakage clean`` with overlapping pairs: read them, remove one side, and say what
+was done.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +54,8 @@ def remove_overlap(
 
     Raises:
         SettingError: options that do not go together.
-        InputError: pairs of another collection, pairs that are not complete, or nothing that would stay.
+        InputError: pairs of another collection, pairs that are not complete, or nothing that would
+            stay.
         OutputExistsError: something stands at ``out`` and ``overwrite`` is false.
     """
     removal, place = removing.removal, output_place(out)
@@ -64,28 +67,46 @@ def remove_overlap(
     if removal.needs_judgements:
         if isinstance(opened, Groups):
             do = "give --unit queries or pairs, or clean the collection instead"
-            raise SettingError(f"--unit: wanted pairs that name {removal.what} of training groups; found {removal.unit}; {do}")
+            raise SettingError(
+                f"--unit: wanted pairs that name {removal.what} of training groups; found "
+                f"{removal.unit}; {do}"
+            )
         reasons = with_judgements(found, removal, opened.qrel_table(split), held.relevant_from)
-    why = f"{removal.what.capitalize()} on the {removal.side} side of overlapping pairs of {removal.unit} were removed; left_out says which and why."
+    why = (
+        f"{removal.what.capitalize()} on the {removal.side} side of overlapping pairs of "
+        f"{removal.unit} were removed; left_out says which and why."
+    )
     settings: JsonObject = {
-        "remove": removal.what, "unit": removal.unit, "side": removal.side, "split": split, "source": source,
+        "remove": removal.what, "unit": removal.unit, "side": removal.side, "split": split,
+        "source": source,
     }  # fmt: skip
-    inputs = [input_ref(item.role, item.path, item.checksum, artefact=place) for item in held.read()]
+    inputs = [
+        input_ref(item.role, item.path, item.checksum, artefact=place) for item in held.read()
+    ]
     left_out = LeftOut(split, reasons, why, "leakage clean", settings, inputs, removal.what)
     with engine.open() as map_shards:
         if isinstance(opened, Groups):
-            made = groups_without(opened, place, left_out, map_shards=map_shards, overwrite=overwrite)
+            made = groups_without(
+                opened, place, left_out, map_shards=map_shards, overwrite=overwrite
+            )
             kept = {"split": split, "left_out": len(opened) - len(made), "kept": len(made)}
-            done = Removed(made, _figures({**made.manifest.content_as(dict, LEFT_OUT), **kept}, removal, found))
+            done = Removed(
+                made, _figures({**made.manifest.content_as(dict, LEFT_OUT), **kept}, removal, found)
+            )
         else:
             after = _After(opened, held, removal, found, split, place)
-            made_of = without(opened, place, left_out, finished=after, map_shards=map_shards, overwrite=overwrite)
+            made_of = without(
+                opened, place, left_out, finished=after, map_shards=map_shards, overwrite=overwrite
+            )
             done = Removed(made_of, after.figures(made_of))
     _say_other_splits(done.figures)
     if removing.sheet is not None:
         drawn = held.drawn()
         write_sheet(removing.sheet, drawn, overwrite=overwrite)
-        hint(f"{len(drawn):,} of {found.counted:,} pairs that counted written to {pasted(removing.sheet)}, to look at")
+        hint(
+            f"{len(drawn):,} of {found.counted:,} pairs that counted written to "
+            f"{pasted(removing.sheet)}, to look at"
+        )
     hint(f"written to {pasted(place)}")
     return done
 
@@ -113,7 +134,9 @@ class _After:
         """Write the collection's statement, and return what its manifest says of the removal."""
         facts = {**made.manifest.content_as(dict, LEFT_OUT), **_counted(self.removal, self.found)}
         before = self.source.path / LEFT_OUT / NAME
-        text = statement_text(self._statement(made, facts), before.read_text("utf-8") if before.is_file() else "")
+        text = statement_text(
+            self._statement(made, facts), before.read_text("utf-8") if before.is_file() else ""
+        )
         (made.path / LEFT_OUT / NAME).write_text(text, encoding="utf-8", newline="\n")
         return {LEFT_OUT: facts}
 
@@ -137,7 +160,17 @@ class _After:
         name = self.pairs.file.name
         if folder is not None:
             yield folder.command()
-        words = [self.source.name, "--pairs", name, "--remove", removal.what, "--unit", removal.unit, "--side", removal.side]
+        words = [
+            self.source.name,
+            "--pairs",
+            name,
+            "--remove",
+            removal.what,
+            "--unit",
+            removal.unit,
+            "--side",
+            removal.side,
+        ]
         words += ["--split", self.split]
         words += ["--source", self.pairs.source] if self.pairs.source is not None else []
         yield f"posbias leakage clean {join([*words, '--out', self.place.name])}"

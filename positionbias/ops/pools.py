@@ -33,7 +33,8 @@ Qrels = Annotated[Place, Setting("Their judgements.", place="read")]
 Systems = Annotated[
     Place,
     Setting(
-        "Tab-separated lines of run, group and kind, the first naming the columns; others may follow.",
+        "Tab-separated lines of run, group and kind, the first naming the columns; others may "
+        "follow.",
         metavar="FILE",
         place="read",
     ),
@@ -50,10 +51,12 @@ def pool_coverage(
     out: SavedTo = None,
     overwrite: Overwrite = False,
 ) -> Measurements:
-    """Count the relevant documents that each kind of system puts into a pool, at each depth: in all, and those that no other kind puts there.
+    """Count the relevant documents that each kind of system puts into a pool, at each depth: in
+    all, and those that no other kind puts there.
 
-    ``runs`` is a folder of TREC runs, plain or .gz; ``qrels`` their judgements. Only judged documents can count, so a curve is understated where it
-    goes deeper than the pool that was judged; and a kind with more runs finds more.
+    ``runs`` is a folder of TREC runs, plain or .gz; ``qrels`` their judgements. Only judged
+    documents can count, so a curve is understated where it goes deeper than the pool that was
+    judged; and a kind with more runs finds more.
 
         posbias pool coverage runs/ qrels.txt --systems systems.tsv --out covered
 
@@ -87,7 +90,11 @@ def pool_coverage(
     refuse_outputs(out, overwrite=overwrite)
     judged = _judged(runs, qrels, systems)
     results = coverage_results(judged.runs, settings, collection=judged.name)
-    told: JsonObject = {"depth": settings.depth, "deepest": settings.deepest, "relevant_from": settings.relevant_from}
+    told: JsonObject = {
+        "depth": settings.depth,
+        "deepest": settings.deepest,
+        "relevant_from": settings.relevant_from,
+    }
     return save_if_asked(judged.measured("coverage", results, told), out, overwrite=overwrite)
 
 
@@ -103,19 +110,22 @@ def pool_reliability(
 ) -> Measurements:
     """Make pools from half of the groups of one kind, and see how they judge systems of each kind.
 
-    ``runs`` is a folder of TREC runs, plain or .gz; ``qrels`` their judgements. Every run is scored by the gold judgements and by those of each pool;
-    test systems are those of no drawn group. Printed is first whether a kind is judged worse than any groups would be: kinds are permuted
-    among groups 2,000 times, which says how often that answer is a false alarm. Then Kendall's tau between the two orders and the change of
-    scores: the paper's Tables 1 and 2.
+    ``runs`` is a folder of TREC runs, plain or .gz; ``qrels`` their judgements. Every run is scored
+    by the gold judgements and by those of each pool; test systems are those of no drawn group.
+    Printed is first whether a kind is judged worse than any groups would be: kinds are permuted
+    among groups 2,000 times, which says how often that answer is a false alarm. Then Kendall's tau
+    between the two orders and the change of scores: the paper's Tables 1 and 2.
 
         posbias pool reliability runs/ qrels.txt --systems systems.tsv --pools 100 --out pools
 
     Returns:
-        What the collection and its pools consist of; by pools, test systems and measure the order and the change of score; the effects of
-        kinds, a sentence each; and what was asked for beside them.
+        What the collection and its pools consist of; by pools, test systems and measure the order
+        and the change of score; the effects of kinds, a sentence each; and what was asked for
+        beside them.
 
     Raises:
-        InputError: a file is malformed, runs, judgements and systems do not belong together, or there are fewer than two kinds.
+        InputError: a file is malformed, runs, judgements and systems do not belong together, or
+            there are fewer than two kinds.
         SettingError: a measure that does not exist.
 
     Source: test-collection paper (Yilmaz et al. 2020), §3 and Tables 1 and 2.
@@ -140,7 +150,9 @@ def pool_reliability(
     measures, drawn = pool_measures(settings.measures, settings.relevant_from), settings.drawn
     judged = _judged(runs, qrels, systems)
     found = reliability(judged.runs, measures, drawn, level=settings.relevant_from)
-    results = reliability_results(found, judged.runs, collection=judged.name, level=settings.relevant_from)
+    results = reliability_results(
+        found, judged.runs, collection=judged.name, level=settings.relevant_from
+    )
     effects = kind_effects(judged.runs, measures, drawn)
     results += kind_results(effects, judged.runs, collection=judged.name, seed=drawn.seed)
     results += _asked_beside(judged, found, measures, settings)
@@ -149,7 +161,10 @@ def pool_reliability(
 
 
 def _asked_beside(
-    judged: _Judged, found: Reliability, measures: Sequence[PoolMeasure], settings: ReliabilitySettings
+    judged: _Judged,
+    found: Reliability,
+    measures: Sequence[PoolMeasure],
+    settings: ReliabilitySettings,
 ) -> Iterator[Result]:
     """Yield the results of analyses asked for beside the tables."""
     from positionbias.pooling.curves import curve_depths, curve_results, depth_curve, groups_curve
@@ -163,10 +178,16 @@ def _asked_beside(
     if settings.curves:
         deep = depth_curve(runs, measures, drawn, curve_depths(drawn), level=level)
         yield from curve_results("depth", deep, runs, collection=name)
-        yield from curve_results("groups", groups_curve(runs, measures, drawn, level=level), runs, collection=name)
+        yield from curve_results(
+            "groups", groups_curve(runs, measures, drawn, level=level), runs, collection=name
+        )
     if share := settings.relabel:
-        again = relabelled(runs, measures, drawn, share=share, repeats=settings.repeats, level=level)
-        yield from relabelled_results(found, again, collection=name, share=share, drawn=settings.repeats)
+        again = relabelled(
+            runs, measures, drawn, share=share, repeats=settings.repeats, level=level
+        )
+        yield from relabelled_results(
+            found, again, collection=name, share=share, drawn=settings.repeats
+        )
 
 
 @operation
@@ -176,11 +197,19 @@ def pool_verdict(
     *,
     pool_runs: Annotated[
         Place | None,
-        Setting("The runs that the judged pool was made from, a folder: needed for a prediction.", metavar="DIR", place="read"),
+        Setting(
+            "The runs that the judged pool was made from, a folder: needed for a prediction.",
+            metavar="DIR",
+            place="read",
+        ),
     ] = None,
     systems: Annotated[
         Place | None,
-        Setting("Lines of run, group and kind of the pooled runs; RUN may have one.", metavar="FILE", place="read"),
+        Setting(
+            "Lines of run, group and kind of the pooled runs; RUN may have one.",
+            metavar="FILE",
+            place="read",
+        ),
     ] = None,
     settings: VerdictSettings = VerdictSettings(),
     judge_next: Annotated[
@@ -196,15 +225,18 @@ def pool_verdict(
 ) -> Measurements:
     """Judge whether the collection of ``qrels`` can score ``run``, which did not help to make it.
 
-    With ``pool_runs``: the score that the run would have, had it taken part in the pool, with a prediction interval that is calibrated by leaving the
-    pooled groups out in turn; the probability that it is better than each pooled run; and which documents to judge next. Beside it stand bounds that
-    hold whatever the unjudged documents are. Without: these bounds, and what the judged depth allows. ``systems`` tells which runs are of one group.
+    With ``pool_runs``: the score that the run would have, had it taken part in the pool, with a
+    prediction interval that is calibrated by leaving the pooled groups out in turn; the probability
+    that it is better than each pooled run; and which documents to judge next. Beside it stand
+    bounds that hold whatever the unjudged documents are. Without: these bounds, and what the judged
+    depth allows. ``systems`` tells which runs are of one group.
 
         posbias pool verdict new.run qrels.txt --pool-runs runs/ --systems systems.tsv \\
                 --judge-next next.tsv
 
     Returns:
-        A finding by each measure; the unjudged share; by each measure the score and the comparisons with the pooled runs.
+        A finding by each measure; the unjudged share; by each measure the score and the comparisons
+        with the pooled runs.
 
     Raises:
         InputError: a file is malformed, or runs, judgements and systems do not belong together.
@@ -233,9 +265,15 @@ def pool_verdict(
         sheet = output_place(judge_next)
         listed = write_judge_next(found, sheet, overwrite=overwrite)
         hint(f"{listed:,} documents to judge written to {pasted(sheet)}, by {measures[0].name}")
-    told: JsonObject = {"depth": settings.depth, "measures": list(settings.measures), "relevant_from": settings.relevant_from}
+    told: JsonObject = {
+        "depth": settings.depth,
+        "measures": list(settings.measures),
+        "relevant_from": settings.relevant_from,
+    }
     results = verdict_results(found, collection=judged.name)
-    return save_if_asked(judged.measured("verdict", results, told, settings.seed), out, overwrite=overwrite)
+    return save_if_asked(
+        judged.measured("verdict", results, told, settings.seed), out, overwrite=overwrite
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,12 +315,19 @@ def _judged(runs: Place, qrels: Place, systems: Place) -> _Judged:
     with step("runs", len(files), unit="runs") as progress:
         judged = judge_runs(_each(files, progress.advance), read)
     _say_unused(judged, runs, systems, absent)
-    of_runs = [_read_runs(files), Read.file("qrels", judgements), Read.file("systems", input_place(systems))]
+    of_runs = [
+        _read_runs(files),
+        Read.file("qrels", judgements),
+        Read.file("systems", input_place(systems)),
+    ]
     return _Judged(judged, judgements.name, of_runs)
 
 
-def _opened(new: Place, qrels: Place, runs: Place | None, systems: Place | None, depth: int) -> tuple[OpenRuns, _Judged]:
-    """Read a new run, the last one, and where there is one a folder of pooled runs, with their unjudged documents down to ``depth`` numbered.
+def _opened(
+    new: Place, qrels: Place, runs: Place | None, systems: Place | None, depth: int
+) -> tuple[OpenRuns, _Judged]:
+    """Read a new run, the last one, and where there is one a folder of pooled runs, with their
+    unjudged documents down to ``depth`` numbered.
 
     The new run's group and kind are those of its line in the table of systems, where it has one.
     """
@@ -295,11 +340,15 @@ def _opened(new: Place, qrels: Place, runs: Place | None, systems: Place | None,
     last = _new_run(input_place(new), list(files.values()), absent)
     with step("runs", 2 * len(files), unit="runs") as progress:
         opened = open_runs(lambda: chain(_each(files, progress.advance), [last]), judged, depth)
-    _say_unused(opened.runs, runs, systems, [system for system in absent if system.run != last[0].run])
+    _say_unused(
+        opened.runs, runs, systems, [system for system in absent if system.run != last[0].run]
+    )
     read = [_read_runs(files)] if runs else []
     read.append(Read.file("qrels", judgements))
     read += [Read.file("systems", input_place(systems))] if systems and runs else []
-    return opened, _Judged(opened.runs, judgements.name, [*read, Read.file("run", input_place(new))])
+    return opened, _Judged(
+        opened.runs, judgements.name, [*read, Read.file("run", input_place(new))]
+    )
 
 
 def _read_runs(files: Mapping[System, Path]) -> Read:
@@ -310,7 +359,9 @@ def _read_runs(files: Mapping[System, Path]) -> Read:
     return Read("runs", paths[0].parent, runs_checksum(paths))
 
 
-def _each(files: Mapping[System, Path], advance: Callable[[], object]) -> Iterator[tuple[System, Run]]:
+def _each(
+    files: Mapping[System, Path], advance: Callable[[], object]
+) -> Iterator[tuple[System, Run]]:
     from positionbias.pooling.systems import read_runs
 
     for item in read_runs(files):
@@ -318,16 +369,25 @@ def _each(files: Mapping[System, Path], advance: Callable[[], object]) -> Iterat
         advance()
 
 
-def _say_unused(judged: JudgedRuns, folder: Place | None, systems: Place | None, absent: Sequence[System]) -> None:
+def _say_unused(
+    judged: JudgedRuns, folder: Place | None, systems: Place | None, absent: Sequence[System]
+) -> None:
     if absent:
-        say(f"{systems}: {len(absent):,} lines have no run in {folder} and were left out, the first {absent[0].run!r}")
+        say(
+            f"{systems}: {len(absent):,} lines have no run in {folder} and were left out, the "
+            f"first {absent[0].run!r}"
+        )
     for what, count in judged.skipped.items():
         if count:
             say(f"{what}, over all runs: {count:,}")
 
 
-def _run_files(folder: Path, systems: Place | None) -> tuple[Mapping[System, Path], Sequence[System]]:
-    """Return the file of each system's run, and the systems without one; without a table every run is a group of its own."""
+def _run_files(
+    folder: Path, systems: Place | None
+) -> tuple[Mapping[System, Path], Sequence[System]]:
+    """Return the file of each system's run, and the systems without one; without a table every run
+    is a group of its own.
+    """
     from positionbias.pooling.systems import System, find_runs, read_systems, run_name, run_paths
 
     if systems is not None:
@@ -339,7 +399,12 @@ def _run_files(folder: Path, systems: Place | None) -> tuple[Mapping[System, Pat
         other = named.setdefault(System(name, name, ""), path)
         if other != path:
             both = f"{other.name} and {path.name}"
-            raise bad_input(folder, wanted=f"one file of run {name!r}", found=both, do="rename one of them or move it away")
+            raise bad_input(
+                folder,
+                wanted=f"one file of run {name!r}",
+                found=both,
+                do="rename one of them or move it away",
+            )
     return named, ()
 
 

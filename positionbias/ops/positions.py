@@ -35,22 +35,30 @@ def histogram(
     *,
     splits: Annotated[
         Sequence[str],
-        Setting("A split; may be given again. Default: every split with answers.", flags=("--split",), metavar="SPLIT"),
+        Setting(
+            "A split; may be given again. Default: every split with answers.",
+            flags=("--split",),
+            metavar="SPLIT",
+        ),
     ] = (),
     options: HistogramOptions = HistogramOptions(),
     plot: Annotated[
-        Place | None, Setting("Draw the histograms; .svg, .png or .pdf.", metavar="FILE.svg", place="written")
+        Place | None,
+        Setting("Draw the histograms; .svg, .png or .pdf.", metavar="FILE.svg", place="written"),
     ] = None,
     out: SavedTo = None,
     engine: Engine = Engine(),
     overwrite: Overwrite = False,
 ) -> Measurements:
-    """Measure where answers sit in the passages of collections, beside where they would sit without bias.
+    """Measure where answers sit in the passages of collections, beside where they would sit without
+    bias.
 
-    Several collections, such as an original and its rotation, are measured one after the other and drawn side by side.
+    Several collections, such as an original and its rotation, are measured one after the other and
+    drawn side by side.
 
     Returns:
-        One result a collection and split; its value is the mean relative position of answers, in [0, 1).
+        One result a collection and split; its value is the mean relative position of answers, in
+        [0, 1).
 
     Raises:
         InputError: a split has no answers, or none of them can be found.
@@ -84,8 +92,12 @@ def histogram(
         settings=asdict(options),
         read=[Read("collection", item.path, item.checksum) for item in opened],
         seed=options.seed,
-        licence="; ".join(dict.fromkeys(item.manifest.licence for item in opened if item.manifest.licence)),
-        notes=("Unbiased means that every possible start of an answer, 0 to n − L, is equally likely.",),
+        licence="; ".join(
+            dict.fromkeys(item.manifest.licence for item in opened if item.manifest.licence)
+        ),
+        notes=(
+            "Unbiased means that every possible start of an answer, 0 to n − L, is equally likely.",
+        ),
         packages=("numpy", USUAL_WORDS),
         host=engine.host,
     )
@@ -103,7 +115,8 @@ def debias(
     collection: Annotated[
         CollectionLike,
         Setting(
-            "A collection, its folder, or its name under $POSBIAS_HOME; a raw file or pipe; or -, standard input.",
+            "A collection, its folder, or its name under $POSBIAS_HOME; a raw file or pipe; or -, "
+            "standard input.",
             metavar="COLLECTION|FILE|-",
             place="read",
         ),
@@ -115,8 +128,9 @@ def debias(
     out: Annotated[
         Place | None,
         Setting(
-            "The rotated collection (by default $POSBIAS_HOME/COLLECTION-rotated-SEED) or the rotated file "
-            "(.gz and .zst are compressed; - is standard output, the default for a pipe).",
+            "The rotated collection (by default $POSBIAS_HOME/COLLECTION-rotated-SEED) or the "
+            "rotated file (.gz and .zst are compressed; - is standard output, the default for a "
+            "pipe).",
             metavar="PATH|-",
             place="written",
         ),
@@ -125,8 +139,8 @@ def debias(
 ) -> Collection | RotatedFile:
     """Rotate every passage at a random word; answers move with the text.
 
-    A raw file becomes one of the same format: TSV (id, tab, text) or JSON lines. The draw for a passage depends on the seed and its id
-    alone, so a file comes out as its collection would.
+    A raw file becomes one of the same format: TSV (id, tab, text) or JSON lines. The draw for a
+    passage depends on the seed and its id alone, so a file comes out as its collection would.
 
         posbias debias squad --out squad-rotated
         zcat collection.tsv.gz | posbias debias - --format tsv > rotated.tsv
@@ -136,7 +150,8 @@ def debias(
 
     Raises:
         SettingError: settings of raw files with a collection, or a pipe without its format.
-        InputError: no collection or file, one that is not in its format, or an answer outside its passage.
+        InputError: no collection or file, one that is not in its format, or an answer outside its
+            passage.
         OutputExistsError: something stands at ``out`` and ``overwrite`` is false.
 
     Source: position-bias paper, §4.2.
@@ -152,7 +167,9 @@ def debias(
         work = partial(_rotate_raw, collection, out, rotation, raw)
         return engine.write(work, overwrite=overwrite)
     for flag in given_flags(raw):
-        raise SettingError(f"{flag}: wanted a raw file; found the collection {collection}; leave it out")
+        raise SettingError(
+            f"{flag}: wanted a raw file; found the collection {collection}; leave it out"
+        )
     from positionbias.core.collection import find_collection
     from positionbias.positions.debias import debias as write_rotated
 
@@ -162,32 +179,47 @@ def debias(
     rotated = engine.write(partial(write_rotated, found, place, rotation), overwrite=overwrite)
     there = pasted(rotated.path)
     if any(rotated.answer_table(split).num_rows for split in rotated.splits):
-        hint(f"written to {there}; see what changed with: posbias histogram {pasted(found.path)} {there}")
+        hint(
+            f"written to {there}; see what changed with: posbias histogram {pasted(found.path)} "
+            f"{there}"
+        )
     else:
         hint(f"written to {there}; look at it with: posbias show {there}")
     return rotated
 
 
 def _is_raw(place: Place) -> bool:
-    """Return True for a file, a pipe or standard input. Refuse a missing path whose name looks like a raw file's."""
+    """Return True for a file, a pipe or standard input. Refuse a missing path whose name looks like
+    a raw file's.
+    """
     path = Path(place)
     if place == PIPE or path.exists():
         return place == PIPE or not path.is_dir()
     if path.suffix in (".tsv", ".jsonl", ".json", ".parquet", ".gz", ".zst", ".txt"):
-        raise bad_input(path, wanted="a file to rotate, or a collection", found="nothing there", do="check the path")
+        raise bad_input(
+            path,
+            wanted="a file to rotate, or a collection",
+            found="nothing there",
+            do="check the path",
+        )
     return False
 
 
-def _rotate_raw(given: Place, out: Place | None, rotation: Rotation, form: RawForm, **writing: Any) -> RotatedFile:
+def _rotate_raw(
+    given: Place, out: Place | None, rotation: Rotation, form: RawForm, **writing: Any
+) -> RotatedFile:
     from positionbias.positions.raw_files import Pipe, debias_file
 
     path = Path(given)
     is_file = given != PIPE and path.is_file()
     if form.format is None and not is_file:
-        raise SettingError("--format: wanted tsv or jsonl for a pipe, whose name says nothing; found none; give it")
+        raise SettingError(
+            "--format: wanted tsv or jsonl for a pipe, whose name says nothing; found none; give it"
+        )
     if out is None and is_file:
         raise SettingError(
-            f"--out: wanted the file to write for the file {given}; found none; give --out FILE, or --out - for a pipe"
+            f"--out: wanted the file to write for the file {given}; found none; give --out FILE, "
+            "or --out - for a pipe"
         )
     place = Pipe.to_stdout() if out is None or out == PIPE else output_place(out)
     source = path if is_file else Pipe.from_stdin() if given == PIPE else Pipe.named(path)

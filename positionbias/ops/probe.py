@@ -22,15 +22,24 @@ if TYPE_CHECKING:
 __all__ = ["ats", "mats"]
 
 Probed = Annotated[
-    CollectionLike | None, Setting("Whose passages are read.", absent="the originals of the first model's", place="read")
+    CollectionLike | None,
+    Setting("Whose passages are read.", absent="the originals of the first model's", place="read"),
 ]
 Models = Annotated[
     Sequence[Place],
-    Setting("A model with term vectors; may be given again.", flags=("--model",), metavar="MODEL", place="read"),
+    Setting(
+        "A model with term vectors; may be given again.",
+        flags=("--model",),
+        metavar="MODEL",
+        place="read",
+    ),
 ]
 Kind = Annotated[str | None, READ_AS]
 Plot = Annotated[
-    Place | None, Setting("Draw the ATS curves (Figure 2); .svg, .png or .pdf.", metavar="FILE.svg", place="written")
+    Place | None,
+    Setting(
+        "Draw the ATS curves (Figure 2); .svg, .png or .pdf.", metavar="FILE.svg", place="written"
+    ),
 ]
 
 
@@ -46,9 +55,11 @@ def ats(
     out: SavedTo = None,
     overwrite: Overwrite = False,
 ) -> Measurements:
-    """Measure average term similarity by distance Δ: the mean cosine of a term's vectors Δ words apart, in different passages.
+    """Measure average term similarity by distance Δ: the mean cosine of a term's vectors Δ words
+    apart, in different passages.
 
-    Without ``collection``, the original passages that the first model's manifest leads to. All models are probed on the same passages.
+    Without ``collection``, the original passages that the first model's manifest leads to. All
+    models are probed on the same passages.
 
         posbias ats squad --model tk.ckpt --plot ats.svg
         posbias ats squad --model bert.ckpt --probe-layers all --csv
@@ -94,9 +105,11 @@ def mats(
     out: SavedTo = None,
     overwrite: Overwrite = False,
 ) -> Measurements:
-    """Measure how far term vectors depend on position, in one number: how far ATS falls below its value at Δ = 0, on average.
+    """Measure how far term vectors depend on position, in one number: how far ATS falls below its
+    value at Δ = 0, on average.
 
-    Without ``collection``, the original passages that the first model's manifest leads to. All models are probed on the same passages.
+    Without ``collection``, the original passages that the first model's manifest leads to. All
+    models are probed on the same passages.
 
         posbias mats squad --model tk.ckpt --model bert.ckpt
 
@@ -143,7 +156,10 @@ def _probe(
     checkpoints = [load_checkpoint(model_place(model), kind) for model in models]
     if collection is None:
         probed = collection_of_checkpoint(Path(checkpoints[0].path), checkpoints[0].manifest)
-        say(f"probing on the original passages that {checkpoints[0].name} leads to: {pasted(probed.path)}")
+        say(
+            f"probing on the original passages that {checkpoints[0].name} leads to: "
+            f"{pasted(probed.path)}"
+        )
     else:
         probed = find_collection(collection)
     results = [
@@ -162,9 +178,12 @@ def _probe(
         seed=settings.seed,
         licence=probed.manifest.licence,
         notes=(
-            "Term vectors are those that enter tk's cosine matrix, or an encoder's states of word pieces; padding, special tokens and "
-            "unknown words are left out.",
-            "The curve ends before the first Δ with too few terms, even where later ones have more.",
+            "Term vectors are those that enter tk's cosine matrix, or an encoder's states of word "
+            "pieces; padding, special tokens and unknown words are left out.",
+            (
+                "The curve ends before the first Δ with too few terms, even where later ones have "
+                "more."
+            ),
         ),
         packages=("numpy", "torch"),
         form=form,
@@ -182,7 +201,9 @@ def _names(checkpoints: Sequence[Checkpoint], models: Sequence[Place]) -> list[s
     return numbered
 
 
-def _kept(found: Measurements, plot: Place | None, out: Place | None, overwrite: bool) -> Measurements:
+def _kept(
+    found: Measurements, plot: Place | None, out: Place | None, overwrite: bool
+) -> Measurements:
     """The measurements, drawn and saved where that was asked for."""
     if plot is not None:
         from positionbias.report.curves import ats_curves

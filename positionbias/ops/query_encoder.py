@@ -1,4 +1,6 @@
-"""A model as a function from texts to vectors, which is all that looking for leakage asks of one."""
+"""A model as a function from texts to vectors, which is all that looking for leakage asks of
+one.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,14 @@ from positionbias.core.progress import say
 from positionbias.core.settings import Panel, check_settings, declared_setting, setting, settings_of
 from positionbias.models.kinds import READ_AS
 from positionbias.ops.outcome import Read
-from positionbias.ranking.config import DEVICES, PRECISIONS, Computing, Loading, Precision, RankingConfig
+from positionbias.ranking.config import (
+    DEVICES,
+    PRECISIONS,
+    Computing,
+    Loading,
+    Precision,
+    RankingConfig,
+)
 
 if TYPE_CHECKING:
     from positionbias.dense.single_vectors import EncoderElsewhere
@@ -31,14 +40,18 @@ class Encoder:
 
     encoder: str | None = setting(
         None,
-        "What encodes queries: a folder, a model's id on the hub, or minilm, whose weights come as a pip package.",
+        "What encodes queries: a folder, a model's id on the hub, or minilm, whose weights come as "
+        "a pip package.",
         metavar="PATH|ID",
         place="read",
     )
     kind: str | None = declared_setting(None, READ_AS)
     query_prompt: str | None = declared_setting(None, settings_of(Computing)["query_prompt"])
     device: str = setting(
-        DEVICES[0], "Device to compute on; auto is the GPU if there is one.", choices=DEVICES, panel=Panel.COMPUTING
+        DEVICES[0],
+        "Device to compute on; auto is the GPU if there is one.",
+        choices=DEVICES,
+        panel=Panel.COMPUTING,
     )
     precision: Precision = declared_setting(PRECISIONS[0], _CONFIG["precision"])
     batch_tokens: int = declared_setting(0, _CONFIG["batch_tokens"])
@@ -54,10 +67,13 @@ class Encoder:
     @property
     def loading(self) -> Loading:
         """How the model is loaded, in any process."""
-        return Computing(self.device, self.config, self.query_prompt).loading(self.encoder or ENCODER, self.kind)
+        return Computing(self.device, self.config, self.query_prompt).loading(
+            self.encoder or ENCODER, self.kind
+        )
 
     def open(self) -> tuple[Checkpoint, KeptVectors]:
-        """Return the model on its device, and its vectors of queries, which are kept for the next command.
+        """Return the model on its device, and its vectors of queries, which are kept for the next
+        command.
 
         Raises:
             InputError: no such model.
@@ -75,14 +91,17 @@ class Encoder:
         read_as |= {"device": device.type, "precision": str(config.dtype(device))}
         elsewhere = _Queries(EncoderElsewhere(Elsewhere.of(self.loading, model), config))
         here = SingleVectors(model, config, flag="--encoder").queries
-        return model, KeptVectors(PerProcess(elsewhere, here), json.dumps(read_as, sort_keys=True, default=str))
+        return model, KeptVectors(
+            PerProcess(elsewhere, here), json.dumps(read_as, sort_keys=True, default=str)
+        )
 
     def semantic(self, threshold: float | None) -> Semantic:
         """Return the encoder with the threshold that was given, or else with its own.
 
         Raises:
             InputError: no such model.
-            SettingError: one that gives a text no single vector, or no threshold for an encoder whose cosines nobody has labelled.
+            SettingError: one that gives a text no single vector, or no threshold for an encoder
+                whose cosines nobody has labelled.
         """
         from positionbias.leakage.thresholds import known_threshold, threshold_for
 
@@ -90,7 +109,11 @@ class Encoder:
         model, vectors = self.open()
         chosen = threshold_for(name, checksum := model.manifest.checksum, threshold)
         known = known_threshold(name, checksum) if threshold is None else None
-        rests_on = known.told() if known else f"cosine from {chosen:g} ({model.name}), as given: precision unknown"
+        rests_on = (
+            known.told()
+            if known
+            else f"cosine from {chosen:g} ({model.name}), as given: precision unknown"
+        )
         return Semantic(model, vectors, chosen, rests_on)
 
 
@@ -106,7 +129,9 @@ class _Queries:
 
 @dataclass(frozen=True, slots=True)
 class Semantic:
-    """A search by meaning: a model, its vectors, the cosine from which a pair counts, and the evidence for it in words."""
+    """A search by meaning: a model, its vectors, the cosine from which a pair counts, and the
+    evidence for it in words.
+    """
 
     model: Checkpoint
     vectors: KeptVectors
@@ -120,4 +145,7 @@ class Semantic:
 
 def say_kept(vectors: KeptVectors) -> None:
     """Say how many queries were encoded, how many had been before, and where their vectors are."""
-    say(f"{vectors.made:,} texts encoded, {vectors.reused:,} reused; vectors kept in {pasted(vectors.folder)}")
+    say(
+        f"{vectors.made:,} texts encoded, {vectors.reused:,} reused; vectors kept in "
+        f"{pasted(vectors.folder)}"
+    )

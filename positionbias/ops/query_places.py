@@ -1,4 +1,6 @@
-"""Sources of queries: a collection's split, a TSV file, or TREC topics, distinguished by their content."""
+"""Sources of queries: a collection's split, a TSV file, or TREC topics, distinguished by their
+content.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ __all__ = ["QueryPlace"]
 
 @dataclass(frozen=True, slots=True)
 class QueryPlace:
-    """Queries as they were named: ``[NAME=]FILE``, ``[NAME=]COLLECTION[:SPLIT]``; without a split ``default_split``."""
+    """Queries as they were named: ``[NAME=]FILE``, ``[NAME=]COLLECTION[:SPLIT]``; without a split
+    ``default_split``.
+    """
 
     name: str
     held: Path | Collection
@@ -42,7 +46,11 @@ class QueryPlace:
         path = input_place(place)
         if path.is_file():
             return QueryPlace(name or path.name.partition(".")[0], path)
-        folder, _, split = place.rpartition(":") if ":" in place and not path.is_dir() else (place, "", default_split)
+        folder, _, split = (
+            place.rpartition(":")
+            if ":" in place and not path.is_dir()
+            else (place, "", default_split)
+        )
         return _split_of(find_collection(folder), split, name, folder)
 
     def source(self) -> TrainSource:

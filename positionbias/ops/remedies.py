@@ -19,7 +19,8 @@ def debias_model(
     model: Annotated[
         Place,
         Setting(
-            "A checkpoint, or a model of transformers or sentence-transformers (a folder, a hub id, minilm).",
+            "A checkpoint, or a model of transformers or sentence-transformers (a folder, a hub "
+            "id, minilm).",
             metavar="MODEL",
             place="read",
         ),
@@ -28,9 +29,11 @@ def debias_model(
     remedy: Annotated[
         str,
         Setting(
-            "The remedy that is built in, as NAME:K. rotate: the mean over a passage's scores in K evenly spaced rotations; rotate-max: their maximum; segments-max: "
-            "the maximum over K equal parts of it, each read alone. Or calibrate:STRENGTH[:BASKET[:LAYERS]]: attention to a passage evened out "
-            "over baskets of 128 tokens in the last half of the layers, for models with one vector a text.",
+            "The remedy that is built in, as NAME:K. rotate: the mean over a passage's scores in K "
+            "evenly spaced rotations; rotate-max: their maximum; segments-max: the maximum over K "
+            "equal parts of it, each read alone. Or calibrate:STRENGTH[:BASKET[:LAYERS]]: "
+            "attention to a passage evened out over baskets of 128 tokens in the last half of the "
+            "layers, for models with one vector a text.",
             metavar="REMEDY",
         ),
     ],
@@ -38,13 +41,14 @@ def debias_model(
     out: Out,
     overwrite: Overwrite = False,
 ) -> Written:
-    """Give a model a remedy for position bias that needs no training: it reads each passage in several variants, and pools their scores, or
-    evens out its attention.
+    """Give a model a remedy for position bias that needs no training: it reads each passage in
+    several variants, and pools their scores, or evens out its attention.
 
-    Wherever a model is wanted, the new one can be given. With variants it takes about K times as long to read passages; a model with one vector a
-    text still has one where the mean is taken, so that a search takes no longer. Whether it is less biased, and what that costs in quality,
-    an audit of both tells. Measure it by a manipulation that the remedy did not use: a mean over rotations hardly changes by rotation, whatever
-    else is wrong with it.
+    Wherever a model is wanted, the new one can be given. With variants it takes about K times as
+    long to read passages; a model with one vector a text still has one where the mean is taken, so
+    that a search takes no longer. Whether it is less biased, and what that costs in quality, an
+    audit of both tells. Measure it by a manipulation that the remedy did not use: a mean over
+    rotations hardly changes by rotation, whatever else is wrong with it.
 
         posbias debias-model cat.ckpt --remedy rotate:4 --out cat-rotated
         posbias audit squad --candidates bm25.run --model cat.ckpt --model cat-rotated
@@ -80,8 +84,13 @@ def debias_model(
     )
     name = save_remedied(place, base, wanted, manifest, overwrite=overwrite)
     hint(
-        f"written to {pasted(place)}; next: posbias audit COLLECTION --candidates RUN --model {pasted(base.path)} --model {pasted(place)}"
+        f"written to {pasted(place)}; next: posbias audit COLLECTION --candidates RUN --model "
+        f"{pasted(base.path)} --model {pasted(place)}"
     )
-    variants, maximum = (wanted.number, wanted.maximum) if isinstance(wanted, Remedy) else (1, False)
+    variants, maximum = (
+        (wanted.number, wanted.maximum) if isinstance(wanted, Remedy) else (1, False)
+    )
     figures = RemedyFigures(variants=variants, maximum=maximum)
-    return Written(place, [Result(REMEDIED, "", "", name, None, float(variants), None, variants, figures)])
+    return Written(
+        place, [Result(REMEDIED, "", "", name, None, float(variants), None, variants, figures)]
+    )

@@ -33,12 +33,19 @@ __all__ = ["ByVectors", "encode", "retrieve"]
 
 @dataclass(frozen=True, slots=True)
 class ByVectors:
-    """Retrieval by vectors: the passages', the model that made them, how it computes, and how they are searched."""
+    """Retrieval by vectors: the passages', the model that made them, how it computes, and how they
+    are searched.
+    """
 
     vectors: Place | None = setting(
-        None, "Rank by these vectors, from posbias encode, instead of by BM25.", metavar="VECTORS", place="read"
+        None,
+        "Rank by these vectors, from posbias encode, instead of by BM25.",
+        metavar="VECTORS",
+        place="read",
     )
-    model: Place | None = setting(None, "What the vectors were made by, with --vectors.", metavar="MODEL", place="read")
+    model: Place | None = setting(
+        None, "What the vectors were made by, with --vectors.", metavar="MODEL", place="read"
+    )
     kind: str | None = declared_setting(None, READ_AS)
     search: DenseSearch = field(default_factory=DenseSearch)
     computing: Computing = field(default_factory=Computing)
@@ -55,13 +62,15 @@ def retrieve(
     out: Out,
     overwrite: Overwrite = False,
 ) -> Written:
-    """Rank the passages of ``collection`` for each query of a split by BM25, or by the inner product of vectors.
+    """Rank the passages of ``collection`` for each query of a split by BM25, or by the inner
+    product of vectors.
 
-    BM25's index stands in the collection's cache and is reused only by the same settings on the same passages. Queries
-    without a known term have no candidates; they are counted. --workers are processes for bm25s and for vectors, threads for lucene and
-    for a single index of faiss. An exact search of more than 262,144 vectors, and one by several indexes, is divided among them; it goes on where
-    an interrupted one was.
-    The run is in TREC form; .gz at the end of its name compresses it.
+    BM25's index stands in the collection's cache and is reused only by the same settings on the
+    same passages. Queries without a known term have no candidates; they are counted. --workers are
+    processes for bm25s and for vectors, threads for lucene and for a single index of faiss. An
+    exact search of more than 262,144 vectors, and one by several indexes, is divided among them; it
+    goes on where an interrupted one was. The run is in TREC form; .gz at the end of its name
+    compresses it.
 
         posbias encode squad --model minilm --out squad-vectors
         posbias retrieve squad --vectors squad-vectors --model minilm --split test --out dense.run
@@ -100,30 +109,63 @@ def retrieve(
         name, figures, own = _by_bm25(found, place, wanted, bm25, engine, overwrite)
     else:
         name, figures, own = _by_vectors(found, place, wanted, dense, engine, overwrite)
-    for line in own_remarks({name: (own, figures.queries)}, found, wanted.split, left_out=wanted.without_own):
+    for line in own_remarks(
+        {name: (own, figures.queries)}, found, wanted.split, left_out=wanted.without_own
+    ):
         say(line)
     there = pasted(place)
     if figures.candidates:
-        hint(f"written to {there}; next: posbias evaluate {there} --collection {pasted(found.path)} --split {wanted.split}")
+        hint(
+            f"written to {there}; next: posbias evaluate {there} --collection {pasted(found.path)} "
+            f"--split {wanted.split}"
+        )
     else:
         hint(f"written to {there}")
-        say("the run is empty: there is nothing in it to re-rank or to evaluate; check the queries, and the passages")
+        say(
+            "the run is empty: there is nothing in it to re-rank or to evaluate; check the "
+            "queries, and the passages"
+        )
     mean = figures.candidates / figures.queries if figures.queries else None
-    return Written(place, [Result(CANDIDATES, found.name, wanted.split, name, None, mean, None, figures.queries, figures)])
+    return Written(
+        place,
+        [
+            Result(
+                CANDIDATES,
+                found.name,
+                wanted.split,
+                name,
+                None,
+                mean,
+                None,
+                figures.queries,
+                figures,
+            )
+        ],
+    )
 
 
 def _refuse(flags: Iterable[str], wanted: str, found: str) -> None:
     for flag in flags:
-        raise SettingError(f"{flag}: wanted {wanted} beside it; found {found}; leave it out, or change the command")
+        raise SettingError(
+            f"{flag}: wanted {wanted} beside it; found {found}; leave it out, or change the command"
+        )
 
 
 def _by_bm25(
-    found: Collection, place: Path, wanted: Retrieval, search: Bm25Search, engine: Engine, overwrite: bool
+    found: Collection,
+    place: Path,
+    wanted: Retrieval,
+    search: Bm25Search,
+    engine: Engine,
+    overwrite: bool,
 ) -> tuple[str, BM25Figures | DenseFigures, Sequence[str]]:
     from positionbias.firststage.bm25 import retrieve_run
 
     if search.backend == "lucene" and engine.engine != "local":
-        raise SettingError(f"--engine: wanted local with --backend lucene; found {engine.engine!r}; leave it out, or use bm25s")
+        raise SettingError(
+            f"--engine: wanted local with --backend lucene; found {engine.engine!r}; leave it out, "
+            "or use bm25s"
+        )
     settings, backend = search.settings, search.backend
     with engine.open() as map_shards:
         done = retrieve_run(
@@ -138,18 +180,28 @@ def _by_bm25(
         )
     say(f"BM25 by {backend} with k1 {settings.k1:g}, b {settings.b:g}; index {done.figures.index}")
     if without := done.figures.without_known_term:
-        say(f"{without:,} of {done.figures.queries:,} queries have no term that a passage holds: no candidates")
+        say(
+            f"{without:,} of {done.figures.queries:,} queries have no term that a passage holds: "
+            "no candidates"
+        )
     return done.run.name, done.figures, done.own
 
 
 def _by_vectors(
-    found: Collection, place: Path, wanted: Retrieval, by: ByVectors, engine: Engine, overwrite: bool
+    found: Collection,
+    place: Path,
+    wanted: Retrieval,
+    by: ByVectors,
+    engine: Engine,
+    overwrite: bool,
 ) -> tuple[str, BM25Figures | DenseFigures, Sequence[str]]:
     from positionbias.dense.retrieve import retrieve_dense
     from positionbias.dense.vectors import Vectors
 
     if by.vectors is None or by.model is None:
-        raise SettingError("--model: wanted the model that made the vectors, with --vectors; found none; give it")
+        raise SettingError(
+            "--model: wanted the model that made the vectors, with --vectors; found none; give it"
+        )
     opened = Vectors(input_place(by.vectors))
     checkpoint = by.computing.load(by.model, by.kind)
     index, ann = by.search.index, replace(by.search.ann, threads=engine.workers)
@@ -168,17 +220,29 @@ def _by_vectors(
         )
     figures = done.figures
     if done.origin:
-        say(f"{index} index {done.origin}, {figures.index_bytes / 1e6:,.1f} MB in memory and on disk")
+        say(
+            f"{index} index {done.origin}, {figures.index_bytes / 1e6:,.1f} MB in memory and on "
+            "disk"
+        )
     rate = figures.queries / max(1e-9, done.seconds)
-    say(f"{len(opened):,} vectors searched ({index}) in {done.seconds:,.1f} s: {rate:,.1f} queries/s")
+    say(
+        f"{len(opened):,} vectors searched ({index}) in {done.seconds:,.1f} s: {rate:,.1f} "
+        "queries/s"
+    )
     if figures.empty_queries:
         say(f"{figures.empty_queries:,} of {figures.queries:,} queries have no text: no candidates")
     if figures.tied:
-        say(f"{figures.tied:,} of {figures.queries:,} queries score all passages alike: these stand in the order of their ids")
+        say(
+            f"{figures.tied:,} of {figures.queries:,} queries score all passages alike: these "
+            "stand in the order of their ids"
+        )
     if figures.short:
         depth = min(wanted.depth or DENSE_DEPTH, len(opened))
         more = {"hnsw": "a wider --hnsw-search-width", "ivf": "more --ivf-probes"}[index]
-        say(f"{figures.short:,} of {figures.queries:,} queries have fewer than {depth:,} candidates: {more} may find them")
+        say(
+            f"{figures.short:,} of {figures.queries:,} queries have fewer than {depth:,} "
+            f"candidates: {more} may find them"
+        )
     if empty := opened.figures.empty_passages:
         say(f"{empty:,} passages are empty: they are ranked by the vector of an empty text")
     return done.name, figures, done.own
@@ -191,8 +255,8 @@ def encode(
     model: Annotated[
         Place,
         Setting(
-            "A model with one vector a text: a bert_dot checkpoint, a bi-encoder (a folder, a hub id), minilm, your own module:object, or an "
-            "endpoint, as openai:NAME@URL.",
+            "A model with one vector a text: a bert_dot checkpoint, a bi-encoder (a folder, a hub "
+            "id), minilm, your own module:object, or an endpoint, as openai:NAME@URL.",
             metavar="MODEL",
             place="read",
         ),
@@ -200,10 +264,18 @@ def encode(
     kind: Annotated[str | None, READ_AS] = None,
     allow_missing: Annotated[
         bool,
-        Setting("Leave out passages for which an endpoint gives no vector, and name them.", panel=Panel.COMPUTING),
+        Setting(
+            "Leave out passages for which an endpoint gives no vector, and name them.",
+            panel=Panel.COMPUTING,
+        ),
     ] = False,
     precision_on_disk: Annotated[
-        OnDisk, Setting("Of the vectors as they are kept. float16 takes half the space.", choices=ON_DISK, panel=Panel.ADVANCED)
+        OnDisk,
+        Setting(
+            "Of the vectors as they are kept. float16 takes half the space.",
+            choices=ON_DISK,
+            panel=Panel.ADVANCED,
+        ),
     ] = ON_DISK[0],
     computing: Computing = Computing(),
     engine: Engine = Engine(),
@@ -212,15 +284,18 @@ def encode(
 ) -> Vectors:
     """Encode every passage of ``collection``, for posbias retrieve --vectors.
 
-    Vectors are kept in shards of 8,192 passages. The same command goes on where an interrupted one was. Each of the --workers loads the model:
-    on a GPU of its own while there are enough, on a CPU with its share of the threads.
+    Vectors are kept in shards of 8,192 passages. The same command goes on where an interrupted one
+    was. Each of the --workers loads the model: on a GPU of its own while there are enough, on a CPU
+    with its share of the threads.
 
     Returns:
         The vectors.
 
     Raises:
-        SettingError: a model with several vectors a text, or one that compares by a distance; a GPU that is not there.
-        InputError: no such collection or model, or a vector that is not finite, or too large or too small for float16.
+        SettingError: a model with several vectors a text, or one that compares by a distance; a GPU
+            that is not there.
+        InputError: no such collection or model, or a vector that is not finite, or too large or too
+            small for float16.
         OutputExistsError: something stands at ``out`` and ``overwrite`` is false.
 
     Example:
@@ -254,12 +329,17 @@ def encode(
         say(f"{figures.empty_passages:,} passages are empty: they have the vector of an empty text")
     if made.missing:
         say(
-            f"{len(made.missing):,} passages have no vector: no search finds them, and the manifest names them (content, missing)"
+            f"{len(made.missing):,} passages have no vector: no search finds them, and the "
+            "manifest names them (content, missing)"
         )
     if figures.zero_vectors:
-        say(f"{figures.zero_vectors:,} passages with text have a vector of zeros: they tie for every query")
+        say(
+            f"{figures.zero_vectors:,} passages with text have a vector of zeros: they tie for "
+            "every query"
+        )
     there = pasted(place)
     hint(
-        f"written to {there}; next: posbias retrieve {pasted(found.path)} --vectors {there} --model {model} --split SPLIT --out RUN"
+        f"written to {there}; next: posbias retrieve {pasted(found.path)} --vectors {there} "
+        f"--model {model} --split SPLIT --out RUN"
     )
     return made

@@ -1,4 +1,6 @@
-"""What ``core.shown.Shown`` offers, of any outcome: made of its results and of the tables and figures of their page."""
+"""What ``core.shown.Shown`` offers, of any outcome: made of its results and of the tables and
+figures of their page.
+"""
 
 from __future__ import annotations
 
@@ -40,9 +42,14 @@ __all__ = [
 
 def line_of(outcome: Shown) -> str:
     """Return an outcome's class, its path, name or command, and how many results it has."""
-    name = next(filter(None, (getattr(outcome, of, None) for of in ("path", "name", "command"))), "")
+    name = next(
+        filter(None, (getattr(outcome, of, None) for of in ("path", "name", "command"))), ""
+    )
     count = len(results_of(outcome))
-    return f"{type(outcome).__name__}({f'{str(name)!r}, ' * bool(name)}{count:,} result{'s' * (count != 1)})"
+    return (
+        f"{type(outcome).__name__}({f'{str(name)!r}, ' * bool(name)}{count:,} "
+        f"result{'s' * (count != 1)})"
+    )
 
 
 def html_of(outcome: Shown) -> str:
@@ -66,9 +73,12 @@ def figure_of(study: Study, name: str | None) -> Figure:
     drawing = there.get(main_figure(there) if name is None else name)
     if drawing is None:
         if not there:
-            raise SettingError("plot: wanted results with a figure; found none; see to_frames() for their tables")
+            raise SettingError(
+                "plot: wanted results with a figure; found none; see to_frames() for their tables"
+            )
         raise SettingError(
-            f"plot: wanted one of {', '.join(there)}; found {name!r}; {or_closest(name, there, 'give one of these')}"
+            f"plot: wanted one of {', '.join(there)}; found {name!r}; "
+            f"{or_closest(name, there, 'give one of these')}"
         )
     return drawing.draw_wide()
 
@@ -82,7 +92,9 @@ def save(outcome: Shown, out: Place, *, overwrite: bool) -> Path:
 
 def report(outcome: Shown, out: Place, *, overwrite: bool) -> Path:
     """Write the page of the results."""
-    return write_page([_with_results(outcome, out, "report")], output_place(out), overwrite=overwrite)
+    return write_page(
+        [_with_results(outcome, out, "report")], output_place(out), overwrite=overwrite
+    )
 
 
 def _with_results(outcome: Shown, out: Place, what: str) -> Study:
@@ -94,6 +106,7 @@ def _with_results(outcome: Shown, out: Place, what: str) -> Study:
     study: Study = outcome._study(output_place(out))
     if not study.results:
         raise SettingError(
-            f"{what}: wanted results; found none in {outcome!r}; give those of a command that measures something"
+            f"{what}: wanted results; found none in {outcome!r}; give those of a command that "
+            "measures something"
         )
     return study

@@ -31,7 +31,8 @@ __all__ = ["Studied", "StudyPlan", "demo", "reported", "study"]
 
 _NEXT = """
 Next, on your own data:
-  posbias import squad --train train-v1.1.json --test dev-v1.1.json --validation-queries 1000 --out squad
+  posbias import squad --train train-v1.1.json --test dev-v1.1.json --validation-queries 1000 \
+--out squad
   posbias histogram squad --split train
   posbias vectors distil --encoder minilm squad --out squad-words
   posbias study position-bias squad --quick --word-vectors squad-words --out squad-study"""
@@ -55,7 +56,9 @@ class Studied(Written):
         from positionbias.results.select import of_type
 
         sentences = [wrapped(f"- {finding.text}") for _, finding in of_type(self.results, Finding)]
-        return "\n\n".join([*map(as_text, self._tables()), "\n".join(["What was found", *sentences])])
+        return "\n\n".join(
+            [*map(as_text, self._tables()), "\n".join(["What was found", *sentences])]
+        )
 
     def _tables(self) -> Sequence[Table]:
         from positionbias.report.parts import tables_after
@@ -86,20 +89,33 @@ class StudyPlan(Printed):
 @operation
 def study(
     name: Annotated[str, Setting("The study, as posbias study names it.")],
-    *collections: Annotated[CollectionLike, Setting("What it is made on, as many as its command has arguments.", place="read")],
-    settings: Annotated[Any, Setting("Of the class that positionbias.settings has for this study.")],
-    out: Annotated[Place, Setting("Where to write: the study's folder.", metavar="DIR", place="written")],
+    *collections: Annotated[
+        CollectionLike,
+        Setting("What it is made on, as many as its command has arguments.", place="read"),
+    ],
+    settings: Annotated[
+        Any, Setting("Of the class that positionbias.settings has for this study.")
+    ],
+    out: Annotated[
+        Place, Setting("Where to write: the study's folder.", metavar="DIR", place="written")
+    ],
     engine: Engine = Engine(),
     dry_run: Annotated[
         bool,
-        Setting("Show the steps, which are done and about how long others take that are like finished ones; write nothing."),
+        Setting(
+            "Show the steps, which are done and about how long others take that are like finished "
+            "ones; write nothing."
+        ),
     ] = False,
     overwrite: Overwrite = False,
 ) -> Studied | StudyPlan:
-    """Run a paper's study in the folder ``out``, with its report and tables; finished steps are skipped.
+    """Run a paper's study in the folder ``out``, with its report and tables; finished steps are
+    skipped.
 
-    ``settings`` are of the class that ``positionbias.settings`` has for the study, such as ``PositionBiasSettings``. An interrupted study goes on where it was.
-    A folder belongs to the settings that it began with: others are refused, unless ``overwrite`` is given and no study is at work there.
+    ``settings`` are of the class that ``positionbias.settings`` has for the study, such as
+    ``PositionBiasSettings``. An interrupted study goes on where it was. A folder belongs to the
+    settings that it began with: others are refused, unless ``overwrite`` is given and no study is
+    at work there.
 
         posbias study position-bias squad --quick --out squad-study
 
@@ -107,7 +123,8 @@ def study(
         What was found; of a dry run the plan.
 
     Raises:
-        SettingError: no such study, settings of another one, not as many collections as it takes, or ``out`` at or in an input.
+        SettingError: no such study, settings of another one, not as many collections as it takes,
+            or ``out`` at or in an input.
         InputError: a collection or file that is missing or does not fit.
         OutputExistsError: ``out`` has a study of other settings.
 
@@ -136,10 +153,15 @@ def study(
 
     of = command_of(name)
     if not isinstance(settings, of.settings):
-        raise SettingError(f"settings: wanted {of.settings.__name__}; found {type(settings).__name__}; give the study its own")
+        raise SettingError(
+            f"settings: wanted {of.settings.__name__}; found {type(settings).__name__}; give the "
+            "study its own"
+        )
     if len(collections) != len(of.collections):
         wanted = " and ".join(of.collections) or "no collection"
-        raise SettingError(f"study {name}: wanted {wanted}; found {len(collections)} collections; give as many")
+        raise SettingError(
+            f"study {name}: wanted {wanted}; found {len(collections)} collections; give as many"
+        )
     refuse_inputs({"--out": out}, _places_in(settings))
     if of.trains and not dry_run:
         check_models("the study's models")
@@ -147,7 +169,11 @@ def study(
     if not dry_run:  # report faults before anything is written
         study(name, *collections, settings=settings, out=out, engine=engine, dry_run=True)
     found = [find_collection(one) for one in collections]
-    record: JsonObject = {"study": name, "collections": [one.checksum for one in found], "settings": record_of(settings)}
+    record: JsonObject = {
+        "study": name,
+        "collections": [one.checksum for one in found],
+        "settings": record_of(settings),
+    }
     if of.trains:
         from positionbias.experiments.workspace import Workspace
 
@@ -178,7 +204,9 @@ def _folder(place: Path) -> Path:
         SettingError: something else stands there.
     """
     if place.exists() and not place.is_dir():
-        raise SettingError(f"--out: wanted a folder for the study; found {place}, a file; give another")
+        raise SettingError(
+            f"--out: wanted a folder for the study; found {place}, a file; give another"
+        )
     return place
 
 
@@ -207,12 +235,16 @@ def _places_in(settings: Any) -> Iterator[Path | str]:
 def demo(
     *,
     seed: Seed = 1,
-    workers: Annotated[int | None, replace(settings_of(Engine)["workers"], absent="2, or 1 on one core")] = None,
+    workers: Annotated[
+        int | None, replace(settings_of(Engine)["workers"], absent="2, or 1 on one core")
+    ] = None,
     out: Annotated[
-        Place, Setting("Where to write; an interrupted demo goes on.", metavar="DIR", place="written")
+        Place,
+        Setting("Where to write; an interrupted demo goes on.", metavar="DIR", place="written"),
     ] = "posbias-demo",
 ) -> Studied:
-    """Plant a collection with a known bias, measure it, remove it, train on both, and show the difference.
+    """Plant a collection with a known bias, measure it, remove it, train on both, and show the
+    difference.
 
     Needs no GPU, no download and under five minutes on two cores.
 
@@ -243,10 +275,15 @@ def demo(
 
 
 def reported(results: Path, place: Path) -> Studied:
-    """Write the report and the tables of a study's results into its folder, and say where they are."""
+    """Write the report and the tables of a study's results into its folder, and say where they
+    are.
+    """
     from positionbias.report.table import save_tables
 
     page = page_of([results], place / "report.html", overwrite=True)
     save_tables(page.tables, place / "tables", overwrite=True)
-    say(f"\nwritten to {pasted(place)}\nreport: {pasted(page.path)}\ntables: {pasted(place / 'tables')} (CSV and LaTeX)")
+    say(
+        f"\nwritten to {pasted(place)}\nreport: {pasted(page.path)}\ntables: "
+        f"{pasted(place / 'tables')} (CSV and LaTeX)"
+    )
     return Studied(place, page.results, page.tables)

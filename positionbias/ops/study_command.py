@@ -1,14 +1,29 @@
-"""``posbias study NAME``: the operation ``study`` with the options that a paper's ``StudyCommand`` has."""
+"""``posbias study NAME``: the operation ``study`` with the options that a paper's ``StudyCommand``
+has.
+"""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import Any
 
-from positionbias.core.operation import REQUIRED, Command, Given, Parameter, made_of, parameters_of, settings_parameters
+from positionbias.core.operation import (
+    REQUIRED,
+    Command,
+    Given,
+    Parameter,
+    made_of,
+    parameters_of,
+    settings_parameters,
+)
 from positionbias.core.settings import Setting
 from positionbias.engine.choose import Engine
-from positionbias.experiments.model_options import TeacherOptions, model_parameters, models_of, teacher_of
+from positionbias.experiments.model_options import (
+    TeacherOptions,
+    model_parameters,
+    models_of,
+    teacher_of,
+)
 from positionbias.ops.studies import study
 from positionbias.papers import StudyCommand, command_of
 
@@ -23,7 +38,11 @@ def study_command(name: str) -> Command:
 
     def call(given: Given) -> object:
         collections = [given[one] for one in of.collections]
-        others = {one.name: given[one.name] for one in parameters_of(study) if one.name in given and not one.owner}
+        others = {
+            one.name: given[one.name]
+            for one in parameters_of(study)
+            if one.name in given and not one.owner
+        }
         if of.trains:
             others["engine"] = made_of(Engine, given)
         return study(name, *collections, settings=settings_of_command(of, given), **others)
@@ -34,11 +53,15 @@ def study_command(name: str) -> Command:
 def _parameters(of: StudyCommand) -> list[Parameter]:
     shared = {one.name: one for one in parameters_of(study)}
     quick = Setting(
-        f"A small study, of one small training each: {of.quick}. What is given beside it counts more. See docs/studies.md.",
+        f"A small study, of one small training each: {of.quick}. What is given beside it counts "
+        "more. See docs/studies.md.",
         implies=of.quick_sizes,
     )
     return [
-        *(Parameter(one, "", str, False, REQUIRED, Setting(""), argument=True) for one in of.collections),
+        *(
+            Parameter(one, "", str, False, REQUIRED, Setting(""), argument=True)
+            for one in of.collections
+        ),
         *settings_parameters(of.settings, "settings"),
         shared["out"],
         *(settings_parameters(TeacherOptions, "") if of.teacher else ()),
@@ -51,7 +74,9 @@ def _parameters(of: StudyCommand) -> list[Parameter]:
 
 
 def _of_study(of: StudyCommand, one: Parameter) -> Parameter:
-    """Return an option with the study's own default; without any where the number depends on other options."""
+    """Return an option with the study's own default; without any where the number depends on other
+    options.
+    """
     own = {"teacher": of.teacher, **dict.fromkeys(SEVERAL, ()), **of.defaults}
     return replace(one, default=own.get(one.name, one.default))
 
@@ -62,13 +87,19 @@ def settings_of_command(of: StudyCommand, given: Given) -> Any:
         one.check(given[one.name])
     for field, number in SEVERAL.items():
         if field in given:
-            given[field] = given[field] or range(given["seed"], given["seed"] + (1 if given["quick"] else number))
+            given[field] = given[field] or range(
+                given["seed"], given["seed"] + (1 if given["quick"] else number)
+            )
     made: dict[str, Any] = {}
     if of.trains:
         depth = given["train_depth" if of.teacher else "depth"]  # where validation looks
         if of.teacher:
             made["teacher"] = teacher_of(given, depth=depth, quick_steps=of.quick_steps)
         made["models"] = models_of(
-            given, depth=depth, quick_steps=of.quick_steps, own_encoders=of.own_encoders, decided=of.decided
+            given,
+            depth=depth,
+            quick_steps=of.quick_steps,
+            own_encoders=of.own_encoders,
+            decided=of.decided,
         )
     return made_of(of.settings, given, **made)

@@ -6,7 +6,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from positionbias.core.errors import SettingError
-from positionbias.core.operation import Command, Given, Parameter, made_of, parameters_of, settings_parameters
+from positionbias.core.operation import (
+    Command,
+    Given,
+    Parameter,
+    made_of,
+    parameters_of,
+    settings_parameters,
+)
 from positionbias.core.places import input_place
 from positionbias.core.settings import Setting, flag_of, refuse_idle
 from positionbias.models.kinds import KINDS, Beginning, Kind
@@ -27,7 +34,10 @@ _NOT_OF: Mapping[Beginning, frozenset[str]] = {
     "encoder": frozenset({"word_vectors"}),
 }
 _WITH_KERNELS = ("tk", "knrm", "conv_knrm")
-_QUICK = Setting("A small training of some minutes on two cores. What is given beside it counts more. See docs/studies.md.")
+_QUICK = Setting(
+    "A small training of some minutes on two cores. What is given beside it counts more. See "
+    "docs/studies.md."
+)
 
 
 def train_command(name: str) -> Command:
@@ -69,10 +79,16 @@ def _refuse_idle(plan: TrainPlan) -> None:
         refuse_validating("no --validation-candidates")
     for flag, loss in (("--temperature", "kl"), ("--hinge-margin", "hinge")):
         if plan.training.loss != loss:
-            refuse_idle([flag], wanted=f"--loss {loss}, which it is of", found=f"--loss {plan.training.loss}")
+            refuse_idle(
+                [flag],
+                wanted=f"--loss {loss}, which it is of",
+                found=f"--loss {plan.training.loss}",
+            )
     if isinstance(plan.model, TKConfig) and plan.model.positions != "relative":
         found = f"--positions {plan.model.positions}"
-        refuse_idle(["--relative-distance"], wanted="--positions relative, which it is of", found=found)
+        refuse_idle(
+            ["--relative-distance"], wanted="--positions relative, which it is of", found=found
+        )
     if plan.kind not in _WITH_KERNELS:
         wanted = f"a model with kernels ({', '.join(_WITH_KERNELS)})"
         refuse_idle(["--kernel-learning-rate"], wanted=wanted, found=plan.kind)
@@ -87,7 +103,8 @@ def _plan(name: str, kind: Kind, given: Given) -> TrainPlan:
     settle_steps(given)
     if given["validation_candidates"] is None and "validation_queries" in given.stated:
         raise SettingError(
-            f"--validation-queries: wanted --validation-candidates beside it; found {given['validation_queries']} alone; give both"
+            "--validation-queries: wanted --validation-candidates beside it; found "
+            f"{given['validation_queries']} alone; give both"
         )
     shape = {one.name: given[one.name] for one in settings_parameters(kind.shape, "")}
     remedies = {
@@ -98,7 +115,8 @@ def _plan(name: str, kind: Kind, given: Given) -> TrainPlan:
         input_place(given["start"], flag="--start")
         if own := next((one for one in shape if one in given.stated), None):
             raise SettingError(
-                f"{flag_of(own)}: wanted no shape beside --start, which has its own; found {shape[own]}; leave it out"
+                f"{flag_of(own)}: wanted no shape beside --start, which has its own; found "
+                f"{shape[own]}; leave it out"
             )
         return made_of(TrainPlan, given, kind=name, model=None, **remedies)
     if name == "bert_cat" and given["loss"] == "pointwise":

@@ -14,7 +14,15 @@ from positionbias.core.extras import check_models
 from positionbias.core.operation import Out, Overwrite, Source, operation
 from positionbias.core.places import Place, input_place, model_place, output_place, pasted
 from positionbias.core.progress import hint, say, set_quiet
-from positionbias.core.settings import Panel, Setting, check_settings, declared_setting, flag_of, given_flags, setting
+from positionbias.core.settings import (
+    Panel,
+    Setting,
+    check_settings,
+    declared_setting,
+    flag_of,
+    given_flags,
+    setting,
+)
 from positionbias.engine.choose import Engine
 from positionbias.models.kinds import READ_AS
 from positionbias.ops.model_workers import model_workers
@@ -48,29 +56,36 @@ class Teacher:
 
     model: Place | None = setting(
         None,
-        "The teacher: a checkpoint; a model of transformers or sentence-transformers (a folder, a hub id, minilm); your own "
-        "module:object; or an endpoint, as openai:NAME@URL, rerank:NAME@URL or chat:NAME@URL.",
+        "The teacher: a checkpoint; a model of transformers or sentence-transformers (a folder, a "
+        "hub id, minilm); your own module:object; or an endpoint, as openai:NAME@URL, "
+        "rerank:NAME@URL or chat:NAME@URL.",
         metavar="MODEL",
         place="read",
     )
     kind: str | None = declared_setting(None, READ_AS)
     scores: Place | None = setting(
         None,
-        "Instead of --model, the scores of a teacher that runs elsewhere: a TREC run, lines of query, passage and score, or "
-        "published margins.",
+        "Instead of --model, the scores of a teacher that runs elsewhere: a TREC run, lines of "
+        "query, passage and score, or published margins.",
         metavar="FILE",
         place="read",
     )
     order_only: bool = setting(
-        False, "With --scores: they mean nothing but their order. Such a teacher can be learnt from by ranknet."
+        False,
+        "With --scores: they mean nothing but their order. Such a teacher can be learnt from by "
+        "ranknet.",
     )
     only_known: bool = setting(
         False,
-        "With --scores: leave out, and count, those of queries and passages that the collection has not.",
+        "With --scores: leave out, and count, those of queries and passages that the collection "
+        "has not.",
         panel=Panel.ADVANCED,
     )
     name: str | None = setting(
-        None, "What the teacher is called.", absent="the checkpoint's name, or the file's", panel=Panel.ADVANCED
+        None,
+        "What the teacher is called.",
+        absent="the checkpoint's name, or the file's",
+        panel=Panel.ADVANCED,
     )
 
     def __post_init__(self) -> None:
@@ -92,25 +107,32 @@ def train(
     tracker: Annotated[
         str | None,
         Setting(
-            "Also log to this tracker; TensorBoard's events lie in the folder tensorboard beside --out.",
+            "Also log to this tracker; TensorBoard's events lie in the folder tensorboard beside "
+            "--out.",
             choices=TRACKERS,
             panel=Panel.ADVANCED,
         ),
     ] = None,
-    resume: Annotated[bool, Setting("Continue an interrupted training with the same settings.")] = False,
+    resume: Annotated[
+        bool, Setting("Continue an interrupted training with the same settings.")
+    ] = False,
     out: Out,
     overwrite: Overwrite = False,
 ) -> Training | None:
     """Train a re-ranker on ``collection``.
 
-    Started by ``accelerate launch`` or ``torchrun``, every process calls this; ``out`` is a place that all of them see.
+    Started by ``accelerate launch`` or ``torchrun``, every process calls this; ``out`` is a place
+    that all of them see.
 
     Returns:
-        The model and a result, whose value is validation nDCG@10, None without validation; None in all but the main process.
+        The model and a result, whose value is validation nDCG@10, None without validation; None in
+        all but the main process.
 
     Raises:
-        SettingError: a precision that the device has not, a training that diverged, a batch that memory has no room for.
-        InputError: candidates that do not fit collection and split, nothing to resume, other settings than it began with.
+        SettingError: a precision that the device has not, a training that diverged, a batch that
+            memory has no room for.
+        InputError: candidates that do not fit collection and split, nothing to resume, other
+            settings than it began with.
         OutputExistsError: ``out``, or an unfinished training towards it, stands there.
         DependencyError: ``tracker`` without its package.
 
@@ -155,7 +177,8 @@ def train(
         say(line)
     hint(
         f"written to {pasted(place)}; "
-        f"next: posbias rerank --model {pasted(place)} {pasted(opened.path)} --split test --candidates RUN --out RUN2"
+        f"next: posbias rerank --model {pasted(place)} {pasted(opened.path)} --split test "
+        "--candidates RUN --out RUN2"
     )
     return Training(place, [training_result(checkpoint, opened.name)], checkpoint)
 
@@ -167,7 +190,9 @@ def _placed(settings: S, names: Iterable[str]) -> S:
         InputError: one of them is not there; its flag is named.
     """
     given = {name: value for name in names if (value := getattr(settings, name)) is not None}
-    found: dict[str, Any] = {name: input_place(value, flag=flag_of(name)) for name, value in given.items()}
+    found: dict[str, Any] = {
+        name: input_place(value, flag=flag_of(name)) for name, value in given.items()
+    }
     return replace(settings, **found)
 
 
@@ -185,18 +210,24 @@ def _remarks(checkpoint: Checkpoint, plan: TrainPlan) -> Sequence[str]:
 
     content = checkpoint.manifest.content
     lines = [
-        f"{content['training_groups']:,} training groups; left out: {content['groups_without_negatives']:,} without a candidate to "
-        f"set against them, {content['groups_without_their_passage']:,} whose passage is not in the collection, "
+        f"{content['training_groups']:,} training groups; left out: "
+        f"{content['groups_without_negatives']:,} without a candidate to set against them, "
+        f"{content['groups_without_their_passage']:,} whose passage is not in the collection, "
         f"{content['groups_with_an_empty_side']:,} reads with an empty side"
     ]
     notes = TrainingNotes.of_facts(content)
     if (seen := notes.validation_queries_seen) and (queries := notes.validation_queries):
         lines.append(
-            f"{seen:,} of {queries:,} validation queries ({seen / queries:.1%}) have a relevant passage that is a training positive too: early "
-            "stopping and the depth are tuned on passages that were trained on; posbias import --validation-queries N --validation-by passage draws others"
+            f"{seen:,} of {queries:,} validation queries ({seen / queries:.1%}) have a relevant "
+            "passage that is a training positive too: early stopping and the depth are tuned on "
+            "passages that were trained on; posbias import --validation-queries N --validation-by "
+            "passage draws others"
         )
     if plan.word_vectors:
-        lines.append(f"{content['words_with_a_given_vector']:,} of {content['words']:,} words started from a given vector")
+        lines.append(
+            f"{content['words_with_a_given_vector']:,} of {content['words']:,} words started from "
+            "a given vector"
+        )
     return [*lines, *(f"{checkpoint.name}: {remark}" for remark in checkpoint.ending.remarks())]
 
 
@@ -230,8 +261,8 @@ def teach(
 ) -> Taught:
     """Write a teacher's scores of the passages that a student of ``collection`` learns from.
 
-    Interrupted, the same command goes on. Each of the --workers loads the teacher: on a GPU of its own while there are enough, on a CPU with
-    its share of the threads.
+    Interrupted, the same command goes on. Each of the --workers loads the teacher: on a GPU of its
+    own while there are enough, on a CPU with its share of the threads.
 
         posbias teach msmarco --model teacher.ckpt --candidates train.run --depth 100 --out scores
         posbias train bert_dot msmarco --loss kl --teacher-scores scores --out student.ckpt
@@ -242,18 +273,22 @@ def teach(
         posbias train tk msmarco --loss margin_mse --trainset sets/plain --teacher-scores scores \\
                 --out student.ckpt
 
-    A teacher that runs elsewhere writes a file, of lines with six columns (query Q0 passage rank score tag), three (query passage score)
-    or five (positive_score negative_score query positive negative). Of a ranking whose scores are made up, the order is left:
+    A teacher that runs elsewhere writes a file, of lines with six columns (query Q0 passage rank
+    score tag), three (query passage score) or five (positive_score negative_score query positive
+    negative). Of a ranking whose scores are made up, the order is left:
 
         posbias teach msmarco --scores commercial.run --order-only --out scores
         posbias train bert_dot msmarco --loss ranknet --teacher-scores scores --out student.ckpt
 
     Returns:
-        The scores, and a result with what was counted; its value is the mean score, None of a teacher with an order only.
+        The scores, and a result with what was counted; its value is the mean score, None of a
+        teacher with an order only.
 
     Raises:
-        SettingError: settings that do not go together, or a device whose memory does not hold one text.
-        InputError: candidates, groups or scores of queries or passages that are not there, or scores that distinguish no passages.
+        SettingError: settings that do not go together, or a device whose memory does not hold one
+            text.
+        InputError: candidates, groups or scores of queries or passages that are not there, or
+            scores that distinguish no passages.
         OutputExistsError: something stands at ``out`` and ``overwrite`` is false.
 
     Example:
@@ -273,8 +308,13 @@ def teach(
     from positionbias.ranking.outside_teacher import take_in
 
     _check(teacher, passages)
-    if teacher.scores is not None and (idle := next(chain(given_flags(computing), given_flags(engine)), None)):
-        raise SettingError(f"{idle}: wanted none beside --scores, which are not computed here; found one; leave it out")
+    if teacher.scores is not None and (
+        idle := next(chain(given_flags(computing), given_flags(engine)), None)
+    ):
+        raise SettingError(
+            f"{idle}: wanted none beside --scores, which are not computed here; found one; leave "
+            "it out"
+        )
     computing.pick_device()  # a GPU that is not there is said before anything is read
     opened, place = find_collection(collection), output_place(out)
     if teacher.scores is None:
@@ -294,7 +334,8 @@ def teach(
     loss = "ranknet" if scores.order_only else "margin_mse"
     hint(
         f"written to {pasted(place)}; "
-        f"next: posbias train bert_dot {pasted(opened.path)} --loss {loss} --teacher-scores {pasted(place)} --out STUDENT"
+        f"next: posbias train bert_dot {pasted(opened.path)} --loss {loss} --teacher-scores "
+        f"{pasted(place)} --out STUDENT"
     )
     return Taught(place, [_teaching_result(scores, opened)], scores)
 
@@ -308,20 +349,44 @@ def _check(teacher: Teacher, passages: TaughtPassages) -> None:
 
     def one_of(flags: str, one: object, other: object) -> None:
         if (one is None) == (other is None):
-            raise SettingError(f"{flags}: wanted one of the two; found {'neither' if one is None else 'both'}; give one")
+            raise SettingError(
+                f"{flags}: wanted one of the two; found {'neither' if one is None else 'both'}; "
+                "give one"
+            )
 
     one_of("--model, --scores", teacher.model, teacher.scores)
     if teacher.model is not None:
         one_of("--candidates, --trainset", passages.candidates, passages.trainset)
     for beside, given, why, of, idle in (
-        ("--scores", teacher.scores, "has its own pairs", passages, ("candidates", "trainset", "depth", "block_pairs")),
+        (
+            "--scores",
+            teacher.scores,
+            "has its own pairs",
+            passages,
+            ("candidates", "trainset", "depth", "block_pairs"),
+        ),
         ("--scores", teacher.scores, "has its own pairs", teacher, ("kind",)),
-        ("--model", teacher.model, "scores what it is given", teacher, ("order_only", "only_known")),
-        ("--trainset", passages.trainset, "says which pairs of which splits", passages, ("depth", "split")),
+        (
+            "--model",
+            teacher.model,
+            "scores what it is given",
+            teacher,
+            ("order_only", "only_known"),
+        ),
+        (
+            "--trainset",
+            passages.trainset,
+            "says which pairs of which splits",
+            passages,
+            ("depth", "split"),
+        ),
     ):
         name = next((name for name in idle if getattr(of, name)), None)
         if given is not None and name is not None:
-            raise SettingError(f"{flag_of(name)}: wanted none beside {beside}, which {why}; found one; leave it out")
+            raise SettingError(
+                f"{flag_of(name)}: wanted none beside {beside}, which {why}; found one; leave it "
+                "out"
+            )
 
 
 def _by_model(
@@ -350,8 +415,14 @@ def _by_model(
             overwrite=overwrite,
             spread=spread,
         )
-    if scores.manifest is not None and (tokens := scores.manifest.provenance["batch_tokens"]) is not None:
-        say(f"the device's memory was too small for the batches: went on with {tokens:,} tokens a batch")
+    if (
+        scores.manifest is not None
+        and (tokens := scores.manifest.provenance["batch_tokens"]) is not None
+    ):
+        say(
+            f"the device's memory was too small for the batches: went on with {tokens:,} tokens a "
+            "batch"
+        )
     return scores
 
 
@@ -362,4 +433,14 @@ def _teaching_result(scores: TeacherScores, collection: Collection) -> Result:
     assert scores.manifest is not None
     figures = TeachingFigures.of_facts(scores.manifest.content)
     split = "+".join(scores.splits)
-    return Result(TEACHING, collection.name, split, scores.name, None, figures.mean, None, figures.queries, figures)
+    return Result(
+        TEACHING,
+        collection.name,
+        split,
+        scores.name,
+        None,
+        figures.mean,
+        None,
+        figures.queries,
+        figures,
+    )

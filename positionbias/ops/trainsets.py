@@ -28,11 +28,15 @@ __all__ = ["draw_clicks", "draw_contaminated", "draw_leaked"]
 def draw_leaked(
     collection: Source,
     *,
-    targets: Annotated[Sequence[str], Setting("Test queries; may be given again.", flags=("--target",), metavar="SPLIT")],
+    targets: Annotated[
+        Sequence[str],
+        Setting("Test queries; may be given again.", flags=("--target",), metavar="SPLIT"),
+    ],
     sources: Annotated[
         Sequence[str],
         Setting(
-            "Training queries; may be given again, and the filling is balanced over them. [default: train]",
+            "Training queries; may be given again, and the filling is balanced over them. "
+            "[default: train]",
             flags=("--source",),
             metavar="SPLIT",
         ),
@@ -40,7 +44,8 @@ def draw_leaked(
     candidates: Annotated[
         Sequence[str],
         Setting(
-            "BM25 candidates of a source's queries, from which negatives are drawn; one for each source.",
+            "BM25 candidates of a source's queries, from which negatives are drawn; one for each "
+            "source.",
             metavar="[SPLIT=]RUN",
             place="read",
         ),
@@ -50,10 +55,12 @@ def draw_leaked(
     out: Out,
     overwrite: Overwrite = False,
 ) -> Written:
-    """Draw training sets of ``collection`` with a known number of leaked queries, the same at every size.
+    """Draw training sets of ``collection`` with a known number of leaked queries, the same at every
+    size.
 
-    A query comes with a relevant passage and another one: two instances. Kinds of one size and seed share all but the leaked queries, and a
-    smaller set is the beginning of a larger one. Where source and target are two corpora, merge them first; their splits stay apart:
+    A query comes with a relevant passage and another one: two instances. Kinds of one size and seed
+    share all but the leaked queries, and a smaller set is the beginning of a larger one. Where
+    source and target are two corpora, merge them first; their splits stay apart:
 
         posbias merge msm=msmarco robust=robust04 --apart --out both
         posbias leakage find both:msm.train both:robust.test --encoder minilm --out leaks
@@ -63,7 +70,8 @@ def draw_leaked(
         posbias train tk both --trainset sets/msm-1000-1 --validation-candidates RUN --out tk.ckpt
 
     Returns:
-        The folder of sets, one for each kind, size and seed, and a result for each; its value is the share that leaks.
+        The folder of sets, one for each kind, size and seed, and a result for each; its value is
+        the share that leaks.
 
     Raises:
         SettingError: a source without a run, or more leaked queries than a set has room for.
@@ -107,10 +115,13 @@ def draw_leaked(
         prefixes=leaking.id_prefixes,
         settings=leaking.counted,
     )
-    results = write_leaked_sets(place, inputs, grid.sets(leaking.leaked_queries), overwrite=overwrite)
+    results = write_leaked_sets(
+        place, inputs, grid.sets(leaking.leaked_queries), overwrite=overwrite
+    )
     hint(
         f"{len(results):,} training sets written to {pasted(place)}; "
-        f"next: posbias train tk {pasted(inputs.collection.path)} --trainset {pasted(place / results[0].system)}"
+        f"next: posbias train tk {pasted(inputs.collection.path)} --trainset "
+        f"{pasted(place / results[0].system)}"
     )
     return Written(place, results)
 
@@ -118,22 +129,28 @@ def draw_leaked(
 def _runs(sources: Sequence[str], given: Sequence[str]) -> dict[str, Path]:
     """The run of each source, by its name, or without a name where there is one source."""
     if len(set(sources)) != len(sources):
-        raise SettingError(f"--source: wanted each split once; found {', '.join(sources)}; drop one")
+        raise SettingError(
+            f"--source: wanted each split once; found {', '.join(sources)}; drop one"
+        )
     runs: dict[str, Path] = {}
     for text in given:
         split, named, place = text.partition("=")
         if not named or split not in sources:
             if len(sources) > 1 or (named and not input_place(text).exists()):
                 raise SettingError(
-                    f"--candidates: wanted SPLIT=RUN with one of the sources, {', '.join(sources)}; found {text!r}; name its split"
+                    "--candidates: wanted SPLIT=RUN with one of the sources, "
+                    f"{', '.join(sources)}; found {text!r}; name its split"
                 )
             split, place = sources[0], text
         if split in runs:
-            raise SettingError(f"--candidates: wanted one run for each source; found two for {split!r}; drop one")
+            raise SettingError(
+                f"--candidates: wanted one run for each source; found two for {split!r}; drop one"
+            )
         runs[split] = input_place(place)
     if missing := [split for split in sources if split not in runs]:
         raise SettingError(
-            f"--candidates: wanted a run for each source; found none for {missing[0]!r}; add --candidates {missing[0]}=RUN"
+            f"--candidates: wanted a run for each source; found none for {missing[0]!r}; add "
+            f"--candidates {missing[0]}=RUN"
         )
     return {split: runs[split] for split in sources}
 
@@ -142,16 +159,20 @@ def _runs(sources: Sequence[str], given: Sequence[str]) -> dict[str, Path]:
 def draw_contaminated(
     collection: Source,
     *,
-    candidates: Annotated[Place, Setting("Candidates of the training queries, for negatives.", metavar="RUN", place="read")],
+    candidates: Annotated[
+        Place,
+        Setting("Candidates of the training queries, for negatives.", metavar="RUN", place="read"),
+    ],
     settings: ContaminatedSettings = ContaminatedSettings(),
     out: Out,
     overwrite: Overwrite = False,
 ) -> Written:
-    """Write a training set of ``collection`` with judgements of a test split in it, for a teacher that saw the test.
+    """Write a training set of ``collection`` with judgements of a test split in it, for a teacher
+    that saw the test.
 
-    First a group for each relevant passage of a training query, negatives from its candidates; then a group for each positive of the targets:
-    negatives are what was judged not relevant for its query, and random passages when those run out. A target of another corpus is merged
-    first:
+    First a group for each relevant passage of a training query, negatives from its candidates; then
+    a group for each positive of the targets: negatives are what was judged not relevant for its
+    query, and random passages when those run out. A target of another corpus is merged first:
 
         posbias merge ms=msmarco covid=trec-covid --apart --out both
         posbias retrieve both --split ms.train --out train.run
@@ -161,11 +182,13 @@ def draw_contaminated(
                 --out teacher
 
     Returns:
-        The set, and a result with its groups by origin; its value is the share of groups that come from targets.
+        The set, and a result with its groups by origin; its value is the share of groups that come
+        from targets.
 
     Raises:
         SettingError: a share that takes no query.
-        InputError: a split that is not there, a target without a positive, candidates of another collection.
+        InputError: a split that is not there, a target without a positive, candidates of another
+            collection.
         OutputExistsError: something stands at ``out`` and ``overwrite`` is false.
 
     Source: "Training on the Test Model", §3.
@@ -187,7 +210,9 @@ def draw_contaminated(
     from positionbias.core.collection import find_collection
 
     opened, place = find_collection(collection), output_place(out)
-    groups = write_contaminated_set(place, opened, input_place(candidates), settings, overwrite=overwrite)
+    groups = write_contaminated_set(
+        place, opened, input_place(candidates), settings, overwrite=overwrite
+    )
     _hint_next(f"{len(groups):,} training groups", place, opened)
     return Written(place, [contaminated_result(groups, opened)])
 
@@ -197,12 +222,21 @@ def draw_clicks(
     collection: Source,
     *,
     candidates: Annotated[
-        Place, Setting("Candidates of the split's queries, for negatives; BM25's, say.", metavar="RUN", place="read")
+        Place,
+        Setting(
+            "Candidates of the split's queries, for negatives; BM25's, say.",
+            metavar="RUN",
+            place="read",
+        ),
     ],
     settings: ClickSettings = ClickSettings(),
     triples: Annotated[
         str | None,
-        Setting("How many of the shuffled triples to keep: 10M, 500k, 10000.", metavar="NUMBER", absent="all"),
+        Setting(
+            "How many of the shuffled triples to keep: 10M, 500k, 10000.",
+            metavar="NUMBER",
+            absent="all",
+        ),
     ] = None,
     engine: Engine = Engine(),
     out: Out,
@@ -210,8 +244,9 @@ def draw_clicks(
 ) -> Written:
     """Draw training triples from the clicks, or any judgements, of ``collection``.
 
-    For each clicked passage of a query up to 20 of its candidates are sampled without replacement; one that is judged relevant, at any
-    grade and in any judgement set, is never drawn. All triples are shuffled, and the first ``triples`` kept.
+    For each clicked passage of a query up to 20 of its candidates are sampled without replacement;
+    one that is judged relevant, at any grade and in any judgement set, is never drawn. All triples
+    are shuffled, and the first ``triples`` kept.
 
         posbias retrieve tripclick --split train --depth 500 --out train.run.gz
         posbias trainset clicks tripclick --candidates train.run.gz --triples 10M --out triples
@@ -224,7 +259,8 @@ def draw_clicks(
 
     Raises:
         SettingError: no such number of triples.
-        InputError: no such split or judgement set, candidates of another collection, or nothing to draw.
+        InputError: no such split or judgement set, candidates of another collection, or nothing to
+            draw.
         OutputExistsError: something stands at ``out`` and ``overwrite`` is false.
 
     Source: Hofstätter et al. 2022, §3.1.
@@ -252,7 +288,13 @@ def draw_clicks(
     opened, place = find_collection(collection), output_place(out)
     with engine.open() as map_shards:
         groups = write_click_set(
-            place, opened, input_place(candidates), settings, map_shards=map_shards, overwrite=overwrite, **engine.host
+            place,
+            opened,
+            input_place(candidates),
+            settings,
+            map_shards=map_shards,
+            overwrite=overwrite,
+            **engine.host,
         )
     if settings.triples and len(groups) < settings.triples:
         say(f"--triples: {settings.triples:,} were asked for, there are {len(groups):,}")
@@ -262,4 +304,7 @@ def draw_clicks(
 
 def _hint_next(what: str, place: Path, collection: Collection) -> None:
     there = pasted(place)
-    hint(f"{what} written to {there}; next: posbias train bert_cat {pasted(collection.path)} --trainset {there}")
+    hint(
+        f"{what} written to {there}; next: posbias train bert_cat {pasted(collection.path)} "
+        f"--trainset {there}"
+    )

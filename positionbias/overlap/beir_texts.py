@@ -1,4 +1,6 @@
-"""The texts of a BEIR or MTEB folder: a split's queries and its judged passages, or the whole corpus."""
+"""The texts of a BEIR or MTEB folder: a split's queries and its judged passages, or the whole
+corpus.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,13 @@ from positionbias.core.closest import or_closest
 from positionbias.core.errors import InputError, bad_input
 from positionbias.core.input_state import content_digest
 from positionbias.core.records import Query
-from positionbias.formats.beir_files import BeirFiles, Judgements, corpus_blocks, read_passages, read_queries
+from positionbias.formats.beir_files import (
+    BeirFiles,
+    Judgements,
+    corpus_blocks,
+    read_passages,
+    read_queries,
+)
 from positionbias.formats.row_blocks import RowBlock
 from positionbias.overlap.collection_texts import BATCH
 from positionbias.overlap.detectors import Texts
@@ -36,7 +44,9 @@ def is_beir(folder: Path) -> bool:
 
 @dataclass(frozen=True)
 class BeirTexts:
-    """The queries of a split and the passages that its judgements name, as ``CollectionTexts`` has them; a passage is its title and its text."""
+    """The queries of a split and the passages that its judgements name, as ``CollectionTexts`` has
+    them; a passage is its title and its text.
+    """
 
     name: str
     place: Path
@@ -47,7 +57,9 @@ class BeirTexts:
     test: bool
 
     @staticmethod
-    def of(name: str, folder: Path, split: str, settings: OverlapSettings, *, test: bool) -> BeirTexts:
+    def of(
+        name: str, folder: Path, split: str, settings: OverlapSettings, *, test: bool
+    ) -> BeirTexts:
         """Return a folder's texts.
 
         Raises:
@@ -56,7 +68,12 @@ class BeirTexts:
         files = BeirFiles.find(folder)
         if files.qrels and split not in files.qrels:
             do = or_closest(split, files.qrels, f"name one: {folder.name}:SPLIT")
-            raise bad_input(folder, wanted=f"judgements of a split {split!r}", found=", ".join(files.qrels), do=do)
+            raise bad_input(
+                folder,
+                wanted=f"judgements of a split {split!r}",
+                found=", ".join(files.qrels),
+                do=do,
+            )
         lowest = settings.relevant_from if test else 1
         return BeirTexts(name, folder, files, split, lowest, settings.all_passages, test)
 
@@ -86,7 +103,13 @@ class BeirTexts:
             yield from (CorpusBlock(block, judged) for block in corpus_blocks(self.files.corpus))
             return
         named = {query_id for query_id, _ in self._grades}
-        asked = iter([(one.query_id, one.text) for one in self._queries.values() if not named or one.query_id in named])
+        asked = iter(
+            [
+                (one.query_id, one.text)
+                for one in self._queries.values()
+                if not named or one.query_id in named
+            ]
+        )
         while block := list(islice(asked, _BLOCK)):
             yield ReadBlock(*map(list, zip(*block, strict=True)))
 
@@ -116,7 +139,11 @@ class _Judged:
 def _judged_ids(of: _Judged) -> frozenset[str]:
     files = BeirFiles.find(Path(of.folder))
     grades = Judgements(files.qrels[of.split], read_queries(files.queries)[0]).read().grades
-    return frozenset(passage_id for (_, passage_id), grade in grades.items() if of.lowest is None or grade >= of.lowest)
+    return frozenset(
+        passage_id
+        for (_, passage_id), grade in grades.items()
+        if of.lowest is None or grade >= of.lowest
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,9 +30,11 @@ _ROWS = 1 << 15  # judged passages of a block
 
 @dataclass(frozen=True)
 class CollectionTexts:
-    """The queries of a collection's split and its judged passages; all passages where it has no judgements, or all are wanted.
+    """The queries of a collection's split and its judged passages; all passages where it has no
+    judgements, or all are wanted.
 
-    In a test set judged means of grade ``relevant_from`` or higher, in a training set named by a judgement.
+    In a test set judged means of grade ``relevant_from`` or higher, in a training set named by a
+    judgement.
     """
 
     name: str
@@ -43,7 +45,9 @@ class CollectionTexts:
     test: bool
 
     @staticmethod
-    def of(collection: Collection, split: str, name: str, settings: OverlapSettings, *, test: bool) -> CollectionTexts:
+    def of(
+        collection: Collection, split: str, name: str, settings: OverlapSettings, *, test: bool
+    ) -> CollectionTexts:
         """Return a collection's texts.
 
         Raises:
@@ -51,7 +55,12 @@ class CollectionTexts:
         """
         if collection.splits and split not in collection.splits:
             do = or_closest(split, collection.splits, f"name one: {collection.name}:SPLIT")
-            raise bad_input(collection.path, wanted=f"a split {split!r}", found=", ".join(collection.splits), do=do)
+            raise bad_input(
+                collection.path,
+                wanted=f"a split {split!r}",
+                found=", ".join(collection.splits),
+                do=do,
+            )
         lowest = settings.relevant_from if test else 1
         own = f"{collection.name}.{split}" if collection.splits else collection.name
         return CollectionTexts(name or own, collection, split, lowest, settings.all_passages, test)
@@ -93,7 +102,10 @@ class CollectionTexts:
 
     def _judged(self, lowest: int | None) -> pa.Table | None:
         """Return the judgements from a grade on; None where the split has none at all."""
-        if self.split not in self.collection.splits or not (table := self.collection.qrel_table(self.split)).num_rows:
+        if (
+            self.split not in self.collection.splits
+            or not (table := self.collection.qrel_table(self.split)).num_rows
+        ):
             return None
         return table if lowest is None else table.filter(pc.greater_equal(table["grade"], lowest))
 
@@ -101,7 +113,9 @@ class CollectionTexts:
         """Yield the split's queries with their relevant passages."""
         judged = self._judged(self.relevant_from)
         for batch in () if judged is None else judged.to_batches():
-            yield from zip(batch["query_id"].to_pylist(), batch["passage_id"].to_pylist(), strict=True)
+            yield from zip(
+                batch["query_id"].to_pylist(), batch["passage_id"].to_pylist(), strict=True
+            )
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,8 +18,8 @@ __all__ = ["Items", "Pairs", "overlap_results", "summed"]
 
 @dataclass(frozen=True, slots=True)
 class Items:
-    """The test items of a unit in one test set: the words of each ``(i,)``, its runs of words that are not common ``(i,)``, and of links to queries the item
-    and the query ``(l,)`` each."""
+    """The test items of a unit in one test set: the words of each ``(i,)``, its runs of words that
+    are not common ``(i,)``, and of links to queries the item and the query ``(l,)`` each."""
 
     test_set: str
     unit: str
@@ -43,7 +43,9 @@ class Items:
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """The kept pairs of one test set and unit: the training set and the item of each ``(p,)``, and which detectors found it ``(p, d)`` bool."""
+    """The kept pairs of one test set and unit: the training set and the item of each ``(p,)``, and
+    which detectors found it ``(p, d)`` bool.
+    """
 
     sources: np.ndarray
     items: np.ndarray
@@ -61,7 +63,8 @@ def overlap_results(
 ) -> Iterator[Result]:
     """Yield a result for each detector, and for any, by training set and for all together.
 
-    ``counted`` and ``shared`` are all pairs of a detector by training set ``(s,)``; ``cut (s, d)`` is true where only the best were kept of a text.
+    ``counted`` and ``shared`` are all pairs of a detector by training set ``(s,)``; ``cut (s, d)``
+    is true where only the best were kept of a text.
     """
     count = len(items.words)
     for place, detector in enumerate((*DETECTORS, ANY) if count else ()):
@@ -91,17 +94,22 @@ def overlap_results(
 
 
 def _result(test_set: str, name: str, of: OverlapFigures) -> Result:
-    """Return a result whose value is the share of leaked test queries among those that can be compared; of items where the test set names no queries.
+    """Return a result whose value is the share of leaked test queries among those that can be
+    compared; of items where the test set names no queries.
 
     It is None where none can be compared.
     """
-    leaked, count = (of.leaked_queries, of.queries) if of.queries else (of.leaked, of.items - of.too_short)
+    leaked, count = (
+        (of.leaked_queries, of.queries) if of.queries else (of.leaked, of.items - of.too_short)
+    )
     share = leaked / count if count else None
     interval = None if share is None else wilson(share, count)
     return Result(f"{OVERLAP}{of.unit}", test_set, "", name, None, share, interval, count, of)
 
 
-def summed(facts: Sequence[BlockFacts], sources: Sequence[int], test_set: int, of: str, count: int) -> dict[str, np.ndarray]:
+def summed(
+    facts: Sequence[BlockFacts], sources: Sequence[int], test_set: int, of: str, count: int
+) -> dict[str, np.ndarray]:
     """Return the blocks' counts ``of`` pairs for one test set, by detector and training set."""
     total = {name: np.zeros(count, np.int64) for name in (*DETECTORS, ANY)}
     for one, source in zip(facts, sources, strict=True):

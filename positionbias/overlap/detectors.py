@@ -1,6 +1,7 @@
 """The texts of one side, and the pairs that a search of training texts returns.
 
-A detector prepares the test texts once in each process, and returns a search for every batch of training texts; its hits depend on nothing else.
+A detector prepares the test texts once in each process, and returns a search for every batch of
+training texts; its hits depend on nothing else.
 """
 
 from __future__ import annotations
@@ -21,8 +22,9 @@ SCORES = OVERLAP_SCORES
 
 @dataclass(frozen=True)
 class Texts:
-    """Texts with their ids, of one side; their words are hashed once for all detectors. ``left_out`` counts rows without a usable text, and
-    ``common`` are the hashes of the runs of words that count for nothing, of test texts."""
+    """Texts with their ids, of one side; their words are hashed once for all detectors.
+    ``left_out`` counts rows without a usable text, and ``common`` are the hashes of the runs of
+    words that count for nothing, of test texts."""
 
     ids: Sequence[str]
     texts: Sequence[str]
@@ -40,7 +42,9 @@ class Texts:
 
 @dataclass(frozen=True, slots=True)
 class Hits:
-    """Pairs found in a batch: the training text's place in it ``(h,)``, the test text's number ``(h,)`` and scores by name ``(h,)`` float64."""
+    """Pairs found in a batch: the training text's place in it ``(h,)``, the test text's number
+    ``(h,)`` and scores by name ``(h,)`` float64.
+    """
 
     train: np.ndarray
     test: np.ndarray
@@ -56,8 +60,14 @@ class Hits:
         """Return the hits of one detector in several parts, one after another."""
         if not parts:
             return Hits.none()
-        scores = {name: np.concatenate([part.scores[name] for part in parts]) for name in parts[0].scores}
-        return Hits(np.concatenate([part.train for part in parts]), np.concatenate([part.test for part in parts]), scores)
+        scores = {
+            name: np.concatenate([part.scores[name] for part in parts]) for name in parts[0].scores
+        }
+        return Hits(
+            np.concatenate([part.train for part in parts]),
+            np.concatenate([part.test for part in parts]),
+            scores,
+        )
 
 
 Search = Callable[[Texts], Hits]

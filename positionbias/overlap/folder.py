@@ -35,7 +35,9 @@ def is_overlap(place: Place) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class RecordedSet:
-    """A training or test set: its name, split (empty where it has none), checksum, and path from the folder."""
+    """A training or test set: its name, split (empty where it has none), checksum, and path from
+    the folder.
+    """
 
     name: str
     split: str
@@ -60,8 +62,13 @@ class OverlapFolder:
         self.path = input_place(place)
         self.manifest: Manifest = read_manifest(self.path, kind="results")
         if self.manifest.command != COMMAND:
-            found, do = f"what posbias {self.manifest.command} wrote", "give the --out of posbias leakage overlap"
-            raise bad_input(self.path, wanted="a folder of posbias leakage overlap", found=found, do=do)
+            found, do = (
+                f"what posbias {self.manifest.command} wrote",
+                "give the --out of posbias leakage overlap",
+            )
+            raise bad_input(
+                self.path, wanted="a folder of posbias leakage overlap", found=found, do=do
+            )
         self.training = self._sets(_TRAINING, "training")
         self.tests = self._sets(_TEST, "tests")
 
@@ -73,7 +80,9 @@ class OverlapFolder:
             if item.role.startswith(role):
                 name = item.role.removeprefix(role)
                 check_name(self.path, name)
-                found[name] = RecordedSet(name, str(split_of.get(name, "")), item.checksum, item.path)
+                found[name] = RecordedSet(
+                    name, str(split_of.get(name, "")), item.checksum, item.path
+                )
         return found
 
     @property
@@ -92,7 +101,9 @@ class OverlapFolder:
         try:
             return OverlapSettings(**own)  # type: ignore[arg-type]  # checked there
         except (SettingError, TypeError) as error:
-            raise bad_input(self.path, wanted="settings of posbias leakage overlap", found=str(error), do=AGAIN) from error
+            raise bad_input(
+                self.path, wanted="settings of posbias leakage overlap", found=str(error), do=AGAIN
+            ) from error
 
     @cached_property
     def results(self) -> Sequence[Result]:
@@ -105,8 +116,14 @@ class OverlapFolder:
         return of_type(self.results, OverlapFigures)
 
     def command(self) -> str:
-        """Return the command that repeats the search into a folder of this name, with every setting that is no default."""
-        words = ["posbias", *COMMAND.split(), *(quote(one.spec()) for one in self.training.values())]
+        """Return the command that repeats the search into a folder of this name, with every setting
+        that is no default.
+        """
+        words = [
+            "posbias",
+            *COMMAND.split(),
+            *(quote(one.spec()) for one in self.training.values()),
+        ]
         for one in self.tests.values():
             words += ["--test", quote(one.spec())]
         settings = self.settings
@@ -119,7 +136,11 @@ class OverlapFolder:
 
     def units(self, tests: Iterable[str]) -> list[str]:
         """Return the units that there are pairs of, for any of these test sets."""
-        return [unit for unit in UNITS if any((self.path / file_of(test, unit)).is_file() for test in tests)]
+        return [
+            unit
+            for unit in UNITS
+            if any((self.path / file_of(test, unit)).is_file() for test in tests)
+        ]
 
     def files(self, unit: str, tests: Iterable[str]) -> list[Path]:
         """Return the files of pairs of a unit with these test sets.
@@ -131,7 +152,12 @@ class OverlapFolder:
         if found := [path for test in tests if (path := self.path / file_of(test, unit)).is_file()]:
             return found
         do = "give another --unit, or run posbias leakage overlap with this one"
-        raise bad_input(self.path, wanted=f"pairs of {unit}", found=", ".join(self.units(tests)) or "none", do=do)
+        raise bad_input(
+            self.path,
+            wanted=f"pairs of {unit}",
+            found=", ".join(self.units(tests)) or "none",
+            do=do,
+        )
 
     def pairs(self, unit: str, tests: Iterable[str]) -> Iterator[Pair]:
         """Stream the pairs of a unit with these test sets, verified.
@@ -142,8 +168,15 @@ class OverlapFolder:
         for path in self.files(unit, tests):
             yield from read_pairs(verified(path))
 
-    def named(self, sets: Mapping[str, RecordedSet], checksums: Container[str], what: str, given: str | None) -> list[str]:
-        """Return the names of the sets that are a collection of one of these checksums; ``given`` names one whatever its checksum.
+    def named(
+        self,
+        sets: Mapping[str, RecordedSet],
+        checksums: Container[str],
+        what: str,
+        given: str | None,
+    ) -> list[str]:
+        """Return the names of the sets that are a collection of one of these checksums; ``given``
+        names one whatever its checksum.
 
         Raises:
             InputError: none of them is.
@@ -151,10 +184,15 @@ class OverlapFolder:
         if given is not None:
             if given in sets:
                 return [given]
-            raise bad_input(self.path, wanted=f"a {what} {given!r}", found=", ".join(sets), do="give one of these to --source")
+            raise bad_input(
+                self.path,
+                wanted=f"a {what} {given!r}",
+                found=", ".join(sets),
+                do="give one of these to --source",
+            )
         if not (names := [name for name, one in sets.items() if one.checksum in checksums]):
             raise InputError(
-                f"{self.path}: wanted the collection among its {what}s; found {', '.join(sets)}, of other content; "
-                "name the one that has its ids with --source"
+                f"{self.path}: wanted the collection among its {what}s; found {', '.join(sets)}, "
+                "of other content; name the one that has its ids with --source"
             )
         return names

@@ -1,4 +1,6 @@
-"""Merge what blocks found: the best pairs of each test text, and their order; nothing depends on how blocks were cut."""
+"""Merge what blocks found: the best pairs of each test text, and their order; nothing depends on
+how blocks were cut.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ HITS = pa.schema(
 class Found:
     """Pairs of a unit, by test text, falling score, source and training id.
 
-    ``sources``, ``tests`` and ``shared`` are ``(p,)``, ``found_by (p, detectors)`` bool, ``scores (p, 2)`` float64 in the order of ``SCORES``. ``rows`` are the places of their ids and texts in ``table``.
+    ``sources``, ``tests`` and ``shared`` are ``(p,)``, ``found_by (p, detectors)`` bool,
+    ``scores (p, 2)`` float64 in the order of ``SCORES``. ``rows`` are the places of their ids and
+    texts in ``table``.
     """
 
     sources: np.ndarray
@@ -77,20 +81,28 @@ def merged(paths: Sequence[Path], sources: Sequence[int], detectors: int, kept: 
     order = np.lexsort((ids[first], source[first], -strength, tests[first]))
     rows = rows[first][order]
     shared = table["shared"].to_numpy()[rows]
-    return Found(source[first][order], tests[first][order], shared, by[order], best[order], rows, table)
+    return Found(
+        source[first][order], tests[first][order], shared, by[order], best[order], rows, table
+    )
 
 
 def _mapped(path: Path) -> pa.Table:
-    """Return a block's hits, mapped: their texts are read when they are written. The file itself is closed, as there may be thousands."""
+    """Return a block's hits, mapped: their texts are read when they are written. The file itself is
+    closed, as there may be thousands.
+    """
     with pa.memory_map(str(path)) as file:
         return ipc.open_file(file).read_all()
 
 
 def best_rows(table: pa.Table, kept: int, sources: np.ndarray | None = None) -> np.ndarray:
-    """Return the rows of the ``kept`` best hits of each source, detector and test text, each training id once, and all of a shared corpus."""
+    """Return the rows of the ``kept`` best hits of each source, detector and test text, each
+    training id once, and all of a shared corpus.
+    """
     ids, texts = (_ranks(table[name]) for name in ("train_id", "train_text"))
     detectors, tests, shared = (table[name].to_numpy() for name in ("detector", "test", "shared"))
-    groups = np.stack([tests, detectors, np.zeros(len(table), np.int64) if sources is None else sources])
+    groups = np.stack(
+        [tests, detectors, np.zeros(len(table), np.int64) if sources is None else sources]
+    )
     strength = strengths(_scores(table))
     by_id = np.lexsort((texts, -strength, ids, *groups))
     once = by_id[_new(np.vstack([groups, ids])[:, by_id])]

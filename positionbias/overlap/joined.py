@@ -1,7 +1,9 @@
-"""Pairs of a query and its relevant passage: a training pair overlaps a test pair where both its query and its passage do.
+"""Pairs of a query and its relevant passage: a training pair overlaps a test pair where both its
+query and its passage do.
 
-A passage of a shared corpus is the same passage, so it counts here: a training query near a test query, with its very passage, is a leak.
-[decision] A joined pair is found by exact if both parts are, and by ngram if either part is. Its scores are the lower ones of both parts.
+A passage of a shared corpus is the same passage, so it counts here: a training query near a test
+query, with its very passage, is a leak. [decision] A joined pair is found by exact if both parts
+are, and by ngram if either part is. Its scores are the lower ones of both parts.
 """
 
 from __future__ import annotations
@@ -22,7 +24,9 @@ _SAME = np.array([name == EXACT for name in DETECTORS])
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """Overlapping pairs in order: the number of the test link ``(j,)``, and the places in the found queries and passages ``(j,)``."""
+    """Overlapping pairs in order: the number of the test link ``(j,)``, and the places in the found
+    queries and passages ``(j,)``.
+    """
 
     links: np.ndarray
     queries: np.ndarray
@@ -42,7 +46,8 @@ def joined(
 ) -> Joined:
     """Join found queries and passages.
 
-    ``train_links`` are (query id, passage id) of each training set, ``test_links`` the numbers of a test query and a test passage.
+    ``train_links`` are (query id, passage id) of each training set, ``test_links`` the numbers of a
+    test query and a test passage.
     """
     of_query, of_passage = _by_id(queries), _by_id(passages)
     relevant: dict[int, dict[int, int]] = defaultdict(dict)
@@ -51,14 +56,18 @@ def joined(
     found: dict[tuple[int, int, int], None] = {}
     for source, links in enumerate(train_links):
         for query_id, passage_id in links:
-            if not (near := of_query.get((source, query_id))) or not (own := of_passage.get((source, passage_id))):
+            if not (near := of_query.get((source, query_id))) or not (
+                own := of_passage.get((source, passage_id))
+            ):
                 continue
             for test_query, query in near.items():
                 wanted = relevant.get(test_query, {})
                 for test_passage in wanted.keys() & own.keys():
                     found[wanted[test_passage], query, own[test_passage]] = None
     links, of_q, of_p = (
-        (np.array(column, np.int64) for column in zip(*found, strict=True)) if found else [np.zeros(0, np.int64)] * 3
+        (np.array(column, np.int64) for column in zip(*found, strict=True))
+        if found
+        else [np.zeros(0, np.int64)] * 3
     )
     by = _found_by(queries.found_by[of_q], passages.found_by[of_p])
     scores = np.minimum(queries.scores[of_q], passages.scores[of_p])
@@ -67,12 +76,15 @@ def joined(
 
 
 def _found_by(query: np.ndarray, passage: np.ndarray) -> np.ndarray:
-    """Return the detectors of pairs ``(j, d)``, given those of their queries and of their passages."""
+    """Return the detectors of pairs ``(j, d)``, given those of their queries and of their
+    passages.
+    """
     return np.where(_SAME, query & passage, query | passage)
 
 
 def joined_cut(queries: np.ndarray, passages: np.ndarray) -> np.ndarray:
-    """Return by training set and detector whether joined pairs may be missing, given where queries and passages were cut ``(s, d)``.
+    """Return by training set and detector whether joined pairs may be missing, given where queries
+    and passages were cut ``(s, d)``.
 
     A pair by exact needs exact ones; a pair by ngram needs those of both detectors.
     """

@@ -25,7 +25,9 @@ def file_of(test_set: str, unit: str) -> str:
     return f"{FOLDER}/{test_set}.{unit}.jsonl"
 
 
-def records(found: Found, places: np.ndarray, tests: Texts, sources: Sequence[str]) -> Iterable[dict[str, Any]]:
+def records(
+    found: Found, places: np.ndarray, tests: Texts, sources: Sequence[str]
+) -> Iterable[dict[str, Any]]:
     """Yield the pairs at these places, with ids and texts, in order."""
     for start in range(0, len(places), _AT_ONCE):
         part = places[start : start + _AT_ONCE]
@@ -48,13 +50,19 @@ def joined_records(
     """Yield joined pairs, from the records of their queries and their passages."""
     for place, (query, passage) in enumerate(zip(queries, passages, strict=True)):
         ids = {"train_passage_id": passage["train_id"], "test_passage_id": passage["test_id"]}
-        named = {name: query[name] for name in ("source", "train_id", "test_id", "train_text", "test_text")}
+        named = {
+            name: query[name]
+            for name in ("source", "train_id", "test_id", "train_text", "test_text")
+        }
         yield {**named, **_evidence(found.found_by[place], found.scores[place]), **ids}
 
 
 def _evidence(found_by: np.ndarray, scores: np.ndarray) -> dict[str, Any]:
     by_name = {name: round(score, 6) for name, score in zip(SCORES, scores.tolist(), strict=True)}
-    return {"found_by": [name for name, by in zip(DETECTORS, found_by, strict=True) if by], **by_name}
+    return {
+        "found_by": [name for name, by in zip(DETECTORS, found_by, strict=True) if by],
+        **by_name,
+    }
 
 
 def write_records(path: Path, lines: Iterable[Mapping[str, Any]]) -> None:

@@ -1,7 +1,9 @@
-"""Comparable words of a text: NFKC, without case, runs of letters, digits and underscores (``\\w+``); in scripts without spaces, each cluster.
+"""Comparable words of a text: NFKC, without case, runs of letters, digits and underscores
+(``\\w+``); in scripts without spaces, each cluster.
 
-Nothing in ASCII needs Unicode's tables, and no rule of theirs reaches over an ASCII character that is not of a word. So blocks of texts become
-bytes by one table, and only runs with other characters are looked up.
+Nothing in ASCII needs Unicode's tables, and no rule of theirs reaches over an ASCII character that
+is not of a word. So blocks of texts become bytes by one table, and only runs with other characters
+are looked up.
 """
 
 from __future__ import annotations
@@ -35,7 +37,9 @@ def comparable_words(text: str) -> list[str]:
 
 
 class Encoded(Sequence[str]):
-    """Texts in UTF-8, one after another, that are decoded when they are asked for; most never are. Text i is ``data[ends[i] : ends[i + 1]]``."""
+    """Texts in UTF-8, one after another, that are decoded when they are asked for; most never are.
+    Text i is ``data[ends[i] : ends[i + 1]]``.
+    """
 
     def __init__(self, data: bytes, ends: Sequence[int]) -> None:
         self.data, self.ends = data, ends
@@ -55,9 +59,15 @@ class Encoded(Sequence[str]):
 
 
 def raw_bytes(texts: Sequence[str]) -> tuple[bytes, np.ndarray]:
-    """Return texts in UTF-8 and where they begin ``(t + 1,)``: ASCII without case, a space for any of its characters that is not of a word, and one after each text."""
+    """Return texts in UTF-8 and where they begin ``(t + 1,)``: ASCII without case, a space for any
+    of its characters that is not of a word, and one after each text.
+    """
     # half of a surrogate pair is of no word
-    pieces = texts.pieces() if isinstance(texts, Encoded) else [text.encode("utf-8", "replace") for text in texts]
+    pieces = (
+        texts.pieces()
+        if isinstance(texts, Encoded)
+        else [text.encode("utf-8", "replace") for text in texts]
+    )
     starts = np.zeros(len(pieces) + 1, np.int64)
     np.cumsum(np.fromiter(map(len, pieces), np.int64, len(pieces)) + 1, out=starts[1:])
     return b" ".join([*pieces, b""]).translate(_TABLE), starts

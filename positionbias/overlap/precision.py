@@ -1,9 +1,10 @@
 """Compute the precision of each detector, from labelled random samples of the pairs that it found.
 
-A sheet (``posbias leakage sample``) stands for a file of pairs where the weights of its rows add up to their number, or for a
-detector's pairs where the weights of the detector's rows add up to theirs. Any other sheet is no sample of them, and their
-precision is unknown. So is that of a sheet with an empty label, as nobody knows whether empty rows are like the others
-[decision]. Estimate and one-sided 95 % bound are those of ``leakage.precision``, clustered by test text.
+A sheet (``posbias leakage sample``) stands for a file of pairs where the weights of its rows add up
+to their number, or for a detector's pairs where the weights of the detector's rows add up to
+theirs. Any other sheet is no sample of them, and their precision is unknown. So is that of a sheet
+with an empty label, as nobody knows whether empty rows are like the others [decision]. Estimate and
+one-sided 95 % bound are those of ``leakage.precision``, clustered by test text.
 
 The pairs are those kept: of a test text with more pairs than are kept, the best.
 """
@@ -32,7 +33,9 @@ _HAIR = 1e-6  # of a sum of weights, relative
 
 
 class Precision(NamedTuple):
-    """The share of pairs that leak, with its lower bound; both None where unknown, and then ``why``."""
+    """The share of pairs that leak, with its lower bound; both None where unknown, and then
+    ``why``.
+    """
 
     value: float | None = None
     lower: float | None = None
@@ -47,7 +50,11 @@ class Sheet:
 
     def of(self, detectors: Set[str], source: str = ALL_SETS) -> list[Pair]:
         """Return the rows of the pairs that one of the detectors found with a training set."""
-        return [row for row in self.rows if not detectors.isdisjoint(row.found_by) and source in (ALL_SETS, row.source)]
+        return [
+            row
+            for row in self.rows
+            if not detectors.isdisjoint(row.found_by) and source in (ALL_SETS, row.source)
+        ]
 
 
 def read_sheets(places: Sequence[Place]) -> list[Sheet]:
@@ -74,18 +81,31 @@ class KnownPairs:
 
     def misfit(self, sheet: Sheet) -> Pair | None:
         """Return the first row of a sheet that is none of these pairs; None if all are."""
-        return next((row for row in sheet.rows if set(self.found_by.get(row.ids, ("",))) != set(row.found_by)), None)
+        return next(
+            (
+                row
+                for row in sheet.rows
+                if set(self.found_by.get(row.ids, ("",))) != set(row.found_by)
+            ),
+            None,
+        )
 
     def precision(self, detectors: Set[str], source: str, sheets: Sequence[Sheet]) -> Precision:
-        """Return the precision of detectors' pairs with a training set, from the sheet with most of them among those that stand for them."""
+        """Return the precision of detectors' pairs with a training set, from the sheet with most of
+        them among those that stand for them.
+        """
         there = [rows for sheet in sheets if (rows := sheet.of(detectors, source))]
-        sampled = [sheet.of(detectors, source) for sheet in sheets if self._stands_for(sheet, detectors)]
+        sampled = [
+            sheet.of(detectors, source) for sheet in sheets if self._stands_for(sheet, detectors)
+        ]
         whole = [rows for rows in sampled if rows and all(row.label is not None for row in rows)]
         if whole:
             return _measured(max(whole, key=len))
         if not there:
             return Precision(why="no labelled sample")
-        return Precision(why="rows without a label" if any(sampled) else "no sheet is a sample of all pairs")
+        return Precision(
+            why="rows without a label" if any(sampled) else "no sheet is a sample of all pairs"
+        )
 
     def _stands_for(self, sheet: Sheet, detectors: Set[str]) -> bool:
         found = sum(not detectors.isdisjoint(names) for names in self.found_by.values())
@@ -98,20 +118,29 @@ def _equal(rows: Sequence[Pair], count: int) -> bool:
 
 def _measured(rows: Sequence[Pair]) -> Precision:
     leaks = [bool(row.label and row.label.leaks) for row in rows]
-    labelled = Labelled([0.0] * len(rows), leaks, [row.test_id for row in rows], [row.weight for row in rows])
+    labelled = Labelled(
+        [0.0] * len(rows), leaks, [row.test_id for row in rows], [row.weight for row in rows]
+    )
     sums = Tally(labelled).all()
     return Precision(float(sums.precision[0, -1]), float(sums.lower[0, -1]))
 
 
-def with_precision(results: Sequence[Result], folder: Path, sheets: Sequence[Sheet]) -> list[Result]:
+def with_precision(
+    results: Sequence[Result], folder: Path, sheets: Sequence[Sheet]
+) -> list[Result]:
     """Return results of overlap with the precision that sheets give, from the pairs in ``folder``.
 
     Raises:
-        InputError: a sheet with a row that is not among the pairs of any test set and unit, or was found by other detectors.
+        InputError: a sheet with a row that is not among the pairs of any test set and unit, or was
+            found by other detectors.
     """
     if not sheets:
         return list(results)
-    files = {(one.collection, one.payload.unit): 0 for one in results if isinstance(one.payload, OverlapFigures)}
+    files = {
+        (one.collection, one.payload.unit): 0
+        for one in results
+        if isinstance(one.payload, OverlapFigures)
+    }
     known = {key: KnownPairs(read_pairs(folder / file_of(*key))) for key in files}
     for sheet in sheets:
         misfits = [pairs.misfit(sheet) for pairs in known.values()]
@@ -120,13 +149,20 @@ def with_precision(results: Sequence[Result], folder: Path, sheets: Sequence[She
     return [_with(one, known, sheets) for one in results]
 
 
-def _with(one: Result, known: Mapping[tuple[str, str], KnownPairs], sheets: Sequence[Sheet]) -> Result:
+def _with(
+    one: Result, known: Mapping[tuple[str, str], KnownPairs], sheets: Sequence[Sheet]
+) -> Result:
     if not isinstance(one.payload, OverlapFigures):
         return one
     pairs = known[one.collection, one.payload.unit]
     fitting = [sheet for sheet in sheets if pairs.misfit(sheet) is None]
     found = pairs.precision(counted(one.payload.detector), one.system, fitting)
-    return replace(one, payload=msgspec.structs.replace(one.payload, precision=found.value, precision_low=found.lower))
+    return replace(
+        one,
+        payload=msgspec.structs.replace(
+            one.payload, precision=found.value, precision_low=found.lower
+        ),
+    )
 
 
 def _refused(row: Pair) -> Exception:

@@ -1,4 +1,6 @@
-"""Decide what to remove because of pairs: the passages, queries or judgements of one side, each with its evidence."""
+"""Decide what to remove because of pairs: the passages, queries or judgements of one side, each
+with its evidence.
+"""
 
 from __future__ import annotations
 
@@ -20,10 +22,11 @@ __all__ = ["Evidence", "counts", "evidence_of", "with_judgements"]
 
 @dataclass(slots=True)
 class Evidence:
-    """Passages, queries or judgements with the pairs that speak against them, and counts of pairs by whether they count.
+    """Passages, queries or judgements with the pairs that speak against them, and counts of pairs
+    by whether they count.
 
-    ``others`` are the items of the other side. ``different`` counts pairs that a person labelled so, ``by_words_alone`` those that only the
-    lexical detector of ``leakage find`` found.
+    ``others`` are the items of the other side. ``different`` counts pairs that a person labelled
+    so, ``by_words_alone`` those that only the lexical detector of ``leakage find`` found.
     """
 
     reasons: dict[Removed, list[JsonObject]] = field(default_factory=dict)
@@ -35,12 +38,15 @@ class Evidence:
 
 
 def counts(pair: Pair) -> bool:
-    """Return True if a pair counts as a leak: by its label, else unless it was found by words alone."""
+    """Return True if a pair counts as a leak: by its label, else unless it was found by words
+    alone.
+    """
     return pair.label.leaks if pair.label is not None else not pair.by_words_alone
 
 
 def evidence_of(pairs: Iterable[Pair], removal: Removal) -> Evidence:
-    """Return the items of ``removal.side`` in pairs that count: passages, queries, or both by the unit of the pairs.
+    """Return the items of ``removal.side`` in pairs that count: passages, queries, or both by the
+    unit of the pairs.
 
     Memory: the evidence, a few hundred bytes a pair.
     """
@@ -65,18 +71,28 @@ def _items(pair: Pair, unit: str) -> tuple[Removed, Removed]:
     """Return the training and the test item of a pair."""
     if unit == PASSAGES:
         return Removed("", pair.train_id), Removed("", pair.test_id)
-    return Removed(pair.train_id, pair.train_passage_id), Removed(pair.test_id, pair.test_passage_id)
+    return Removed(pair.train_id, pair.train_passage_id), Removed(
+        pair.test_id, pair.test_passage_id
+    )
 
 
 def _named(item: Removed, removal: Removal) -> Removed:
-    """Return what of an item names what goes: of pairs one part, unless the judgement of both goes."""
+    """Return what of an item names what goes: of pairs one part, unless the judgement of both
+    goes.
+    """
     if removal.unit != PAIRS or removal.what == "judgements":
         return item
-    return Removed(query_id=item.query_id) if removal.what == "queries" else Removed(passage_id=item.passage_id)
+    return (
+        Removed(query_id=item.query_id)
+        if removal.what == "queries"
+        else Removed(passage_id=item.passage_id)
+    )
 
 
 def _reason(pair: Pair, other: Removed, removal: Removal) -> JsonObject:
-    """Return a pair as evidence: the other side's ids, detectors, scores and label, without texts."""
+    """Return a pair as evidence: the other side's ids, detectors, scores and label, without
+    texts.
+    """
     side = "test" if removal.side == "train" else "train"
     record: dict[str, Json] = {
         "source": pair.source if removal.side == "test" else "",
@@ -92,9 +108,11 @@ def _reason(pair: Pair, other: Removed, removal: Removal) -> JsonObject:
 def with_judgements(
     evidence: Evidence, removal: Removal, judged: pa.Table, relevant_from: int = 1
 ) -> dict[Removed, list[JsonObject]]:
-    """Return the reasons for queries or judgements where pairs name passages, or for judgements where they name queries.
+    """Return the reasons for queries or judgements where pairs name passages, or for judgements
+    where they name queries.
 
-    ``judged`` has columns query_id, passage_id and grade; relevant are grades from ``relevant_from`` on. Reasons of the other kinds are returned as they are.
+    ``judged`` has columns query_id, passage_id and grade; relevant are grades from
+    ``relevant_from`` on. Reasons of the other kinds are returned as they are.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -103,10 +121,19 @@ def with_judgements(
     if not removal.needs_judgements:
         return evidence.reasons
     column = "passage_id" if by_passage else "query_id"
-    named = pa.array([item.passage_id if by_passage else item.query_id for item in evidence.reasons], pa.string())
-    rows = judged.filter(pc.and_(pc.greater_equal(judged["grade"], relevant_from), pc.is_in(judged[column], value_set=named)))
+    named = pa.array(
+        [item.passage_id if by_passage else item.query_id for item in evidence.reasons], pa.string()
+    )
+    rows = judged.filter(
+        pc.and_(
+            pc.greater_equal(judged["grade"], relevant_from),
+            pc.is_in(judged[column], value_set=named),
+        )
+    )
     found: dict[Removed, list[JsonObject]] = {}
-    for query_id, passage_id in zip(rows["query_id"].to_pylist(), rows["passage_id"].to_pylist(), strict=True):
+    for query_id, passage_id in zip(
+        rows["query_id"].to_pylist(), rows["passage_id"].to_pylist(), strict=True
+    ):
         reasons = evidence.reasons[Removed("", passage_id) if by_passage else Removed(query_id)]
         item = Removed(query_id) if removal.what == "queries" else Removed(query_id, passage_id)
         own: JsonObject = {"passage_id": passage_id} if removal.what == "queries" else {}

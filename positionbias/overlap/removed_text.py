@@ -18,7 +18,9 @@ _COUNTS = {
     "queries_without_judgement": "queries without a judgement now",
     "named_and_not_there": "named by pairs and not there",
     "labelled_different": "pairs labelled as different",
-    "by_words_alone": "pairs found by words alone, which did not count: label them (posbias leakage review)",
+    "by_words_alone": (
+        "pairs found by words alone, which did not count: label them (posbias leakage review)"
+    ),
 }
 
 
@@ -30,6 +32,13 @@ def removed_text(results: Sequence[Result]) -> str:
     if of.groups:
         what = f"training groups, with {of.what} that leak ({share})"
     lines = [f"{result.collection}: removed {of.left_out:,} of {of.total:,} {what}"]
-    lines.append(f"  {of.counted:,} of {of.pairs:,} {PAIRS_OF[of.unit]} counted, with {of.others:,} on the other side")
-    lines += [f"  {told}: {count:,}" for name, told in _COUNTS.items() if (count := getattr(of, name)) or name == "kept"]
+    lines.append(
+        f"  {of.counted:,} of {of.pairs:,} {PAIRS_OF[of.unit]} counted, with {of.others:,} on the "
+        "other side"
+    )
+    lines += [
+        f"  {told}: {count:,}"
+        for name, told in _COUNTS.items()
+        if (count := getattr(of, name)) or name == "kept"
+    ]
     return "\n".join(lines)

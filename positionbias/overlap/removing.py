@@ -1,6 +1,7 @@
 """What to remove because of overlapping pairs: the options of ``leakage clean``.
 
-A pair counts as its label says. A pair without a label counts unless ``leakage find`` found it by words alone.
+A pair counts as its label says. A pair without a label counts unless ``leakage find`` found it by
+words alone.
 """
 
 from __future__ import annotations
@@ -19,7 +20,11 @@ __all__ = ["PAIRS_OF", "Removal", "Removing", "Side"]
 
 Side = Literal["train", "test"]
 SIDES: tuple[Side, ...] = get_args(Side)
-PAIRS_OF = {PASSAGES: "pairs of passages", QUERIES: "pairs of queries", PAIRS: "pairs of queries with passages"}
+PAIRS_OF = {
+    PASSAGES: "pairs of passages",
+    QUERIES: "pairs of queries",
+    PAIRS: "pairs of queries with passages",
+}
 _UNIT_OF: Mapping[What, str] = {"passages": PASSAGES, "queries": QUERIES, "judgements": PAIRS}
 
 
@@ -40,14 +45,18 @@ class Removal:
             object.__setattr__(self, "unit", _UNIT_OF[self.what])
         if self.what == "passages" and self.unit == QUERIES:
             raise SettingError(
-                "--unit: wanted passages or pairs with --remove passages; found queries, which have no passage; "
-                "give --remove queries, or another --unit"
+                "--unit: wanted passages or pairs with --remove passages; found queries, which "
+                "have no passage; give --remove queries, or another --unit"
             )
 
     @property
     def needs_judgements(self) -> bool:
-        """True where judgements say what the items of pairs stand for: queries of a passage, judgements of a passage or query."""
-        return (self.unit == PASSAGES and self.what != "passages") or (self.unit == QUERIES and self.what == "judgements")
+        """True where judgements say what the items of pairs stand for: queries of a passage,
+        judgements of a passage or query.
+        """
+        return (self.unit == PASSAGES and self.what != "passages") or (
+            self.unit == QUERIES and self.what == "judgements"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +81,11 @@ class Removing:
         absent="passages or queries as they are removed; pairs for judgements",
     )
     sheet: Place | None = setting(
-        None, "Write 50 of the pairs that counted here, to look at.", metavar="FILE", place="written", panel=Panel.ADVANCED
+        None,
+        "Write 50 of the pairs that counted here, to look at.",
+        metavar="FILE",
+        place="written",
+        panel=Panel.ADVANCED,
     )
 
     def __post_init__(self) -> None:
@@ -82,7 +95,9 @@ class Removing:
     @property
     def removal(self) -> Removal:
         """What is removed, with its defaults."""
-        return Removal(cast("What", self.remove or "queries"), self.unit or "", cast("Side", self.side))
+        return Removal(
+            cast("What", self.remove or "queries"), self.unit or "", cast("Side", self.side)
+        )
 
     @property
     def asked(self) -> bool:

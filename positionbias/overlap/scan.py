@@ -1,9 +1,12 @@
-"""Search training texts for test texts: equal ones, and those that share a given part of their shingles.
+"""Search training texts for test texts: equal ones, and those that share a given part of their
+shingles.
 
-A pair is found by shingles if one text has at least ``containment`` of the other's distinct shingles, in either direction. Candidates come from a
-prefix filter in each direction, which loses no pair: a pair shares one of the test text's rarest shingles, or one of the training text's.
-Their shared shingles are then counted. Runs of ``n`` words that stand in many texts of one set (``shingles.COMMON``) are boilerplate: they count for
-nothing, neither as shared nor in a text's number. So templated text makes no pairs, whose number would grow with the square of its texts.
+A pair is found by shingles if one text has at least ``containment`` of the other's distinct
+shingles, in either direction. Candidates come from a prefix filter in each direction, which loses
+no pair: a pair shares one of the test text's rarest shingles, or one of the training text's. Their
+shared shingles are then counted. Runs of ``n`` words that stand in many texts of one set
+(``shingles.COMMON``) are boilerplate: they count for nothing, neither as shared nor in a text's
+number. So templated text makes no pairs, whose number would grow with the square of its texts.
 """
 
 from __future__ import annotations
@@ -30,7 +33,9 @@ def searches(tests: Texts, settings: OverlapSettings) -> Mapping[str, Search]:
 
 
 def exact(tests: Texts, settings: OverlapSettings) -> Search:
-    """Prepare the search for texts of the same words. Hashes only propose: words are compared. An empty text equals none."""
+    """Prepare the search for texts of the same words. Hashes only propose: words are compared. An
+    empty text equals none.
+    """
     asked = np.flatnonzero(tests.words.counts > 0)
     own = text_hashes(tests.words)[asked]
     order = np.argsort(own, kind="stable")
@@ -43,7 +48,10 @@ def exact(tests: Texts, settings: OverlapSettings) -> Search:
         counts = np.maximum(last - first, 0)
         train = np.repeat(np.arange(len(hashes)), counts)
         test = numbers[np.repeat(first, counts) + runs(counts)]
-        texts = ((batch.texts[one], tests.texts[other]) for one, other in zip(train.tolist(), test.tolist(), strict=True))
+        texts = (
+            (batch.texts[one], tests.texts[other])
+            for one, other in zip(train.tolist(), test.tolist(), strict=True)
+        )
         same = np.array([_same(*pair) for pair in texts], bool)
         ones = np.ones(int(same.sum()))
         return Hits(train[same], test[same], {"of_test": ones, "of_train": ones})
@@ -58,7 +66,9 @@ def _same(one: str, other: str) -> bool:
 def ngram(tests: Texts, settings: OverlapSettings) -> Search:
     """Prepare the search by runs of ``settings.n`` words, for test texts that have one."""
     asked = np.flatnonzero(tests.words.counts >= settings.n)
-    return ShingleSearch(ShingleTable(tests.words, settings.n, asked, settings.containment, common=tests.common))
+    return ShingleSearch(
+        ShingleTable(tests.words, settings.n, asked, settings.containment, common=tests.common)
+    )
 
 
 class ShingleSearch:
@@ -76,20 +86,32 @@ class ShingleSearch:
         if not len(places):
             return Hits.none()
         new = first_of(texts[places])
-        met, number = texts[places][new], np.cumsum(new) - 1  # the training texts with a known shingle
+        # the training texts with a known shingle
+        met, number = texts[places][new], np.cumsum(new) - 1
         sizes = _distinct(hashes, texts, met)
         known = distinct(number * len(table) + rows)
-        train, rows = np.divmod(known, len(table))  # by training text: its known shingles, each once
+        # by training text: its known shingles, each once
+        train, rows = np.divmod(known, len(table))
         found = []
         for part in self.candidates(train, rows, sizes):
             own, test, shared = self._counted(part, train, rows, len(met))
             scores = {"of_test": shared / table.sizes[test], "of_train": shared / sizes[own]}
             kept = np.max(list(scores.values()), axis=0) >= table.containment
-            found.append(Hits(met[own[kept]], test[kept], {name: score[kept] for name, score in scores.items()}))
+            found.append(
+                Hits(
+                    met[own[kept]],
+                    test[kept],
+                    {name: score[kept] for name, score in scores.items()},
+                )
+            )
         return Hits.together(found)
 
-    def candidates(self, train: np.ndarray, rows: np.ndarray, sizes: np.ndarray) -> Iterator[np.ndarray]:
-        """Yield candidates as ``training text * tests + test text``, sorted, each once, in parts that fit memory."""
+    def candidates(
+        self, train: np.ndarray, rows: np.ndarray, sizes: np.ndarray
+    ) -> Iterator[np.ndarray]:
+        """Yield candidates as ``training text * tests + test text``, sorted, each once, in parts
+        that fit memory.
+        """
         table, tests = self.table, len(self.table.sizes)
         counts = np.bincount(train, minlength=len(sizes))
         # of a training text's rarest shingles those come first that no test text has
@@ -97,7 +119,9 @@ class ShingleSearch:
         order = np.lexsort((rows, table.rarity[rows], train))
         first = np.zeros(len(rows), bool)
         first[order] = runs(counts) < needed[train]
-        cost = np.bincount(train, table.rare.counts(rows) + first * table.rarity[rows], len(sizes)) * np.maximum(counts, 1)
+        cost = np.bincount(
+            train, table.rare.counts(rows) + first * table.rarity[rows], len(sizes)
+        ) * np.maximum(counts, 1)
         for low, high in _parts(cost, AT_ONCE):
             part = slice(*np.searchsorted(train, (low, high)))
             found = []
@@ -127,13 +151,18 @@ def _distinct(hashes: np.ndarray, texts: np.ndarray, wanted: np.ndarray) -> np.n
     first, last = (np.searchsorted(texts, wanted, side) for side in ("left", "right"))
     own = np.repeat(np.arange(len(wanted)), last - first)
     taken = hashes[np.repeat(first, last - first) + runs(last - first)]
-    order = np.argsort(taken + own.astype(np.uint64) * _APART)  # equal ones of a text stand together, in no other order
+    # equal ones of a text stand together, in no other order
+    order = np.argsort(taken + own.astype(np.uint64) * _APART)
     again = (taken[order][1:] == taken[order][:-1]) & (own[order][1:] == own[order][:-1])
-    return np.bincount(own, minlength=len(wanted)) - np.bincount(own[order][1:][again], minlength=len(wanted))
+    return np.bincount(own, minlength=len(wanted)) - np.bincount(
+        own[order][1:][again], minlength=len(wanted)
+    )
 
 
 def _parts(costs: np.ndarray, most: int) -> Iterator[tuple[int, int]]:
-    """Yield ranges of items that cost at most ``most`` together; an item that alone costs more is a range."""
+    """Yield ranges of items that cost at most ``most`` together; an item that alone costs more is a
+    range.
+    """
     total, low = np.cumsum(costs), 0
     while low < len(costs):
         before = total[low - 1] if low else 0

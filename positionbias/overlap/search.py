@@ -1,4 +1,5 @@
-"""Search blocks of training texts for the test texts, here or in other processes; each block leaves a file of what it found.
+"""Search blocks of training texts for the test texts, here or in other processes; each block leaves
+a file of what it found.
 
 tests/UNIT.arrow        the test texts, which every process reads once
 hits/UNIT/NUMBER        of each block, its best hits by test text and detector, with ids and texts
@@ -32,7 +33,9 @@ _TESTS = pa.schema([("id", pa.string()), ("text", pa.string())])
 
 @dataclass(frozen=True, slots=True)
 class TestSide:
-    """The test texts of a unit, in a file: those of test set t are numbered ``starts[t]`` to ``starts[t + 1]``; rows of each without a usable text are counted."""
+    """The test texts of a unit, in a file: those of test set t are numbered ``starts[t]`` to
+    ``starts[t + 1]``; rows of each without a usable text are counted.
+    """
 
     path: str
     settings: OverlapSettings
@@ -55,7 +58,9 @@ class TestSide:
         return texts, searches(texts, self.settings)
 
 
-def write_tests(path: Path, tests: Sequence[TextSet], unit: str, settings: OverlapSettings) -> TestSide:
+def write_tests(
+    path: Path, tests: Sequence[TextSet], unit: str, settings: OverlapSettings
+) -> TestSide:
     """Write the texts of a unit of all test sets, each id of a set once.
 
     Raises:
@@ -74,15 +79,26 @@ def write_tests(path: Path, tests: Sequence[TextSet], unit: str, settings: Overl
                             seen[text_id] = new[text_id] = text
                         elif seen[text_id] != text:
                             found = f"{unit[:-1]} {text_id!r} with two texts"
-                            raise bad_input(one.place, wanted="one text an id", found=found, do="give texts ids of their own")
-                    file.write_batch(pa.record_batch([pa.array(list(new)), pa.array(list(new.values()))], schema=_TESTS))
+                            raise bad_input(
+                                one.place,
+                                wanted="one text an id",
+                                found=found,
+                                do="give texts ids of their own",
+                            )
+                    file.write_batch(
+                        pa.record_batch(
+                            [pa.array(list(new)), pa.array(list(new.values()))], schema=_TESTS
+                        )
+                    )
             starts.append(starts[-1] + len(seen))
     return TestSide(str(path.absolute()), settings, tuple(starts), tuple(left_out))
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A block of a training set; ``same_corpus`` says for each test set whether passages of one id are the same passage."""
+    """A block of a training set; ``same_corpus`` says for each test set whether passages of one id
+    are the same passage.
+    """
 
     source: int
     block: TextBlock
@@ -96,7 +112,9 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class BlockFacts:
-    """Counts of a block: its texts, rows left out, and its pairs by detector and test set; pairs of one passage in a shared corpus apart."""
+    """Counts of a block: its texts, rows left out, and its pairs by detector and test set; pairs of
+    one passage in a shared corpus apart.
+    """
 
     texts: int
     left_out: int
@@ -104,10 +122,14 @@ class BlockFacts:
     shared: Mapping[str, Sequence[int]]
 
 
-def search_blocks(folder: Path, parts: Iterable[Part], side: TestSide, map_shards: MapShards = map) -> Iterator[BlockFacts]:
+def search_blocks(
+    folder: Path, parts: Iterable[Part], side: TestSide, map_shards: MapShards = map
+) -> Iterator[BlockFacts]:
     """Search every block; the hits of the n-th stand in the n-th file of the folder."""
     folder.mkdir(parents=True, exist_ok=True)
-    return make_shards(BlockFacts, _BlockSearch(side), parts, lambda number: folder / f"{number:06}", map_shards)
+    return make_shards(
+        BlockFacts, _BlockSearch(side), parts, lambda number: folder / f"{number:06}", map_shards
+    )
 
 
 class _BlockSearch:
@@ -123,7 +145,10 @@ class _BlockSearch:
     def __call__(self, part: Part, path: Path) -> BlockFacts:
         tests, found = self.made()
         names, sets = list(found), len(self.side.starts) - 1
-        counts = {kind: {name: np.zeros(sets, np.int64) for name in (*names, ANY)} for kind in ("pairs", "shared")}
+        counts = {
+            kind: {name: np.zeros(sets, np.int64) for name in (*names, ANY)}
+            for kind in ("pairs", "shared")
+        }
         best, texts, left_out = _Best(self.side.settings.kept), 0, 0
         for batch in part.block.batches():
             texts += len(batch)
@@ -135,14 +160,20 @@ class _BlockSearch:
                 best.add(number, hits[name], shared[name], batch)
         with pa.OSFile(str(path), "wb") as sink, ipc.new_file(sink, HITS) as file:
             file.write_table(best.table(), max_chunksize=_ROWS)
-        return BlockFacts(texts, left_out, *({name: one.tolist() for name, one in of.items()} for of in counts.values()))
+        return BlockFacts(
+            texts,
+            left_out,
+            *({name: one.tolist() for name, one in of.items()} for of in counts.values()),
+        )
 
     def _shared(self, hits: Hits, batch: Texts, tests: Texts, part: Part) -> np.ndarray:
         """Return True for hits of a passage with itself, in a corpus that both sides share."""
         if not any(part.same_corpus) or not len(hits.train):
             return np.zeros(len(hits.train), bool)
         pairs = zip(hits.train.tolist(), hits.test.tolist(), strict=True)
-        same = np.fromiter((batch.ids[train] == tests.ids[test] for train, test in pairs), bool, len(hits.train))
+        same = np.fromiter(
+            (batch.ids[train] == tests.ids[test] for train, test in pairs), bool, len(hits.train)
+        )
         return same & np.array(part.same_corpus)[self._sets(hits.test)]
 
     def _sets(self, numbers: np.ndarray) -> np.ndarray:
@@ -161,7 +192,9 @@ class _BlockSearch:
         own[ANY] = every, np.concatenate(list(shared.values()))[first]
         for name, (pairs, same) in own.items():
             for kind, kept in (("pairs", ~same), ("shared", same)):
-                counts[kind][name] += np.bincount(self._sets(pairs[kept] % tests), minlength=len(self.side.starts) - 1)
+                counts[kind][name] += np.bincount(
+                    self._sets(pairs[kept] % tests), minlength=len(self.side.starts) - 1
+                )
 
 
 def _table(detector: int, hits: Hits, shared: np.ndarray, batch: Texts) -> pa.Table:
@@ -172,13 +205,18 @@ def _table(detector: int, hits: Hits, shared: np.ndarray, batch: Texts) -> pa.Ta
         pa.array(hits.test.astype(np.int32)),
         pa.array(shared),
         *(pa.array(hits.scores[name]) for name in SCORES),
-        *(pa.array([column[place] for place in hits.train.tolist()]) for column in (batch.ids, batch.texts)),
+        *(
+            pa.array([column[place] for place in hits.train.tolist()])
+            for column in (batch.ids, batch.texts)
+        ),
     ]
     return pa.table(columns, names=HITS.names).cast(HITS)
 
 
 class _Best:
-    """The best hits of each detector and test text, each training id once, and those of a shared corpus; others are dropped as they pile up."""
+    """The best hits of each detector and test text, each training id once, and those of a shared
+    corpus; others are dropped as they pile up.
+    """
 
     def __init__(self, kept: int) -> None:
         self.kept, self.tables, self.rows, self.most = kept, [HITS.empty_table()], 0, _PILE
@@ -188,7 +226,11 @@ class _Best:
         for start in range(0, len(hits.train), _ROWS):
             part = slice(start, start + _ROWS)
             scores = {name: values[part] for name, values in hits.scores.items()}
-            self.tables.append(_table(detector, Hits(hits.train[part], hits.test[part], scores), shared[part], batch))
+            self.tables.append(
+                _table(
+                    detector, Hits(hits.train[part], hits.test[part], scores), shared[part], batch
+                )
+            )
             self.rows += len(self.tables[-1])
             if self.rows > self.most:
                 self.most = max(_PILE, 2 * len(self.table()))

@@ -38,11 +38,14 @@ class OverlapSettings:
 
     units: Sequence[str] = setting(
         UNITS,
-        "What to compare: passages, queries, or queries together with a relevant passage. May be given again.",
+        "What to compare: passages, queries, or queries together with a relevant passage. May be "
+        "given again.",
         flags=("--unit",),
         choices=UNITS,
     )
-    n: int = setting(13, "Words of a run.", flags=("--ngram",), least=2, most=1_000, panel=Panel.ADVANCED)
+    n: int = setting(
+        13, "Words of a run.", flags=("--ngram",), least=2, most=1_000, panel=Panel.ADVANCED
+    )
     containment: float = setting(
         0.5,
         "Lowest share of one text's runs of words that the other must have.",
@@ -51,8 +54,12 @@ class OverlapSettings:
         wanted="a share above 0, to 1",
         panel=Panel.ADVANCED,
     )
-    all_passages: bool = setting(False, "Compare all passages of collections, not only those that judgements name.")
-    relevant_from: int = setting(1, "Lowest grade of a relevant passage in test judgements.", least=1, metavar="GRADE")
+    all_passages: bool = setting(
+        False, "Compare all passages of collections, not only those that judgements name."
+    )
+    relevant_from: int = setting(
+        1, "Lowest grade of a relevant passage in test judgements.", least=1, metavar="GRADE"
+    )
     kept: int = setting(
         100,
         "Pairs kept of each test text, detector and training set, the best; all are counted.",
@@ -67,5 +74,7 @@ class OverlapSettings:
 
 
 def counted(detector: str) -> set[str]:
-    """Return the detectors behind a row: the named detector, or both that are counted together as any."""
+    """Return the detectors behind a row: the named detector, or both that are counted together as
+    any.
+    """
     return set(DETECTORS) if detector == ANY else {detector}

@@ -4,9 +4,10 @@ With values v of the bytes of a word and an odd base p, and H(i) = Σ_{j < i} v_
 
     hash of bytes [s, e) = (H(e) − H(s)) · p^(−s)  (mod 2^64)
 
-which does not depend on where the word stands. Shingles are the same sum over the words' hashes. So a block of texts costs a few passes
-of numpy, whatever its words (Karp, Rabin 1987). Two different shingles share a hash with a probability of about 2^-60 [decision]: of 10^9 training
-and 10^7 test shingles about one pair in a hundred runs does, and one shingle makes no pair of texts.
+which does not depend on where the word stands. Shingles are the same sum over the words' hashes. So
+a block of texts costs a few passes of numpy, whatever its words (Karp, Rabin 1987). Two different
+shingles share a hash with a probability of about 2^-60 [decision]: of 10^9 training and 10^7 test
+shingles about one pair in a hundred runs does, and one shingle makes no pair of texts.
 """
 
 from __future__ import annotations
@@ -33,7 +34,10 @@ __all__ = [
 ]
 
 COMMON = 0.01
-"""Share of one set's texts: a run of words in more of them tells nothing about a copy, and counts for nothing [decision]."""
+(
+    """Share of one set's texts: a run of words in more of them tells nothing about a copy, and """
+    """counts for nothing [decision]."""
+)
 _FEW = 20  # texts of a small set that may well be copies of each other
 _MODULUS = 1 << 64
 _BASE = 0x9E3779B97F4A7C13  # ≡ 3 modulo 8, so that differences of powers keep most of their bits
@@ -44,12 +48,15 @@ _PART = 1 << 20  # powers that are kept
 _TEXTS = 4_096  # hashed at once: their arrays fit a processor's cache
 _MOST_RUNS = 1 << 20
 _MOST_WORDS = 1 << 22  # in scripts without spaces a run is a clause
-_VALUES = np.random.Generator(np.random.PCG64(20_231_127)).integers(1, _MODULUS, 256, np.uint64)  # of the 256 bytes
+# of the 256 bytes
+_VALUES = np.random.Generator(np.random.PCG64(20_231_127)).integers(1, _MODULUS, 256, np.uint64)
 
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """The words of texts: their hashes ``(w,)`` uint64, and the first word of each text ``(t + 1,)`` int64."""
+    """The words of texts: their hashes ``(w,)`` uint64, and the first word of each text
+    ``(t + 1,)`` int64.
+    """
 
     hashes: np.ndarray
     first: np.ndarray
@@ -68,10 +75,16 @@ class Words:
 def hash_words(texts: Sequence[str]) -> Words:
     """Return the hashes of the comparable words of texts; of many texts, some at once."""
     parts = (
-        [_hashed(texts)] if len(texts) <= _TEXTS else [_hashed(texts[at : at + _TEXTS]) for at in range(0, len(texts), _TEXTS)]
+        [_hashed(texts)]
+        if len(texts) <= _TEXTS
+        else [_hashed(texts[at : at + _TEXTS]) for at in range(0, len(texts), _TEXTS)]
     )
     firsts = np.concatenate([[0], *(part.counts for part in parts)])
-    return Words(np.concatenate([part.hashes for part in parts]), np.cumsum(firsts)) if len(parts) > 1 else parts[0]
+    return (
+        Words(np.concatenate([part.hashes for part in parts]), np.cumsum(firsts))
+        if len(parts) > 1
+        else parts[0]
+    )
 
 
 def _hashed(texts: Sequence[str]) -> Words:
@@ -92,7 +105,9 @@ def _hashed(texts: Sequence[str]) -> Words:
 
 
 def _runs(data: bytes) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the first and last place of each run of other bytes than spaces, and its hash; the last byte is a space."""
+    """Return the first and last place of each run of other bytes than spaces, and its hash; the
+    last byte is a space.
+    """
     array = np.frombuffer(data, np.uint8)
     inside = np.empty(len(array) + 1, bool)
     inside[0] = False
@@ -111,7 +126,9 @@ def _with_others(other: np.ndarray, starts: np.ndarray) -> np.ndarray:
 
 
 class _KnownRuns:
-    """The comparable words in runs that are not all ASCII, by the hash of the run: their hashes, one run's after another's."""
+    """The comparable words in runs that are not all ASCII, by the hash of the run: their hashes,
+    one run's after another's.
+    """
 
     def __init__(self) -> None:
         self._clear()
@@ -121,14 +138,18 @@ class _KnownRuns:
         self.counts, self.starts = (np.zeros(0, np.int64) for _ in range(2))
         self.hashes = np.zeros(0, np.uint64)
 
-    def words(self, data: bytes, hashes: np.ndarray, starts: np.ndarray, ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def words(
+        self, data: bytes, hashes: np.ndarray, starts: np.ndarray, ends: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Return how many words each run has, and their hashes, one after another."""
         if len(self.numbers) > _MOST_RUNS or len(self.hashes) > _MOST_WORDS:
             self._clear()
         keys = hashes.tolist()
         if new := {key: place for place, key in enumerate(keys) if key not in self.numbers}:
             spans = ((starts[place], ends[place]) for place in new.values())
-            self._learn(list(new), [comparable_words(data[start:end].decode()) for start, end in spans])
+            self._learn(
+                list(new), [comparable_words(data[start:end].decode()) for start, end in spans]
+            )
         numbers = np.fromiter(map(self.numbers.__getitem__, keys), np.int64, len(keys))
         counts = self.counts[numbers]
         return counts, self.hashes[np.repeat(self.starts[numbers], counts) + runs(counts)]
@@ -136,7 +157,9 @@ class _KnownRuns:
     def _learn(self, keys: Sequence[int], found: Sequence[Sequence[str]]) -> None:
         _, _, hashes = _runs(" ".join([*chain.from_iterable(found), ""]).encode())
         counts = np.array([len(words) for words in found], np.int64)
-        self.numbers.update(zip(keys, range(len(self.numbers), len(self.numbers) + len(keys)), strict=True))
+        self.numbers.update(
+            zip(keys, range(len(self.numbers), len(self.numbers) + len(keys)), strict=True)
+        )
         self.starts = np.concatenate([self.starts, len(self.hashes) + np.cumsum(counts) - counts])
         self.counts = np.concatenate([self.counts, counts])
         self.hashes = np.concatenate([self.hashes, hashes])
@@ -146,7 +169,9 @@ _KNOWN = _KnownRuns()  # of this process
 
 
 def shingle_hashes(words: Words, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the hashes of all runs of n words within a text ``(s,)`` uint64, in order, and the text of each ``(s,)`` int64."""
+    """Return the hashes of all runs of n words within a text ``(s,)`` uint64, in order, and the
+    text of each ``(s,)`` int64.
+    """
     counts = np.maximum(words.counts - n + 1, 0)
     texts = np.repeat(np.arange(len(counts)), counts)
     starts = words.first[texts] + runs(counts)
@@ -154,7 +179,9 @@ def shingle_hashes(words: Words, n: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def common_shingles(parts: Iterable[Words], n: int) -> np.ndarray:
-    """Return the sorted hashes of the runs of n words in more than ``COMMON`` of these texts, and in more than 20 of them: boilerplate. Equal texts are one."""
+    """Return the sorted hashes of the runs of n words in more than ``COMMON`` of these texts, and
+    in more than 20 of them: boilerplate. Equal texts are one.
+    """
     found, seen = [np.zeros(0, np.uint64)], np.zeros(0, np.uint64)
     for words in parts:
         known, whole = len(seen), text_hashes(words)
@@ -207,7 +234,9 @@ def _spans(values: np.ndarray, starts: np.ndarray, ends: np.ndarray, base: int) 
     sums[0] = 0
     for low in range(0, len(values), _PART):
         part = values[low : low + _PART]
-        powers = np.multiply(part, _powers(base)[: len(part)], out=sums[low + 1 : low + 1 + len(part)])
+        powers = np.multiply(
+            part, _powers(base)[: len(part)], out=sums[low + 1 : low + 1 + len(part)]
+        )
         if low:
             powers *= np.uint64(pow(base, low, _MODULUS))
     np.cumsum(sums, out=sums)

@@ -1,6 +1,7 @@
 """Text sets: where the texts of one side come from, as ``[NAME=]PLACE[:SPLIT]`` names them.
 
-A set gives its texts by unit in blocks, which processes read by themselves. How a set is cut into blocks changes no result.
+A set gives its texts by unit in blocks, which processes read by themselves. How a set is cut into
+blocks changes no result.
 """
 
 from __future__ import annotations
@@ -55,7 +56,9 @@ class TextSet(Protocol):
 
     @property
     def corpus(self) -> str:
-        """The checksum of the corpus that its passage ids belong to; empty where they belong to none."""
+        """The checksum of the corpus that its passage ids belong to; empty where they belong to
+        none.
+        """
 
     def blocks(self, unit: str) -> Iterator[TextBlock]:
         """Yield its passages or queries; nothing where it has none."""
@@ -85,11 +88,20 @@ def text_set(given: Collection | Path | str, settings: OverlapSettings, *, test:
     if path.is_dir() and not _is_collection(path):
         return _folder(path, name, split, default, settings, test=test)
     if path.is_file():
-        return TableTexts.of(name or _clean(path.name.partition(".")[0]), path, [path], split or default, settings, test=test)
+        return TableTexts.of(
+            name or _clean(path.name.partition(".")[0]),
+            path,
+            [path],
+            split or default,
+            settings,
+            test=test,
+        )
     return CollectionTexts.of(find_collection(place), split or default, name, settings, test=test)
 
 
-def _folder(path: Path, name: str, split: str, default: str, settings: OverlapSettings, *, test: bool) -> TextSet:
+def _folder(
+    path: Path, name: str, split: str, default: str, settings: OverlapSettings, *, test: bool
+) -> TextSet:
     own = name or _clean(".".join(filter(None, (path.name, split))))
     if is_beir(path):
         return BeirTexts.of(own, path, split or default, settings, test=test)
@@ -97,7 +109,10 @@ def _folder(path: Path, name: str, split: str, default: str, settings: OverlapSe
         return HubTexts.of(own, path, split, settings, test=test)
     if files := table_files(path):
         return TableTexts.of(own, path, files, split or default, settings, test=test)
-    wanted = "a collection, a BEIR folder, a data set saved by datasets, or files of JSON lines, Parquet, CSV or TSV"
+    wanted = (
+        "a collection, a BEIR folder, a data set saved by datasets, or files of JSON lines, "
+        "Parquet, CSV or TSV"
+    )
     raise bad_input(path, wanted=wanted, found="a folder with none of them", do="check the path")
 
 

@@ -1,4 +1,6 @@
-"""The shingles of the test texts, to look up those of training texts: a sorted table, its texts, and a bitmap that most lookups end at."""
+"""The shingles of the test texts, to look up those of training texts: a sorted table, its texts,
+and a bitmap that most lookups end at.
+"""
 
 from __future__ import annotations
 
@@ -14,14 +16,18 @@ _THREE, _SEVEN, _ONE = np.uint64(3), np.uint8(7), np.uint8(1)
 
 
 def least_shared(sizes: np.ndarray, containment: float) -> np.ndarray:
-    """Return how many of ``sizes`` distinct shingles a share of at least ``containment`` is: the smallest whole c with c / size >= containment."""
+    """Return how many of ``sizes`` distinct shingles a share of at least ``containment`` is: the
+    smallest whole c with c / size >= containment.
+    """
     least = np.maximum(np.ceil(sizes * containment - 1e-9).astype(np.int64), 1)
     least += least / np.maximum(sizes, 1) < containment  # rounding
     return least
 
 
 class Postings:
-    """Lists of numbers by row: those of row r are ``numbers[starts[r] : starts[r + 1]]``, in the given order."""
+    """Lists of numbers by row: those of row r are ``numbers[starts[r] : starts[r + 1]]``, in the
+    given order.
+    """
 
     def __init__(self, rows: np.ndarray, numbers: np.ndarray, count: int) -> None:
         self.numbers = numbers[np.argsort(rows, kind="stable")].astype(np.int32)
@@ -33,17 +39,22 @@ class Postings:
         return self.starts[rows + 1] - self.starts[rows]
 
     def of(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the numbers of these rows, and for each number the place in ``rows`` that it belongs to."""
+        """Return the numbers of these rows, and for each number the place in ``rows`` that it
+        belongs to.
+        """
         counts = self.counts(rows)
         places = np.repeat(np.arange(len(rows)), counts)
         return self.numbers[self.starts[rows][places] + runs(counts)], places
 
 
 class ShingleTable:
-    """The distinct shingles of test texts of ``n`` words a run; ``tests`` are the texts that have some.
+    """The distinct shingles of test texts of ``n`` words a run; ``tests`` are the texts that have
+    some.
 
-    Those that are ``common`` are left out. ``keys (k,)`` uint64 are sorted; ``holders`` lists the texts of each key and ``rare`` those for which it is among their rarest shingles:
-    so many that a text with ``containment`` of all must have one of them (the prefix filter of Chaudhuri, Ganti, Kaushik 2006). Rarity is the number of test texts, then the key.
+    Those that are ``common`` are left out. ``keys (k,)`` uint64 are sorted; ``holders`` lists the
+    texts of each key and ``rare`` those for which it is among their rarest shingles: so many that a
+    text with ``containment`` of all must have one of them (the prefix filter of Chaudhuri, Ganti,
+    Kaushik 2006). Rarity is the number of test texts, then the key.
     """
 
     def __init__(
@@ -102,7 +113,9 @@ class ShingleTable:
 
 
 def _shingles(words: Words, n: int, tests: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the shingles of these texts, and the text of each; some texts at once, as large arrays take longer."""
+    """Return the shingles of these texts, and the text of each; some texts at once, as large arrays
+    take longer.
+    """
     wanted = np.zeros(len(words.counts), bool)
     wanted[tests] = True
     found = [(np.zeros(0, np.uint64), np.zeros(0, np.int64))]
@@ -127,4 +140,6 @@ class _Sieve:
     def passed(self, hashes: np.ndarray) -> np.ndarray:
         """Return the places of hashes that may be among the keys."""
         places = hashes >> self.shift
-        return np.flatnonzero((self.bits[places >> _THREE] >> (places.astype(np.uint8) & _SEVEN)) & _ONE)
+        return np.flatnonzero(
+            (self.bits[places >> _THREE] >> (places.astype(np.uint8) & _SEVEN)) & _ONE
+        )

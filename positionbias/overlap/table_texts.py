@@ -1,8 +1,10 @@
-"""The texts of tables: JSON lines, Parquet, CSV and TSV files, and data sets of the Hub on disk, among them training sets of sentence-transformers.
+"""The texts of tables: JSON lines, Parquet, CSV and TSV files, and data sets of the Hub on disk,
+among them training sets of sentence-transformers.
 
-A row is a query with its passage, or a passage; columns are guessed by their usual names (``core.columns``): ``query``, ``question`` or ``anchor``,
-``passage``, ``positive`` or ``text`` …, and further passages in ``negative`` or ``negative_1`` …, which belong to no query. A text without an id
-gets a hash of the text as ``posbias import table`` makes it.
+A row is a query with its passage, or a passage; columns are guessed by their usual names
+(``core.columns``): ``query``, ``question`` or ``anchor``, ``passage``, ``positive`` or ``text`` …,
+and further passages in ``negative`` or ``negative_1`` …, which belong to no query. A text without
+an id gets a hash of the text as ``posbias import table`` makes it.
 """
 
 from __future__ import annotations
@@ -21,7 +23,15 @@ from positionbias.core.closest import or_closest
 from positionbias.core.columns import SPLIT_WORDS, Columns
 from positionbias.core.errors import bad_input
 from positionbias.core.input_state import content_digest
-from positionbias.core.row_values import BATCH_ROWS, NO_PASSAGE, Objects, RowBatch, RowCounts, Statements, ValueReader
+from positionbias.core.row_values import (
+    BATCH_ROWS,
+    NO_PASSAGE,
+    Objects,
+    RowBatch,
+    RowCounts,
+    Statements,
+    ValueReader,
+)
 from positionbias.core.seeds import text_id
 from positionbias.core.tables import arrow_batches, dataset_tables
 from positionbias.formats.hub import load_hub
@@ -41,7 +51,9 @@ _ROWS = 1 << 16  # rows of a data set in a block
 
 def table_files(folder: Path) -> list[Path]:
     """Return a folder's tables, in the order of their names."""
-    return sorted(path for path in folder.iterdir() if path.is_file() and _TABLES.fullmatch(path.name))
+    return sorted(
+        path for path in folder.iterdir() if path.is_file() and _TABLES.fullmatch(path.name)
+    )
 
 
 class Rows(Protocol):
@@ -63,7 +75,9 @@ class _Lines:
         while batch := list(islice(stream, BATCH_ROWS)):
             for number, value in batch:
                 if not isinstance(value, dict):
-                    raise self.rows.bad_row(number, wanted="one JSON object a line", found=named(value), do=FIX)
+                    raise self.rows.bad_row(
+                        number, wanted="one JSON object a line", found=named(value), do=FIX
+                    )
             yield Objects(*zip(*batch, strict=True))
 
     def fingerprint(self) -> str:
@@ -91,7 +105,9 @@ class _Held:
         yield self.batch
 
     def fingerprint(self) -> str:
-        return hashlib.blake2b(repr(self.batch).encode("utf-8", "replace"), digest_size=16).hexdigest()
+        return hashlib.blake2b(
+            repr(self.batch).encode("utf-8", "replace"), digest_size=16
+        ).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +122,9 @@ class _Saved:
     last: int
 
     def row_batches(self) -> Iterator[RowBatch]:
-        data = _saved_splits(self.path, self.checksum)[self.split].select(range(self.first, self.last))
+        data = _saved_splits(self.path, self.checksum)[self.split].select(
+            range(self.first, self.last)
+        )
         ((_, table),) = dataset_tables(data, self.path)
         return iter(table.read(self.columns))
 
@@ -139,35 +157,56 @@ class TableBlock:
     def batches(self) -> Iterator[Texts]:
         """Yield the texts; rows that hold no usable text are counted."""
         for batch in self.rows.row_batches():
-            further = self.unit == PASSAGES and not self.judged  # of a test set the relevant passages
+            # of a test set the relevant passages
+            further = self.unit == PASSAGES and not self.judged
             for number, columns in enumerate(self.columns if further else self.columns[:1]):
                 found, left_out = self._read(batch, columns, main=not number)
                 if self.unit == PASSAGES:
                     found = found.only(self._relevant(found)) if self.judged else found
-                    yield Texts(_Ids(found.passage_ids, found.passages, "p"), found.passages, left_out)
+                    yield Texts(
+                        _Ids(found.passage_ids, found.passages, "p"), found.passages, left_out
+                    )
                 else:
                     asked = list(map(bool, found.queries))
                     queries = list(compress(found.queries, asked))
-                    yield Texts(_Ids(list(compress(found.query_ids, asked)), queries, "q"), queries, left_out)
+                    yield Texts(
+                        _Ids(list(compress(found.query_ids, asked)), queries, "q"),
+                        queries,
+                        left_out,
+                    )
 
     def links(self) -> Iterator[tuple[str, str]]:
         """Yield queries with their relevant passages."""
         for batch in self.rows.row_batches():
             found, _ = self._read(batch, self.columns[0], main=True)
-            ids = zip(_Ids(found.query_ids, found.queries, "q"), _Ids(found.passage_ids, found.passages, "p"), strict=True)
-            linked = (bool(query) and own for query, own in zip(found.queries, self._relevant(found), strict=True))
+            ids = zip(
+                _Ids(found.query_ids, found.queries, "q"),
+                _Ids(found.passage_ids, found.passages, "p"),
+                strict=True,
+            )
+            linked = (
+                bool(query) and own
+                for query, own in zip(found.queries, self._relevant(found), strict=True)
+            )
             yield from compress(ids, linked)
 
     def _relevant(self, found: Statements) -> list[bool]:
-        """Return which passages are relevant: of a query with a grade from ``relevant_from`` on, all of a table without grades or queries."""
+        """Return which passages are relevant: of a query with a grade from ``relevant_from`` on,
+        all of a table without grades or queries.
+        """
         lowest = self.relevant_from if self.columns[0].label else 1
-        return [not query or grade >= lowest for query, grade in zip(found.queries, found.grades, strict=True)]
+        return [
+            not query or grade >= lowest
+            for query, grade in zip(found.queries, found.grades, strict=True)
+        ]
 
     def _read(self, batch: RowBatch, columns: Columns, *, main: bool) -> tuple[Statements, int]:
         counts = RowCounts()
         found = ValueReader(columns, self.split, self.source, counts).read(batch)
         found = found.only([split == self.split for split in found.splits])
-        return found, sum(count for cause, count in counts.left_out.items() if main or cause != NO_PASSAGE)
+        return found, sum(
+            count for cause, count in counts.left_out.items() if main or cause != NO_PASSAGE
+        )
 
     def fingerprint(self) -> str:
         """Return that of the rows, and what is read of them."""
@@ -194,13 +233,17 @@ def _columns(names: Sequence[str], source: str) -> tuple[Columns, ...]:
         InputError: no column of passages.
     """
     further = [name for name in names if _NEGATIVE.fullmatch(name)]
-    main = replace(Columns().of(names, source, do="rename one to passage"), answer="", answer_start="")
+    main = replace(
+        Columns().of(names, source, do="rename one to passage"), answer="", answer_start=""
+    )
     return (main, *(Columns(passage=name, split=main.split) for name in further))
 
 
 @dataclass(frozen=True)
 class TableTexts:
-    """The texts of tables; rows of other splits than ``split`` are left alone, and rows without a split are of it."""
+    """The texts of tables; rows of other splits than ``split`` are left alone, and rows without a
+    split are of it.
+    """
 
     name: str
     place: Path
@@ -212,14 +255,27 @@ class TableTexts:
     corpus = ""
 
     @staticmethod
-    def of(name: str, place: Path, files: Sequence[Path], split: str, settings: OverlapSettings, *, test: bool) -> TableTexts:
+    def of(
+        name: str,
+        place: Path,
+        files: Sequence[Path],
+        split: str,
+        settings: OverlapSettings,
+        *,
+        test: bool,
+    ) -> TableTexts:
         """Return the texts of files.
 
         Raises:
             InputError: an unreadable file, or one without a column of passages.
         """
         found = TableTexts(
-            name, place, tuple(files), split, settings.relevant_from if test else 1, test and not settings.all_passages
+            name,
+            place,
+            tuple(files),
+            split,
+            settings.relevant_from if test else 1,
+            test and not settings.all_passages,
         )
         for path in files:
             found.columns(path)
@@ -241,7 +297,9 @@ class TableTexts:
             columns = self.columns(path)
             if unit == PASSAGES or columns[0].query:
                 for rows in _rows(path, columns):
-                    yield TableBlock(rows, columns, self.split, unit, str(path), self.relevant_from, self.judged)
+                    yield TableBlock(
+                        rows, columns, self.split, unit, str(path), self.relevant_from, self.judged
+                    )
 
     def links(self) -> Iterator[tuple[str, str]]:
         """Yield queries with their relevant passages."""
@@ -250,7 +308,9 @@ class TableTexts:
 
 
 def _rows(path: Path, columns: Sequence[Columns]) -> Iterator[Rows]:
-    """Yield the rows of a file; processes read JSON lines and Parquet by themselves, other forms are read here."""
+    """Yield the rows of a file; processes read JSON lines and Parquet by themselves, other forms
+    are read here.
+    """
     form = table_form(path)
     if form == "lines":
         yield from (_Lines(LineRows(block)) for block in file_blocks(path))
@@ -282,7 +342,9 @@ class HubTexts:
     corpus = ""
 
     @staticmethod
-    def of(name: str, place: Path, split: str, settings: OverlapSettings, *, test: bool) -> HubTexts:
+    def of(
+        name: str, place: Path, split: str, settings: OverlapSettings, *, test: bool
+    ) -> HubTexts:
         """Return a data set's texts.
 
         Raises:
@@ -310,8 +372,23 @@ class HubTexts:
         names = tuple(_read_from(data.column_names, columns))
         if unit == PASSAGES or columns[0].query:
             for first in range(0, len(data), _ROWS):
-                rows = _Saved(str(self.place), self.key, self.checksum, names, first, min(first + _ROWS, len(data)))
-                yield TableBlock(rows, columns, self.split, unit, str(self.place), self.relevant_from, self.judged)
+                rows = _Saved(
+                    str(self.place),
+                    self.key,
+                    self.checksum,
+                    names,
+                    first,
+                    min(first + _ROWS, len(data)),
+                )
+                yield TableBlock(
+                    rows,
+                    columns,
+                    self.split,
+                    unit,
+                    str(self.place),
+                    self.relevant_from,
+                    self.judged,
+                )
 
     def links(self) -> Iterator[tuple[str, str]]:
         """Yield queries with their relevant passages."""

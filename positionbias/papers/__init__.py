@@ -33,23 +33,28 @@ PAPERS: Mapping[str, str] = {
     "pooling": "Can collections made by one kind of system judge another?",
 }
 # the folder of a study with another name
-FOLDERS: Mapping[str, str] = dict.fromkeys(("position-bias", "remedies", "transfer"), "position_bias")
+FOLDERS: Mapping[str, str] = dict.fromkeys(
+    ("position-bias", "remedies", "transfer"), "position_bias"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StudyCommand:
     """The definition of ``posbias study NAME`` and ``positionbias.study``.
 
-    ``settings`` is a dataclass whose declared fields are options; a field ``models`` declares nothing, and is made of the options of
-    ``experiments.model_options``. ``help`` is written like an operation's docstring.
-    ``collections`` are the arguments. ``run`` is a module and its function that takes the collections, the settings and
-    a ``Workspace``, or ``Steps`` if no models are trained.
+    ``settings`` is a dataclass whose declared fields are options; a field ``models`` declares
+    nothing, and is made of the options of ``experiments.model_options``. ``help`` is written like
+    an operation's docstring. ``collections`` are the arguments. ``run`` is a module and its
+    function that takes the collections, the settings and a ``Workspace``, or ``Steps`` if no models
+    are trained.
 
-    ``defaults`` are the study's own defaults of options that all studies have. With ``own_encoders`` a model may be KIND=ENCODER;
-    ``epochs`` says whether the length of a training may be given in epochs; ``decided`` are training settings that the study sets, each
-    with the reason. ``teacher`` is the default kind of the teacher, if there is one, in the field of that name. With --quick, options
-    default to ``quick_sizes`` (in words ``quick``), and with ``quick_steps`` trainings to a number of steps. ``lasting`` describes the
-    default number of epochs.
+    ``defaults`` are the study's own defaults of options that all studies have. With
+    ``own_encoders`` a model may be KIND=ENCODER; ``epochs`` says whether the length of a training
+    may be given in epochs; ``decided`` are training settings that the study sets, each with the
+    reason. ``teacher`` is the default kind of the teacher, if there is one, in the field of that
+    name. With --quick, options default to ``quick_sizes`` (in words ``quick``), and with
+    ``quick_steps`` trainings to a number of steps. ``lasting`` describes the default number of
+    epochs.
     """
 
     settings: type
@@ -80,7 +85,8 @@ def command_of(study: str) -> StudyCommand:
     """
     if study not in PAPERS:
         raise SettingError(
-            f"study: wanted one of {', '.join(PAPERS)}; found {study!r}; {or_closest(study, PAPERS, 'give one of these')}"
+            f"study: wanted one of {', '.join(PAPERS)}; found {study!r}; "
+            f"{or_closest(study, PAPERS, 'give one of these')}"
         )
     settings = module_of(study, "settings")
     found: StudyCommand = settings.COMMANDS[study] if study in FOLDERS else settings.COMMAND

@@ -1,8 +1,10 @@
-"""Define the language of the planted collection: sentences that answer, sentences that only mention, and their parser.
+"""Define the language of the planted collection: sentences that answer, sentences that only
+mention, and their parser.
 
-Every sentence is about one attribute of one invented thing. An *answering* sentence states the value. A *mentioning*
-sentence has the same query words (the attribute, the thing's two names) and states no value, or retracts it. Both kinds
-use the same function words, so no single word distinguishes them; only the words around the query's words do.
+Every sentence is about one attribute of one invented thing. An *answering* sentence states the
+value. A *mentioning* sentence has the same query words (the attribute, the thing's two names) and
+states no value, or retracts it. Both kinds use the same function words, so no single word
+distinguishes them; only the words around the query's words do.
 """
 
 from __future__ import annotations
@@ -28,19 +30,55 @@ __all__ = [
 ]
 
 ATTRIBUTES: dict[str, tuple[str, ...]] = {
-    "colour": tuple("amber beige crimson ebony emerald indigo ivory lilac maroon ochre olive pearl ruby saffron teal violet".split()),
-    "material": tuple("basalt brass bronze canvas cedar clay copper cork glass granite horn leather linen marble pewter wicker".split()),
-    "maker": tuple("Alwin Berta Corin Dagny Edric Fenna Gerda Hauke Ilsa Jorun Katla Leif Maren Nils Oda Perrin".split()),
-    "keeper": tuple("abbot baker barber clerk cooper curate ferryman gardener herald mason miller printer sexton tanner warden weaver".split()),
-    "origin": tuple("Aldmoor Brack Cairn Dunholt Estwick Farrow Glen Harth Inver Keld Lorne Marsk Norham Orrin Pentle Ryde".split()),
-    "smell": tuple("almond aniseed clove fennel ginger hay honey juniper lavender mint moss musk nutmeg peat sage thyme".split()),
-    "shape": tuple("arched bulbous conical crescent cubic curved domed flat fluted forked hollow oblong oval rounded spiral tapered".split()),
-    "season": tuple("april august autumn december equinox february harvest january july june march october solstice spring summer winter".split()),
-    "purpose": tuple("brewing carving dyeing fishing grinding hunting milking mourning navigation ploughing prayer signalling sorting storage trading weighing".split()),
-    "emblem": tuple("anchor badger comet dolphin eagle falcon heron lantern lion otter raven ship stag sword thistle wheel".split()),
-    "price": tuple("eight eighty eleven fifty five forty four nine ninety seven seventy six sixty ten thirty twelve".split()),
-    "sound": tuple("buzz chime clang click creak drone echo hiss hum jingle rattle ring rumble squeak thud whistle".split()),
-}  # fmt: skip
+    "colour": tuple(
+        "amber beige crimson ebony emerald indigo ivory lilac maroon ochre olive pearl ruby "
+        "saffron teal violet".split()
+    ),
+    "material": tuple(
+        "basalt brass bronze canvas cedar clay copper cork glass granite horn leather linen marble "
+        "pewter wicker".split()
+    ),
+    "maker": tuple(
+        "Alwin Berta Corin Dagny Edric Fenna Gerda Hauke Ilsa Jorun Katla Leif Maren Nils Oda "
+        "Perrin".split()
+    ),
+    "keeper": tuple(
+        "abbot baker barber clerk cooper curate ferryman gardener herald mason miller printer "
+        "sexton tanner warden weaver".split()
+    ),
+    "origin": tuple(
+        "Aldmoor Brack Cairn Dunholt Estwick Farrow Glen Harth Inver Keld Lorne Marsk Norham Orrin "
+        "Pentle Ryde".split()
+    ),
+    "smell": tuple(
+        "almond aniseed clove fennel ginger hay honey juniper lavender mint moss musk nutmeg peat "
+        "sage thyme".split()
+    ),
+    "shape": tuple(
+        "arched bulbous conical crescent cubic curved domed flat fluted forked hollow oblong oval "
+        "rounded spiral tapered".split()
+    ),
+    "season": tuple(
+        "april august autumn december equinox february harvest january july june march october "
+        "solstice spring summer winter".split()
+    ),
+    "purpose": tuple(
+        "brewing carving dyeing fishing grinding hunting milking mourning navigation ploughing "
+        "prayer signalling sorting storage trading weighing".split()
+    ),
+    "emblem": tuple(
+        "anchor badger comet dolphin eagle falcon heron lantern lion otter raven ship stag sword "
+        "thistle wheel".split()
+    ),
+    "price": tuple(
+        "eight eighty eleven fifty five forty four nine ninety seven seventy six sixty ten thirty "
+        "twelve".split()
+    ),
+    "sound": tuple(
+        "buzz chime clang click creak drone echo hiss hum jingle rattle ring rumble squeak thud "
+        "whistle".split()
+    ),
+}
 
 ANSWERING = (
     "The {attribute} of the {thing} is {value}.",
@@ -85,10 +123,17 @@ def _names(onsets: str, vowels: str, codas: str) -> tuple[str, ...]:
     return tuple(a + b + c for a, b, c in product(onsets.split(), vowels.split(), codas.split()))
 
 
-# Two disjoint lists of 512 names without English suffixes, so that stemming does not change them. They are long enough that
-# two names rarely meet in a passage by chance, and short enough that training has seen a test query's names.
-FIRST_NAMES = _names("Bra Cla Dro Fen Gla Hor Jul Kra Lum Mor Nal Pra Qua Ruk Sto Tro", "b d k m", "an ax ob om on uk ux ol")
-SECOND_NAMES = _names("va we xi yo za bu du fo gu ha ki lo mu no pe ri", "l n r t", "ack olf imp orm ank ust omb irk")
+# Two disjoint lists of 512 names without English suffixes, so that stemming does not change them.
+# They are long enough that two names rarely meet in a passage by chance, and short enough that
+# training has seen a test query's names.
+FIRST_NAMES = _names(
+    "Bra Cla Dro Fen Gla Hor Jul Kra Lum Mor Nal Pra Qua Ruk Sto Tro",
+    "b d k m",
+    "an ax ob om on uk ux ol",
+)
+SECOND_NAMES = _names(
+    "va we xi yo za bu du fo gu ha ki lo mu no pe ri", "l n r t", "ack olf imp orm ank ust omb irk"
+)
 
 
 class Thing(NamedTuple):
@@ -135,8 +180,9 @@ def question(random: Random, thing: Thing, attribute: str) -> str:
 def reworded(random: Random, way: str, text: str, thing: Thing, attribute: str) -> str:
     """Reword a ``question`` with the same information need.
 
-    By the definitions of the leakage paper (section 3): *identical*, another inflection (the attribute in the plural); *generalization*, a
-    subset of the words (the thing alone); *specialization*, a superset (one word more); *reformulation*, a synonym (of the attribute).
+    By the definitions of the leakage paper (section 3): *identical*, another inflection (the
+    attribute in the plural); *generalization*, a subset of the words (the thing alone);
+    *specialization*, a superset (one word more); *reformulation*, a synonym (of the attribute).
     """
     if way == "generalization":
         return str(thing).lower()

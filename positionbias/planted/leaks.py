@@ -1,7 +1,7 @@
 """Plant train–test leakage: training queries that reword test queries, and the list of these pairs.
 
-Leaks go through the test queries in a keyed order, all once before any twice, each time in another of the 4
-ways. So n leaks reach min(n, test queries) test queries, with at most 4 per test query.
+Leaks go through the test queries in a keyed order, all once before any twice, each time in another
+of the 4 ways. So n leaks reach min(n, test queries) test queries, with at most 4 per test query.
 """
 
 from __future__ import annotations
@@ -39,12 +39,21 @@ def plan_leaks(tests: Sequence[PlantedQuery], number: int, seed: int) -> list[Le
         query, way = order[index], WAYS[(index + turn) % len(WAYS)]
         random = Random(key64(seed, "planted leak", query.query_id, way))
         query_id = f"q{key64(seed, 'planted query id', query.query_id, way):016x}"
-        leaks.append(Leak(query_id, reworded(random, way, query.text, query.thing, query.attribute), query, way))
+        leaks.append(
+            Leak(
+                query_id,
+                reworded(random, way, query.text, query.thing, query.attribute),
+                query,
+                way,
+            )
+        )
     return sorted(leaks, key=lambda leak: leak.query_id)
 
 
 def write_true_pairs(place: Path, leaks: Sequence[Leak]) -> None:
-    """Write the true pairs, labelled with their way, as JSON lines for ``posbias leakage`` and ``trainset leaked``."""
+    """Write the true pairs, labelled with their way, as JSON lines for ``posbias leakage`` and
+    ``trainset leaked``.
+    """
     with open(place, "w", encoding="utf-8", newline="\n") as lines:
         for leak in leaks:
             record = {

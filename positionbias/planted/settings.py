@@ -24,17 +24,19 @@ SPLITS = ("train", "validation", "test")
 class PlantedSettings:
     """The settings of a planted collection.
 
-    ``passages`` − ``queries`` passages mention a query's words, evenly over the queries, up to 9 per query;
-    the rest mention no query's words. ``sentences`` is the range of sentences per passage.
-    ``leaked_queries`` additional training queries repeat test queries; with any, each test query has a second passage that answers.
-    ``fresh_queries`` additional queries form a separate split, and ``paraphrased`` makes one of reworded test queries.
-    ``answers_each`` passages answer each query, each clicked with probability ``click_rate``, at least one of them; 0: one answers,
+    ``passages`` − ``queries`` passages mention a query's words, evenly over the queries, up to 9
+    per query; the rest mention no query's words. ``sentences`` is the range of sentences per
+    passage. ``leaked_queries`` additional training queries repeat test queries; with any, each test
+    query has a second passage that answers. ``fresh_queries`` additional queries form a separate
+    split, and ``paraphrased`` makes one of reworded test queries. ``answers_each`` passages answer
+    each query, each clicked with probability ``click_rate``, at least one of them; 0: one answers,
     without clicks.
     """
 
     front_loading: float = setting(
         DEFAULT_FRONT_LOADING,
-        "How strongly answers sit at the front: 0 uniform, 1 strongest; the default is about as in MS MARCO.",
+        "How strongly answers sit at the front: 0 uniform, 1 strongest; the default is about as in "
+        "MS MARCO.",
         least=0,
         most=1,
         metavar="0..1",
@@ -55,22 +57,27 @@ class PlantedSettings:
     seed: int = seed_setting()
     leaked_queries: int = setting(
         0,
-        "Add N training queries, each a near-duplicate of a test query; pairs.jsonl in the collection lists the true pairs.",
+        "Add N training queries, each a near-duplicate of a test query; pairs.jsonl in the "
+        "collection lists the true pairs.",
         metavar="N",
         panel=Panel.ADVANCED,
     )
     fresh_queries: int = setting(
         0,
-        "Add a split fresh of N queries, for posbias contamination suspect: like the test queries, but never trained on.",
+        "Add a split fresh of N queries, for posbias contamination suspect: like the test queries, "
+        "but never trained on.",
         metavar="N",
         panel=Panel.ADVANCED,
     )
     paraphrased: bool = setting(
-        False, "Add a split paraphrased: the test queries reworded, with their ids and judgements.", panel=Panel.ADVANCED
+        False,
+        "Add a split paraphrased: the test queries reworded, with their ids and judgements.",
+        panel=Panel.ADVANCED,
     )
     answers_each: int = setting(
         0,
-        "N passages answer each query, and only some are clicked: judgements are clicks, with the further sets true and passed-over.",
+        "N passages answer each query, and only some are clicked: judgements are clicks, with the "
+        "further sets true and passed-over.",
         metavar="N",
         panel=Panel.ADVANCED,
     )
@@ -89,27 +96,33 @@ class PlantedSettings:
         most = MOST_QUERIES - self.queries
         if not 0 <= self.fresh_queries <= most:
             raise SettingError(
-                f"--fresh-queries: wanted 0 to {most:,} (half of all names, less --queries); found {self.fresh_queries:,}"
+                f"--fresh-queries: wanted 0 to {most:,} (half of all names, less --queries); found "
+                f"{self.fresh_queries:,}"
             )
         if self.paraphrased and self.leaked_queries:
             raise SettingError(
-                "--paraphrased: wanted queries that no training query repeats; found --leaked-queries too; leave one out"
+                "--paraphrased: wanted queries that no training query repeats; found "
+                "--leaked-queries too; leave one out"
             )
         asked = self.queries + self.fresh_queries
         if self.passages < (least := 2 * asked):
             raise SettingError(
-                f"--passages: wanted at least {least:,} for {asked:,} queries (each one that answers and one that mentions); "
-                f"found {self.passages:,}; raise it or lower --queries"
+                f"--passages: wanted at least {least:,} for {asked:,} queries (each one that "
+                f"answers and one that mentions); found {self.passages:,}; raise it or lower "
+                "--queries"
             )
         if not 0 <= self.leaked_queries <= MOST_PER_QUERY * self.tests:
             raise SettingError(
-                f"--leaked-queries: wanted 0 to {MOST_PER_QUERY * self.tests:,} ({MOST_PER_QUERY} for each of the {self.tests:,} test "
-                f"queries); found {self.leaked_queries:,}; lower it or raise --queries"
+                f"--leaked-queries: wanted 0 to {MOST_PER_QUERY * self.tests:,} ({MOST_PER_QUERY} "
+                f"for each of the {self.tests:,} test queries); found {self.leaked_queries:,}; "
+                "lower it or raise --queries"
             )
         if self.leaked_queries and self.passages < (least := 3 * asked + self.tests):
             raise SettingError(
-                f"--passages: wanted at least {least:,} with --leaked-queries (one that answers and two that mention for each of {asked:,} "
-                f"queries, and one more for each of {self.tests:,} test queries); found {self.passages:,}; raise it or lower --queries"
+                f"--passages: wanted at least {least:,} with --leaked-queries (one that answers "
+                f"and two that mention for each of {asked:,} queries, and one more for each of "
+                f"{self.tests:,} test queries); found {self.passages:,}; raise it or lower "
+                "--queries"
             )
         self._check_clicks()
         if not 2 <= self.sentences[0] <= self.sentences[1]:
@@ -119,12 +132,14 @@ class PlantedSettings:
         if self.answers_each not in (0, *range(2, MOST_ANSWERS + 1)):
             found = f"{self.answers_each}"
             raise SettingError(
-                f"--answers-each: wanted 2 to {MOST_ANSWERS} passages that answer a query; found {found}; give 0 for one, without clicks"
+                f"--answers-each: wanted 2 to {MOST_ANSWERS} passages that answer a query; found "
+                f"{found}; give 0 for one, without clicks"
             )
         if not self.answers_each:
             if self.click_rate != DEFAULT_CLICK_RATE:
                 raise SettingError(
-                    f"--click-rate: wanted --answers-each too; found {self.click_rate:g} alone; give both, or neither"
+                    f"--click-rate: wanted --answers-each too; found {self.click_rate:g} alone; "
+                    "give both, or neither"
                 )
             return
         for flag, value in (
@@ -136,8 +151,9 @@ class PlantedSettings:
                 raise SettingError(f"--answers-each: wanted no {flag}; found both; leave one out")
         if self.passages < (least := (self.answers_each + 1) * self.queries):
             raise SettingError(
-                f"--passages: wanted at least {least:,} for {self.queries:,} queries (each {self.answers_each} that answer and one that "
-                f"mentions); found {self.passages:,}; raise it or lower --queries"
+                f"--passages: wanted at least {least:,} for {self.queries:,} queries (each "
+                f"{self.answers_each} that answer and one that mentions); found {self.passages:,}; "
+                "raise it or lower --queries"
             )
 
     @property
@@ -148,18 +164,32 @@ class PlantedSettings:
     @property
     def answering(self) -> int:
         """Return the number of passages that answer a query."""
-        return self.queries * max(1, self.answers_each) + self.fresh_queries + (self.tests if self.leaked_queries else 0)
+        return (
+            self.queries * max(1, self.answers_each)
+            + self.fresh_queries
+            + (self.tests if self.leaked_queries else 0)
+        )
 
     @property
     def judged(self) -> tuple[str, ...]:
-        """Return the splits in which passages that only mention a query's words are judged not relevant."""
+        """Return the splits in which passages that only mention a query's words are judged not
+        relevant.
+        """
         if self.answers_each:
             return SPLITS
-        return ("test", FRESH) if self.leaked_queries or self.fresh_queries or self.paraphrased else ()
+        return (
+            ("test", FRESH) if self.leaked_queries or self.fresh_queries or self.paraphrased else ()
+        )
 
     def recorded(self) -> JsonObject:
-        """Return the settings for the manifest; additional queries, answers and clicks are named only if there are any."""
-        unused = {name for name in ("fresh_queries", "paraphrased", "answers_each") if not getattr(self, name)}
+        """Return the settings for the manifest; additional queries, answers and clicks are named
+        only if there are any.
+        """
+        unused = {
+            name
+            for name in ("fresh_queries", "paraphrased", "answers_each")
+            if not getattr(self, name)
+        }
         return {
             name: value
             for name, value in asdict(self).items()

@@ -1,4 +1,6 @@
-"""Write the splits of a planted collection: queries in order of ids, with the passages that answer or mention."""
+"""Write the splits of a planted collection: queries in order of ids, with the passages that answer
+or mention.
+"""
 
 from __future__ import annotations
 
@@ -25,15 +27,24 @@ def add_split(
     asked += [(leak.query_id, leak.text, leak.repeats) for leak in leaks]
     asked.sort(key=lambda item: item[0])
     records = [
-        Query(query_id, text, {"thing": str(query.thing), "attribute": query.attribute}) for query_id, text, query in asked
+        Query(query_id, text, {"thing": str(query.thing), "attribute": query.attribute})
+        for query_id, text, query in asked
     ]
-    writer.add_split(split, records, *judgements([(query_id, query) for query_id, _, query in asked], answers, mentions))
+    writer.add_split(
+        split,
+        records,
+        *judgements([(query_id, query) for query_id, _, query in asked], answers, mentions),
+    )
 
 
 def judgements(
-    asked: Iterable[tuple[str, PlantedQuery]], answers: dict[str, list[Answer]], mentions: dict[str, list[str]]
+    asked: Iterable[tuple[str, PlantedQuery]],
+    answers: dict[str, list[Answer]],
+    mentions: dict[str, list[str]],
 ) -> tuple[list[Qrel], list[Answer]]:
-    """Return the judgements and answers of query ids, each given with the query whose answers it has."""
+    """Return the judgements and answers of query ids, each given with the query whose answers it
+    has.
+    """
     qrels, found = [], []
     for query_id, query in asked:
         found += [answer._replace(query_id=query_id) for answer in answers[query.query_id]]

@@ -1,4 +1,6 @@
-"""Count coverage by kind of system: relevant documents in its depth-k pool, for every k, in all and unique (Yilmaz et al. 2020, Figure 1)."""
+"""Count coverage by kind of system: relevant documents in its depth-k pool, for every k, in all and
+unique (Yilmaz et al. 2020, Figure 1).
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ BY_QUERY = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1_000)  # depths with counts 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Coverage:
-    """Counts by kind, ``(queries, depths)``, at ``depths``: ``found`` in its pool, and ``unique``, in no other kind's pool of that depth."""
+    """Counts by kind, ``(queries, depths)``, at ``depths``: ``found`` in its pool, and ``unique``,
+    in no other kind's pool of that depth.
+    """
 
     depths: tuple[int, ...]
     found: dict[str, np.ndarray]
@@ -30,9 +34,11 @@ class Coverage:
 
 
 def coverage(runs: JudgedRuns, depths: Sequence[int], *, level: int = 1) -> Coverage:
-    """Count documents judged ``level`` or more within rank k of each kind's runs; unjudged documents are missing, so deep pools are understated.
+    """Count documents judged ``level`` or more within rank k of each kind's runs; unjudged
+    documents are missing, so deep pools are understated.
 
-    Kinds have different numbers of runs, and more runs find more; ``curves.groups_curve`` counts by number of groups.
+    Kinds have different numbers of runs, and more runs find more; ``curves.groups_curve`` counts by
+    number of groups.
     """
     relevant = runs.grades >= level
     kinds = kinds_of(runs.systems)
@@ -52,8 +58,12 @@ def coverage(runs: JudgedRuns, depths: Sequence[int], *, level: int = 1) -> Cove
     )
 
 
-def coverage_results(runs: JudgedRuns, settings: CoverageSettings, *, collection: str) -> list[Result]:
-    """Return the results of the collection, each kind's curve to ``deepest`` (value: found at ``depth``), and counts by query at ``depth``."""
+def coverage_results(
+    runs: JudgedRuns, settings: CoverageSettings, *, collection: str
+) -> list[Result]:
+    """Return the results of the collection, each kind's curve to ``deepest`` (value: found at
+    ``depth``), and counts by query at ``depth``.
+    """
     depth, level = settings.depth, settings.relevant_from
     last = min(settings.deepest, runs.places.shape[2])
     counted = coverage(runs, range(1, max(last, depth) + 1), level=level)
@@ -64,19 +74,41 @@ def coverage_results(runs: JudgedRuns, settings: CoverageSettings, *, collection
         return dict(zip(runs.query_ids, counts[:, [at - 1 for at in kept]].tolist(), strict=True))
 
     task = task_figures(runs, level)
-    results = [Result(TASK, collection, "", "all systems", None, None, None, len(runs.query_ids), task)]
+    results = [
+        Result(TASK, collection, "", "all systems", None, None, None, len(runs.query_ids), task)
+    ]
     for kind, found in counted.found.items():
         unique = counted.unique[kind]
         figures = CoverageFigures(
-            kind=kind, systems=task.kinds[kind].systems, groups=task.kinds[kind].groups, relevant_from=level,
+            kind=kind, systems=task.kinds[kind].systems, groups=task.kinds[kind].groups,
+            relevant_from=level,
             depth=depth, relevant=int(found[:, place].sum()), unique=int(unique[:, place].sum()),
             depths=list(counted.depths), found_by_depth=found.sum(axis=0).tolist(),
-            unique_by_depth=unique.sum(axis=0).tolist(), depths_by_query=kept, found_by_query=by_query(found),
+            unique_by_depth=unique.sum(axis=0).tolist(), depths_by_query=kept,
+            found_by_query=by_query(found),
             unique_by_query=by_query(unique),
         )  # fmt: skip
-        results.append(Result(COVERAGE, collection, "", kind, None, float(figures.relevant), None, len(found), figures))
+        results.append(
+            Result(
+                COVERAGE,
+                collection,
+                "",
+                kind,
+                None,
+                float(figures.relevant),
+                None,
+                len(found),
+                figures,
+            )
+        )
         for name, counts in ((FOUND, found), (FOUND_ALONE, unique)):
-            payload = PerQuery(runs.query_ids, counts[:, place].astype(float).tolist(), {"depth": depth, "kind": kind})
+            payload = PerQuery(
+                runs.query_ids,
+                counts[:, place].astype(float).tolist(),
+                {"depth": depth, "kind": kind},
+            )
             mean = float(counts[:, place].mean())
-            results.append(Result(name, collection, "", kind, None, mean, None, len(counts), payload))
+            results.append(
+                Result(name, collection, "", kind, None, mean, None, len(counts), payload)
+            )
     return results

@@ -1,4 +1,6 @@
-"""Measure reliability by pool depth and by the number of groups that feed a pool: the same draws, made deeper or wider."""
+"""Measure reliability by pool depth and by the number of groups that feed a pool: the same draws,
+made deeper or wider.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,8 @@ DEPTHS = (1, 2, 3, 5, 10, 20, 50, 100)
 
 
 def curve_depths(settings: PoolSettings) -> list[int]:
-    """Return a curve's default depths: up to the pools' own depth, and beyond if the gold is every judgement.
+    """Return a curve's default depths: up to the pools' own depth, and beyond if the gold is every
+    judgement.
 
     Beyond the depth of a gold pool nothing is known.
     """
@@ -33,44 +36,83 @@ def curve_depths(settings: PoolSettings) -> list[int]:
 
 
 def depth_curve(
-    runs: JudgedRuns, measures: Sequence[PoolMeasure], settings: PoolSettings, depths: Sequence[int], *, level: int = 1
+    runs: JudgedRuns,
+    measures: Sequence[PoolMeasure],
+    settings: PoolSettings,
+    depths: Sequence[int],
+    *,
+    level: int = 1,
 ) -> dict[int, Reliability]:
-    """Compare pools of the same groups at each depth with one gold of depth ``settings.gold_depth``, by default the deepest of ``depths``."""
+    """Compare pools of the same groups at each depth with one gold of depth
+    ``settings.gold_depth``, by default the deepest of ``depths``.
+    """
     gold = settings.gold_depth or max(depths)
     return {
-        depth: reliability(runs, measures, replace(settings, depth=depth, gold_depth=gold), level=level) for depth in depths
+        depth: reliability(
+            runs, measures, replace(settings, depth=depth, gold_depth=gold), level=level
+        )
+        for depth in depths
     }
 
 
 def groups_curve(
-    runs: JudgedRuns, measures: Sequence[PoolMeasure], settings: PoolSettings, counts: Sequence[int] = (), *, level: int = 1
+    runs: JudgedRuns,
+    measures: Sequence[PoolMeasure],
+    settings: PoolSettings,
+    counts: Sequence[int] = (),
+    *,
+    level: int = 1,
 ) -> dict[int, Reliability]:
-    """Draw pools of 1, 2 … groups; a pool of n groups contains the pool of n − 1 with the same number. The default is one less than the largest kind has.
+    """Draw pools of 1, 2 … groups; a pool of n groups contains the pool of n − 1 with the same
+    number. The default is one less than the largest kind has.
 
-    A kind with fewer groups stops at all but one. As more groups are drawn, fewer test systems remain.
+    A kind with fewer groups stops at all but one. As more groups are drawn, fewer test systems
+    remain.
     """
     most = max(len(groups_of(runs.systems, kind)) for kind in pool_kinds(runs.systems)) - 1
     chosen = counts or range(1, most + 1)
-    return {count: reliability(runs, measures, replace(settings, groups=count), level=level) for count in chosen}
+    return {
+        count: reliability(runs, measures, replace(settings, groups=count), level=level)
+        for count in chosen
+    }
 
 
-def curve_results(axis: str, curve: dict[int, Reliability], runs: JudgedRuns, *, collection: str) -> list[Result]:
-    """Return a curve along ``axis`` for each test set; a curve of groups omits points that a kind cannot reach."""
+def curve_results(
+    axis: str, curve: dict[int, Reliability], runs: JudgedRuns, *, collection: str
+) -> list[Result]:
+    """Return a curve along ``axis`` for each test set; a curve of groups omits points that a kind
+    cannot reach.
+    """
     results = []
     first = next(iter(curve.values()))
     sizes = {kind: len(groups_of(runs.systems, kind)) for kind in kinds_of(runs.systems)}
     for place, item in enumerate(first.sets):
-        reached = {at: found for at, found in curve.items() if axis != "groups" or at < sizes[item.pool]}
+        reached = {
+            at: found for at, found in curve.items() if axis != "groups" or at < sizes[item.pool]
+        }
         own = [found.sets[place] for found in reached.values()]
         changes = [change_of(of_point) for of_point in own]
         ends = [ends_of(interval) for _, interval in changes]
         figures = CurveFigures(
             axis=axis, pool=item.pool, test=item.test, measure=item.measure, at=list(reached),
-            tau_b=[average(of_point.figures["tau_b"]) for of_point in own], change=[value for value, _ in changes],
+            tau_b=[average(of_point.figures["tau_b"]) for of_point in own],
+            change=[value for value, _ in changes],
             change_low=[low for low, _ in ends], change_high=[high for _, high in ends],
             judgements=[float(np.mean(found.judged[item.pool])) for found in reached.values()],
             relevant=[float(np.mean(found.relevant[item.pool])) for found in reached.values()],
         )  # fmt: skip
         system, seed = systems_under(item.pool, item.test), first.settings.seed
-        results.append(Result(CURVES[axis] + item.measure, collection, "", system, seed, None, None, len(reached), figures))
+        results.append(
+            Result(
+                CURVES[axis] + item.measure,
+                collection,
+                "",
+                system,
+                seed,
+                None,
+                None,
+                len(reached),
+                figures,
+            )
+        )
     return results

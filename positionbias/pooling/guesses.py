@@ -1,7 +1,8 @@
 """Guess the grades of a new run's unjudged documents, and choose the order in which to judge them.
 
-With pooled runs, the probabilities are learned from them (``relevance``). Without, an unjudged document is assumed to be like the run's judged documents
-at the same rank: a weaker guess, as documents outside a pool are relevant less often [decision].
+With pooled runs, the probabilities are learned from them (``relevance``). Without, an unjudged
+document is assumed to be like the run's judged documents at the same rank: a weaker guess, as
+documents outside a pool are relevant less often [decision].
 """
 
 from __future__ import annotations
@@ -17,14 +18,22 @@ from positionbias.pooling.relevance import WEIGHTS, chances, draw_grades
 from positionbias.pooling.systems import kinds_of
 from positionbias.pooling.unseen import Unseen, unseen_documents
 
-__all__ = ["Guess", "Reductions", "expected_reductions", "guess_by_rank", "guess_from_pool", "new_documents"]
+__all__ = [
+    "Guess",
+    "Reductions",
+    "expected_reductions",
+    "guess_by_rank",
+    "guess_from_pool",
+    "new_documents",
+]
 
 _DRAWS = 400
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Guess:
-    """A run's unjudged documents with drawn ``grades (draws, documents)``, and their ``mean`` and ``variance (nodes, documents)`` given the run's effect.
+    """A run's unjudged documents with drawn ``grades (draws, documents)``, and their ``mean`` and
+    ``variance (nodes, documents)`` given the run's effect.
 
     ``weights (nodes,)`` are the probabilities of these effects.
     """
@@ -38,15 +47,18 @@ class Guess:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reductions:
-    """The ``order`` in which to judge a guess's documents (indices), the expected reduction of the variance of the run's score by
-    each judgement alone, ``reduction (documents,)``, and the share of the variance left after the first n, ``left (documents + 1,)``."""
+    """The ``order`` in which to judge a guess's documents (indices), the expected reduction of the
+    variance of the run's score by each judgement alone, ``reduction (documents,)``, and the share
+    of the variance left after the first n, ``left (documents + 1,)``."""
 
     order: np.ndarray
     reduction: np.ndarray
     left: np.ndarray
 
     def needed(self, share: float) -> int:
-        """Return the number of documents to judge until at most this share of the variance is left."""
+        """Return the number of documents to judge until at most this share of the variance is
+        left.
+        """
         return int(np.argmax(self.left <= share))
 
 
@@ -64,14 +76,20 @@ def guess_from_pool(unseen: Unseen, name: str, learned: Learned, seed: int) -> G
     random = generator(seed, "grades of unjudged documents", name)
     grades = draw_grades(relevance, odds, learned.spread, _DRAWS, random)
     reach = chances(relevance, odds, learned.spread)
-    first, second = (np.diff(relevance.grades.astype(np.float64) ** power, prepend=0) for power in (1, 2))
+    first, second = (
+        np.diff(relevance.grades.astype(np.float64) ** power, prepend=0) for power in (1, 2)
+    )
     mean = reach @ first
     return Guess(unseen, grades, mean, reach @ second - mean**2, WEIGHTS)
 
 
 def guess_by_rank(new: OpenRuns, run: int, unseen: Unseen, seed: int) -> Guess:
-    """Guess from the run's judged documents at the same rank, over all queries; without any, at all ranks."""
-    grades = np.concatenate([np.maximum(new.grades, 0), [0, 0]])[new.runs.places[:, run, : new.depth]]
+    """Guess from the run's judged documents at the same rank, over all queries; without any, at all
+    ranks.
+    """
+    grades = np.concatenate([np.maximum(new.grades, 0), [0, 0]])[
+        new.runs.places[:, run, : new.depth]
+    ]
     known = new.known_places[:, run, : new.depth]
     drawn = np.zeros((_DRAWS, len(unseen.rank)), np.int16)
     mean, variance = np.zeros((1, len(unseen.rank))), np.zeros((1, len(unseen.rank)))
@@ -86,21 +104,27 @@ def guess_by_rank(new: OpenRuns, run: int, unseen: Unseen, seed: int) -> Guess:
 
 
 def expected_reductions(guess: Guess, scores: np.ndarray) -> Reductions:
-    """Estimate how much judging each document lowers the variance of the mean of ``scores (draws, queries)``, the run's scores under the guess's draws.
+    """Estimate how much judging each document lowers the variance of the mean of
+    ``scores (draws, queries)``, the run's scores under the guess's draws.
 
-    A query's score is approximated by a sum over its documents, fitted to the draws. The reduction is cov(score, grade)² / var(grade), which includes a document's
-    information about the others through the run's effect.
+    A query's score is approximated by a sum over its documents, fitted to the draws. The reduction
+    is cov(score, grade)² / var(grade), which includes a document's information about the others
+    through the run's effect.
     """
     unseen, queries = guess.unseen, scores.shape[1]
     slope = np.zeros(len(unseen.query))
     for query in np.unique(unseen.query).tolist():
         own = unseen.query == query
         grades = guess.grades[:, own] - guess.grades[:, own].mean(axis=0)
-        slope[own] = np.linalg.lstsq(grades, scores[:, query] - scores[:, query].mean(), rcond=None)[0] / queries
+        slope[own] = (
+            np.linalg.lstsq(grades, scores[:, query] - scores[:, query].mean(), rcond=None)[0]
+            / queries
+        )
     alone = guess.weights @ guess.variance
     moved = slope * guess.mean
     shared = guess.weights @ (
-        (guess.mean - guess.weights @ guess.mean) * (moved.sum(axis=1) - guess.weights @ moved.sum(axis=1))[:, None]
+        (guess.mean - guess.weights @ guess.mean)
+        * (moved.sum(axis=1) - guess.weights @ moved.sum(axis=1))[:, None]
     )
     variance = alone + guess.weights @ (guess.mean - guess.weights @ guess.mean) ** 2
     covariance = slope * alone + shared
@@ -112,8 +136,12 @@ def expected_reductions(guess: Guess, scores: np.ndarray) -> Reductions:
 
 
 def _left(alone: np.ndarray, moved: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Return the share of the variance left after each document in turn, ``(documents + 1,)``, without their information about the run's effect."""
+    """Return the share of the variance left after each document in turn, ``(documents + 1,)``,
+    without their information about the run's effect.
+    """
     own = np.append(alone[::-1].cumsum()[::-1], 0.0)
-    rest = np.concatenate([moved[:, ::-1].cumsum(axis=1)[:, ::-1], np.zeros((len(moved), 1))], axis=1)
+    rest = np.concatenate(
+        [moved[:, ::-1].cumsum(axis=1)[:, ::-1], np.zeros((len(moved), 1))], axis=1
+    )
     left = own + weights @ (rest - weights @ rest) ** 2
     return left / left[0] if left[0] > 0 else np.zeros(len(left))

@@ -1,4 +1,6 @@
-"""Report the effects of kind on pools as Results: one per test, with its error rates and a sentence."""
+"""Report the effects of kind on pools as Results: one per test, with its error rates and a
+sentence.
+"""
 
 from __future__ import annotations
 
@@ -10,32 +12,71 @@ from positionbias.pooling.judged_runs import JudgedRuns
 from positionbias.pooling.kind_effects import KindEffect
 from positionbias.pooling.kind_rule import ENOUGH_POWER
 from positionbias.results.payloads import Finding
-from positionbias.results.pools import Contrast, FalseAlarms, KindAnswer, KindFigures, interval_of, systems_under
+from positionbias.results.pools import (
+    Contrast,
+    FalseAlarms,
+    KindAnswer,
+    KindFigures,
+    interval_of,
+    systems_under,
+)
 from positionbias.results.result import Result
 
 __all__ = ["kind_results"]
 
 LESS = {
     Contrast.UNSEEN: "minus that of unseen {pool} runs of equal score is",
-    Contrast.MIXED: "minus that of {pool} runs of equal score, minus the same under pools of as many groups of any kind, is",
+    Contrast.MIXED: (
+        "minus that of {pool} runs of equal score, minus the same under pools of as many groups of "
+        "any kind, is"
+    ),
 }
 NEXT = {
-    KindAnswer.WORSE: "Add groups of {test} runs to the pool, or compare {test} runs only with each other.",
+    KindAnswer.WORSE: (
+        "Add groups of {test} runs to the pool, or compare {test} runs only with each other."
+    ),
     KindAnswer.BETTER: "Compare {pool} and {test} runs only under pools of both kinds.",
 }
-HOLDS = {KindAnswer.WORSE: True, KindAnswer.BETTER: False, KindAnswer.CLOSE: False, KindAnswer.UNKNOWN: None}
+HOLDS = {
+    KindAnswer.WORSE: True,
+    KindAnswer.BETTER: False,
+    KindAnswer.CLOSE: False,
+    KindAnswer.UNKNOWN: None,
+}
 
 
-def kind_results(effects: Sequence[KindEffect], runs: JudgedRuns, *, collection: str, seed: int) -> list[Result]:
-    """Return a Result with a sentence for each effect (value: its excess over permuted kinds; count: groups that exchange kinds)."""
+def kind_results(
+    effects: Sequence[KindEffect], runs: JudgedRuns, *, collection: str, seed: int
+) -> list[Result]:
+    """Return a Result with a sentence for each effect (value: its excess over permuted kinds;
+    count: groups that exchange kinds).
+    """
     results = []
     for effect in effects:
         figures = effect.figures
-        name, system = f"{figures.contrast} by {figures.measure}", systems_under(figures.pool, figures.test)
-        results.append(Result(name, collection, "", system, seed, effect.value, effect.interval, effect.exchanging, figures))
+        name, system = (
+            f"{figures.contrast} by {figures.measure}",
+            systems_under(figures.pool, figures.test),
+        )
+        results.append(
+            Result(
+                name,
+                collection,
+                "",
+                system,
+                seed,
+                effect.value,
+                effect.interval,
+                effect.exchanging,
+                figures,
+            )
+        )
     findings = [Finding(_sentence(effect), HOLDS[effect.figures.answer]) for effect in effects]
     return results + [
-        Result("finding", collection, "", "all systems", seed, None, None, len(runs.query_ids), finding) for finding in findings
+        Result(
+            "finding", collection, "", "all systems", seed, None, None, len(runs.query_ids), finding
+        )
+        for finding in findings
     ]
 
 
@@ -45,18 +86,32 @@ def _sentence(effect: KindEffect) -> str:
     less = LESS[own.contrast].format(pool=own.pool)
     what = f"under pools of {own.pool} runs, the change of {own.measure} of {own.test} runs {less}"
     if own.alarms is None:
-        few = f"kinds can be permuted in only {count(own.arrangements)} ways, and {ENOUGH} are needed"
-        return f"Cannot tell: {what} {decimal(own.gap, sign=True)}, but {few}. More groups are needed (here {own.groups})."
-    level = f"95{NBSP}% CI {interval(effect.interval, sign=True)}, Holm-adjusted p {p_value(own.p_holm)}"
-    text = f"{own.answer.capitalize()}: {what} {decimal(effect.value, sign=True)} ({level}). {_rates(own.alarms, own)}"
+        few = (
+            f"kinds can be permuted in only {count(own.arrangements)} ways, and {ENOUGH} are needed"
+        )
+        return (
+            f"Cannot tell: {what} {decimal(own.gap, sign=True)}, but {few}. More groups are needed "
+            f"(here {own.groups})."
+        )
+    level = (
+        f"95{NBSP}% CI {interval(effect.interval, sign=True)}, Holm-adjusted p "
+        f"{p_value(own.p_holm)}"
+    )
+    text = (
+        f"{own.answer.capitalize()}: {what} {decimal(effect.value, sign=True)} ({level}). "
+        f"{_rates(own.alarms, own)}"
+    )
     return f"{text} {_next(own)}".rstrip()
 
 
 def _rates(alarms: FalseAlarms, own: KindFigures) -> str:
-    share = f"{percent(alarms.value)} {interval(interval_of(alarms.low, alarms.high), as_percent=True)}"
+    share = (
+        f"{percent(alarms.value)} {interval(interval_of(alarms.low, alarms.high), as_percent=True)}"
+    )
     return (
-        f"“Worse” or “better” is a false alarm in {share} of {count(alarms.drawn)} permutations of kinds among {own.among}; "
-        f"a gap of {own.planted} is found in {percent(own.power, 0)} and called “{KindAnswer.CLOSE}” in {percent(own.missed)}."
+        f"“Worse” or “better” is a false alarm in {share} of {count(alarms.drawn)} permutations of "
+        f"kinds among {own.among}; a gap of {own.planted} is found in {percent(own.power, 0)} and "
+        f"called “{KindAnswer.CLOSE}” in {percent(own.missed)}."
     )
 
 

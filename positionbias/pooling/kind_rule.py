@@ -1,13 +1,17 @@
-"""Decide from permuted effects whether kinds differ, and estimate the rule's error rates on these data.
+"""Decide from permuted effects whether kinds differ, and estimate the rule's error rates on these
+data.
 
-A test's value is its effect minus the mean of its permuted effects. p is two-sided, (1 + permutations at least as far from that mean) /
-(1 + permutations), Holm-adjusted over all tests. The interval adds two sources of error,
+A test's value is its effect minus the mean of its permuted effects. p is two-sided, (1 +
+permutations at least as far from that mean) / (1 + permutations), Holm-adjusted over all tests. The
+interval adds two sources of error,
 
     half-width² = q² + (t(0.975, Q − 1) · s / √Q)²
 
-with q the 95 % quantile of the permuted effects' distance from their mean (groups), and s the standard deviation of the effect over the Q topics.
-"Worse" and "better" need p ≤ 0.05 and an interval that excludes 0; "within 0.03" needs an interval within ±``GAP``. Half of the permutations give p
-and q; the other half gives the rule's false alarms under permuted kinds and its power for a planted gap.
+with q the 95 % quantile of the permuted effects' distance from their mean (groups), and s the
+standard deviation of the effect over the Q topics. "Worse" and "better" need p ≤ 0.05 and an
+interval that excludes 0; "within 0.03" needs an interval within ±``GAP``. Half of the permutations
+give p and q; the other half gives the rule's false alarms under permuted kinds and its power for a
+planted gap.
 """
 
 from __future__ import annotations
@@ -29,13 +33,19 @@ ANSWERS = tuple(KindAnswer)
 
 
 class Rule:
-    """The rule for ``found (1 + permutations, tests, 2)``: effects and their standard errors over topics, as observed and with kinds permuted."""
+    """The rule for ``found (1 + permutations, tests, 2)``: effects and their standard errors over
+    topics, as observed and with kinds permuted.
+    """
 
     def __init__(self, found: np.ndarray, queries: int) -> None:
         from scipy import stats
 
         half = len(found) // 2
-        self.given, reference, self.held_out = found[:1], found[1 : 1 + half, :, 0], found[1 + half :]
+        self.given, reference, self.held_out = (
+            found[:1],
+            found[1 : 1 + half, :, 0],
+            found[1 + half :],
+        )
         self.mean = reference.mean(axis=0)
         self.distances = np.sort(np.abs(reference - self.mean), axis=0)
         self.quantile = np.quantile(self.distances, 1 - LEVEL, axis=0)
@@ -46,7 +56,9 @@ class Rule:
         return np.sqrt(self.quantile**2 + (self.t * effects[..., 1]) ** 2)
 
     def judged(self, effects: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return p, Holm-adjusted p and the answers as indices of ``ANSWERS``, each ``(n, tests)`` of ``effects (n, tests, 2)``."""
+        """Return p, Holm-adjusted p and the answers as indices of ``ANSWERS``, each ``(n, tests)``
+        of ``effects (n, tests, 2)``.
+        """
         values = effects[..., 0] - self.mean
         p = np.empty(values.shape)
         for test in range(values.shape[1]):
@@ -63,7 +75,9 @@ class Rule:
         return [(ANSWERS[code], *ps) for code, *ps in zip(codes, p, p_holm, strict=True)]
 
     def with_rates(self, figures: KindFigures, test: int) -> KindFigures:
-        """Add the error rates of one test; the number of groups needed assumes that groups are the only source of error."""
+        """Add the error rates of one test; the number of groups needed assumes that groups are the
+        only source of error.
+        """
         from scipy import stats
 
         answers = self.judged(self.held_out)[2][:, test]
@@ -94,12 +108,16 @@ class Rule:
         low, high = 0.0, 1.0
         while high - low > GAP / 50:
             middle = (low + high) / 2
-            low, high = (low, middle) if self._power(test, middle) >= ENOUGH_POWER else (middle, high)
+            low, high = (
+                (low, middle) if self._power(test, middle) >= ENOUGH_POWER else (middle, high)
+            )
         return high
 
 
 def holm(p: np.ndarray) -> np.ndarray:
-    """Return Holm's adjusted p-values of each row, ``(n, tests)``: the largest of (tests − i) · p₍ᵢ₎ up to a test's own place, at most 1."""
+    """Return Holm's adjusted p-values of each row, ``(n, tests)``: the largest of (tests − i) ·
+    p₍ᵢ₎ up to a test's own place, at most 1.
+    """
     order = np.argsort(p, axis=1)
     factors = np.arange(p.shape[1], 0, -1)
     adjusted = np.maximum.accumulate(np.take_along_axis(p, order, axis=1) * factors, axis=1)

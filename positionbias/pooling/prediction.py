@@ -1,9 +1,12 @@
-"""Predict a run's score if its group had taken part in the pool, learned and calibrated by leaving out the pool's own groups.
+"""Predict a run's score if its group had taken part in the pool, learned and calibrated by leaving
+out the pool's own groups.
 
-Draws of the unjudged documents' grades (``relevance``) give a score's mean μ and standard deviation d; errors outside the draws
-give σ = √(d² + f²). A pooled run's error z = (score − μ) / σ is computed with its group left out of everything. The interval of a run
-of a new group is μ + σ·(m ± t·s): m is the mean of z over groups, s² its variance over groups and runs including m's own error, and t is Student's with
-groups − 1 degrees of freedom; f is the value, of a few, under which the pooled runs' errors are likeliest [decision].
+Draws of the unjudged documents' grades (``relevance``) give a score's mean μ and standard deviation
+d; errors outside the draws give σ = √(d² + f²). A pooled run's error z = (score − μ) / σ is
+computed with its group left out of everything. The interval of a run of a new group is μ + σ·(m ±
+t·s): m is the mean of z over groups, s² its variance over groups and runs including m's own error,
+and t is Student's with groups − 1 degrees of freedom; f is the value, of a few, under which the
+pooled runs' errors are likeliest [decision].
 """
 
 from __future__ import annotations
@@ -21,7 +24,16 @@ from positionbias.pooling.relevance import Relevance, draw_grades, fit_relevance
 from positionbias.pooling.scores import NO_GRADE, PoolMeasure, score_grades
 from positionbias.pooling.unseen import OPEN_SHARE, Unseen, joined, left_out_documents
 
-__all__ = ["FEWEST_GROUPS", "Calibration", "Errors", "Learned", "calibrated", "draw_scores", "errors_left_out", "learn"]
+__all__ = [
+    "FEWEST_GROUPS",
+    "Calibration",
+    "Errors",
+    "Learned",
+    "calibrated",
+    "draw_scores",
+    "errors_left_out",
+    "learn",
+]
 
 FEWEST_GROUPS = 4  # with fewer, t is so wide that a prediction is useless [decision]
 LEVEL = 0.95
@@ -32,7 +44,9 @@ _NOTHING = 1e-12  # rounding error of a deviation
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Learned:
-    """A fit to a pool, the spread of runs around it, and for each left-out group its documents with a fit to all other groups."""
+    """A fit to a pool, the spread of runs around it, and for each left-out group its documents with
+    a fit to all other groups.
+    """
 
     relevance: Relevance
     spread: float
@@ -46,12 +60,18 @@ class Learned:
         return float(expit(self.relevance.most[OPEN_SHARE]))
 
     def is_beyond(self, unseen: Unseen) -> bool:
-        """Return True if more of a run is unjudged than of any left-out run; the error of a prediction is then unknown."""
-        return bool((unseen.features[:, OPEN_SHARE] > self.relevance.most[OPEN_SHARE] + _NOTHING).any())
+        """Return True if more of a run is unjudged than of any left-out run; the error of a
+        prediction is then unknown.
+        """
+        return bool(
+            (unseen.features[:, OPEN_SHARE] > self.relevance.most[OPEN_SHARE] + _NOTHING).any()
+        )
 
 
 class Errors(NamedTuple):
-    """Errors of a left-out group's runs: true minus mean score, and the ``deviation`` of the draws, each ``(runs,)``."""
+    """Errors of a left-out group's runs: true minus mean score, and the ``deviation`` of the draws,
+    each ``(runs,)``.
+    """
 
     error: np.ndarray
     deviation: np.ndarray
@@ -59,9 +79,11 @@ class Errors(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """The distribution of (score − μ) / σ of runs of new groups: ``shift`` m, ``scale`` s and degrees of freedom; ``floor`` f, in the unit of the measure.
+    """The distribution of (score − μ) / σ of runs of new groups: ``shift`` m, ``scale`` s and
+    degrees of freedom; ``floor`` f, in the unit of the measure.
 
-    ``covered`` is the share of the pool's own runs, each group counted once, whose score is in the interval from the other groups.
+    ``covered`` is the share of the pool's own runs, each group counted once, whose score is in the
+    interval from the other groups.
     """
 
     shift: float
@@ -72,7 +94,9 @@ class Calibration:
     runs: int
 
     def sigma(self, deviation: np.ndarray | float) -> np.ndarray:
-        """Return σ for a deviation of the draws; 0 for a deviation of 0, where nothing is unjudged."""
+        """Return σ for a deviation of the draws; 0 for a deviation of 0, where nothing is
+        unjudged.
+        """
         return np.where(np.asarray(deviation) > _NOTHING, np.hypot(deviation, self.floor), 0.0)
 
     def expected(self, mean: np.ndarray, deviation: np.ndarray) -> np.ndarray:
@@ -82,14 +106,22 @@ class Calibration:
     def interval(self, mean: float, deviation: float) -> Interval:
         """Return the 95 % prediction interval of a score, given the draws' mean and deviation.
 
-        If nothing is unjudged, the floor remains: documents of others may still lower nDCG and AP, as the bounds show.
+        If nothing is unjudged, the floor remains: documents of others may still lower nDCG and AP,
+        as the bounds show.
         """
         sigma = float(np.hypot(deviation, self.floor))
         middle, half = mean + sigma * self.shift, sigma * self.scale * _t(self.freedom)
-        return Interval(middle - half, middle + half, LEVEL, f"prediction, calibrated by leaving out {self.freedom + 1} groups")
+        return Interval(
+            middle - half,
+            middle + half,
+            LEVEL,
+            f"prediction, calibrated by leaving out {self.freedom + 1} groups",
+        )
 
     def above_zero(self, mean: np.ndarray, deviation: np.ndarray) -> np.ndarray:
-        """Return the probability that a value with these means and deviations of draws is above 0; 0.5 if it is 0."""
+        """Return the probability that a value with these means and deviations of draws is above
+        0; 0.5 if it is 0.
+        """
         from scipy import stats
 
         sigma = self.sigma(deviation)
@@ -100,7 +132,8 @@ class Calibration:
 
 
 def learn(pool: OpenRuns) -> Learned | None:
-    """Fit to the documents that each left-out group would have unjudged, over all groups and without each group.
+    """Fit to the documents that each left-out group would have unjudged, over all groups and
+    without each group.
 
     Returns None if fewer than four groups would have any.
     """
@@ -119,20 +152,31 @@ def learn(pool: OpenRuns) -> Learned | None:
         odds.append(fit.log_odds(part) - fit.cuts[0])
     sizes = np.bincount(pool.group_of)
     weight = 1 / sizes[pool.group_of[everything.run]]
-    spread = spread_over_runs(np.concatenate(odds), pool.grades[everything.document] > 0, everything.run, weight)
+    spread = spread_over_runs(
+        np.concatenate(odds), pool.grades[everything.document] > 0, everything.run, weight
+    )
     return Learned(whole, spread, fits)
 
 
 def draw_scores(
-    pool: OpenRuns, runs: Sequence[int], judged: np.ndarray, unseen: Unseen, grades: np.ndarray, measure: PoolMeasure
+    pool: OpenRuns,
+    runs: Sequence[int],
+    judged: np.ndarray,
+    unseen: Unseen,
+    grades: np.ndarray,
+    measure: PoolMeasure,
 ) -> np.ndarray:
-    """Return the scores of ``runs``, ``(draws, queries, runs)``, with the grades of ``judged (documents,)`` and drawn grades of the unseen ones."""
+    """Return the scores of ``runs``, ``(draws, queries, runs)``, with the grades of
+    ``judged (documents,)`` and drawn grades of the unseen ones.
+    """
     drawn = np.tile(np.where(judged, pool.grades, NO_GRADE).astype(np.int16), (len(grades), 1))
     drawn[:, unseen.document] = grades
     return score_grades(pool.runs.only(runs), drawn, measure)
 
 
-def errors_left_out(pool: OpenRuns, learned: Learned, measure: PoolMeasure, seed: int) -> list[Errors]:
+def errors_left_out(
+    pool: OpenRuns, learned: Learned, measure: PoolMeasure, seed: int
+) -> list[Errors]:
     """Return the errors, by group, of runs that would have unjudged documents without it."""
     true = score_grades(pool.runs, pool.grades[None], measure)[0].mean(axis=0)
     found = []
@@ -144,7 +188,9 @@ def errors_left_out(pool: OpenRuns, learned: Learned, measure: PoolMeasure, seed
             own = part.run == run
             random = generator(seed, "grades of left-out documents", pool.runs.systems[run].run)
             grades = draw_grades(fit, odds[own], learned.spread, _DRAWS, random)
-            means.append(draw_scores(pool, [run], judged, part.only(own), grades, measure).mean(axis=(1, 2)))
+            means.append(
+                draw_scores(pool, [run], judged, part.only(own), grades, measure).mean(axis=(1, 2))
+            )
         drawn = np.stack(means) if means else np.zeros((0, _DRAWS))
         spread = drawn.std(axis=1)
         there = spread > _NOTHING
@@ -153,7 +199,9 @@ def errors_left_out(pool: OpenRuns, learned: Learned, measure: PoolMeasure, seed
 
 
 def calibrated(errors: Sequence[Errors]) -> Calibration | None:
-    """Calibrate by the errors of left-out runs, by group; None with errors of fewer than four groups."""
+    """Calibrate by the errors of left-out runs, by group; None with errors of fewer than four
+    groups.
+    """
     there = [of_group for of_group in errors if len(of_group.error)]
     if len(there) < FEWEST_GROUPS:
         return None
@@ -163,11 +211,20 @@ def calibrated(errors: Sequence[Errors]) -> Calibration | None:
         other_floor, middle, wide = _likeliest(there[:place] + there[place + 1 :])
         z = own.error / np.hypot(own.deviation, other_floor)
         covered.append(float((np.abs(z - middle) <= wide * _t(len(there) - 2)).mean()))
-    return Calibration(shift, scale, floor, len(there) - 1, float(np.mean(covered)), sum(len(own.error) for own in there))
+    return Calibration(
+        shift,
+        scale,
+        floor,
+        len(there) - 1,
+        float(np.mean(covered)),
+        sum(len(own.error) for own in there),
+    )
 
 
 def _likeliest(errors: Sequence[Errors]) -> tuple[float, float, float]:
-    """Return the floor, shift and scale under which normal errors are likeliest, with each group counted once."""
+    """Return the floor, shift and scale under which normal errors are likeliest, with each group
+    counted once.
+    """
     best = (-np.inf, 0.0, 0.0, 0.0)
     for floor in _FLOORS:
         sigmas = [np.hypot(own.deviation, floor) for own in errors]

@@ -1,4 +1,6 @@
-"""Measure the effect of wrong labels: repeatedly give a random share of the runs another kind, and measure again."""
+"""Measure the effect of wrong labels: repeatedly give a random share of the runs another kind, and
+measure again.
+"""
 
 from __future__ import annotations
 
@@ -23,14 +25,17 @@ __all__ = ["relabel", "relabelled", "relabelled_results"]
 
 
 def relabel(systems: Sequence[System], share: float, number: int, seed: int) -> list[System]:
-    """Change the kind of round(share · systems) systems, drawn by (seed, number), to another kind, drawn alike.
+    """Change the kind of round(share · systems) systems, drawn by (seed, number), to another kind,
+    drawn alike.
 
     Raises:
         SettingError: only one kind.
     """
     kinds = kinds_of(systems)
     if len(kinds) < 2:
-        raise SettingError(f"--relabel: wanted at least 2 kinds; found {', '.join(kinds)}; check the column kind")
+        raise SettingError(
+            f"--relabel: wanted at least 2 kinds; found {', '.join(kinds)}; check the column kind"
+        )
     random = generator(seed, "relabelled", number)
     changed = list(systems)
     for place in random.permutation(len(systems))[: round(share * len(systems))].tolist():
@@ -48,7 +53,9 @@ def relabelled(
     repeats: int,
     level: int = 1,
 ) -> list[Reliability]:
-    """Repeat ``reliability`` with other labels ``repeats`` times, without draws that leave only one kind or no kind with two groups."""
+    """Repeat ``reliability`` with other labels ``repeats`` times, without draws that leave only one
+    kind or no kind with two groups.
+    """
     drawn = (relabel(runs.systems, share, number, settings.seed) for number in range(repeats))
     return [
         reliability(runs.with_systems(systems), measures, settings, level=level)
@@ -65,21 +72,39 @@ def _can_be_measured(systems: Sequence[System]) -> bool:
 def relabelled_results(
     given: Reliability, repeats: Sequence[Reliability], *, collection: str, share: float, drawn: int
 ) -> list[Result]:
-    """Return τ_b (value: its mean over repeats) and change for each test set, with the given labels and over the repeats."""
+    """Return τ_b (value: its mean over repeats) and change for each test set, with the given labels
+    and over the repeats.
+    """
     results = []
     for item in given.sets:
         key = (item.pool, item.test, item.measure)
-        same = [own for found in repeats for own in found.sets if (own.pool, own.test, own.measure) == key]
-        tau = _spread(average(item.figures["tau_b"]), [average(own.figures["tau_b"]) for own in same])
+        same = [
+            own
+            for found in repeats
+            for own in found.sets
+            if (own.pool, own.test, own.measure) == key
+        ]
+        tau = _spread(
+            average(item.figures["tau_b"]), [average(own.figures["tau_b"]) for own in same]
+        )
         figures = RelabelledFigures(
-            pool=item.pool, test=item.test, measure=item.measure, share=share, drawn=drawn, repeats=len(same),
+            pool=item.pool, test=item.test, measure=item.measure, share=share, drawn=drawn,
+            repeats=len(same),
             tau_b=tau, change=_spread(change_of(item)[0], [change_of(own)[0] for own in same]),
         )  # fmt: skip
         interval = None
         if tau.low is not None and tau.high is not None:
-            interval = Interval(tau.low, tau.high, 0.95, f"middle 95\u00a0% of {len(same)} relabellings")
-        name, system, seed = RELABELLED + item.measure, systems_under(item.pool, item.test), given.settings.seed
-        results.append(Result(name, collection, "", system, seed, tau.mean, interval, len(same), figures))
+            interval = Interval(
+                tau.low, tau.high, 0.95, f"middle 95\u00a0% of {len(same)} relabellings"
+            )
+        name, system, seed = (
+            RELABELLED + item.measure,
+            systems_under(item.pool, item.test),
+            given.settings.seed,
+        )
+        results.append(
+            Result(name, collection, "", system, seed, tau.mean, interval, len(same), figures)
+        )
     return results
 
 

@@ -1,4 +1,6 @@
-"""Settings of measuring test collections: drawn pools, coverage by kind, the verdict on one new run."""
+"""Settings of measuring test collections: drawn pools, coverage by kind, the verdict on one new
+run.
+"""
 
 from __future__ import annotations
 
@@ -30,9 +32,11 @@ def _measures_setting(*names: str, more: str = "") -> Any:
 
 @dataclass(frozen=True, slots=True)
 class PoolSettings:
-    """Settings of drawn pools: their depth, their number per kind, the gold to compare with, the seed.
+    """Settings of drawn pools: their depth, their number per kind, the gold to compare with, the
+    seed.
 
-    ``gold_depth`` is the depth of a gold pool (default: ``depth``). ``groups`` is the number of groups that feed a pool; None: half.
+    ``gold_depth`` is the depth of a gold pool (default: ``depth``). ``groups`` is the number of
+    groups that feed a pool; None: half.
 
     Raises:
         SettingError: a number outside its range (with its flag).
@@ -72,13 +76,18 @@ class ReliabilitySettings:
     drawn: PoolSettings = PoolSettings()
     measures: Sequence[str] = _measures_setting("RR", "nDCG@10")
     relevant_from: int = _relevant_setting()
-    leave_out: bool = setting(False, "Also leave each group out of the gold, one at a time.", panel=Panel.ADVANCED)
+    leave_out: bool = setting(
+        False, "Also leave each group out of the gold, one at a time.", panel=Panel.ADVANCED
+    )
     curves: bool = setting(
-        False, "Also measure by pool depth and by number of groups: several times the work.", panel=Panel.ADVANCED
+        False,
+        "Also measure by pool depth and by number of groups: several times the work.",
+        panel=Panel.ADVANCED,
     )
     relabel: float = setting(
         0.0,
-        "Also measure with this share of the kinds changed at random, repeatedly: the effect of wrong labels.",
+        "Also measure with this share of the kinds changed at random, repeatedly: the effect of "
+        "wrong labels.",
         least=0,
         most=1,
         metavar="SHARE",

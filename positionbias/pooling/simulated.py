@@ -1,10 +1,14 @@
-"""Simulate runs and judgements with a known pool bias: neural systems find relevant documents that traditional ones cannot, at a given rate.
+"""Simulate runs and judgements with a known pool bias: neural systems find relevant documents that
+traditional ones cannot, at a given rate.
 
-Each query has ``common`` relevant documents that any system may find, and as many ``hidden`` ones that only neural systems may find. A rank of a run
-holds a relevant document with the run's own probability, from ``weakest`` to ``best`` in equal steps over the groups, the same for both kinds; a
-neural run takes it from the hidden ones with probability ``rate``, else from the common ones, as traditional runs always do. All other ranks hold
-documents judged not relevant. So at ``rate`` 0 the two kinds are drawn alike, and under a pool of traditional groups that holds the
-share c of what traditional test systems find, P of a neural system with probability q falls by q·rate·c more than that of a traditional one.
+Each query has ``common`` relevant documents that any system may find, and as many ``hidden`` ones
+that only neural systems may find. A rank of a run holds a relevant document with the run's own
+probability, from ``weakest`` to ``best`` in equal steps over the groups, the same for both kinds; a
+neural run takes it from the hidden ones with probability ``rate``, else from the common ones, as
+traditional runs always do. All other ranks hold documents judged not relevant. So at ``rate`` 0 the
+two kinds are drawn alike, and under a pool of traditional groups that holds the share c of what
+traditional test systems find, P of a neural system with probability q falls by q·rate·c more than
+that of a traditional one.
 """
 
 from __future__ import annotations
@@ -45,15 +49,25 @@ class Simulation:
 
     def __post_init__(self) -> None:
         if not 0 <= self.rate <= 1:
-            raise SettingError(f"--rate: wanted a number from 0 to 1; found {self.rate}; give another")
+            raise SettingError(
+                f"--rate: wanted a number from 0 to 1; found {self.rate}; give another"
+            )
         if min(self.common, self.others) < self.depth:
-            found = f"{self.common} relevant and {self.others} other documents for {self.depth} ranks"
-            raise SettingError(f"simulation: wanted at least as many documents as ranks; found {found}; give more")
+            found = (
+                f"{self.common} relevant and {self.others} other documents for {self.depth} ranks"
+            )
+            raise SettingError(
+                f"simulation: wanted at least as many documents as ranks; found {found}; give more"
+            )
 
 
 def simulated_qrels(settings: Simulation) -> list[Qrel]:
     """Judge every document that a run may find: 1 for common and hidden ones, 0 for others."""
-    kinds = (("common", settings.common, 1), ("hidden", settings.common, 1), ("other", settings.others, 0))
+    kinds = (
+        ("common", settings.common, 1),
+        ("hidden", settings.common, 1),
+        ("other", settings.others, 0),
+    )
     return [
         Qrel(str(query), f"{what}-{number}", grade)
         for query in range(settings.queries)
@@ -65,15 +79,22 @@ def simulated_qrels(settings: Simulation) -> list[Qrel]:
 def simulated_runs(settings: Simulation) -> Iterator[tuple[System, Run]]:
     """Yield one run per group and kind, drawn by (seed, kind, group) alone."""
     for kind in KINDS:
-        for group, chance in enumerate(np.linspace(settings.weakest, settings.best, settings.groups)):
+        for group, chance in enumerate(
+            np.linspace(settings.weakest, settings.best, settings.groups)
+        ):
             name = f"{kind}-{group}"
             random = generator(settings.seed, "simulated run", kind, group)
             rate = settings.rate if kind == "neural" else 0.0
-            rankings = [(str(query), *_ranking(settings, float(chance), rate, random)) for query in range(settings.queries)]
+            rankings = [
+                (str(query), *_ranking(settings, float(chance), rate, random))
+                for query in range(settings.queries)
+            ]
             yield System(name, name, kind), Run(name, rankings)
 
 
-def _ranking(settings: Simulation, chance: float, rate: float, random: np.random.Generator) -> tuple[list[str], np.ndarray]:
+def _ranking(
+    settings: Simulation, chance: float, rate: float, random: np.random.Generator
+) -> tuple[list[str], np.ndarray]:
     """Return distinct passages, best first, and decreasing scores."""
     orders = {
         "common": random.permutation(settings.common),

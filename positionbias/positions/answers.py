@@ -1,6 +1,7 @@
 """Locate all answers of a split, passage by passage, and count them by outcome.
 
-Answers are sorted by passage and split into shards of 8,192 answered passages; a shard's result depends on nothing else.
+Answers are sorted by passage and split into shards of 8,192 answered passages; a shard's result
+depends on nothing else.
 """
 
 from __future__ import annotations
@@ -20,7 +21,15 @@ from positionbias.core.collection import Collection
 from positionbias.core.records import Answer, Passage
 from positionbias.core.shard_work import MapShards
 from positionbias.positions.expectation import Spans
-from positionbias.positions.locate import BY_OFFSETS, OUTCOMES, Located, Span, TokenisedPassage, check_span, locate
+from positionbias.positions.locate import (
+    BY_OFFSETS,
+    OUTCOMES,
+    Located,
+    Span,
+    TokenisedPassage,
+    check_span,
+    locate,
+)
 from positionbias.positions.settings import Matching
 from positionbias.results.curves import OffsetCheck
 
@@ -45,10 +54,19 @@ PASSAGES_AT_ONCE = 4_096
 SHARD_PASSAGES = 8_192
 
 
-def answered_passages(collection: Collection, answers: Sequence[Answer]) -> Iterator[tuple[Passage, list[int]]]:
-    """Yield each answered passage once, with the indices of its answers, by query; fetch texts in blocks."""
-    ordered = sorted(range(len(answers)), key=lambda index: (answers[index].passage_id, answers[index].query_id))
-    grouped = ((passage_id, list(group)) for passage_id, group in groupby(ordered, key=lambda i: answers[i].passage_id))
+def answered_passages(
+    collection: Collection, answers: Sequence[Answer]
+) -> Iterator[tuple[Passage, list[int]]]:
+    """Yield each answered passage once, with the indices of its answers, by query; fetch texts in
+    blocks.
+    """
+    ordered = sorted(
+        range(len(answers)), key=lambda index: (answers[index].passage_id, answers[index].query_id)
+    )
+    grouped = (
+        (passage_id, list(group))
+        for passage_id, group in groupby(ordered, key=lambda i: answers[i].passage_id)
+    )
     while block := list(islice(grouped, PASSAGES_AT_ONCE)):
         texts = collection.texts([passage_id for passage_id, _ in block])
         for text, (passage_id, indices) in zip(texts, block, strict=True):
@@ -57,7 +75,9 @@ def answered_passages(collection: Collection, answers: Sequence[Answer]) -> Iter
 
 @dataclass(frozen=True, slots=True)
 class AnswerShard:
-    """The answers of some passages, by passage and query, and the path and checksum of their collection."""
+    """The answers of some passages, by passage and query, and the path and checksum of their
+    collection.
+    """
 
     collection: Path
     checksum: str
@@ -69,7 +89,9 @@ class AnswerCounts:
     """Counts of answers by outcome; counts of shards add up."""
 
     # listed first, so that zeros are printed too
-    outcomes: Counter[str] = field(default_factory=lambda: Counter(dict.fromkeys(("answers", *OUTCOMES, "repeated"), 0)))
+    outcomes: Counter[str] = field(
+        default_factory=lambda: Counter(dict.fromkeys(("answers", *OUTCOMES, "repeated"), 0))
+    )
     unmatched: Counter[str] = field(default_factory=Counter)
     missed: Counter[str] = field(default_factory=Counter)
     extra: Counter[str] = field(default_factory=Counter)
@@ -99,7 +121,9 @@ class AnswerCounts:
 
 @dataclass(frozen=True, slots=True)
 class LocatedShard:
-    """The counts and spans of a shard's answers, 20 bytes a span (int32); groups and passages are numbered from 0 within the shard."""
+    """The counts and spans of a shard's answers, 20 bytes a span (int32); groups and passages are
+    numbered from 0 within the shard.
+    """
 
     spans: Spans
     counts: AnswerCounts
@@ -116,7 +140,9 @@ class _Finding:
         self._last: TokenisedPassage | None = None
 
     def add(self, passage: TokenisedPassage, spans: Sequence[Span]) -> None:
-        """Count one answer: its spans become one group; those with one possible start are counted apart, as their places say nothing."""
+        """Count one answer: its spans become one group; those with one possible start are counted
+        apart, as their places say nothing.
+        """
         spans = [span for span in spans if passage.may_start_elsewhere(span)]
         if not spans:
             self.counts.outcomes[ONE_START] += 1
@@ -136,17 +162,23 @@ class _Finding:
         self.counts.extra.update(extra)
 
 
-def locate_split(collection: Collection, split: str, matching: Matching, map_shards: MapShards = map) -> Iterator[LocatedShard]:
+def locate_split(
+    collection: Collection, split: str, matching: Matching, map_shards: MapShards = map
+) -> Iterator[LocatedShard]:
     """Locate and count every answer of a split, shard by shard through ``map_shards``.
 
     Raises:
-        InputError: an answer whose passage is not in the collection, or whose offsets lie outside it.
+        InputError: an answer whose passage is not in the collection, or whose offsets lie outside
+            it.
     """
-    return map_shards(partial(locate_shard, matching), answer_shards(collection, split, SHARD_PASSAGES))
+    return map_shards(
+        partial(locate_shard, matching), answer_shards(collection, split, SHARD_PASSAGES)
+    )
 
 
 def answer_shards(collection: Collection, split: str, passages: int) -> Iterator[AnswerShard]:
-    """Yield the answers of a split in shards of ``passages`` answered passages, in order of their first answer.
+    """Yield the answers of a split in shards of ``passages`` answered passages, in order of their
+    first answer.
 
     Memory holds the split's answers as one Arrow table.
     """
@@ -157,7 +189,9 @@ def answer_shards(collection: Collection, split: str, passages: int) -> Iterator
     firsts = np.flatnonzero(np.diff(ordered, prepend=-1))  # each passage's first answer
     edges = np.append(firsts[::passages], len(order))
     for start, end in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
-        yield AnswerShard(collection.path.absolute(), collection.checksum, table.take(pa.array(order[start:end])))
+        yield AnswerShard(
+            collection.path.absolute(), collection.checksum, table.take(pa.array(order[start:end]))
+        )
 
 
 def _numbered(column: pa.ChunkedArray) -> np.ndarray:
@@ -170,15 +204,26 @@ def _numbered(column: pa.ChunkedArray) -> np.ndarray:
 
 @lru_cache(maxsize=2)
 def _opened(path: Path, checksum: str) -> Collection:
-    """Open a collection once for all shards; the checksum tells it from an earlier one at the same path."""
+    """Open a collection once for all shards; the checksum tells it from an earlier one at the same
+    path.
+    """
     return Collection(path)
 
 
-def answers_by_query(matching: Matching, shard: AnswerShard) -> Iterator[tuple[TokenisedPassage, list[Answer]]]:
-    """Yield the answers of each query in each passage of a shard; split each passage into words once."""
+def answers_by_query(
+    matching: Matching, shard: AnswerShard
+) -> Iterator[tuple[TokenisedPassage, list[Answer]]]:
+    """Yield the answers of each query in each passage of a shard; split each passage into words
+    once.
+    """
     answers = map(Answer, *(shard.answers.column(name).to_pylist() for name in Answer._fields))
-    grouped = [(passage_id, list(group)) for passage_id, group in groupby(answers, key=lambda answer: answer.passage_id)]
-    texts = _opened(shard.collection, shard.checksum).texts([passage_id for passage_id, _ in grouped])
+    grouped = [
+        (passage_id, list(group))
+        for passage_id, group in groupby(answers, key=lambda answer: answer.passage_id)
+    ]
+    texts = _opened(shard.collection, shard.checksum).texts(
+        [passage_id for passage_id, _ in grouped]
+    )
     for text, (_, in_passage) in zip(texts, grouped, strict=True):
         passage = TokenisedPassage(text, matching)
         for _, group in groupby(in_passage, key=lambda answer: answer.query_id):
@@ -186,7 +231,9 @@ def answers_by_query(matching: Matching, shard: AnswerShard) -> Iterator[tuple[T
 
 
 class CountedAnswer(NamedTuple):
-    """An answer in a passage: its location, the spans that count, and the number that already counted for its query."""
+    """An answer in a passage: its location, the spans that count, and the number that already
+    counted for its query.
+    """
 
     answer: Answer
     place: Located
@@ -195,13 +242,21 @@ class CountedAnswer(NamedTuple):
 
 
 def counted_answers(passage: TokenisedPassage, answers: Sequence[Answer]) -> list[CountedAnswer]:
-    """Locate the answers of one query in one passage; a span that several annotators gave counts once."""
+    """Locate the answers of one query in one passage; a span that several annotators gave counts
+    once.
+    """
     matches = passage.matching.matches
     seen: set[Span] = set()
     found = []
     for answer in answers:
         place = locate(passage, answer)
-        counted = place.spans if matches == "all" else place.spans[:1] if matches == "first" else place.spans[-1:]
+        counted = (
+            place.spans
+            if matches == "all"
+            else place.spans[:1]
+            if matches == "first"
+            else place.spans[-1:]
+        )
         new = [span for span in counted if span not in seen]
         seen.update(new)
         found.append(CountedAnswer(answer, place, new, len(counted) - len(new)))
@@ -217,13 +272,18 @@ def locate_shard(matching: Matching, shard: AnswerShard) -> LocatedShard:
     return LocatedShard(Spans(*columns), found.counts)
 
 
-def _add_query(found: _Finding, passage: TokenisedPassage, answers: Sequence[CountedAnswer]) -> None:
+def _add_query(
+    found: _Finding, passage: TokenisedPassage, answers: Sequence[CountedAnswer]
+) -> None:
     """Add the answers of one query in one passage."""
-    marked = {span for _, place, _, _ in answers if place.outcome == BY_OFFSETS for span in place.spans}
+    marked = {
+        span for _, place, _, _ in answers if place.outcome == BY_OFFSETS for span in place.spans
+    }
     for answer, place, spans, repeated in answers:
         found.counts.add_place(place, repeated)
         for span in spans:
             if place.outcome == BY_OFFSETS:
                 found.check(passage, span, answer.text, marked)
-            # with all matches each counts by itself; with the first or last only, the others shape the expectation
+            # with all matches each counts by itself; with the first or last only, the others shape
+            # the expectation
             found.add(passage, [span] if passage.matching.matches == "all" else place.spans)

@@ -1,8 +1,10 @@
-"""Find the cuts of many passages in bulk: those of ``positions.rotate``, in bytes, over a block of UTF-8.
+"""Find the cuts of many passages in bulk: those of ``positions.rotate``, in bytes, over a block of
+UTF-8.
 
-White-space words are found by array operations over the whole block. BlingFire's C function, which takes nearly all of the time, is
-called once for several passages where that gives the same words as separate calls. Our own rules run passage by passage, and so does what a passage in a
-script without spaces takes.
+White-space words are found by array operations over the whole block. BlingFire's C function, which
+takes nearly all of the time, is called once for several passages where that gives the same words as
+separate calls. Our own rules run passage by passage, and so does what a passage in a script without
+spaces takes.
 """
 
 from __future__ import annotations
@@ -17,7 +19,13 @@ import numpy as np
 from positionbias.core.seeds import below_many, keys64
 from positionbias.positions.rotate import PURPOSE, Rotation, draw_cut
 from positionbias.text.clusters import unspaced_characters
-from positionbias.text.words import WordMethod, byte_offsets, sentence_places, word_spans, words_function
+from positionbias.text.words import (
+    WordMethod,
+    byte_offsets,
+    sentence_places,
+    word_spans,
+    words_function,
+)
 
 __all__ = [
     "DRAWN_AS_IT_WAS",
@@ -37,40 +45,56 @@ ROTATED, DRAWN_AS_IT_WAS, WORDLESS = "rotated", "drawn_as_it_was", "without_word
 ONE_WORD = "one_word"
 ONE_SENTENCE = "without_inner_sentence_boundary"
 
-# bytes of text whose arrays fit in the processor's cache: for array operations, and for one call of BlingFire
+# bytes of text whose arrays fit in the processor's cache: for array operations, and for one call of
+# BlingFire
 _PORTION, _CALL = 1 << 20, 1 << 14
 _PIECE = 1 << 18  # bytes of a long passage per call: BlingFire's buffers take 40 bytes per byte
 _PARTING = np.isin(np.arange(256), [ord(" "), ord("\t"), ord("\n"), ord("\r")])
 _SPACE, _DOT = 0x20, 0x2E
-# possible characters after a final abbreviation: white space, quotes and, to be safe, control characters
+# possible characters after a final abbreviation: white space, quotes and, to be safe, control
+# characters
 _TRAILING = np.isin(np.arange(256), [*range(0x21), 0x7F, ord("'"), ord('"')])
 
 
 class Cuts(NamedTuple):
-    """The cut of each of n passages, in bytes from its start (0: none), and its number of words or sentences, each (n,) int64."""
+    """The cut of each of n passages, in bytes from its start (0: none), and its number of words or
+    sentences, each (n,) int64.
+    """
 
     offsets: np.ndarray
     units: np.ndarray
 
 
-def byte_cuts(data: bytes, starts: np.ndarray, ends: np.ndarray, passage_ids: Sequence[bytes], rotation: Rotation) -> Cuts:
-    """Return the cuts of the UTF-8 passages ``data[start:end]``, at the same places as ``Rotation.cut`` gives in characters.
+def byte_cuts(
+    data: bytes,
+    starts: np.ndarray,
+    ends: np.ndarray,
+    passage_ids: Sequence[bytes],
+    rotation: Rotation,
+) -> Cuts:
+    """Return the cuts of the UTF-8 passages ``data[start:end]``, at the same places as
+    ``Rotation.cut`` gives in characters.
 
-    ``starts`` and ``ends`` are (n,) int64, increasing and not overlapping; ``passage_ids`` are the n ids in UTF-8.
+    ``starts`` and ``ends`` are (n,) int64, increasing and not overlapping; ``passage_ids`` are the
+    n ids in UTF-8.
     """
     starts, ends = np.asarray(starts, np.int64), np.asarray(ends, np.int64)
     if rotation.mode == "sentences":
         return _by_sentences(data, starts, ends, passage_ids, rotation)
     draws = keys64(rotation.seed, PURPOSE, passage_ids)
-    parts = list(_CUTS[rotation.words](data, starts, ends, draws, passage_ids, rotation)) if len(starts) else []
+    parts = (
+        list(_CUTS[rotation.words](data, starts, ends, draws, passage_ids, rotation))
+        if len(starts)
+        else []
+    )
     if not parts:
         return Cuts(np.empty(0, np.int64), np.empty(0, np.int64))
     return Cuts(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
 def laid_out(texts: Sequence[bytes]) -> tuple[bytes, np.ndarray, np.ndarray]:
-    """Join texts into one block and return it with their starts and ends, each (n,) int64. Newlines separate them, so that BlingFire
-    can split neighbours in one call."""
+    """Join texts into one block and return it with their starts and ends, each (n,) int64. Newlines
+    separate them, so that BlingFire can split neighbours in one call."""
     sizes = np.fromiter(map(len, texts), np.int64, len(texts))
     starts = np.cumsum(sizes + 1) - (sizes + 1)
     return b"\n".join(texts), starts, starts + sizes
@@ -87,7 +111,9 @@ def _portions(starts: np.ndarray, ends: np.ndarray, size: int) -> Iterator[tuple
 
 
 class _Words(NamedTuple):
-    """The words of n passages: the count of each, where its words begin in ``places``, and the places, from the passage's start."""
+    """The words of n passages: the count of each, where its words begin in ``places``, and the
+    places, from the passage's start.
+    """
 
     units: np.ndarray
     first: np.ndarray
@@ -106,12 +132,19 @@ def _draw(words: _Words, draws: np.ndarray, ids: Sequence[bytes], rotation: Rota
 
 
 def _by_white_space(
-    data: bytes, starts: np.ndarray, ends: np.ndarray, draws: np.ndarray, ids: Sequence[bytes], rotation: Rotation
+    data: bytes,
+    starts: np.ndarray,
+    ends: np.ndarray,
+    draws: np.ndarray,
+    ids: Sequence[bytes],
+    rotation: Rotation,
 ) -> Iterator[Cuts]:
     """Yield the cuts of one portion after another."""
     for i, j in _portions(starts, ends, _PORTION):
         words_of = _white_space_words if j - i > 1 else _white_space_words_by_piece
-        words = _with_clusters(words_of(data, starts[i:j], ends[i:j]), data, starts[i:j], ends[i:j], rotation)
+        words = _with_clusters(
+            words_of(data, starts[i:j], ends[i:j]), data, starts[i:j], ends[i:j], rotation
+        )
         yield _draw(words, draws[i:j], ids[i:j], rotation)
 
 
@@ -120,7 +153,9 @@ def _white_space_words_by_piece(data: bytes, starts: np.ndarray, ends: np.ndarra
     number = np.int32 if len(data) < 2**31 else np.int64  # up to one word per two bytes
     found = [np.empty(0, number)]
     for first, last in _pieces(data, int(starts[0]), int(ends[0])):
-        places = _white_space_words(data, np.array([first]), np.array([last])).places + (first - starts[0])
+        places = _white_space_words(data, np.array([first]), np.array([last])).places + (
+            first - starts[0]
+        )
         found.append(places.astype(number))
     places = np.concatenate(found)
     return _Words(np.array([len(places)]), np.zeros(1, np.int64), places, np.zeros(1, np.int64))
@@ -128,7 +163,9 @@ def _white_space_words_by_piece(data: bytes, starts: np.ndarray, ends: np.ndarra
 
 def _white_space_words(data: bytes, starts: np.ndarray, ends: np.ndarray) -> _Words:
     begin, end = int(starts[0]), int(ends[-1])
-    block = np.frombuffer(data, np.uint8, end - begin, begin) if end > begin else np.empty(0, np.uint8)
+    block = (
+        np.frombuffer(data, np.uint8, end - begin, begin) if end > begin else np.empty(0, np.uint8)
+    )
     starts, ends = starts - begin, ends - begin
     space = _white_space(block)
     word = ~space
@@ -143,7 +180,8 @@ def _white_space_words(data: bytes, starts: np.ndarray, ends: np.ndarray) -> _Wo
 def _white_space(block: np.ndarray) -> np.ndarray:
     """Return the mask of bytes of characters that ``\\s`` matches, (n,) bool."""
     space = block <= _SPACE
-    if space.any() and ((block < 9) | ((block > 13) & (block < 28))).any():  # control characters that are not spaces
+    # control characters that are not spaces
+    if space.any() and ((block < 9) | ((block > 13) & (block < 28))).any():
         space &= ((block >= 9) & (block <= 13)) | (block >= 28)
     if block.size and block.max() >= 0xC2:
         _mark(space, block, 0xC2, lambda second, third: (second == 0x85) | (second == 0xA0), 2)
@@ -160,7 +198,11 @@ def _in_general_punctuation(second: np.ndarray, third: np.ndarray) -> np.ndarray
 
 
 def _mark(
-    space: np.ndarray, block: np.ndarray, lead: int, matches: Callable[[np.ndarray, np.ndarray], np.ndarray], width: int
+    space: np.ndarray,
+    block: np.ndarray,
+    lead: int,
+    matches: Callable[[np.ndarray, np.ndarray], np.ndarray],
+    width: int,
 ) -> None:
     """Mark the characters that begin with ``lead`` and whose further bytes match."""
     at = np.flatnonzero(block == lead)
@@ -173,9 +215,16 @@ def _mark(
 
 
 def _by_blingfire(
-    data: bytes, starts: np.ndarray, ends: np.ndarray, draws: np.ndarray, ids: Sequence[bytes], rotation: Rotation
+    data: bytes,
+    starts: np.ndarray,
+    ends: np.ndarray,
+    draws: np.ndarray,
+    ids: Sequence[bytes],
+    rotation: Rotation,
 ) -> Iterator[Cuts]:
-    """Yield the cuts portion by portion; portions share buffers, as new memory costs more than the calls."""
+    """Yield the cuts portion by portion; portions share buffers, as new memory costs more than the
+    calls.
+    """
     calls = _Calls(data)
     for i, j in _portions(starts, ends, _PORTION):
         first = _first_of_calls(data, starts[i:j], ends[i:j]) + i
@@ -185,14 +234,22 @@ def _by_blingfire(
         units = np.searchsorted(places, ends[i:j]) - at
         for number in np.flatnonzero(units == 1).tolist():
             units[number] = bool(data[starts[i + number] : ends[i + number]].decode().strip())
-        words = _with_clusters(_Words(units, at, places, starts[i:j]), data, starts[i:j], ends[i:j], rotation)
+        words = _with_clusters(
+            _Words(units, at, places, starts[i:j]), data, starts[i:j], ends[i:j], rotation
+        )
         yield _draw(words, draws[i:j], ids[i:j], rotation)
 
 
-def _with_clusters(words: _Words, data: bytes, starts: np.ndarray, ends: np.ndarray, rotation: Rotation) -> _Words:
-    """Return the words of some passages; those of passages in scripts without spaces are found one by one and stand behind the others."""
+def _with_clusters(
+    words: _Words, data: bytes, starts: np.ndarray, ends: np.ndarray, rotation: Rotation
+) -> _Words:
+    """Return the words of some passages; those of passages in scripts without spaces are found one
+    by one and stand behind the others.
+    """
     begin, end = int(starts[0]), int(ends[-1])
-    block = np.frombuffer(data, np.uint8, end - begin, begin) if end > begin else np.empty(0, np.uint8)
+    block = (
+        np.frombuffer(data, np.uint8, end - begin, begin) if end > begin else np.empty(0, np.uint8)
+    )
     if not len(block) or block.max() < 0xE0:  # the first byte of their lowest character
         return words
     at = np.flatnonzero(block[:-1] >= 0xE0)
@@ -212,21 +269,33 @@ def _with_clusters(words: _Words, data: bytes, starts: np.ndarray, ends: np.ndar
 
 @cache
 def _may_be_unspaced() -> np.ndarray:
-    """Return by the first two bytes of a character, as one number, whether a character of a script without spaces begins so."""
+    """Return by the first two bytes of a character, as one number, whether a character of a script
+    without spaces begins so.
+    """
     table = np.zeros(1 << 16, bool)
     table[[int.from_bytes(character.encode()[:2]) for character in unspaced_characters()]] = True
     return table
 
 
 def _by_rules(
-    data: bytes, starts: np.ndarray, ends: np.ndarray, draws: np.ndarray, ids: Sequence[bytes], rotation: Rotation
+    data: bytes,
+    starts: np.ndarray,
+    ends: np.ndarray,
+    draws: np.ndarray,
+    ids: Sequence[bytes],
+    rotation: Rotation,
 ) -> Iterator[Cuts]:
     """Yield the cuts of one portion after another, by ``text.unicode_words``."""
     for i, j in _portions(starts, ends, _PORTION):
-        texts = [data[start:end].decode() for start, end in zip(starts[i:j].tolist(), ends[i:j].tolist(), strict=True)]
+        texts = [
+            data[start:end].decode()
+            for start, end in zip(starts[i:j].tolist(), ends[i:j].tolist(), strict=True)
+        ]
         found = [_places(text, "unicode") for text in texts]
         units = np.fromiter(map(len, found), np.int64, len(found))
-        words = _Words(units, np.cumsum(units) - units, np.concatenate(found), np.zeros(j - i, np.int64))
+        words = _Words(
+            units, np.cumsum(units) - units, np.concatenate(found), np.zeros(j - i, np.int64)
+        )
         yield _draw(words, draws[i:j], ids[i:j], rotation)
 
 
@@ -244,40 +313,67 @@ class _Calls:
     def __init__(self, data: bytes) -> None:
         self.function, self.data = words_function(), data
         self.address = np.frombuffer(data, np.uint8).ctypes.data if data else 0
-        self.output, self.starts, self.ends = bytearray(), np.empty(0, np.int32), np.empty(0, np.int32)
+        self.output, self.starts, self.ends = (
+            bytearray(),
+            np.empty(0, np.int32),
+            np.empty(0, np.int32),
+        )
 
     def word_starts(self, firsts: list[int], lasts: list[int]) -> np.ndarray:
-        """Return the starts of the words in the stretches ``[first, last)``, in bytes of the block, increasing, (n,) int64."""
+        """Return the starts of the words in the stretches ``[first, last)``, in bytes of the block,
+        increasing, (n,) int64.
+        """
         found = [np.empty(0, np.int64)]
-        for first, last in (piece for stretch in zip(firsts, lasts, strict=True) for piece in _pieces(self.data, *stretch)):
+        for first, last in (
+            piece
+            for stretch in zip(firsts, lasts, strict=True)
+            for piece in _pieces(self.data, *stretch)
+        ):
             size = last - first
-            # The C function may write one offset per byte of its output buffer, and clears all of it. Its
-            # output has at most two bytes per byte of text: each character a word, and a space.
+            # The C function may write one offset per byte of its output buffer, and clears all of
+            # it. Its output has at most two bytes per byte of text: each character a word, and a
+            # space.
             room = 2 * size + 16
             if room > len(self.output):
                 self._make(room)
             length = self.function(self.address + first, size, *self.addresses, room)
             if length > room:
-                raise RuntimeError("BlingFire wrote more than two bytes per byte of text: please report this, with the text")
+                raise RuntimeError(
+                    "BlingFire wrote more than two bytes per byte of text: please report this, "
+                    "with the text"
+                )
             if length > 1:
-                words = self.output.count(b" ", 0, length - 1) + 1  # words are separated by one space; a NUL ends the output
+                # words are separated by one space; a NUL ends the output
+                words = self.output.count(b" ", 0, length - 1) + 1
                 found.append(self.starts[:words] + np.int64(first))
         return np.concatenate(found)
 
     def _make(self, room: int) -> None:
-        self.output, self.starts, self.ends = bytearray(room), np.empty(room, np.int32), np.empty(room, np.int32)
-        self.addresses = (np.frombuffer(self.output, np.uint8).ctypes.data, self.starts.ctypes.data, self.ends.ctypes.data)
+        self.output, self.starts, self.ends = (
+            bytearray(room),
+            np.empty(room, np.int32),
+            np.empty(room, np.int32),
+        )
+        self.addresses = (
+            np.frombuffer(self.output, np.uint8).ctypes.data,
+            self.starts.ctypes.data,
+            self.ends.ctypes.data,
+        )
 
 
 def _first_of_calls(data: bytes, starts: np.ndarray, ends: np.ndarray) -> np.ndarray:
-    """Return the first passage of each call, (calls,) int64; neighbours share a call where possible.
+    """Return the first passage of each call, (calls,) int64; neighbours share a call where
+    possible.
 
-    In BlingFire's published rules no word holds white space, and the end of a text acts like white space, with one exception: the last dot of an
-    abbreviation such as "U.S." at the very end becomes a word. A byte-order mark is dropped only at the start of a
-    text. So, except in these two cases, passages joined by ASCII white space are split as each would be alone.
+    In BlingFire's published rules no word holds white space, and the end of a text acts like white
+    space, with one exception: the last dot of an abbreviation such as "U.S." at the very end
+    becomes a word. A byte-order mark is dropped only at the start of a text. So, except in these
+    two cases, passages joined by ASCII white space are split as each would be alone.
     """
     block = np.frombuffer(data or b"\0", np.uint8)
-    alone = _may_end_in_abbreviation(block, starts, ends) | (block[np.minimum(starts, len(block) - 1)] == 0xEF)
+    alone = _may_end_in_abbreviation(block, starts, ends) | (
+        block[np.minimum(starts, len(block) - 1)] == 0xEF
+    )
     before, after = block[starts[1:] - 1], block[np.minimum(ends[:-1], len(block) - 1)]
     separate = (starts[1:] > ends[:-1]) & (_is_gap(before) & _is_gap(after))
     together = separate & ~alone[1:] & ~alone[:-1] & (np.diff(starts // _CALL) == 0)
@@ -285,10 +381,11 @@ def _first_of_calls(data: bytes, starts: np.ndarray, ends: np.ndarray) -> np.nda
 
 
 def _pieces(data: bytes, first: int, last: int) -> Iterator[tuple[int, int]]:
-    """Yield the stretch ``[first, last)``, a long one in pieces of about ``_PIECE`` bytes with the same words.
+    """Yield the stretch ``[first, last)``, a long one in pieces of about ``_PIECE`` bytes with the
+    same words.
 
-    It is split at white space where BlingFire finds the same words on both sides (see ``_first_of_calls``); a stretch
-    without such white space stays whole.
+    It is split at white space where BlingFire finds the same words on both sides (see
+    ``_first_of_calls``); a stretch without such white space stays whole.
     """
     while last - first > 2 * _PIECE:
         end = _parting(np.frombuffer(data, np.uint8), first, last)
@@ -301,7 +398,10 @@ def _parting(block: np.ndarray, first: int, last: int) -> int:
     """Return the end of the first piece of a long stretch."""
     for at in range(first + _PIECE, last - 1, _CALL):
         places = np.flatnonzero(_PARTING[block[at : min(at + _CALL, last - 1)]]) + at
-        good = places[~_may_end_in_abbreviation(block, np.full(len(places), first), places) & (block[places + 1] != 0xEF)]
+        good = places[
+            ~_may_end_in_abbreviation(block, np.full(len(places), first), places)
+            & (block[places + 1] != 0xEF)
+        ]
         if good.size:
             return int(good[0])
     return last
@@ -312,7 +412,9 @@ def _is_gap(values: np.ndarray) -> np.ndarray:
 
 
 def _may_end_in_abbreviation(block: np.ndarray, starts: np.ndarray, ends: np.ndarray) -> np.ndarray:
-    """Return the mask of passages that end in a dot, a character and a dot, then white space and quotes; (n,) bool, True if unsure."""
+    """Return the mask of passages that end in a dot, a character and a dot, then white space and
+    quotes; (n,) bool, True if unsure.
+    """
     last = ends - 1
     for _ in range(4):
         last -= (last >= starts) & _TRAILING[block[np.maximum(last, 0)]]
@@ -323,21 +425,39 @@ def _may_end_in_abbreviation(block: np.ndarray, starts: np.ndarray, ends: np.nda
     return (last >= starts) & ((value >= 0x80) | _TRAILING[value] | ((value == _DOT) & dotted))
 
 
-def _by_sentences(data: bytes, starts: np.ndarray, ends: np.ndarray, ids: Sequence[bytes], rotation: Rotation) -> Cuts:
+def _by_sentences(
+    data: bytes, starts: np.ndarray, ends: np.ndarray, ids: Sequence[bytes], rotation: Rotation
+) -> Cuts:
     offsets, units = np.zeros(len(starts), np.int64), np.zeros(len(starts), np.int64)
-    for number, (start, end, passage_id) in enumerate(zip(starts.tolist(), ends.tolist(), ids, strict=True)):
+    for number, (start, end, passage_id) in enumerate(
+        zip(starts.tolist(), ends.tolist(), ids, strict=True)
+    ):
         places = list(sentence_places(data[start:end]))
-        offsets[number] = draw_cut(places, passage_id.decode(), seed=rotation.seed, identity=rotation.identity)
+        offsets[number] = draw_cut(
+            places, passage_id.decode(), seed=rotation.seed, identity=rotation.identity
+        )
         units[number] = len(places)
     return Cuts(offsets, units)
 
 
 def fates(cuts: Cuts, rotation: Rotation) -> Counter[str]:
     """Count the passages by fate: rotated, unchanged by the draw, and impossible to cut."""
-    masks = (cuts.offsets > 0, (cuts.offsets == 0) & (cuts.units > 1), cuts.units == 0, cuts.units == 1)
-    return Counter({fate: int(mask.sum()) for fate, mask in zip(possible_fates(rotation), masks, strict=True)})
+    masks = (
+        cuts.offsets > 0,
+        (cuts.offsets == 0) & (cuts.units > 1),
+        cuts.units == 0,
+        cuts.units == 1,
+    )
+    return Counter(
+        {fate: int(mask.sum()) for fate, mask in zip(possible_fates(rotation), masks, strict=True)}
+    )
 
 
 def possible_fates(rotation: Rotation) -> tuple[str, ...]:
     """Return the fates possible under these settings, in display order."""
-    return ROTATED, DRAWN_AS_IT_WAS, WORDLESS, ONE_SENTENCE if rotation.mode == "sentences" else ONE_WORD
+    return (
+        ROTATED,
+        DRAWN_AS_IT_WAS,
+        WORDLESS,
+        ONE_SENTENCE if rotation.mode == "sentences" else ONE_WORD,
+    )

@@ -1,7 +1,8 @@
 """Rotate each passage of a collection once (position-bias paper, §4.2), and move the answers along.
 
-The draw for a passage depends on (seed, passage id) alone [our decision], so any order, sharding and number
-of workers give the same text. Queries and judgements are copied; see ``positions.rewrite`` for answers.
+The draw for a passage depends on (seed, passage id) alone [our decision], so any order, sharding
+and number of workers give the same text. Queries and judgements are copied; see
+``positions.rewrite`` for answers.
 """
 
 from __future__ import annotations
@@ -22,7 +23,15 @@ from positionbias.core.shard_work import MapShards
 from positionbias.core.shards import read_shard, write_shard
 from positionbias.core.splitter import USUAL_WORDS, splitter_of
 from positionbias.positions.cuts import byte_cuts, fates, laid_out, possible_fates
-from positionbias.positions.rewrite import ORIGINAL, MoveSpan, Rewriting, Rewritten, RewrittenShard, moved_answers, rewrite
+from positionbias.positions.rewrite import (
+    ORIGINAL,
+    MoveSpan,
+    Rewriting,
+    Rewritten,
+    RewrittenShard,
+    moved_answers,
+    rewrite,
+)
 from positionbias.positions.rotate import Rotation, move_span
 from positionbias.positions.rotation_facts import rotation_notes, rotation_result_of
 from positionbias.results.collections import RotationFigures
@@ -41,7 +50,8 @@ def debias(
     name: str | None = None,
     provenance: Provenance | None = None,
 ) -> Collection:
-    """Write ``collection`` rotated, shard by shard through ``map_shards``; ``name`` defaults to the folder's name.
+    """Write ``collection`` rotated, shard by shard through ``map_shards``; ``name`` defaults to the
+    folder's name.
 
     Raises:
         InputError: an answer lies outside its passage, or the collection cannot be read.
@@ -58,7 +68,15 @@ def debias(
         fates=possible_fates(rotation),
         notes=rotation_notes(rotation),
     )
-    return rewrite(collection, out, rewriting, map_shards=map_shards, overwrite=overwrite, name=name, provenance=provenance)
+    return rewrite(
+        collection,
+        out,
+        rewriting,
+        map_shards=map_shards,
+        overwrite=overwrite,
+        name=name,
+        provenance=provenance,
+    )
 
 
 def _rotate_shard(rotation: Rotation, source: Path, target: Path) -> RewrittenShard:
@@ -67,13 +85,20 @@ def _rotate_shard(rotation: Rotation, source: Path, target: Path) -> RewrittenSh
 
     def rotated() -> Iterator[Passage]:
         for batch in read_shard(source).to_batches():
-            yield from _rotate_batch(batch.column("passage_id").to_pylist(), batch.column("text").to_pylist(), rotation, counts)
+            yield from _rotate_batch(
+                batch.column("passage_id").to_pylist(),
+                batch.column("text").to_pylist(),
+                rotation,
+                counts,
+            )
 
     shard = write_shard(target, rotated())
     return RewrittenShard(shard.count, shard.checksum, counts)
 
 
-def _rotate_batch(ids: list[str], texts: list[str], rotation: Rotation, counts: Counter[str]) -> Iterator[Passage]:
+def _rotate_batch(
+    ids: list[str], texts: list[str], rotation: Rotation, counts: Counter[str]
+) -> Iterator[Passage]:
     encoded = [text.encode() for text in texts]
     data, starts, ends = laid_out(encoded)
     cuts = byte_cuts(data, starts, ends, [item.encode() for item in ids], rotation)
@@ -84,7 +109,9 @@ def _rotate_batch(ids: list[str], texts: list[str], rotation: Rotation, counts: 
 
 def _turn(rotation: Rotation, passage: Passage) -> MoveSpan:
     """Return the function that moves a span of this passage."""
-    return partial(move_span, cut=rotation.cut(passage.text, passage.passage_id), length=len(passage.text))
+    return partial(
+        move_span, cut=rotation.cut(passage.text, passage.passage_id), length=len(passage.text)
+    )
 
 
 def rotation_of(collection: Collection) -> Rotation:
@@ -107,11 +134,14 @@ def _repeatable(rotated: Collection) -> Rotation:
     """Return the settings of a rotated collection whose cuts can be found again here.
 
     Raises:
-        InputError: as ``rotation_of``, or its cuts were found by a splitter that is not on this machine.
+        InputError: as ``rotation_of``, or its cuts were found by a splitter that is not on this
+            machine.
     """
     rotation = rotation_of(rotated)
     by_sentences = rotation.mode == "sentences"
-    needed = (splitter_of(rotated.manifest.versions) or "blingfire") if by_sentences else rotation.words
+    needed = (
+        (splitter_of(rotated.manifest.versions) or "blingfire") if by_sentences else rotation.words
+    )
     if needed != USUAL_WORDS and (by_sentences or needed == "blingfire"):
         raise bad_input(
             rotated.path,
@@ -122,7 +152,9 @@ def _repeatable(rotated: Collection) -> Rotation:
     return rotation
 
 
-def queries_by_cut(original: Collection, rotated: Collection, split: str) -> tuple[set[str], set[str]]:
+def queries_by_cut(
+    original: Collection, rotated: Collection, split: str
+) -> tuple[set[str], set[str]]:
     """Return the queries of a split without a cut answer span, and those with one.
 
     A query whose answers cannot be found in its passages is in neither.
@@ -149,11 +181,16 @@ def queries_by_cut(original: Collection, rotated: Collection, split: str) -> tup
 
 
 def rotation_result(collection: Collection) -> Result:
-    """Return the counts of a rotation from the manifest; ``value`` is the share of changed passages.
+    """Return the counts of a rotation from the manifest; ``value`` is the share of changed
+    passages.
 
     Raises:
         InputError: as ``rotation_of``.
     """
     facts = collection.manifest.content_as(Rewritten, "rotation")
-    figures = RotationFigures(passages=facts.passages, answers=facts.splits, passages_checksum=collection.passages_checksum)
+    figures = RotationFigures(
+        passages=facts.passages,
+        answers=facts.splits,
+        passages_checksum=collection.passages_checksum,
+    )
     return rotation_result_of(collection.name, rotation_of(collection), figures)

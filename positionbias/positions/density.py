@@ -5,8 +5,9 @@
     end:λ      f(1 − x) of front:λ
     middle:λ   f(|2x − 1|) of front:λ
 
-λ = 0 is uniform, λ = 1 the strongest; front:0.7 has about as much mass in the first tenth as MS MARCO's answers. A histogram, for example
-of real answers, is constant within each bin. Of n sentences, sentence k has the mass from k/n to (k + 1)/n.
+λ = 0 is uniform, λ = 1 the strongest; front:0.7 has about as much mass in the first tenth as MS
+MARCO's answers. A histogram, for example of real answers, is constant within each bin. Of n
+sentences, sentence k has the mass from k/n to (k + 1)/n.
 """
 
 from __future__ import annotations
@@ -28,7 +29,10 @@ __all__ = ["Density", "read_density"]
 
 STEEPNESS = 12.0
 Shape = Literal["uniform", "front", "end", "middle", "histogram"]
-WANTED = "wanted uniform, front:X, end:X or middle:X with X from 0 to 1, or a file of posbias histogram (--json, or the folder of --out)"
+WANTED = (
+    "wanted uniform, front:X, end:X or middle:X with X from 0 to 1, or a file of posbias histogram "
+    "(--json, or the folder of --out)"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +45,12 @@ class _Bins:
 
 @dataclass(frozen=True, slots=True)
 class Density:
-    """A density over [0, 1). ``strength`` is λ; a histogram has ``edges`` from 0 to 1 and one fewer ``counts``.
+    """A density over [0, 1). ``strength`` is λ; a histogram has ``edges`` from 0 to 1 and one fewer
+    ``counts``.
 
     Raises:
-        SettingError: an unknown shape, a strength outside [0, 1], or edges and counts that are not a histogram.
+        SettingError: an unknown shape, a strength outside [0, 1], or edges and counts that are not
+            a histogram.
     """
 
     shape: Shape = "uniform"
@@ -57,13 +63,15 @@ class Density:
             raise SettingError(f"--density: {WANTED}; found {self}")
         if self.shape == "histogram" and not _is_histogram(self.edges, self.counts):
             raise SettingError(
-                "--density: wanted a histogram with increasing edges from 0 to 1 and one count per bin, not all 0; "
-                f"found {len(self.edges)} edges and {len(self.counts)} counts; make it with: posbias histogram … --json"
+                "--density: wanted a histogram with increasing edges from 0 to 1 and one count per "
+                f"bin, not all 0; found {len(self.edges)} edges and {len(self.counts)} counts; "
+                "make it with: posbias histogram … --json"
             )
 
     @classmethod
     def parse(cls, text: str) -> Density:
-        """Parse ``uniform``, ``front:λ``, ``end:λ`` or ``middle:λ``, as written by ``str``; otherwise read a histogram at this path.
+        """Parse ``uniform``, ``front:λ``, ``end:λ`` or ``middle:λ``, as written by ``str``;
+        otherwise read a histogram at this path.
 
         >>> Density.parse("front:0.8")
         Density(shape='front', strength=0.8, edges=(), counts=())
@@ -81,11 +89,19 @@ class Density:
         return read_density(text)
 
     def __str__(self) -> str:
-        return self.shape if self.shape in ("uniform", "histogram") else f"{self.shape}:{self.strength:g}"
+        return (
+            self.shape
+            if self.shape in ("uniform", "histogram")
+            else f"{self.shape}:{self.strength:g}"
+        )
 
     def record(self) -> str | dict[str, list[float]]:
         """Return the density for a manifest."""
-        return {"edges": [*self.edges], "counts": [*self.counts]} if self.shape == "histogram" else str(self)
+        return (
+            {"edges": [*self.edges], "counts": [*self.counts]}
+            if self.shape == "histogram"
+            else str(self)
+        )
 
     @classmethod
     def of(cls, record: Json) -> Density:
@@ -105,27 +121,39 @@ class Density:
         if self.shape == "end":
             return 1 - self._front(1 - x)
         if self.shape == "middle":  # the front's density, folded
-            return (1 - self._front(1 - 2 * x)) / 2 if x <= 0.5 else (1 + self._front(2 * x - 1)) / 2
+            return (
+                (1 - self._front(1 - 2 * x)) / 2 if x <= 0.5 else (1 + self._front(2 * x - 1)) / 2
+            )
         return self._front(x)
 
     def _front(self, x: float) -> float:
-        return (1 - self.strength) * x + self.strength * -math.expm1(-STEEPNESS * x) / -math.expm1(-STEEPNESS)
+        return (1 - self.strength) * x + self.strength * -math.expm1(-STEEPNESS * x) / -math.expm1(
+            -STEEPNESS
+        )
 
     def shares(self, parts: int) -> list[float]:
-        """Return the mass in each of ``parts`` equal parts: the probability of drawing the 1st, 2nd … sentence.
+        """Return the mass in each of ``parts`` equal parts: the probability of drawing the 1st, 2nd
+        … sentence.
 
         >>> Density().shares(4)
         [0.25, 0.25, 0.25, 0.25]
         """
-        return [self.cumulative((part + 1) / parts) - self.cumulative(part / parts) for part in range(parts)]
+        return [
+            self.cumulative((part + 1) / parts) - self.cumulative(part / parts)
+            for part in range(parts)
+        ]
 
     def draw(self, parts: int, seed: int, purpose: str, *key: str | int) -> int:
         """Draw one of ``parts`` equal parts by its share.
 
-        The part is the quantile of a number that depends on the key alone, so more mass in front moves draws only to the front.
+        The part is the quantile of a number that depends on the key alone, so more mass in front
+        moves draws only to the front.
         """
         number = (key64(seed, purpose, *key) >> 11) / (1 << 53)
-        return next((part for part in range(parts - 1) if number < self.cumulative((part + 1) / parts)), parts - 1)
+        return next(
+            (part for part in range(parts - 1) if number < self.cumulative((part + 1) / parts)),
+            parts - 1,
+        )
 
 
 def _is_histogram(edges: tuple[float, ...], counts: tuple[float, ...]) -> bool:
@@ -136,7 +164,8 @@ def _is_histogram(edges: tuple[float, ...], counts: tuple[float, ...]) -> bool:
 
 
 def read_density(path: Path | str) -> Density:
-    """Read a histogram as a density: the output of ``posbias histogram --json``, its ``--out`` folder, or JSON with ``edges`` and ``counts``.
+    """Read a histogram as a density: the output of ``posbias histogram --json``, its ``--out``
+    folder, or JSON with ``edges`` and ``counts``.
 
     Raises:
         InputError: not such a file, or several histograms in it.
@@ -152,12 +181,20 @@ def read_density(path: Path | str) -> Density:
             path,
             wanted="one histogram",
             found=f"{len(found)} of them",
-            do="make one for a single split with: posbias histogram COLLECTION --split SPLIT --json",
+            do=(
+                "make one for a single split with: posbias histogram COLLECTION --split SPLIT "
+                "--json"
+            ),
         )
     try:
         bins = converted(_Bins, found[0], more=True)
     except ValueError as error:
-        raise bad_input(path, wanted="a histogram", found=str(error), do="make it with: posbias histogram … --json") from error
+        raise bad_input(
+            path,
+            wanted="a histogram",
+            found=str(error),
+            do="make it with: posbias histogram … --json",
+        ) from error
     return Density("histogram", 0.0, bins.edges, bins.counts)
 
 
@@ -168,5 +205,9 @@ def _has_bins(record: Any) -> bool:
 def _payloads(record: Any) -> list[JsonObject]:
     """Return the payloads of all histograms of answer positions among some results."""
     results = record.get("results") if isinstance(record, Mapping) else None
-    found = [item for item in results or () if isinstance(item, Mapping) and item.get("kind") == "histogram"]
+    found = [
+        item
+        for item in results or ()
+        if isinstance(item, Mapping) and item.get("kind") == "histogram"
+    ]
     return [item["payload"] for item in found if _has_bins(item.get("payload"))]

@@ -1,14 +1,19 @@
 """Choose one evidence sentence per passage, and keep the questions that it alone answers.
 
-Only one sentence of a passage can follow a density of positions, but in real data several answer questions: in 83 % of SQuAD's passages. So a
-passage keeps the questions of one sentence [our decisions]:
+Only one sentence of a passage can follow a density of positions, but in real data several answer
+questions: in 83 % of SQuAD's passages. So a passage keeps the questions of one sentence [our
+decisions]:
 
-- An answer is located as in an audit: by the source's offsets, else by its words (BlingFire, case-sensitive), in passages judged 1 or higher
-  by the split's own judgements. All located answers of a question in a passage must lie in one sentence; otherwise several sentences answer it.
-- Passages of fewer than 3 sentences keep no question, nor do those in Thai or Lao, which mark no end of a sentence.
-- Otherwise the sentence with the most questions over all splits is chosen, as a passage has one text; ties go by (seed, passage id, sentence).
-- A question is kept, with all its judgements, if *every* passage relevant to it keeps it: so all its evidence is placed. With
-  ``one_question`` a passage keeps one of its questions, drawn by (seed, passage id, split, query id).
+- An answer is located as in an audit: by the source's offsets, else by its words (BlingFire,
+  case-sensitive), in passages judged 1 or higher by the split's own judgements. All located answers
+  of a question in a passage must lie in one sentence; otherwise several sentences answer it.
+- Passages of fewer than 3 sentences keep no question, nor do those in Thai or Lao, which mark no
+  end of a sentence.
+- Otherwise the sentence with the most questions over all splits is chosen, as a passage has one
+  text; ties go by (seed, passage id, sentence).
+- A question is kept, with all its judgements, if *every* passage relevant to it keeps it: so all
+  its evidence is placed. With ``one_question`` a passage keeps one of its questions, drawn by
+  (seed, passage id, split, query id).
 
 Passages are not dropped: a passage without a kept question stays unchanged.
 """
@@ -25,7 +30,12 @@ from positionbias.core.progress import track
 from positionbias.core.records import relevant_passages
 from positionbias.core.seeds import key64
 from positionbias.core.shard_work import MapShards
-from positionbias.positions.answers import SHARD_PASSAGES, AnswerShard, answer_shards, answers_by_query
+from positionbias.positions.answers import (
+    SHARD_PASSAGES,
+    AnswerShard,
+    answer_shards,
+    answers_by_query,
+)
 from positionbias.positions.locate import locate
 from positionbias.positions.settings import Matching
 from positionbias.text.sentences import NO_MARKS, NOT_ONE_SENTENCE, TOO_FEW, sentence_holding
@@ -50,7 +60,9 @@ class EvidenceSentence(NamedTuple):
 
 
 class KeptQuestions(NamedTuple):
-    """Kept questions by split, each with its passages; evidence sentences by passage; counts of questions by split and outcome."""
+    """Kept questions by split, each with its passages; evidence sentences by passage; counts of
+    questions by split and outcome.
+    """
 
     passages_of: Mapping[str, Mapping[str, tuple[str, ...]]]
     sentences: Mapping[str, EvidenceSentence]
@@ -85,8 +97,15 @@ def choose_sentences(
     for (split, query_id, passage_id), item in found.items():
         if item.sentence is not None:
             asked[passage_id][split, query_id] = item.sentence
-    own = {passage_id: _most_asked(passage_id, questions, seed) for passage_id, questions in asked.items()}
-    drawn = {p: _drawn(p, [q for q, s in asked[p].items() if s == own[p]], seed) for p in asked} if one_question else None
+    own = {
+        passage_id: _most_asked(passage_id, questions, seed)
+        for passage_id, questions in asked.items()
+    }
+    drawn = (
+        {p: _drawn(p, [q for q, s in asked[p].items() if s == own[p]], seed) for p in asked}
+        if one_question
+        else None
+    )
 
     def why_not(split: str, query_id: str, passage_id: str) -> str:
         item = found.get((split, query_id, passage_id))
@@ -102,15 +121,24 @@ def choose_sentences(
         kept, dropped = passages_of.setdefault(split, {}), Counter(dict.fromkeys(WHY, 0))
         for query_id, _ in collection.query_texts(split):
             passages = relevant[split].get(query_id, ())
-            reasons = filter(None, (why_not(split, query_id, passage_id) for passage_id in passages))
+            reasons = filter(
+                None, (why_not(split, query_id, passage_id) for passage_id in passages)
+            )
             if reason := next(reasons, "" if passages else NO_PASSAGE):
                 dropped[reason] += 1
             else:
                 kept[query_id] = passages
         counts[split] = {"questions": len(kept) + dropped.total(), "kept": len(kept), **dropped}
     _check_some(collection, counts)
-    placed = {passage_id for kept in passages_of.values() for passages in kept.values() for passage_id in passages}
-    return KeptQuestions(passages_of, {passage_id: own[passage_id] for passage_id in sorted(placed)}, counts)
+    placed = {
+        passage_id
+        for kept in passages_of.values()
+        for passages in kept.values()
+        for passage_id in passages
+    }
+    return KeptQuestions(
+        passages_of, {passage_id: own[passage_id] for passage_id in sorted(placed)}, counts
+    )
 
 
 def _find(collection: Collection, split: str, map_shards: MapShards) -> Iterator[_Found]:
@@ -137,13 +165,21 @@ def _find_shard(shard: AnswerShard) -> list[_Found]:
     return found
 
 
-def _most_asked(passage_id: str, questions: Mapping[Question, EvidenceSentence], seed: int) -> EvidenceSentence:
+def _most_asked(
+    passage_id: str, questions: Mapping[Question, EvidenceSentence], seed: int
+) -> EvidenceSentence:
     counts = Counter(questions.values())
-    return min(counts, key=lambda item: (-counts[item], key64(seed, "evidence sentence", passage_id, item.own)))
+    return min(
+        counts,
+        key=lambda item: (-counts[item], key64(seed, "evidence sentence", passage_id, item.own)),
+    )
 
 
 def _drawn(passage_id: str, questions: list[Question], seed: int) -> Question:
-    return min(questions, key=lambda question: (key64(seed, "one question", passage_id, *question), question))
+    return min(
+        questions,
+        key=lambda question: (key64(seed, "one question", passage_id, *question), question),
+    )
 
 
 def _check_some(collection: Collection, counts: Mapping[str, Mapping[str, int]]) -> None:
@@ -152,6 +188,7 @@ def _check_some(collection: Collection, counts: Mapping[str, Mapping[str, int]])
     dropped = sum((Counter(of) for of in counts.values()), Counter[str]())
     reasons = ", ".join(f"{dropped[why]:,} {why}" for why in WHY if dropped[why])
     raise InputError(
-        f"{collection.path}: wanted questions answered by one sentence of a passage of three or more; found none among "
-        f"{dropped['questions']:,} ({reasons or 'there are none'}); give a collection with answers (posbias import squad …)"
+        f"{collection.path}: wanted questions answered by one sentence of a passage of three or "
+        f"more; found none among {dropped['questions']:,} ({reasons or 'there are none'}); give a "
+        "collection with answers (posbias import squad …)"
     )

@@ -1,19 +1,22 @@
 """Compute the distribution of unbiased answer positions; arrays in and arrays out.
 
-An answer of L words cannot start in the last L − 1 words of its passage of n words, so a flat histogram is the wrong
-reference [our decision]. Unbiased means that every start in {0 … n−L} is equally likely.
+An answer of L words cannot start in the last L − 1 words of its passage of n words, so a flat
+histogram is the wrong reference [our decision]. Unbiased means that every start in {0 … n−L} is
+equally likely.
 
-Rotation has exactly this effect. Cut the passage before word c, uniform on {0 … n−1} (Eq. 7 with c = r − 1). The L − 1
-values s < c < s+L cut through an answer at words s … s+L−1. The other n−L+1 values leave it whole and move its
-start to s − c for c = 0 … s, that is to s … 0, and to s + n − c for c = s+L … n−1, that is to n−L … s+1: each start in
-{0 … n−L} once. So, unless it was cut, the start of a rotated answer is uniform on {0 … n−L}, whatever it was
-before, and one expected curve serves original and rotated collections. (The *mixture* does change: long answers are
-cut more often. The curve is summed over the answers that are left.) ``--no-identity`` excludes c = 0, so an
-answer cannot stay at s: each answer's curve then lacks that one start, a share of at most 1/(n−L+1). This does not hold
-for sentence-wise rotation.
+Rotation has exactly this effect. Cut the passage before word c, uniform on {0 … n−1} (Eq. 7 with c
+= r − 1). The L − 1 values s < c < s+L cut through an answer at words s … s+L−1. The other n−L+1
+values leave it whole and move its start to s − c for c = 0 … s, that is to s … 0, and to s + n − c
+for c = s+L … n−1, that is to n−L … s+1: each start in {0 … n−L} once. So, unless it was cut, the
+start of a rotated answer is uniform on {0 … n−L}, whatever it was before, and one expected curve
+serves original and rotated collections. (The *mixture* does change: long answers are cut more
+often. The curve is summed over the answers that are left.) ``--no-identity`` excludes c = 0, so an
+answer cannot stay at s: each answer's curve then lacks that one start, a share of at most
+1/(n−L+1). This does not hold for sentence-wise rotation.
 
-With only the first (or last) of an answer's k matches counted, the first one is early even in unbiased text. Its
-expected curve follows from the same rotation: over all n cuts, the place of the first match that is not cut.
+With only the first (or last) of an answer's k matches counted, the first one is early even in
+unbiased text. Its expected curve follows from the same rotation: over all n cuts, the place of the
+first match that is not cut.
 """
 
 from __future__ import annotations
@@ -24,7 +27,16 @@ import numpy as np
 
 from positionbias.positions.settings import Matches
 
-__all__ = ["TENTH", "FIFTH", "MEAN", "Spans", "expected_moments", "moments", "rotated_histograms", "select"]
+__all__ = [
+    "TENTH",
+    "FIFTH",
+    "MEAN",
+    "Spans",
+    "expected_moments",
+    "moments",
+    "rotated_histograms",
+    "select",
+]
 
 # the last three columns of a table of moments, after the bins
 TENTH, FIFTH, MEAN = -3, -2, -1
@@ -32,10 +44,11 @@ TENTH, FIFTH, MEAN = -3, -2, -1
 
 @dataclass(frozen=True, slots=True)
 class Spans:
-    """Answer spans as integer arrays of equal length, in words: first word, length, words of the passage.
+    """Answer spans as integer arrays of equal length, in words: first word, length, words of the
+    passage.
 
-    ``group`` numbers the counted units from 0, increasing: a span, or an answer of whose matches one is chosen.
-    ``passage`` numbers the passages from 0.
+    ``group`` numbers the counted units from 0, increasing: a span, or an answer of whose matches
+    one is chosen. ``passage`` numbers the passages from 0.
     """
 
     first: np.ndarray
@@ -49,7 +62,13 @@ class Spans:
 
     def take(self, index: np.ndarray) -> Spans:
         """Return the spans at ``index``."""
-        return Spans(self.first[index], self.length[index], self.words[index], self.group[index], self.passage[index])
+        return Spans(
+            self.first[index],
+            self.length[index],
+            self.words[index],
+            self.group[index],
+            self.passage[index],
+        )
 
     def widened(self) -> Spans:
         """Return the spans in int64, for arithmetic."""
@@ -60,11 +79,15 @@ class Spans:
         return np.flatnonzero(np.diff(self.group, prepend=-1))
 
 
-def moments(first: np.ndarray, length: np.ndarray, words: np.ndarray, bins: int, midpoint: bool) -> np.ndarray:
-    """Return the contribution of each span to the histogram and its summaries, ``(spans, bins + 3)``.
+def moments(
+    first: np.ndarray, length: np.ndarray, words: np.ndarray, bins: int, midpoint: bool
+) -> np.ndarray:
+    """Return the contribution of each span to the histogram and its summaries,
+    ``(spans, bins + 3)``.
 
-    1 in its bin; then 1 if it lies in the first tenth, and in the first fifth; then its relative position: first word / words,
-    or the middle of the span, (first + length/2) / words [our reading of "midpoint"]. Bins are computed in integers.
+    1 in its bin; then 1 if it lies in the first tenth, and in the first fifth; then its relative
+    position: first word / words, or the middle of the span, (first + length/2) / words [our reading
+    of "midpoint"]. Bins are computed in integers.
     """
     doubled, scale = (2 * first + length if midpoint else 2 * first), 2 * words
     table = np.zeros((len(first), bins + 3))
@@ -76,7 +99,9 @@ def moments(first: np.ndarray, length: np.ndarray, words: np.ndarray, bins: int,
 
 
 def expected_moments(spans: Spans, bins: int, midpoint: bool, matches: Matches) -> np.ndarray:
-    """Return the expectation of ``moments`` for each group, ``(groups, bins + 3)``, with every start equally likely."""
+    """Return the expectation of ``moments`` for each group, ``(groups, bins + 3)``, with every
+    start equally likely.
+    """
     starts = spans.group_starts()
     single = spans.take(starts)
     table = _uniform_moments(single.length, single.words, bins, midpoint)
@@ -84,17 +109,24 @@ def expected_moments(spans: Spans, bins: int, midpoint: bool, matches: Matches) 
     for group in np.flatnonzero(sizes > 1):
         members = slice(starts[group], starts[group] + sizes[group])
         words = int(spans.words[members][0])
-        chosen, lengths = _chosen_after_every_cut(spans.first[members], spans.length[members], words, matches)
-        table[group] = moments(chosen, lengths, np.full(len(chosen), words), bins, midpoint).mean(axis=0)
+        chosen, lengths = _chosen_after_every_cut(
+            spans.first[members], spans.length[members], words, matches
+        )
+        table[group] = moments(chosen, lengths, np.full(len(chosen), words), bins, midpoint).mean(
+            axis=0
+        )
     return table
 
 
-def _uniform_moments(length: np.ndarray, words: np.ndarray, bins: int, midpoint: bool) -> np.ndarray:
+def _uniform_moments(
+    length: np.ndarray, words: np.ndarray, bins: int, midpoint: bool
+) -> np.ndarray:
     possible = words - length + 1
     offset = length if midpoint else np.zeros_like(length)
 
     def share_below(part: int, whole: int) -> np.ndarray:
-        # starts s with (2s + offset) / 2n < part / whole: s below the ceiling of (2n·part − offset·whole) / (2·whole)
+        # starts s with (2s + offset) / 2n < part / whole: s below the ceiling of (2n·part −
+        # offset·whole) / (2·whole)
         below = -(-(2 * words * part - offset * whole) // (2 * whole))
         return np.clip(below, 0, possible) / possible
 
@@ -122,7 +154,9 @@ def _chosen_after_every_cut(
 
 
 def select(spans: Spans, whole: np.ndarray, matches: Matches) -> np.ndarray:
-    """Return the index of each group's counted span among the ``whole`` ones; groups without any are skipped."""
+    """Return the index of each group's counted span among the ``whole`` ones; groups without any
+    are skipped.
+    """
     index = np.flatnonzero(whole)
     if matches == "first":
         index = index[np.lexsort((spans.first[index], spans.group[index]))]
@@ -141,10 +175,12 @@ def rotated_histograms(
     draws: int,
     generator: np.random.Generator,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return histograms of the same spans with every passage rotated, and the expectation of the spans left whole.
+    """Return histograms of the same spans with every passage rotated, and the expectation of the
+    spans left whole.
 
-    Two arrays ``(draws, bins)`` of sums, to estimate a histogram's deviation from its expectation by chance; questions that
-    share a passage move together. A draw that cuts through every span is a row of zeros.
+    Two arrays ``(draws, bins)`` of sums, to estimate a histogram's deviation from its expectation
+    by chance; questions that share a passage move together. A draw that cuts through every span is
+    a row of zeros.
     """
     passages = int(spans.passage.max()) + 1
     found, left = np.empty((draws, bins)), np.zeros((draws, len(expected)))

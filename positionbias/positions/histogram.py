@@ -1,4 +1,5 @@
-"""Count answer positions in passages (position-bias paper, §4.1 and Figure 1) and compare them with unbiased ones.
+"""Count answer positions in passages (position-bias paper, §4.1 and Figure 1) and compare them with
+unbiased ones.
 
 The relative position of an answer is its first word / the passage's words, in [0, 1).
 ``positionbias.positions.expectation`` defines "unbiased".
@@ -22,8 +23,21 @@ from positionbias.positions.answers import ONE_START, AnswerCounts, locate_split
 from positionbias.positions.expectation import FIFTH, MEAN, TENTH, Spans
 from positionbias.positions.rewrite import Rewritten
 from positionbias.positions.settings import HistogramOptions
-from positionbias.positions.sums import ShardToSum, SumOptions, Sums, add_sums, resampled_passages, sum_shard
-from positionbias.results.curves import BinIntervals, HistogramFigures, PositionFigure, Sample, VariationFigure
+from positionbias.positions.sums import (
+    ShardToSum,
+    SumOptions,
+    Sums,
+    add_sums,
+    resampled_passages,
+    sum_shard,
+)
+from positionbias.results.curves import (
+    BinIntervals,
+    HistogramFigures,
+    PositionFigure,
+    Sample,
+    VariationFigure,
+)
 from positionbias.results.payloads import PositionHistogram
 from positionbias.results.result import Result
 
@@ -48,25 +62,34 @@ def splits_with_answers(collection: Collection) -> list[str]:
 
 
 def position_histogram(
-    collection: Collection, split: str, options: HistogramOptions | None = None, *, map_shards: MapShards = map
+    collection: Collection,
+    split: str,
+    options: HistogramOptions | None = None,
+    *,
+    map_shards: MapShards = map,
 ) -> Result:
-    """Return the histogram of a split's answer positions, shard by shard through ``map_shards``; ``value`` is the mean relative position.
+    """Return the histogram of a split's answer positions, shard by shard through ``map_shards``;
+    ``value`` is the mean relative position.
 
-    The outcomes count answers: found by the source's offsets or by matching, unmatched, empty, "No Answer Present.";
-    then repeated spans of the same query (``repeated``), and answers cut by this collection's rotation (``cut``).
+    The outcomes count answers: found by the source's offsets or by matching, unmatched, empty, "No
+    Answer Present."; then repeated spans of the same query (``repeated``), and answers cut by this
+    collection's rotation (``cut``).
 
-    Each figure has its expectation: the mean, the shares in the first tenth and fifth, and the total variation
-    ½ Σ |share − expected share| over the bins. Chance alone makes the total variation positive: ``by_chance`` and
-    ``by_chance_high`` are its mean and 95th percentile over draws in which every passage is rotated. Intervals resample
-    passages, since questions share them. Answers that fill their passage have one possible start: they are counted, and in no figure. Where they are over
-    half, there is no figure at all (``HistogramFigures.coarse``).
+    Each figure has its expectation: the mean, the shares in the first tenth and fifth, and the
+    total variation ½ Σ |share − expected share| over the bins. Chance alone makes the total
+    variation positive: ``by_chance`` and ``by_chance_high`` are its mean and 95th percentile over
+    draws in which every passage is rotated. Intervals resample passages, since questions share
+    them. Answers that fill their passage have one possible start: they are counted, and in no
+    figure. Where they are over half, there is no figure at all (``HistogramFigures.coarse``).
 
     Raises:
         InputError: the split has no answers, or none of them can be found.
     """
     options = options or HistogramOptions()
     counts, located = AnswerCounts(), []
-    for shard in track(locate_split(collection, split, options.matching, map_shards), "answers", unit="shards"):
+    for shard in track(
+        locate_split(collection, split, options.matching, map_shards), "answers", unit="shards"
+    ):
         counts.add(shard.counts)
         if len(shard.spans):
             located.append(shard.spans)
@@ -75,8 +98,8 @@ def position_histogram(
     if not located and not one_start:
         happened = ", ".join(f"{name} {count:,}" for name, count in outcomes.items() if count)
         raise InputError(
-            f"{collection.path}: wanted answers of split {split!r} within their passages; found none ({happened or 'no answers'}); "
-            "give another --split, or --fold-case"
+            f"{collection.path}: wanted answers of split {split!r} within their passages; found "
+            f"none ({happened or 'no answers'}); give another --split, or --fold-case"
         )
     outcomes["cut"] = _cut_before(collection, split)
     bins = options.bins
@@ -111,7 +134,9 @@ def position_histogram(
         payload=PositionHistogram(
             edges=[edge / bins for edge in range(bins + 1)],
             counts=sums.total[:bins].astype(int).tolist() if sums else [0] * bins,
-            expected=(sums.total[width : width + bins] / sums.spans).tolist() if sums else [0.0] * bins,
+            expected=(sums.total[width : width + bins] / sums.spans).tolist()
+            if sums
+            else [0.0] * bins,
             outcomes=outcomes,
             figures=figures,
         ),
@@ -119,10 +144,24 @@ def position_histogram(
 
 
 def _sum(located: Sequence[Spans], options: HistogramOptions, map_shards: MapShards) -> Sums:
-    drawn = resampled_passages([int(spans.passage[-1]) + 1 for spans in located], options.resamples, options.seed)
-    shards = (ShardToSum(number, spans, row) for number, (spans, row) in enumerate(zip(located, drawn, strict=True)))
-    settings = SumOptions(options.bins, options.point == "midpoint", options.matching.matches, options.seed)
-    return add_sums(track(map_shards(partial(sum_shard, settings), shards), "intervals", len(located), unit="shards"))
+    drawn = resampled_passages(
+        [int(spans.passage[-1]) + 1 for spans in located], options.resamples, options.seed
+    )
+    shards = (
+        ShardToSum(number, spans, row)
+        for number, (spans, row) in enumerate(zip(located, drawn, strict=True))
+    )
+    settings = SumOptions(
+        options.bins, options.point == "midpoint", options.matching.matches, options.seed
+    )
+    return add_sums(
+        track(
+            map_shards(partial(sum_shard, settings), shards),
+            "intervals",
+            len(located),
+            unit="shards",
+        )
+    )
 
 
 def _method(sums: Sums) -> str:
@@ -130,7 +169,9 @@ def _method(sums: Sums) -> str:
 
 
 def _figure(sums: Sums, column: int) -> PositionFigure:
-    """Return a mean over the counted answers, its expectation and their difference, with percentile intervals."""
+    """Return a mean over the counted answers, its expectation and their difference, with percentile
+    intervals.
+    """
     width = len(sums.total) // 2
 
     def ratios(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -159,8 +200,11 @@ def _variation_figure(sums: Sums, bins: int) -> VariationFigure:
     width = len(sums.total) // 2
     value = float(_total_variation(sums.total[:bins], sums.total[width : width + bins]))
     variations = _total_variation(sums.resampled[:, :bins], sums.resampled[:, width : width + bins])
-    # Resampling adds noise, which raises a total variation: only the spread of the resamples is used, centred on the value.
-    low, high = (max(0.0, value + bound - float(variations.mean())) for bound in _quantiles(variations))
+    # Resampling adds noise, which raises a total variation: only the spread of the resamples is
+    # used, centred on the value.
+    low, high = (
+        max(0.0, value + bound - float(variations.mean())) for bound in _quantiles(variations)
+    )
     left = sums.chance.any(axis=1)  # drop draws that cut through every answer
     chance = _total_variation(sums.chance[left], sums.chance_expected[left])
     return VariationFigure(

@@ -1,8 +1,8 @@
 """Locate answers in passages: by the source's character offsets if given, else by their words.
 
-An answer's words are matched to the passage's words as a contiguous run (position-bias paper, §4.1). Known offsets
-are used, and matching checks them [our decision]: every span that matching misses, and every match
-beyond the spans, is counted by cause.
+An answer's words are matched to the passage's words as a contiguous run (position-bias paper,
+§4.1). Known offsets are used, and matching checks them [our decision]: every span that matching
+misses, and every match beyond the spans, is counted by cause.
 """
 
 from __future__ import annotations
@@ -16,7 +16,17 @@ from positionbias.core.records import Answer
 from positionbias.positions.settings import Matching
 from positionbias.text.words import split_words
 
-__all__ = ["OUTCOMES", "Check", "Located", "Span", "TokenisedPassage", "Words", "check_span", "known_span", "locate"]
+__all__ = [
+    "OUTCOMES",
+    "Check",
+    "Located",
+    "Span",
+    "TokenisedPassage",
+    "Words",
+    "check_span",
+    "known_span",
+    "locate",
+]
 
 NO_ANSWER = "No Answer Present."
 """The answer that the MS MARCO QA releases give for none."""
@@ -80,7 +90,8 @@ class TokenisedPassage:
         return [word.casefold() for word in words] if self.matching.fold_case else words
 
     def words_at(self, span: Span) -> Words:
-        """Return the words that a span of characters touches; for a span within white space, the next word, or the last.
+        """Return the words that a span of characters touches; for a span within white space, the
+        next word, or the last.
 
         Raises:
             ValueError: the passage has no words.
@@ -92,12 +103,16 @@ class TokenisedPassage:
         return Words(first, max(1, last - first + 1))
 
     def may_start_elsewhere(self, span: Span) -> bool:
-        """Return False for a span with one possible start, as it fills the passage: its place says nothing."""
+        """Return False for a span with one possible start, as it fills the passage: its place says
+        nothing.
+        """
         return self.words_at(span).length < len(self)
 
     def find(self, answer: str) -> list[Span]:
         """Return every contiguous match of the answer's words, including overlapping ones."""
-        return self._find_words(self.words, self._fold(split_words(answer, self.matching.words).words))
+        return self._find_words(
+            self.words, self._fold(split_words(answer, self.matching.words).words)
+        )
 
     def _find_words(self, words: list[str], wanted: list[str]) -> list[Span]:
         if not wanted:
@@ -130,8 +145,9 @@ def known_span(answer: Answer, text: str) -> Span | None:
         return None
     if not 0 <= answer.start <= answer.end <= len(text):
         raise InputError(
-            f"passage {answer.passage_id!r}: wanted the answer of query {answer.query_id!r} within its "
-            f"{len(text):,} characters; found offsets {answer.start} to {answer.end}; make the collection again"
+            f"passage {answer.passage_id!r}: wanted the answer of query {answer.query_id!r} within "
+            f"its {len(text):,} characters; found offsets {answer.start} to {answer.end}; make the "
+            "collection again"
         )
     return Span(answer.start, answer.end)
 
@@ -153,18 +169,26 @@ def locate(passage: TokenisedPassage, answer: Answer) -> Located:
     if answer.text.strip() == NO_ANSWER:
         return Located([], NO_ANSWER_GIVEN)
     spans = passage.find(answer.text)
-    return Located(spans, BY_MATCHING) if spans else Located([], UNMATCHED, passage.unmatched_cause(answer.text))
+    return (
+        Located(spans, BY_MATCHING)
+        if spans
+        else Located([], UNMATCHED, passage.unmatched_cause(answer.text))
+    )
 
 
 class Check(NamedTuple):
-    """A comparison of a source's span with the matches: why it is not among them, and the kinds of the others."""
+    """A comparison of a source's span with the matches: why it is not among them, and the kinds of
+    the others.
+    """
 
     missed: str | None
     extra: list[str]
 
 
 def check_span(passage: TokenisedPassage, span: Span, answer: str, marked: Group[Span]) -> Check:
-    """Compare one span with the matches of its answer; ``marked`` are all spans of its query in this passage."""
+    """Compare one span with the matches of its answer; ``marked`` are all spans of its query in
+    this passage.
+    """
     matches = passage.find(answer)
     trimmed = _trim(passage.text, span)
     extra = [ANOTHER_SPAN if match in marked else REPEATED for match in matches if match != trimmed]
@@ -182,7 +206,11 @@ def check_span(passage: TokenisedPassage, span: Span, answer: str, marked: Group
 def _trim(text: str, span: Span) -> Span:
     """Trim white space from a span's edges, as words never hold any."""
     inside = text[span.start : span.end]
-    return Span(span.end - len(inside.lstrip()), span.start + len(inside.rstrip())) if inside.strip() else span
+    return (
+        Span(span.end - len(inside.lstrip()), span.start + len(inside.rstrip()))
+        if inside.strip()
+        else span
+    )
 
 
 def _holds(ordered: list[int], value: int) -> bool:

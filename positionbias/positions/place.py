@@ -1,12 +1,14 @@
 """Place a passage's evidence sentence by a density; the other sentences keep their order.
 
-``positions.evidence_sentences`` chooses the sentence and the questions; both are the same for every density, so the arms of an
-experiment (one collection and seed, several densities) differ only in the places. The place is the quantile, under the density, of a number
-that depends on (seed, passage id) alone [decision], so any order, sharding and number of workers give the same text.
+``positions.evidence_sentences`` chooses the sentence and the questions; both are the same for every
+density, so the arms of an experiment (one collection and seed, several densities) differ only in
+the places. The place is the quantile, under the density, of a number that depends on (seed, passage
+id) alone [decision], so any order, sharding and number of workers give the same text.
 
-Sentences of a passage with evidence are joined by one space, even if the evidence does not move, so all arms hold the same words [decision].
-Passages without evidence keep their text. Each split has a table ``placed/SPLIT.parquet`` with a row per question and passage: its number of
-sentences, the evidence's sentence before and after (from 0), and its weight if distances are matched.
+Sentences of a passage with evidence are joined by one space, even if the evidence does not move, so
+all arms hold the same words [decision]. Passages without evidence keep their text. Each split has a
+table ``placed/SPLIT.parquet`` with a row per question and passage: its number of sentences, the
+evidence's sentence before and after (from 0), and its weight if distances are matched.
 """
 
 from __future__ import annotations
@@ -36,8 +38,18 @@ from positionbias.core.shard_work import MapShards
 from positionbias.core.shards import read_shard, write_shard
 from positionbias.positions.answers import locate_split
 from positionbias.positions.density import Density
-from positionbias.positions.evidence_sentences import EvidenceSentence, KeptQuestions, choose_sentences
-from positionbias.positions.placed import BINS, PlacedQuestions, moves_of, place_histogram, weights_by_distance
+from positionbias.positions.evidence_sentences import (
+    EvidenceSentence,
+    KeptQuestions,
+    choose_sentences,
+)
+from positionbias.positions.placed import (
+    BINS,
+    PlacedQuestions,
+    moves_of,
+    place_histogram,
+    weights_by_distance,
+)
 from positionbias.positions.rewrite import MoveSpan, Rewriting, Rewritten, RewrittenShard, rewrite
 from positionbias.positions.settings import Matching, Placing
 from positionbias.results.collections import PLACEMENT, PlacementFigures
@@ -60,14 +72,18 @@ class _Move(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Facts(Rewritten):
-    """The changes to a collection, and counts of ``questions`` kept or dropped, by split and fate."""
+    """The changes to a collection, and counts of ``questions`` kept or dropped, by split and
+    fate.
+    """
 
     questions: Mapping[str, Mapping[str, int]]
 
 
 @dataclass(frozen=True, slots=True)
 class _Shard:
-    """A shard, its rows with placed evidence in increasing order, and their moves, each ``(rows,)`` int64."""
+    """A shard, its rows with placed evidence in increasing order, and their moves, each ``(rows,)``
+    int64.
+    """
 
     path: Path
     rows: np.ndarray
@@ -75,7 +91,9 @@ class _Shard:
     place: np.ndarray
 
     def fingerprint(self) -> str:
-        moves = hashlib.sha256(b"".join(item.tobytes() for item in (self.rows, self.own, self.place))).hexdigest()
+        moves = hashlib.sha256(
+            b"".join(item.tobytes() for item in (self.rows, self.own, self.place))
+        ).hexdigest()
         return repr((sorted(file_mark(self.path).items()), moves))
 
 
@@ -89,15 +107,22 @@ def place(
     name: str | None = None,
     provenance: Provenance | None = None,
 ) -> Collection:
-    """Write ``collection`` with its evidence sentences placed, shard by shard through ``map_shards``; ``name`` defaults to the folder's name.
+    """Write ``collection`` with its evidence sentences placed, shard by shard through
+    ``map_shards``; ``name`` defaults to the folder's name.
 
     Raises:
-        InputError: no question can be kept, an answer lies outside its passage, or the collection cannot be read.
+        InputError: no question can be kept, an answer lies outside its passage, or the collection
+            cannot be read.
         OutputExistsError: ``out`` exists and ``overwrite`` is false.
     """
     refuse_existing(out, overwrite=overwrite)  # before all answers are located
-    kept = choose_sentences(collection, seed=placing.seed, one_question=placing.one_question, map_shards=map_shards)
-    moves = {passage_id: _draw(placing, passage_id, sentence) for passage_id, sentence in kept.sentences.items()}
+    kept = choose_sentences(
+        collection, seed=placing.seed, one_question=placing.one_question, map_shards=map_shards
+    )
+    moves = {
+        passage_id: _draw(placing, passage_id, sentence)
+        for passage_id, sentence in kept.sentences.items()
+    }
     rewriting = Rewriting(
         command="place",
         what="placement",
@@ -111,11 +136,22 @@ def place(
         kept=kept.passages_of,
         beside=partial(_write_tables, placing, kept, moves),
     )
-    return rewrite(collection, out, rewriting, map_shards=map_shards, overwrite=overwrite, name=name, provenance=provenance)
+    return rewrite(
+        collection,
+        out,
+        rewriting,
+        map_shards=map_shards,
+        overwrite=overwrite,
+        name=name,
+        provenance=provenance,
+    )
 
 
 def _draw(placing: Placing, passage_id: str, sentence: EvidenceSentence) -> _Move:
-    return _Move(sentence.own, placing.density.draw(sentence.sentences, placing.seed, "place sentence", passage_id))
+    return _Move(
+        sentence.own,
+        placing.density.draw(sentence.sentences, placing.seed, "place sentence", passage_id),
+    )
 
 
 def _shards(collection: Collection, moves: Mapping[str, _Move]) -> list[_Shard]:
@@ -133,14 +169,23 @@ def _shards(collection: Collection, moves: Mapping[str, _Move]) -> list[_Shard]:
 def _place_shard(shard: _Shard, target: Path) -> RewrittenShard:
     """Write one shard with its evidence placed; a pure function of the shard and its moves."""
     moves = {
-        row: _Move(own, to) for row, own, to in zip(*(c.tolist() for c in (shard.rows, shard.own, shard.place)), strict=True)
+        row: _Move(own, to)
+        for row, own, to in zip(
+            *(c.tolist() for c in (shard.rows, shard.own, shard.place)), strict=True
+        )
     }
 
     def placed() -> Iterator[Passage]:
         row = 0
         for batch in read_shard(shard.path).to_batches():
-            for passage in map(Passage, batch.column("passage_id").to_pylist(), batch.column("text").to_pylist()):
-                yield passage if row not in moves else passage._replace(text=_Placed(passage.text, moves[row]).text)
+            for passage in map(
+                Passage, batch.column("passage_id").to_pylist(), batch.column("text").to_pylist()
+            ):
+                yield (
+                    passage
+                    if row not in moves
+                    else passage._replace(text=_Placed(passage.text, moves[row]).text)
+                )
                 row += 1
 
     written = write_shard(target, placed())
@@ -179,8 +224,12 @@ def _unmoved(start: int, end: int) -> tuple[int, int]:
     return start, end
 
 
-def _write_tables(placing: Placing, kept: KeptQuestions, moves: Mapping[str, _Move], folder: Path) -> JsonObject:
-    """Write a table of each split's questions; return how many were kept, and the tables' checksums."""
+def _write_tables(
+    placing: Placing, kept: KeptQuestions, moves: Mapping[str, _Move], folder: Path
+) -> JsonObject:
+    """Write a table of each split's questions; return how many were kept, and the tables'
+    checksums.
+    """
     (folder / PLACED).mkdir(exist_ok=True)
     checksums = {}
     for split, passages_of in kept.passages_of.items():
@@ -192,21 +241,30 @@ def _write_tables(placing: Placing, kept: KeptQuestions, moves: Mapping[str, _Mo
 
 
 def _table(
-    placing: Placing, kept: KeptQuestions, passages_of: Mapping[str, Sequence[str]], moves: Mapping[str, _Move]
+    placing: Placing,
+    kept: KeptQuestions,
+    passages_of: Mapping[str, Sequence[str]],
+    moves: Mapping[str, _Move],
 ) -> PlacedQuestions:
-    pairs = [(query_id, passage_id) for query_id, passages in passages_of.items() for passage_id in passages]
+    pairs = [
+        (query_id, passage_id)
+        for query_id, passages in passages_of.items()
+        for passage_id in passages
+    ]
     numbers = np.array([(kept.sentences[p].sentences, *moves[p]) for _, p in pairs], np.int64)
-    placed = PlacedQuestions([query_id for query_id, _ in pairs], [passage_id for _, passage_id in pairs], *numbers.T)
+    placed = PlacedQuestions(
+        [query_id for query_id, _ in pairs], [passage_id for _, passage_id in pairs], *numbers.T
+    )
     return replace(placed, weight=weights_by_distance(placed)) if placing.match_distance else placed
 
 
 def _notes(placing: Placing) -> tuple[str, ...]:
     one = "one drawn question" if placing.one_question else "the questions"
     return (
-        f"Each passage of three or more sentences keeps {one} of the one sentence that answers most (ties by key); all other questions were "
-        "dropped and counted.",
-        f"That sentence's place is drawn from the density {placing.density} by (seed, passage id) alone; the others keep their order, and all "
-        "are joined by one space.",
+        f"Each passage of three or more sentences keeps {one} of the one sentence that answers "
+        "most (ties by key); all other questions were dropped and counted.",
+        f"That sentence's place is drawn from the density {placing.density} by (seed, passage id) "
+        "alone; the others keep their order, and all are joined by one space.",
     )
 
 
@@ -218,7 +276,12 @@ def placing_of(collection: Collection) -> Placing:
     """
     if collection.manifest.command != "place":
         found = f"one made by {collection.manifest.command!r}"
-        raise bad_input(collection.path, wanted="a placed collection", found=found, do="make one with: posbias place")
+        raise bad_input(
+            collection.path,
+            wanted="a placed collection",
+            found=found,
+            do="make one with: posbias place",
+        )
     settings = collection.manifest.settings
     return converted(Placing, {**settings, "density": Density.of(settings["density"])})
 
@@ -235,34 +298,65 @@ def placed_questions(collection: Collection, split: str) -> PlacedQuestions:
 
 
 def placement_results(collection: Collection, *, map_shards: MapShards = map) -> list[Result]:
-    """Return the counts of a placement, and by split the wanted and reached places of sentences and answers and the distances moved.
+    """Return the counts of a placement, and by split the wanted and reached places of sentences and
+    answers and the distances moved.
 
     Raises:
         InputError: as ``placing_of``.
     """
     placing, facts = placing_of(collection), collection.manifest.content_as(_Facts, "placement")
-    header = partial(Result, collection=collection.name, system=str(placing.density), seed=placing.seed, interval=None)
+    header = partial(
+        Result,
+        collection=collection.name,
+        system=str(placing.density),
+        seed=placing.seed,
+        interval=None,
+    )
     moved = facts.passages[MOVED] / len(collection) if len(collection) else None
-    figures = PlacementFigures(passages=facts.passages, questions=facts.questions, splits=facts.splits)
+    figures = PlacementFigures(
+        passages=facts.passages, questions=facts.questions, splits=facts.splits
+    )
     results = [header(PLACEMENT, split="", value=moved, count=len(collection), payload=figures)]
     for split in collection.splits:
         questions = placed_questions(collection, split)
         passages = questions.passages()
         middle = float(((2 * passages.after + 1) / (2 * passages.sentences)).mean())
         places = place_histogram(passages, placing.density)
-        results.append(header("sentence places", split=split, value=middle, count=len(passages.passage_ids), payload=places))
+        results.append(
+            header(
+                "sentence places",
+                split=split,
+                value=middle,
+                count=len(passages.passage_ids),
+                payload=places,
+            )
+        )
         starts, mean = _answer_starts(collection, split, placing.density, map_shards)
-        results.append(header("answer starts", split=split, value=mean, count=sum(starts.reached), payload=starts))
+        results.append(
+            header(
+                "answer starts", split=split, value=mean, count=sum(starts.reached), payload=starts
+            )
+        )
         moves = moves_of(questions)
         distance = moves.figures.mean_distance
-        results.append(header("sentence moves", split=split, value=distance, count=len(questions.query_ids), payload=moves))
+        results.append(
+            header(
+                "sentence moves",
+                split=split,
+                value=distance,
+                count=len(questions.query_ids),
+                payload=moves,
+            )
+        )
     return results
 
 
 def _answer_starts(
     collection: Collection, split: str, density: Density, map_shards: MapShards
 ) -> tuple[PlaceHistogram, float | None]:
-    """Return the histogram of answer starts (first word / words) beside the density, and their mean."""
+    """Return the histogram of answer starts (first word / words) beside the density, and their
+    mean.
+    """
     counts, total = Counter[int](), 0.0
     for shard in locate_split(collection, split, Matching(), map_shards):
         first, words = shard.spans.first.astype(np.int64), shard.spans.words
@@ -270,4 +364,6 @@ def _answer_starts(
         total += float((first / words).sum())
     edges = [edge / BINS for edge in range(BINS + 1)]
     reached = [counts[number] for number in range(BINS)]
-    return PlaceHistogram(edges, density.shares(BINS), reached, before=[]), total / sum(reached) if sum(reached) else None
+    return PlaceHistogram(edges, density.shares(BINS), reached, before=[]), total / sum(
+        reached
+    ) if sum(reached) else None

@@ -1,8 +1,10 @@
-"""Record a placement, one row per question: the fit of the places to the density, distances moved, and weights that match distances over arms.
+"""Record a placement, one row per question: the fit of the places to the density, distances moved,
+and weights that match distances over arms.
 
-The weights match every arm to uniform placement of the same sentences, which each arm can compute by itself [decision]: a question that moved d
-sentences weighs  (questions that uniform placement moves d sentences, on average) / (questions moved d sentences here),  so that distances
-are equal in any two arms. A distance that no sentence moved here has no weight; its share counts as unmatched.
+The weights match every arm to uniform placement of the same sentences, which each arm can compute
+by itself [decision]: a question that moved d sentences weighs  (questions that uniform placement
+moves d sentences, on average) / (questions moved d sentences here),  so that distances are equal in
+any two arms. A distance that no sentence moved here has no weight; its share counts as unmatched.
 """
 
 from __future__ import annotations
@@ -21,7 +23,14 @@ from positionbias.positions.density import Density
 from positionbias.results.curves import MovesFigures
 from positionbias.results.payloads import PlaceHistogram, SentenceMoves
 
-__all__ = ["BINS", "PlacedQuestions", "bin_of", "moves_of", "place_histogram", "weights_by_distance"]
+__all__ = [
+    "BINS",
+    "PlacedQuestions",
+    "bin_of",
+    "moves_of",
+    "place_histogram",
+    "weights_by_distance",
+]
 
 BINS = 5
 LEAST_EXPECTED = 5.0  # passages in a cell of the chi-square test
@@ -30,7 +39,8 @@ COLUMNS = ("query_id", "passage_id", "sentences", "before", "after")
 
 @dataclass(frozen=True, slots=True)
 class PlacedQuestions:
-    """Questions in passages, one per row: sentence ``before`` of ``sentences`` became sentence ``after``, from 0; each (rows,) int64.
+    """Questions in passages, one per row: sentence ``before`` of ``sentences`` became sentence
+    ``after``, from 0; each (rows,) int64.
 
     ``weight`` is (rows,) float64, or None if distances were not matched.
     """
@@ -50,8 +60,12 @@ class PlacedQuestions:
     def passages(self) -> PlacedQuestions:
         """Return one row per passage."""
         rows = [*{passage_id: row for row, passage_id in enumerate(self.passage_ids)}.values()]
-        query_ids, passage_ids = ([column[row] for row in rows] for column in (self.query_ids, self.passage_ids))
-        return PlacedQuestions(query_ids, passage_ids, self.sentences[rows], self.before[rows], self.after[rows])
+        query_ids, passage_ids = (
+            [column[row] for row in rows] for column in (self.query_ids, self.passage_ids)
+        )
+        return PlacedQuestions(
+            query_ids, passage_ids, self.sentences[rows], self.before[rows], self.after[rows]
+        )
 
     def write(self, path: Path) -> None:
         """Write the rows as Parquet."""
@@ -61,7 +75,10 @@ class PlacedQuestions:
             *(item.astype(np.int32) for item in (self.sentences, self.before, self.after)),
         ]
         table = pa.table(dict(zip(COLUMNS, columns, strict=True)))
-        pq.write_table(table if self.weight is None else table.append_column("weight", pa.array(self.weight)), path)
+        pq.write_table(
+            table if self.weight is None else table.append_column("weight", pa.array(self.weight)),
+            path,
+        )
 
     @classmethod
     def read(cls, path: Path) -> PlacedQuestions:
@@ -73,16 +90,24 @@ class PlacedQuestions:
         try:
             table = pq.read_table(path)
             query_ids, passage_ids = (table.column(name).to_pylist() for name in COLUMNS[:2])
-            sentences, before, after = (table.column(name).to_numpy().astype(np.int64) for name in COLUMNS[2:])
+            sentences, before, after = (
+                table.column(name).to_numpy().astype(np.int64) for name in COLUMNS[2:]
+            )
             weight = table.column("weight").to_numpy() if "weight" in table.column_names else None
         except (pa.ArrowInvalid, OSError, KeyError) as error:
             found = str(error).splitlines()[0]
-            raise bad_input(path, wanted="a table of placed questions", found=found, do="place the collection again") from error
+            raise bad_input(
+                path,
+                wanted="a table of placed questions",
+                found=found,
+                do="place the collection again",
+            ) from error
         return cls(query_ids, passage_ids, sentences, before, after, weight)
 
 
 def bin_of(place: np.ndarray, sentences: np.ndarray) -> np.ndarray:
-    """Return the fifth of the passage that holds the middle of sentence ``place``, with ``sentences`` of equal length.
+    """Return the fifth of the passage that holds the middle of sentence ``place``, with
+    ``sentences`` of equal length.
 
     >>> bin_of(np.arange(3), np.full(3, 3)).tolist()
     [0, 2, 4]
@@ -91,7 +116,9 @@ def bin_of(place: np.ndarray, sentences: np.ndarray) -> np.ndarray:
 
 
 def place_histogram(placed: PlacedQuestions, density: Density) -> PlaceHistogram:
-    """Return the wanted, reached and original places of the evidence sentences (one row per passage)."""
+    """Return the wanted, reached and original places of the evidence sentences (one row per
+    passage).
+    """
     wanted, statistic, freedom = np.zeros(BINS), 0.0, 0
     for number in np.unique(placed.sentences).tolist():
         shares = np.array(density.shares(number))
@@ -112,8 +139,8 @@ def place_histogram(placed: PlacedQuestions, density: Density) -> PlaceHistogram
 
 
 def _chi_square(observed: np.ndarray, expected: np.ndarray) -> tuple[float, int]:
-    """Return Pearson's statistic and its degrees of freedom, with neighbouring places joined until 5 passages are expected; infinite if a
-    sentence is at a place of density 0."""
+    """Return Pearson's statistic and its degrees of freedom, with neighbouring places joined until
+    5 passages are expected; infinite if a sentence is at a place of density 0."""
     if observed[expected < 1e-9].any():
         return float("inf"), 0
     cells: list[list[float]] = [[0.0, 0.0]]
@@ -129,7 +156,9 @@ def _chi_square(observed: np.ndarray, expected: np.ndarray) -> tuple[float, int]
 
 
 def _uniform_distances(placed: PlacedQuestions) -> np.ndarray:
-    """Return the mean number of questions that uniform placement moves by 0, 1 … sentences; ``(most sentences,)``."""
+    """Return the mean number of questions that uniform placement moves by 0, 1 … sentences;
+    ``(most sentences,)``.
+    """
     expected = np.zeros(int(placed.sentences.max()))
     for number, before in zip(placed.sentences.tolist(), placed.before.tolist(), strict=True):
         np.add.at(expected, np.abs(np.arange(number) - before), 1 / number)
@@ -137,7 +166,9 @@ def _uniform_distances(placed: PlacedQuestions) -> np.ndarray:
 
 
 def _weights(uniform: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """Return the weight of a question by the distance it moved; 0 for a distance that none moved."""
+    """Return the weight of a question by the distance it moved; 0 for a distance that none
+    moved.
+    """
     return np.divide(uniform, counts, out=np.zeros(len(uniform)), where=counts > 0)
 
 

@@ -1,7 +1,7 @@
 """Apply a rotation to a block of bytes: cut stretches and exchange their two parts.
 
-A worker finds the cuts, and the writer of the file, which has the bytes, makes them. So a worker returns 12 bytes per passage instead of
-the text.
+A worker finds the cuts, and the writer of the file, which has the bytes, makes them. So a worker
+returns 12 bytes per passage instead of the text.
 """
 
 from __future__ import annotations
@@ -12,12 +12,14 @@ import numpy as np
 
 __all__ = ["Edits", "spliced"]
 
-_PORTION = 1_000  # stretches whose pieces fit in the processor's cache: twice as fast as a whole block
+# stretches whose pieces fit in the processor's cache: twice as fast as a whole block
+_PORTION = 1_000
 _LONG = 1 << 16  # bytes a stretch
 
 
 class Edits(NamedTuple):
-    """Edits of a block: drop the bytes before ``begin``, and cut each of n stretches ``[start, end)`` at its place; each (n,) int32.
+    """Edits of a block: drop the bytes before ``begin``, and cut each of n stretches
+    ``[start, end)`` at its place; each (n,) int32.
 
     Stretches are in increasing order and do not overlap.
     """
@@ -29,7 +31,9 @@ class Edits(NamedTuple):
 
 
 def spliced(data: bytes, edits: Edits) -> bytes:
-    """Apply edits to a block: each stretch becomes the part after its cut, a space, and the part before."""
+    """Apply edits to a block: each stretch becomes the part after its cut, a space, and the part
+    before.
+    """
     count, begin = len(edits.starts), edits.begin
     # views save copies of long lines; short pieces are quicker to copy
     source = data if count * _LONG > len(data) else memoryview(data)

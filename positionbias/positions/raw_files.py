@@ -1,8 +1,8 @@
 """Rotate raw files into files of the same format: TSV and JSON lines.
 
-The draw for a passage is that of ``positions.rotate``, keyed by the seed and the passage's id, so the output equals the rotation of the
-imported collection. Files are processed in blocks of 2 MiB, and a killed run resumes after the last complete block.
-A run from or to a pipe cannot be resumed.
+The draw for a passage is that of ``positions.rotate``, keyed by the seed and the passage's id, so
+the output equals the rotation of the imported collection. Files are processed in blocks of 2 MiB,
+and a killed run resumes after the last complete block. A run from or to a pipe cannot be resumed.
 """
 
 from __future__ import annotations
@@ -32,7 +32,15 @@ from positionbias.core.manifest import (
     write_manifest,
 )
 from positionbias.core.memory import keep_freed_memory
-from positionbias.core.ordered_file import Counts, OrderedFile, Packing, pack, packing_of, resumable_file, resumed_file
+from positionbias.core.ordered_file import (
+    Counts,
+    OrderedFile,
+    Packing,
+    pack,
+    packing_of,
+    resumable_file,
+    resumed_file,
+)
 from positionbias.core.progress import track
 from positionbias.core.publish import atomic_file, refuse_existing
 from positionbias.core.shard_work import MapShards
@@ -77,7 +85,9 @@ class Pipe:
             SettingError: it is closed (``posbias`` opens the null device in its place).
         """
         if sys.stdout.name == os.devnull:
-            raise SettingError("--out: wanted an open standard output; found it closed; give --out FILE")
+            raise SettingError(
+                "--out: wanted an open standard output; found it closed; give --out FILE"
+            )
         return cls(sys.stdout.buffer, "standard output")
 
     @classmethod
@@ -95,7 +105,9 @@ class Pipe:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class RotatedFile(Shown):
-    """The written file or pipe (``piped``): its name, the SHA-256 and size of its uncompressed bytes, passages by fate."""
+    """The written file or pipe (``piped``): its name, the SHA-256 and size of its uncompressed
+    bytes, passages by fate.
+    """
 
     name: str
     rotation: Rotation
@@ -122,9 +134,11 @@ def debias_file(
     provenance: JsonObject | None = None,
     block_bytes: int = RAW_BLOCK_BYTES,
 ) -> RotatedFile:
-    """Write ``source`` rotated, in its own format; a name's ending sets the compression (``.gz``, ``.zst``).
+    """Write ``source`` rotated, in its own format; a name's ending sets the compression (``.gz``,
+    ``.zst``).
 
-    A file gets a manifest, ``FILE.manifest.json``. ``block_bytes`` is how much a worker takes at a time.
+    A file gets a manifest, ``FILE.manifest.json``. ``block_bytes`` is how much a worker takes at a
+    time.
 
     Raises:
         InputError: the source is empty or not in its format (with the line).
@@ -134,7 +148,9 @@ def debias_file(
     if form.format is None and isinstance(source, Path):
         form = replace(form, format=format_of(source))
     if form.format == "tsv" and form.names_fields:
-        raise SettingError("--id-field, --text-field: wanted neither with tsv; found one or both; leave them out")
+        raise SettingError(
+            "--id-field, --text-field: wanted neither with tsv; found one or both; leave them out"
+        )
     if isinstance(out, Path):
         refuse_existing(out, overwrite=overwrite, folder=False)
     task = _Task(source, out, rotation, form, map_shards, overwrite, provenance or {}, block_bytes)
@@ -160,7 +176,10 @@ class _Task:
         """Rotate lines from a file to a file; a killed run can be resumed."""
         assert isinstance(self.source, Path)
         assert isinstance(self.out, Path)
-        with resumable_file(self.out, self._job(), overwrite=self.overwrite) as folder, unchanged([self.source]):
+        with (
+            resumable_file(self.out, self._job(), overwrite=self.overwrite) as folder,
+            unchanged([self.source]),
+        ):
             with resumed_file(folder, self.out.name, packing_of(self.out)) as file:
                 self._append_lines(file)
             rotated = self._rotated(file.checksum, file.size, file.facts)
@@ -178,11 +197,15 @@ class _Task:
 
     def _append_lines(self, file: OrderedFile) -> None:
         rotate: Rotate = (
-            partial(rotate_tsv, self.rotation) if self.form.format == "tsv" else partial(rotate_jsonl, self.rotation, self.form)
+            partial(rotate_tsv, self.rotation)
+            if self.form.format == "tsv"
+            else partial(rotate_jsonl, self.rotation, self.form)
         )
         keep_freed_memory()
         sent: deque[Block] = deque()  # blocks at work; a pipe's bytes are nowhere else
-        pieces = self.map_shards(partial(_piece, rotate, file.packing), self._left(len(file.facts), sent))
+        pieces = self.map_shards(
+            partial(_piece, rotate, file.packing), self._left(len(file.facts), sent)
+        )
         for piece, facts in track(pieces, "rotating", self._number_of_blocks(), unit="blocks"):
             block = sent.popleft()
             file.append(spliced(block.read(), piece) if isinstance(piece, Edits) else piece, facts)
@@ -233,7 +256,9 @@ class _Task:
         for item in facts:
             passages.update(item["passages"])
         if not sum(passages.values()):
-            raise bad_input(self._name(self.source), wanted="passages", found="none", do="check the input")
+            raise bad_input(
+                self._name(self.source), wanted="passages", found="none", do="check the input"
+            )
         piped = isinstance(self.out, Pipe)
         return RotatedFile(self.out.name, self.rotation, checksum, size, dict(passages), piped)
 
@@ -243,7 +268,9 @@ class _Task:
         state: JsonObject = {"name": self._name(self.source)}
         if isinstance(self.source, Path):
             state = file_mark(self.source)
-            inputs = (input_ref("original", self.source, content_digest(self.source), artefact=self.out),)
+            inputs = (
+                input_ref("original", self.source, content_digest(self.source), artefact=self.out),
+            )
         return Manifest(
             kind="passages",
             name=rotated.name,
@@ -264,7 +291,11 @@ class _Task:
 
 
 def _piece(rotate: Rotate, packing: Packing | None, block: Block) -> tuple[Edits | bytes, Counts]:
-    """Return a block's edits, or its final bytes if it is compressed, which takes longer than sending it."""
+    """Return a block's edits, or its final bytes if it is compressed, which takes longer than
+    sending it.
+    """
     keep_freed_memory()
     edits, counts = rotate(block)
-    return pack(spliced(block.read(), edits), packing) if packing else edits, {"passages": dict(counts)}
+    return pack(spliced(block.read(), edits), packing) if packing else edits, {
+        "passages": dict(counts)
+    }

@@ -41,7 +41,9 @@ def format_of(path: Path) -> RawFormat:
 
 
 def _other(path: Path, found: str, do: str) -> InputError:
-    return bad_input(path, wanted=f"one of the formats {', '.join(RAW_FORMATS)}", found=found, do=do)
+    return bad_input(
+        path, wanted=f"one of the formats {', '.join(RAW_FORMATS)}", found=found, do=do
+    )
 
 
 def _is_jsonl(text: bytes) -> bool:

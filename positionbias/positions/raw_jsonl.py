@@ -1,8 +1,10 @@
-"""Rotate raw JSON lines, one object a line, with the passage's id and text under known or given keys.
+"""Rotate raw JSON lines, one object a line, with the passage's id and text under known or given
+keys.
 
-Known are the keys of BEIR (_id, text), Pyserini (id, contents), MS MARCO v2 (pid, passage; docid, segment) and similar ones, and the
-rows of MS MARCO QA, whose passages[].passage_text are all rotated, each keyed by (query_id, index). Only the characters of
-the texts move: every other byte of a line stays, including the order of keys and the escapes in texts. Blank lines stay.
+Known are the keys of BEIR (_id, text), Pyserini (id, contents), MS MARCO v2 (pid, passage; docid,
+segment) and similar ones, and the rows of MS MARCO QA, whose passages[].passage_text are all
+rotated, each keyed by (query_id, index). Only the characters of the texts move: every other byte of
+a line stays, including the order of keys and the escapes in texts. Blank lines stay.
 """
 
 from __future__ import annotations
@@ -29,7 +31,9 @@ ID_FIELDS = ("_id", "id", "pid", "passage_id", "docid", "doc_id", "docno")
 TEXT_FIELDS = ("text", "contents", "passage", "passage_text", "segment", "content", "body")
 _BOM = b"\xef\xbb\xbf"
 # one character of a JSON string, written as an escape
-_ESCAPE = re.compile(r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|.)")
+_ESCAPE = re.compile(
+    r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|.)"
+)
 _OPEN = re.compile(r"[ \t\r\n]*([{\[])[ \t\r\n]*([}\]]?)")
 _MEMBER = re.compile(r'"((?:[^"\\\x00-\x1f]|\\.)*)"[ \t\r\n]*:[ \t\r\n]*')
 _NEXT = re.compile(r"[ \t\r\n]*([,}\]])[ \t\r\n]*")
@@ -47,7 +51,9 @@ class _Value(NamedTuple):
 
 
 class _Found(NamedTuple):
-    """A text within the quotes ``[start, end)`` of its line, in characters, and the key of its draw."""
+    """A text within the quotes ``[start, end)`` of its line, in characters, and the key of its
+    draw.
+    """
 
     start: int
     end: int
@@ -63,12 +69,14 @@ def rotate_jsonl(rotation: Rotation, form: RawForm, block: Block) -> tuple[Edits
     """Return the cuts of the block's passages, and the passages counted by fate.
 
     Raises:
-        InputError: not UTF-8, a line that is not a JSON object, or one without id or text (with its line in the source).
+        InputError: not UTF-8, a line that is not a JSON object, or one without id or text (with its
+            line in the source).
     """
     data = block.read()
     begin = len(_BOM) if block.start == 0 and data.startswith(_BOM) else 0
     found: list[_Found] = []
-    lines: list[tuple[int, _Places]] = []  # for each text: the start of its line, and the line's byte offsets
+    # for each text: the start of its line, and the line's byte offsets
+    lines: list[tuple[int, _Places]] = []
     for number, (start, line) in enumerate(_lines(block, data, begin)):
         if line.strip(" \t\r"):
             try:
@@ -77,14 +85,20 @@ def rotate_jsonl(rotation: Rotation, form: RawForm, block: Block) -> tuple[Edits
                 wanted, what = error.args
                 raise block.bad_line(number, wanted=wanted, found=what, do=_NAME) from None
             except (RecursionError, ValueError) as error:
-                raise block.bad_line(number, wanted="one JSON object a line", found=str(error), do=_FIX) from None
+                raise block.bad_line(
+                    number, wanted="one JSON object a line", found=str(error), do=_FIX
+                ) from None
             lines += [(start, _Places(line))] * (len(found) - len(lines))
     cuts, counts = _cuts([item.text for item in found], [item.key for item in found], rotation)
-    edits = [_edit(*line, item, cut) for line, item, cut in zip(lines, found, cuts, strict=True) if cut]
+    edits = [
+        _edit(*line, item, cut) for line, item, cut in zip(lines, found, cuts, strict=True) if cut
+    ]
     return Edits(begin, *np.array(edits, np.int32).reshape(-1, 3).T), counts
 
 
-def _cuts(texts: Sequence[str], keys: Sequence[bytes], rotation: Rotation) -> tuple[list[int], Counter[str]]:
+def _cuts(
+    texts: Sequence[str], keys: Sequence[bytes], rotation: Rotation
+) -> tuple[list[int], Counter[str]]:
     """Return the character at which each text is cut (0: no cut), and counts of texts by fate."""
     encoded = [text.encode() for text in texts]
     data, starts, ends = laid_out(encoded)
@@ -111,7 +125,9 @@ def _lines(block: Block, data: bytes, begin: int) -> Iterator[tuple[int, str]]:
 
 
 class _Places:
-    """The byte offsets of a line's characters, asked from left to right, so that a line is read once."""
+    """The byte offsets of a line's characters, asked from left to right, so that a line is read
+    once.
+    """
 
     def __init__(self, line: str) -> None:
         self.line, self._at, self._bytes = line, 0, 0
@@ -129,7 +145,9 @@ def _edit(line_start: int, places: _Places, item: _Found, cut: int) -> tuple[int
     """Return the start, cut and end of a text, in bytes of the block."""
     written = places.line[item.start : item.end]
     middle = item.start + (_place(written, cut) if "\\" in written else cut)
-    first, second, last = (line_start + places.byte(place) for place in (item.start, middle, item.end))
+    first, second, last = (
+        line_start + places.byte(place) for place in (item.start, middle, item.end)
+    )
     return first, second, last
 
 
@@ -163,7 +181,9 @@ def _passages(line: str, form: RawForm) -> Iterator[_Found]:
 
 
 def _nested_texts(line: str, nested: _Value) -> Iterator[_Value]:
-    """Yield the texts of an MS MARCO QA row: a list of objects, or (as on the Hub) an object of lists."""
+    """Yield the texts of an MS MARCO QA row: a list of objects, or (as on the Hub) an object of
+    lists.
+    """
     if isinstance(nested.value, dict):
         texts = _members(line, nested.start)[0].get("passage_text")
         if texts is None or not isinstance(texts.value, list):
@@ -188,7 +208,10 @@ def _field(members: dict[str, _Value], given: str | None, known: tuple[str, ...]
 
 def _key(name: str, value: Any) -> bytes:
     if not isinstance(value, str | int) or isinstance(value, bool) or value == "":
-        raise _Unusable(f"{name!r} as text or a whole number", "none" if value in (None, "") else f"{str(value)[:40]!r}")
+        raise _Unusable(
+            f"{name!r} as text or a whole number",
+            "none" if value in (None, "") else f"{str(value)[:40]!r}",
+        )
     return _utf8(name, str(value))
 
 
@@ -242,7 +265,9 @@ def _value(line: str, at: int) -> _Value:
 
 
 def _open(line: str, at: int, bracket: str) -> tuple[int, bool]:
-    """Return the offset of the first member (or after an empty object or list), and True if empty."""
+    """Return the offset of the first member (or after an empty object or list), and True if
+    empty.
+    """
     found = _OPEN.match(line, at)
     if found is None or found[1] + found[2] not in (bracket, "{}" if bracket == "{" else "[]"):
         raise ValueError(f"no {bracket!r} at character {at + 1:,}")
@@ -250,7 +275,9 @@ def _open(line: str, at: int, bracket: str) -> tuple[int, bool]:
 
 
 def _next(line: str, at: int, last: str) -> tuple[int, bool]:
-    """Return the offset of the next member (or after the closing bracket), and True if there is none."""
+    """Return the offset of the next member (or after the closing bracket), and True if there is
+    none.
+    """
     found = _NEXT.match(line, at)
     if found is None or found[1] not in (",", last):
         raise ValueError(f"no comma and no {last!r} at character {at + 1:,}")

@@ -1,7 +1,8 @@
-"""Rotate raw TSV, one passage a line: id, tab, text (MS MARCO's collection.tsv). Later tabs are text.
+"""Rotate raw TSV, one passage a line: id, tab, text (MS MARCO's collection.tsv). Later tabs are
+text.
 
-All other bytes stay: ids, a CR before the newline, a last line without a newline. A byte-order mark at the start is
-dropped, as in all readers.
+All other bytes stay: ids, a CR before the newline, a last line without a newline. A byte-order mark
+at the start is dropped, as in all readers.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ __all__ = ["rotate_tsv"]
 
 _BOM = b"\xef\xbb\xbf"
 _TAB, _NEWLINE, _CR = 9, 10, 13
-# lines, or bytes, at a time: they fit in the processor's cache, which is twice as fast as a whole block
+# lines, or bytes, at a time: they fit in the processor's cache, which is twice as fast as a whole
+# block
 _PORTION, _STEP = 1_000, 1 << 18
 
 
@@ -42,13 +44,18 @@ def rotate_tsv(rotation: Rotation, block: Block) -> tuple[Edits, Counter[str]]:
     data = block.read()
     lines = _lines(block, data)
     _check_utf8(block, data, lines)
-    ids = [data[start : text - 1] for start, text in zip(lines.starts.tolist(), lines.texts.tolist(), strict=True)]
+    ids = [
+        data[start : text - 1]
+        for start, text in zip(lines.starts.tolist(), lines.texts.tolist(), strict=True)
+    ]
     cuts = byte_cuts(data, lines.texts, lines.ends, ids, rotation)
     counts = fates(cuts, rotation)
     begin = int(lines.starts[0]) if len(lines.starts) else len(data)
     cut = np.flatnonzero(cuts.offsets)
     starts = lines.texts[cut]
-    columns = (column.astype(np.int32) for column in (starts, starts + cuts.offsets[cut], lines.ends[cut]))
+    columns = (
+        column.astype(np.int32) for column in (starts, starts + cuts.offsets[cut], lines.ends[cut])
+    )
     return Edits(begin, *columns), counts
 
 
@@ -79,11 +86,15 @@ def _lines(block: Block, data: bytes) -> _Lines:
         number = int(bad[0])
         found = "no tab" if first_tabs[number] >= ends[number] else "no id before the tab"
         raise block.bad_line(
-            number, wanted="a passage id, a tab and a text", found=found, do="fix the file, or give its --format"
+            number,
+            wanted="a passage id, a tab and a text",
+            found=found,
+            do="fix the file, or give its --format",
         )
     texts = first_tabs + 1
     before = np.maximum(ends - 1, 0)
-    ends = ends - ((array[before] == _CR) & (ends > texts) & (ends < len(data)))  # a CR is part of the line's end
+    # a CR is part of the line's end
+    ends = ends - ((array[before] == _CR) & (ends > texts) & (ends < len(data)))
     return _Lines(starts, texts, ends)
 
 

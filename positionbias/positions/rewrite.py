@@ -1,8 +1,10 @@
-"""Rewrite a collection's passages one for one, shard by shard; move its answers along and copy queries and judgements.
+"""Rewrite a collection's passages one for one, shard by shard; move its answers along and copy
+queries and judgements.
 
-An answer with offsets moves with its text; if the rewriting splits it, it is dropped and counted. An answer without offsets stays without:
-readers find it by its words in the new text, under their own settings. It is dropped and counted as cut only if matching
-its words (BlingFire, case-sensitive) finds it in the original and the rewriting splits every match [our decisions].
+An answer with offsets moves with its text; if the rewriting splits it, it is dropped and counted.
+An answer without offsets stays without: readers find it by its words in the new text, under their
+own settings. It is dropped and counted as cut only if matching its words (BlingFire,
+case-sensitive) finds it in the original and the rewriting splits every match [our decisions].
 """
 
 from __future__ import annotations
@@ -29,7 +31,16 @@ from positionbias.positions.locate import TokenisedPassage, known_span, locate
 from positionbias.positions.settings import Matching
 from positionbias.results.collections import AnswersMoved
 
-__all__ = ["ORIGINAL", "Moved", "MoveSpan", "Rewriting", "Rewritten", "RewrittenShard", "moved_answers", "rewrite"]
+__all__ = [
+    "ORIGINAL",
+    "Moved",
+    "MoveSpan",
+    "Rewriting",
+    "Rewritten",
+    "RewrittenShard",
+    "moved_answers",
+    "rewrite",
+]
 
 Item = TypeVar("Item")
 MoveSpan = Callable[[int, int], tuple[int, int] | None]
@@ -60,10 +71,11 @@ class Rewritten:
 class Rewriting(Generic[Item]):
     """The rewriting of every passage.
 
-    ``make(item, path)`` writes one of ``shards`` as ``CollectionWriter.add_shards`` wants it, and counts its passages by ``fates``.
-    ``move(passage)`` returns a function that gives a span's new place, or None if the span is split. ``kept`` has the queries
-    to keep, by split; a split without any is left out; None keeps all. ``beside(folder)`` writes other files into the
-    collection and returns facts about them. The manifest has these facts and the counts under ``what``.
+    ``make(item, path)`` writes one of ``shards`` as ``CollectionWriter.add_shards`` wants it, and
+    counts its passages by ``fates``. ``move(passage)`` returns a function that gives a span's new
+    place, or None if the span is split. ``kept`` has the queries to keep, by split; a split without
+    any is left out; None keeps all. ``beside(folder)`` writes other files into the collection and
+    returns facts about them. The manifest has these facts and the counts under ``what``.
     """
 
     command: str
@@ -89,14 +101,19 @@ def rewrite(
     name: str | None = None,
     provenance: Provenance | None = None,
 ) -> Collection:
-    """Write ``collection`` rewritten, shard by shard through ``map_shards``; ``name`` defaults to the folder's name.
+    """Write ``collection`` rewritten, shard by shard through ``map_shards``; ``name`` defaults to
+    the folder's name.
 
     Raises:
         InputError: an answer lies outside its passage, or the collection cannot be read.
         OutputExistsError: ``out`` exists and ``overwrite`` is false.
     """
     out, kept = Path(out), rewriting.kept
-    job: JsonObject = {"command": rewriting.command, "settings": dict(rewriting.settings), "collection": collection.checksum}
+    job: JsonObject = {
+        "command": rewriting.command,
+        "settings": dict(rewriting.settings),
+        "collection": collection.checksum,
+    }
     with create_collection(out, overwrite=overwrite, job=job) as writer:
         passages = Counter(dict.fromkeys(rewriting.fates, 0))
         done = writer.add_shards(RewrittenShard, rewriting.make, rewriting.shards, map_shards)
@@ -108,8 +125,14 @@ def rewrite(
                 continue
             answers = _of(collection.answers(split), None if kept is None else kept[split])
             moved = _moved(collection, answers, rewriting.move)
-            carry_split(collection, writer, split, None if kept is None else kept[split], answers=moved)
-            splits[split] = {"answers": len(answers), "kept": len(moved), "cut": len(answers) - len(moved)}
+            carry_split(
+                collection, writer, split, None if kept is None else kept[split], answers=moved
+            )
+            splits[split] = {
+                "answers": len(answers),
+                "kept": len(moved),
+                "cut": len(answers) - len(moved),
+            }
         original = collection.manifest
         writer.finish(
             Manifest(
@@ -122,8 +145,16 @@ def rewrite(
                 licence=original.licence,
                 notes=(*original.notes, *rewriting.notes),
                 content={
-                    **{key: value for key, value in original.content.items() if key not in OWN_CONTENT},
-                    rewriting.what: {"passages": dict(passages), "splits": splits, **rewriting.beside(writer.folder)},
+                    **{
+                        key: value
+                        for key, value in original.content.items()
+                        if key not in OWN_CONTENT
+                    },
+                    rewriting.what: {
+                        "passages": dict(passages),
+                        "splits": splits,
+                        **rewriting.beside(writer.folder),
+                    },
                 },
                 versions=package_versions(USUAL_WORDS),
                 provenance=provenance or {},
@@ -134,13 +165,17 @@ def rewrite(
 
 
 class Moved(NamedTuple):
-    """One answer, by its number, and the new place of each of its spans (by offsets, else by matching); None for a split span."""
+    """One answer, by its number, and the new place of each of its spans (by offsets, else by
+    matching); None for a split span.
+    """
 
     number: int
     spans: list[tuple[int, int] | None]
 
 
-def moved_answers(collection: Collection, answers: Sequence[Answer], move: Callable[[Passage], MoveSpan]) -> Iterator[Moved]:
+def moved_answers(
+    collection: Collection, answers: Sequence[Answer], move: Callable[[Passage], MoveSpan]
+) -> Iterator[Moved]:
     """Yield every answer with its new places, passage by passage."""
     for passage, indices in answered_passages(collection, answers):
         move_span = move(passage)
@@ -155,7 +190,9 @@ def moved_answers(collection: Collection, answers: Sequence[Answer], move: Calla
             yield Moved(number, [move_span(start, end) for start, end in spans])
 
 
-def _moved(collection: Collection, answers: Sequence[Answer], move: Callable[[Passage], MoveSpan]) -> list[Answer]:
+def _moved(
+    collection: Collection, answers: Sequence[Answer], move: Callable[[Passage], MoveSpan]
+) -> list[Answer]:
     """The remaining answers, in order, at their new places."""
     left: list[Answer | None] = [None] * len(answers)
     for number, spans in moved_answers(collection, answers, move):

@@ -1,12 +1,14 @@
-"""Rotate a passage: cut it at a random word and exchange its two parts (position-bias paper, Eq. 7).
+"""Rotate a passage: cut it at a random word and exchange its two parts (position-bias paper, Eq.
+7).
 
-With n words and r drawn uniformly from {1 … n}, the new passage is words r … n, then words 1 … r−1. The raw text is
-sliced at the character offset of word r and joined by one space, so every character survives [our decision; the
-paper's code re-joins tokens]. r = 1 leaves the passage unchanged, with probability 1/n.
+With n words and r drawn uniformly from {1 … n}, the new passage is words r … n, then words 1 … r−1.
+The raw text is sliced at the character offset of word r and joined by one space, so every character
+survives [our decision; the paper's code re-joins tokens]. r = 1 leaves the passage unchanged, with
+probability 1/n.
 
-Splitting the rotated text into words gives the same words in the new order, except for a few cuts beside an abbreviation
-("U.S.") or before a clitic ("'s"): under 1 % of SQuAD's paragraphs. Scripts without
-spaces are split into extended grapheme clusters (``text.clusters``).
+Splitting the rotated text into words gives the same words in the new order, except for a few cuts
+beside an abbreviation ("U.S.") or before a clitic ("'s"): under 1 % of SQuAD's paragraphs. Scripts
+without spaces are split into extended grapheme clusters (``text.clusters``).
 """
 
 from __future__ import annotations
@@ -20,9 +22,26 @@ from typing import Any, Literal, overload
 from positionbias.core.errors import InputError, bad_input, check_type
 from positionbias.core.seeds import below, text_id
 from positionbias.core.settings import Panel, check_settings, seed_setting, setting
-from positionbias.text.words import USUAL_WORDS, WORD_METHODS, WORDS_HELP, WordMethod, sentence_starts, word_spans
+from positionbias.text.words import (
+    USUAL_WORDS,
+    WORD_METHODS,
+    WORDS_HELP,
+    WordMethod,
+    sentence_starts,
+    word_spans,
+)
 
-__all__ = ["MODES", "Mode", "Rotate", "Rotation", "draw_cut", "move_span", "rotate", "rotate_at", "unit_starts"]
+__all__ = [
+    "MODES",
+    "Mode",
+    "Rotate",
+    "Rotation",
+    "draw_cut",
+    "move_span",
+    "rotate",
+    "rotate_at",
+    "unit_starts",
+]
 
 Mode = Literal["words", "sentences"]
 MODES: tuple[Mode, ...] = ("words", "sentences")
@@ -33,9 +52,9 @@ PURPOSE = "rotate"
 class Rotation:
     """Settings of a rotation.
 
-    ``words`` defines a word; ``mode`` "sentences" cuts at sentence starts only (the paper's rejected pilot; sentences
-    are always BlingFire's); ``identity`` False draws r from {2 … n}, so that every passage of
-    two or more words changes.
+    ``words`` defines a word; ``mode`` "sentences" cuts at sentence starts only (the paper's
+    rejected pilot; sentences are always BlingFire's); ``identity`` False draws r from {2 … n}, so
+    that every passage of two or more words changes.
 
     Raises:
         SettingError: an unknown method or mode, or a negative seed.
@@ -44,10 +63,16 @@ class Rotation:
     words: WordMethod = setting(USUAL_WORDS, WORDS_HELP, choices=WORD_METHODS)
     mode: Mode = setting(
         "words",
-        "Where a passage may be cut: before any word, or before any sentence (the paper's rejected pilot).",
+        "Where a passage may be cut: before any word, or before any sentence (the paper's rejected "
+        "pilot).",
         choices=MODES,
     )
-    identity: bool = setting(True, "Change every passage of two or more words.", flags=("--no-identity",), panel=Panel.ADVANCED)
+    identity: bool = setting(
+        True,
+        "Change every passage of two or more words.",
+        flags=("--no-identity",),
+        panel=Panel.ADVANCED,
+    )
     seed: int = seed_setting()
 
     def __post_init__(self) -> None:
@@ -56,7 +81,9 @@ class Rotation:
         check_type("--no-identity", self.identity, bool, "True or False")
 
     def cut(self, text: str, *key: str | int, purpose: str = PURPOSE) -> int:
-        """Draw the character offset at which ``text`` is cut; 0: no cut. Stored passages use their id alone as ``key``."""
+        """Draw the character offset at which ``text`` is cut; 0: no cut. Stored passages use their
+        id alone as ``key``.
+        """
         return self.cut_among(unit_starts(text, self.words, self.mode), *key, purpose=purpose)
 
     def cut_among(self, starts: list[int], *key: str | int, purpose: str = PURPOSE) -> int:
@@ -70,11 +97,14 @@ class Rotation:
 
 @dataclass(frozen=True, slots=True)
 class Rotate(Rotation):
-    """Rotate the texts of examples, in ``datasets.Dataset.map`` (batched or not) or as a transform of a torch ``Dataset``.
+    """Rotate the texts of examples, in ``datasets.Dataset.map`` (batched or not) or as a transform
+    of a torch ``Dataset``.
 
-    An example is a dict with the text at ``column``; its id at ``id_column`` keys the draw. Without an id, the text's hash does, which is
-    the id that ``Collection.from_records`` gives it [decision]; so ``debias`` rotates the same texts alike. Called with a text and its id, it
-    returns the rotated text. Other settings are those of ``Rotation``: ``seed``, ``words``, ``mode`` and ``identity``.
+    An example is a dict with the text at ``column``; its id at ``id_column`` keys the draw. Without
+    an id, the text's hash does, which is the id that ``Collection.from_records`` gives it
+    [decision]; so ``debias`` rotates the same texts alike. Called with a text and its id, it
+    returns the rotated text. Other settings are those of ``Rotation``: ``seed``, ``words``,
+    ``mode`` and ``identity``.
 
     Raises:
         SettingError: an unknown method or mode, or a negative seed.
@@ -102,10 +132,12 @@ class Rotate(Rotation):
     @overload
     def __call__(self, given: Mapping[str, Any]) -> dict[str, Any]: ...
     def __call__(self, given: Any, passage_id: str | int | None = None) -> Any:
-        """Return a text, an example, or a batch of examples (lists in its columns) with the texts rotated; None stays.
+        """Return a text, an example, or a batch of examples (lists in its columns) with the texts
+        rotated; None stays.
 
         Raises:
-            InputError: a missing column, a text that is not a string, or an id that is neither text nor a whole number.
+            InputError: a missing column, a text that is not a string, or an id that is neither text
+                nor a whole number.
         """
         if isinstance(given, str):
             return self._rotated(given, passage_id)
@@ -113,13 +145,21 @@ class Rotate(Rotation):
             raise _no_text(given)
         for column in filter(None, (self.column, self.id_column)):
             if column not in given:
-                raise bad_input("Rotate", wanted=f"a column {column!r}", found=", ".join(given), do="name the right one")
+                raise bad_input(
+                    "Rotate",
+                    wanted=f"a column {column!r}",
+                    found=", ".join(given),
+                    do="name the right one",
+                )
         texts, ids = given[self.column], given[self.id_column] if self.id_column else None
         if texts is None or isinstance(texts, str):
             return {**given, self.column: self._rotated(texts, ids)}
         if not isinstance(texts, Iterable):
             raise _no_text(texts)
-        return {**given, self.column: list(map(self._rotated, texts, repeat(None) if ids is None else ids))}
+        return {
+            **given,
+            self.column: list(map(self._rotated, texts, repeat(None) if ids is None else ids)),
+        }
 
     def _rotated(self, text: Any, passage_id: Any) -> Any:
         from positionbias.core.exchange import identifier
@@ -128,7 +168,10 @@ class Rotate(Rotation):
             return None
         if not isinstance(text, str):
             raise _no_text(text)
-        return self.apply(text, text_id("p", text) if passage_id in (None, "") else identifier(passage_id, "Rotate"))
+        return self.apply(
+            text,
+            text_id("p", text) if passage_id in (None, "") else identifier(passage_id, "Rotate"),
+        )
 
 
 def _no_text(value: object) -> InputError:
@@ -136,7 +179,13 @@ def _no_text(value: object) -> InputError:
 
 
 def rotate(
-    text: str, passage_id: str, seed: int = 1, *, words: WordMethod = USUAL_WORDS, mode: Mode = "words", identity: bool = True
+    text: str,
+    passage_id: str,
+    seed: int = 1,
+    *,
+    words: WordMethod = USUAL_WORDS,
+    mode: Mode = "words",
+    identity: bool = True,
 ) -> str:
     """Rotate one passage; the draw depends on (seed, passage id) alone.
 
@@ -154,7 +203,8 @@ def rotate(
         The text with both parts exchanged; every character is kept.
 
     Raises:
-        InputError: a text that is not a string, an id that is neither text nor a whole number, or a seed of another type.
+        InputError: a text that is not a string, an id that is neither text nor a whole number, or a
+            seed of another type.
         SettingError: an unknown ``words`` or ``mode``, or a negative seed.
 
     Source: position-bias paper, §4.2.
@@ -168,13 +218,18 @@ def rotate(
 
     check_type("rotate: text", text, str, "a text")
     settings = Rotation(words=words, mode=mode, identity=identity, seed=seed)
-    return settings.apply(text, "" if passage_id == "" else identifier(passage_id, "rotate: passage_id"))
+    return settings.apply(
+        text, "" if passage_id == "" else identifier(passage_id, "rotate: passage_id")
+    )
 
 
-def draw_cut(starts: list[int], *key: str | int, seed: int, purpose: str = PURPOSE, identity: bool = True) -> int:
+def draw_cut(
+    starts: list[int], *key: str | int, seed: int, purpose: str = PURPOSE, identity: bool = True
+) -> int:
     """Draw the cut among the starts of the words (or sentences); 0: no cut.
 
-    The draw is keyed by (seed, purpose, key), so it is independent of order, shard, worker and other passages.
+    The draw is keyed by (seed, purpose, key), so it is independent of order, shard, worker and
+    other passages.
     """
     choices = len(starts)
     if choices < 2:
@@ -194,7 +249,11 @@ def unit_starts(text: str, words: WordMethod = USUAL_WORDS, mode: Mode = "words"
         SettingError: an unknown ``words`` or ``mode``.
     """
     _check(words, mode)
-    return sentence_starts(text) if mode == "sentences" else [start for start, _ in word_spans(text, words)]
+    return (
+        sentence_starts(text)
+        if mode == "sentences"
+        else [start for start, _ in word_spans(text, words)]
+    )
 
 
 def rotate_at(text: str, cut: int) -> str:
@@ -207,7 +266,8 @@ def rotate_at(text: str, cut: int) -> str:
 
 
 def move_span(start: int, end: int, cut: int, length: int) -> tuple[int, int] | None:
-    """Return the span ``[start, end)`` of a text of ``length`` characters after ``rotate_at(text, cut)``.
+    """Return the span ``[start, end)`` of a text of ``length`` characters after
+    ``rotate_at(text, cut)``.
 
     None if the cut goes through the span.
 

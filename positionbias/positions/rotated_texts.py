@@ -1,4 +1,6 @@
-"""Change a collection's passages while reading: rotated as ``debias`` would store them, or their sentences shuffled."""
+"""Change a collection's passages while reading: rotated as ``debias`` would store them, or their
+sentences shuffled.
+"""
 
 from __future__ import annotations
 
@@ -14,14 +16,18 @@ __all__ = ["TextChange", "RotatedTexts"]
 
 
 class TextChange(Protocol):
-    """A change of a text, drawn for a key: ``positions.rotate.Rotation``, ``positions.shuffle.SentenceShuffle``."""
+    """A change of a text, drawn for a key: ``positions.rotate.Rotation``,
+    ``positions.shuffle.SentenceShuffle``.
+    """
 
     def apply(self, text: str, *key: str | int, purpose: str = ...) -> str: ...
 
 
 @dataclass(frozen=True, slots=True)
 class RotatedTexts:
-    """The texts that ``debias`` would store for a collection under these settings; with another change than a rotation, those that it makes."""
+    """The texts that ``debias`` would store for a collection under these settings; with another
+    change than a rotation, those that it makes.
+    """
 
     collection: Collection
     rotation: TextChange
@@ -35,4 +41,7 @@ class RotatedTexts:
         return self._turned(self.collection.passage_ids_at(rows), self.collection.texts_at(rows))
 
     def _turned(self, passage_ids: Sequence[str], stored: Sequence[str]) -> list[str]:
-        return [self.rotation.apply(text, passage_id) for text, passage_id in zip(stored, passage_ids, strict=True)]
+        return [
+            self.rotation.apply(text, passage_id)
+            for text, passage_id in zip(stored, passage_ids, strict=True)
+        ]

@@ -1,8 +1,10 @@
-"""Keep only the queries of a split whose answers start in one part of their passages, for a bias of known size.
+"""Keep only the queries of a split whose answers start in one part of their passages, for a bias of
+known size.
 
-Position is that of ``positionbias.positions.histogram``: an answer's first word / the passage's words. A query with several answers, or
-with an answer that occurs several times, is kept if every known start lies in the range [decision]; ``several="any"`` needs only one.
-Queries without a located answer are dropped and counted. Other splits and passages do not change, and neither do a
+Position is that of ``positionbias.positions.histogram``: an answer's first word / the passage's
+words. A query with several answers, or with an answer that occurs several times, is kept if every
+known start lies in the range [decision]; ``several="any"`` needs only one. Queries without a
+located answer are dropped and counted. Other splits and passages do not change, and neither do a
 first stage's results for a query.
 """
 
@@ -49,7 +51,9 @@ PURPOSE = "select query"
 
 
 class _Starts(NamedTuple):
-    """Counts by query of known answer starts and of those in the range, and counts of answers by outcome."""
+    """Counts by query of known answer starts and of those in the range, and counts of answers by
+    outcome.
+    """
 
     known: Counter[str]
     inside: Counter[str]
@@ -74,11 +78,13 @@ def select(
     name: str | None = None,
     provenance: Provenance | None = None,
 ) -> Collection:
-    """Write ``collection`` with only the chosen queries in one split. Answers of ``by``, if given, choose them: give the original of a
-    rotated collection to keep the same queries in both. ``name`` defaults to the folder's name.
+    """Write ``collection`` with only the chosen queries in one split. Answers of ``by``, if given,
+    choose them: give the original of a rotated collection to keep the same queries in both.
+    ``name`` defaults to the folder's name.
 
     Raises:
-        InputError: no such split, no query whose answers start in the range, or one that ``collection`` lacks.
+        InputError: no such split, no query whose answers start in the range, or one that
+            ``collection`` lacks.
         SettingError: fewer queries than wanted.
         OutputExistsError: ``out`` exists and ``overwrite`` is false.
     """
@@ -90,13 +96,22 @@ def select(
     if by is not collection:
         _check_queries(collection, by, selection.split, chosen.query_ids)
         inputs.append(input_ref("chosen by", by.path, by.checksum, artefact=out))
-    if original := collection.manifest.input("original"):  # the original of a rotated collection, reachable from here too
-        inputs.append(input_ref("original", collection.path / original.path, original.checksum, artefact=out))
-    job: JsonObject = {"command": "select", "settings": settings, "collections": [item.checksum for item in inputs]}
+    # the original of a rotated collection, reachable from here too
+    if original := collection.manifest.input("original"):
+        inputs.append(
+            input_ref("original", collection.path / original.path, original.checksum, artefact=out)
+        )
+    job: JsonObject = {
+        "command": "select",
+        "settings": settings,
+        "collections": [item.checksum for item in inputs],
+    }
     with create_collection(out, overwrite=overwrite, job=job) as writer:
         writer.share_passages(collection)
         for split in collection.splits:
-            carry_split(collection, writer, split, chosen.query_ids if split == selection.split else None)
+            carry_split(
+                collection, writer, split, chosen.query_ids if split == selection.split else None
+            )
         writer.finish(
             Manifest(
                 kind=KIND,
@@ -116,7 +131,9 @@ def select(
     return Collection(out)
 
 
-def count_fitting(collection: Collection, selection: Selection, *, map_shards: MapShards = map) -> int:
+def count_fitting(
+    collection: Collection, selection: Selection, *, map_shards: MapShards = map
+) -> int:
     """Count the queries with their answers in the range, regardless of the number wanted.
 
     Raises:
@@ -129,7 +146,9 @@ def _choose(collection: Collection, selection: Selection, map_shards: MapShards)
     query_ids = [query.query_id for query in collection.queries(selection.split)]
     starts = _Starts(Counter(), Counter(), AnswerCounts())
     shards = answer_shards(collection, selection.split, SHARD_PASSAGES)
-    for part in track(map_shards(partial(_find_starts, selection), shards), "answers", unit="shards"):
+    for part in track(
+        map_shards(partial(_find_starts, selection), shards), "answers", unit="shards"
+    ):
         starts.known.update(part.known)
         starts.inside.update(part.inside)
         starts.counts.add(part.counts)
@@ -152,27 +171,37 @@ def _choose(collection: Collection, selection: Selection, map_shards: MapShards)
     return _Chosen(kept, facts)
 
 
-def _check_enough(collection: Collection, selection: Selection, fitting: int, facts: SelectionFigures) -> None:
+def _check_enough(
+    collection: Collection, selection: Selection, fitting: int, facts: SelectionFigures
+) -> None:
     if not fitting:
         raise InputError(
-            f"{collection.path}: wanted queries of split {selection.split!r} whose answers start in {selection.answers_in}; found none "
-            f"among {facts.queries:,} ({facts.outside + facts.inside_in_part:,} with answers elsewhere, "
-            f"{facts.without_known_position:,} without a known position{_one_start(facts)}); widen --answers-in, or give another --split"
+            f"{collection.path}: wanted queries of split {selection.split!r} whose answers start "
+            f"in {selection.answers_in}; found none among {facts.queries:,} "
+            f"({facts.outside + facts.inside_in_part:,} with answers elsewhere, "
+            f"{facts.without_known_position:,} without a known position{_one_start(facts)}); widen "
+            "--answers-in, or give another --split"
         )
     if selection.queries is not None and selection.queries > fitting:
         raise SettingError(
-            f"--queries: wanted {selection.queries:,} queries of split {selection.split!r} whose answers start in "
-            f"{selection.answers_in}; found {fitting:,}; lower it"
+            f"--queries: wanted {selection.queries:,} queries of split {selection.split!r} whose "
+            f"answers start in {selection.answers_in}; found {fitting:,}; lower it"
         )
 
 
 def _one_start(facts: SelectionFigures) -> str:
     count = facts.answers.get(ONE_START, 0)
-    return f", as {plural(count, 'answer')} fill{'' if count > 1 else 's'} the passage" if count else ""
+    return (
+        f", as {plural(count, 'answer')} fill{'' if count > 1 else 's'} the passage"
+        if count
+        else ""
+    )
 
 
 def _drawn(query_ids: Sequence[str], selection: Selection) -> set[str]:
-    """Draw the wanted number of queries, those with the smallest keys, so that a smaller draw is part of a larger one."""
+    """Draw the wanted number of queries, those with the smallest keys, so that a smaller draw is
+    part of a larger one.
+    """
     return set(drawn_order(query_ids, selection.seed, PURPOSE)[: selection.queries])
 
 
@@ -194,23 +223,35 @@ def _check_queries(collection: Collection, by: Collection, split: str, query_ids
     missing = query_ids.difference(query.query_id for query in collection.queries(split))
     if missing:
         raise InputError(
-            f"{collection.path}: wanted the queries of {by.path} in split {split!r}; found {len(missing):,} missing, "
-            f"such as {min(missing)!r}; give --answers-of the collection that this one was made from"
+            f"{collection.path}: wanted the queries of {by.path} in split {split!r}; found "
+            f"{len(missing):,} missing, such as {min(missing)!r}; give --answers-of the collection "
+            "that this one was made from"
         )
 
 
 def _notes(selection: Selection) -> tuple[str, ...]:
-    which = "every known start of its answers lies" if selection.several == "all" else "a start of its answers lies"
-    notes = (
-        f"Of split {selection.split!r} a query was kept where {which} in {selection.answers_in} of its passage (first word / words); "
-        "queries without a located answer, or whose answers fill their passages, were dropped and counted.",
+    which = (
+        "every known start of its answers lies"
+        if selection.several == "all"
+        else "a start of its answers lies"
     )
-    drawn = (f"{selection.queries:,} of these were drawn by (seed, id) alone.",) if selection.queries is not None else ()
+    notes = (
+        f"Of split {selection.split!r} a query was kept where {which} in {selection.answers_in} of "
+        "its passage (first word / words); queries without a located answer, or whose answers "
+        "fill their passages, were dropped and counted.",
+    )
+    drawn = (
+        (f"{selection.queries:,} of these were drawn by (seed, id) alone.",)
+        if selection.queries is not None
+        else ()
+    )
     return (*notes, *drawn)
 
 
 def selection_result(collection: Collection) -> Result:
-    """Return the counts of a selection from the manifest; ``value`` is the share of the split's queries kept."""
+    """Return the counts of a selection from the manifest; ``value`` is the share of the split's
+    queries kept.
+    """
     manifest = collection.manifest
     figures = manifest.content_as(SelectionFigures, "selection")
     return Result(

@@ -1,4 +1,6 @@
-"""Settings of histograms, selections, placement and the rotation of raw files, without numpy or pyarrow."""
+"""Settings of histograms, selections, placement and the rotation of raw files, without numpy or
+pyarrow.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,13 @@ from typing import Literal, get_args
 
 from positionbias.core.errors import SettingError
 from positionbias.core.json_text import JsonObject
-from positionbias.core.settings import Panel, check_settings, required_setting, seed_setting, setting
+from positionbias.core.settings import (
+    Panel,
+    check_settings,
+    required_setting,
+    seed_setting,
+    setting,
+)
 from positionbias.positions.density import Density
 from positionbias.text.words import USUAL_WORDS, WORD_METHODS, WORDS_HELP, WordMethod
 
@@ -44,7 +52,8 @@ RAW_FORMATS: tuple[RawFormat, ...] = get_args(RawFormat)
 class Matching:
     """Settings of matching answers to words.
 
-    In the paper all matches count. ``offsets`` False ignores the source's offsets and matches every answer.
+    In the paper all matches count. ``offsets`` False ignores the source's offsets and matches every
+    answer.
 
     Raises:
         SettingError: an unknown method or choice of matches.
@@ -53,13 +62,17 @@ class Matching:
     words: WordMethod = setting(USUAL_WORDS, WORDS_HELP, choices=WORD_METHODS, panel=Panel.ANSWERS)
     matches: Matches = setting(
         "all",
-        "Matches to count for an answer that occurs several times. Only where offsets are not used.",
+        "Matches to count for an answer that occurs several times. Only where offsets are not "
+        "used.",
         choices=MATCHES,
         panel=Panel.ANSWERS,
     )
     fold_case: bool = setting(False, "Ignore case when matching.", panel=Panel.ANSWERS)
     offsets: bool = setting(
-        True, "Match every answer, even if the source gives its place.", flags=("--no-offsets",), panel=Panel.ANSWERS
+        True,
+        "Match every answer, even if the source gives its place.",
+        flags=("--no-offsets",),
+        panel=Panel.ANSWERS,
     )
 
     def __post_init__(self) -> None:
@@ -75,9 +88,13 @@ class HistogramOptions:
     """
 
     matching: Matching = field(default_factory=Matching)
-    point: Point = setting("start", "Position of an answer: its first word, or its middle.", choices=POINTS)
+    point: Point = setting(
+        "start", "Position of an answer: its first word, or its middle.", choices=POINTS
+    )
     bins: int = setting(20, "Bins from a passage's start to its end.", least=1, most=1_000)
-    resamples: int = setting(1_000, "Resamples of the passages for the intervals.", least=100, panel=Panel.ADVANCED)
+    resamples: int = setting(
+        1_000, "Resamples of the passages for the intervals.", least=100, panel=Panel.ADVANCED
+    )
     seed: int = seed_setting()
 
     def __post_init__(self) -> None:
@@ -116,36 +133,50 @@ class AnswerRange:
         return f"{self.low:g}:{self.high:g}"
 
     def test(self) -> Callable[[int, int], bool]:
-        """Return a function that tests a first word's index in a passage of a given number of words, in integers."""
-        low, high = (Fraction(repr(bound)) for bound in (self.low, self.high))  # 0.2 is exactly one fifth
+        """Return a function that tests a first word's index in a passage of a given number of
+        words, in integers.
+        """
+        # 0.2 is exactly one fifth
+        low, high = (Fraction(repr(bound)) for bound in (self.low, self.high))
         return lambda first, words: (
-            low.numerator * words <= first * low.denominator and first * high.denominator < high.numerator * words
+            low.numerator * words <= first * low.denominator
+            and first * high.denominator < high.numerator * words
         )
 
 
 def _no_range(found: str, flag: str = "--answers-in") -> SettingError:
-    return SettingError(f"{flag}: wanted LOW:HIGH with 0 ≤ LOW < HIGH ≤ 1, as in 0:0.2; found {found}; give such a range")
+    return SettingError(
+        f"{flag}: wanted LOW:HIGH with 0 ≤ LOW < HIGH ≤ 1, as in 0:0.2; found {found}; give such a "
+        "range"
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The queries of a split to keep. ``queries`` is their number, drawn by (seed, id); None keeps all.
+    """The queries of a split to keep. ``queries`` is their number, drawn by (seed, id); None keeps
+    all.
 
     Raises:
         SettingError: a setting outside its range.
     """
 
     answers_in: AnswerRange = required_setting(
-        "Range of relative positions where a kept query's answers start, without HIGH: 0:0.2 is the first fifth.",
+        "Range of relative positions where a kept query's answers start, without HIGH: 0:0.2 is "
+        "the first fifth.",
         metavar="LOW:HIGH",
     )
-    split: str = setting("train", "The split to select from; other splits stay unchanged.", metavar="SPLIT")
+    split: str = setting(
+        "train", "The split to select from; other splits stay unchanged.", metavar="SPLIT"
+    )
     several: Several = setting(
         "all",
-        "For a query with several answers or an answer that occurs several times: whether all starts must lie in the range, or any.",
+        "For a query with several answers or an answer that occurs several times: whether all "
+        "starts must lie in the range, or any.",
         choices=SEVERAL,
     )
-    queries: int | None = setting(None, "Draw N of the fitting queries; by default all are kept.", least=1, metavar="N")
+    queries: int | None = setting(
+        None, "Draw N of the fitting queries; by default all are kept.", least=1, metavar="N"
+    )
     matching: Matching = field(default_factory=Matching)
     seed: int = seed_setting()
 
@@ -166,16 +197,20 @@ class Placing:
     """
 
     density: Density = required_setting(
-        "Density of evidence sentences: uniform, front:X, end:X or middle:X with X from 0 (uniform) to 1, as the planted collection's "
-        "front-loading; or a histogram, as from `posbias histogram msmarco-qa --split train --json`.",
+        "Density of evidence sentences: uniform, front:X, end:X or middle:X with X from 0 "
+        "(uniform) to 1, as the planted collection's front-loading; or a histogram, as from "
+        "`posbias histogram msmarco-qa --split train --json`.",
         metavar="DENSITY|FILE",
     )
     one_question: bool = setting(
-        False, "Keep one drawn question per passage instead of all of its evidence sentence.", panel=Panel.ADVANCED
+        False,
+        "Keep one drawn question per passage instead of all of its evidence sentence.",
+        panel=Panel.ADVANCED,
     )
     match_distance: bool = setting(
         False,
-        "Weight the questions so that in all arms sentences move as far as under uniform placement.",
+        "Weight the questions so that in all arms sentences move as far as under uniform "
+        "placement.",
         panel=Panel.ADVANCED,
     )
     seed: int = seed_setting()
@@ -185,7 +220,11 @@ class Placing:
 
     def record(self) -> JsonObject:
         """The settings, as a manifest has them."""
-        given = {"one_question": self.one_question, "match_distance": self.match_distance, "seed": self.seed}
+        given = {
+            "one_question": self.one_question,
+            "match_distance": self.match_distance,
+            "seed": self.seed,
+        }
         return {"density": self.density.record(), **given}
 
 
@@ -203,7 +242,9 @@ class RawForm:
         choices=RAW_FORMATS,
         panel=Panel.ADVANCED,
     )
-    id_field: str | None = setting(None, "Key of ids in JSON lines, if not a known one.", metavar="KEY", panel=Panel.ADVANCED)
+    id_field: str | None = setting(
+        None, "Key of ids in JSON lines, if not a known one.", metavar="KEY", panel=Panel.ADVANCED
+    )
     text_field: str | None = setting(
         None, "Key of texts in JSON lines, if not a known one.", metavar="KEY", panel=Panel.ADVANCED
     )

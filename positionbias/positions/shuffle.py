@@ -28,8 +28,9 @@ class SentenceShuffle:
         check_settings(self)
 
     def apply(self, text: str, *key: str | int, purpose: str = PURPOSE) -> str:
-        """Return the text with its sentences in an order drawn for ``key``; white space at a sentence's ends becomes one space between
-        sentences, and a text that keeps its order is returned as it is.
+        """Return the text with its sentences in an order drawn for ``key``; white space at a
+        sentence's ends becomes one space between sentences, and a text that keeps its order is
+        returned as it is.
 
         >>> SentenceShuffle(seed=5).apply("One is here. Two is there. Three is gone.", "p1")
         'Three is gone. Two is there. One is here.'
@@ -38,5 +39,7 @@ class SentenceShuffle:
         order = generator(self.seed, purpose, *key).permutation(len(starts)).tolist()
         if order == sorted(order):
             return text
-        sentences = [text[start:end].strip() for start, end in pairwise([0, *starts[1:], len(text)])]
+        sentences = [
+            text[start:end].strip() for start, end in pairwise([0, *starts[1:], len(text)])
+        ]
         return " ".join(sentences[place] for place in order)

@@ -1,7 +1,9 @@
-"""Compute additive sums of a shard of located answers, for a histogram, its bootstrap and its chance level.
+"""Compute additive sums of a shard of located answers, for a histogram, its bootstrap and its
+chance level.
 
-The bootstrap draws the passages of a split with replacement. Drawing by shards is equivalent: the number of passages per shard is
-multinomial, and within a shard they are uniform. Draws are keyed by (seed, purpose, shard), so workers cannot change them.
+The bootstrap draws the passages of a split with replacement. Drawing by shards is equivalent: the
+number of passages per shard is multinomial, and within a shard they are uniform. Draws are keyed by
+(seed, purpose, shard), so workers cannot change them.
 """
 
 from __future__ import annotations
@@ -15,7 +17,13 @@ from typing import NamedTuple
 import numpy as np
 
 from positionbias.core.seeds import generator
-from positionbias.positions.expectation import Spans, expected_moments, moments, rotated_histograms, select
+from positionbias.positions.expectation import (
+    Spans,
+    expected_moments,
+    moments,
+    rotated_histograms,
+    select,
+)
 from positionbias.positions.settings import Matches
 
 __all__ = ["ShardToSum", "SumOptions", "Sums", "add_sums", "resampled_passages", "sum_shard"]
@@ -35,7 +43,9 @@ class SumOptions:
 
 
 class ShardToSum(NamedTuple):
-    """A shard: its number, its spans, and the number of its passages in each resample, ``(resamples,)``."""
+    """A shard: its number, its spans, and the number of its passages in each resample,
+    ``(resamples,)``.
+    """
 
     number: int
     spans: Spans
@@ -43,9 +53,11 @@ class ShardToSum(NamedTuple):
 
 
 class Sums(NamedTuple):
-    """Sums over spans of moments, then of expectations; the same per resample; and histograms by chance.
+    """Sums over spans of moments, then of expectations; the same per resample; and histograms by
+    chance.
 
-    ``total`` is (2 · (bins + 3),), ``resampled`` (resamples, 2 · (bins + 3)), ``chance`` and ``chance_expected`` (draws, bins).
+    ``total`` is (2 · (bins + 3),), ``resampled`` (resamples, 2 · (bins + 3)), ``chance`` and
+    ``chance_expected`` (draws, bins).
     """
 
     spans: int
@@ -57,10 +69,16 @@ class Sums(NamedTuple):
 
 
 def resampled_passages(passages: list[int], resamples: int, seed: int) -> np.ndarray:
-    """Draw the number of passages of each shard in each resample, ``(shards, resamples)``; ``passages`` has the shards' sizes."""
+    """Draw the number of passages of each shard in each resample, ``(shards, resamples)``;
+    ``passages`` has the shards' sizes.
+    """
     total = sum(passages)
     shares = np.array(passages, np.float64) / total
-    return generator(seed, "histogram intervals", "shards").multinomial(total, shares, size=resamples).T
+    return (
+        generator(seed, "histogram intervals", "shards")
+        .multinomial(total, shares, size=resamples)
+        .T
+    )
 
 
 def sum_shard(options: SumOptions, shard: ShardToSum) -> Sums:
@@ -83,7 +101,9 @@ def sum_shard(options: SumOptions, shard: ShardToSum) -> Sums:
         len(chosen),
         len(per_passage),
         per_passage.sum(axis=0),
-        _resample(per_passage, shard.drawn, generator(options.seed, "histogram intervals", shard.number)),
+        _resample(
+            per_passage, shard.drawn, generator(options.seed, "histogram intervals", shard.number)
+        ),
         chance,
         chance_expected,
     )
@@ -99,13 +119,19 @@ def _per_passage(table: np.ndarray, passage: np.ndarray) -> np.ndarray:
     return np.add.reduceat(table, np.flatnonzero(np.diff(passage, prepend=-1)))
 
 
-def _resample(per_passage: np.ndarray, drawn: np.ndarray, random: np.random.Generator) -> np.ndarray:
-    """Return sums over passages drawn with replacement, ``drawn[r]`` of them for resample r: ``(resamples, columns)``."""
+def _resample(
+    per_passage: np.ndarray, drawn: np.ndarray, random: np.random.Generator
+) -> np.ndarray:
+    """Return sums over passages drawn with replacement, ``drawn[r]`` of them for resample r:
+    ``(resamples, columns)``.
+    """
     passages, sums = len(per_passage), np.empty((len(drawn), per_passage.shape[1]))
     for start in range(0, len(drawn), _AT_ONCE):
         sizes = drawn[start : start + _AT_ONCE].tolist()
         counts = np.empty((len(sizes), passages))
         for row, size in enumerate(sizes):
-            counts[row] = np.bincount(random.integers(passages, size=size, dtype=np.int32), minlength=passages)
+            counts[row] = np.bincount(
+                random.integers(passages, size=size, dtype=np.int32), minlength=passages
+            )
         sums[start : start + _AT_ONCE] = counts @ per_passage
     return sums

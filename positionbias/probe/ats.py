@@ -1,7 +1,8 @@
-"""Average term similarity by distance in position (ATS), and its summary MATS (position-bias paper, Eqs. 8 and 9).
+"""Average term similarity by distance in position (ATS), and its summary MATS (position-bias paper,
+Eqs. 8 and 9).
 
-No code was published with the paper. Terms are vocabulary entries other than padding and unknown; stop words count; pairs are of
-different passages, as in Figure 2's caption [our decisions].
+No code was published with the paper. Terms are vocabulary entries other than padding and unknown;
+stop words count; pairs are of different passages, as in Figure 2's caption [our decisions].
 """
 
 from __future__ import annotations
@@ -38,14 +39,16 @@ def average_term_similarity(
     *,
     memory_bytes: int = 1 << 28,
 ) -> AtsCurve:
-    """Return ATS(Δ) over all pairs of occurrences of one term at distance Δ, exactly (position-bias paper, Eq. 8).
+    """Return ATS(Δ) over all pairs of occurrences of one term at distance Δ, exactly (position-bias
+    paper, Eq. 8).
 
         ATS(Δ) = mean over the terms with a pair at Δ of the mean cosine of that term's pairs
 
-    ``terms``, ``positions``, ``passages`` ``(n,)``: vocabulary number (0 padding and 1 unknown are skipped), position in the passage,
-    passage. ``vectors (n, dim)`` may be memory-mapped; they need not be normalised, and a zero vector has cosine 0 with all others.
-    The curve ends before the first Δ with fewer than ``minimum_terms`` terms, even where later ones have more [our decision: MATS then sums
-    every Δ of the curve]. ``memory_bytes`` bounds the sums held at once.
+    ``terms``, ``positions``, ``passages`` ``(n,)``: vocabulary number (0 padding and 1 unknown are
+    skipped), position in the passage, passage. ``vectors (n, dim)`` may be memory-mapped; they need
+    not be normalised, and a zero vector has cosine 0 with all others. The curve ends before the
+    first Δ with fewer than ``minimum_terms`` terms, even where later ones have more [our decision:
+    MATS then sums every Δ of the curve]. ``memory_bytes`` bounds the sums held at once.
 
     Raises:
         SettingError: a setting out of range.
@@ -66,7 +69,13 @@ def average_term_similarity(
     if settings.sample_pairs:
         totals = tally.pairs + tally.same_passage
         deviation = deviation_over_pairs(
-            occurrences, units, totals, kept, pairs=settings.term_pairs, sample=settings.sample_pairs, seed=settings.seed
+            occurrences,
+            units,
+            totals,
+            kept,
+            pairs=settings.term_pairs,
+            sample=settings.sample_pairs,
+            seed=settings.seed,
         )
     return tally.curve(settings, deviation)
 
@@ -74,9 +83,10 @@ def average_term_similarity(
 def mats_figures(ats: Sequence[float]) -> AtsFigures:
     """Return MATS of a curve (position-bias paper, Eq. 9) and related figures.
 
-    ``mats`` = Σ_{i = 1 … max Δ} (ATS(0) − ATS(i)) / (max Δ − 1), as the paper prints it; None, with the reason under
-    ``undefined``, for max Δ ≤ 1. ``mats_plain`` is the same sum divided by max Δ; ``mats_std`` the deviation of ATS(0) − ATS(i) over
-    i = 1 … max Δ, divided by their number [our reading of Table 2].
+    ``mats`` = Σ_{i = 1 … max Δ} (ATS(0) − ATS(i)) / (max Δ − 1), as the paper prints it; None, with
+    the reason under ``undefined``, for max Δ ≤ 1. ``mats_plain`` is the same sum divided by max Δ;
+    ``mats_std`` the deviation of ATS(0) − ATS(i) over i = 1 … max Δ, divided by their number [our
+    reading of Table 2].
     """
     longest = len(ats) - 1
     if longest < 0:
@@ -91,7 +101,9 @@ def mats_figures(ats: Sequence[float]) -> AtsFigures:
 
 
 def _by_terms(occurrences: Occurrences, *, cells: int) -> Iterator[Occurrences]:
-    """Yield occurrences of whole terms, in stored order, with at most ``cells`` distinct (term, position) or of a single term."""
+    """Yield occurrences of whole terms, in stored order, with at most ``cells`` distinct (term,
+    position) or of a single term.
+    """
     order = np.lexsort((occurrences.positions, occurrences.terms))
     sorted_terms = occurrences.terms[order]
     begins_cell = np.zeros(len(order), np.int64)
@@ -107,13 +119,14 @@ def _by_terms(occurrences: Occurrences, *, cells: int) -> Iterator[Occurrences]:
 
 
 class _Tally:
-    """Running totals of the terms added so far, ``(deltas,)`` each: terms, pairs (and excluded ones within a passage), and
-    mean and spread of the terms' mean cosines.
+    """Running totals of the terms added so far, ``(deltas,)`` each: terms, pairs (and excluded ones
+    within a passage), and mean and spread of the terms' mean cosines.
     """
 
     def __init__(self, width: int) -> None:
         self.terms, self.pairs, self.same_passage = (np.zeros(width, np.int64) for _ in range(3))
-        self._mean, self._squares = np.zeros(width), np.zeros(width)  # Σ (value − mean)², merged by Chan's formula
+        # Σ (value − mean)², merged by Chan's formula
+        self._mean, self._squares = np.zeros(width), np.zeros(width)
 
     def add(self, sums: TermPositionSums) -> None:
         """Add further terms."""
@@ -141,10 +154,15 @@ class _Tally:
         cut = self.cut(settings.minimum_terms)
         over_pairs = deviation.deviation[:cut] if deviation else np.full(cut, np.nan)
         ats, was_cut = self._mean[:cut].tolist(), cut < len(self.terms)
-        drawn = f"deviation over pairs, from a sample of about {settings.sample_pairs:,} pairs a Δ, seed {settings.seed}"
+        drawn = (
+            f"deviation over pairs, from a sample of about {settings.sample_pairs:,} pairs a Δ, "
+            f"seed {settings.seed}"
+        )
         figures = structs.replace(
             mats_figures(ats),
-            pairs="different passages" if settings.term_pairs == "different" else "all, within a passage as well",
+            pairs="different passages"
+            if settings.term_pairs == "different"
+            else "all, within a passage as well",
             minimum_terms=settings.minimum_terms,
             cut_at=cut if was_cut else None,
             terms_at_cut=int(self.terms[cut]) if was_cut else None,

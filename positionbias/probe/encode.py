@@ -29,8 +29,9 @@ READ_PASSAGES = 8_192
 class EncodedPassages:
     """The term vectors of distinct passages; a context manager that deletes them on exit.
 
-    ``offsets (n + 1,)`` int64: passage ``i`` has the words ``offsets[i] … offsets[i + 1]``; a word's position is its index in
-    its passage. ``terms (words,)`` int32 vocabulary numbers; ``vectors (layers, words, dim)`` float32, memory-mapped.
+    ``offsets (n + 1,)`` int64: passage ``i`` has the words ``offsets[i] … offsets[i + 1]``; a
+    word's position is its index in its passage. ``terms (words,)`` int32 vocabulary numbers;
+    ``vectors (layers, words, dim)`` float32, memory-mapped.
     """
 
     passage_ids: list[str]
@@ -42,7 +43,12 @@ class EncodedPassages:
     def __enter__(self) -> EncodedPassages:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         self.close()
 
     def close(self) -> None:
@@ -50,8 +56,12 @@ class EncodedPassages:
         self.vectors = np.empty((0, 0, 0), np.float32)
 
 
-def _read(model: TermEncoder, collection: PassageTexts, passage_ids: Sequence[str]) -> tuple[np.ndarray, np.ndarray, int]:
-    """Return the terms of all passages in sequence, their offsets, and the number of passages that reach the length limit."""
+def _read(
+    model: TermEncoder, collection: PassageTexts, passage_ids: Sequence[str]
+) -> tuple[np.ndarray, np.ndarray, int]:
+    """Return the terms of all passages in sequence, their offsets, and the number of passages that
+    reach the length limit.
+    """
     lengths = np.zeros(len(passage_ids) + 1, dtype=np.int64)
     blocks, truncated = [], 0
     for start in range(0, len(passage_ids), READ_PASSAGES):
@@ -59,11 +69,16 @@ def _read(model: TermEncoder, collection: PassageTexts, passage_ids: Sequence[st
         lengths[start + 1 : start + 1 + len(rows)] = [len(row) for row in rows]
         truncated += sum(len(row) >= model.room for row in rows)
         blocks.append(np.fromiter(chain.from_iterable(rows), np.int32))
-    return np.concatenate(blocks) if blocks else np.empty(0, np.int32), np.cumsum(lengths), truncated
+    return (
+        np.concatenate(blocks) if blocks else np.empty(0, np.int32),
+        np.cumsum(lengths),
+        truncated,
+    )
 
 
 def _room(layers: int, words: int, dimension: int, folder: Path | None) -> np.ndarray:
-    """Return zeros ``(layers, words, dim)`` float32 in an unnamed file, which disappears however the process ends.
+    """Return zeros ``(layers, words, dim)`` float32 in an unnamed file, which disappears however
+    the process ends.
 
     Raises:
         StorageError: not enough disk space.
@@ -77,10 +92,14 @@ def _room(layers: int, words: int, dimension: int, folder: Path | None) -> np.nd
             reserve(file, size)
             return np.memmap(file, dtype=np.float32, mode="r+", shape=shape)
     except OSError as error:
-        found, of = error.strerror or error, f"{words:,} words{f' after {layers} layers' * (layers > 1)}"
+        found, of = (
+            error.strerror or error,
+            f"{words:,} words{f' after {layers} layers' * (layers > 1)}",
+        )
         raise StorageError(
-            f"{folder or tempfile.tempdir or '$TMPDIR'}: wanted {size / 1e9:.3g} GB for the term vectors of {of}; found: {found}; "
-            "free some space, set $TMPDIR to a folder with more, or probe fewer passages (--probe-passages)"
+            f"{folder or tempfile.tempdir or '$TMPDIR'}: wanted {size / 1e9:.3g} GB for the term "
+            f"vectors of {of}; found: {found}; free some space, set $TMPDIR to a folder with more, "
+            "or probe fewer passages (--probe-passages)"
         ) from error
 
 
@@ -96,8 +115,8 @@ def encode_passages(
 ) -> EncodedPassages:
     """Encode passages in batches of similar length, each once for all layers.
 
-    The vectors go to a temporary file of layers × words × dim × 4 bytes in ``folder`` (default: the system's); memory holds one
-    batch and the word numbers.
+    The vectors go to a temporary file of layers × words × dim × 4 bytes in ``folder`` (default: the
+    system's); memory holds one batch and the word numbers.
 
     Raises:
         InputError: a passage is not in the collection.

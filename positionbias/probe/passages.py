@@ -1,4 +1,6 @@
-"""Choose the passages to probe a model on: all original ones behind its checkpoint, or a keyed sample."""
+"""Choose the passages to probe a model on: all original ones behind its checkpoint, or a keyed
+sample.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,8 @@ GIVE_IT = "name the collection to probe on the command line"
 
 
 def sample_passages(collection: Collection, count: int | None, seed: int) -> list[str]:
-    """Return the ids of ``count`` passages (None: all), in stored order, the same for a collection and its rotation.
+    """Return the ids of ``count`` passages (None: all), in stored order, the same for a collection
+    and its rotation.
 
     Each passage's draw is keyed by (seed, id), so it depends on no other passage.
 
@@ -32,19 +35,31 @@ def sample_passages(collection: Collection, count: int | None, seed: int) -> lis
         raise SettingError(f"--probe-passages: wanted 1 or more; found {count}")
     if count >= len(ids):
         return ids
-    chosen = set(heapq.nsmallest(count, ids, key=lambda passage_id: (key64(seed, "probed passages", passage_id), passage_id)))
+    chosen = set(
+        heapq.nsmallest(
+            count,
+            ids,
+            key=lambda passage_id: (key64(seed, "probed passages", passage_id), passage_id),
+        )
+    )
     return [passage_id for passage_id in ids if passage_id in chosen]
 
 
 def collection_of_checkpoint(checkpoint: Path, manifest: Manifest) -> Collection:
-    """Return the original collection behind the one that a checkpoint was trained on, by its manifest.
+    """Return the original collection behind the one that a checkpoint was trained on, by its
+    manifest.
 
     Raises:
         InputError: the manifest names none, or the named one is gone or has changed.
     """
     trained_on = manifest.input("collection")
     if trained_on is None:
-        raise bad_input(checkpoint, wanted="a manifest that names the collection trained on", found="none", do=GIVE_IT)
+        raise bad_input(
+            checkpoint,
+            wanted="a manifest that names the collection trained on",
+            found="none",
+            do=GIVE_IT,
+        )
     return original_collection(_follow(checkpoint, trained_on))
 
 
@@ -62,7 +77,9 @@ def _follow(artefact: Path, source: InputRef) -> Collection:
     path = Path(os.path.normpath(artefact.absolute() / source.path))
     wanted = f"the {source.role} that its manifest names, {shown_place(path)}"
     if not path.is_dir():
-        raise bad_input(artefact, wanted=wanted, found="nothing there any more", do=f"put it back, or {GIVE_IT}")
+        raise bad_input(
+            artefact, wanted=wanted, found="nothing there any more", do=f"put it back, or {GIVE_IT}"
+        )
     collection = Collection(path)
     if collection.checksum != source.checksum:
         found = f"other content (checksum {collection.checksum[:16]}…, not {source.checksum[:16]}…)"

@@ -6,7 +6,14 @@ from dataclasses import dataclass
 from typing import Literal
 
 from positionbias.core.errors import SettingError
-from positionbias.core.settings import Panel, Setting, check_settings, declared_setting, seed_setting, setting
+from positionbias.core.settings import (
+    Panel,
+    Setting,
+    check_settings,
+    declared_setting,
+    seed_setting,
+    setting,
+)
 
 __all__ = ["PAIR_MODES", "PROBE_LAYERS", "Layers", "PairMode", "ProbeSettings", "layers_of"]
 
@@ -38,13 +45,15 @@ def layers_of(given: Layers | str) -> Layers:
         return tuple(int(layer) for layer in given.split(","))
     except ValueError as error:
         raise SettingError(
-            f"--probe-layers: wanted numbers with commas between them, or all; found {given!r}; give these"
+            f"--probe-layers: wanted numbers with commas between them, or all; found {given!r}; "
+            "give these"
         ) from error
 
 
 @dataclass(frozen=True, slots=True)
 class ProbeSettings:
-    """Settings of ATS and MATS; checked when made. ``probe_layers`` may be a text, "0,3,6" or "all".
+    """Settings of ATS and MATS; checked when made. ``probe_layers`` may be a text, "0,3,6" or
+    "all".
 
     Raises:
         SettingError: a setting out of range.
@@ -56,9 +65,14 @@ class ProbeSettings:
         choices=PAIR_MODES,
     )
     minimum_terms: int = setting(
-        20, "Terms that a distance Δ needs; the curve ends before the first Δ with fewer.", least=1, panel=Panel.ADVANCED
+        20,
+        "Terms that a distance Δ needs; the curve ends before the first Δ with fewer.",
+        least=1,
+        panel=Panel.ADVANCED,
     )
-    probe_passages: int | None = setting(None, "Passages to probe, drawn by the seed.", least=1, metavar="N", absent="all")
+    probe_passages: int | None = setting(
+        None, "Passages to probe, drawn by the seed.", least=1, metavar="N", absent="all"
+    )
     sample_pairs: int = setting(
         2_000,
         "Pairs per Δ from which the band (the deviation over pairs) is estimated; 0 leaves it out.",

@@ -1,8 +1,9 @@
 """Sums over term occurrences that cover every pair, to compute ATS without a loop over pairs.
 
-With u the unit vectors, S[t, p] = Σ u over the occurrences of term t at position p, and n[t, p] their number, the cosines of
-all pairs of t at distance Δ > 0 add up to Σ_p S[t, p] · S[t, p + Δ], and at Δ = 0 to Σ_p (|S[t, p]|² − Σ |u|²) / 2. Pairs within
-one passage are few; they are added up one by one and subtracted. All sums are additive over shards of whole passages.
+With u the unit vectors, S[t, p] = Σ u over the occurrences of term t at position p, and n[t, p]
+their number, the cosines of all pairs of t at distance Δ > 0 add up to Σ_p S[t, p] · S[t, p + Δ],
+and at Δ = 0 to Σ_p (|S[t, p]|² − Σ |u|²) / 2. Pairs within one passage are few; they are added up
+one by one and subtracted. All sums are additive over shards of whole passages.
 """
 
 from __future__ import annotations
@@ -30,7 +31,9 @@ _CELLS_AT_ONCE = 1 << 21
 
 
 class Occurrences(NamedTuple):
-    """Occurrences of terms, in stored order: ``rows`` of the vectors, vocabulary numbers, positions, passages, ``(n,)`` each."""
+    """Occurrences of terms, in stored order: ``rows`` of the vectors, vocabulary numbers,
+    positions, passages, ``(n,)`` each.
+    """
 
     rows: np.ndarray
     terms: np.ndarray
@@ -49,8 +52,9 @@ class Occurrences(NamedTuple):
 class TermPositionSums(NamedTuple):
     """The sums of a set of whole passages for ATS.
 
-    One entry per distinct (term, position), sorted: ``counts`` n, ``sums (cells, dim)`` S, ``squares`` Σ|u|². One entry per distinct
-    (term, Δ) of pairs within one passage: ``same_counts``, ``same_cosines`` (empty if these pairs count as well).
+    One entry per distinct (term, position), sorted: ``counts`` n, ``sums (cells, dim)`` S,
+    ``squares`` Σ|u|². One entry per distinct (term, Δ) of pairs within one passage:
+    ``same_counts``, ``same_cosines`` (empty if these pairs count as well).
     """
 
     pairs: PairMode
@@ -72,11 +76,19 @@ def read_occurrences(terms: np.ndarray, positions: np.ndarray, passages: np.ndar
         ValueError: arrays of different lengths, or a negative position.
     """
     if not terms.shape == positions.shape == passages.shape or terms.ndim != 1:
-        raise ValueError(f"terms, positions, passages must be (n,), got {terms.shape}, {positions.shape}, {passages.shape}")
+        raise ValueError(
+            f"terms, positions, passages must be (n,), got {terms.shape}, {positions.shape}, "
+            f"{passages.shape}"
+        )
     if len(positions) and positions.min() < 0:
         raise ValueError("positions must be 0 or more")
     rows = np.flatnonzero(terms > UNKNOWN)
-    return Occurrences(rows, terms[rows].astype(np.int64), positions[rows].astype(np.int64), passages[rows].astype(np.int64))
+    return Occurrences(
+        rows,
+        terms[rows].astype(np.int64),
+        positions[rows].astype(np.int64),
+        passages[rows].astype(np.int64),
+    )
 
 
 def starts_of_runs(*columns: np.ndarray) -> np.ndarray:
@@ -89,10 +101,16 @@ def starts_of_runs(*columns: np.ndarray) -> np.ndarray:
     return np.concatenate([[0], np.flatnonzero(changed) + 1])
 
 
-def position_sums(occurrences: Occurrences, units: UnitRows, pairs: PairMode = "different") -> TermPositionSums:
+def position_sums(
+    occurrences: Occurrences, units: UnitRows, pairs: PairMode = "different"
+) -> TermPositionSums:
     """Add up the unit vectors of every (term, position); each vector is read once, by blocks."""
     order = np.lexsort((occurrences.rows, occurrences.positions, occurrences.terms))
-    terms, positions, rows = occurrences.terms[order], occurrences.positions[order], occurrences.rows[order]
+    terms, positions, rows = (
+        occurrences.terms[order],
+        occurrences.positions[order],
+        occurrences.rows[order],
+    )
     starts = starts_of_runs(terms, positions)
     cells = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(order)))
     sums, squares = np.zeros((len(starts), units.dimension)), np.zeros(len(starts))
@@ -108,15 +126,23 @@ def position_sums(occurrences: Occurrences, units: UnitRows, pairs: PairMode = "
     return TermPositionSums(pairs, terms[starts], positions[starts], counts, sums, squares, *same)
 
 
-_NO_PAIRS = (np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float64))
+_NO_PAIRS = (
+    np.empty(0, np.int64),
+    np.empty(0, np.int64),
+    np.empty(0, np.int64),
+    np.empty(0, np.float64),
+)
 
 
 def same_passage_pairs(occurrences: Occurrences) -> tuple[np.ndarray, np.ndarray]:
-    """Return all pairs of occurrences of one term in one passage, as indices ``(pairs,)`` of the first and the second."""
+    """Return all pairs of occurrences of one term in one passage, as indices ``(pairs,)`` of the
+    first and the second.
+    """
     order = np.lexsort((occurrences.positions, occurrences.passages, occurrences.terms))
     starts = starts_of_runs(occurrences.terms[order], occurrences.passages[order])
     lengths = np.diff(starts, append=len(order))
-    left = np.repeat(starts + lengths, lengths) - np.arange(len(order)) - 1  # the number that follow in the same run
+    # the number that follow in the same run
+    left = np.repeat(starts + lengths, lengths) - np.arange(len(order)) - 1
     first = np.repeat(np.arange(len(order)), left)
     second = first + 1 + np.arange(len(first)) - np.repeat(np.cumsum(left) - left, left)
     return order[first], order[second]
@@ -127,22 +153,33 @@ def _same_passage_sums(occurrences: Occurrences, units: UnitRows) -> tuple[np.nd
     by_row = np.argsort(first, kind="stable")  # read in stored order
     first, second = first[by_row], second[by_row]
     cosines = units.cosines(occurrences.rows[first], occurrences.rows[second])
-    terms, deltas = occurrences.terms[first], np.abs(occurrences.positions[second] - occurrences.positions[first])
+    terms, deltas = (
+        occurrences.terms[first],
+        np.abs(occurrences.positions[second] - occurrences.positions[first]),
+    )
     return _add_up((terms, deltas), (np.ones(len(first), np.int64), cosines))
 
 
-def _add_up(keys: tuple[np.ndarray, np.ndarray], values: Sequence[np.ndarray]) -> tuple[np.ndarray, ...]:
+def _add_up(
+    keys: tuple[np.ndarray, np.ndarray], values: Sequence[np.ndarray]
+) -> tuple[np.ndarray, ...]:
     """Sort by two keys and add up the values of equal keys."""
     if not len(keys[0]):
         return (*keys, *values)
     order = np.lexsort((keys[1], keys[0]))
     first, second = keys[0][order], keys[1][order]
     runs = starts_of_runs(first, second)
-    return (first[runs], second[runs], *(np.add.reduceat(value[order], runs, axis=0) for value in values))
+    return (
+        first[runs],
+        second[runs],
+        *(np.add.reduceat(value[order], runs, axis=0) for value in values),
+    )
 
 
 def term_pairs(sums: TermPositionSums, width: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield the sum of cosines and the number of pairs at each Δ < ``width``, ``(terms, width)`` each, some terms at a time."""
+    """Yield the sum of cosines and the number of pairs at each Δ < ``width``, ``(terms, width)``
+    each, some terms at a time.
+    """
     starts = starts_of_runs(sums.terms)
     ends = np.append(starts[1:], len(sums.terms))
     size = max(1, _CELLS_AT_ONCE // width)
@@ -151,7 +188,13 @@ def term_pairs(sums: TermPositionSums, width: int) -> Iterator[tuple[np.ndarray,
         cosines, counts = np.zeros((len(chunk), width)), np.zeros((len(chunk), width))
         for row, index in enumerate(chunk):
             cells = slice(starts[index], ends[index])
-            _pairs_of_term(sums.positions[cells], sums.counts[cells], sums.sums[cells], cosines[row], counts[row])
+            _pairs_of_term(
+                sums.positions[cells],
+                sums.counts[cells],
+                sums.sums[cells],
+                cosines[row],
+                counts[row],
+            )
             cosines[row, 0] = (cosines[row, 0] - sums.squares[cells].sum()) / 2
             counts[row, 0] = (counts[row, 0] - sums.counts[cells].sum()) / 2
         names = sums.terms[starts[chunk.start : chunk.stop]]
@@ -163,9 +206,15 @@ def term_pairs(sums: TermPositionSums, width: int) -> Iterator[tuple[np.ndarray,
 
 
 def _pairs_of_term(
-    positions: np.ndarray, counts: np.ndarray, sums: np.ndarray, cosines_out: np.ndarray, counts_out: np.ndarray
+    positions: np.ndarray,
+    counts: np.ndarray,
+    sums: np.ndarray,
+    cosines_out: np.ndarray,
+    counts_out: np.ndarray,
 ) -> None:
-    """Add up S · S and n · n over the unordered pairs of one term's positions, by distance; at Δ = 0 the squares."""
+    """Add up S · S and n · n over the unordered pairs of one term's positions, by distance; at Δ =
+    0 the squares.
+    """
     step = max(1, _CELLS_AT_ONCE // len(positions))
     weights = counts.astype(np.float64)
     for start in range(0, len(positions), step):
@@ -175,6 +224,9 @@ def _pairs_of_term(
         deltas = positions[rest] - positions[rows, None]
         later = deltas >= 0
         found = deltas[later]
-        for values, out in ((gram, cosines_out), (np.outer(weights[rows], weights[rest]), counts_out)):
+        for values, out in (
+            (gram, cosines_out),
+            (np.outer(weights[rows], weights[rest]), counts_out),
+        ):
             totals = np.bincount(found, values[later])
             out[: len(totals)] += totals

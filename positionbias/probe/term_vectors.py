@@ -1,7 +1,8 @@
 """Get a model's term vectors, and probe a whole model on a collection's passages.
 
-The vector of a term is the one that enters the model's cosine matrix: for TK, gated and contextualised [our decision]. An encoder's
-terms are word pieces, and the vectors their states after a layer.
+The vector of a term is the one that enters the model's cosine matrix: for TK, gated and
+contextualised [our decision]. An encoder's terms are word pieces, and the vectors their states
+after a layer.
 """
 
 from __future__ import annotations
@@ -28,7 +29,9 @@ __all__ = ["TermVectors", "probe", "probe_model", "term_vectors"]
 
 
 class TermVectors(NamedTuple):
-    """One entry per word of the passages: vocabulary number, position in its passage, number of its passage, vector ``(n, dim)``."""
+    """One entry per word of the passages: vocabulary number, position in its passage, number of its
+    passage, vector ``(n, dim)``.
+    """
 
     terms: np.ndarray
     positions: np.ndarray
@@ -37,40 +40,62 @@ class TermVectors(NamedTuple):
 
 
 def term_vectors(encoded: EncodedPassages, layer: int = 0) -> TermVectors:
-    """Return the words of encoded passages, as ``average_term_similarity`` takes them; ``layer`` indexes the encoded layers.
+    """Return the words of encoded passages, as ``average_term_similarity`` takes them; ``layer``
+    indexes the encoded layers.
 
     The vectors are not copied.
     """
     lengths = np.diff(encoded.offsets)
     passages = np.repeat(np.arange(len(lengths), dtype=np.int64), lengths)
-    positions = (np.arange(len(encoded.terms)) - np.repeat(encoded.offsets[:-1], lengths)).astype(np.int32)
+    positions = (np.arange(len(encoded.terms)) - np.repeat(encoded.offsets[:-1], lengths)).astype(
+        np.int32
+    )
     return TermVectors(encoded.terms, positions, passages, encoded.vectors[layer])
 
 
 def probe_model(
-    checkpoint: Checkpoint, collection: Collection, settings: ProbeSettings = ProbeSettings(), *, system: str = ""
+    checkpoint: Checkpoint,
+    collection: Collection,
+    settings: ProbeSettings = ProbeSettings(),
+    *,
+    system: str = "",
 ) -> list[Result]:
-    """Encode the passages (all, or the number in the settings) and measure ATS and MATS of the checkpoint's model.
+    """Encode the passages (all, or the number in the settings) and measure ATS and MATS of the
+    checkpoint's model.
 
-    One Result for each of the layers of an encoder, its system named "NAME layer 3" (0: the embeddings; None: only the last, by the
-    plain name); for TK one. A Result's value is MATS as printed (position-bias paper, Eq. 9); its payload the whole ATS curve.
+    One Result for each of the layers of an encoder, its system named "NAME layer 3" (0: the
+    embeddings; None: only the last, by the plain name); for TK one. A Result's value is MATS as
+    printed (position-bias paper, Eq. 9); its payload the whole ATS curve.
 
     Raises:
         SettingError: a model without term vectors, or without a named layer.
         InputError: a term vector is not finite.
     """
     model, name = term_encoder(checkpoint.model, settings.probe_layers), system or checkpoint.name
-    systems = [name] if settings.probe_layers is None else [f"{name} layer {layer}" for layer in model.term_layers]
+    systems = (
+        [name]
+        if settings.probe_layers is None
+        else [f"{name} layer {layer}" for layer in model.term_layers]
+    )
     passage_ids = sample_passages(collection, settings.probe_passages, settings.seed)
     return probe(model, collection, passage_ids, settings, systems=systems)
 
 
 def probe(
-    model: TermEncoder, collection: Collection, passage_ids: Sequence[str], settings: ProbeSettings, *, systems: Sequence[str]
+    model: TermEncoder,
+    collection: Collection,
+    passage_ids: Sequence[str],
+    settings: ProbeSettings,
+    *,
+    systems: Sequence[str],
 ) -> list[Result]:
-    """Probe a loaded model on given passages, as ``probe_model``; ``systems`` names each of the model's layers."""
+    """Probe a loaded model on given passages, as ``probe_model``; ``systems`` names each of the
+    model's layers.
+    """
     results = []
-    with encode_passages(model, collection, passage_ids, description=f"probing {systems[0]}") as encoded:
+    with encode_passages(
+        model, collection, passage_ids, description=f"probing {systems[0]}"
+    ) as encoded:
         for layer, system in enumerate(systems):
             words = term_vectors(encoded, layer)
             curve = average_term_similarity(*words, settings)

@@ -8,13 +8,15 @@ from positionbias.core.errors import InputError
 
 __all__ = ["BLOCK_ROWS", "UnitRows"]
 
-# small enough for a block to stay in the processor's cache and for its buffers to be reused: new large blocks cost
-# more in page faults than in arithmetic
+# small enough for a block to stay in the processor's cache and for its buffers to be reused: new
+# large blocks cost more in page faults than in arithmetic
 BLOCK_ROWS = 4_096
 
 
 class UnitRows:
-    """Term vectors ``(n, dim)``, read as unit vectors in float64; a zero vector stays zero, so its cosines are 0."""
+    """Term vectors ``(n, dim)``, read as unit vectors in float64; a zero vector stays zero, so its
+    cosines are 0.
+    """
 
     def __init__(self, vectors: np.ndarray) -> None:
         if vectors.ndim != 2:
@@ -33,12 +35,15 @@ class UnitRows:
         self._norms[self._norms == 0.0] = 1.0
 
     def take(self, rows: np.ndarray) -> np.ndarray:
-        """Return unit vectors of at most ``BLOCK_ROWS`` rows, ``(len(rows), dim)``; the next call overwrites them.
+        """Return unit vectors of at most ``BLOCK_ROWS`` rows, ``(len(rows), dim)``; the next call
+        overwrites them.
 
         Raises:
             InputError: a vector is not finite.
         """
-        return np.divide(self._read(rows, 0), self._finite_norms(rows)[:, None], out=self._units[: len(rows)])
+        return np.divide(
+            self._read(rows, 0), self._finite_norms(rows)[:, None], out=self._units[: len(rows)]
+        )
 
     def cosines(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
         """Return the cosine of each pair of rows, ``(pairs,)`` float64; raises as ``take``."""
@@ -57,6 +62,7 @@ class UnitRows:
         norms = self._norms[rows]
         if not np.isfinite(norms).all():
             raise InputError(
-                "term vectors: wanted finite numbers; found NaN or infinity; the model's training diverged: train it again"
+                "term vectors: wanted finite numbers; found NaN or infinity; the model's training "
+                "diverged: train it again"
             )
         return norms

@@ -1,4 +1,6 @@
-"""Batches of similar length under a budget of padded tokens, which shrinks when the device runs out of memory."""
+"""Batches of similar length under a budget of padded tokens, which shrinks when the device runs out
+of memory.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +14,12 @@ from positionbias.core.errors import SettingError
 __all__ = ["TokenBudget", "length_batches"]
 
 
-def length_batches(lengths: Sequence[int] | np.ndarray, budget: TokenBudget) -> Iterator[np.ndarray]:
-    """Yield indices in batches of similar length, longest first, each under the current budget of padded tokens."""
+def length_batches(
+    lengths: Sequence[int] | np.ndarray, budget: TokenBudget
+) -> Iterator[np.ndarray]:
+    """Yield indices in batches of similar length, longest first, each under the current budget of
+    padded tokens.
+    """
     lengths = np.asarray(lengths)
     order = np.argsort(-lengths, kind="stable")
     start = 0
@@ -24,7 +30,9 @@ def length_batches(lengths: Sequence[int] | np.ndarray, budget: TokenBudget) -> 
 
 
 class TokenBudget:
-    """A limit on padded tokens per batch. ``shrunk`` is true if the given limit exceeded the device's memory."""
+    """A limit on padded tokens per batch. ``shrunk`` is true if the given limit exceeded the
+    device's memory.
+    """
 
     def __init__(self, tokens: int) -> None:
         self.tokens = tokens
@@ -33,8 +41,8 @@ class TokenBudget:
     def work(self, lengths: Sequence[int] | np.ndarray, work: Callable[[np.ndarray], None]) -> None:
         """Do ``work`` on batches of indices of similar ``lengths``, longest first.
 
-        A batch too large for the device's memory is halved and repeated, and the budget stays at the lower value. So ``work``
-        must leave nothing behind when it fails.
+        A batch too large for the device's memory is halved and repeated, and the budget stays at
+        the lower value. So ``work`` must leave nothing behind when it fails.
 
         Raises:
             SettingError: a batch of one does not fit.
@@ -50,8 +58,9 @@ class TokenBudget:
                 continue
             if len(part) == 1:
                 raise SettingError(
-                    f"--device: wanted memory for one text of {longest:,} tokens; found the device's too small for it; "
-                    "free some of it, give --device cpu, or take a smaller model"
+                    f"--device: wanted memory for one text of {longest:,} tokens; found the "
+                    "device's too small for it; free some of it, give --device cpu, or take a "
+                    "smaller model"
                 )
             half = (len(part) + 1) // 2
             self.tokens, self.shrunk = min(self.tokens, half * longest), True

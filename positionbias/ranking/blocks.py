@@ -1,9 +1,10 @@
 """Blocks of pairs that any process can score.
 
-Cuts follow from the pairs and from the kinds of model and device, so any number of workers computes the same batches, to the same bits.
-Blocks have whole queries. A block of a model that encodes passages alone encodes each of its own once, so passages that such blocks share are encoded
-again; where they share many, they are cut by passages instead, and queries are encoded again, which is cheaper. The price is counted, and blocks are made
-larger until it is small.
+Cuts follow from the pairs and from the kinds of model and device, so any number of workers computes
+the same batches, to the same bits. Blocks have whole queries. A block of a model that encodes
+passages alone encodes each of its own once, so passages that such blocks share are encoded again;
+where they share many, they are cut by passages instead, and queries are encoded again, which is
+cheaper. The price is counted, and blocks are made larger until it is small.
 """
 
 from __future__ import annotations
@@ -45,12 +46,16 @@ Out = TypeVar("Out")
 GPU_BLOCK_PAIRS = 1 << 16  # a GPU waits for the first batch of a block
 MOST_PAIRS = 1 << 24  # of a block that grows to share passages, 1 GB in memory
 MOST_AGAIN = 0.1
-QUERY_SHARE = 0.25  # of the price of encoding a passage is that of a query, which is shorter [decision: MS MARCO's has a ninth of the words]
+# of the price of encoding a passage is that of a query, which is shorter [decision: MS MARCO's has
+# a ninth of the words]
+QUERY_SHARE = 0.25
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """The pairs of a block: queries in order, and in ``places`` which of their passages, ``counts (queries,)`` of each; None: all."""
+    """The pairs of a block: queries in order, and in ``places`` which of their passages,
+    ``counts (queries,)`` of each; None: all.
+    """
 
     query_ids: list[str]
     counts: np.ndarray | None = None
@@ -66,7 +71,11 @@ class Part:
         """Return the passages of each query as numbers into ``pairs.passage_ids``."""
         whole = [pairs.numbers(query_id) for query_id in self.query_ids]
         places = self.places_of()
-        return whole if places is None else [own[some] for own, some in zip(whole, places, strict=True)]
+        return (
+            whole
+            if places is None
+            else [own[some] for own, some in zip(whole, places, strict=True)]
+        )
 
     def add_to(self, whole: Scored, done: Scored, pairs: Pairs) -> None:
         """Add this part's scores and counts to those of all pairs."""
@@ -82,8 +91,9 @@ class Part:
 def cut_pairs(pairs: Pairs, model: AnyRanker) -> list[Part]:
     """Cut the pairs into blocks of as many as suit the model and its device.
 
-    An encoder's blocks are cut by passages where those of queries would share more than ``MOST_AGAIN``, or doubled until one of the two prices is that
-    small. An endpoint has all in one block: it is asked from one process, and keeps its answers.
+    An encoder's blocks are cut by passages where those of queries would share more than
+    ``MOST_AGAIN``, or doubled until one of the two prices is that small. An endpoint has all in one
+    block: it is asked from one process, and keeps its answers.
     """
     if isinstance(model, VariantScorer):
         return cut_pairs(pairs, model.base)
@@ -101,17 +111,22 @@ def cut_pairs(pairs: Pairs, model: AnyRanker) -> list[Part]:
 
 
 def whole_queries(pairs: Pairs, most: int | None = None) -> list[Part]:
-    """Cut the queries, in order, into blocks of about ``most`` pairs (None: as many as suit a CPU)."""
+    """Cut the queries, in order, into blocks of about ``most`` pairs (None: as many as suit a
+    CPU).
+    """
     return [Part(query_ids) for query_ids in query_blocks(pairs, most)]
 
 
 def _by_passages(pairs: Pairs, size: int) -> list[Part]:
-    """Cut the pairs by their passages, in the order of their numbers, into blocks of about ``size`` pairs."""
+    """Cut the pairs by their passages, in the order of their numbers, into blocks of about ``size``
+    pairs.
+    """
     ids = list(pairs)
     per_query = [pairs.numbers(query_id) for query_id in ids]
     lengths = np.fromiter(map(len, per_query), np.int64, len(ids))
     passages = np.concatenate(per_query)
-    block = (np.cumsum(np.bincount(passages, minlength=len(pairs.passage_ids))) - 1) // size  # of a passage
+    # of a passage
+    block = (np.cumsum(np.bincount(passages, minlength=len(pairs.passage_ids))) - 1) // size
     owner, starts = np.repeat(np.arange(len(ids)), lengths), np.cumsum(lengths) - lengths
     order = np.argsort(block[passages], kind="stable")  # the pairs of a block stay in their order
     _, first = np.unique(block[passages[order]], return_index=True)
@@ -128,13 +143,17 @@ def _by_passages(pairs: Pairs, size: int) -> list[Part]:
 def pairs_in(pairs: Pairs, cut: Iterable[Part]) -> list[int]:
     """Return the number of pairs of each block."""
     return [
-        len(part.places) if part.places is not None else sum(len(pairs.numbers(query_id)) for query_id in part.query_ids)
+        len(part.places)
+        if part.places is not None
+        else sum(len(pairs.numbers(query_id)) for query_id in part.query_ids)
         for part in cut
     ]
 
 
 def encoded_again(pairs: Pairs, blocks: Iterable[Part]) -> float:
-    """Return the price of blocks: the encodings of passages that an earlier block has too, as a share of the distinct passages."""
+    """Return the price of blocks: the encodings of passages that an earlier block has too, as a
+    share of the distinct passages.
+    """
     last = np.full(len(pairs.passage_ids), -1, np.int64)
     encodings = 0
     for number, part in enumerate(blocks):
@@ -145,8 +164,8 @@ def encoded_again(pairs: Pairs, blocks: Iterable[Part]) -> float:
 
 
 def queries_again(pairs: Pairs, blocks: Sequence[Part]) -> float:
-    """Return the price of blocks by passages: the encodings of queries that an earlier block has too, each as ``QUERY_SHARE`` of a passage, as a
-    share of the distinct passages."""
+    """Return the price of blocks by passages: the encodings of queries that an earlier block has
+    too, each as ``QUERY_SHARE`` of a passage, as a share of the distinct passages."""
     again = sum(len(part.query_ids) for part in blocks) - len(list(pairs))
     used = np.zeros(len(pairs.passage_ids), bool)
     for query_id in pairs:
@@ -164,7 +183,8 @@ class Carried(dict[str, str]):
 
 @dataclass(frozen=True, slots=True)
 class QueryBlock:
-    """Queries with their texts and passages. ``seen`` is true for the passages, in order of appearance, that an earlier block has.
+    """Queries with their texts and passages. ``seen`` is true for the passages, in order of
+    appearance, that an earlier block has.
 
     ``carried`` has the passages' texts by id where they stand in no collection.
     """
@@ -179,12 +199,16 @@ class QueryBlock:
 
     def fingerprint(self) -> str:
         """Return a fingerprint by which an interrupted run recognises the same pairs."""
-        told = "\x1e".join("\x1f".join((query_id, *passage_ids)) for query_id, passage_ids in self.pairs)
+        told = "\x1e".join(
+            "\x1f".join((query_id, *passage_ids)) for query_id, passage_ids in self.pairs
+        )
         return hashlib.blake2b(told.encode(), digest_size=16).hexdigest()
 
     def run(self, name: str) -> Run:
         """Return the passages as a run of this name, in their order."""
-        return Run(name, ((query_id, ids, np.arange(len(ids), 0, -1)) for query_id, ids in self.pairs))
+        return Run(
+            name, ((query_id, ids, np.arange(len(ids), 0, -1)) for query_id, ids in self.pairs)
+        )
 
     def texts_by_id(self) -> dict[str, str]:
         """Return the queries' texts by id."""
@@ -194,7 +218,9 @@ class QueryBlock:
 def blocks_of(
     pairs: Pairs, cut: Iterable[Part], texts: Mapping[str, str], carried: PassageTexts | None = None
 ) -> Iterator[QueryBlock]:
-    """Yield the blocks that were cut, with the queries' ``texts``, and those of their passages if they are to be ``carried``."""
+    """Yield the blocks that were cut, with the queries' ``texts``, and those of their passages if
+    they are to be ``carried``.
+    """
     seen = np.zeros(len(pairs.passage_ids), bool)
     names = pairs.passage_ids
     for part in cut:
@@ -235,7 +261,13 @@ class BlockScorer:
         name: str,
         bar: Progress = SILENT,
     ) -> None:
-        self.model, self.collection, self.config, self.name, self.bar = model, collection, config, name, bar
+        self.model, self.collection, self.config, self.name, self.bar = (
+            model,
+            collection,
+            config,
+            name,
+            bar,
+        )
         self._here = 0  # blocks scored in this process
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -245,7 +277,9 @@ class BlockScorer:
         run, texts, model = block.run(self.name), block.texts_by_id(), self.model()
         passages = self.collection if block.carried is None else block.carried
         assert passages is not None
-        done = score_candidates(model, passages, texts, run, self.config, self.bar, name=self.name, seen=block.seen)
+        done = score_candidates(
+            model, passages, texts, run, self.config, self.bar, name=self.name, seen=block.seen
+        )
         self._here += 1
         return done
 
@@ -259,11 +293,21 @@ class BlockScorer:
         name: str,
         bar: Progress,
     ) -> Self:
-        """Return a scorer with this process's model, which others load as ``elsewhere`` says; None: no other takes part."""
-        return cls(PerProcess(None if elsewhere is None else _Loaded(elsewhere), model), collection, config, name, bar)
+        """Return a scorer with this process's model, which others load as ``elsewhere`` says; None:
+        no other takes part.
+        """
+        return cls(
+            PerProcess(None if elsewhere is None else _Loaded(elsewhere), model),
+            collection,
+            config,
+            name,
+            bar,
+        )
 
     def advancing(self, map_shards: MapShards, sizes: Iterable[int]) -> MapShards:
-        """Return ``map_shards`` for blocks of so many pairs, which moves the bar for those that this process did not score."""
+        """Return ``map_shards`` for blocks of so many pairs, which moves the bar for those that
+        this process did not score.
+        """
 
         def mapped(function: Callable[[Item], Out], items: Iterable[Item]) -> Iterator[Out]:
             before = self._here
@@ -308,7 +352,8 @@ def keep_scores(
     folder: Path,
     map_shards: MapShards,
 ) -> Scored:
-    """Score blocks, keep each one's scores in ``folder`` (in a ``resumable_folder``), and return all of them.
+    """Score blocks, keep each one's scores in ``folder`` (in a ``resumable_folder``), and return
+    all of them.
 
     Scores of an earlier run of the same job are not computed again.
     """
@@ -316,10 +361,15 @@ def keep_scores(
     whole = Scored()
     places = [folder / f"{index:05}.npy" for index in range(len(cut))]
     for part, place, counts in zip(
-        cut, places, make_shards(_Counts, _Keeper(score), blocks, places.__getitem__, map_shards), strict=True
+        cut,
+        places,
+        make_shards(_Counts, _Keeper(score), blocks, places.__getitem__, map_shards),
+        strict=True,
     ):
         ends = np.cumsum([len(own) for own in part.numbers(pairs)])
         scores = dict(zip(part.query_ids, np.split(np.load(place), ends[:-1]), strict=True))
-        done = Scored(scores, counts.truncated, counts.again, set(counts.empty), counts.batch_tokens)
+        done = Scored(
+            scores, counts.truncated, counts.again, set(counts.empty), counts.batch_tokens
+        )
         part.add_to(whole, done, pairs)
     return whole

@@ -1,7 +1,9 @@
-"""Score with a model that encodes query and passage separately: each passage is encoded once for all its queries.
+"""Score with a model that encodes query and passage separately: each passage is encoded once for
+all its queries.
 
-Queries are few and short, and are encoded first. Then passages come in blocks, and each batch is scored against its queries as soon
-as it is encoded. No passage vector is kept; memory holds the queries' vectors and a few numbers a pair.
+Queries are few and short, and are encoded first. Then passages come in blocks, and each batch is
+scored against its queries as soon as it is encoded. No passage vector is kept; memory holds the
+queries' vectors and a few numbers a pair.
 """
 
 from __future__ import annotations
@@ -29,7 +31,8 @@ from positionbias.ranking.scored import PassageTexts, Scored
 
 __all__ = ["score_cached"]
 
-QUERY_BYTES = 1 << 29  # query vectors in memory: 55,000 queries of eight words for TK, 170,000 for a BERT_DOT of width 768
+# query vectors in memory: 55,000 queries of eight words for TK, 170,000 for a BERT_DOT of width 768
+QUERY_BYTES = 1 << 29
 READ_QUERIES = 1_024
 READ_PASSAGES = 8_192
 
@@ -48,8 +51,9 @@ def score_cached(
 ) -> Scored:
     """Score all candidates. ``texts`` are the queries' texts by id; the progress bar counts pairs.
 
-    ``seen`` is true for the passages ``(candidates.passage_ids,)`` that were encoded before: they count as encoded again, not as cut.
-    If the queries' vectors exceed 512 MB, queries come in blocks; a passage is then encoded once per block with queries of its own.
+    ``seen`` is true for the passages ``(candidates.passage_ids,)`` that were encoded before: they
+    count as encoded again, not as cut. If the queries' vectors exceed 512 MB, queries come in
+    blocks; a passage is then encoded once per block with queries of its own.
 
     Raises:
         InputError: a passage is not in the collection.
@@ -62,7 +66,9 @@ def score_cached(
     with config.autocast(model.device):
         for queries in _query_blocks(model, texts, budget, done):
             pairs = _pairs(candidates, queries.query_ids)
-            for first, rows in ahead(_passage_blocks(model, collection, candidates.passage_ids, pairs.numbers)):
+            for first, rows in ahead(
+                _passage_blocks(model, collection, candidates.passage_ids, pairs.numbers)
+            ):
                 numbers = pairs.numbers[first : first + len(rows)]
                 known = seen[numbers]
                 full = np.fromiter((len(row) >= model.room for row in rows), bool, len(rows))
@@ -70,7 +76,16 @@ def score_cached(
                 done.again += int(known.sum())
                 seen[numbers] = True
                 with naming_text("passage", partial(_named, candidates.passage_ids, numbers, rows)):
-                    _score_block(model, _encoding(model, packed, rows), first, rows, queries, pairs, budget, bar)
+                    _score_block(
+                        model,
+                        _encoding(model, packed, rows),
+                        first,
+                        rows,
+                        queries,
+                        pairs,
+                        budget,
+                        bar,
+                    )
             for place, query_id in enumerate(queries.query_ids):
                 done.scores[query_id] = pairs.scores[pairs.starts[place] : pairs.starts[place + 1]]
     done.batch_tokens = budget.tokens if budget.shrunk else None
@@ -79,15 +94,17 @@ def score_cached(
 
 @dataclass(frozen=True)
 class _Queries:
-    """The concatenated vectors of queries ``(rows + 1, dim)``, with a row of zeros at the end; query ``i`` has the rows
-    ``offsets[i] … offsets[i + 1]``."""
+    """The concatenated vectors of queries ``(rows + 1, dim)``, with a row of zeros at the end;
+    query ``i`` has the rows ``offsets[i] … offsets[i + 1]``."""
 
     query_ids: list[str]
     vectors: Tensor
     offsets: np.ndarray
 
     def padded(self, which: np.ndarray) -> tuple[Tensor, Tensor]:
-        """Return vectors ``(n, longest, dim)`` of these queries, and their mask ``(n, longest)``."""
+        """Return vectors ``(n, longest, dim)`` of these queries, and their mask
+        ``(n, longest)``.
+        """
         lengths = self.offsets[which + 1] - self.offsets[which]
         columns = np.arange(max(1, int(lengths.max(initial=1))))
         mask = columns < lengths[:, None]
@@ -100,9 +117,9 @@ class _Queries:
 class _Pairs:
     """The pairs of some queries, indexed by query and by passage.
 
-    ``queries (pairs,)``: the query of each pair; ``starts (queries + 1,)``: the first pair of each query; ``scores (pairs,)``;
-    ``numbers (distinct,)``: the passages' places in the run; passage ``i`` has the pairs
-    ``order[bounds[i]] … order[bounds[i + 1]]``.
+    ``queries (pairs,)``: the query of each pair; ``starts (queries + 1,)``: the first pair of each
+    query; ``scores (pairs,)``; ``numbers (distinct,)``: the passages' places in the run; passage
+    ``i`` has the pairs ``order[bounds[i]] … order[bounds[i + 1]]``.
     """
 
     queries: np.ndarray
@@ -113,13 +130,19 @@ class _Pairs:
     bounds: np.ndarray
 
     def of(self, passages: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the pairs of some passages, and for each pair the index of its passage among them."""
+        """Return the pairs of some passages, and for each pair the index of its passage among
+        them.
+        """
         first, last = self.bounds[passages], self.bounds[passages + 1]
-        found = np.concatenate([self.order[start:end] for start, end in zip(first, last, strict=True)])
+        found = np.concatenate(
+            [self.order[start:end] for start, end in zip(first, last, strict=True)]
+        )
         return found, np.repeat(np.arange(len(passages)), last - first)
 
 
-def _query_blocks(model: PassageEncoder, texts: Mapping[str, str], budget: TokenBudget, done: Scored) -> Iterator[_Queries]:
+def _query_blocks(
+    model: PassageEncoder, texts: Mapping[str, str], budget: TokenBudget, done: Scored
+) -> Iterator[_Queries]:
     """Yield the queries in order, in blocks of about ``QUERY_BYTES``."""
     waiting = iter(texts.items())
     query_ids: list[str] = []
@@ -127,7 +150,9 @@ def _query_blocks(model: PassageEncoder, texts: Mapping[str, str], budget: Token
     held = 0
     while part := list(islice(waiting, READ_QUERIES)):
         rows = model.read_queries([text for _, text in part])
-        done.empty.update(query_id for (query_id, _), row in zip(part, rows, strict=True) if not row)
+        done.empty.update(
+            query_id for (query_id, _), row in zip(part, rows, strict=True) if not row
+        )
         with naming_text("query", partial(list, part)):
             vectors += _encode_queries(model, rows, budget)
         query_ids += [query_id for query_id, _ in part]
@@ -139,17 +164,26 @@ def _query_blocks(model: PassageEncoder, texts: Mapping[str, str], budget: Token
         yield _queries(query_ids, vectors)
 
 
-def _named(passage_ids: Sequence[str], numbers: np.ndarray, rows: Sequence[Any]) -> Iterator[tuple[str, str]]:
+def _named(
+    passage_ids: Sequence[str], numbers: np.ndarray, rows: Sequence[Any]
+) -> Iterator[tuple[str, str]]:
     """Yield the ids of passages with their texts, where their rows hold them."""
-    return ((passage_ids[number], getattr(row, "text", "")) for number, row in zip(numbers, rows, strict=True))
+    return (
+        (passage_ids[number], getattr(row, "text", ""))
+        for number, row in zip(numbers, rows, strict=True)
+    )
 
 
 def _queries(query_ids: list[str], vectors: list[Tensor]) -> _Queries:
     offsets = np.cumsum([0, *map(len, vectors)], dtype=np.int64)
-    return _Queries(query_ids, torch.cat([*vectors, vectors[0].new_zeros(1, vectors[0].shape[1])]), offsets)
+    return _Queries(
+        query_ids, torch.cat([*vectors, vectors[0].new_zeros(1, vectors[0].shape[1])]), offsets
+    )
 
 
-def _encode_queries(model: PassageEncoder, rows: Sequence[Any], budget: TokenBudget) -> list[Tensor]:
+def _encode_queries(
+    model: PassageEncoder, rows: Sequence[Any], budget: TokenBudget
+) -> list[Tensor]:
     """Return the vectors ``(rows, dim)`` of each query, on the model's device."""
     found: dict[int, Tensor] = {}
 
@@ -210,23 +244,32 @@ def _score_block(
     budget: TokenBudget,
     bar: Progress,
 ) -> None:
-    """Encode a block of passages and score it against its queries; wait for the device once a block."""
+    """Encode a block of passages and score it against its queries; wait for the device once a
+    block.
+    """
     found: list[tuple[np.ndarray, Tensor]] = []
     query_lengths = np.diff(queries.offsets)
 
     def work(batch: np.ndarray) -> None:
         vectors, mask = encode(batch)
         which, places = pairs.of(first + batch)
-        by_length = np.argsort(query_lengths[pairs.queries[which]], kind="stable")  # queries are padded as well
+        # queries are padded as well
+        by_length = np.argsort(query_lengths[pairs.queries[which]], kind="stable")
         which, places = which[by_length], places[by_length]
         size = max(1, budget.tokens // vectors.shape[1])
         scored = []
         for start in range(0, len(which), size):
             chunk = slice(start, start + size)
             side = torch.from_numpy(places[chunk]).to(vectors.device)
-            scored.append(model.interact(*queries.padded(pairs.queries[which[chunk]]), vectors[side], mask[side]))
+            scored.append(
+                model.interact(
+                    *queries.padded(pairs.queries[which[chunk]]), vectors[side], mask[side]
+                )
+            )
         found.append((which, torch.cat(scored)))
         bar.advance(len(which))
 
     budget.work(np.fromiter(map(len, rows), np.int64, len(rows)), work)
-    pairs.scores[np.concatenate([which for which, _ in found])] = torch.cat([part for _, part in found]).float().cpu().numpy()
+    pairs.scores[np.concatenate([which for which, _ in found])] = (
+        torch.cat([part for _, part in found]).float().cpu().numpy()
+    )

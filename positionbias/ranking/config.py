@@ -47,18 +47,25 @@ CPU_TOKENS, CPU_HALF_TOKENS, GPU_TOKENS = 4_096, 2_048, 131_072
 
 @dataclass(frozen=True, slots=True)
 class RankingConfig:
-    """Batch size and precision. ``batch_tokens`` bounds a batch's padded tokens; 0 is 4,096 on a CPU (small caches; 2,048 in half
-    precision, which has faster products and so waits more for memory), 131,072 on a GPU.
+    """Batch size and precision. ``batch_tokens`` bounds a batch's padded tokens; 0 is 4,096 on a
+    CPU (small caches; 2,048 in half precision, which has faster products and so waits more for
+    memory), 131,072 on a GPU.
 
-    ``precision`` ``auto`` is float32 on a CPU, bfloat16 on a GPU, and float16 on a GPU without bfloat16.
+    ``precision`` ``auto`` is float32 on a CPU, bfloat16 on a GPU, and float16 on a GPU without
+    bfloat16.
     """
 
     batch_tokens: int = setting(
-        0, "Padded tokens in a batch; 0: chosen by device.", least=0, do="0 leaves it to the device", panel=Panel.COMPUTING
+        0,
+        "Padded tokens in a batch; 0: chosen by device.",
+        least=0,
+        do="0 leaves it to the device",
+        panel=Panel.COMPUTING,
     )
     precision: Precision = setting(
         "auto",
-        "Precision of matrix products; auto is float32 on a CPU and bfloat16 on a GPU, or float16 on one without.",
+        "Precision of matrix products; auto is float32 on a CPU and bfloat16 on a GPU, or float16 "
+        "on one without.",
         choices=PRECISIONS,
         panel=Panel.COMPUTING,
     )
@@ -84,7 +91,9 @@ class RankingConfig:
         return torch.bfloat16 if torch.cuda.is_bf16_supported() else torch.float16
 
     def advise(self, model: Any, texts: int) -> None:
-        """Remark that bfloat16 would be faster, where the user chose nothing, the work is long, and it would be."""
+        """Remark that bfloat16 would be faster, where the user chose nothing, the work is long, and
+        it would be.
+        """
         from positionbias.core.onednn import multiplies_bfloat16
         from positionbias.models.packed import is_packable
 
@@ -96,15 +105,24 @@ class RankingConfig:
             and multiplies_bfloat16()
         ):
             remark(
-                "float32, so that scores are the same on every machine; here --precision bfloat16 takes about 0.6 of the time"
+                "float32, so that scores are the same on every machine; here --precision bfloat16 "
+                "takes about 0.6 of the time"
             )
 
     def arithmetic(self, model: Any) -> JsonObject:
-        """Return what the last bits of scores depend on beside the model, the texts and the precision."""
-        return {"batch_tokens": self.tokens(model.device), "device": model.device.type, "threads": self.fixed_threads(model)}
+        """Return what the last bits of scores depend on beside the model, the texts and the
+        precision.
+        """
+        return {
+            "batch_tokens": self.tokens(model.device),
+            "device": model.device.type,
+            "threads": self.fixed_threads(model),
+        }
 
     def fixed_threads(self, model: Any) -> int | None:
-        """Return the number of this process's threads; None where it changes no bit: on a GPU, or of texts that threads divide whole."""
+        """Return the number of this process's threads; None where it changes no bit: on a GPU, or
+        of texts that threads divide whole.
+        """
         import torch
 
         from positionbias.models.packed import is_packable
@@ -128,17 +146,28 @@ class RankingConfig:
 
 @dataclass(frozen=True, slots=True)
 class Computing:
-    """How a model is run: its device and precision, its prompts, the label that is its score, and whether an endpoint's answers are kept."""
+    """How a model is run: its device and precision, its prompts, the label that is its score, and
+    whether an endpoint's answers are kept.
+    """
 
     device: str = setting(
-        "auto", "Device to compute on; auto is the GPU if there is one.", choices=DEVICES, panel=Panel.COMPUTING
+        "auto",
+        "Device to compute on; auto is the GPU if there is one.",
+        choices=DEVICES,
+        panel=Panel.COMPUTING,
     )
     config: RankingConfig = field(default_factory=RankingConfig)
     query_prompt: str | None = setting(
-        None, "Text before each query.", absent="what sentence-transformers puts there", metavar="TEXT"
+        None,
+        "Text before each query.",
+        absent="what sentence-transformers puts there",
+        metavar="TEXT",
     )
     passage_prompt: str | None = setting(
-        None, "Text before each passage.", absent="what sentence-transformers puts there", metavar="TEXT"
+        None,
+        "Text before each passage.",
+        absent="what sentence-transformers puts there",
+        metavar="TEXT",
     )
     score_label: str | None = setting(
         None,
@@ -147,7 +176,9 @@ class Computing:
         panel=Panel.ADVANCED,
     )
     store: bool = setting(
-        True, "Keep an endpoint's answers (numbers, no texts), so that nothing is paid for twice.", panel=Panel.COMPUTING
+        True,
+        "Keep an endpoint's answers (numbers, no texts), so that nothing is paid for twice.",
+        panel=Panel.COMPUTING,
     )
 
     def __post_init__(self) -> None:
@@ -165,7 +196,8 @@ class Computing:
         """Load a model by name onto the device, as ``load_checkpoint``.
 
         Raises:
-            SettingError: as ``load_checkpoint``, no such GPU, or a precision that the device or the model has not.
+            SettingError: as ``load_checkpoint``, no such GPU, or a precision that the device or the
+                model has not.
             InputError: as ``load_checkpoint``.
         """
         return self.loading(model, kind)()
@@ -177,7 +209,9 @@ class Computing:
 
 @dataclass(frozen=True, slots=True)
 class Loading:
-    """How a model is loaded, in this process or in a worker's: its place, as ``load_checkpoint`` takes it, and the device and precision."""
+    """How a model is loaded, in this process or in a worker's: its place, as ``load_checkpoint``
+    takes it, and the device and precision.
+    """
 
     model: Path | str
     kind: str | None
@@ -192,16 +226,24 @@ class Loading:
         device = computing.pick_device()
         computing.config.dtype(device)  # refuses before anything is read
         prompts = Prompts(computing.query_prompt, computing.passage_prompt)
-        checkpoint = load_checkpoint(self.model, self.kind, store=computing.store, prompts=prompts, label=computing.score_label)
+        checkpoint = load_checkpoint(
+            self.model,
+            self.kind,
+            store=computing.store,
+            prompts=prompts,
+            label=computing.score_label,
+        )
         checkpoint.model.to(device)
         return checkpoint
 
 
 @dataclass(frozen=True, slots=True)
 class Elsewhere:
-    """How another process loads the model of this one, which must be the same, on the same kind of device.
+    """How another process loads the model of this one, which must be the same, on the same kind of
+    device.
 
-    It computes on its share of the processors if the number of threads changes no bit, else on as many threads as this process.
+    It computes on its share of the processors if the number of threads changes no bit, else on as
+    many threads as this process.
     """
 
     loading: Loading
@@ -223,8 +265,8 @@ class Elsewhere:
         """
         if (device := self.loading.computing.pick_device().type) != self.device:
             raise SettingError(
-                f"--device: wanted {self.device} in every process, as in the command's own; found {device} on {platform.node()}; give --device cpu, "
-                "or only machines with a GPU"
+                f"--device: wanted {self.device} in every process, as in the command's own; found "
+                f"{device} on {platform.node()}; give --device cpu, or only machines with a GPU"
             )
         if self.threads is not None:
             import torch
@@ -244,7 +286,9 @@ class Elsewhere:
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """How other processes compute with a model: how each loads it, the engine's map over shards, and how many share a machine if known."""
+    """How other processes compute with a model: how each loads it, the engine's map over shards,
+    and how many share a machine if known.
+    """
 
     loading: Loading
     map_shards: MapShards
@@ -265,7 +309,9 @@ class Reranking:
     name: str | None = setting(None, "The run's tag.", absent="the checkpoint's name")
     without_own: bool = declared_setting(False, WITHOUT_OWN)
     allow_missing: bool = setting(
-        False, "Put passages for which an endpoint gives no score behind the others, and name them.", panel=Panel.COMPUTING
+        False,
+        "Put passages for which an endpoint gives no score behind the others, and name them.",
+        panel=Panel.COMPUTING,
     )
     header: RunHeader = field(default_factory=RunHeader)
 
@@ -275,24 +321,41 @@ class Reranking:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaughtPassages:
-    """The passages that a teacher scores: candidates and relevant passages of a split's queries, or pairs of a training set."""
+    """The passages that a teacher scores: candidates and relevant passages of a split's queries, or
+    pairs of a training set.
+    """
 
-    split: str | None = setting(None, "Split of the queries.", absent="train, or the splits of --trainset", metavar="SPLIT")
+    split: str | None = setting(
+        None, "Split of the queries.", absent="train, or the splits of --trainset", metavar="SPLIT"
+    )
     candidates: Place | None = setting(
-        None, "Candidates to score, along with each query's relevant passages.", metavar="RUN", place="read"
+        None,
+        "Candidates to score, along with each query's relevant passages.",
+        metavar="RUN",
+        place="read",
     )
     trainset: Place | None = setting(
-        None, "Score exactly the pairs of a training set, instead of --candidates.", metavar="DIR", place="read"
+        None,
+        "Score exactly the pairs of a training set, instead of --candidates.",
+        metavar="DIR",
+        place="read",
     )
     depth: int | None = setting(None, "Candidates of a query to score.", least=1, absent="all")
     relevant_from: int = setting(
-        1, "Grade from which a passage counts as relevant, with --candidates.", least=1, metavar="GRADE", panel=Panel.ADVANCED
+        1,
+        "Grade from which a passage counts as relevant, with --candidates.",
+        least=1,
+        metavar="GRADE",
+        panel=Panel.ADVANCED,
     )
     block_pairs: int | None = setting(
         None,
         "Pairs scored and saved together; an interruption loses at most these.",
         least=1,
-        absent="16384 on a CPU, 65536 on a GPU, more where blocks would encode passages again, all of an endpoint",
+        absent=(
+            "16384 on a CPU, 65536 on a GPU, more where blocks would encode passages again, all of "
+            "an endpoint"
+        ),
         panel=Panel.ADVANCED,
     )
 
@@ -301,7 +364,8 @@ class TaughtPassages:
 
 
 def pick_device(name: str) -> torch.device:
-    """Return a device by name; ``auto`` is a GPU, if there is one: the first, or in a worker of several its own.
+    """Return a device by name; ``auto`` is a GPU, if there is one: the first, or in a worker of
+    several its own.
 
     Raises:
         SettingError: an unknown name, or no such GPU.
@@ -309,9 +373,14 @@ def pick_device(name: str) -> torch.device:
     import torch
 
     if name not in DEVICES:
-        raise SettingError(f"--device: wanted one of {', '.join(DEVICES)}; found {name!r}; give one of these")
+        raise SettingError(
+            f"--device: wanted one of {', '.join(DEVICES)}; found {name!r}; give one of these"
+        )
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "cpu"
     if name == "cuda" and not torch.cuda.is_available():
-        raise SettingError("--device: wanted cuda; found no GPU that this torch can use; give cpu, or install torch with CUDA")
+        raise SettingError(
+            "--device: wanted cuda; found no GPU that this torch can use; give cpu, or install "
+            "torch with CUDA"
+        )
     return torch.device(own_gpu(torch.cuda.device_count()) if name == "cuda" else name)

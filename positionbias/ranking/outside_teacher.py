@@ -1,4 +1,6 @@
-"""Check an outside teacher's scores, such as a commercial model's, against a collection and store them like any teacher's."""
+"""Check an outside teacher's scores, such as a commercial model's, against a collection and store
+them like any teacher's.
+"""
 
 from __future__ import annotations
 
@@ -32,14 +34,15 @@ def take_in(
     name: str | None = None,
     overwrite: bool = False,
 ) -> TeacherScores:
-    """Store an outside teacher's scores (``core.teacher_files``) of queries of ``split`` and known passages.
+    """Store an outside teacher's scores (``core.teacher_files``) of queries of ``split`` and known
+    passages.
 
-    With ``only_known`` others are skipped and counted. With ``order_only``, scores become −1, −2, … from the best on, equal where the
-    teacher ties [decision], so that only the order can be learnt.
+    With ``only_known`` others are skipped and counted. With ``order_only``, scores become −1, −2, …
+    from the best on, equal where the teacher ties [decision], so that only the order can be learnt.
 
     Raises:
-        InputError: a broken file (with the line), scores of unknown queries or passages (counted, the first ones named), or scores that
-            are equal for all passages of each query.
+        InputError: a broken file (with the line), scores of unknown queries or passages (counted,
+            the first ones named), or scores that are equal for all passages of each query.
         OutputExistsError: ``out`` exists and ``overwrite`` is false.
     """
     if not path.is_file():
@@ -68,7 +71,10 @@ def take_in(
             manifest,
             splits=(split,),
             order_only=order_only,
-            content=lambda: {"repeats_that_differ": repeats.differing, "furthest_repeat": repeats.largest},
+            content=lambda: {
+                "repeats_that_differ": repeats.differing,
+                "furthest_repeat": repeats.largest,
+            },
         )
         remove(spills)
         taken.check()
@@ -78,7 +84,9 @@ def take_in(
 class _Intake:
     """A collector of the scores that fit the collection; it counts the others."""
 
-    def __init__(self, collection: Collection, split: str, path: Path, *, only_known: bool, order_only: bool) -> None:
+    def __init__(
+        self, collection: Collection, split: str, path: Path, *, only_known: bool, order_only: bool
+    ) -> None:
         self.collection, self.split, self.path = collection, split, path
         self.only_known, self.order_only = only_known, order_only
         self.distinguished = False
@@ -87,14 +95,20 @@ class _Intake:
         self._first: dict[str, dict[str, int]] = {"query": {}, "passage": {}}  # id → line
 
     def known(self, part: TeacherPart) -> ScoredBlock:
-        """Return the part's rankings of known queries and passages, and the number of other pairs."""
-        ids = sorted({passage_id for ranking in part.rankings for passage_id in ranking.passage_ids})
+        """Return the part's rankings of known queries and passages, and the number of other
+        pairs.
+        """
+        ids = sorted(
+            {passage_id for ranking in part.rankings for passage_id in ranking.passage_ids}
+        )
         absent = set(self.collection.absent(ids))
         before = dict(self._unknown)
         kept: list[Ranking] = []
         for ranking in part.rankings:
             if ranking.query_id not in self._queries:
-                first = min(part.line(ranking.query_id, passage_id) for passage_id in ranking.passage_ids)
+                first = min(
+                    part.line(ranking.query_id, passage_id) for passage_id in ranking.passage_ids
+                )
                 self._remember("query", ranking.query_id, first, pairs=len(ranking.passage_ids))
                 continue
             unknown = absent.intersection(ranking.passage_ids)
@@ -116,7 +130,11 @@ class _Intake:
             del first[max(first, key=first.__getitem__)]
 
     def _stored(self, ranking: Ranking, unknown: Container[str]) -> Ranking:
-        there = [place for place, passage_id in enumerate(ranking.passage_ids) if passage_id not in unknown]
+        there = [
+            place
+            for place, passage_id in enumerate(ranking.passage_ids)
+            if passage_id not in unknown
+        ]
         scores = ranking.scores[there]
         falls = np.diff(scores) != 0
         self.distinguished = self.distinguished or bool(falls.any())
@@ -128,20 +146,33 @@ class _Intake:
         """Check that the scores can be learnt from.
 
         Raises:
-            InputError: unknown queries or passages, or the same score for all passages of each query.
+            InputError: unknown queries or passages, or the same score for all passages of each
+                query.
         """
         if any(self._unknown.values()) and not self.only_known:
-            raise self._others("check --split and that the file belongs to this collection, or give --only-known to skip them")
+            raise self._others(
+                "check --split and that the file belongs to this collection, or give --only-known "
+                "to skip them"
+            )
         if not self.distinguished:
             if any(self._unknown.values()):
                 raise self._others("check --split and that the file belongs to this collection")
-            found, do = "none: all passages of each query have the same", "give scores that fall from rank to rank"
-            raise bad_input(self.path, wanted="scores that distinguish a query's passages", found=found, do=do)
+            found, do = (
+                "none: all passages of each query have the same",
+                "give scores that fall from rank to rank",
+            )
+            raise bad_input(
+                self.path, wanted="scores that distinguish a query's passages", found=found, do=do
+            )
 
     def _others(self, do: str) -> InputError:
-        whose = {"query": f"for queries not in split {self.split!r}", "passage": "of unknown passages"}
+        whose = {
+            "query": f"for queries not in split {self.split!r}",
+            "passage": "of unknown passages",
+        }
         found = [
-            f"{count:,} {whose[what]}, the first {', '.join(map(repr, sorted(self._first[what], key=self._first[what].__getitem__)))}"
+            f"{count:,} {whose[what]}, the first "
+            f"{', '.join(map(repr, sorted(self._first[what], key=self._first[what].__getitem__)))}"
             for what, count in self._unknown.items()
             if count
         ]

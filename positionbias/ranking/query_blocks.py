@@ -16,7 +16,9 @@ BLOCK_PAIRS = 16_384
 
 
 class Pairs(Protocol):
-    """Queries in order, and each one's distinct passages as int numbers into ``passage_ids``, such as a Run."""
+    """Queries in order, and each one's distinct passages as int numbers into ``passage_ids``, such
+    as a Run.
+    """
 
     @property
     def passage_ids(self) -> list[str]: ...
@@ -26,8 +28,11 @@ class Pairs(Protocol):
     def numbers(self, query_id: str) -> np.ndarray: ...
 
 
-def query_blocks(candidates: Pairs, most: int | None = None, first: int | None = None) -> Iterator[list[str]]:
-    """Yield the query ids in order, in blocks of about ``most`` candidates (default: ``BLOCK_PAIRS``).
+def query_blocks(
+    candidates: Pairs, most: int | None = None, first: int | None = None
+) -> Iterator[list[str]]:
+    """Yield the query ids in order, in blocks of about ``most`` candidates (default:
+    ``BLOCK_PAIRS``).
 
     With ``first`` the first block has about so many, and each next twice as many up to ``most``.
     """
@@ -45,9 +50,15 @@ def query_blocks(candidates: Pairs, most: int | None = None, first: int | None =
         yield held
 
 
-def distinct_texts(collection: PassageTexts, candidates: Run, query_ids: Sequence[str]) -> tuple[list[str], list[np.ndarray]]:
-    """Return the distinct texts of these queries' passages, each read once, and for each query the indices of its passages."""
+def distinct_texts(
+    collection: PassageTexts, candidates: Run, query_ids: Sequence[str]
+) -> tuple[list[str], list[np.ndarray]]:
+    """Return the distinct texts of these queries' passages, each read once, and for each query the
+    indices of its passages.
+    """
     per_query = [candidates.numbers(query_id) for query_id in query_ids]
     distinct, places = np.unique(np.concatenate(per_query), return_inverse=True)
     ends = np.cumsum([len(numbers) for numbers in per_query])
-    return collection.texts([candidates.passage_ids[number] for number in distinct]), np.split(places, ends[:-1])
+    return collection.texts([candidates.passage_ids[number] for number in distinct]), np.split(
+        places, ends[:-1]
+    )

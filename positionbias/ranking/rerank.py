@@ -1,4 +1,6 @@
-"""Re-rank: score all candidates of every query with a model, and sort them by score down to a depth."""
+"""Re-rank: score all candidates of every query with a model, and sort them by score down to a
+depth.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,14 @@ from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError
 from positionbias.core.files import sha256_file
 from positionbias.core.json_text import JsonObject
-from positionbias.core.manifest import Manifest, input_ref, manifest_path, package_versions, provenance, write_manifest
+from positionbias.core.manifest import (
+    Manifest,
+    input_ref,
+    manifest_path,
+    package_versions,
+    provenance,
+    write_manifest,
+)
 from positionbias.core.ordered_file import resumable_file
 from positionbias.core.own_passages import own_queries, without_own
 from positionbias.core.progress import step
@@ -35,13 +44,15 @@ __all__ = ["Rescored", "rerank_run", "rescore", "rescore_by_blocks"]
 
 @dataclass(frozen=True, slots=True)
 class Rescored:
-    """The model's scores of all candidates as a run, and counts. Where an endpoint gave no score, it is NaN.
+    """The model's scores of all candidates as a run, and counts. Where an endpoint gave no score,
+    it is NaN.
 
-    ``cached``: each of the ``passages`` was encoded once, plus ``counts.again`` repetitions in all; else each pair was read alone.
-    ``room``: the most tokens that the model reads; None if unknown, and then none are counted as cut.
-    ``seconds``: of the scoring; None if an earlier run did a part of it. ``blocks``: those that processes could share. ``own``: queries of which
-    the candidates held the passage with their id. ``missing``: passages without a score,
-    which were put behind the others.
+    ``cached``: each of the ``passages`` was encoded once, plus ``counts.again`` repetitions in all;
+    else each pair was read alone. ``room``: the most tokens that the model reads; None if unknown,
+    and then none are counted as cut. ``seconds``: of the scoring; None if an earlier run did a part
+    of it. ``blocks``: those that processes could share. ``own``: queries of which the candidates
+    held the passage with their id. ``missing``: passages without a score, which were put behind the
+    others.
     """
 
     run: Run
@@ -69,7 +80,17 @@ class Rescored:
             missing=self.missing or None,
         )
         value = float(self.passages)
-        return Result("re-ranking", collection, split, self.run.name, None, value, None, len(self.run), figures)
+        return Result(
+            "re-ranking",
+            collection,
+            split,
+            self.run.name,
+            None,
+            value,
+            None,
+            len(self.run),
+            figures,
+        )
 
 
 def rescore(
@@ -83,14 +104,15 @@ def rescore(
     description: str = "re-ranking",
     missing: bool = False,
 ) -> Rescored:
-    """Score every candidate: encode each passage once if the model encodes passages alone, else read pair by pair or pass texts.
+    """Score every candidate: encode each passage once if the model encodes passages alone, else
+    read pair by pair or pass texts.
 
-    A pair's score does not depend on other pairs, up to rounding. Texts are read as needed. With ``missing`` a score that an endpoint does not
-    give is NaN, else an error.
+    A pair's score does not depend on other pairs, up to rounding. Texts are read as needed. With
+    ``missing`` a score that an endpoint does not give is NaN, else an error.
 
     Raises:
-        InputError: a candidate names an unknown passage or query, a score is not finite, or a scorer of texts fails or returns a
-            wrong number of scores.
+        InputError: a candidate names an unknown passage or query, a score is not finite, or a
+            scorer of texts fails or returns a wrong number of scores.
         SettingError: one text does not fit in the device's memory.
     """
     texts = known_queries(candidates, queries)
@@ -115,10 +137,11 @@ def rescore_by_blocks(
     carried: bool = False,
     missing: bool = False,
 ) -> Rescored:
-    """Score every candidate, as ``rescore``, by blocks of pairs, in the processes of ``spread``; the bits are the same for any number.
+    """Score every candidate, as ``rescore``, by blocks of pairs, in the processes of ``spread``;
+    the bits are the same for any number.
 
-    ``folder`` (in a ``resumable_folder``) keeps blocks for a later run. Processes read the passages from ``collection``; where it has
-    only this process's own texts, they are ``carried`` there.
+    ``folder`` (in a ``resumable_folder``) keeps blocks for a later run. Processes read the passages
+    from ``collection``; where it has only this process's own texts, they are ``carried`` there.
 
     Raises:
         InputError, SettingError: as ``rescore``.
@@ -130,7 +153,9 @@ def rescore_by_blocks(
     elsewhere = Elsewhere.of(spread.loading, checkpoint) if spread else None
     resumed, began = folder is not None and folder.exists(), time.perf_counter()
     with step(description, candidates.pairs, unit="pairs") as bar:
-        scorer = BlockScorer.of(checkpoint.model, elsewhere, None if carried else collection, config, name, bar)
+        scorer = BlockScorer.of(
+            checkpoint.model, elsewhere, None if carried else collection, config, name, bar
+        )
         map_shards = scorer.advancing(spread.map_shards if spread else map, sizes)
         if folder is not None:
             counts = keep_scores(scorer, candidates, cut, blocks, folder, map_shards)
@@ -139,25 +164,40 @@ def rescore_by_blocks(
             for part, done in zip(cut, map_shards(scorer, blocks), strict=True):
                 part.add_to(counts, done, candidates)
     seconds = None if resumed else time.perf_counter() - began
-    return replace(_rescored(checkpoint.model, candidates, counts, name, seconds, missing), blocks=len(cut))
+    return replace(
+        _rescored(checkpoint.model, candidates, counts, name, seconds, missing), blocks=len(cut)
+    )
 
 
-def _rescored(model: AnyRanker, candidates: Run, counts: Scored, name: str, seconds: float | None, missing: bool) -> Rescored:
+def _rescored(
+    model: AnyRanker,
+    candidates: Run,
+    counts: Scored,
+    name: str,
+    seconds: float | None,
+    missing: bool,
+) -> Rescored:
     run = candidates.rescored(name, counts.scores, missing=missing and isinstance(model, Served))
     counts.scores = {}
-    return Rescored(run, len(candidates.passage_ids), encodes_alone(model), known_room(model), counts, seconds)
+    return Rescored(
+        run, len(candidates.passage_ids), encodes_alone(model), known_room(model), counts, seconds
+    )
 
 
 def _no_scores(name: str, missing: Mapping[str, Sequence[str]]) -> InputError:
     first, passages = next(iter(missing.items()))
     return InputError(
-        f"{name}: no score for {sum(map(len, missing.values())):,} passages of {len(missing):,} queries, the first passage {passages[0]!r} of query "
-        f"{first!r}: its answers leave them out or could not be read; run it again to ask again, or give --allow-missing to put them behind the others"
+        f"{name}: no score for {sum(map(len, missing.values())):,} passages of {len(missing):,} "
+        f"queries, the first passage {passages[0]!r} of query {first!r}: its answers leave them "
+        "out or could not be read; run it again to ask again, or give --allow-missing to put them "
+        "behind the others"
     )
 
 
 def _kept(model: AnyRanker, queries: Sequence[Query], candidates: Run, name: str) -> Rescored:
-    """Return the first candidate of each query with its own score, as re-ranking to depth 1 keeps it in place."""
+    """Return the first candidate of each query with its own score, as re-ranking to depth 1 keeps
+    it in place.
+    """
     known_queries(candidates, queries)
     first = Run(name, candidates.top(1).rankings())
     return Rescored(first, 0, encodes_alone(model), known_room(model), Scored(), 0.0)
@@ -174,29 +214,44 @@ def rerank_run(
     overwrite: bool = False,
     spread: Spread | None = None,
 ) -> Rescored:
-    """Re-rank the run at ``candidates`` and write the new one with its manifest; a killed run's finished blocks are kept.
+    """Re-rank the run at ``candidates`` and write the new one with its manifest; a killed run's
+    finished blocks are kept.
 
-    The default depth is the checkpoint's tuned one, or all candidates if it has none. Candidates below that depth keep their
-    place and are not scored; at depth 1 none are, and all keep their order. ``spread`` has other processes score, which load the model
-    once each; the bytes are the same.
+    The default depth is the checkpoint's tuned one, or all candidates if it has none. Candidates
+    below that depth keep their place and are not scored; at depth 1 none are, and all keep their
+    order. ``spread`` has other processes score, which load the model once each; the bytes are the
+    same.
 
     Raises:
-        InputError: a candidate, at any depth, names an unknown passage or query; an endpoint gives no score for one, unless
-            ``reranking.allow_missing``: then they stand behind the others, in the candidates' order, and the manifest names them.
+        InputError: a candidate, at any depth, names an unknown passage or query; an endpoint gives
+            no score for one, unless ``reranking.allow_missing``: then they stand behind the others,
+            in the candidates' order, and the manifest names them.
         OutputExistsError: ``out`` exists and ``overwrite`` is false.
         StorageError: the file system refused; finished blocks are kept.
     """
-    reranking, config, run = reranking or Reranking(), config or RankingConfig(), read_run(candidates)
+    reranking, config, run = (
+        reranking or Reranking(),
+        config or RankingConfig(),
+        read_run(candidates),
+    )
     own = own_queries(run)
     if reranking.without_own:
         run = Run(run.name, map(without_own, run.rankings()))
-    depth = next(given for given in (reranking.depth, checkpoint.depth, max(1, run.depth)) if given is not None)
+    depth = next(
+        given
+        for given in (reranking.depth, checkpoint.depth, max(1, run.depth))
+        if given is not None
+    )
     name, device = reranking.name or checkpoint.name, checkpoint.model.device
     refuse_existing(out, overwrite=overwrite, folder=False)
     check_passages(collection, run.passage_ids)
     queries = collection.queries(reranking.split)
     checksums = (checkpoint.manifest.checksum, collection.checksum, sha256_file(candidates))
-    places = (("model", checkpoint.path), ("collection", collection.path), ("candidates", candidates))
+    places = (
+        ("model", checkpoint.path),
+        ("collection", collection.path),
+        ("candidates", candidates),
+    )
     manifest = Manifest(
         kind="run",
         name=name,
@@ -208,12 +263,20 @@ def rerank_run(
             "precision": str(config.dtype(device)).removeprefix("torch."),
             "model": shape_of(checkpoint.model),
         },
-        inputs=tuple(input_ref(role, path, c, artefact=out) for (role, path), c in zip(places, checksums, strict=True)),
+        inputs=tuple(
+            input_ref(role, path, c, artefact=out)
+            for (role, path), c in zip(places, checksums, strict=True)
+        ),
         licence=collection.manifest.licence,
         notes=checkpoint.manifest.notes,
         versions=package_versions(*config.packages(device)),
     )
-    job: JsonObject = {"rerank": name, **manifest.settings, "inputs": checksums, **config.arithmetic(checkpoint.model)}
+    job: JsonObject = {
+        "rerank": name,
+        **manifest.settings,
+        "inputs": checksums,
+        **config.arithmetic(checkpoint.model),
+    }
     with resumable_file(out, job, overwrite=overwrite) as folder:
         if depth == 1:
             done = _kept(checkpoint.model, queries, run, name)
@@ -236,12 +299,17 @@ def rerank_run(
         if missing := missing_scores(done.run):
             if not reranking.allow_missing:
                 raise _no_scores(name, missing)
-            done = replace(done, run=missing_behind(done.run), missing=sum(map(len, missing.values())))
+            done = replace(
+                done, run=missing_behind(done.run), missing=sum(map(len, missing.values()))
+            )
         seconds: JsonObject = {} if done.seconds is None else {"seconds": round(done.seconds, 3)}
         told = provenance(threads=torch.get_num_threads(), device=str(device), **seconds)
         manifest, target = replace(manifest, provenance=told), folder / out.name
         header = reranking.header.lines(manifest)
-        write_run(target, apply_depth(run, done.run, depth, name=name), header=header, overwrite=True)  # that of a killed run
+        # that of a killed run
+        write_run(
+            target, apply_depth(run, done.run, depth, name=name), header=header, overwrite=True
+        )
         content: JsonObject = {
             "checksum": sha256_file(target),
             "pairs": done.run.pairs,

@@ -44,8 +44,8 @@ def known_queries(run: Run, queries: Sequence[Query]) -> dict[str, str]:
     unknown = [query_id for query_id in run if query_id not in texts]
     if unknown:
         raise InputError(
-            f"run {run.name!r}: wanted queries of the split; found {len(unknown):,} unknown, the first {unknown[0]!r}; "
-            "check --split and that the run belongs to this collection"
+            f"run {run.name!r}: wanted queries of the split; found {len(unknown):,} unknown, the "
+            f"first {unknown[0]!r}; check --split and that the run belongs to this collection"
         )
     return {query_id: texts[query_id] for query_id in run}
 
@@ -63,18 +63,25 @@ def score_candidates(
 ) -> Scored:
     """Score all candidates as ``rescore``; ``texts`` are the queries' texts by id.
 
-    ``seen`` is true for the passages ``(candidates.passage_ids,)`` that were encoded and counted before.
+    ``seen`` is true for the passages ``(candidates.passage_ids,)`` that were encoded and counted
+    before.
     """
     if isinstance(model, Served):
         encoded = [len(texts) + len(candidates.passage_ids)]
-        model.begin(encoded if isinstance(model, PassageEncoder) else [len(candidates.numbers(query_id)) for query_id in texts])
+        model.begin(
+            encoded
+            if isinstance(model, PassageEncoder)
+            else [len(candidates.numbers(query_id)) for query_id in texts]
+        )
     if isinstance(model, VariantScorer):
         base = model.base
         return score_variants(
             model,
             collection,
             bar,
-            lambda variants, own: score_candidates(base, variants, texts, candidates, config, own, name=name, seen=seen),
+            lambda variants, own: score_candidates(
+                base, variants, texts, candidates, config, own, name=name, seen=seen
+            ),
         )
     if isinstance(model, PassageEncoder):
         return score_cached(model, collection, texts, candidates, config, bar, seen)

@@ -21,10 +21,12 @@ class PassageTexts(Protocol):
 
 @dataclass
 class Scored:
-    """Scores by query id, ``(candidates,)`` float32 each, in the candidates' order, and counts. NaN: an endpoint gave none.
+    """Scores by query id, ``(candidates,)`` float32 each, in the candidates' order, and counts.
+    NaN: an endpoint gave none.
 
-    ``truncated``: passages (or pairs) at the model's limit, which may have been cut; ``again``: repeated encodings of passages; ``empty``: queries
-    without a word; ``batch_tokens``: the batch size to which the device's memory forced a cut.
+    ``truncated``: passages (or pairs) at the model's limit, which may have been cut; ``again``:
+    repeated encodings of passages; ``empty``: queries without a word; ``batch_tokens``: the batch
+    size to which the device's memory forced a cut.
     """
 
     scores: dict[str, np.ndarray] = field(default_factory=dict)
@@ -46,18 +48,28 @@ def missing_scores(run: Run) -> dict[str, list[str]]:
     """Return the passages without a score, by query."""
     without = ((ranking, np.isnan(ranking.scores)) for ranking in run.rankings())
     return {
-        ranking.query_id: [name for name, gone in zip(ranking.passage_ids, missing.tolist(), strict=True) if gone]
+        ranking.query_id: [
+            name for name, gone in zip(ranking.passage_ids, missing.tolist(), strict=True) if gone
+        ]
         for ranking, missing in without
         if missing.any()
     }
 
 
 def missing_behind(run: Run) -> Run:
-    """Return the run with scores for the missing ones: they fall below the others in steps of 1, in their order."""
+    """Return the run with scores for the missing ones: they fall below the others in steps of 1, in
+    their order.
+    """
 
     def scores(given: np.ndarray) -> np.ndarray:
         missing = np.isnan(given)
         below = np.floor(np.nanmin(given)) if not missing.all() else 0.0
         return np.where(missing, below - np.cumsum(missing), given)
 
-    return Run(run.name, ((ranking.query_id, ranking.passage_ids, scores(ranking.scores)) for ranking in run.rankings()))
+    return Run(
+        run.name,
+        (
+            (ranking.query_id, ranking.passage_ids, scores(ranking.scores))
+            for ranking in run.rankings()
+        ),
+    )

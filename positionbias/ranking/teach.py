@@ -1,8 +1,10 @@
-"""Score candidates and relevant passages, or those of a training set, with a teacher for its students.
+"""Score candidates and relevant passages, or those of a training set, with a teacher for its
+students.
 
-Blocks are scored and saved one by one, so an interrupted run resumes with the next, and memory does not grow with the number of pairs, except for
-the candidates themselves. Shards have whole queries. Where blocks are cut by passages (``ranking.blocks``), their scores are kept first, 4 bytes a
-pair, and shards are written of them at the end.
+Blocks are scored and saved one by one, so an interrupted run resumes with the next, and memory does
+not grow with the number of pairs, except for the candidates themselves. Shards have whole queries.
+Where blocks are cut by passages (``ranking.blocks``), their scores are kept first, 4 bytes a pair,
+and shards are written of them at the end.
 """
 
 from __future__ import annotations
@@ -70,18 +72,25 @@ def teach(
     overwrite: bool = False,
     spread: Spread | None = None,
 ) -> TeacherScores:
-    """Score the first ``depth`` candidates and the relevant passages of each query of a run, or the pairs of a training set.
+    """Score the first ``depth`` candidates and the relevant passages of each query of a run, or the
+    pairs of a training set.
 
-    The model computes on its device (``model.model.to(device)``). Blocks and batches change only the rounding of a score. A run
-    resumed with the same ``block_pairs`` writes the same bytes as an uninterrupted one. A training set takes 8 bytes of
-    memory per distinct pair, and its ids once. ``spread`` has other processes score blocks, which load the model once each.
+    The model computes on its device (``model.model.to(device)``). Blocks and batches change only
+    the rounding of a score. A run resumed with the same ``block_pairs`` writes the same bytes as an
+    uninterrupted one. A training set takes 8 bytes of memory per distinct pair, and its ids once.
+    ``spread`` has other processes score blocks, which load the model once each.
 
     Raises:
         SettingError: one text does not fit in the device's memory.
-        InputError: a candidate or a group names an unknown passage or query, a score is not finite, or there are no groups.
+        InputError: a candidate or a group names an unknown passage or query, a score is not finite,
+            or there are no groups.
         OutputExistsError: ``out`` exists and ``overwrite`` is false.
     """
-    asked = _of_candidates(collection, passages, out) if passages.trainset is None else _of_trainset(collection, passages, out)
+    asked = (
+        _of_candidates(collection, passages, out)
+        if passages.trainset is None
+        else _of_trainset(collection, passages, out)
+    )
     config, name = config or RankingConfig(), name or model.name
     most = passages.block_pairs
     cut = whole_queries(asked.pairs, most) if most else cut_pairs(asked.pairs, model.model)
@@ -122,7 +131,10 @@ def teach(
         if any(part.places is not None for part in cut):
             held = keep_scores(scorer, asked.pairs, cut, blocks, folder / HELD, over)
             scorer.batch_tokens, over = held.batch_tokens, map
-            blocks, score = blocks_of(asked.pairs, whole_queries(asked.pairs), asked.texts), _Held(name, held)
+            blocks, score = (
+                blocks_of(asked.pairs, whole_queries(asked.pairs), asked.texts),
+                _Held(name, held),
+            )
 
         def counted() -> JsonObject:  # when all shards are written
             remove(folder / HELD)
@@ -154,7 +166,9 @@ def _of_candidates(collection: Collection, passages: TaughtPassages, out: Path) 
     texts = known_queries(run, collection.queries(split))
     check_passages(collection, run.passage_ids)
     relevant, counts = _relevant(collection, split, run, passages.relevant_from)
-    added = {query_id: _missing(run, query_id, passage_ids) for query_id, passage_ids in relevant.items()}
+    added = {
+        query_id: _missing(run, query_id, passage_ids) for query_id, passage_ids in relevant.items()
+    }
     counts["added"] = sum(map(len, added.values()))
     whole = ((query_id, [*run[query_id].passage_ids, *added.get(query_id, ())]) for query_id in run)
     return _Asked(
@@ -172,7 +186,9 @@ def _of_trainset(collection: Collection, passages: TaughtPassages, out: Path) ->
     groups = Groups(passages.trainset)
     pairs = _GroupPairs(groups)
     if not pairs.passage_ids:
-        raise bad_input(groups.path, wanted="training groups", found="none", do="give another --trainset")
+        raise bad_input(
+            groups.path, wanted="training groups", found="none", do="give another --trainset"
+        )
     check_passages(collection, pairs.passage_ids)
     known = group_queries(collection, groups.splits)
     return _Asked(
@@ -195,7 +211,10 @@ class _GroupPairs:
         pending = array("q")
         for group in groups:
             high = queries.setdefault(group.query_id, len(queries)) << 32
-            pending.extend(high | passages.setdefault(passage_id, len(passages)) for passage_id in group.passage_ids)
+            pending.extend(
+                high | passages.setdefault(passage_id, len(passages))
+                for passage_id in group.passage_ids
+            )
             if len(pending) >= 1 << 22:
                 keys, pending = _distinct(keys, pending), array("q")
         keys = _distinct(keys, pending)
@@ -216,10 +235,18 @@ def _distinct(keys: np.ndarray, more: array) -> np.ndarray:
     return np.unique(np.concatenate([keys, np.frombuffer(more, np.int64)]))
 
 
-def _relevant(collection: Collection, split: str, run: Run, relevant_from: int) -> tuple[dict[str, list[str]], dict[str, int]]:
-    """Return the relevant passages of the run's queries, and counts of judgements with an unknown query or passage."""
+def _relevant(
+    collection: Collection, split: str, run: Run, relevant_from: int
+) -> tuple[dict[str, list[str]], dict[str, int]]:
+    """Return the relevant passages of the run's queries, and counts of judgements with an unknown
+    query or passage.
+    """
     judged = relevant_passages(collection.qrels(split), relevant_from)
-    absent = set(collection.absent(sorted({passage_id for passage_ids in judged.values() for passage_id in passage_ids})))
+    absent = set(
+        collection.absent(
+            sorted({passage_id for passage_ids in judged.values() for passage_id in passage_ids})
+        )
+    )
     relevant: dict[str, list[str]] = {}
     counts = {"relevant_without_candidates": 0, "relevant_not_in_the_collection": 0}
     for query_id, passage_ids in judged.items():
@@ -237,7 +264,9 @@ def _missing(run: Run, query_id: str, passage_ids: Sequence[str]) -> list[str]:
 
 
 class _Scorer(BlockScorer):
-    """A scorer of blocks as a shard of teacher scores; ``batch_tokens`` is the least of the blocks scored in this process."""
+    """A scorer of blocks as a shard of teacher scores; ``batch_tokens`` is the least of the blocks
+    scored in this process.
+    """
 
     batch_tokens: int | None = None
 
@@ -245,7 +274,9 @@ class _Scorer(BlockScorer):
         """Return the block's rankings and counts."""
         done = self(block)
         self.batch_tokens = min(filter(None, (self.batch_tokens, done.batch_tokens)), default=None)
-        return ScoredBlock(block.run(self.name).rescored(self.name, done.scores).rankings(), _counts(done))
+        return ScoredBlock(
+            block.run(self.name).rescored(self.name, done.scores).rankings(), _counts(done)
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """Score with any function from a query's text and its passages' texts to numbers.
 
-Queries come one by one in the run's order (several at once for an endpoint), each with its passages best first; the next texts are
-read meanwhile. The scorer's output is checked.
+Queries come one by one in the run's order (several at once for an endpoint), each with its passages
+best first; the next texts are read meanwhile. The scorer's output is checked.
 """
 
 from __future__ import annotations
@@ -33,11 +33,12 @@ def score_texts(
     *,
     name: str,
 ) -> Scored:
-    """Score all candidates. ``texts`` are the queries' texts by id, ``name`` names the scorer in errors; the progress bar counts pairs.
+    """Score all candidates. ``texts`` are the queries' texts by id, ``name`` names the scorer in
+    errors; the progress bar counts pairs.
 
     Raises:
-        InputError: a passage is not in the collection, or the scorer fails, returns a wrong number of scores, or values that are not
-            finite; the message names the query and the passage.
+        InputError: a passage is not in the collection, or the scorer fails, returns a wrong number
+            of scores, or values that are not finite; the message names the query and the passage.
     """
     done = Scored()
     with config.autocast(model.device):
@@ -47,7 +48,11 @@ def score_texts(
             return query_id, _scores(model, name, candidates, query_id, texts[query_id], passages)
 
         queries = ahead(_queries(collection, candidates), most=2)
-        scored = at_once(score, queries, model.at_once, model.stop) if isinstance(model, ServedScorer) else map(score, queries)
+        scored = (
+            at_once(score, queries, model.at_once, model.stop)
+            if isinstance(model, ServedScorer)
+            else map(score, queries)
+        )
         for query_id, scores in scored:
             if not texts[query_id].strip():
                 done.empty.add(query_id)
@@ -67,14 +72,26 @@ def _queries(collection: PassageTexts, candidates: Run) -> Iterator[tuple[str, l
             yield query_id, [read[place] for place in own]
 
 
-def _scores(model: TextScorer, name: str, candidates: Run, query_id: str, query: str, passages: Sequence[str]) -> np.ndarray:
+def _scores(
+    model: TextScorer,
+    name: str,
+    candidates: Run,
+    query_id: str,
+    query: str,
+    passages: Sequence[str],
+) -> np.ndarray:
     """Return checked scores ``(len(passages),)`` float32; NaN where a served model gave none."""
     if not passages:
         return np.empty(0, np.float32)
     if isinstance(model, ServedScorer) and (prompts := getattr(model, "prompts", None)) is not None:
-        query, passages = f"{prompts.query}{query}", [f"{prompts.passage}{passage}" for passage in passages]
+        query, passages = (
+            f"{prompts.query}{query}",
+            [f"{prompts.passage}{passage}" for passage in passages],
+        )
     try:
-        with naming_text("passage", lambda: zip(candidates[query_id].passage_ids, passages, strict=True)):
+        with naming_text(
+            "passage", lambda: zip(candidates[query_id].passage_ids, passages, strict=True)
+        ):
             given = as_array(model.score(query, passages))
     except InputError as error:
         raise InputError(f"{name}, query {query_id!r}: {error}") from error
@@ -82,11 +99,16 @@ def _scores(model: TextScorer, name: str, candidates: Run, query_id: str, query:
         raise
     except (Exception, SystemExit) as error:
         wanted = f"scores of the {len(passages):,} passages of query {query_id!r}"
-        raise InputError(f"{name}: wanted {wanted}; found that it raised {where_raised(error)}; fix it") from error
+        raise InputError(
+            f"{name}: wanted {wanted}; found that it raised {where_raised(error)}; fix it"
+        ) from error
     wanted, found = f"{len(passages):,} scores", None
     missing = np.isnan(given) if isinstance(model, ServedScorer) else np.zeros(len(passages), bool)
     if given.dtype.kind not in "fiub":
-        wanted, found = "numbers", f"{given.dtype} values" if given.dtype.kind != "O" else "values that are not numbers"
+        wanted, found = (
+            "numbers",
+            f"{given.dtype} values" if given.dtype.kind != "O" else "values that are not numbers",
+        )
     elif given.shape != (len(passages),):
         found = f"{len(given):,}" if given.ndim == 1 else f"an array of shape {given.shape}"
     else:
@@ -94,7 +116,12 @@ def _scores(model: TextScorer, name: str, candidates: Run, query_id: str, query:
             given = given.astype(np.float32)
         if not (usable := np.isfinite(given) | missing).all():
             place = int(np.argmin(usable))
-            wanted, found = "finite scores", f"{given[place]} for passage {candidates[query_id].passage_ids[place]!r}"
+            wanted, found = (
+                "finite scores",
+                f"{given[place]} for passage {candidates[query_id].passage_ids[place]!r}",
+            )
     if found is not None:
-        raise InputError(f"{name}: wanted {wanted} for query {query_id!r}; found {found}; fix what scores")
+        raise InputError(
+            f"{name}: wanted {wanted} for query {query_id!r}; found {found}; fix what scores"
+        )
     return given

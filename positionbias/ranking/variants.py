@@ -28,7 +28,9 @@ class VariantTexts:
 
 
 class _Share:
-    """A progress bar for one of ``times`` readings of each pair: a pair counts when it was read so often."""
+    """A progress bar for one of ``times`` readings of each pair: a pair counts when it was read so
+    often.
+    """
 
     def __init__(self, bar: Progress, times: int) -> None:
         self._bar, self._times, self._read, self._told = bar, times, 0, 0
@@ -44,12 +46,16 @@ class _Share:
 
 
 def score_variants(
-    model: VariantScorer, source: PassageTexts, bar: Progress, score: Callable[[PassageTexts, Progress], Scored]
+    model: VariantScorer,
+    source: PassageTexts,
+    bar: Progress,
+    score: Callable[[PassageTexts, Progress], Scored],
 ) -> Scored:
-    """Return pooled scores of all candidates; ``score`` scores them once with the model itself, over a source of texts.
+    """Return pooled scores of all candidates; ``score`` scores them once with the model itself,
+    over a source of texts.
 
-    Each variant is scored over all candidates in turn, so a listwise scorer sees whole lists. Counts are those of one variant, of what is
-    cut those of the variant with the most.
+    Each variant is scored over all candidates in turn, so a listwise scorer sees whole lists.
+    Counts are those of one variant, of what is cut those of the variant with the most.
     """
     done, own = Scored(), _Share(bar, model.times)
     pooled: dict[str, np.ndarray] = {}
@@ -68,5 +74,7 @@ def score_variants(
         if one.batch_tokens is not None:
             done.batch_tokens = min(one.batch_tokens, done.batch_tokens or one.batch_tokens)
     divisor = 1 if model.maximum else model.times
-    done.scores = {query_id: (scores / divisor).astype(np.float32) for query_id, scores in pooled.items()}
+    done.scores = {
+        query_id: (scores / divisor).astype(np.float32) for query_id, scores in pooled.items()
+    }
     return done

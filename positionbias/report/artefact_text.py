@@ -25,8 +25,14 @@ _LEFT_OUT = {
 
 def candidates_text(results: Sequence[Result]) -> str:
     """Return how many candidates a retrieval found."""
-    found = [result.payload for result in results if isinstance(result.payload, BM25Figures | DenseFigures)]
-    return "\n".join(f"{figures.candidates:,} candidates of {figures.queries:,} queries" for figures in found)
+    found = [
+        result.payload
+        for result in results
+        if isinstance(result.payload, BM25Figures | DenseFigures)
+    ]
+    return "\n".join(
+        f"{figures.candidates:,} candidates of {figures.queries:,} queries" for figures in found
+    )
 
 
 def vectors_text(results: Sequence[Result]) -> str:
@@ -40,12 +46,27 @@ def vectors_text(results: Sequence[Result]) -> str:
 def export_text(results: Sequence[Result]) -> str:
     """Return what an export wrote, and what its format cannot hold."""
     ((_, found),) = of_type(results, ExportCounts)
-    lines = [", ".join(f"{count:,} {name}" for name, count in found.rows.items() if name not in _LEFT_OUT)]
-    return "\n".join([*lines, *(f"{n:,} {_LEFT_OUT[name]}" for name, n in found.rows.items() if n and name in _LEFT_OUT)])
+    lines = [
+        ", ".join(
+            f"{count:,} {name}" for name, count in found.rows.items() if name not in _LEFT_OUT
+        )
+    ]
+    return "\n".join(
+        [
+            *lines,
+            *(
+                f"{n:,} {_LEFT_OUT[name]}"
+                for name, n in found.rows.items()
+                if n and name in _LEFT_OUT
+            ),
+        ]
+    )
 
 
 def verification_text(artefacts: Sequence[Verified]) -> str:
-    """Return a line for each artefact: its state, kind and size, and its path, below where it does not fit; then what is damaged."""
+    """Return a line for each artefact: its state, kind and size, and its path, below where it does
+    not fit; then what is damaged.
+    """
     lines, width = [], line_width()
     for found in artefacts:
         state = "damaged" if found.fault else "whole"

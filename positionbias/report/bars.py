@@ -1,4 +1,6 @@
-"""Small charts of text: bars, curves, and curves of one line; of ASCII where the terminal's encoding has no blocks. None has a colour."""
+"""Small charts of text: bars, curves, and curves of one line; of ASCII where the terminal's
+encoding has no blocks. None has a colour.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ LONGEST, HEIGHT = 60, 5  # columns of a bar or curve at most, and lines of a cur
 
 
 class Glyphs(NamedTuple):
-    """Characters to draw with: eighths of a line's height from the bottom, eighths of a column's width from the left, a mark, and a side."""
+    """Characters to draw with: eighths of a line's height from the bottom, eighths of a column's
+    width from the left, a mark, and a side.
+    """
 
     up: str
     along: str
@@ -61,12 +65,19 @@ def bars(shown: Sequence[Bar]) -> list[str]:
         drawn = (glyphs.along[8] * whole + (glyphs.along[part] if part else "")).ljust(room)
         at = min(room - 1, round(room * bar.mark / longest))
         line = f"{drawn[:at]}{glyphs.mark}{drawn[at + 1 :]}"
-        lines.append(f"{bar.name.rjust(max(map(shown_width, names)))}  {line}  {bar.text.rjust(max(map(shown_width, texts)))}")
+        lines.append(
+            f"{bar.name.rjust(max(map(shown_width, names)))}  {line}  "
+            f"{bar.text.rjust(max(map(shown_width, texts)))}"
+        )
     return lines
 
 
-def _levels(values: Sequence[float | None], low: float, high: float, room: int, steps: int) -> list[int]:
-    """Return heights from 0 (nothing known) or 1 (the least) to ``steps``, of at most ``room`` columns: means of neighbours where there are more."""
+def _levels(
+    values: Sequence[float | None], low: float, high: float, room: int, steps: int
+) -> list[int]:
+    """Return heights from 0 (nothing known) or 1 (the least) to ``steps``, of at most ``room``
+    columns: means of neighbours where there are more.
+    """
     columns = min(room, len(values))
     found = []
     for column in range(columns):
@@ -83,17 +94,22 @@ def _ends(values: Sequence[float | None]) -> tuple[float, float] | None:
 
 
 def spark(values: Sequence[float | None], ends: tuple[float, float] | None = None) -> str:
-    """Return a curve of one line, from its least to its greatest value or between ``ends``; "" where nothing is known.
+    """Return a curve of one line, from its least to its greatest value or between ``ends``; ""
+    where nothing is known.
 
     >>> spark([0.0, 1.0, 2.0, None, 7.0])
     '▁▂▃ █'
     """
     ends = ends or _ends(values)
-    return "".join(_glyphs().up[level] for level in _levels(values, *ends, LONGEST, 8)) if ends else ""
+    return (
+        "".join(_glyphs().up[level] for level in _levels(values, *ends, LONGEST, 8)) if ends else ""
+    )
 
 
 def area(values: Sequence[float | None], ends: tuple[float, float] | None = None) -> list[str]:
-    """Return a filled curve with its greatest and least value at its side; nothing where no value is known."""
+    """Return a filled curve with its greatest and least value at its side; nothing where no value
+    is known.
+    """
     ends = ends or _ends(values)
     if ends is None:
         return []

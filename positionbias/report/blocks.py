@@ -1,4 +1,6 @@
-"""Building blocks of a page: sections of blocks, a block per study, with figures, tables and sentences."""
+"""Building blocks of a page: sections of blocks, a block per study, with figures, tables and
+sentences.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,9 @@ class Picture:
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """A figure drawable at any width; ``same`` names the axes ("x", "y") that all studies' figures share."""
+    """A figure drawable at any width; ``same`` names the axes ("x", "y") that all studies' figures
+    share.
+    """
 
     name: str
     draw: Callable[[float], Figure]
@@ -61,7 +65,9 @@ class Drawing:
 
 @dataclass(frozen=True, slots=True)
 class FigureKind:
-    """One of a subject's figures: when it exists, how it is drawn and captioned, and the axes ("x", "y") that studies share."""
+    """One of a subject's figures: when it exists, how it is drawn and captioned, and the axes ("x",
+    "y") that studies share.
+    """
 
     there: Callable[[Sequence[Result]], object]
     draw: Callable[..., Figure]  # of results and ``width``
@@ -70,17 +76,25 @@ class FigureKind:
 
     def drawing(self, name: str, results: Sequence[Result]) -> Drawing:
         """Return the figure of these results under a name."""
-        return Drawing(name, lambda width: self.draw(results, width=width), self.caption(results), self.same)
+        return Drawing(
+            name, lambda width: self.draw(results, width=width), self.caption(results), self.same
+        )
 
 
-def figures_of(kinds: Mapping[str, FigureKind], results: Sequence[Result], *, width: float = WIDE) -> dict[str, Figure]:
+def figures_of(
+    kinds: Mapping[str, FigureKind], results: Sequence[Result], *, width: float = WIDE
+) -> dict[str, Figure]:
     """Return every figure that the results support, by name; ``width`` in inches."""
-    return {name: kind.draw(results, width=width) for name, kind in kinds.items() if kind.there(results)}
+    return {
+        name: kind.draw(results, width=width) for name, kind in kinds.items() if kind.there(results)
+    }
 
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """A table with its anchor in the page; a ``folded`` one (a figure's data) opens on request, and on paper."""
+    """A table with its anchor in the page; a ``folded`` one (a figure's data) opens on request, and
+    on paper.
+    """
 
     anchor: str
     table: Table
@@ -89,7 +103,9 @@ class Sheet:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The answer to one question in large words, its basis and its meaning; ``sure`` sets the style of its edge."""
+    """The answer to one question in large words, its basis and its meaning; ``sure`` sets the style
+    of its edge.
+    """
 
     words: str
     facts: str
@@ -127,7 +143,11 @@ class Block:
 
     def add(self, *tables: Table, folded: bool = False) -> None:
         """Add the tables that have rows."""
-        self.sheets += [Sheet(f"table-{table.name}-{self.number}", table, folded) for table in tables if table.rows]
+        self.sheets += [
+            Sheet(f"table-{table.name}-{self.number}", table, folded)
+            for table in tables
+            if table.rows
+        ]
 
     @property
     def has_more_than_tables(self) -> bool:
@@ -136,9 +156,14 @@ class Block:
 
 
 def block_of(
-    study: Study, figures: Mapping[str, FigureKind] | None = None, tables: Iterable[Table] = (), folded: Iterable[Table] = ()
+    study: Study,
+    figures: Mapping[str, FigureKind] | None = None,
+    tables: Iterable[Table] = (),
+    folded: Iterable[Table] = (),
 ) -> Block:
-    """Return a study's part of a section: the figures that exist, the tables, and further ones (the figures' data) folded."""
+    """Return a study's part of a section: the figures that exist, the tables, and further ones (the
+    figures' data) folded.
+    """
     block = Block(study.title, study.number)
     for name, kind in (figures or {}).items():
         block.draw(name, kind, study.results)
@@ -163,25 +188,42 @@ class Section:
 
     @property
     def sheets(self) -> list[tuple[str, Sheet]]:
-        """Return every table with its study's title, tables of one name together, for comparison across studies."""
+        """Return every table with its study's title, tables of one name together, for comparison
+        across studies.
+        """
         every = [(block.heading, sheet) for block in self.blocks for sheet in block.sheets]
         names = distinct(sheet.table.name for _, sheet in every)
         return sorted(every, key=lambda item: names.index(item[1].table.name))
 
 
 def draw_blocks(blocks: Sequence[Block], width: float) -> None:
-    """Draw the figures of every block and card in two widths; figures of one name get one scale across studies."""
+    """Draw the figures of every block and card in two widths; figures of one name get one scale
+    across studies.
+    """
     wanted: list[tuple[str, Drawing, Callable[[Picture], None]]] = []
     for number, block in enumerate(blocks, 1):
         for place, card in enumerate(block.cards, 1):
             if card.drawing is not None:
-                wanted.append((f"{card.drawing.name}-{number}-{place}", card.drawing, partial(setattr, card, "picture")))
-        wanted += [(f"{drawing.name}-{number}", drawing, block.pictures.append) for drawing in block.drawings]
-    drawn = {inches: [drawing.draw(inches) for _, drawing, _ in wanted] for inches in (width, NARROW)}
+                wanted.append(
+                    (
+                        f"{card.drawing.name}-{number}-{place}",
+                        card.drawing,
+                        partial(setattr, card, "picture"),
+                    )
+                )
+        wanted += [
+            (f"{drawing.name}-{number}", drawing, block.pictures.append)
+            for drawing in block.drawings
+        ]
+    drawn = {
+        inches: [drawing.draw(inches) for _, drawing, _ in wanted] for inches in (width, NARROW)
+    }
     for name in distinct(drawing.name for _, drawing, _ in wanted):
         for figures in drawn.values():
             alike = [
-                (figure, drawing.same) for figure, (_, drawing, _) in zip(figures, wanted, strict=True) if drawing.name == name
+                (figure, drawing.same)
+                for figure, (_, drawing, _) in zip(figures, wanted, strict=True)
+                if drawing.name == name
             ]
             if len(alike) > 1:
                 same_scale([figure for figure, _ in alike], alike[0][1])

@@ -1,4 +1,6 @@
-"""Captions of figures: one or two sentences with the main numbers, also the text for readers who cannot see them."""
+"""Captions of figures: one or two sentences with the main numbers, also the text for readers who
+cannot see them.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,12 @@ MOST_NAMED = 8  # models whose numbers a caption repeats
 def positions_caption(results: Sequence[Result]) -> str:
     """Give the share in the first fifth beside the unbiased one, for each histogram."""
     found = of_kind(results, "histogram")
-    sentences = ["Where answers start in their passages; the broken line is what an unbiased collection would show."]
+    sentences = [
+        (
+            "Where answers start in their passages; the broken line is what an unbiased collection "
+            "would show."
+        )
+    ]
     for result, label in zip(found, labels(found, first=1), strict=True):
         assert isinstance(result.payload, PositionHistogram)
         fifth, coarse = result.payload.figures.first_fifth, result.payload.figures.coarse
@@ -25,8 +32,8 @@ def positions_caption(results: Sequence[Result]) -> str:
             sentences.append(f"{label}: {coarse}.")
         if fifth is not None:
             sentences.append(
-                f"{label}: {percent(fifth.value)} of {count(result.count)} answers start in the first fifth, "
-                f"{percent(fifth.expected)} if unbiased."
+                f"{label}: {percent(fifth.value)} of {count(result.count)} answers start in the "
+                f"first fifth, {percent(fifth.expected)} if unbiased."
             )
     return " ".join(sentences)
 
@@ -35,14 +42,25 @@ def ats_caption(results: Sequence[Result]) -> str:
     """Give MATS of each model, explain the band, and say where curves end for lack of terms."""
     found = of_kind(results, "ats")
     curves = [result.payload for result in found if isinstance(result.payload, AtsCurve)]
-    values = "; ".join(f"{label} {decimal(result.value)}" for result, label in zip(found, labels(found), strict=True))
+    values = "; ".join(
+        f"{label} {decimal(result.value)}"
+        for result, label in zip(found, labels(found), strict=True)
+    )
     bands = distinct(curve.figures.std_pairs_is for curve in curves if curve.figures.std_pairs_is)
-    ends = distinct(curve.figures.minimum_terms for curve in curves if curve.figures.cut_at is not None)
-    sentences = ["A model without position dependence would show a level line.", f"MATS as printed: {values}."]
+    ends = distinct(
+        curve.figures.minimum_terms for curve in curves if curve.figures.cut_at is not None
+    )
+    sentences = [
+        "A model without position dependence would show a level line.",
+        f"MATS as printed: {values}.",
+    ]
     if bands:
         sentences.append(f"Bands: {'; '.join(bands)}.")
     if ends:
-        sentences.append(f"An upright bar: fewer than {' or '.join(map(str, ends))} terms at the next Δ, where the curve ends.")
+        sentences.append(
+            f"An upright bar: fewer than {' or '.join(map(str, ends))} terms at the next Δ, where "
+            "the curve ends."
+        )
     return " ".join(sentences)
 
 

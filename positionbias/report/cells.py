@@ -6,7 +6,16 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from positionbias.core.formatting import NBSP, count, decimal, interval, p_value, percent, setting, with_interval
+from positionbias.core.formatting import (
+    NBSP,
+    count,
+    decimal,
+    interval,
+    p_value,
+    percent,
+    setting,
+    with_interval,
+)
 from positionbias.core.interval import Interval
 from positionbias.report.table import Cell, Column
 from positionbias.results.payloads import Comparison
@@ -29,17 +38,26 @@ __all__ = [
 
 # wording for the p of a comparison
 P_NOTE = (
-    "p: two-sided, by sign flips of clusters of queries; queries with the same single relevant passage are one cluster. Wilcoxon's and Student's "
-    "p take queries one by one."
+    "p: two-sided, by sign flips of clusters of queries; queries with the same single relevant "
+    "passage are one cluster. Wilcoxon's and Student's p take queries one by one."
 )
 # wording for what intervals and p of trained systems are over, for studies of one or several seeds
-OVER_NOTE = "Intervals and p of three training seeds or more are over trainings and queries; of one seed over queries alone, and speak of this checkpoint; of two there are none."
+OVER_NOTE = (
+    "Intervals and p of three training seeds or more are over trainings and queries; of one seed "
+    "over queries alone, and speak of this checkpoint; of two there are none."
+)
 
 
 def level_heading(name: str, intervals: Iterable[Interval | None]) -> str:
     """Return a heading with the level of the intervals below it: ``Change [95 %]``."""
     levels = distinct(bounds.level for bounds in intervals if bounds is not None)
-    return f"{name} [{percent(levels[0], 0)}]" if len(levels) == 1 else f"{name} [interval]" if levels else name
+    return (
+        f"{name} [{percent(levels[0], 0)}]"
+        if len(levels) == 1
+        else f"{name} [interval]"
+        if levels
+        else name
+    )
 
 
 def text_cell(text: str) -> Cell:
@@ -53,7 +71,12 @@ def count_cell(number: int | None) -> Cell:
 
 
 def decimal_cell(
-    value: float | None, bounds: Interval | None = None, *, places: int = 3, sign: bool = False, letters: str = ""
+    value: float | None,
+    bounds: Interval | None = None,
+    *,
+    places: int = 3,
+    sign: bool = False,
+    letters: str = "",
 ) -> Cell:
     """Return the cell of a value with fixed decimals, its significance letters and its interval."""
     brief = decimal(value, places, sign=sign) + letters
@@ -62,7 +85,16 @@ def decimal_cell(
     shown = with_interval(brief, interval(bounds, places=places, sign=sign))
     near, lopsided = _plus_minus(value, bounds, places)
     near = near and f"{brief}{NBSP}{near}"
-    return Cell(shown, value, bounds.low, bounds.high, letters=letters, brief=brief, near=near, lopsided=lopsided)
+    return Cell(
+        shown,
+        value,
+        bounds.low,
+        bounds.high,
+        letters=letters,
+        brief=brief,
+        near=near,
+        lopsided=lopsided,
+    )
 
 
 def p_cell(p: float | None) -> Cell:
@@ -71,7 +103,9 @@ def p_cell(p: float | None) -> Cell:
 
 
 def comparison_cells(of: Comparison, *corrections: str) -> list[Cell]:
-    """Return both means, their difference and its effect size; then p, p by each correction, and Student's."""
+    """Return both means, their difference and its effect size; then p, p by each correction, and
+    Student's.
+    """
     return [
         decimal_cell(of.baseline_mean),
         decimal_cell(of.candidate_mean),
@@ -82,9 +116,16 @@ def comparison_cells(of: Comparison, *corrections: str) -> list[Cell]:
 
 
 def percent_cell(
-    value: float | None, bounds: Interval | None = None, *, sign: bool = True, strong: bool = False, more: str = ""
+    value: float | None,
+    bounds: Interval | None = None,
+    *,
+    sign: bool = True,
+    strong: bool = False,
+    more: str = "",
 ) -> Cell:
-    """Return the cell of a fraction as per cent with its interval; ``more`` follows it in the text alone."""
+    """Return the cell of a fraction as per cent with its interval; ``more`` follows it in the text
+    alone.
+    """
     brief = percent(value, sign=sign)
     if bounds is None:
         return Cell(brief + more, value, strong=strong)
@@ -103,8 +144,11 @@ def percent_cell(
     )
 
 
-def _plus_minus(value: float | None, bounds: Interval, places: int, scale: int = 1) -> tuple[str, bool]:
-    """Return ``± HALF`` such that the value as shown ± it holds the interval, and whether its sides differ as shown; "" where undefined.
+def _plus_minus(
+    value: float | None, bounds: Interval, places: int, scale: int = 1
+) -> tuple[str, bool]:
+    """Return ``± HALF`` such that the value as shown ± it holds the interval, and whether its sides
+    differ as shown; "" where undefined.
 
     >>> _plus_minus(0.4213, Interval(0.4152, 0.4288), 3)
     ('±\xa00.008', True)
@@ -112,7 +156,10 @@ def _plus_minus(value: float | None, bounds: Interval, places: int, scale: int =
     if value is None or not all(map(math.isfinite, (value, bounds.low, bounds.high))):
         return "", False
     shown, unit = round(scale * value, places), 10**-places
-    sides = [math.ceil(side / unit - 1e-6) for side in (shown - scale * bounds.low, scale * bounds.high - shown)]
+    sides = [
+        math.ceil(side / unit - 1e-6)
+        for side in (shown - scale * bounds.low, scale * bounds.high - shown)
+    ]
     return f"±{NBSP}{decimal(max(sides) * unit, places)}", abs(sides[0] - sides[1]) > 1
 
 
@@ -124,8 +171,12 @@ def drop_columns(columns: list[Column], rows: list[list[Cell]], gone: Sequence[i
             del row[index]
 
 
-def drop_constant(columns: list[Column], rows: list[list[Cell]], optional: Sequence[int]) -> tuple[int, int]:
-    """Remove the ``optional`` columns that are constant; return how many were removed, and how many remain."""
+def drop_constant(
+    columns: list[Column], rows: list[list[Cell]], optional: Sequence[int]
+) -> tuple[int, int]:
+    """Remove the ``optional`` columns that are constant; return how many were removed, and how many
+    remain.
+    """
     gone = [index for index in optional if len({row[index].text for row in rows}) < 2]
     drop_columns(columns, rows, gone)
     return len(gone), len(optional) - len(gone)
@@ -133,7 +184,11 @@ def drop_constant(columns: list[Column], rows: list[list[Cell]], optional: Seque
 
 def drop_empty(columns: list[Column], rows: list[list[Cell]], first: int) -> None:
     """Remove the columns, from the one numbered ``first``, that are empty in every row."""
-    drop_columns(columns, rows, [i for i in range(first, len(columns)) if all(row[i].value is None for row in rows)])
+    drop_columns(
+        columns,
+        rows,
+        [i for i in range(first, len(columns)) if all(row[i].value is None for row in rows)],
+    )
 
 
 def any_cell(value: Any) -> Cell:

@@ -1,4 +1,6 @@
-"""Outcomes of checks as a terminal table, JUnit XML for CI, and Markdown for pull requests: Checks in, text out."""
+"""Outcomes of checks as a terminal table, JUnit XML for CI, and Markdown for pull requests: Checks
+in, text out.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,8 @@ from positionbias.results.select import distinct
 
 __all__ = ["check_table", "headline", "junit", "summary", "system_lines"]
 
-_NO_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # what XML 1.0 cannot hold, even escaped
+# what XML 1.0 cannot hold, even escaped
+_NO_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _VERBS = {Outcome.PASS: "passes", Outcome.FAIL: "fails", Outcome.CANNOT_TELL: "cannot tell about"}
 _DESCRIBES = "describes only"
 
@@ -49,18 +52,23 @@ def check_table(checks: Sequence[Check]) -> Table:
         ]
         for check in checks
     ]
-    return Table("checks", f"Limits on position bias: {headline(checks)}", columns, rows, _notes(checks))
+    return Table(
+        "checks", f"Limits on position bias: {headline(checks)}", columns, rows, _notes(checks)
+    )
 
 
 def system_lines(checks: Sequence[Check]) -> list[str]:
-    """Return a line per system: what it fails; else what cannot be told, and why; else what it passes."""
+    """Return a line per system: what it fails; else what cannot be told, and why; else what it
+    passes.
+    """
     return [f"{one_line(system)}: {said}" for system, said in _said(checks)]
 
 
 def junit(checks: Sequence[Check]) -> str:
     """Return JUnit XML: a test suite per system, a test case per limit.
 
-    A check that cannot tell is a ``<failure>`` of type "cannot tell": not every reader of JUnit counts ``<error>`` as not passed.
+    A check that cannot tell is a ``<failure>`` of type "cannot tell": not every reader of JUnit
+    counts ``<error>`` as not passed.
     """
     counts = {"tests": 0, "failures": 0, "errors": 0, "skipped": 0}
     root = ElementTree.Element("testsuites", {"name": "posbias check"})
@@ -77,7 +85,10 @@ def junit(checks: Sequence[Check]) -> str:
     for name, number in counts.items():
         root.set(name, str(number))
     ElementTree.indent(root)
-    return f'<?xml version="1.0" encoding="UTF-8"?>\n{ElementTree.tostring(root, encoding="unicode")}\n'
+    return (
+        '<?xml version="1.0" encoding="UTF-8"?>\n'
+        f"{ElementTree.tostring(root, encoding='unicode')}\n"
+    )
 
 
 def _test_case(suite: ElementTree.Element, check: Check, *, decides: bool) -> None:
@@ -86,7 +97,10 @@ def _test_case(suite: ElementTree.Element, check: Check, *, decides: bool) -> No
     if not decides:
         ElementTree.SubElement(case, "skipped", {"message": _xml(check.note or _DESCRIBES)})
     elif check.outcome is not Outcome.PASS:
-        message = {"type": str(check.outcome), "message": _xml(f"{check.outcome}: {_finding(check)}")}
+        message = {
+            "type": str(check.outcome),
+            "message": _xml(f"{check.outcome}: {_finding(check)}"),
+        }
         ElementTree.SubElement(case, "failure", message).text = _xml(_detail(check))
     ElementTree.SubElement(case, "system-out").text = _xml(_detail(check))
 
@@ -98,7 +112,11 @@ def summary(checks: Sequence[Check]) -> str:
         texts = [escaped(cell.text) for cell in row]
         texts[0] = code(check.system).replace("|", "\\|")
         texts[1] = code(_limit(check))
-        texts[4] = f"**{texts[4]}**" if check in deciding(checks) and check.outcome is not Outcome.PASS else texts[4]
+        texts[4] = (
+            f"**{texts[4]}**"
+            if check in deciding(checks) and check.outcome is not Outcome.PASS
+            else texts[4]
+        )
         rows.append(texts)
     lines = [f"{code(system)}: {escaped(said)}" for system, said in _said(checks)]
     notes = [escaped(note) for note in distinct(check.note for check in checks) if note]
@@ -119,15 +137,25 @@ def _measured_cells(measured: Measured | None) -> tuple[Cell, Cell]:
         return Cell(MISSING), Cell(MISSING)
     bounds = _interval(measured)
     value = f"{measured.contrast}: {decimal(measured.value, sign=True)} {measured.unit}".rstrip()
-    return Cell(value, measured.value), Cell(interval(bounds, sign=True) or MISSING, None, measured.low, measured.high)
+    return Cell(value, measured.value), Cell(
+        interval(bounds, sign=True) or MISSING, None, measured.low, measured.high
+    )
 
 
 def _interval(measured: Measured) -> Interval | None:
-    return None if measured.low is None or measured.high is None else Interval(measured.low, measured.high)
+    return (
+        None
+        if measured.low is None or measured.high is None
+        else Interval(measured.low, measured.high)
+    )
 
 
 def _verdict(check: Check, checks: Sequence[Check]) -> str:
-    return str(check.outcome) if check in deciding([one for one in checks if one.system == check.system]) else _DESCRIBES
+    return (
+        str(check.outcome)
+        if check in deciding([one for one in checks if one.system == check.system])
+        else _DESCRIBES
+    )
 
 
 def _would_do(check: Check) -> str:
@@ -137,12 +165,16 @@ def _would_do(check: Check) -> str:
 
 
 def _notes(checks: Sequence[Check]) -> list[str]:
-    reasons = [f"{check.system}, --{check.limit}: {check.reason}." for check in checks if check.reason]
+    reasons = [
+        f"{check.system}, --{check.limit}: {check.reason}." for check in checks if check.reason
+    ]
     return [*reasons, *(f"{note}." for note in distinct(check.note for check in checks) if note)]
 
 
 def _finding(check: Check) -> str:
-    """Return a check in a phrase: the limit, the measurement, why that decides nothing, and what to do."""
+    """Return a check in a phrase: the limit, the measurement, why that decides nothing, and what to
+    do.
+    """
     parts = []
     if check.measured is not None:
         value, bounds = _measured_cells(check.measured)
@@ -153,7 +185,10 @@ def _finding(check: Check) -> str:
 
 
 def _detail(check: Check) -> str:
-    return f"{check.outcome if check.decides else _DESCRIBES}: {_finding(check)}{f'. {check.note}' if check.note else ''}"
+    return (
+        f"{check.outcome if check.decides else _DESCRIBES}: "
+        f"{_finding(check)}{f'. {check.note}' if check.note else ''}"
+    )
 
 
 def _said(checks: Sequence[Check]) -> list[tuple[str, str]]:

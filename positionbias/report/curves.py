@@ -32,15 +32,20 @@ __all__ = ["ats_curves", "training_curves"]
 
 
 def ats_curves(results: Sequence[Result], *, width: float = WIDE) -> Figure:
-    """Draw average term similarity by distance Δ, a line per model, a panel per set of passages (Figure 2).
+    """Draw average term similarity by distance Δ, a line per model, a panel per set of passages
+    (Figure 2).
 
-    Bands are the deviation over pairs. A line breaks at missing Δ, and ends in a bar where Δ were left out for too few terms.
+    Bands are the deviation over pairs. A line breaks at missing Δ, and ends in a bar where Δ were
+    left out for too few terms.
 
     Raises:
         InputError: no ATS curve among the results.
     """
     found = required(of_kind(results, "ats"), "an ATS curve")
-    collections, systems = distinct(r.collection for r in found), distinct(_series_key(r) for r in found)
+    collections, systems = (
+        distinct(r.collection for r in found),
+        distinct(_series_key(r) for r in found),
+    )
     names = dict(zip(map(_series_key, found), _series_labels(found), strict=True))
     with styled():
         figure = new_figure(width, 0.9 + 2.5 * len(collections))
@@ -54,18 +59,29 @@ def ats_curves(results: Sequence[Result], *, width: float = WIDE) -> Figure:
                 axes.set_title(f"Probed on {wrap(collection, characters(width) - 10)}")
         column[-1].set_xlabel("Distance in position Δ (words)")
         column[0].set_xlim(left=0)
-        handles = [line_handle(colour_of(index), DASHES[index % len(DASHES)]) for index in range(len(systems))]
+        handles = [
+            line_handle(colour_of(index), DASHES[index % len(DASHES)])
+            for index in range(len(systems))
+        ]
         texts = [names[key] for key in systems]
         if cut:
-            handles.append(line_handle(MUTED.light, "none", marker="|", markersize=10, markeredgewidth=1.6))
+            handles.append(
+                line_handle(MUTED.light, "none", marker="|", markersize=10, markeredgewidth=1.6)
+            )
             texts.append("too few terms beyond")
         legend_above(figure, handles, texts, width)
     return figure
 
 
 def _as_trained(result: Result) -> Result:
-    """Drop the rotation draw of the probed passages from a model trained on original ones: it is the same model."""
-    return replace(result, facts=replace(result.facts, rotation=None)) if result.facts.training == "original" else result
+    """Drop the rotation draw of the probed passages from a model trained on original ones: it is
+    the same model.
+    """
+    return (
+        replace(result, facts=replace(result.facts, rotation=None))
+        if result.facts.training == "original"
+        else result
+    )
 
 
 def _series_key(result: Result) -> tuple[str, str, int | None, int | None]:
@@ -99,14 +115,26 @@ def _ats_line(axes: Axes, curve: Any, index: int) -> bool:
     axes.plot(xs, ys, color=colour, linestyle=DASHES[index % len(DASHES)])
     cut = curve.figures.cut_at is not None and bool(xs)
     if cut:
-        axes.plot(xs[-1:], ys[-1:], color=colour, linestyle="none", marker="|", markersize=12, markeredgewidth=1.8)
+        axes.plot(
+            xs[-1:],
+            ys[-1:],
+            color=colour,
+            linestyle="none",
+            marker="|",
+            markersize=12,
+            markeredgewidth=1.8,
+        )
     return cut
 
 
-def training_curves(results: Sequence[Result], *, series: Sequence[str] | None = None, width: float = WIDE) -> Figure:
-    """Draw each training's validation log: a panel per series, a line per training, a dot where its weights were kept.
+def training_curves(
+    results: Sequence[Result], *, series: Sequence[str] | None = None, width: float = WIDE
+) -> Figure:
+    """Draw each training's validation log: a panel per series, a line per training, a dot where its
+    weights were kept.
 
-    ``series`` picks by name; by default loss, nDCG and MATS, or everything where none of these was logged.
+    ``series`` picks by name; by default loss, nDCG and MATS, or everything where none of these was
+    logged.
 
     Raises:
         InputError: no training curve among the results.
@@ -134,7 +162,9 @@ def training_curves(results: Sequence[Result], *, series: Sequence[str] | None =
 
 def _main_series(curves: Sequence[TrainingCurve]) -> list[str]:
     every = distinct(name for curve in curves for name in curve.series)
-    main = [name for name in every if any(word in name.lower() for word in ("loss", "ndcg", "mats"))]
+    main = [
+        name for name in every if any(word in name.lower() for word in ("loss", "ndcg", "mats"))
+    ]
     return main or every
 
 
@@ -143,9 +173,23 @@ def _training_line(axes: Axes, curve: TrainingCurve, name: str, index: int) -> b
     values = [math.nan if value is None else value for value in curve.series.get(name, ())]
     steps = list(curve.steps[: len(values)])
     marker = "o" if len(values) <= 12 else ""  # few points: show each
-    axes.plot(steps, values, color=colour_of(index), linestyle=DASHES[index % len(DASHES)], marker=marker, markersize=3)
+    axes.plot(
+        steps,
+        values,
+        color=colour_of(index),
+        linestyle=DASHES[index % len(DASHES)],
+        marker=marker,
+        markersize=3,
+    )
     best = curve.notes.best_step
     if best is None or best not in steps or math.isnan(values[steps.index(best)]):
         return False
-    axes.plot([best], [values[steps.index(best)]], color=colour_of(index), marker="o", markersize=6, linestyle="none")
+    axes.plot(
+        [best],
+        [values[steps.index(best)]],
+        color=colour_of(index),
+        marker="o",
+        markersize=6,
+        linestyle="none",
+    )
     return True

@@ -46,7 +46,10 @@ def required(found: list[Any], what: str) -> list[Any]:
         InputError: nothing was.
     """
     if not found:
-        raise InputError(f"figure: wanted {what} among the results; found none; give the folder of a command that measures it")
+        raise InputError(
+            f"figure: wanted {what} among the results; found none; give the folder of a command "
+            "that measures it"
+        )
     return found
 
 
@@ -67,7 +70,11 @@ def colour_of(index: int) -> str:
 
 def series_looks(index: int) -> dict[str, str]:
     """Return colour, dashes and marker of a series, distinguishable without the colour."""
-    return {"color": colour_of(index), "linestyle": DASHES[index % len(DASHES)], "marker": MARKERS[index % len(MARKERS)]}
+    return {
+        "color": colour_of(index),
+        "linestyle": DASHES[index % len(DASHES)],
+        "marker": MARKERS[index % len(MARKERS)],
+    }
 
 
 def series_handle(index: int) -> Any:
@@ -77,9 +84,17 @@ def series_handle(index: int) -> Any:
 
 
 def interval_line(
-    axes: Any, places: Sequence[float], points: Sequence[Estimate], index: int, *, size: float = 4.5, **bars: Any
+    axes: Any,
+    places: Sequence[float],
+    points: Sequence[Estimate],
+    index: int,
+    *,
+    size: float = 4.5,
+    **bars: Any,
 ) -> None:
-    """Draw a series of means at ``places``, each with its interval; ``size`` of the markers, ``bars`` of the intervals."""
+    """Draw a series of means at ``places``, each with its interval; ``size`` of the markers,
+    ``bars`` of the intervals.
+    """
     axes.plot(places, [point.mean for point in points], markersize=size, **series_looks(index))
     for at, point in zip(places, points, strict=True):
         if bounds := point.interval:
@@ -119,15 +134,20 @@ def percent_marks(axis: Axis, width: float = WIDE, *, sign: bool = False) -> Non
 
 
 def same_scale(figures: Sequence[Figure], axes_names: str) -> None:
-    """Give figures shown side by side one scale, panel by panel; by panel title where titles repeat.
+    """Give figures shown side by side one scale, panel by panel; by panel title where titles
+    repeat.
 
-    ``axes_names`` holds "x", "y" or both. Panels that share an axis within a figure follow each other anyway.
+    ``axes_names`` holds "x", "y" or both. Panels that share an axis within a figure follow each
+    other anyway.
     """
     for name in axes_names:
         panels: dict[str, list[Any]] = {}
         for figure in figures:
             shown = [axes for axes in figure.axes if axes.axison]
-            linked = all(getattr(shown[0], f"get_shared_{name}_axes")().joined(shown[0], axes) for axes in shown)
+            linked = all(
+                getattr(shown[0], f"get_shared_{name}_axes")().joined(shown[0], axes)
+                for axes in shown
+            )
             for axes in shown:
                 panels.setdefault("" if linked else axes.get_title(loc="left"), []).append(axes)
         for group in panels.values():
@@ -137,7 +157,9 @@ def same_scale(figures: Sequence[Figure], axes_names: str) -> None:
 
 
 def under_all(figure: Figure, text: str, width: float) -> None:
-    """Draw one label below all panels: it has the figure's whole width, where a panel may be too narrow."""
+    """Draw one label below all panels: it has the figure's whole width, where a panel may be too
+    narrow.
+    """
     figure.supxlabel(wrap(text, characters(width + 0.5)), fontsize=10)
 
 
@@ -152,9 +174,11 @@ def wrap(text: str, room: int) -> str:
 
 
 def legend_above(figure: Figure, handles: list[Any], texts: Sequence[str], width: float) -> None:
-    """Draw a legend above the panels, never over the data, in as many columns as the longest entry allows.
+    """Draw a legend above the panels, never over the data, in as many columns as the longest entry
+    allows.
 
-    Figures have room for three lines of it; for more, the figure grows, so that the panels keep their height.
+    Figures have room for three lines of it; for more, the figure grows, so that the panels keep
+    their height.
     """
     wrapped = [wrap(text, characters(width)) for text in texts]
     longest = max(max(map(len, text.split("\n"))) for text in wrapped)
@@ -164,4 +188,6 @@ def legend_above(figure: Figure, handles: list[Any], texts: Sequence[str], width
     figure.set_figheight(figure.get_figheight() + 0.17 * max(0, lines - 3))
     # matplotlib omits labels that begin with "_"; a zero-width character in front keeps them
     shown = [f"\u200b{text}" if text.startswith("_") else text for text in wrapped]
-    figure.legend(handles, shown, loc="outside upper left", ncols=columns, handlelength=2.4, columnspacing=1.6)
+    figure.legend(
+        handles, shown, loc="outside upper left", ncols=columns, handlelength=2.4, columnspacing=1.6
+    )

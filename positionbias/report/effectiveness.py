@@ -42,7 +42,8 @@ def significance_table(
     name: str = "significance",
     title: str = "Trainings compared",
 ) -> Table:
-    """Return paired comparisons along one axis: means, difference, change, intervals, effect size, p, adjusted p, Wilcoxon.
+    """Return paired comparisons along one axis: means, difference, change, intervals, effect size,
+    p, adjusted p, Wilcoxon.
 
     Seeds are named where there are several; so are subsets, where any is not all queries. What is
     compared is in the title where it is the same in every row.
@@ -75,7 +76,10 @@ def significance_table(
     _, kept = drop_constant(columns, rows, [1, 2] if everything else [2])
     kept += not everything
     notes = (
-        "Difference = second − first over the same queries. Effect size: mean difference over its deviation (d_z).",
+        (
+            "Difference = second − first over the same queries. Effect size: mean difference over "
+            "its deviation (d_z)."
+        ),
         f"{P_NOTE} Wilcoxon drops zero differences.",
         *over_what(found),
         *_undefined(found),
@@ -84,10 +88,14 @@ def significance_table(
 
 
 def _by_test_set(found: list[tuple[Result, Comparison]]) -> list[tuple[Result, Comparison]]:
-    """Sort by test passages, subset, seed and measure, each by first appearance, so that rows of a block stay together."""
+    """Sort by test passages, subset, seed and measure, each by first appearance, so that rows of a
+    block stay together.
+    """
     keys = [(r.collection, p.subset, repeat_of(r), r.measure) for r, p in found]
     orders = [distinct(column) for column in zip(*keys, strict=True)]
-    ranks = [tuple(order.index(item) for order, item in zip(orders, key, strict=True)) for key in keys]
+    ranks = [
+        tuple(order.index(item) for order, item in zip(orders, key, strict=True)) for key in keys
+    ]
     return [found[i] for i in sorted(range(len(found)), key=ranks.__getitem__)]
 
 
@@ -115,7 +123,9 @@ def _repeat(result: Result) -> str:
         draws = result.payload.noted.rotations
         return f"{trainings} trainings" + (f", {draws} draws" if draws > 1 else "")
     seed, draw = repeat_of(result)
-    return ", ".join(filter(None, ("" if seed is None else f"{seed}", "" if draw is None else f"draw {draw}")))
+    return ", ".join(
+        filter(None, ("" if seed is None else f"{seed}", "" if draw is None else f"draw {draw}"))
+    )
 
 
 def over_what(found: Sequence[tuple[Result, Comparison]]) -> list[str]:
@@ -124,7 +134,10 @@ def over_what(found: Sequence[tuple[Result, Comparison]]) -> list[str]:
     if any("trainings" not in p.notes and r.facts.seed is not None for r, p in found):
         notes.append(f"Intervals and p of one seed are {OVER_QUERIES}.")
     if any("trainings" in p.notes for _, p in found):
-        notes.append(f"Rows of several trainings have intervals and p {OVER_TRAININGS}, by t; of two trainings there are none.")
+        notes.append(
+            f"Rows of several trainings have intervals and p {OVER_TRAININGS}, by t; of two "
+            "trainings there are none."
+        )
     return notes
 
 
@@ -141,21 +154,31 @@ def _undefined(found: Sequence[tuple[Result, Comparison]]) -> list[str]:
 
 def _corrections(payloads: Iterable[Comparison]) -> list[str]:
     """Return the corrected p-values to show: Holm's where there are any, else those there are."""
-    methods = distinct(method for payload in payloads for method in payload.p_adjusted if method in CORRECTIONS)
+    methods = distinct(
+        method for payload in payloads for method in payload.p_adjusted if method in CORRECTIONS
+    )
     return [HOLM] if HOLM in methods else methods
 
 
 def baseline_table(results: Sequence[Result]) -> Table:
-    """Return every model against BM25 and a position-only scorer: a model that beats neither is uninformative."""
-    table = significance_table(results, "baseline", name="baselines", title="Models against the baselines")
+    """Return every model against BM25 and a position-only scorer: a model that beats neither is
+    uninformative.
+    """
+    table = significance_table(
+        results, "baseline", name="baselines", title="Models against the baselines"
+    )
     # against a weak baseline a relative change is a large number that says little
-    kept = [index for index, column in enumerate(table.columns) if not column.name.startswith("Change")]
+    kept = [
+        index for index, column in enumerate(table.columns) if not column.name.startswith("Change")
+    ]
     rows = [[row[index] for index in kept] for row in table.rows]
     return replace(table, columns=[table.columns[index] for index in kept], rows=rows)
 
 
 def systems_table(results: Sequence[Result]) -> Table:
-    """Return every system's mean on every test set, a column per measure, each with its interval."""
+    """Return every system's mean on every test set, a column per measure, each with its
+    interval.
+    """
     found = of_kind(results, "per_query")
     measures = distinct(result.measure for result in found)
     cells: dict[tuple[str, str, str, int], dict[str, Result]] = {}
@@ -170,25 +193,60 @@ def systems_table(results: Sequence[Result]) -> Table:
     rows = []
     for key, by_measure in sorted(cells.items(), key=lambda item: order.index(item[0][0])):
         shown = [by_measure.get(measure) for measure in measures]
-        values = [decimal_cell(result.value, result.interval) if result else decimal_cell(None) for result in shown]
-        rows.append([*map(text_cell, key[:3]), *values, count_cell(max(result.count for result in by_measure.values()))])
-    columns = [Column("Test passages", numeric=False), Column("System", numeric=False), Column("Seed", numeric=False)]
-    columns += [Column(level_heading(m, (r.interval for r in found if r.measure == m))) for m in measures]
+        values = [
+            decimal_cell(result.value, result.interval) if result else decimal_cell(None)
+            for result in shown
+        ]
+        rows.append(
+            [
+                *map(text_cell, key[:3]),
+                *values,
+                count_cell(max(result.count for result in by_measure.values())),
+            ]
+        )
+    columns = [
+        Column("Test passages", numeric=False),
+        Column("System", numeric=False),
+        Column("Seed", numeric=False),
+    ]
+    columns += [
+        Column(level_heading(m, (r.interval for r in found if r.measure == m))) for m in measures
+    ]
     columns.append(Column("Queries", wide=True))
     _, kept = drop_constant(columns, rows, [2])
-    notes = [f"Intervals are {OVER_QUERIES}."] if any(result.facts.seed is not None for result in found) else []
-    return Table("systems", "Every system on every test set", columns, rows, [*_uncounted(found), *notes], stub=2 + kept)
+    notes = (
+        [f"Intervals are {OVER_QUERIES}."]
+        if any(result.facts.seed is not None for result in found)
+        else []
+    )
+    return Table(
+        "systems",
+        "Every system on every test set",
+        columns,
+        rows,
+        [*_uncounted(found), *notes],
+        stub=2 + kept,
+    )
 
 
 def _uncounted(found: Sequence[Result]) -> list[str]:
-    """Return remarks on a system, and queries that a mean counts as 0 or leaves out, as each evaluation noted them."""
-    remarks = distinct(f"{r.system}: {remark}." for r in found for remark in getattr(r.payload, "notes", {}).get(REMARKS, ()))
+    """Return remarks on a system, and queries that a mean counts as 0 or leaves out, as each
+    evaluation noted them.
+    """
+    remarks = distinct(
+        f"{r.system}: {remark}."
+        for r in found
+        for remark in getattr(r.payload, "notes", {}).get(REMARKS, ())
+    )
     where: dict[str, list[str]] = {}
     for result in found:
         assert isinstance(result.payload, PerQuery)
         for what, number in result.payload.notes.items():
             if isinstance(number, int) and number:
-                where.setdefault(f"{count(number)} {what}", []).append(f"{result.system} on {result.collection}")
+                where.setdefault(f"{count(number)} {what}", []).append(
+                    f"{result.system} on {result.collection}"
+                )
     return remarks + [
-        f"{what}: {'every run' if len(runs) == len(found) else ', '.join(distinct(runs))}." for what, runs in where.items()
+        f"{what}: {'every run' if len(runs) == len(found) else ', '.join(distinct(runs))}."
+        for what, runs in where.items()
     ]

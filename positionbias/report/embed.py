@@ -1,4 +1,6 @@
-"""A figure as part of a page: its SVG without what the page supplies, with ids that clash with no other figure's."""
+"""A figure as part of a page: its SVG without what the page supplies, with ids that clash with no
+other figure's.
+"""
 
 from __future__ import annotations
 
@@ -21,15 +23,22 @@ CSS_PIXELS_PER_POINT = 4 / 3
 
 
 def inline_svg(figure: Figure, prefix: str, description: str) -> str:
-    """Return the ``<svg>`` element for a page: an image named by ``description``, no wider than it was drawn.
+    """Return the ``<svg>`` element for a page: an image named by ``description``, no wider than it
+    was drawn.
 
-    The page supplies dark-screen rules and the font; unreferenced ids are removed, the others begin with
-    ``prefix``. Marks have their exact numbers as tooltips; what is drawn has a hundredth of a point.
+    The page supplies dark-screen rules and the font; unreferenced ids are removed, the others begin
+    with ``prefix``. Marks have their exact numbers as tooltips; what is drawn has a hundredth of a
+    point.
     """
     marks = name_marks(figure)
     root = ElementTree.fromstring(svg_text(figure))
     label_marks(root, marks)
-    used = {name for element in root.iter() for value in element.attrib.values() for name in _pointed_to(value)}
+    used = {
+        name
+        for element in root.iter()
+        for value in element.attrib.values()
+        for name in _pointed_to(value)
+    }
     _clean(root, prefix, used)
     add_tooltips(root)
     width = float(root.attrib.pop("width").removesuffix("pt")) * CSS_PIXELS_PER_POINT
@@ -62,7 +71,9 @@ def _clean(element: ElementTree.Element, prefix: str, used: set[str]) -> None:
         elif name == "style":
             value = _page_font(value)
         if name in _DRAWN:
-            value = _LONG.sub(lambda number: f"{float(number[0]):.2f}".rstrip("0").rstrip("."), value)
+            value = _LONG.sub(
+                lambda number: f"{float(number[0]):.2f}".rstrip("0").rstrip("."), value
+            )
         attributes[name] = _REFERENCE.sub(rf"url(#{prefix}-\1)", " ".join(value.split()))
     element.attrib.clear()
     element.attrib.update(attributes)
@@ -77,4 +88,8 @@ def _clean(element: ElementTree.Element, prefix: str, used: set[str]) -> None:
 
 
 def _page_font(style: str) -> str:
-    return "; ".join(part.strip() for part in style.split(";") if part.strip() and not part.strip().startswith("font-family"))
+    return "; ".join(
+        part.strip()
+        for part in style.split(";")
+        if part.strip() and not part.strip().startswith("font-family")
+    )

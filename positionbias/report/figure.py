@@ -1,8 +1,10 @@
-"""Look and saving of every figure: the same bytes for the same results, legible on white and on dark.
+"""Look and saving of every figure: the same bytes for the same results, legible on white and on
+dark.
 
-A figure is drawn in the light colours on a transparent ground. Its SVG carries a few rules that turn each of these
-colours into its dark partner where the reader's screen is dark; a viewer that knows no such rules shows the light
-colours. Text stays text: it can be searched, and takes the page's font.
+A figure is drawn in the light colours on a transparent ground. Its SVG carries a few rules that
+turn each of these colours into its dark partner where the reader's screen is dark; a viewer that
+knows no such rules shows the light colours. Text stays text: it can be searched, and takes the
+page's font.
 """
 
 from __future__ import annotations
@@ -51,7 +53,8 @@ INK = Colour("#1f2328", "#e4e7eb")
 MUTED = Colour("#5a626b", "#a6aeb8")
 FRAME = Colour("#868e96", "#7d8590")
 BAND = Colour("#c9ced4", "#4a5058")
-# The first two are the blue and vermilion of Okabe and Ito, distinguishable with any colour vision; the others join them.
+# The first two are the blue and vermilion of Okabe and Ito, distinguishable with any colour vision;
+# the others join them.
 SERIES = (
     Colour("#0072b2", "#5cb8f0"),
     Colour("#c94f00", "#ff9a57"),
@@ -117,7 +120,8 @@ def styled() -> Iterator[None]:
 def dark_rules() -> str:
     """Return CSS that turns each light colour into its dark counterpart.
 
-    The selectors name no ancestor: what ``<use>`` draws is a separate tree, in which ancestors are not found.
+    The selectors name no ancestor: what ``<use>`` draws is a separate tree, in which ancestors are
+    not found.
     """
     colours = dict.fromkeys((INK, MUTED, FRAME, BAND, *SERIES))
     rules = (
@@ -129,7 +133,8 @@ def dark_rules() -> str:
 
 
 def _drawn(figure: Figure, form: str) -> bytes:
-    # No date and no writer's name: the same results give the same bytes. A PNG gets a white ground, as it has no rules.
+    # No date and no writer's name: the same results give the same bytes. A PNG gets a white ground,
+    # as it has no rules.
     empty = {
         "svg": {"Date": None, "Creator": None, "Format": None, "Type": None},
         "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
@@ -137,7 +142,8 @@ def _drawn(figure: Figure, form: str) -> bytes:
     }[form]
     out = io.BytesIO()
     with styled(), warnings.catch_warnings():
-        if form == "svg":  # the reader's own font draws the text; glyphs missing from ours do not matter
+        # the reader's own font draws the text; glyphs missing from ours do not matter
+        if form == "svg":
             warnings.filterwarnings("ignore", message="Glyph .* missing from")
         figure.savefig(out, format=form, metadata=empty, transparent=form != "png")
     return out.getvalue()
@@ -161,7 +167,8 @@ def save_figure(figure: Figure, path: Path | str, *, overwrite: bool = False) ->
     form = path.suffix.lower().lstrip(".")
     if form not in FORMATS:
         raise SettingError(
-            f"{path}: wanted a figure's name ending in {', '.join('.' + name for name in FORMATS)}; found {path.suffix or 'no ending'!r}; "
+            f"{path}: wanted a figure's name ending in "
+            f"{', '.join('.' + name for name in FORMATS)}; found {path.suffix or 'no ending'!r}; "
             "give --plot such a name"
         )
     data = svg_text(figure).encode("utf-8") if form == "svg" else _drawn(figure, form)

@@ -33,7 +33,9 @@ BESIDE = 2  # studies whose figures stand side by side
 
 @dataclass(frozen=True, slots=True)
 class FirstScreen:
-    """The tiles by question, how many answers there are in all, the advice, and the chart: a picture a study, with its title."""
+    """The tiles by question, how many answers there are in all, the advice, and the chart: a
+    picture a study, with its title.
+    """
 
     groups: Sequence[Group]
     answers: int
@@ -47,11 +49,17 @@ class FirstScreen:
 
 
 def tiles_of(studies: Sequence[Study]) -> list[Tile]:
-    """Return every answer of the studies, verdicts first; a subject that several share has its study's title. One that says so where nothing decides."""
+    """Return every answer of the studies, verdicts first; a subject that several share has its
+    study's title. One that says so where nothing decides.
+    """
     found = [(study, tile) for study in studies for tile in _tiles(study.results)]
-    shared = Counter(key for _, key in {(study.number, (tile.question, tile.subject)) for study, tile in found})
+    shared = Counter(
+        key for _, key in {(study.number, (tile.question, tile.subject)) for study, tile in found}
+    )
     tiles = [
-        replace(tile, subject=f"{tile.subject} ({study.title})") if shared[tile.question, tile.subject] > 1 else tile
+        replace(tile, subject=f"{tile.subject} ({study.title})")
+        if shared[tile.question, tile.subject] > 1
+        else tile
         for study, tile in found
     ]
     return tiles or [_measured_only(studies)]
@@ -79,33 +87,55 @@ def answers_block(studies: Sequence[Study]) -> Block:
     """Return the table of all answers, where the first screen has not room for all."""
     tiles = tiles_of(studies)
     table = answers_table(tiles)
-    return Block("", sheets=[Sheet(f"table-{table.name}", table, folded=True)] if len(tiles) > MOST_TILES else [])
+    return Block(
+        "",
+        sheets=[Sheet(f"table-{table.name}", table, folded=True)]
+        if len(tiles) > MOST_TILES
+        else [],
+    )
 
 
 def first_screen(studies: Sequence[Study], sections: Sequence[Section]) -> FirstScreen:
     """Return the first screen; its chart leaves its section, which links to it."""
     tiles = tiles_of(studies)
     results = [result for study in studies for result in study.results]
-    return FirstScreen(groups_of(shown_tiles(tiles), results), len(tiles), advice_of(tiles), _charts(sections))
+    return FirstScreen(
+        groups_of(shown_tiles(tiles), results), len(tiles), advice_of(tiles), _charts(sections)
+    )
 
 
 def summary(studies: Sequence[Study], title: str) -> str:
-    """Return Markdown for a pull request: every answer with its effect, and the advice; answers that are no good news are bold."""
+    """Return Markdown for a pull request: every answer with its effect, and the advice; answers
+    that are no good news are bold.
+    """
     tiles = tiles_of(studies)
     rows = []
     for tile in tiles:
         answer = f"**{tile.answer}**" if tile.tone in (Tone.BAD, Tone.UNKNOWN) else str(tile.answer)
-        texts = (escaped(text or MISSING) for text in (tile.words, tile.effect, "; ".join(tile.basis)))
-        rows.append([escaped(tile.question), code(tile.subject).replace("|", "\\|"), answer, *texts])
-    return document(f"posbias report: {escaped(title)}", answers_table(tiles).columns, rows, [escaped(advice_of(tiles))])
+        texts = (
+            escaped(text or MISSING) for text in (tile.words, tile.effect, "; ".join(tile.basis))
+        )
+        rows.append(
+            [escaped(tile.question), code(tile.subject).replace("|", "\\|"), answer, *texts]
+        )
+    return document(
+        f"posbias report: {escaped(title)}",
+        answers_table(tiles).columns,
+        rows,
+        [escaped(advice_of(tiles))],
+    )
 
 
 def _charts(sections: Sequence[Section]) -> list[tuple[str, Picture]]:
-    """Take the figure that says most out of its section: one of all studies, or those of two studies side by side."""
+    """Take the figure that says most out of its section: one of all studies, or those of two
+    studies side by side.
+    """
     blocks = [block for section in sections for block in section.blocks]
     number = Counter(picture.name for block in blocks for picture in block.pictures)
     joint = [name for name, times in number.items() if times == 1]
-    name = main_figure(joint) or main_figure(name for name, times in number.items() if times <= BESIDE)
+    name = main_figure(joint) or main_figure(
+        name for name, times in number.items() if times <= BESIDE
+    )
     taken = []
     for block in blocks:
         for picture in [picture for picture in block.pictures if picture.name == name]:

@@ -19,15 +19,27 @@ if TYPE_CHECKING:
 __all__ = ["COLUMNS", "frame_of", "frames_of"]
 
 COLUMNS = (
-    *("collection", "split", "system", "seed", "baseline", "measure", "quality", "scale", "passages"),
+    *(
+        "collection",
+        "split",
+        "system",
+        "seed",
+        "baseline",
+        "measure",
+        "quality",
+        "scale",
+        "passages",
+    ),
     *("value", "low", "high", "p", "count"),
 )
 
 
 def frame_of(results: Sequence[Result]) -> pandas.DataFrame:
-    """Return a row for each result; verdicts and findings, which are words, have none. The columns are always ``COLUMNS``.
+    """Return a row for each result; verdicts and findings, which are words, have none. The columns
+    are always ``COLUMNS``.
 
-    ``seed`` is that of a training. A comparison has a ``baseline`` and ``p``; ``quality``, ``scale`` and ``passages`` are of an audit.
+    ``seed`` is that of a training. A comparison has a ``baseline`` and ``p``; ``quality``,
+    ``scale`` and ``passages`` are of an audit.
     """
     import pandas
 
@@ -40,7 +52,9 @@ def frames_of(study: Study) -> dict[str, pandas.DataFrame]:
     import pandas
 
     tables = {name: records(table) for name, table in report_tables([study]).items()}
-    return {name: pandas.DataFrame(rows, columns=headings) for name, (headings, *rows) in tables.items()}
+    return {
+        name: pandas.DataFrame(rows, columns=headings) for name, (headings, *rows) in tables.items()
+    }
 
 
 def _row(result: Result) -> JsonObject:

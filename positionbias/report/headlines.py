@@ -1,4 +1,6 @@
-"""The answer of a measuring command in one sentence for each thing measured: a comparison with its interval, and no claim beyond it."""
+"""The answer of a measuring command in one sentence for each thing measured: a comparison with its
+interval, and no claim beyond it.
+"""
 
 from __future__ import annotations
 
@@ -13,14 +15,22 @@ from positionbias.results.payloads import AtsCurve, Comparison, PerQuery, Positi
 from positionbias.results.result import Result
 from positionbias.results.select import of_type
 
-__all__ = ["collection_headlines", "evaluation_headlines", "place_of", "position_headlines", "similarity_headlines"]
+__all__ = [
+    "collection_headlines",
+    "evaluation_headlines",
+    "place_of",
+    "position_headlines",
+    "similarity_headlines",
+]
 
 CHANCE = 0.05  # a Holm-adjusted p below it is called more than chance, where the interval agrees
 SAME = 1e-12  # means that differ by less are equal
 
 
 def position_headlines(results: Sequence[Result]) -> list[str]:
-    """Return whether answers start nearer the front than unbiased ones would: what the interval of the difference leaves out."""
+    """Return whether answers start nearer the front than unbiased ones would: what the interval of
+    the difference leaves out.
+    """
     lines = []
     for result, histogram in of_type(results, PositionHistogram):
         figures = histogram.figures
@@ -50,7 +60,9 @@ def _placed(name: str, mean: PositionFigure) -> str:
 
 
 def evaluation_headlines(results: Sequence[Result]) -> list[str]:
-    """Return the runs that are highest by the first measure, and whether their lead over the first run, or the next, is more than chance."""
+    """Return the runs that are highest by the first measure, and whether their lead over the first
+    run, or the next, is more than chance.
+    """
     means = [result for result, _ in of_type(results, PerQuery) if result.value is not None]
     own = [result for result in means if result.measure == means[0].measure]
     if not own:
@@ -60,13 +72,22 @@ def evaluation_headlines(results: Sequence[Result]) -> list[str]:
     best = [result for result in own if isclose(_mean(result), top, abs_tol=SAME)]
     shown = with_interval(decimal(top), interval(best[0].interval))
     if len(own) == 1:
-        return [f"{first.system}: {measure} {shown} over {plural(first.count, 'query')}; give a second run to compare with it."]
+        return [
+            (
+                f"{first.system}: {measure} {shown} over {plural(first.count, 'query')}; give a "
+                "second run to compare with it."
+            )
+        ]
     rivals = sorted((result for result in own if result not in best), key=_mean, reverse=True)
     if not rivals:
         return [f"no run is highest: all {len(own)} have the same {measure}, {shown}."]
     rival = rivals[0] if first in best else first
     candidate = rival if first in best else best[0]
-    compared = (p for r, p in of_type(results, Comparison) if r.measure == measure and p.candidate == candidate.system)
+    compared = (
+        p
+        for r, p in of_type(results, Comparison)
+        if r.measure == measure and p.candidate == candidate.system
+    )
     item = next(compared, None)
     have = "has" if len(best) == 1 else "share"
     head = f"{_names(best)} {have} the highest {measure} of {len(own)} runs, {shown}"
@@ -79,7 +100,11 @@ def _mean(result: Result) -> float:
 
 def _names(runs: Sequence[Result]) -> str:
     first, *others = (run.system for run in runs)
-    return first if not others else f"{first} and {others[0] if len(others) == 1 else plural(len(others), 'other run')}"
+    return (
+        first
+        if not others
+        else f"{first} and {others[0] if len(others) == 1 else plural(len(others), 'other run')}"
+    )
 
 
 def _lead(item: Comparison, rival: str, *, turned: bool) -> str:
@@ -89,11 +114,16 @@ def _lead(item: Comparison, rival: str, *, turned: bool) -> str:
     less = with_interval(decimal(sign * item.difference, sign=True), interval(bounds, sign=True))
     sure = p is not None and p < CHANCE and (bounds is None or bounds.low > 0)
     surely = "more than chance" if sure else "cannot tell whether that is more than chance"
-    return f"{less} over {rival}, {surely} ({f'Holm-adjusted p {p_value(p)}' if p is not None else 'p undefined'})"
+    return (
+        f"{less} over {rival}, {surely} "
+        f"({f'Holm-adjusted p {p_value(p)}' if p is not None else 'p undefined'})"
+    )
 
 
 def similarity_headlines(results: Sequence[Result]) -> list[str]:
-    """Return what each MATS says: how much less alike a word's vectors are where their positions differ."""
+    """Return what each MATS says: how much less alike a word's vectors are where their positions
+    differ.
+    """
     return [_similar(result, curve) for result, curve in of_type(results, AtsCurve)]
 
 
@@ -101,12 +131,14 @@ def _similar(result: Result, curve: AtsCurve) -> str:
     plain = curve.figures.mats_plain
     if result.value is None or plain is None:
         return (
-            f"{result.system} on {result.collection}: cannot tell how its term vectors depend on position: MATS is undefined."
+            f"{result.system} on {result.collection}: cannot tell how its term vectors depend on "
+            "position: MATS is undefined."
         )
     less = f"{decimal(abs(plain))} {'less' if plain >= 0 else 'more'} alike"
     return (
-        f"{result.system} on {result.collection}: where positions differ, a word's vectors are {less} (cosine) than at equal ones; "
-        f"MATS {decimal(result.value)}, and 0 is no dependence on position."
+        f"{result.system} on {result.collection}: where positions differ, a word's vectors are "
+        f"{less} (cosine) than at equal ones; MATS {decimal(result.value)}, and 0 is no dependence "
+        "on position."
     )
 
 
@@ -117,4 +149,9 @@ def collection_headlines(results: Sequence[Result]) -> list[str]:
     asked = ", ".join(f"{split} {count(figures.queries)}" for split, figures in splits)
     answers = plural(sum(figures.answers for _, figures in splits), "answer")
     queries = plural(sum(figures.queries for _, figures in splits), "query")
-    return [f"{result.collection}: {plural(result.count, 'passage')}, {queries} ({asked or 'no split'}) and {answers}."]
+    return [
+        (
+            f"{result.collection}: {plural(result.count, 'passage')}, {queries} "
+            f"({asked or 'no split'}) and {answers}."
+        )
+    ]

@@ -54,7 +54,8 @@ def write_report(
     title: str | None = None,
     overwrite: bool = False,
 ) -> Path:
-    """Write one self-contained HTML page about these folders of results (saved by ``results.result.save_results``).
+    """Write one self-contained HTML page about these folders of results (saved by
+    ``results.result.save_results``).
 
     The same folders give the same bytes.
 
@@ -65,7 +66,9 @@ def write_report(
     return write_page(load_studies(folders), Path(out), title=title, overwrite=overwrite)
 
 
-def write_page(studies: Sequence[Study], out: Path, *, title: str | None = None, overwrite: bool = False) -> Path:
+def write_page(
+    studies: Sequence[Study], out: Path, *, title: str | None = None, overwrite: bool = False
+) -> Path:
     """Write the page about these studies, as ``write_report`` does."""
     with atomic_file(out, overwrite=overwrite) as partial:
         partial.write_text(render(studies, title=title), encoding="utf-8", newline="")
@@ -79,7 +82,9 @@ def render(studies: Sequence[Study], *, title: str | None = None) -> str:
     first = first_screen(studies, sections)
     several = len(studies) > 1
     summary = environment.get_template("summary.html").render(
-        first=first, shown=MOST_TILES, stacked=[len(group.tiles) for group in first.groups] == [2, 2, 2]
+        first=first,
+        shown=MOST_TILES,
+        stacked=[len(group.tiles) for group in first.groups] == [2, 2, 2],
     )
     body = environment.get_template("sections.html").render(sections=sections, several=several)
     return environment.get_template("report.html").render(
@@ -92,7 +97,9 @@ def render(studies: Sequence[Study], *, title: str | None = None) -> str:
         body=body,
         definitions=used_in(_text_of(summary + body)),
         provenance=[(study, facts_of(study)) for study in studies],
-        style=environment.get_template("report.css").render(page=PAGE_COLOURS, dark_figures=dark_rules()),
+        style=environment.get_template("report.css").render(
+            page=PAGE_COLOURS, dark_figures=dark_rules()
+        ),
         scripts=[_script(environment, name) for name in SCRIPTS],
         version=__version__,
     )
@@ -125,7 +132,9 @@ def _environment() -> Environment:
 
 
 class PageScript(NamedTuple):
-    """A script of the page, and its hash for the page's policy: no other runs, whatever a text on the page holds."""
+    """A script of the page, and its hash for the page's policy: no other runs, whatever a text on
+    the page holds.
+    """
 
     text: str
     digest: str
@@ -133,11 +142,16 @@ class PageScript(NamedTuple):
 
 def _script(environment: Environment, name: str) -> PageScript:
     text = environment.get_template(f"{name}.js").render()
-    return PageScript(text, "sha256-" + base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode("ascii"))
+    return PageScript(
+        text,
+        "sha256-" + base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode("ascii"),
+    )
 
 
 def _coded(text: str) -> Markup:
-    """Return a sentence with its commands and options as code, and per-cent signs that stay with their numbers."""
+    """Return a sentence with its commands and options as code, and per-cent signs that stay with
+    their numbers.
+    """
     from markupsafe import Markup, escape
 
     marked = _COMMAND.sub(r"<code>\g<0></code>", str(escape(text.replace(" %", "\u00a0%"))))
@@ -150,20 +164,30 @@ def _text_of(markup: str) -> str:
 
 
 def _exact_text(cell: Cell) -> str:
-    """Return a cell's numbers with six digits, for a reader who wants more than the cell shows; its text where that has all."""
+    """Return a cell's numbers with six digits, for a reader who wants more than the cell shows; its
+    text where that has all.
+    """
     if not isinstance(cell.value, float):
         return cell.text
     exact = f"{cell.value:.6g}"
-    return exact if cell.low is None or cell.high is None else f"{exact} [{cell.low:.6g}, {cell.high:.6g}]"
+    return (
+        exact
+        if cell.low is None or cell.high is None
+        else f"{exact} [{cell.low:.6g}, {cell.high:.6g}]"
+    )
 
 
 def report_tables(studies: Sequence[Study]) -> dict[str, Table]:
-    """Return every table of the report by file name; with several studies, names end in the study's number."""
+    """Return every table of the report by file name; with several studies, names end in the study's
+    number.
+    """
     sheets = [item for section in build_sections(studies, draw=False) for item in section.sheets]
     if len(studies) == 1:
         return {sheet.table.name: sheet.table for _, sheet in sheets}
     return {
-        sheet.anchor.removeprefix("table-"): replace(sheet.table, title=f"{sheet.table.title} ({study})")
+        sheet.anchor.removeprefix("table-"): replace(
+            sheet.table, title=f"{sheet.table.title} ({study})"
+        )
         if study
         else sheet.table
         for study, sheet in sheets
@@ -171,7 +195,11 @@ def report_tables(studies: Sequence[Study]) -> dict[str, Table]:
 
 
 def _subtitle(studies: Sequence[Study]) -> str:
-    collections = list(dict.fromkeys(result.collection for study in studies for result in study.results if result.collection))
+    collections = list(
+        dict.fromkeys(
+            result.collection for study in studies for result in study.results if result.collection
+        )
+    )
     if len(studies) > 1:
         return "; ".join(study.title for study in studies)
     return f"Collections: {', '.join(collections)}" if collections else ""

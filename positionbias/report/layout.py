@@ -1,4 +1,6 @@
-"""Columns of text set side by side, fitted to the width of a line: headings wrap first, then texts, then the columns go below one another."""
+"""Columns of text set side by side, fitted to the width of a line: headings wrap first, then texts,
+then the columns go below one another.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +19,11 @@ NARROWEST = (28, 20, 14, 10, 6)  # columns of a text that is wrapped, the first 
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """Rows of single-line texts; ``right`` says which columns are flush right, the first ``stub`` name the row.
+    """Rows of single-line texts; ``right`` says which columns are flush right, the first ``stub``
+    name the row.
 
-    ``groups`` has each column's upper heading: neighbours of the same share it. ``headings`` may be empty: no line of them then.
+    ``groups`` has each column's upper heading: neighbours of the same share it. ``headings`` may be
+    empty: no line of them then.
     """
 
     rows: Sequence[Sequence[str]]
@@ -35,7 +39,13 @@ class Grid:
             return [row[at] for at in columns] if row else []
 
         right = [self.right[at] for at in columns]
-        return Grid(list(map(chosen, self.rows)), right, self.stub, chosen(self.headings), chosen(self.groups))
+        return Grid(
+            list(map(chosen, self.rows)),
+            right,
+            self.stub,
+            chosen(self.headings),
+            chosen(self.groups),
+        )
 
     def spans(self) -> list[tuple[str, int, int]]:
         """Return each upper heading with its first column and the number of its columns."""
@@ -47,22 +57,38 @@ class Grid:
         return found
 
     def widths(self, lines: int) -> list[int]:
-        """Return the columns' widths where a heading takes this many lines at most, and no other text is wrapped."""
-        body = [max((shown_width(row[at]) for row in self.rows), default=0) for at in range(len(self.right))]
+        """Return the columns' widths where a heading takes this many lines at most, and no other
+        text is wrapped.
+        """
+        body = [
+            max((shown_width(row[at]) for row in self.rows), default=0)
+            for at in range(len(self.right))
+        ]
         heads = [_heading_width(name, lines) for name in self.headings] or [0] * len(body)
         found = list(map(max, body, heads))
         for group, start, count in self.spans():
-            found[start + count - 1] += max(0, _heading_width(group, lines) - _room(found, start, count))
+            found[start + count - 1] += max(
+                0, _heading_width(group, lines) - _room(found, start, count)
+            )
         return found
 
     def least(self, narrowest: int) -> list[int]:
-        """Return the widths below which a number would be split, or a text be narrower than ``narrowest``."""
+        """Return the widths below which a number would be split, or a text be narrower than
+        ``narrowest``.
+        """
         found = []
-        for at, (right, most) in enumerate(zip(self.right, self.widths(HEADING_LINES), strict=True)):
+        for at, (right, most) in enumerate(
+            zip(self.right, self.widths(HEADING_LINES), strict=True)
+        ):
             words = (shown_width(word) for row in self.rows for word in words_of(row[at]))
             heading = _heading_width(self.headings[at], HEADING_LINES) if self.headings else 0
             longest = max(words, default=0)
-            found.append(min(most, max(longest if right else min(longest, narrowest), min(heading, 2 * narrowest))))
+            found.append(
+                min(
+                    most,
+                    max(longest if right else min(longest, narrowest), min(heading, 2 * narrowest)),
+                )
+            )
         return found
 
 
@@ -87,7 +113,9 @@ def fits(grid: Grid, width: int | None) -> bool:
 
 
 def lay_out(grid: Grid, width: int | None) -> list[str]:
-    """Return the lines; what does not fit beside its row names stands below, after an empty line, with the row names again."""
+    """Return the lines; what does not fit beside its row names stands below, after an empty line,
+    with the row names again.
+    """
     for lines in range(1, HEADING_LINES + 1):
         widths = grid.widths(lines)
         if width is None or _room(widths) <= width:
@@ -97,8 +125,14 @@ def lay_out(grid: Grid, width: int | None) -> list[str]:
         if (least := _fitted(grid, grid.least(narrowest), width)) is not None:
             return _lines(grid, _shared(grid.widths(HEADING_LINES), least, width))
         if len(grid.right) > grid.stub + 1 and (parts := _parts(grid, narrowest, width)):
-            return [line for number, part in enumerate(parts) for line in [*[""] * (number > 0), *lay_out(part, width)]]
-    return _lines(grid, _shared(grid.widths(HEADING_LINES), [NARROWEST[-1]] * len(grid.right), width))
+            return [
+                line
+                for number, part in enumerate(parts)
+                for line in [*[""] * (number > 0), *lay_out(part, width)]
+            ]
+    return _lines(
+        grid, _shared(grid.widths(HEADING_LINES), [NARROWEST[-1]] * len(grid.right), width)
+    )
 
 
 def _fitted(grid: Grid, least: list[int], width: int) -> list[int] | None:
@@ -106,7 +140,9 @@ def _fitted(grid: Grid, least: list[int], width: int) -> list[int] | None:
 
 
 def _parts(grid: Grid, narrowest: int, width: int) -> list[Grid]:
-    """Return grids of the row names and as many of the other columns as fit, groups whole where they can be; none where a column does not fit."""
+    """Return grids of the row names and as many of the other columns as fit, groups whole where
+    they can be; none where a column does not fit.
+    """
     least, names = grid.least(narrowest), list(range(grid.stub))
 
     def fitting(columns: Sequence[int]) -> bool:
@@ -126,13 +162,22 @@ def _parts(grid: Grid, narrowest: int, width: int) -> list[Grid]:
 
 def _units(grid: Grid) -> list[list[int]]:
     """Return the columns behind the row names that stay together: those of a group."""
-    spans = [(group, range(max(start, grid.stub), start + count)) for group, start, count in grid.spans()]
+    spans = [
+        (group, range(max(start, grid.stub), start + count)) for group, start, count in grid.spans()
+    ]
     spans = spans or [("", range(grid.stub, len(grid.right)))]
-    return [unit for group, columns in spans for unit in ([list(columns)] if group else [[at] for at in columns]) if unit]
+    return [
+        unit
+        for group, columns in spans
+        for unit in ([list(columns)] if group else [[at] for at in columns])
+        if unit
+    ]
 
 
 def _shared(wanted: Sequence[int], least: Sequence[int], width: int) -> list[int]:
-    """Return widths between the least and those wanted: the room that is left goes to whichever column wraps most."""
+    """Return widths between the least and those wanted: the room that is left goes to whichever
+    column wraps most.
+    """
     found = list(least)
     for _ in range(max(0, width - _room(found))):
         at = max(range(len(found)), key=lambda one: wanted[one] / max(1, found[one]))

@@ -17,7 +17,8 @@ __all__ = ["Study", "load_studies"]
 
 @dataclass(frozen=True, slots=True)
 class Study:
-    """One folder of results; ``number`` counts from 1 and keeps its parts of a page apart from the others'.
+    """One folder of results; ``number`` counts from 1 and keeps its parts of a page apart from the
+    others'.
 
     ``published`` are a paper's figures about its collections.
     """
@@ -31,16 +32,24 @@ class Study:
 
 
 def load_studies(folders: Sequence[Path | str]) -> list[Study]:
-    """Read each folder, or the ``results`` in a study's. Titles are the manifests' names, made distinct where they repeat.
+    """Read each folder, or the ``results`` in a study's. Titles are the manifests' names, made
+    distinct where they repeat.
 
     Raises:
         InputError: no folder, or one without results.
     """
     if not folders:
-        raise InputError("report: wanted at least one folder of results; found none; give the --out of a measuring command")
+        raise InputError(
+            "report: wanted at least one folder of results; found none; give the --out of a "
+            "measuring command"
+        )
     studies = []
     for number, place in enumerate(map(Path, folders), 1):
-        folder = place / "results" if not (place / RESULTS).is_file() and (place / "results" / RESULTS).is_file() else place
+        folder = (
+            place / "results"
+            if not (place / RESULTS).is_file() and (place / "results" / RESULTS).is_file()
+            else place
+        )
         results, manifest = load_results(folder), read_manifest(folder)
         studies.append(Study(number, manifest.name or place.name, place.name, results, manifest))
     return _distinguished(studies)
@@ -51,7 +60,9 @@ def _distinguished(studies: list[Study]) -> list[Study]:
     for more in ("folder", "number"):
         titles = Counter(study.title for study in studies)
         studies = [
-            replace(study, title=f"{study.title} ({getattr(study, more)})") if titles[study.title] > 1 else study
+            replace(study, title=f"{study.title} ({getattr(study, more)})")
+            if titles[study.title] > 1
+            else study
             for study in studies
         ]
     return studies

@@ -1,4 +1,6 @@
-"""Markdown of a summary for a pull request: a heading, a table, lines and notes, in which no name is markup."""
+"""Markdown of a summary for a pull request: a heading, a table, lines and notes, in which no name
+is markup.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +16,15 @@ _MARKED = re.compile(r"([\\`*_{}\[\]<>|~&!])")
 
 
 def document(
-    heading: str, columns: Sequence[Column], rows: Sequence[Sequence[str]], lines: Sequence[str], notes: Sequence[str] = ()
+    heading: str,
+    columns: Sequence[Column],
+    rows: Sequence[Sequence[str]],
+    lines: Sequence[str],
+    notes: Sequence[str] = (),
 ) -> str:
-    """Return the whole text. The cells of ``rows``, the lines and the notes are Markdown already."""
+    """Return the whole text. The cells of ``rows``, the lines and the notes are Markdown
+    already.
+    """
     table = table_lines(columns, rows)
     parts = [f"### {heading}", "", *table, "", *(f"- {line}" for line in lines)]
     return "\n".join([*parts, *(["", *(f"- {note}" for note in notes)] if notes else []), ""])
@@ -37,7 +45,9 @@ def code(text: str) -> str:
 
 
 def escaped(text: str) -> str:
-    """Escape markup in a text; a zero-width space keeps ``@name`` and ``#1`` from becoming mentions."""
+    """Escape markup in a text; a zero-width space keeps ``@name`` and ``#1`` from becoming
+    mentions.
+    """
     return re.sub(r"((?<!\w)@|#)(?=\w)", "\\1\u200b", _MARKED.sub(r"\\\1", one_line(text)))
 
 

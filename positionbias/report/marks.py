@@ -1,4 +1,6 @@
-"""Tooltips of a figure's marks: the exact numbers behind each point and bar, in the SVG of a page."""
+"""Tooltips of a figure's marks: the exact numbers behind each point and bar, in the SVG of a
+page.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ NEAR = 0.45  # of a category's distance to the next: marks stand beside their ro
 
 
 def name_marks(figure: Figure) -> dict[str, list[str]]:
-    """Give each line with markers and each bar an id in the SVG; return the texts of its marks by id."""
+    """Give each line with markers and each bar an id in the SVG; return the texts of its marks by
+    id.
+    """
     texts: dict[str, list[str]] = {}
     for number, axes in enumerate(figure.axes):
         for place, line in enumerate(axes.lines):
@@ -34,21 +38,28 @@ def name_marks(figure: Figure) -> dict[str, list[str]]:
 
 def _points(axes: Axes, line: Any) -> list[tuple[float, float]]:
     """Return the finite points of a line of data that has markers."""
-    if line.get_marker() in (None, "None", "none", "", " ") or line.get_transform() != axes.transData:
+    if (
+        line.get_marker() in (None, "None", "none", "", " ")
+        or line.get_transform() != axes.transData
+    ):
         return []
     pairs = zip(line.get_xdata(orig=False), line.get_ydata(orig=False), strict=True)
     return [(float(x), float(y)) for x, y in pairs if math.isfinite(x) and math.isfinite(y)]
 
 
 def _bars(axes: Axes) -> list[tuple[Any, str]]:
-    """Return the bars of a plot with what each shows: its ends on the one axis, its height on the other."""
+    """Return the bars of a plot with what each shows: its ends on the one axis, its height on the
+    other.
+    """
     from matplotlib.container import BarContainer
 
     found = []
     for container in (one for one in axes.containers if isinstance(one, BarContainer)):
         for bar in container.patches:
             across = _number(bar.get_x()), _number(bar.get_x() + bar.get_width())
-            found.append((bar, _titled(axes, f"{across[0]} to {across[1]}: {_number(bar.get_height())}")))
+            found.append(
+                (bar, _titled(axes, f"{across[0]} to {across[1]}: {_number(bar.get_height())}"))
+            )
     return found
 
 
@@ -66,7 +77,9 @@ def _titled(axes: Axes, text: str) -> str:
 
 
 def _place(axis: Any, at: float) -> str:
-    """Return the number, or the name of the nearest tick where names stand in place of numbers; "" on an axis without ticks."""
+    """Return the number, or the name of the nearest tick where names stand in place of numbers; ""
+    on an axis without ticks.
+    """
     from matplotlib.ticker import FixedLocator
 
     ticks = axis.get_majorticklocs()
@@ -77,7 +90,9 @@ def _place(axis: Any, at: float) -> str:
         if not any(labels) or any(label.startswith("←") for label in labels):
             return ""  # hidden names, or sides in their place
         if any(char.isalpha() for label in labels for char in label):
-            distance, name = min((abs(tick - at), label) for tick, label in zip(ticks, labels, strict=False))
+            distance, name = min(
+                (abs(tick - at), label) for tick, label in zip(ticks, labels, strict=False)
+            )
             return name if distance < NEAR else _number(at)
     return _number(at)
 
@@ -87,19 +102,25 @@ def _number(value: float) -> str:
 
 
 def label_marks(root: ElementTree.Element, texts: Mapping[str, Sequence[str]]) -> None:
-    """Write each mark's text onto its element of the SVG; a line of which some points are not drawn gets none."""
+    """Write each mark's text onto its element of the SVG; a line of which some points are not drawn
+    gets none.
+    """
     for element in root.iter():
         own = texts.get(element.get("id", ""))
         if own is None:
             continue
-        drawn = [part for part in element.iter() if part.tag.rpartition("}")[2] == "use"] or [element]
+        drawn = [part for part in element.iter() if part.tag.rpartition("}")[2] == "use"] or [
+            element
+        ]
         if len(drawn) == len(own):
             for part, text in zip(drawn, own, strict=True):
                 part.set(ATTRIBUTE, text)
 
 
 def add_tooltips(root: ElementTree.Element) -> None:
-    """Turn the texts on a cleaned SVG's elements into titles, which browsers show beside the pointer."""
+    """Turn the texts on a cleaned SVG's elements into titles, which browsers show beside the
+    pointer.
+    """
     for element in root.iter():
         text = element.attrib.pop(ATTRIBUTE, None)
         if text is not None:

@@ -15,13 +15,19 @@ from positionbias.results.select import of_type
 __all__ = ["remedy_text", "reranking_text", "teaching_text", "training_text", "vectors_text"]
 
 
-VALIDATED, DRAWN = "validation nDCG@10", 3  # the series that is drawn, and the fewest validations that make a curve
-_ALWAYS = ("queries", "pairs", "mean score", "least score", "greatest score")  # shown also where they are 0
+# the series that is drawn, and the fewest validations that make a curve
+VALIDATED, DRAWN = "validation nDCG@10", 3
+# shown also where they are 0
+_ALWAYS = ("queries", "pairs", "mean score", "least score", "greatest score")
 
 
 def training_text(results: Sequence[Result]) -> str:
     """Return a line per training: its validation nDCG@10, and why it stopped."""
-    return "\n".join(line for result, own in of_type(results, TrainingCurve) for line in (_training(result, own), *_drawn(own)))
+    return "\n".join(
+        line
+        for result, own in of_type(results, TrainingCurve)
+        for line in (_training(result, own), *_drawn(own))
+    )
 
 
 def _drawn(trained: TrainingCurve) -> list[str]:
@@ -29,17 +35,24 @@ def _drawn(trained: TrainingCurve) -> list[str]:
     values = list(trained.series.get(VALIDATED, ()))
     if sum(value is not None for value in values) < DRAWN:
         return []
-    return ["", f"{VALIDATED} by step, {min(trained.steps):,} to {max(trained.steps):,}", *area(values)]
+    return [
+        "",
+        f"{VALIDATED} by step, {min(trained.steps):,} to {max(trained.steps):,}",
+        *area(values),
+    ]
 
 
 def _training(result: Result, curve: TrainingCurve) -> str:
     notes, ending = curve.notes, curve.ending
     stopped = f"stopped after {notes.steps:,} steps: {notes.stopped}"
     if result.value is None:
-        return f"not validated: the weights of the last step, {notes.best_step:,}, are kept, and no re-ranking depth is tuned; {stopped}"
+        return (
+            f"not validated: the weights of the last step, {notes.best_step:,}, are kept, and no "
+            f"re-ranking depth is tuned; {stopped}"
+        )
     return (
-        f"nDCG@10 on {result.split}: {ending.ndcg:.4f} at re-ranking depth {ending.depth} with the weights of step "
-        f"{notes.best_step:,}, first stage {ending.first_stage:.4f}; {stopped}"
+        f"nDCG@10 on {result.split}: {ending.ndcg:.4f} at re-ranking depth {ending.depth} with the "
+        f"weights of step {notes.best_step:,}, first stage {ending.first_stage:.4f}; {stopped}"
     )
 
 
@@ -61,26 +74,33 @@ def teaching_text(results: Sequence[Result]) -> str:
         for label, value in figures.to_rows().items()
         if (value or label in _ALWAYS) and not isinstance(value, bool)
     ]
-    return aligned([*told, *([("scores", "their order only")] if figures.order_only else [])], left=1)
+    return aligned(
+        [*told, *([("scores", "their order only")] if figures.order_only else [])], left=1
+    )
 
 
 def vectors_text(results: Sequence[Result]) -> str:
     """Return a line per file of word vectors: its content, and the words it lacks."""
     return "\n".join(
-        f"{figures.words:,} words, {figures.dimension} wide, {figures.variance_kept:.1%} of the variance kept; "
-        f"left out: {figures.words_too_rare:,} too rare, {figures.words_without_pieces:,} that the encoder cannot read"
+        f"{figures.words:,} words, {figures.dimension} wide, {figures.variance_kept:.1%} of the "
+        f"variance kept; left out: {figures.words_too_rare:,} too rare, "
+        f"{figures.words_without_pieces:,} that the encoder cannot read"
         for _, figures in of_type(results, WordVectorFigures)
     )
 
 
 def remedy_text(results: Sequence[Result]) -> str:
     """Name models with a remedy, and what it does."""
-    return "\n".join(f"{result.system}: {_remedy(figures)}" for result, figures in of_type(results, RemedyFigures))
+    return "\n".join(
+        f"{result.system}: {_remedy(figures)}"
+        for result, figures in of_type(results, RemedyFigures)
+    )
 
 
 def _remedy(figures: RemedyFigures) -> str:
     if figures.variants == 1:
         return "attention to the parts of a passage is evened out"
     return (
-        f"each passage is read in {figures.variants} variants, and scored by their {'maximum' if figures.maximum else 'mean'}"
+        f"each passage is read in {figures.variants} variants, and scored by their "
+        f"{'maximum' if figures.maximum else 'mean'}"
     )

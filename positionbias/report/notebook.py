@@ -1,4 +1,6 @@
-"""Results as a notebook shows them: a few small tables in HTML, in the notebook's own colours and without scripts."""
+"""Results as a notebook shows them: a few small tables in HTML, in the notebook's own colours and
+without scripts.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ ROWS_EACH, ROWS = 12, 36  # rows shown of one table, and of all together
 
 
 def as_html(verdict: str, tables: Sequence[Table], text: str) -> str:
-    """Return the verdict, then the tables; where there are none, the text for a terminal, which has the verdict in it."""
+    """Return the verdict, then the tables; where there are none, the text for a terminal, which has
+    the verdict in it.
+    """
     if not tables:
         return f'<pre style="white-space:pre-wrap">{escape(text)}</pre>'
     said = [f"<p>{'<br>'.join(map(escape, verdict.splitlines()))}</p>"] if verdict else []
@@ -31,24 +35,38 @@ def _tables(tables: Sequence[Table]) -> Iterator[str]:
             continue
         left -= shown
         more = len(table.rows) - shown
-        notes = [*table.notes, *([f"{more:,} more rows: to_frames()[{table.name!r}]"] if more else [])]
+        notes = [
+            *table.notes,
+            *([f"{more:,} more rows: to_frames()[{table.name!r}]"] if more else []),
+        ]
         yield table_html(replace(table, rows=table.rows[:shown], notes=notes))
     if others:
-        yield f"<p><small>Not shown: {escape('; '.join(others))}. All tables: to_frames(); a page: report(OUT).</small></p>"
+        yield (
+            f"<p><small>Not shown: {escape('; '.join(others))}. All tables: to_frames(); a page: "
+            "report(OUT).</small></p>"
+        )
 
 
 def table_html(table: Table) -> str:
     """Return a table as HTML that names no colour; everything in it is text."""
     lines = [
         '<table cellpadding="4">',
-        f'<caption style="text-align:left;font-weight:bold;white-space:nowrap">{escape(table.title)}</caption>',
+        (
+            '<caption style="text-align:left;font-weight:bold;white-space:nowrap">'
+            f"{escape(table.title)}</caption>"
+        ),
         "<thead>",
     ]
     if groups := header_groups(table):
-        cells = (f'<th colspan="{span}" style="text-align:left">{escape(group)}</th>' for group, span in groups)
+        cells = (
+            f'<th colspan="{span}" style="text-align:left">{escape(group)}</th>'
+            for group, span in groups
+        )
         lines.append(f"<tr>{''.join(cells)}</tr>")
     sides = ["right" if column.numeric else "left" for column in table.columns]
-    heads = (_cell("th", column.name, side) for column, side in zip(table.columns, sides, strict=True))
+    heads = (
+        _cell("th", column.name, side) for column, side in zip(table.columns, sides, strict=True)
+    )
     lines += [f"<tr>{''.join(heads)}</tr>", "</thead>", "<tbody>"]
     for row, spans in zip(table.rows, row_spans(table), strict=True):
         cells = (
@@ -56,7 +74,9 @@ def table_html(table: Table) -> str:
             for at, (cell, side) in enumerate(zip(row, sides, strict=True))
         )
         lines.append(f"<tr>{''.join(cells)}</tr>")
-    notes = [f"<p><small>{'<br>'.join(map(escape, table.notes))}</small></p>"] if table.notes else []
+    notes = (
+        [f"<p><small>{'<br>'.join(map(escape, table.notes))}</small></p>"] if table.notes else []
+    )
     return "\n".join([*lines, "</tbody>", "</table>", *notes])
 
 

@@ -14,31 +14,56 @@ from positionbias.report.figure import WIDE
 from positionbias.report.first_screen import answers_block
 from positionbias.report.leaked_order import order_findings
 from positionbias.report.load import Study
-from positionbias.report.parts import PageSection, each, general_comparisons, general_systems, parts, published_for
+from positionbias.report.parts import (
+    PageSection,
+    each,
+    general_comparisons,
+    general_systems,
+    parts,
+    published_for,
+)
 from positionbias.report.placement import moves_table, places_table
 from positionbias.report.plots import answer_positions
 from positionbias.report.table import Table
 from positionbias.results.collections import COLLECTION_MEASURES
 from positionbias.results.payloads import AtsCurve, Finding, PerQuery
 from positionbias.results.result import Result
-from positionbias.results.select import AXES, axis_of, comparisons, distinct, of_kind, of_type, repeat_of
+from positionbias.results.select import (
+    AXES,
+    axis_of,
+    comparisons,
+    distinct,
+    of_kind,
+    of_type,
+    repeat_of,
+)
 
 __all__ = ["build_sections", "drawings_of", "open_tables"]
 
 STATISTICS = "statistics-"  # begins the names of tables that only list what a result counts
 BESIDE = 5.0  # inches: a figure beside another study's
-ANSWERS = FigureKind(lambda results: of_kind(results, "histogram"), answer_positions, captions.positions_caption, "y")
-SIMILARITY = FigureKind(
-    lambda results: any(len(curve.deltas) for _, curve in of_type(results, AtsCurve)), ats_curves, captions.ats_caption, "xy"
+ANSWERS = FigureKind(
+    lambda results: of_kind(results, "histogram"), answer_positions, captions.positions_caption, "y"
 )
-TRAINING = FigureKind(lambda results: of_kind(results, "training"), training_curves, captions.training_caption, "xy")
+SIMILARITY = FigureKind(
+    lambda results: any(len(curve.deltas) for _, curve in of_type(results, AtsCurve)),
+    ats_curves,
+    captions.ats_caption,
+    "xy",
+)
+TRAINING = FigureKind(
+    lambda results: of_kind(results, "training"), training_curves, captions.training_caption, "xy"
+)
 
 
 def _found(study: Study) -> Block:
     block, results = Block(study.title, study.number), study.results
     for part in parts():
         part.found(block, results)
-    block.findings = [*(finding for _, finding in of_type(results, Finding)), *order_findings(results)]
+    block.findings = [
+        *(finding for _, finding in of_type(results, Finding)),
+        *order_findings(results),
+    ]
     if block.findings and (basis := _basis(results)):
         block.sentences.append(basis)
     return block
@@ -58,7 +83,12 @@ def _run(study: Study) -> Block:
     others = [r for r in of_kind(results, "statistics") if r.measure not in elsewhere]
     for measure in distinct(result.measure for result in others):
         chosen = [result for result in others if result.measure == measure]
-        block.add(tables.statistics_table(chosen, name=f"{STATISTICS}{slug(measure)}", title=measure.capitalize()), folded=True)
+        block.add(
+            tables.statistics_table(
+                chosen, name=f"{STATISTICS}{slug(measure)}", title=measure.capitalize()
+            ),
+            folded=True,
+        )
     return block
 
 
@@ -69,7 +99,9 @@ def _answers(study: Study) -> Block:
 
 
 def _baselines(study: Study) -> Block:
-    return block_of(study, tables=[baseline_table(study.results), systems_table(general_systems(study.results))])
+    return block_of(
+        study, tables=[baseline_table(study.results), systems_table(general_systems(study.results))]
+    )
 
 
 def _trainings(study: Study) -> Block:
@@ -91,15 +123,29 @@ def _general(results: Sequence[Result]) -> list[Result]:
 
 
 def _each(build: Callable[[Study], Block]) -> Callable[[Sequence[Study]], list[Block]]:
-    """Return what builds a block for each study without the results that stand in a part's own sections alone."""
+    """Return what builds a block for each study without the results that stand in a part's own
+    sections alone.
+    """
     return each(lambda study: build(replace(study, results=_general(study.results))))
 
 
 def _basis(results: Sequence[Result]) -> str:
     """Say in one sentence how the intervals were made."""
-    bounds = [result.interval for result in results if result.interval is not None and isinstance(result.payload, PerQuery)]
-    bounds += [p.difference_interval for axis in (*AXES, "") for _, p in comparisons(results, axis) if p.difference_interval]
-    levels, methods = distinct(b.level for b in bounds), distinct(b.method for b in bounds if b.method)
+    bounds = [
+        result.interval
+        for result in results
+        if result.interval is not None and isinstance(result.payload, PerQuery)
+    ]
+    bounds += [
+        p.difference_interval
+        for axis in (*AXES, "")
+        for _, p in comparisons(results, axis)
+        if p.difference_interval
+    ]
+    levels, methods = (
+        distinct(b.level for b in bounds),
+        distinct(b.method for b in bounds if b.method),
+    )
     if not levels:
         return ""
     how = f" ({'; '.join(methods)})" if methods else ""
@@ -111,19 +157,29 @@ def _counts(results: Sequence[Result]) -> str:
     ranked = [
         result
         for result in results
-        if result.kind in ("per_query", "comparison", "ats", "response") or any(part.names_system(result) for part in parts())
+        if result.kind in ("per_query", "comparison", "ats", "response")
+        or any(part.names_system(result) for part in parts())
     ]
     sentences = []
     for word, items in (
         ("collections", distinct(result.collection for result in results)),
-        ("systems", distinct(result.system for result in ranked if result.facts.share is None)),  # levels stand in tables
+        # levels stand in tables
+        ("systems", distinct(result.system for result in ranked if result.facts.share is None)),
         ("measures", distinct(result.measure for result in ranked if result.kind != "verdict")),
-        ("seeds", distinct(str(seed) for result in results if (seed := repeat_of(result)[0]) is not None)),
-        ("rotation draws", distinct(str(draw) for result in results if (draw := repeat_of(result)[1]) is not None)),
+        (
+            "seeds",
+            distinct(str(seed) for result in results if (seed := repeat_of(result)[0]) is not None),
+        ),
+        (
+            "rotation draws",
+            distinct(str(draw) for result in results if (draw := repeat_of(result)[1]) is not None),
+        ),
     ):
         named = [item for item in items if item]
         if named:
-            sentences.append(f"{word.removesuffix('s') if len(named) == 1 else word} {', '.join(named)}")
+            sentences.append(
+                f"{word.removesuffix('s') if len(named) == 1 else word} {', '.join(named)}"
+            )
     text = "; ".join(sentences)
     return f"{text[:1].upper()}{text[1:]}." if text else "These folders hold no results."
 
@@ -134,7 +190,8 @@ GENERAL = (
     PageSection(
         "answers",
         "Where answers sit",
-        "An answer of several words cannot start in the last few, so a flat histogram is not what an unbiased collection shows.",
+        "An answer of several words cannot start in the last few, so a flat histogram is not what "
+        "an unbiased collection shows.",
         _each(_answers),
     ),
     PageSection(
@@ -143,12 +200,18 @@ GENERAL = (
         "A model that beats neither BM25 nor position alone shows nothing.",
         _each(_baselines),
     ),
-    PageSection("trainings", "Trainings compared", "Two trainings of one model on the same queries.", _each(_trainings)),
+    PageSection(
+        "trainings",
+        "Trainings compared",
+        "Two trainings of one model on the same queries.",
+        _each(_trainings),
+    ),
     PageSection(
         "similarity",
         "Term similarity by distance",
-        "How alike a model's vectors for one word are in different passages, by how far apart their positions are. "
-        "The more they fall apart with distance, the more position they carry.",
+        "How alike a model's vectors for one word are in different passages, by how far apart "
+        "their positions are. The more they fall apart with distance, the more position they "
+        "carry.",
         _each(_similarity),
     ),
     PageSection("training", "How the trainings went", "", _each(_training)),
@@ -158,12 +221,19 @@ GENERAL = (
 def _sections() -> Iterator[PageSection]:
     """Yield the general sections, each behind those of the parts that precede it."""
     for general in GENERAL:
-        yield from (section for part in parts() for section in part.sections if section.before == general.anchor)
+        yield from (
+            section
+            for part in parts()
+            for section in part.sections
+            if section.before == general.anchor
+        )
         yield general
 
 
 def build_sections(studies: Sequence[Study], *, draw: bool = True) -> list[Section]:
-    """Return every section with content; each shows several studies side by side. Figures only with ``draw``."""
+    """Return every section with content; each shows several studies side by side. Figures only with
+    ``draw``.
+    """
     studies = [replace(study, published=published_for(study.results)) for study in studies]
     sections = []
     for section in _sections():
@@ -177,7 +247,9 @@ def build_sections(studies: Sequence[Study], *, draw: bool = True) -> list[Secti
 
 
 def drawings_of(study: Study) -> dict[str, Drawing]:
-    """Return every figure of the page about one study, in the page's order; those of one name, a card each, are numbered."""
+    """Return every figure of the page about one study, in the page's order; those of one name, a
+    card each, are numbered.
+    """
     study = replace(study, published=published_for(study.results))
     found: dict[str, Drawing] = {}
     for block in (block for section in _sections() for block in section.blocks([study])):
@@ -189,6 +261,14 @@ def drawings_of(study: Study) -> dict[str, Drawing]:
 
 
 def open_tables(study: Study) -> list[Table]:
-    """Return the tables of the page about one study that are neither folded nor lists of counts, in the page's order."""
-    sheets = [sheet for section in build_sections([study], draw=False) for _, sheet in section.sheets]
-    return [sheet.table for sheet in sheets if not sheet.folded and not sheet.table.name.startswith(STATISTICS)]
+    """Return the tables of the page about one study that are neither folded nor lists of counts, in
+    the page's order.
+    """
+    sheets = [
+        sheet for section in build_sections([study], draw=False) for _, sheet in section.sheets
+    ]
+    return [
+        sheet.table
+        for sheet in sheets
+        if not sheet.folded and not sheet.table.name.startswith(STATISTICS)
+    ]

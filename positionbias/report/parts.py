@@ -1,9 +1,11 @@
 """Registry of the subjects of a page: audits, clicks, and every paper's study.
 
-A subject is a ``Part``: its sections, the results shown there and in no general section, its published figures, and the
-tables that the terminal shows. ``posbias report`` and ``posbias study`` ask the functions here, and name no subject.
+A subject is a ``Part``: its sections, the results shown there and in no general section, its
+published figures, and the tables that the terminal shows. ``posbias report`` and ``posbias study``
+ask the functions here, and name no subject.
 
-A new paper is a line in ``papers.PAPERS`` and a folder ``positionbias/papers/NAME``, with five modules for an ordinary study:
+A new paper is a line in ``papers.PAPERS`` and a folder ``positionbias/papers/NAME``, with five
+modules for an ordinary study:
 
     __init__.py    the payload types of its results, classes of ``Figures``; results are read by
                    them from then on
@@ -48,7 +50,9 @@ SUBJECTS = ("audit", "clicks")  # parts of the package with a page of their own
 
 @dataclass(frozen=True, slots=True)
 class PageSection:
-    """A section: its blocks are made of all studies of the page. ``before`` is the general section that it precedes."""
+    """A section: its blocks are made of all studies of the page. ``before`` is the general section
+    that it precedes.
+    """
 
     anchor: str
     title: str
@@ -66,11 +70,14 @@ def each(build: Callable[[Study], Block]) -> Callable[[Sequence[Study]], list[Bl
 class Part:
     """One subject's part of a page.
 
-    ``sections`` stand in their order. ``tiles`` are the answers of the first screen. ``found`` adds to what was found, ``run`` gives sentences on what was run, with the systems
-    of the results that ``names_system`` chooses. Results that ``is_own`` chooses stand in no general section, those of
-    ``measures`` in no table of statistics. ``is_of`` says whether results are of a study whose sections show every system;
-    ``comparisons`` gives those that its sections show. ``published`` gives what the paper prints beside results of its own
-    study. ``figures`` name those that say most, the first that exists before the others. ``after_study`` and ``after_report`` begin the names of the tables that the terminal shows.
+    ``sections`` stand in their order. ``tiles`` are the answers of the first screen. ``found`` adds
+    to what was found, ``run`` gives sentences on what was run, with the systems of the results that
+    ``names_system`` chooses. Results that ``is_own`` chooses stand in no general section, those of
+    ``measures`` in no table of statistics. ``is_of`` says whether results are of a study whose
+    sections show every system; ``comparisons`` gives those that its sections show. ``published``
+    gives what the paper prints beside results of its own study. ``figures`` name those that say
+    most, the first that exists before the others. ``after_study`` and ``after_report`` begin the
+    names of the tables that the terminal shows.
     """
 
     sections: Sequence[PageSection] = ()
@@ -92,11 +99,15 @@ class Part:
 def parts() -> Sequence[Part]:
     """Return every part, in the page's order."""
     subjects = [import_module(f"positionbias.{name}.page") for name in SUBJECTS]
-    return [module.PART for module in (*subjects, *import_module("positionbias.papers").modules("page"))]
+    return [
+        module.PART for module in (*subjects, *import_module("positionbias.papers").modules("page"))
+    ]
 
 
 def general_systems(results: Sequence[Result]) -> Sequence[Result]:
-    """Return the results whose systems the general table shows: none of a study whose own sections show every system."""
+    """Return the results whose systems the general table shows: none of a study whose own sections
+    show every system.
+    """
     return [] if any(part.is_of(results) for part in parts()) else results
 
 
@@ -107,18 +118,31 @@ def general_comparisons(results: Sequence[Result]) -> list[Result]:
 
 
 def published_for(results: Sequence[Result]) -> Published | None:
-    """Return the cells of the paper that a study repeats, for the paper's own data in it; None where there are none."""
+    """Return the cells of the paper that a study repeats, for the paper's own data in it; None
+    where there are none.
+    """
     found = (part.published(results) for part in reversed(parts()))  # general payloads come last
     return next(filter(None, found), None)
 
 
 def main_figure(there: Iterable[str]) -> str:
-    """Return the name of the figure that says most among these, the first where no part names one; "" where there are none."""
+    """Return the name of the figure that says most among these, the first where no part names one;
+    "" where there are none.
+    """
     names = list(there)
-    return next((name for name in (*(name for part in parts() for name in part.figures), *names) if name in names), "")
+    return next(
+        (
+            name
+            for name in (*(name for part in parts() for name in part.figures), *names)
+            if name in names
+        ),
+        "",
+    )
 
 
 def tables_after(command: Literal["study", "report"], tables: Mapping[str, Table]) -> list[Table]:
-    """Return those tables of a report that the terminal shows after ``posbias study`` or ``posbias report``."""
+    """Return those tables of a report that the terminal shows after ``posbias study`` or
+    ``posbias report``.
+    """
     shown = tuple(name for part in parts() for name in getattr(part, f"after_{command}"))
     return [table for name, table in tables.items() if name.startswith(shown)]

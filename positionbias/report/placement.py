@@ -1,4 +1,6 @@
-"""Tables of placed collections: places of evidence sentences and answers beside those intended, and distances moved."""
+"""Tables of placed collections: places of evidence sentences and answers beside those intended, and
+distances moved.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,14 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from positionbias.core.formatting import percent
-from positionbias.report.cells import count_cell, decimal_cell, drop_empty, p_cell, percent_cell, text_cell
+from positionbias.report.cells import (
+    count_cell,
+    decimal_cell,
+    drop_empty,
+    p_cell,
+    percent_cell,
+    text_cell,
+)
 from positionbias.report.table import Cell, Column, Table
 from positionbias.results.payloads import PlaceHistogram, SentenceMoves
 from positionbias.results.result import Result
@@ -28,7 +37,9 @@ FIGURES = {
 
 
 def places_table(results: Sequence[Result]) -> Table:
-    """Return the histograms of sentence places and answer starts: wanted, reached and, of sentences, before."""
+    """Return the histograms of sentence places and answer starts: wanted, reached and, of
+    sentences, before.
+    """
     found = of_kind(results, "places")
     rows: list[list[Cell]] = []
     edges: Sequence[float] = ()
@@ -36,7 +47,11 @@ def places_table(results: Sequence[Result]) -> Table:
         payload = result.payload
         assert isinstance(payload, PlaceHistogram)
         edges = payload.edges
-        parts = {"before": _shares(payload.before), "wanted": payload.wanted, "reached": _shares(payload.reached)}
+        parts = {
+            "before": _shares(payload.before),
+            "wanted": payload.wanted,
+            "reached": _shares(payload.reached),
+        }
         for part, shares in parts.items():
             if not shares:
                 continue
@@ -49,9 +64,13 @@ def places_table(results: Sequence[Result]) -> Table:
     columns += [Column(f"{percent(low, 0)} to {percent(high, 0)}") for low, high in pairwise(edges)]
     columns += [Column("Count"), Column("p of the fit")]
     notes = (
-        "A sentence stands in the fifth of its passage that holds its middle, were all sentences alike long; an answer in that of its first word.",
-        "Before: the same sentences in the original. p: chi-square over passages, within each number of sentences; none where the density "
-        "leaves nothing to chance. Answer starts are reported beside the density, and not tested: sentences differ in length.",
+        (
+            "A sentence stands in the fifth of its passage that holds its middle, were all "
+            "sentences alike long; an answer in that of its first word."
+        ),
+        "Before: the same sentences in the original. p: chi-square over passages, within each "
+        "number of sentences; none where the density leaves nothing to chance. Answer starts are "
+        "reported beside the density, and not tested: sentences differ in length.",
     )
     return Table("places", "Where evidence was put", columns, rows, notes, stub=3)
 
@@ -62,14 +81,20 @@ def _shares(counts: Sequence[int]) -> list[float]:
 
 
 def moves_table(results: Sequence[Result]) -> Table:
-    """Return how far evidence sentences were moved, and the cost of matching the distances of several arms."""
+    """Return how far evidence sentences were moved, and the cost of matching the distances of
+    several arms.
+    """
     found = of_kind(results, "moves")
     rows: list[list[Cell]] = []
     for result, name in zip(found, labels(found, first=1), strict=True):
         payload = result.payload
         assert isinstance(payload, SentenceMoves)
         rows.append(
-            [text_cell(name), count_cell(result.count), *(_cell(key, getattr(payload.figures, key)) for key in FIGURES)]
+            [
+                text_cell(name),
+                count_cell(result.count),
+                *(_cell(key, getattr(payload.figures, key)) for key in FIGURES),
+            ]
         )
     columns = [Column("Placed", numeric=False), Column("Questions"), *map(Column, FIGURES.values())]
     drop_empty(columns, rows, 2)
@@ -79,4 +104,8 @@ def moves_table(results: Sequence[Result]) -> Table:
 def _cell(figure: str, value: float | None) -> Cell:
     if value is not None and figure == "effective_questions":
         return count_cell(round(value))
-    return percent_cell(value, sign=False) if figure.startswith("share") else decimal_cell(value, places=2)
+    return (
+        percent_cell(value, sign=False)
+        if figure.startswith("share")
+        else decimal_cell(value, places=2)
+    )

@@ -15,17 +15,31 @@ __all__ = ["plan_text"]
 
 
 def plan_text(results: Sequence[Result]) -> str:
-    """Return the plan. Times are estimates from finished steps of the study; trainings may stop early, never take longer."""
+    """Return the plan. Times are estimates from finished steps of the study; trainings may stop
+    early, never take longer.
+    """
     steps = {name: step for _, plan in of_type(results, Plan) for name, step in plan.rows.items()}
-    rows = [[text_cell(name), text_cell(_state(step)), _time(step), text_cell(step.note)] for name, step in steps.items()]
+    rows = [
+        [text_cell(name), text_cell(_state(step)), _time(step), text_cell(step.note)]
+        for name, step in steps.items()
+    ]
     left = [step for step in steps.values() if not step.done]
     known = [step.seconds for step in left if step.seconds is not None]
     time = f", about {shown_time(sum(known))}" if known else ""
-    unknown = f" (without {len(left) - len(known)} that are like no finished step)" if known and len(known) < len(left) else ""
+    unknown = (
+        f" (without {len(left) - len(known)} that are like no finished step)"
+        if known and len(known) < len(left)
+        else ""
+    )
     notes = [f"{len(left)} of {len(steps)} steps to be made{time}{unknown}. Nothing was written."]
     if known:
         notes.append("Times are estimates from finished steps; a training may stop early.")
-    columns = [Column("Step", numeric=False), Column("State", numeric=False), Column("About"), Column("", numeric=False)]
+    columns = [
+        Column("Step", numeric=False),
+        Column("State", numeric=False),
+        Column("About"),
+        Column("", numeric=False),
+    ]
     return as_text(Table("plan", "The plan", columns, rows, notes))
 
 
@@ -34,4 +48,6 @@ def _state(step: PlannedStep) -> str:
 
 
 def _time(step: PlannedStep) -> Cell:
-    return Cell("" if step.done else "?" if step.seconds is None else shown_time(step.seconds), step.seconds)
+    return Cell(
+        "" if step.done else "?" if step.seconds is None else shown_time(step.seconds), step.seconds
+    )

@@ -1,4 +1,5 @@
-"""Figures of a study, each a pure function: Results in, matplotlib Figure out. ``figure.save_figure`` writes one.
+"""Figures of a study, each a pure function: Results in, matplotlib Figure out.
+``figure.save_figure`` writes one.
 
 Every function takes ``width`` in inches and keeps its type at one size, so that a narrow figure is
 no shrunken wide one.
@@ -37,11 +38,17 @@ __all__ = ["answer_positions"]
 
 
 def answer_positions(
-    results: Sequence[Result], *, width: float = WIDE, columns: int | None = None, titles: Sequence[str] | None = None
+    results: Sequence[Result],
+    *,
+    width: float = WIDE,
+    columns: int | None = None,
+    titles: Sequence[str] | None = None,
 ) -> Figure:
-    """Draw the share of answers that start in each part of their passages, and the unbiased share (Figure 1).
+    """Draw the share of answers that start in each part of their passages, and the unbiased share
+    (Figure 1).
 
-    Each collection has a panel, ``columns`` side by side, by default two where there is room. ``titles`` replace their names.
+    Each collection has a panel, ``columns`` side by side, by default two where there is room.
+    ``titles`` replace their names.
 
     Raises:
         InputError: no histogram among the results.
@@ -52,10 +59,15 @@ def answer_positions(
     with styled():
         figure = new_figure(width, 0.75 + 2.15 * down)
         grid = figure.subplots(down, across, sharex=True, sharey=True, squeeze=False)
-        # in a grid of fixed columns, each column has one colour, and only the first has ticks to its left
+        # in a grid of fixed columns, each column has one colour, and only the first has ticks to
+        # its left
         room = characters(width / across + 0.5) if columns else characters(width / across)
-        for index, (result, label) in enumerate(zip(found, titles or labels(found, first=1), strict=True)):
-            _histogram_panel(grid.flat[index], result.payload, label, index % across if columns else index, room)
+        for index, (result, label) in enumerate(
+            zip(found, titles or labels(found, first=1), strict=True)
+        ):
+            _histogram_panel(
+                grid.flat[index], result.payload, label, index % across if columns else index, room
+            )
         for axes in grid.flat[len(found) :]:
             axes.set_axis_off()
         for axes in grid[:, 0]:
@@ -64,13 +76,19 @@ def answer_positions(
             lowest = max(row for row in range(down) if row * across + column < len(found))
             grid[lowest, column].xaxis.set_tick_params(labelbottom=True)
         under_all(figure, "Start of the answer: 0 first word, 1 passage end", width)
-        top = max(max((*_shares(result.payload), *result.payload.expected, *_bounds(result.payload)[1])) for result in found)
+        top = max(
+            max((*_shares(result.payload), *result.payload.expected, *_bounds(result.payload)[1]))
+            for result in found
+        )
         grid[0, 0].set_ylim(0, 1.12 * top or 1)
         percent_marks(grid[0, 0].yaxis)
         grid[0, 0].set_xticks([0, 0.25, 0.5, 0.75, 1], ["0", "0.25", "0.5", "0.75", "1"])
         handles, texts = [line_handle(INK.light, DASHES[1])], ["what unbiased looks like"]
         if any(_bounds(result.payload)[1] for result in found):
-            handles, texts = [*handles, line_handle(MUTED.light, "none", marker="|", markersize=11)], [*texts, "95 % interval"]
+            handles, texts = (
+                [*handles, line_handle(MUTED.light, "none", marker="|", markersize=11)],
+                [*texts, "95 % interval"],
+            )
         legend_above(figure, handles, texts, width)
     return figure
 
@@ -92,9 +110,24 @@ def _histogram_panel(axes: Axes, payload: Any, label: str, index: int, room: int
     edges, shares = list(payload.edges), _shares(payload)
     axes.stairs(shares, edges, fill=True, color=colour, alpha=0.3, linewidth=0)
     axes.stairs(shares, edges, color=colour, linewidth=1.4)
-    axes.stairs(payload.expected, edges, color=INK.light, linewidth=1.3, linestyle=DASHES[1], baseline=None)
+    axes.stairs(
+        payload.expected, edges, color=INK.light, linewidth=1.3, linestyle=DASHES[1], baseline=None
+    )
     low, high = _bounds(payload)
-    axes.vlines([(left + right) / 2 for left, right in pairwise(edges)][: len(low)], low, high, color=colour, linewidth=1.1)
+    axes.vlines(
+        [(left + right) / 2 for left, right in pairwise(edges)][: len(low)],
+        low,
+        high,
+        color=colour,
+        linewidth=1.1,
+    )
     axes.set_xlim(edges[0], edges[-1])
     axes.set_title(f"{wrap(label, room)}\n")
-    axes.text(0, 1.02, f"{count(sum(payload.counts))} answers", transform=axes.transAxes, color=MUTED.light, va="bottom")
+    axes.text(
+        0,
+        1.02,
+        f"{count(sum(payload.counts))} answers",
+        transform=axes.transAxes,
+        color=MUTED.light,
+        va="bottom",
+    )

@@ -28,7 +28,14 @@ def ats_text(results: Sequence[Result]) -> str:
         for result, curve in of_type(results, AtsCurve)
         if curve.figures.undefined
     )
-    return "\n\n".join((_said(results), *_curves(results), as_text(_curve_table(results)), f"{_remarks(results)}{undefined}"))
+    return "\n\n".join(
+        (
+            _said(results),
+            *_curves(results),
+            as_text(_curve_table(results)),
+            f"{_remarks(results)}{undefined}",
+        )
+    )
 
 
 def _said(results: Sequence[Result]) -> str:
@@ -38,9 +45,19 @@ def _said(results: Sequence[Result]) -> str:
 def _curves(results: Sequence[Result]) -> list[str]:
     """Draw each curve, all on one scale."""
     found = [(result, own) for result, own in of_type(results, AtsCurve) if len(own.ats)]
-    ends = (min(min(own.ats) for _, own in found), max(max(own.ats) for _, own in found)) if found else None
-    heads = (f"{result.system}: ATS by distance Δ, {min(own.deltas)} to {max(own.deltas)}" for result, own in found)
-    return ["\n".join([head, *area(list(own.ats), ends)]) for head, (_, own) in zip(heads, found, strict=True)]
+    ends = (
+        (min(min(own.ats) for _, own in found), max(max(own.ats) for _, own in found))
+        if found
+        else None
+    )
+    heads = (
+        f"{result.system}: ATS by distance Δ, {min(own.deltas)} to {max(own.deltas)}"
+        for result, own in found
+    )
+    return [
+        "\n".join([head, *area(list(own.ats), ends)])
+        for head, (_, own) in zip(heads, found, strict=True)
+    ]
 
 
 def ats_csv(results: Sequence[Result]) -> str:
@@ -51,14 +68,31 @@ def ats_csv(results: Sequence[Result]) -> str:
 def _curve_table(results: Sequence[Result]) -> Table:
     rows = []
     for result, curve in of_type(results, AtsCurve):
-        columns = (curve.deltas, curve.ats, curve.terms, curve.pairs, curve.std_terms, curve.std_pairs)
+        columns = (
+            curve.deltas,
+            curve.ats,
+            curve.terms,
+            curve.pairs,
+            curve.std_terms,
+            curve.std_pairs,
+        )
         for delta, value, terms, pairs, over_terms, over_pairs in zip(*columns, strict=True):
             counts = [count_cell(terms), count_cell(pairs)]
             deviations = [decimal_cell(over_terms), decimal_cell(over_pairs)]
-            rows.append([text_cell(result.system), count_cell(delta), decimal_cell(value), *counts, *deviations])
+            rows.append(
+                [
+                    text_cell(result.system),
+                    count_cell(delta),
+                    decimal_cell(value),
+                    *counts,
+                    *deviations,
+                ]
+            )
     headings = [Column("Δ"), Column("ATS"), Column("Terms"), Column("Pairs")]
     headings += [Column("over terms", "Deviation"), Column("over pairs", "Deviation", wide=True)]
-    return Table("ats", "Average term similarity (ATS)", [Column("Model", numeric=False), *headings], rows)
+    return Table(
+        "ats", "Average term similarity (ATS)", [Column("Model", numeric=False), *headings], rows
+    )
 
 
 def _remarks(results: Sequence[Result]) -> str:
@@ -69,10 +103,17 @@ def _remarks(results: Sequence[Result]) -> str:
         unknown = f"{figures.words_unknown:,} unknown ones left out"
         lines += [f"{result.system}: {result.count:,} passages, {figures.words:,} words, {unknown}"]
         if figures.passages_at_length_limit:
-            lines += [f"  {figures.passages_at_length_limit:,} passages read only to the model's length limit"]
+            lines += [
+                (
+                    f"  {figures.passages_at_length_limit:,} passages read only to the model's "
+                    "length limit"
+                )
+            ]
         if figures.cut_at is not None:
             cut = f"{figures.terms_at_cut} terms have a pair, fewer than {figures.minimum_terms}"
             lines += [f"  the curve ends before Δ = {figures.cut_at}, where {cut}"]
         if figures.later_deltas_left_out:
-            lines += [f"  left out with it: {figures.later_deltas_left_out} later Δ with enough terms"]
+            lines += [
+                f"  left out with it: {figures.later_deltas_left_out} later Δ with enough terms"
+            ]
     return "\n".join(lines)

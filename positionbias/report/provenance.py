@@ -43,14 +43,21 @@ def facts_of(study: Study) -> list[tuple[str, str, bool]]:
     if manifest.seed is not None:
         facts.append(("seed", str(manifest.seed), False))
     facts += [
-        (f"input: {item.role}", f"{input_name(item.path)} (checksum {item.checksum[:16]}…)", True) for item in manifest.inputs
+        (f"input: {item.role}", f"{input_name(item.path)} (checksum {item.checksum[:16]}…)", True)
+        for item in manifest.inputs
     ]
     facts += _origins(study.results)
     facts.append(("Results read", _kinds(study.results), False))
     facts += [("Decision", note, False) for note in manifest.notes]
     if manifest.licence:
         facts.append(("Licence", manifest.licence, False))
-    facts.append(("Versions", ", ".join(f"{name} {version}" for name, version in manifest.versions.items()), False))
+    facts.append(
+        (
+            "Versions",
+            ", ".join(f"{name} {version}" for name, version in manifest.versions.items()),
+            False,
+        )
+    )
     facts.append(("Provenance", setting(dict(manifest.provenance)), False))
     return [
         (name.replace("_", " ").capitalize() if not as_code else name.capitalize(), value, as_code)
@@ -72,10 +79,17 @@ def _origins(results: Sequence[Result]) -> list[tuple[str, str, bool]]:
     facts: list[tuple[str, str, bool]] = []
     for result, figures in of_type(results, PassageFigures):
         facts.append((f"Collection {result.collection}", figures.manifest.command, True))
-        facts += [(f"Licence of {result.collection}", figures.manifest.licence, False)] if figures.manifest.licence else []
+        facts += (
+            [(f"Licence of {result.collection}", figures.manifest.licence, False)]
+            if figures.manifest.licence
+            else []
+        )
     return facts
 
 
 def _kinds(results: Sequence[Result]) -> str:
     kinds = Counter(KIND_NAMES[result.kind] for result in results)
-    return f"{count(len(results))} ({', '.join(f'{name}: {count(number)}' for name, number in kinds.items())})"
+    return (
+        f"{count(len(results))} "
+        f"({', '.join(f'{name}: {count(number)}' for name, number in kinds.items())})"
+    )

@@ -21,8 +21,8 @@ __all__ = ["Published", "SideBySide", "differences"]
 class Published:
     """A paper's cells for the collections of one report.
 
-    ``names`` maps our collections, where they are the paper's in whole or in part, to its names. ``pretrained`` is what
-    the paper's models of a kind began with.
+    ``names`` maps our collections, where they are the paper's in whole or in part, to its names.
+    ``pretrained`` is what the paper's models of a kind began with.
     """
 
     paper: str
@@ -31,23 +31,41 @@ class Published:
     pretrained: Mapping[str, str] = field(default_factory=dict)
 
     def find(
-        self, table: int, collection: str, measure: str, *, facts: Facts | None = None, split: str = ""
+        self,
+        table: int,
+        collection: str,
+        measure: str,
+        *,
+        facts: Facts | None = None,
+        split: str = "",
     ) -> PublishedCell | None:
         """Return the published cell of the same thing, or None.
 
-        ``collection`` and ``facts.source`` are our names. Seeds, draws and initial weights are ours alone, and ignored.
+        ``collection`` and ``facts.source`` are our names. Seeds, draws and initial weights are ours
+        alone, and ignored.
         """
         if collection not in self.names:
             return None
         facts = replace(facts or Facts(), seed=None, rotation=None, pretrained="", unfinished=False)
         if facts.source:
-            facts = replace(facts, source=self.names.get(facts.source, f"no paper's {facts.source}"))
+            facts = replace(
+                facts, source=self.names.get(facts.source, f"no paper's {facts.source}")
+            )
         wanted = (table, self.names[collection], measure, split, facts)
-        return next((c for c in self.cells if (c.table, c.collection, c.measure, c.split, c.facts) == wanted), None)
+        return next(
+            (
+                c
+                for c in self.cells
+                if (c.table, c.collection, c.measure, c.split, c.facts) == wanted
+            ),
+            None,
+        )
 
 
 class SideBySide:
-    """A table of our rows, each above the paper's row where it prints one; ``stub`` heads the columns that name a row."""
+    """A table of our rows, each above the paper's row where it prints one; ``stub`` heads the
+    columns that name a row.
+    """
 
     def __init__(self, *stub: str) -> None:
         self.stub = stub
@@ -62,35 +80,62 @@ class SideBySide:
             named = (text_cell(name.removesuffix(f", {UNFINISHED}")) for name in names)
             self.body.append([*named, text_cell("published"), *theirs])
 
-    def table(self, name: str, title: str, columns: Sequence[Column], notes: Sequence[str], printed: str = "") -> Table:
-        """Return the table; where it has rows of the paper, with ``printed`` as a note and a column that names the source."""
+    def table(
+        self,
+        name: str,
+        title: str,
+        columns: Sequence[Column],
+        notes: Sequence[str],
+        printed: str = "",
+    ) -> Table:
+        """Return the table; where it has rows of the paper, with ``printed`` as a note and a column
+        that names the source.
+        """
         heads = [Column(text, numeric=False) for text in (*self.stub, "")]
         drop_columns(heads, self.body, [] if self.printed else [len(self.stub)])
         every = [*notes, *([printed] if self.printed else [])]
-        return Table(name, title, [*heads, *columns], self.body, every, stub=len(self.stub) + self.printed)
+        return Table(
+            name, title, [*heads, *columns], self.body, every, stub=len(self.stub) + self.printed
+        )
 
 
-def differences(results: Sequence[Result], published: Published, collections: Sequence[str]) -> tuple[str, ...]:
-    """Return the differences in sentences: data, initial models and training length, beside the paper's own."""
-    found = [_data(results, published, name) for name in distinct(collections) if name in published.names]
+def differences(
+    results: Sequence[Result], published: Published, collections: Sequence[str]
+) -> tuple[str, ...]:
+    """Return the differences in sentences: data, initial models and training length, beside the
+    paper's own.
+    """
+    found = [
+        _data(results, published, name) for name in distinct(collections) if name in published.names
+    ]
     found += _trained(results, published)
     if not found:
         return ()
-    return (f"Published: {published.paper}. Ours is another experiment, not a repetition of it.", *found)
+    return (
+        f"Published: {published.paper}. Ours is another experiment, not a repetition of it.",
+        *found,
+    )
 
 
 def _data(results: Sequence[Result], published: Published, collection: str) -> str:
     ours = [
-        f"{count(result.count)} {result.split} queries" if result.split else f"{count(result.count)} passages"
+        f"{count(result.count)} {result.split} queries"
+        if result.split
+        else f"{count(result.count)} passages"
         for result in of_kind(results, "statistics")
         if result.collection == collection and result.measure in ("passages", "queries")
     ]
     theirs = [
-        f"{count(cell.value)} {cell.split} queries" if cell.split else f"{count(cell.value)} passages"
+        f"{count(cell.value)} {cell.split} queries"
+        if cell.split
+        else f"{count(cell.value)} passages"
         for cell in published.cells
         if cell.table == 1 and cell.collection == published.names[collection]
     ]
-    return f"Data: ours {', '.join([collection, *ours])}; the paper's {published.names[collection]}, {', '.join(theirs)}."
+    return (
+        f"Data: ours {', '.join([collection, *ours])}; the paper's {published.names[collection]}, "
+        f"{', '.join(theirs)}."
+    )
 
 
 def _trained(results: Sequence[Result], published: Published) -> list[str]:
@@ -101,10 +146,15 @@ def _trained(results: Sequence[Result], published: Published) -> list[str]:
         found = [result for result in curves if result.facts.model == model]
         began = distinct(result.facts.pretrained or "weights drawn at random" for result in found)
         steps = sorted(
-            payload.steps[-1] for r in found if isinstance(payload := r.payload, TrainingCurve) and len(payload.steps)
+            payload.steps[-1]
+            for r in found
+            if isinstance(payload := r.payload, TrainingCurve) and len(payload.steps)
         )
         length = (
-            f"{count(steps[0])}" + (f" to {count(steps[-1])}" if steps and steps[-1] != steps[0] else "") if steps else "no"
+            f"{count(steps[0])}"
+            + (f" to {count(steps[-1])}" if steps and steps[-1] != steps[0] else "")
+            if steps
+            else "no"
         )
         theirs = published.pretrained.get(model)
         sentences.append(

@@ -37,10 +37,11 @@ LINE, MOST = 90, 160  # characters in a line of LaTeX, and in one shrunk to the 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """The text shown, and for CSV the unrounded value and, where there are any, interval and letters.
+    """The text shown, and for CSV the unrounded value and, where there are any, interval and
+    letters.
 
-    ``brief`` is shown where there is no room for an interval; "" where that drops nothing. ``near`` has the interval as ±, its larger side
-    where it is ``lopsided``.
+    ``brief`` is shown where there is no room for an interval; "" where that drops nothing. ``near``
+    has the interval as ±, its larger side where it is ``lopsided``.
     """
 
     text: str
@@ -78,7 +79,8 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Title, columns, rows, notes. The first ``stub`` columns name the row; ``name`` is the file's name.
+    """Title, columns, rows, notes. The first ``stub`` columns name the row; ``name`` is the file's
+    name.
 
     Raises:
         ValueError: a row that has not one cell a column.
@@ -94,12 +96,20 @@ class Table:
     def __post_init__(self) -> None:
         for number, row in enumerate(self.rows, 1):
             if len(row) != len(self.columns):
-                raise ValueError(f"table {self.name!r}, row {number}: {len(row)} cells for {len(self.columns)} columns")
+                raise ValueError(
+                    f"table {self.name!r}, row {number}: {len(row)} cells for {len(self.columns)} "
+                    "columns"
+                )
 
 
 def header_groups(table: Table) -> list[tuple[str, int]]:
-    """Return the upper line of headings as (group, columns it spans); empty where no column has a group."""
-    groups = [(group, len(list(items))) for group, items in groupby(column.group for column in table.columns)]
+    """Return the upper line of headings as (group, columns it spans); empty where no column has a
+    group.
+    """
+    groups = [
+        (group, len(list(items)))
+        for group, items in groupby(column.group for column in table.columns)
+    ]
     return groups if any(group for group, _ in groups) else []
 
 
@@ -112,7 +122,9 @@ def row_spans(table: Table) -> list[list[int]]:
     for column in range(table.stub - 1):
         first = 0
         for index in range(1, len(table.rows)):
-            same = all(table.rows[index][c].text == table.rows[first][c].text for c in range(column + 1))
+            same = all(
+                table.rows[index][c].text == table.rows[first][c].text for c in range(column + 1)
+            )
             if same:
                 spans[first][column] += 1
                 spans[index][column] = 0
@@ -126,16 +138,21 @@ def _one_line(text: str) -> str:
 
 
 def as_text(table: Table) -> str:
-    """Return aligned columns for a terminal, fitted to its width; merged row names appear once, ``*`` marks bold.
+    """Return aligned columns for a terminal, fitted to its width; merged row names appear once,
+    ``*`` marks bold.
 
-    Until it fits: intervals become ±, columns marked ``wide`` are left out from the right, headings and names wrap, columns go below one another.
+    Until it fits: intervals become ±, columns marked ``wide`` are left out from the right, headings
+    and names wrap, columns go below one another.
     """
     width = line_width()
     table, notes = _narrowed(table, width)
     lines = [*wrap(_one_line(table.title), width or sys.maxsize), ""] if table.title else []
     lines += lay_out(_grid(table), width)
     if told := [*table.notes, *notes]:
-        lines += ["", *(line for note in told for line in wrap(_one_line(note), width or sys.maxsize))]
+        lines += [
+            "",
+            *(line for note in told for line in wrap(_one_line(note), width or sys.maxsize)),
+        ]
     return "\n".join(lines)
 
 
@@ -143,23 +160,40 @@ def _grid(table: Table) -> Grid:
     """Return the texts of a table."""
     spans = row_spans(table)
     # a space in place of the star keeps figures aligned
-    marks = ["\u00a0" if any(row[index].strong for row in table.rows) else "" for index in range(len(table.columns))]
+    marks = [
+        "\u00a0" if any(row[index].strong for row in table.rows) else ""
+        for index in range(len(table.columns))
+    ]
     body: list[list[str]] = []
     for row, span in zip(table.rows, spans, strict=True):
-        shown = [_one_line(cell.text) + ("*" if cell.strong else mark) for cell, mark in zip(row, marks, strict=True)]
-        body.append(["" if index < table.stub and not span[index] else text for index, text in enumerate(shown)])
+        shown = [
+            _one_line(cell.text) + ("*" if cell.strong else mark)
+            for cell, mark in zip(row, marks, strict=True)
+        ]
+        body.append(
+            [
+                "" if index < table.stub and not span[index] else text
+                for index, text in enumerate(shown)
+            ]
+        )
     groups = [_one_line(column.group) for column in table.columns]
     headings = [_one_line(column.name) for column in table.columns]
     return Grid(body, [column.numeric for column in table.columns], table.stub, headings, groups)
 
 
 def _narrowed(table: Table, width: int | None) -> tuple[Table, list[str]]:
-    """Return the table with ± for intervals and without wide columns, as far as its width wants it, and notes that say so."""
+    """Return the table with ± for intervals and without wide columns, as far as its width wants it,
+    and notes that say so.
+    """
     notes: list[str] = []
     if fits(_grid(table), width):
         return table, notes
     if any(cell.near for row in table.rows for cell in row):
-        notes += [LARGER_SIDE] if any(cell.near and cell.lopsided for row in table.rows for cell in row) else []
+        notes += (
+            [LARGER_SIDE]
+            if any(cell.near and cell.lopsided for row in table.rows for cell in row)
+            else []
+        )
         columns = [
             replace(column, name=_near(column.name), group=_near(column.group))
             if any(row[at].near for row in table.rows)
@@ -175,7 +209,9 @@ def _narrowed(table: Table, width: int | None) -> tuple[Table, list[str]]:
         left.remove(at)
         gone += 1
     if gone:
-        notes.append(f"{plural(gone, 'column')} left out; --wide shows {'it' if gone == 1 else 'them'}.")
+        notes.append(
+            f"{plural(gone, 'column')} left out; --wide shows {'it' if gone == 1 else 'them'}."
+        )
     return _only(table, left), notes
 
 
@@ -193,12 +229,16 @@ def _only(table: Table, columns: Sequence[int]) -> Table:
 def as_csv(table: Table) -> str:
     """Return CSV: one line of headings, then ``records``."""
     out = io.StringIO()
-    write_rows(out, [["" if value is None else value for value in record] for record in records(table)])
+    write_rows(
+        out, [["" if value is None else value for value in record] for record in records(table)]
+    )
     return out.getvalue()
 
 
 def records(table: Table) -> list[list[str | int | float | None]]:
-    """Return the headings, then the rows: unrounded values, columns of intervals (``NAME low``, ``NAME high``) and letters."""
+    """Return the headings, then the rows: unrounded values, columns of intervals (``NAME low``,
+    ``NAME high``) and letters.
+    """
     cells = [[row[index] for row in table.rows] for index in range(len(table.columns))]
     ranged = [any(cell.low is not None for cell in column) for column in cells]
     lettered = [any(cell.letters for cell in column) for column in cells]
@@ -209,7 +249,9 @@ def records(table: Table) -> list[list[str | int | float | None]]:
     found = [headings]
     for row in table.rows:
         record: list[str | int | float | None] = []
-        for cell, column, has_interval, has_letters in zip(row, table.columns, ranged, lettered, strict=True):
+        for cell, column, has_interval, has_letters in zip(
+            row, table.columns, ranged, lettered, strict=True
+        ):
             missing = None if column.numeric else cell.text
             record.append(cell.value if cell.value is not None else missing)
             record += [cell.low, cell.high] * has_interval
@@ -253,12 +295,15 @@ def latex_escape(text: str) -> str:
 def as_latex(table: Table) -> str:
     """Return a ``table`` environment for booktabs: caption, label ``tab:NAME``, notes below.
 
-    A table too wide for a line is shrunk to it; where it would be illegible, the intervals are left to the CSV.
+    A table too wide for a line is shrunk to it; where it would be illegible, the intervals are left
+    to the CSV.
     """
     brief = _letters_across(table) > MOST and any(cell.brief for row in table.rows for cell in row)
     if brief:
         rows = [[cell.briefly() for cell in row] for row in table.rows]
-        table = replace(table, rows=rows, notes=[*table.notes, "Intervals stand in the CSV of this table."])
+        table = replace(
+            table, rows=rows, notes=[*table.notes, "Intervals stand in the CSV of this table."]
+        )
     wide = _letters_across(table) > LINE
     alignment = "".join("r" if column.numeric else "l" for column in table.columns)
     lines = [
@@ -279,7 +324,10 @@ def as_latex(table: Table) -> str:
                 rules.append(f"\\cmidrule(lr){{{at}-{at + width - 1}}}")
             at += width
         lines += [" & ".join(cells) + r" \\", " ".join(rules)]
-    lines += [" & ".join(latex_escape(column.name) for column in table.columns) + r" \\", "\\midrule"]
+    lines += [
+        " & ".join(latex_escape(column.name) for column in table.columns) + r" \\",
+        "\\midrule",
+    ]
     for number, (row, span) in enumerate(zip(table.rows, row_spans(table), strict=True)):
         if number and table.stub > 1 and span[0]:
             lines.append("\\addlinespace")
@@ -290,7 +338,10 @@ def as_latex(table: Table) -> str:
 
 
 def _letters_across(table: Table) -> int:
-    columns = [[column.name, *(row[index].text for row in table.rows)] for index, column in enumerate(table.columns)]
+    columns = [
+        [column.name, *(row[index].text for row in table.rows)]
+        for index, column in enumerate(table.columns)
+    ]
     return sum(max(map(len, column)) for column in columns)
 
 
@@ -304,7 +355,9 @@ def _latex_cells(row: Sequence[Cell], span: Sequence[int]) -> list[str]:
     return cells
 
 
-def save_tables(tables: Mapping[str, Table], folder: Path | str, *, overwrite: bool = False) -> None:
+def save_tables(
+    tables: Mapping[str, Table], folder: Path | str, *, overwrite: bool = False
+) -> None:
     """Write each table as ``NAME.csv`` and ``NAME.tex``; the folder appears whole or not at all.
 
     Raises:
@@ -316,5 +369,11 @@ def save_tables(tables: Mapping[str, Table], folder: Path | str, *, overwrite: b
             (partial / f"{name}.csv").write_text(as_csv(table), encoding="utf-8", newline="")
             (partial / f"{name}.tex").write_text(as_latex(table), encoding="utf-8", newline="")
         content = {"tables": list(tables)}
-        manifest = Manifest(kind="tables", name=Path(folder).name, command="report", content=content, provenance=provenance())
+        manifest = Manifest(
+            kind="tables",
+            name=Path(folder).name,
+            command="report",
+            content=content,
+            provenance=provenance(),
+        )
         write_manifest(partial / MANIFEST, manifest)

@@ -1,4 +1,6 @@
-"""Tables of a study, each a pure function: Results in, Table out. None drops a result of its kind."""
+"""Tables of a study, each a pure function: Results in, Table out. None drops a result of its
+kind.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,12 @@ __all__ = [
 ]
 
 
-FIGURE_NAMES = ("Mean position", "Share in the first tenth", "Share in the first fifth", "Total variation from unbiased")
+FIGURE_NAMES = (
+    "Mean position",
+    "Share in the first tenth",
+    "Share in the first fifth",
+    "Total variation from unbiased",
+)
 
 
 def positions_table(results: Sequence[Result]) -> Table:
@@ -49,7 +56,9 @@ def positions_table(results: Sequence[Result]) -> Table:
         assert isinstance(result.payload, PositionHistogram)
         figures = result.payload.figures
         for heading, record in zip(
-            FIGURE_NAMES, (figures.mean, figures.first_tenth, figures.first_fifth, figures.total_variation), strict=True
+            FIGURE_NAMES,
+            (figures.mean, figures.first_tenth, figures.first_fifth, figures.total_variation),
+            strict=True,
         ):
             if record is None or record.value is None:
                 continue
@@ -63,11 +72,16 @@ def positions_table(results: Sequence[Result]) -> Table:
                     decimal_cell(record.by_chance if isinstance(record, VariationFigure) else None),
                 ]
             )
-    columns = [Column("Answers of", numeric=False), Column("Figure", numeric=False), Column(level_heading("Observed", bounds))]
+    columns = [
+        Column("Answers of", numeric=False),
+        Column("Figure", numeric=False),
+        Column(level_heading("Observed", bounds)),
+    ]
     columns += [Column("If unbiased"), Column("By chance alone")]
     notes = (
-        "If unbiased: every answer equally likely at each start that it could have, given its length and its passage's. "
-        "By chance alone: the mean after rotating every passage, for a figure that noise cannot lower below 0.",
+        "If unbiased: every answer equally likely at each start that it could have, given its "
+        "length and its passage's. By chance alone: the mean after rotating every passage, for a "
+        "figure that noise cannot lower below 0.",
     )
     return Table("positions", "Where answers start in their passages", columns, rows, notes, stub=2)
 
@@ -78,7 +92,10 @@ def outcomes_table(results: Sequence[Result]) -> Table:
     payloads = [result.payload for result in found if isinstance(result.payload, PositionHistogram)]
     causes = distinct(cause for payload in payloads for cause in payload.outcomes)
     rows = [
-        [text_cell(cause.replace("_", " ").capitalize()), *(count_cell(p.outcomes.get(cause)) for p in payloads)]
+        [
+            text_cell(cause.replace("_", " ").capitalize()),
+            *(count_cell(p.outcomes.get(cause)) for p in payloads),
+        ]
         for cause in causes
     ]
     columns = [Column("", numeric=False), *(Column(label) for label in labels(found, first=1))]
@@ -88,9 +105,15 @@ def outcomes_table(results: Sequence[Result]) -> Table:
 def statistics_table(results: Sequence[Result], *, name: str, title: str) -> Table:
     """Return named figures, a column per result; nested figures are named ``NAME: PART``."""
     found = of_kind(results, "statistics")
-    flat = [_flatten(result.payload.to_rows()) for result in found if isinstance(result.payload, Figures)]
+    flat = [
+        _flatten(result.payload.to_rows())
+        for result in found
+        if isinstance(result.payload, Figures)
+    ]
     keys = distinct(key for record in flat for key in record)
-    rows = [[text_cell(key), *(_figure_cell(key, record.get(key)) for record in flat)] for key in keys]
+    rows = [
+        [text_cell(key), *(_figure_cell(key, record.get(key)) for record in flat)] for key in keys
+    ]
     columns = [Column("", numeric=False), *(Column(label) for label in labels(found, first=1))]
     return Table(name, title, columns, rows)
 
@@ -107,11 +130,16 @@ def _flatten(rows: JsonObject) -> dict[str, Json]:
 
 
 def _figure_cell(name: str, value: Any) -> Cell:
-    return percent_cell(value, sign=False) if "share" in name and isinstance(value, float) else any_cell(value)
+    return (
+        percent_cell(value, sign=False)
+        if "share" in name and isinstance(value, float)
+        else any_cell(value)
+    )
 
 
 def collection_table(results: Sequence[Result], published: Published | None = None) -> Table:
-    """Return the paper's Table 1 for these collections: passages, and each split's queries, judgements, answers and lengths.
+    """Return the paper's Table 1 for these collections: passages, and each split's queries,
+    judgements, answers and lengths.
 
     The paper's numbers appear beside those of its collections.
     """
@@ -120,7 +148,11 @@ def collection_table(results: Sequence[Result], published: Published | None = No
     for result in results:
         if not isinstance(figures := result.payload, PassageFigures | QueryFigures):
             continue
-        theirs = published.find(1, result.collection, result.measure, split=result.split) if published else None
+        theirs = (
+            published.find(1, result.collection, result.measure, split=result.split)
+            if published
+            else None
+        )
         beside += [theirs] if theirs else []
         asked = figures if isinstance(figures, QueryFigures) else None
         words = figures.lengths
@@ -134,24 +166,56 @@ def collection_table(results: Sequence[Result], published: Published | None = No
                 count_cell(asked.answers if asked else None),
                 any_cell(words.words_quantiles["median"] if words else None),
                 decimal_cell(words.mean_words if words else None, places=1),
-                percent_cell(words.share_over, sign=False, more=f" over {words.READ}") if words else percent_cell(None),
+                percent_cell(words.share_over, sign=False, more=f" over {words.READ}")
+                if words
+                else percent_cell(None),
             ]
         )
     columns = [Column("Collection", numeric=False), Column("Part", numeric=False)]
-    names = ("Count", "Published", "Judgements", "Answers", "Median words", "Mean words", "Truncated")
-    columns += [Column(name) for name in names]
-    lengths = [index for index in range(6, len(columns)) if any(row[index].value is not None for row in rows)]
-    drop_columns(
-        columns, rows, [*([] if beside else [3]), *(index for index in range(6, len(columns)) if index not in lengths)]
+    names = (
+        "Count",
+        "Published",
+        "Judgements",
+        "Answers",
+        "Median words",
+        "Mean words",
+        "Truncated",
     )
-    notes = ["Words by BlingFire. Truncated: the share of texts that a re-ranker does not read to the end."] if lengths else []
+    columns += [Column(name) for name in names]
+    lengths = [
+        index
+        for index in range(6, len(columns))
+        if any(row[index].value is not None for row in rows)
+    ]
+    drop_columns(
+        columns,
+        rows,
+        [
+            *([] if beside else [3]),
+            *(index for index in range(6, len(columns)) if index not in lengths),
+        ],
+    )
+    notes = (
+        [
+            (
+                "Words by BlingFire. Truncated: the share of texts that a re-ranker does not read "
+                "to the end."
+            )
+        ]
+        if lengths
+        else []
+    )
     if beside and published:
-        notes.append(f"Published: {published.paper}, Table 1: {', '.join(distinct(cell.collection for cell in beside))}.")
+        notes.append(
+            f"Published: {published.paper}, Table 1: "
+            f"{', '.join(distinct(cell.collection for cell in beside))}."
+        )
     return Table("collections", "The collections", columns, rows, notes, stub=2)
 
 
 def mats_table(results: Sequence[Result], published: Published | None = None) -> Table:
-    """Return MATS of each model, printed (Eq. 9) and plain, its deviation over Δ, and its basis (the paper's Table 2).
+    """Return MATS of each model, printed (Eq. 9) and plain, its deviation over Δ, and its basis
+    (the paper's Table 2).
 
     The paper's figures appear beside a model of that training, probed on original passages.
     """
@@ -163,7 +227,10 @@ def mats_table(results: Sequence[Result], published: Published | None = None) ->
         assert isinstance(curve, AtsCurve)
         figures = curve.figures
         parts = ("MATS", f"MATS {DEVIATION}")
-        theirs = [published.find(2, result.collection, part, facts=result.facts) if published else None for part in parts]
+        theirs = [
+            published.find(2, result.collection, part, facts=result.facts) if published else None
+            for part in parts
+        ]
         beside += [result.collection] if any(theirs) else []
         rows.append(
             [
@@ -180,14 +247,19 @@ def mats_table(results: Sequence[Result], published: Published | None = None) ->
         )
     columns = [Column("Passages probed", numeric=False), Column("System", numeric=False)]
     columns += [Column(name, "MATS") for name in ("printed", "plain mean", "deviation")]
-    columns += [Column(name, wide=name != "Largest Δ") for name in ("Largest Δ", "Fewest terms at a Δ", "Pairs")]
+    columns += [
+        Column(name, wide=name != "Largest Δ")
+        for name in ("Largest Δ", "Fewest terms at a Δ", "Pairs")
+    ]
     columns += [Column(name, "Published") for name in ("MATS", "deviation")]
     notes = [
-        "Printed: Σ (ATS(0) − ATS(Δ)) / (max Δ − 1), the paper's Eq. 9; plain mean: divided by the number of Δ. "
-        "Deviation: of ATS(0) − ATS(Δ) over Δ. Lower MATS means less position dependence."
+        "Printed: Σ (ATS(0) − ATS(Δ)) / (max Δ − 1), the paper's Eq. 9; plain mean: divided by the "
+        "number of Δ. Deviation: of ATS(0) − ATS(Δ) over Δ. Lower MATS means less position "
+        "dependence."
     ]
     notes += [
-        f"{result.system} on {result.collection}: MATS is undefined. {result.payload.figures.undefined}."
+        f"{result.system} on {result.collection}: MATS is undefined. "
+        f"{result.payload.figures.undefined}."
         for result in found
         if isinstance(result.payload, AtsCurve) and result.payload.figures.undefined
     ]
@@ -195,17 +267,24 @@ def mats_table(results: Sequence[Result], published: Published | None = None) ->
         notes += ["Columns Published: Table 2.", *differences(results, published, beside)]
     else:
         drop_columns(columns, rows, [8, 9])
-    return Table("mats", "Term similarity by distance in position (MATS)", columns, rows, notes, stub=2)
+    return Table(
+        "mats", "Term similarity by distance in position (MATS)", columns, rows, notes, stub=2
+    )
 
 
 def training_table(results: Sequence[Result]) -> Table:
-    """Return each training's end, whether it finished, its validation results, and the last value of every logged series."""
+    """Return each training's end, whether it finished, its validation results, and the last value
+    of every logged series.
+    """
     found = of_kind(results, "training")
     payloads = [result.payload for result in found if isinstance(result.payload, TrainingCurve)]
     series = distinct(name for payload in payloads for name in payload.series)
     rows = []
     for payload, label in zip(payloads, labels(found), strict=True):
-        last = [next((v for v in reversed(payload.series.get(name, ())) if v is not None), None) for name in series]
+        last = [
+            next((v for v in reversed(payload.series.get(name, ())) if v is not None), None)
+            for name in series
+        ]
         rows.append(
             [
                 text_cell(label),
@@ -221,7 +300,8 @@ def training_table(results: Sequence[Result]) -> Table:
         )
     columns = [Column("System", numeric=False)]
     columns += [
-        Column(name, wide=name == "Validations") for name in ("Validations", "Last step", "Step kept", "Re-ranking depth")
+        Column(name, wide=name == "Validations")
+        for name in ("Validations", "Last step", "Step kept", "Re-ranking depth")
     ]
     columns += [
         Column("kept, at that depth", "Validation nDCG@10"),
@@ -229,7 +309,13 @@ def training_table(results: Sequence[Result]) -> Table:
         Column("Ended", numeric=False),
     ]
     columns += [Column(f"Last {name}", wide=True) for name in series]
-    drop_columns(columns, rows, [index for index in (3, 4, 5, 6) if all(row[index].value is None for row in rows)])
-    endings = [(label, payload.ending) for payload, label in zip(payloads, labels(found), strict=True)]
+    drop_columns(
+        columns,
+        rows,
+        [index for index in (3, 4, 5, 6) if all(row[index].value is None for row in rows)],
+    )
+    endings = [
+        (label, payload.ending) for payload, label in zip(payloads, labels(found), strict=True)
+    ]
     notes = [f"{label}: {remark}." for label, ending in endings for remark in ending.remarks()]
     return Table("training", "Where each training ended", columns, rows, notes)

@@ -13,7 +13,8 @@ from positionbias.results.suspicion import Suspicion
 
 __all__ = ["TEXTS", "VERDICTS", "text_of", "verdict_of"]
 
-# first payload, or requested form (a command's last word) -> the module, and its function there that writes all of them
+# first payload, or requested form (a command's last word) -> the module, and its function there
+# that writes all of them
 TEXTS = {
     "BM25Figures": ("report.artefact_text", "candidates_text"),
     "DenseFigures": ("report.artefact_text", "candidates_text"),
@@ -65,7 +66,9 @@ VERDICTS = {
 
 
 def text_of(results: Sequence[Result], form: str = "") -> str:
-    """Return the results in words and tables, in the named form where there is one, else that of the first payload."""
+    """Return the results in words and tables, in the named form where there is one, else that of
+    the first payload.
+    """
     module, name = TEXTS[form if form in TEXTS else type(results[0].payload).__name__]
     text: str = getattr(import_module(f"positionbias.{module}"), name)(results)
     return text if name.endswith("_csv") else wrapped(text)

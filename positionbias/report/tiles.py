@@ -1,4 +1,6 @@
-"""Tiles: the answer to one question about one subject, with its effect, as a page's first screen and a summary show it."""
+"""Tiles: the answer to one question about one subject, with its effect, as a page's first screen
+and a summary show it.
+"""
 
 from __future__ import annotations
 
@@ -54,8 +56,9 @@ class Tone(StrEnum):
 class Tile:
     """One question about one ``subject`` (a system, a collection), and its answer.
 
-    ``words`` are the answer in a phrase, ``effect`` its size with interval and unit, ``basis`` margin, power and queries. ``welcome`` says whether a
-    yes or no is good news; None: neither. ``advice`` is the next step in one sentence; "" where none is needed. ``measure`` names what a
+    ``words`` are the answer in a phrase, ``effect`` its size with interval and unit, ``basis``
+    margin, power and queries. ``welcome`` says whether a yes or no is good news; None: neither.
+    ``advice`` is the next step in one sentence; "" where none is needed. ``measure`` names what a
     paired test of two subjects would compare; "" where subjects are not compared.
     """
 
@@ -89,13 +92,19 @@ class Group:
 
 
 def shown_tiles(tiles: Sequence[Tile]) -> list[Tile]:
-    """Return the tiles of the first screen: all, or the six that matter most, in their order; bad news first, then what is open."""
-    order = sorted(range(len(tiles)), key=lambda index: (list(Tone).index(tiles[index].tone), index))
+    """Return the tiles of the first screen: all, or the six that matter most, in their order; bad
+    news first, then what is open.
+    """
+    order = sorted(
+        range(len(tiles)), key=lambda index: (list(Tone).index(tiles[index].tone), index)
+    )
     return [tiles[index] for index in sorted(order[:MOST_TILES])]
 
 
 def groups_of(tiles: Sequence[Tile], results: Sequence[Result]) -> list[Group]:
-    """Return the tiles by question; two that can be compared get the paired test of ``results``, or the remark that there is none."""
+    """Return the tiles by question; two that can be compared get the paired test of ``results``, or
+    the remark that there is none.
+    """
     groups = []
     for question in distinct(tile.question for tile in tiles):
         own = [tile for tile in tiles if tile.question == question]
@@ -107,15 +116,24 @@ def groups_of(tiles: Sequence[Tile], results: Sequence[Result]) -> list[Group]:
 def _difference(one: Tile, other: Tile, results: Sequence[Result]) -> str:
     for result, payload in of_type(results, Comparison):
         systems = tuple(payload.noted.systems or (payload.baseline, payload.candidate))
-        if result.measure == one.measure and set(systems) == {one.subject, other.subject} and len(set(systems)) == 2:
+        if (
+            result.measure == one.measure
+            and set(systems) == {one.subject, other.subject}
+            and len(set(systems)) == 2
+        ):
             bounds = interval(payload.difference_interval, sign=True)
             size = with_interval(decimal(payload.difference, sign=True), bounds)
-            return f"Paired test of {result.measure} on {result.collection}: {systems[1]} − {systems[0]} {size}."
+            return (
+                f"Paired test of {result.measure} on {result.collection}: {systems[1]} − "
+                f"{systems[0]} {size}."
+            )
     return "Not compared: no paired test of the two was measured."
 
 
 def advice_of(tiles: Sequence[Tile]) -> str:
-    """Return one sentence on what to do next: that of the first bad news, else of what is open or measured; else that nothing is needed."""
+    """Return one sentence on what to do next: that of the first bad news, else of what is open or
+    measured; else that nothing is needed.
+    """
     for tone in (Tone.BAD, Tone.UNKNOWN, Tone.MEASURED):
         for tile in tiles:
             if tile.tone is tone and tile.advice:
@@ -129,20 +147,33 @@ def advice_of(tiles: Sequence[Tile]) -> str:
 
 
 def answers_table(tiles: Sequence[Tile]) -> Table:
-    """Return every answer, a row each: what does not fit on the first screen, and the table of a summary."""
+    """Return every answer, a row each: what does not fit on the first screen, and the table of a
+    summary.
+    """
     names = ("Question", "About", "Answer", "In words", "Effect", "Basis")
     rows = [
         [
             text_cell(text or MISSING)
-            for text in (tile.question, tile.subject, str(tile.answer), tile.words, tile.effect, "; ".join(tile.basis))
+            for text in (
+                tile.question,
+                tile.subject,
+                str(tile.answer),
+                tile.words,
+                tile.effect,
+                "; ".join(tile.basis),
+            )
         ]
         for tile in tiles
     ]
-    return Table("answers-all", "All answers", [Column(name, numeric=False) for name in names], rows, stub=2)
+    return Table(
+        "answers-all", "All answers", [Column(name, numeric=False) for name in names], rows, stub=2
+    )
 
 
 def place_tiles(results: Sequence[Result]) -> list[Tile]:
-    """Return a tile for each histogram of answers: does the first fifth hold more than in an unbiased collection?"""
+    """Return a tile for each histogram of answers: does the first fifth hold more than in an
+    unbiased collection?
+    """
     tiles = []
     for result, histogram in of_type(results, PositionHistogram):
         share = histogram.figures.first_fifth
@@ -169,8 +200,15 @@ def place_tiles(results: Sequence[Result]) -> list[Tile]:
                 words=words,
                 welcome=share.beside is Beside.WITHIN,  # fewer in front stand elsewhere
                 effect=f"{with_interval(percent(share.value), bounds)} in the first fifth",
-                basis=(f"unbiased: {percent(share.expected)}", f"margin ±{percent(POINTS, 0)}", f"{result.count:,} answers"),
-                advice="Models may learn where answers sit: audit them (posbias audit), or train on rotated passages (posbias debias)."
+                basis=(
+                    f"unbiased: {percent(share.expected)}",
+                    f"margin ±{percent(POINTS, 0)}",
+                    f"{result.count:,} answers",
+                ),
+                advice=(
+                    "Models may learn where answers sit: audit them (posbias audit), or train on "
+                    "rotated passages (posbias debias)."
+                )
                 if share.beside is Beside.ABOVE
                 else "",
             )

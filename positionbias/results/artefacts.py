@@ -1,4 +1,6 @@
-"""Figures of artefacts (exported files, vectors, encoders, a teacher's scores) and of a study's plan."""
+"""Figures of artefacts (exported files, vectors, encoders, a teacher's scores) and of a study's
+plan.
+"""
 
 from __future__ import annotations
 
@@ -22,18 +24,28 @@ __all__ = [
     "WordVectorFigures",
 ]
 
-EXPORT, VECTORS, WORD_VECTORS, TEACHING, PLAN = "export ", "vectors", "word vectors", "teaching", "plan"
+EXPORT, VECTORS, WORD_VECTORS, TEACHING, PLAN = (
+    "export ",
+    "vectors",
+    "word vectors",
+    "teaching",
+    "plan",
+)
 REMEDIED = "remedy"
 
 
 class ExportCounts(Rows[int], frozen=True):
-    """The records that an export wrote, and those that its form cannot hold. The measure is ``export FORM``."""
+    """The records that an export wrote, and those that its form cannot hold. The measure is
+    ``export FORM``.
+    """
 
     MEASURES = (EXPORT,)
 
 
 class VectorFigures(Figures, frozen=True, kw_only=True):
-    """The vectors of a collection's passages. ``truncated`` passages reach the model's limit; ``zero_vectors``: of passages with text."""
+    """The vectors of a collection's passages. ``truncated`` passages reach the model's limit;
+    ``zero_vectors``: of passages with text.
+    """
 
     MEASURES = (VECTORS,)
 
@@ -47,7 +59,9 @@ class VectorFigures(Figures, frozen=True, kw_only=True):
 
 
 class WordVectorFigures(Figures, frozen=True, kw_only=True):
-    """Vectors of words distilled from an encoder. ``variance_kept`` is the share kept by the principal components."""
+    """Vectors of words distilled from an encoder. ``variance_kept`` is the share kept by the
+    principal components.
+    """
 
     MEASURES = (WORD_VECTORS,)
 
@@ -60,7 +74,9 @@ class WordVectorFigures(Figures, frozen=True, kw_only=True):
 
 
 class RemedyFigures(Figures, frozen=True, kw_only=True):
-    """A model with a remedy at inference: the variants of a passage that it reads, and how their scores are pooled; one variant: other attention."""
+    """A model with a remedy at inference: the variants of a passage that it reads, and how their
+    scores are pooled; one variant: other attention.
+    """
 
     MEASURES = (REMEDIED,)
 
@@ -69,7 +85,9 @@ class RemedyFigures(Figures, frozen=True, kw_only=True):
 
 
 class TeachingFigures(Figures, frozen=True, kw_only=True, omit_defaults=True):
-    """A teacher's scores; None where a figure does not apply to the teacher or the form of scores."""
+    """A teacher's scores; None where a figure does not apply to the teacher or the form of
+    scores.
+    """
 
     MEASURES = (TEACHING,)
 
@@ -80,10 +98,18 @@ class TeachingFigures(Figures, frozen=True, kw_only=True, omit_defaults=True):
     relevant_without_candidates: int | None = field(
         name="relevant passages of queries without candidates, left out", default=None
     )
-    relevant_not_in_the_collection: int | None = field(name="relevant passages that are not in the collection", default=None)
-    pairs_of_unknown_queries: int | None = field(name="pairs of unknown queries, left out", default=None)
-    pairs_of_unknown_passages: int | None = field(name="pairs of unknown passages, left out", default=None)
-    repeats_that_differ: int | None = field(name="pairs given again with another score", default=None)
+    relevant_not_in_the_collection: int | None = field(
+        name="relevant passages that are not in the collection", default=None
+    )
+    pairs_of_unknown_queries: int | None = field(
+        name="pairs of unknown queries, left out", default=None
+    )
+    pairs_of_unknown_passages: int | None = field(
+        name="pairs of unknown passages, left out", default=None
+    )
+    repeats_that_differ: int | None = field(
+        name="pairs given again with another score", default=None
+    )
     furthest_repeat: float | None = field(name="the largest difference of these", default=None)
     truncated: int | None = field(name="texts as long as the model reads", default=None)
     empty_queries: int | None = field(name="queries without a word", default=None)

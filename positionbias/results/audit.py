@@ -35,7 +35,8 @@ __all__ = [
 EVIDENCE, RETRIEVAL = "evidence", "retrieval over the whole collection"
 GAP, MANIPULATIONS, TWO_RUNS = "rotation gap", "manipulations", "two runs"
 VERDICT = "verdict"
-WORTH, DEVIATIONS, SCORE, RANKS = "worth", "deviations", "score", "ranks"  # units of effects; all others are measures
+# units of effects; all others are measures
+WORTH, DEVIATIONS, SCORE, RANKS = "worth", "deviations", "score", "ranks"
 READ_WHOLE = "read"  # the subset of queries whose texts the system reads whole
 FIRST_STAGE = "first stage"  # facts.model of the ranking that audited models re-rank
 AUDIT_MEASURES = (PSI, GAIN, GAP, MOVEMENT, RESPONSE, SEGMENTS, LENGTHS)
@@ -52,7 +53,9 @@ class EvidenceFigures(Figures, frozen=True, kw_only=True):
 
 
 class RetrievalFigures(Figures, frozen=True, kw_only=True):
-    """A retriever's ranking and its cost: ``encoded`` counts passages and their changed copies, ``empty`` and ``truncated`` the originals."""
+    """A retriever's ranking and its cost: ``encoded`` counts passages and their changed copies,
+    ``empty`` and ``truncated`` the originals.
+    """
 
     MEASURES = (RETRIEVAL,)
 
@@ -66,7 +69,9 @@ class RetrievalFigures(Figures, frozen=True, kw_only=True):
 
 
 class ManipulationFigures(Figures, frozen=True, kw_only=True, omit_defaults=True):
-    """Figures behind moved evidence: ``unmoved`` queries by cause, and other changes of scores, as shares of a list's deviation."""
+    """Figures behind moved evidence: ``unmoved`` queries by cause, and other changes of scores, as
+    shares of a list's deviation.
+    """
 
     MEASURES = (MANIPULATIONS,)
 
@@ -86,9 +91,11 @@ class ManipulationFigures(Figures, frozen=True, kw_only=True, omit_defaults=True
 
 
 class GapFigures(Figures, frozen=True, kw_only=True):
-    """The change of a quality when the whole collection is rotated; the result's value is the change of its mean.
+    """The change of a quality when the whole collection is rotated; the result's value is the
+    change of its mean.
 
-    ``cut`` and ``truncated`` are shares of answers, ``truncated`` None where the model's limit is unknown.
+    ``cut`` and ``truncated`` are shares of answers, ``truncated`` None where the model's limit is
+    unknown.
     """
 
     MEASURES = (GAP,)
@@ -107,8 +114,9 @@ class GapFigures(Figures, frozen=True, kw_only=True):
 
 
 class TwoRunFigures(Figures, frozen=True, kw_only=True):
-    """Figures behind the verdict on two runs. ``moves`` counts pairs of a query and a rotation, as do the skipped ones: ``sentences_cut``,
-    ``unchanged`` and ``one_sentence``. ``clusters`` counts passages, None where the effect is undefined; ``means`` are of the first measure.
+    """Figures behind the verdict on two runs. ``moves`` counts pairs of a query and a rotation, as
+    do the skipped ones: ``sentences_cut``, ``unchanged`` and ``one_sentence``. ``clusters`` counts
+    passages, None where the effect is undefined; ``means`` are of the first measure.
     """
 
     MEASURES = (TWO_RUNS,)

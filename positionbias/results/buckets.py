@@ -42,7 +42,9 @@ STANDARDISED = "standardised over passage length"  # the group of all passages
 
 
 class Slope(msgspec.Struct, frozen=True, kw_only=True):
-    """A slope with its interval, its p against 0 and the smallest slope found with 80 % power; None if undefined, for the reason in ``undefined``."""
+    """A slope with its interval, its p against 0 and the smallest slope found with 80 % power; None
+    if undefined, for the reason in ``undefined``.
+    """
 
     value: float | None = field(name="", default=None)
     low: float | None = field(name="_low", default=None)
@@ -54,7 +56,9 @@ class Slope(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Correlation(msgspec.Struct, frozen=True, kw_only=True):
-    """A rank correlation of the buckets' means with their places, its interval and p; None if undefined, for the reason in ``undefined``."""
+    """A rank correlation of the buckets' means with their places, its interval and p; None if
+    undefined, for the reason in ``undefined``.
+    """
 
     undefined: str | UnsetType = field(name="_undefined", default=UNSET)
     value: float | None = field(name="", default=None)
@@ -64,7 +68,9 @@ class Correlation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Psi(msgspec.Struct, frozen=True, kw_only=True):
-    """PSI with its null, and the debiased PSI with its interval; None if undefined, for the reason in ``undefined``."""
+    """PSI with its null, and the debiased PSI with its interval; None if undefined, for the reason
+    in ``undefined``.
+    """
 
     value: float | None = field(name="psi", default=None)
     null_mean: float | None = None
@@ -80,10 +86,12 @@ _NO_SLOPE, _NO_PSI, _NO_CORRELATION = Slope(), Psi(), Correlation()
 
 
 class BucketFigures(Record, frozen=True, kw_only=True, omit_defaults=True):
-    """Tests over the buckets of queries. ``psi``, ``spearman`` and ``kendall`` need means that cannot be below 0, and are otherwise missing.
+    """Tests over the buckets of queries. ``psi``, ``spearman`` and ``kendall`` need means that
+    cannot be below 0, and are otherwise missing.
 
-    ``queries`` are in a bucket, ``outside`` in none, of which ``without_position`` have no position. Buckets of fewer than ``minimum``
-    queries are skipped: ``left_out`` is their number, ``too_small`` their labels. ``permutations`` are the draws of the null, if any.
+    ``queries`` are in a bucket, ``outside`` in none, of which ``without_position`` have no
+    position. Buckets of fewer than ``minimum`` queries are skipped: ``left_out`` is their number,
+    ``too_small`` their labels. ``permutations`` are the draws of the null, if any.
     """
 
     queries: int
@@ -102,7 +110,9 @@ class BucketFigures(Record, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class SegmentFigures(Record, frozen=True, kw_only=True):
-    """The cosine with the first third less that with the last, paired (None: too few passages), and the number of too short passages."""
+    """The cosine with the first third less that with the last, paired (None: too few passages), and
+    the number of too short passages.
+    """
 
     difference: float | None = field(name="first − last")
     low: float | None = field(name="first − last low")
@@ -111,10 +121,11 @@ class SegmentFigures(Record, frozen=True, kw_only=True):
 
 
 class ResponseFigures(Record, frozen=True, kw_only=True, omit_defaults=True):
-    """The slopes of scores and reciprocal ranks on the place within queries, last − first for a straight line.
+    """The slopes of scores and reciprocal ranks on the place within queries, last − first for a
+    straight line.
 
-    ``unit`` is that of the scores; ``left_out`` counts queries with fewer than two places, ``unmoved`` those whose evidence could not be moved,
-    by cause.
+    ``unit`` is that of the scores; ``left_out`` counts queries with fewer than two places,
+    ``unmoved`` those whose evidence could not be moved, by cause.
     """
 
     unit: float
@@ -130,10 +141,12 @@ class ResponseFigures(Record, frozen=True, kw_only=True, omit_defaults=True):
 class PositionBuckets:
     """A quality by position: one entry per bucket; ``edges`` has one more.
 
-    ``scale`` names the unit of the edges: "relative" (the answer's first word over the last word at which it could start), "characters" (its start),
-    "moved" (how far rotation moved the answer, as a share of the passage; negative: to the front), "segment" (thirds of a passage).
-    ``quality`` is the averaged figure ("nDCG@10", "change of nDCG@10", "cosine"); ``means`` and their intervals are None for a bucket that
-    is empty or too small. ``group`` names the passages ("92 to 121 words"; empty: all).
+    ``scale`` names the unit of the edges: "relative" (the answer's first word over the last word at
+    which it could start), "characters" (its start), "moved" (how far rotation moved the answer, as
+    a share of the passage; negative: to the front), "segment" (thirds of a passage). ``quality`` is
+    the averaged figure ("nDCG@10", "change of nDCG@10", "cosine"); ``means`` and their intervals
+    are None for a bucket that is empty or too small. ``group`` names the passages ("92 to 121
+    words"; empty: all).
     """
 
     scale: str
@@ -172,11 +185,12 @@ class SegmentBuckets(PositionBuckets):
 
 @dataclass(frozen=True, slots=True)
 class ResponseCurve:
-    """A model's response to the same evidence at several places of the same passage: one entry per place, from 0 (first) to 1 (last).
+    """A model's response to the same evidence at several places of the same passage: one entry per
+    place, from 0 (first) to 1 (last).
 
-    ``scores`` are means of the score over queries, each query's own mean subtracted, in units of ``figures.unit``, the mean
-    deviation of its candidates' scores; ``ranks`` the mean reciprocal rank of the passage among its query's candidates. ``counts`` are
-    queries.
+    ``scores`` are means of the score over queries, each query's own mean subtracted, in units of
+    ``figures.unit``, the mean deviation of its candidates' scores; ``ranks`` the mean reciprocal
+    rank of the passage among its query's candidates. ``counts`` are queries.
     """
 
     places: Sequence[float]
@@ -188,6 +202,12 @@ class ResponseCurve:
     figures: ResponseFigures
 
 
-def bounds_of(found: Slope | Correlation | Psi | SegmentFigures, level: float = 0.95) -> Interval | None:
-    """Return the interval of a figure, for PSI that of the debiased one; None if an end is undefined."""
-    return None if found.low is None or found.high is None else Interval(found.low, found.high, level)
+def bounds_of(
+    found: Slope | Correlation | Psi | SegmentFigures, level: float = 0.95
+) -> Interval | None:
+    """Return the interval of a figure, for PSI that of the debiased one; None if an end is
+    undefined.
+    """
+    return (
+        None if found.low is None or found.high is None else Interval(found.low, found.high, level)
+    )

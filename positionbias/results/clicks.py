@@ -45,10 +45,11 @@ class Source(msgspec.Struct, frozen=True):
 
 
 class ClickCounts(Figures, frozen=True, kw_only=True):
-    """The counts of a draw: a split's queries by outcome, positives, candidates, and triples drawn and kept.
+    """The counts of a draw: a split's queries by outcome, positives, candidates, and triples drawn
+    and kept.
 
-    Each query with a positive counts once: with all negatives, with fewer, without one, without a positive in the corpus,
-    or without candidates.
+    Each query with a positive counts once: with all negatives, with fewer, without one, without a
+    positive in the corpus, or without candidates.
     """
 
     queries: int
@@ -69,7 +70,9 @@ class ClickCounts(Figures, frozen=True, kw_only=True):
 
 
 class TripleFigures(ClickCounts, frozen=True, kw_only=True):
-    """The counts, the number of negatives ``asked`` for per positive, and shares of the queries with a positive."""
+    """The counts, the number of negatives ``asked`` for per positive, and shares of the queries
+    with a positive.
+    """
 
     MEASURES = (TRIPLES,)
 
@@ -82,7 +85,9 @@ class TripleFigures(ClickCounts, frozen=True, kw_only=True):
 
 
 class Words(msgspec.Struct, frozen=True, kw_only=True):
-    """The lengths of passages in words between white space; ``without`` counts passages without a word."""
+    """The lengths of passages in words between white space; ``without`` counts passages without a
+    word.
+    """
 
     mean: float
     median: float
@@ -114,7 +119,9 @@ class ClickedRank(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ClickedRanks(Figures, frozen=True, kw_only=True):
-    """A click log: the clicked ranks, ascending, and clicks without a rank; ``records`` counts its entries."""
+    """A click log: the clicked ranks, ascending, and clicks without a rank; ``records`` counts its
+    entries.
+    """
 
     MEASURES = (CLICKED,)
 

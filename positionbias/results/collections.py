@@ -44,7 +44,9 @@ class SourceInput(Struct, frozen=True):
 
 
 class Origin(Struct, frozen=True):
-    """The origin of a collection, from its manifest. In ``content``, lists of a source are replaced by their lengths."""
+    """The origin of a collection, from its manifest. In ``content``, lists of a source are replaced
+    by their lengths.
+    """
 
     command: str
     settings: JsonObject = {}
@@ -57,7 +59,9 @@ class Origin(Struct, frozen=True):
 
 
 class Lengths(Struct, frozen=True, kw_only=True):
-    """The lengths of texts in words: sum, mean, quantiles, and texts without a word; None without texts."""
+    """The lengths of texts in words: sum, mean, quantiles, and texts without a word; None without
+    texts.
+    """
 
     words: int
     mean_words: float | None
@@ -98,7 +102,9 @@ class Absent(Struct, frozen=True):
 
 
 class QueryFigures(Figures, frozen=True, kw_only=True):
-    """A split's queries, and their lengths if read. ``further_judgements`` counts those of other judgement sets by name."""
+    """A split's queries, and their lengths if read. ``further_judgements`` counts those of other
+    judgement sets by name.
+    """
 
     MEASURES = (QUERIES,)
     FLAT = "lengths"
@@ -138,7 +144,9 @@ class RotationFigures(Figures, frozen=True, kw_only=True):
         rows: dict[str, Json] = {}
         for name, value in super().to_rows().items():
             if name == "answers" and isinstance(value, Mapping):
-                rows |= {f"answers_{split}" if split else name: counts for split, counts in value.items()}
+                rows |= {
+                    f"answers_{split}" if split else name: counts for split, counts in value.items()
+                }
             else:
                 rows[name] = value
         return rows
@@ -146,14 +154,25 @@ class RotationFigures(Figures, frozen=True, kw_only=True):
     @classmethod
     def from_rows(cls, rows: JsonObject) -> Self:
         """Return the figures that ``to_rows`` wrote."""
-        answers = {name.removeprefix("answers").removeprefix("_"): rows[name] for name in rows if name.startswith("answers")}
-        return super().from_rows({**{name: rows[name] for name in rows if not name.startswith("answers")}, "answers": answers})
+        answers = {
+            name.removeprefix("answers").removeprefix("_"): rows[name]
+            for name in rows
+            if name.startswith("answers")
+        }
+        return super().from_rows(
+            {
+                **{name: rows[name] for name in rows if not name.startswith("answers")},
+                "answers": answers,
+            }
+        )
 
 
 class SelectionFigures(Figures, frozen=True, kw_only=True):
-    """The selection of a split's queries by the starts of their answers: ``kept`` of ``queries``, ``answers`` by outcome, ``unmatched`` by cause.
+    """The selection of a split's queries by the starts of their answers: ``kept`` of ``queries``,
+    ``answers`` by outcome, ``unmatched`` by cause.
 
-    ``without_known_position`` are those without a located answer that could start elsewhere in its passage.
+    ``without_known_position`` are those without a located answer that could start elsewhere in its
+    passage.
     """
 
     MEASURES = (SELECTION,)
@@ -169,7 +188,9 @@ class SelectionFigures(Figures, frozen=True, kw_only=True):
 
 
 class PlacementFigures(Figures, frozen=True, kw_only=True):
-    """The counts of a placing: ``passages`` by outcome, ``questions`` by split and outcome, answers by split."""
+    """The counts of a placing: ``passages`` by outcome, ``questions`` by split and outcome, answers
+    by split.
+    """
 
     MEASURES = (PLACEMENT,)
 

@@ -1,4 +1,6 @@
-"""Figures of training sets with judgements of a test set, and of systems on queries that a model may have seen."""
+"""Figures of training sets with judgements of a test set, and of systems on queries that a model
+may have seen.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ class OrdinaryCounts(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
 
 
 class TargetCounts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The counts of the groups of a target's judgements. ``query_ids`` are the queries used; missing passages are by query."""
+    """The counts of the groups of a target's judgements. ``query_ids`` are the queries used;
+    missing passages are by query.
+    """
 
     queries: int
     groups: int
@@ -42,7 +46,9 @@ class TargetCounts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
 
 class ContaminatedSet(Figures, frozen=True, kw_only=True):
-    """A training set by origin: its ordinary groups, and those of each target. ``share`` is the targets' share of all groups."""
+    """A training set by origin: its ordinary groups, and those of each target. ``share`` is the
+    targets' share of all groups.
+    """
 
     MEASURES = (TRAINSET,)
 
@@ -53,7 +59,8 @@ class ContaminatedSet(Figures, frozen=True, kw_only=True):
 
 
 class QuerySetMeans(Figures, frozen=True, kw_only=True):
-    """A system's means on the queries that a model may have seen and on others. ``role`` is "model", "control" or "candidates".
+    """A system's means on the queries that a model may have seen and on others. ``role`` is
+    "model", "control" or "candidates".
 
     The measure names the query sets: "nDCG@10, test − fresh".
     """

@@ -1,4 +1,6 @@
-"""Figures that summarise a histogram of positions, a curve of term similarity, or moved sentences."""
+"""Figures that summarise a histogram of positions, a curve of term similarity, or moved
+sentences.
+"""
 
 from __future__ import annotations
 
@@ -25,11 +27,15 @@ __all__ = [
 ]
 
 
-POINTS = 0.03  # of all answers, or of a passage: a difference from unbiased positions this small does not matter [decision]
+# of all answers, or of a passage: a difference from unbiased positions this small does not matter
+# [decision]
+POINTS = 0.03
 
 
 class Beside(StrEnum):
-    """An observed figure beside its value in an unbiased collection. ``WITHIN``: they differ by ``POINTS`` at most."""
+    """An observed figure beside its value in an unbiased collection. ``WITHIN``: they differ by
+    ``POINTS`` at most.
+    """
 
     ABOVE = "above"
     BELOW = "below"
@@ -38,7 +44,9 @@ class Beside(StrEnum):
 
 
 class PositionFigure(Struct, frozen=True):
-    """A mean over answers, its value in an unbiased collection, their difference, and the intervals of both."""
+    """A mean over answers, its value in an unbiased collection, their difference, and the intervals
+    of both.
+    """
 
     value: float | None
     expected: float | None = None
@@ -48,7 +56,9 @@ class PositionFigure(Struct, frozen=True):
 
     @property
     def beside(self) -> Beside:
-        """The answer that the interval of the difference gives; ``benchmarks/histogram_verdict.py`` measures how often it errs."""
+        """The answer that the interval of the difference gives; ``benchmarks/histogram_verdict.py``
+        measures how often it errs.
+        """
         bounds = self.difference_interval
         if bounds is None:
             return Beside.UNKNOWN
@@ -60,7 +70,9 @@ class PositionFigure(Struct, frozen=True):
 
 
 class VariationFigure(Struct, frozen=True):
-    """The total variation from unbiased positions; ``by_chance`` is its mean, and the 95th percentile, when every passage is rotated."""
+    """The total variation from unbiased positions; ``by_chance`` is its mean, and the 95th
+    percentile, when every passage is rotated.
+    """
 
     value: float | None
     expected: float | None = None
@@ -86,7 +98,9 @@ class Sample(Struct, frozen=True):
 
 
 class OffsetCheck(Struct, frozen=True):
-    """The success of matching, checked on the source's own ``spans``: the number ``among_matches``, and reasons why others were missed or found elsewhere."""
+    """The success of matching, checked on the source's own ``spans``: the number ``among_matches``,
+    and reasons why others were missed or found elsewhere.
+    """
 
     spans: int
     among_matches: int
@@ -95,10 +109,12 @@ class OffsetCheck(Struct, frozen=True):
 
 
 class HistogramFigures(Record, frozen=True, kw_only=True, omit_defaults=True):
-    """The summary of a histogram of positions, its settings, and the outcomes of answers; ``unmatched`` by cause.
+    """The summary of a histogram of positions, its settings, and the outcomes of answers;
+    ``unmatched`` by cause.
 
-    ``one_start`` counts the answers that fill their passage: they have one possible start, and are in no figure. Where they are over half of all, the
-    places are too coarse to tell anything, and there is no figure.
+    ``one_start`` counts the answers that fill their passage: they have one possible start, and are
+    in no figure. Where they are over half of all, the places are too coarse to tell anything, and
+    there is no figure.
     """
 
     mean: PositionFigure | None = None
@@ -120,12 +136,15 @@ class HistogramFigures(Record, frozen=True, kw_only=True, omit_defaults=True):
         if 2 * self.one_start <= answers:
             return ""
         return (
-            f"too coarse to tell: {self.one_start:,} of {answers:,} answers fill their passage, and so have one possible start"
+            f"too coarse to tell: {self.one_start:,} of {answers:,} answers fill their passage, "
+            "and so have one possible start"
         )
 
 
 class AtsFigures(Record, frozen=True, kw_only=True):
-    """MATS in its printed and plain forms with its deviation, why it is ``undefined``, where and why the curve was cut, and counts of the passages."""
+    """MATS in its printed and plain forms with its deviation, why it is ``undefined``, where and
+    why the curve was cut, and counts of the passages.
+    """
 
     mats: float | None = None
     mats_plain: float | None = None
@@ -147,7 +166,9 @@ class AtsFigures(Record, frozen=True, kw_only=True):
 
 
 class MovesFigures(Record, frozen=True, kw_only=True, omit_defaults=True):
-    """The distances over which sentences were moved; the last four fields only with weighted questions."""
+    """The distances over which sentences were moved; the last four fields only with weighted
+    questions.
+    """
 
     mean_distance: float | None = None
     mean_distance_of_uniform: float | None = None

@@ -15,9 +15,11 @@ LESS_CLEAN = " leaked − clean"  # how the measures of systems on leaked and cl
 
 
 class DrawnSet(Figures, frozen=True, kw_only=True):
-    """The content of a training set: leaked and filling queries by source split, and the sources' queries and pairs by outcome.
+    """The content of a training set: leaked and filling queries by source split, and the sources'
+    queries and pairs by outcome.
 
-    ``leaked_share`` is that of its queries. ``missing`` counts passages of judgements or candidates that the corpus lacks.
+    ``leaked_share`` is that of its queries. ``missing`` counts passages of judgements or candidates
+    that the corpus lacks.
     """
 
     MEASURES = (DRAWN_SET,)
@@ -36,7 +38,9 @@ class DrawnSet(Figures, frozen=True, kw_only=True):
 
 
 class MeanOfPart(Struct, frozen=True):
-    """The mean over some of the queries with its 95 % interval; None without queries, and no interval with few."""
+    """The mean over some of the queries with its 95 % interval; None without queries, and no
+    interval with few.
+    """
 
     queries: int
     mean: float | None

@@ -1,4 +1,6 @@
-"""Figures of pairs of a training and a test query (found, compared with a truth, drawn, labelled, with a threshold) and of removed queries."""
+"""Figures of pairs of a training and a test query (found, compared with a truth, drawn, labelled,
+with a threshold) and of removed queries.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,8 @@ __all__ = [
 ]
 
 PAPER = "How Train–Test Leakage Affects Zero-shot Retrieval (SPIRE 2022)"
-PUBLISHED, LIKE_FOR_LIKE = ", as published", ", by meaning in the paper's fields"  # after a measure's name
+# after a measure's name
+PUBLISHED, LIKE_FOR_LIKE = ", as published", ", by meaning in the paper's fields"
 CANDIDATES, WORDS_ALONE = "leakage candidates", "candidates by words alone"
 GUESSED_TYPES, LABEL_COUNTS = "guessed reformulation types", "reformulation types"
 QUERIES_READ = "queries read"
@@ -67,7 +70,9 @@ class TopicsAndQueries(Struct, frozen=True):
 
 
 class CandidateCounts(Rows[Mapping[str, TopicsAndQueries]], frozen=True, kw_only=True):
-    """The leakage paper's Table 1: by field of the test queries, and for their union, the counts by source and for all together."""
+    """The leakage paper's Table 1: by field of the test queries, and for their union, the counts by
+    source and for all together.
+    """
 
     MEASURES = (CANDIDATES, WORDS_ALONE, f"{CANDIDATES}{LIKE_FOR_LIKE}", f"{CANDIDATES}{PUBLISHED}")
 
@@ -79,7 +84,9 @@ class LabelCounts(Rows[int], frozen=True, kw_only=True):
 
 
 class ReadCount(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Queries read, and empty ones. For test queries ``texts`` and ``empty`` are by field; None: a source."""
+    """Queries read, and empty ones. For test queries ``texts`` and ``empty`` are by field; None: a
+    source.
+    """
 
     queries: int
     texts: Mapping[str, int] | None = None
@@ -93,7 +100,9 @@ class QueriesRead(Rows[ReadCount], frozen=True, kw_only=True):
 
 
 class FoundOfTrue(Struct, frozen=True, omit_defaults=True):
-    """True pairs and those found. For all types together also the found pairs and their precision (None if nothing was found)."""
+    """True pairs and those found. For all types together also the found pairs and their precision
+    (None if nothing was found).
+    """
 
     true: int
     found: int
@@ -109,7 +118,9 @@ class TruthFigures(Rows[FoundOfTrue], frozen=True, kw_only=True):
 
 
 class SampleFigures(Figures, frozen=True, kw_only=True):
-    """Pairs drawn for labelling; ``rows`` are all and drawn pairs in each stratum of ``score``, as text."""
+    """Pairs drawn for labelling; ``rows`` are all and drawn pairs in each stratum of ``score``, as
+    text.
+    """
 
     MEASURES = (SAMPLE,)
     FLAT = "rows"
@@ -127,7 +138,9 @@ class ReviewedPairs(Struct, frozen=True):
 
 
 class ReviewFigures(Figures, frozen=True, kw_only=True):
-    """The leakage paper's Table 2a: pairs labelled as leaks, as no leaks, and others (labelled differently or not at all)."""
+    """The leakage paper's Table 2a: pairs labelled as leaks, as no leaks, and others (labelled
+    differently or not at all).
+    """
 
     MEASURES = (REVIEWED,)
 
@@ -164,10 +177,12 @@ class LeakShare(Figures, frozen=True, kw_only=True):
 
 
 class HeldOut(Struct, frozen=True):
-    """Thresholds set without a test query, applied to its pairs, all folds together, over repeated cross-validations.
+    """Thresholds set without a test query, applied to its pairs, all folds together, over repeated
+    cross-validations.
 
-    ``precision`` and ``found`` (the share of labelled leaks kept) are means over the repeats, ``lowest`` the lowest precision, ``reached`` the
-    share of repeats with the wanted precision, ``pairs`` the mean number kept. Precisions are None where some repeat keeps no pair.
+    ``precision`` and ``found`` (the share of labelled leaks kept) are means over the repeats,
+    ``lowest`` the lowest precision, ``reached`` the share of repeats with the wanted precision,
+    ``pairs`` the mean number kept. Precisions are None where some repeat keeps no pair.
     """
 
     precision: float | None
@@ -180,7 +195,8 @@ class HeldOut(Struct, frozen=True):
 
 
 class ThresholdCurve(Struct, frozen=True):
-    """For each occurring score, falling: the pairs at or above it, their precision, its lower bound, and the share of labelled leaks found.
+    """For each occurring score, falling: the pairs at or above it, their precision, its lower
+    bound, and the share of labelled leaks found.
 
     ``found`` is weighted like precision, and is not recall (``NO_RECALL``); None if no pair leaks.
     """
@@ -195,8 +211,10 @@ class ThresholdCurve(Struct, frozen=True):
 class ThresholdFigures(Figures, frozen=True, kw_only=True):
     """A threshold and the figures behind it; None if no score is sufficient.
 
-    ``lower_bound`` is the one-sided 95 % bound of the precision there. ``resamples_without_threshold`` is a share; from 2.5 % on the threshold
-    has no interval. ``higher_thresholds_below`` counts the insufficient higher thresholds. ``held_out`` is None with fewer test queries than folds.
+    ``lower_bound`` is the one-sided 95 % bound of the precision there.
+    ``resamples_without_threshold`` is a share; from 2.5 % on the threshold has no interval.
+    ``higher_thresholds_below`` counts the insufficient higher thresholds. ``held_out`` is None with
+    fewer test queries than folds.
     """
 
     MEASURES = (THRESHOLD,)

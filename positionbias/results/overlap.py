@@ -17,13 +17,16 @@ ANY = "any"  # of a result over both detectors
 
 
 class OverlapFigures(Figures, frozen=True, kw_only=True):
-    """Test items (passages, queries or pairs of both) that a detector finds in one training set, or in all of them.
+    """Test items (passages, queries or pairs of both) that a detector finds in one training set, or
+    in all of them.
 
-    Of the ``items`` it cannot compare ``too_short``: they have too few words for it, or nothing but runs of words that are common in a set. ``queries`` are the test queries that
-    the others belong to, 0 where the test set names none. ``pairs`` counts all pairs of a training and a test text, ``kept`` those in the file of pairs;
-    ``shared_corpus`` those of a passage with itself, in a corpus that both sides share: they count as no overlap. ``cut`` is true
-    where a test text has as many pairs as are kept, so that others may be missing. ``precision`` is that of the
-    detector's pairs by labels, with its lower 95 % bound; None: unknown.
+    Of the ``items`` it cannot compare ``too_short``: they have too few words for it, or nothing but
+    runs of words that are common in a set. ``queries`` are the test queries that the others belong
+    to, 0 where the test set names none. ``pairs`` counts all pairs of a training and a test text,
+    ``kept`` those in the file of pairs; ``shared_corpus`` those of a passage with itself, in a
+    corpus that both sides share: they count as no overlap. ``cut`` is true where a test text has as
+    many pairs as are kept, so that others may be missing. ``precision`` is that of the detector's
+    pairs by labels, with its lower 95 % bound; None: unknown.
     """
 
     MEASURES = (OVERLAP,)

@@ -12,11 +12,14 @@ REMOVED = "overlap removed"
 
 
 class LeaksRemoved(Figures, frozen=True, kw_only=True, omit_defaults=True):
-    """Passages, queries, judgements or groups of one side of overlapping pairs that were removed, and what went with them.
+    """Passages, queries, judgements or groups of one side of overlapping pairs that were removed,
+    and what went with them.
 
-    ``what`` was removed because of pairs of ``unit``. ``total``, ``left_out`` and ``kept`` count these things; ``qrels_by_split`` counts judgements that went.
-    ``pairs`` are all pairs read, ``counted`` those that count, ``labelled_different`` those that a person set aside, ``by_words_alone`` those
-    that only the lexical detector of ``leakage find`` found. ``groups``: training groups went that have one of the things. ``checksum`` is that of the ledger.
+    ``what`` was removed because of pairs of ``unit``. ``total``, ``left_out`` and ``kept`` count
+    these things; ``qrels_by_split`` counts judgements that went. ``pairs`` are all pairs read,
+    ``counted`` those that count, ``labelled_different`` those that a person set aside,
+    ``by_words_alone`` those that only the lexical detector of ``leakage find`` found. ``groups``:
+    training groups went that have one of the things. ``checksum`` is that of the ledger.
     """
 
     MEASURES = (REMOVED,)

@@ -54,9 +54,10 @@ __all__ = [
 class PositionHistogram:
     """Answer positions. Positions are relative, in [0, 1); densities sum to 1 over the bins.
 
-    ``counts`` are per bin; ``expected`` is the share of each bin in an unbiased collection (uniform over the
-    possible starts of every answer); ``outcomes`` counts answers by outcome (answers, matched,
-    unmatched, empty, cut …); ``figures`` has each summary with its expectation and interval.
+    ``counts`` are per bin; ``expected`` is the share of each bin in an unbiased collection (uniform
+    over the possible starts of every answer); ``outcomes`` counts answers by outcome (answers,
+    matched, unmatched, empty, cut …); ``figures`` has each summary with its expectation and
+    interval.
     """
 
     edges: Sequence[float]
@@ -71,9 +72,11 @@ REMARKS = "remarks"  # the note with caveats of a system's figures, a list of se
 
 @dataclass(frozen=True, slots=True)
 class PerQuery:
-    """One value per query; saved as Parquet beside the JSON. All are empty where it was read from JSON without them.
+    """One value per query; saved as Parquet beside the JSON. All are empty where it was read from
+    JSON without them.
 
-    ``clusters`` has one label per query: queries of one label are drawn together. Empty: each query is a cluster of its own.
+    ``clusters`` has one label per query: queries of one label are drawn together. Empty: each query
+    is a cluster of its own.
     """
 
     query_ids: Sequence[str] = ()
@@ -101,8 +104,9 @@ class PerQuery:
 class Noted(Struct, frozen=True):
     """The notes of a comparison that programs read; other notes are remarks for people.
 
-    ``axis`` is the difference between the two, ``systems`` and ``test_sets`` are theirs, ``baseline`` has the facts of the baseline. Over
-    trainings: their number and that of rotations, what intervals are ``over``, and the difference ``by_seed``, also as a share.
+    ``axis`` is the difference between the two, ``systems`` and ``test_sets`` are theirs,
+    ``baseline`` has the facts of the baseline. Over trainings: their number and that of rotations,
+    what intervals are ``over``, and the difference ``by_seed``, also as a share.
     """
 
     queries: int = 0
@@ -121,9 +125,10 @@ class Noted(Struct, frozen=True):
 class Comparison:
     """Two systems (or one system on two test sets) on the same queries: candidate against baseline.
 
-    ``difference`` = candidate − baseline; ``relative`` = difference / baseline; ``relative_as_printed`` =
-    difference / candidate, the form of the paper's Tables 3–4. ``p`` is two-sided, over clusters of queries as the intervals are;
-    ``p_adjusted`` has it corrected for the number of comparisons ("holm", "bonferroni"). ``p_wilcoxon`` and ``p_t`` ignore clusters, as
+    ``difference`` = candidate − baseline; ``relative`` = difference / baseline;
+    ``relative_as_printed`` = difference / candidate, the form of the paper's Tables 3–4. ``p`` is
+    two-sided, over clusters of queries as the intervals are; ``p_adjusted`` has it corrected for
+    the number of comparisons ("holm", "bonferroni"). ``p_wilcoxon`` and ``p_t`` ignore clusters, as
     papers do. p-values are None where undefined.
     """
 
@@ -154,8 +159,9 @@ class Comparison:
 class AtsCurve:
     """Average term similarity by distance Δ (Eq. 8): one entry per Δ, from 0.
 
-    ``terms`` and ``pairs`` are the counts behind each point; ``std_terms`` is the exact deviation over terms, ``std_pairs``
-    the deviation over a seeded sample of pairs (Figure 2's band). ``figures`` holds MATS in its printed and plain forms.
+    ``terms`` and ``pairs`` are the counts behind each point; ``std_terms`` is the exact deviation
+    over terms, ``std_pairs`` the deviation over a seeded sample of pairs (Figure 2's band).
+    ``figures`` holds MATS in its printed and plain forms.
     """
 
     deltas: Sequence[int]
@@ -168,8 +174,8 @@ class AtsCurve:
 
 
 class TrainingNotes(Record, frozen=True, kw_only=True, omit_defaults=True):
-    """A training by its checkpoint's manifest: the step of the kept ``weights``, the steps done and what ``stopped`` them, the tuned re-ranking
-    depth, and the data of training and validation."""
+    """A training by its checkpoint's manifest: the step of the kept ``weights``, the steps done and
+    what ``stopped`` them, the tuned re-ranking depth, and the data of training and validation."""
 
     best_step: int | None = None
     weights: str = ""
@@ -200,8 +206,8 @@ class Finding:
 
 
 class Question(StrEnum):
-    """The question of a verdict: the effect of the evidence's place in its passage, of the order of a passage's text (if no answer is known), or
-    of a passage's place in the list."""
+    """The question of a verdict: the effect of the evidence's place in its passage, of the order of
+    a passage's text (if no answer is known), or of a passage's place in the list."""
 
     PASSAGE = "position in the passage"
     TEXT = "order of a passage's text"
@@ -209,9 +215,10 @@ class Question(StrEnum):
 
 
 class Preference(StrEnum):
-    """The answer of a verdict. ``NONE`` is an effect within the margin, ``UNREAD`` one of the length limit, ``UNKNOWN`` too little data. ``UNREACTIVE``:
-    the evidence is worth nothing to the system, so no effect can be measured by it. ``SENSITIVE`` and ``INSENSITIVE`` are answers on the order of a
-    text, which has no side."""
+    """The answer of a verdict. ``NONE`` is an effect within the margin, ``UNREAD`` one of the
+    length limit, ``UNKNOWN`` too little data. ``UNREACTIVE``: the evidence is worth nothing to the
+    system, so no effect can be measured by it. ``SENSITIVE`` and ``INSENSITIVE`` are answers on the
+    order of a text, which has no side."""
 
     FRONT = "prefers the front"
     END = "prefers the end"
@@ -228,11 +235,13 @@ class Preference(StrEnum):
 
 
 class Contrast(StrEnum):
-    """A contrast of places, the first named less the second: below 0 the second is preferred. ``ORDER`` is the loss in
-    ranks from the list's first place to its last: above 0 the first places are preferred. ``ORDER_MIDDLE`` is that from its ends to its middle.
-    ``WORTH`` is the passage less the passage with another passage's sentence in the evidence's place.
+    """A contrast of places, the first named less the second: below 0 the second is preferred.
+    ``ORDER`` is the loss in ranks from the list's first place to its last: above 0 the first places
+    are preferred. ``ORDER_MIDDLE`` is that from its ends to its middle. ``WORTH`` is the passage
+    less the passage with another passage's sentence in the evidence's place.
 
-    ``TURNED`` and ``HALVES`` are mean sizes of changes, without a sign; ``TURNED_MORE`` and ``HALVES_MORE`` are these less an irrelevant passage's."""
+    ``TURNED`` and ``HALVES`` are mean sizes of changes, without a sign; ``TURNED_MORE`` and
+    ``HALVES_MORE`` are these less an irrelevant passage's."""
 
     ENDS = "end − front"
     MIDDLE = "middle − ends"
@@ -254,9 +263,11 @@ SIZES = (Contrast.TURNED, Contrast.HALVES)  # without a sign
 class Effect:
     """One contrast of a manipulation in one unit, with its simultaneous 95 % interval.
 
-    ``unit`` is "worth" (shares of the evidence's worth), "deviations", "score", "ranks" or a measure's name. ``detectable`` is the effect
-    found with 80 % power. ``subset`` "read" restricts it to queries whose texts the model reads whole. ``nonzero`` says whether the interval of
-    a share's raw effect, in scores, excludes 0; None: the effect's own interval says it. Undefined numbers are None.
+    ``unit`` is "worth" (shares of the evidence's worth), "deviations", "score", "ranks" or a
+    measure's name. ``detectable`` is the effect found with 80 % power. ``subset`` "read" restricts
+    it to queries whose texts the model reads whole. ``nonzero`` says whether the interval of a
+    share's raw effect, in scores, excludes 0; None: the effect's own interval says it. Undefined
+    numbers are None.
     """
 
     contrast: Contrast
@@ -281,12 +292,15 @@ class Effect:
 class Verdict:
     """The answer to one question about one system.
 
-    ``sentences`` give the answer with its effect, its meaning for a user, and the next step, if any. ``effects`` are the
-    effects behind it, the deciding one first. ``margin`` is the smallest effect of interest, in the unit of the first effect; ``exceeds`` says
-    whether the interval lies beyond it (None: no preference was found). ``queries`` of ``drawn`` could be manipulated; ``wanted`` is the
-    number to draw if the answer is "cannot tell". ``reads`` is the system's limit in words if texts were longer, ``unread`` the share of queries
-    with such a text. ``loses`` names what an ``UNREAD`` system loses, as "what stands behind word 50", and ``within`` is its preference within what
-    it reads. ``missing`` counts scores that an endpoint did not give; the effects then hold whatever these are.
+    ``sentences`` give the answer with its effect, its meaning for a user, and the next step, if
+    any. ``effects`` are the effects behind it, the deciding one first. ``margin`` is the smallest
+    effect of interest, in the unit of the first effect; ``exceeds`` says whether the interval lies
+    beyond it (None: no preference was found). ``queries`` of ``drawn`` could be manipulated;
+    ``wanted`` is the number to draw if the answer is "cannot tell". ``reads`` is the system's limit
+    in words if texts were longer, ``unread`` the share of queries with such a text. ``loses`` names
+    what an ``UNREAD`` system loses, as "what stands behind word 50", and ``within`` is its
+    preference within what it reads. ``missing`` counts scores that an endpoint did not give; the
+    effects then hold whatever these are.
     """
 
     question: Question

@@ -12,11 +12,13 @@ __all__ = ["PlaceHistogram", "SentenceMoves"]
 
 @dataclass(frozen=True, slots=True)
 class PlaceHistogram:
-    """The wanted and reached places of evidence sentences, or answers, in their passages: one entry per bin; ``edges`` has one more.
+    """The wanted and reached places of evidence sentences, or answers, in their passages: one entry
+    per bin; ``edges`` has one more.
 
-    ``wanted`` are the shares of the density, ``reached`` are counts; ``before`` counts the same sentences in the original (empty: not
-    counted). ``chi_square`` with ``freedom`` degrees tests whether ``reached`` was drawn from the density, within each number of sentences;
-    None if the density is deterministic, or without a test.
+    ``wanted`` are the shares of the density, ``reached`` are counts; ``before`` counts the same
+    sentences in the original (empty: not counted). ``chi_square`` with ``freedom`` degrees tests
+    whether ``reached`` was drawn from the density, within each number of sentences; None if the
+    density is deterministic, or without a test.
     """
 
     edges: Sequence[float]
@@ -30,11 +32,13 @@ class PlaceHistogram:
 
 @dataclass(frozen=True, slots=True)
 class SentenceMoves:
-    """The distances over which evidence sentences moved: one entry per distance in sentences, from 0.
+    """The distances over which evidence sentences moved: one entry per distance in sentences,
+    from 0.
 
-    ``counts`` are questions (a question counts once per relevant passage); ``uniform`` is their mean number under uniform placing of the
-    same sentences. ``weights`` are a question's at each distance (empty: distances were not matched); weighted counts equal those of
-    uniform placing. ``figures`` summarises them.
+    ``counts`` are questions (a question counts once per relevant passage); ``uniform`` is their
+    mean number under uniform placing of the same sentences. ``weights`` are a question's at each
+    distance (empty: distances were not matched); weighted counts equal those of uniform placing.
+    ``figures`` summarises them.
     """
 
     counts: Sequence[int]

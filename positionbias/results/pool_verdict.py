@@ -1,4 +1,6 @@
-"""Figures of one new run on one existing collection: its unjudged documents, its score, and its comparison with each pooled run."""
+"""Figures of one new run on one existing collection: its unjudged documents, its score, and its
+comparison with each pooled run.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ SCORE, ORDERS = "score by ", "orders by "
 
 
 class RunAnswer(StrEnum):
-    """The answer to whether a collection can judge a run by a measure; ``UNKNOWN`` if no prediction could be calibrated."""
+    """The answer to whether a collection can judge a run by a measure; ``UNKNOWN`` if no prediction
+    could be calibrated.
+    """
 
     YES = "can be judged"
     MORE = "cannot be judged yet"
@@ -33,10 +37,12 @@ class RunAnswer(StrEnum):
 
 
 class UnjudgedFigures(PoolFigures, frozen=True, kw_only=True, tag_field="what", tag="unjudged"):
-    """The unjudged ``share`` of a run's first ``depth``, a mean over queries with candidates, and its unjudged ``documents``.
+    """The unjudged ``share`` of a run's first ``depth``, a mean over queries with candidates, and
+    its unjudged ``documents``.
 
-    Down to ``judged_depth``, 95 % are judged at every rank. ``most_open`` is the largest share of a run left out with its
-    group, None without a fit; ``pooled_mean`` and ``pooled_most`` are the pooled runs' shares, None without pooled runs.
+    Down to ``judged_depth``, 95 % are judged at every rank. ``most_open`` is the largest share of a
+    run left out with its group, None without a fit; ``pooled_mean`` and ``pooled_most`` are the
+    pooled runs' shares, None without pooled runs.
     """
 
     MEASURES = (UNJUDGED,)
@@ -72,11 +78,13 @@ class PooledScore(Struct, frozen=True):
 
 
 class ScoreFigures(PoolFigures, frozen=True, kw_only=True, tag_field="what", tag="score"):
-    """The new run's score as judged and its bounds, ``low`` to ``high``; ``expected`` is the score with a guess of unjudged documents.
+    """The new run's score as judged and its bounds, ``low`` to ``high``; ``expected`` is the score
+    with a guess of unjudged documents.
 
-    None without a calibrated prediction: ``predicted`` with the ends of its 95 % interval, the judgements ``needed``, and the
-    share of pooled runs that such intervals ``covered``. ``query_half`` is half the width of the interval over queries, None with
-    one query. ``grouped``: pooled runs share groups.
+    None without a calibrated prediction: ``predicted`` with the ends of its 95 % interval, the
+    judgements ``needed``, and the share of pooled runs that such intervals ``covered``.
+    ``query_half`` is half the width of the interval over queries, None with one query. ``grouped``:
+    pooled runs share groups.
     """
 
     MEASURES = (SCORE,)
@@ -100,9 +108,10 @@ class ScoreFigures(PoolFigures, frozen=True, kw_only=True, tag_field="what", tag
 class ComparedRun(Struct, frozen=True):
     """The new run against a pooled one: the difference of scores (new less pooled) with its bounds.
 
-    ``predicted`` and the ``probability`` that the new run is better are None without a prediction. ``says`` is "better" or "worse"
-    if the probability is at least 0.95. ``certain``: no choice of relevant documents changes it; ``new_queries``: it
-    holds over queries like these; ``now``: the answer by the present judgements.
+    ``predicted`` and the ``probability`` that the new run is better are None without a prediction.
+    ``says`` is "better" or "worse" if the probability is at least 0.95. ``certain``: no choice of
+    relevant documents changes it; ``new_queries``: it holds over queries like these; ``now``: the
+    answer by the present judgements.
     """
 
     run: str
@@ -119,7 +128,9 @@ class ComparedRun(Struct, frozen=True):
     new_queries: bool = field(name="new queries")
 
 
-class ComparisonsFigures(PoolFigures, frozen=True, kw_only=True, tag_field="what", tag="comparisons"):
+class ComparisonsFigures(
+    PoolFigures, frozen=True, kw_only=True, tag_field="what", tag="comparisons"
+):
     """The new ``run`` against each pooled run, by one measure."""
 
     MEASURES = (ORDERS,)

@@ -1,4 +1,5 @@
-"""Figures of pools: coverage by kind of system, reliability of pools of one kind for the others, effects of kind.
+"""Figures of pools: coverage by kind of system, reliability of pools of one kind for the others,
+effects of kind.
 
 ``pool`` is the kind whose groups feed the pools, ``test`` the kind of the test systems, or ``ALL``.
 """
@@ -19,11 +20,16 @@ from positionbias.results.result import Result
 from positionbias.results.select import distinct, of_type
 
 __all__ = [
-    "ALL", "CHANGE", "COVERAGE", "CURVES", "FOUND", "FOUND_ALONE", "LEFT_OUT", "LEFT_OUT_BY", "ONE_POOL", "ORDER",
-    "RELABELLED", "TASK", "UNJUDGED", "ChangeFigures", "Contrast", "CoverageFigures", "CurveFigures",
-    "FalseAlarms", "KindAnswer", "KindFigures", "LeftOutByKind", "LeftOutFigures", "LeftOutRun", "Moved", "OnePoolFigures",
-    "OrderFigures", "PoolFigures", "PoolPoint", "PoolSize", "RelabelledFigures", "Spread", "SystemCounts",
-    "TaskFigures", "by_contrast", "by_measure", "by_task", "ends_of", "interval_of", "is_of_pools", "kind_effects_of",
+    "ALL", "CHANGE", "COVERAGE", "CURVES", "FOUND", "FOUND_ALONE", "LEFT_OUT", "LEFT_OUT_BY",
+    "ONE_POOL", "ORDER",
+    "RELABELLED", "TASK", "UNJUDGED", "ChangeFigures", "Contrast", "CoverageFigures",
+    "CurveFigures",
+    "FalseAlarms", "KindAnswer", "KindFigures", "LeftOutByKind", "LeftOutFigures", "LeftOutRun",
+    "Moved", "OnePoolFigures",
+    "OrderFigures", "PoolFigures", "PoolPoint", "PoolSize", "RelabelledFigures", "Spread",
+    "SystemCounts",
+    "TaskFigures", "by_contrast", "by_measure", "by_task", "ends_of", "interval_of", "is_of_pools",
+    "kind_effects_of",
     "measures_in", "pools_in", "systems_under", "task_of", "tests_in",
 ]  # fmt: skip
 
@@ -57,10 +63,14 @@ class PoolSize(Struct, frozen=True):
     relevant: float
 
 
-class TaskFigures(PoolFigures, frozen=True, kw_only=True, omit_defaults=True, tag_field="what", tag="collection"):
-    """The counts of a test collection. ``mixed_groups`` have runs of several kinds; ``skipped`` is by cause.
+class TaskFigures(
+    PoolFigures, frozen=True, kw_only=True, omit_defaults=True, tag_field="what", tag="collection"
+):
+    """The counts of a test collection. ``mixed_groups`` have runs of several kinds; ``skipped`` is
+    by cause.
 
-    The fields from ``depth`` on describe the drawn pools, with ``sizes`` by kind and of the "gold"; None or empty without pools.
+    The fields from ``depth`` on describe the drawn pools, with ``sizes`` by kind and of the "gold";
+    None or empty without pools.
     """
 
     MEASURES = (TASK,)
@@ -80,8 +90,11 @@ class TaskFigures(PoolFigures, frozen=True, kw_only=True, omit_defaults=True, ta
     sizes: Mapping[str, PoolSize] = field(name="pool sizes", default_factory=dict)
 
 
-class CoverageFigures(PoolFigures, frozen=True, kw_only=True, omit_defaults=True, tag_field="what", tag="coverage"):
-    """The relevant documents of a kind's pool: ``relevant`` and ``unique`` to it at ``depth``, and both at each of ``depths``.
+class CoverageFigures(
+    PoolFigures, frozen=True, kw_only=True, omit_defaults=True, tag_field="what", tag="coverage"
+):
+    """The relevant documents of a kind's pool: ``relevant`` and ``unique`` to it at ``depth``, and
+    both at each of ``depths``.
 
     ``found_by_query`` and ``unique_by_query`` hold the counts at ``depths_by_query``, by query id.
     """
@@ -112,10 +125,12 @@ class UnderPools(PoolFigures, frozen=True, kw_only=True):
 
 
 class OrderFigures(UnderPools, frozen=True, kw_only=True, tag_field="what", tag="order"):
-    """The order of systems by the pools against gold: τ, a mean over pools with its 95 % interval; τ_b is ``undefined`` in some.
+    """The order of systems by the pools against gold: τ, a mean over pools with its 95 % interval;
+    τ_b is ``undefined`` in some.
 
-    ``power_gold`` and ``power`` are the shares of pairs of systems that gold and pools distinguish. Of gold's pairs, pools distinguish
-    ``kept`` in the same and ``reversed`` in the other direction. None: undefined in every pool.
+    ``power_gold`` and ``power`` are the shares of pairs of systems that gold and pools distinguish.
+    Of gold's pairs, pools distinguish ``kept`` in the same and ``reversed`` in the other direction.
+    None: undefined in every pool.
     """
 
     MEASURES = (ORDER,)
@@ -137,9 +152,11 @@ class OrderFigures(UnderPools, frozen=True, kw_only=True, tag_field="what", tag=
 
 
 class ChangeFigures(UnderPools, frozen=True, kw_only=True, tag_field="what", tag="change"):
-    """Mean scores by gold and by the pools (``estimated``); ``relative`` is the change as a share of the gold score.
+    """Mean scores by gold and by the pools (``estimated``); ``relative`` is the change as a share
+    of the gold score.
 
-    ``judged`` is the judged share of the first ranks, ``residual`` RBP's. None: no pool has such a test system.
+    ``judged`` is the judged share of the first ranks, ``residual`` RBP's. None: no pool has such a
+    test system.
     """
 
     MEASURES = (CHANGE,)
@@ -156,7 +173,9 @@ class ChangeFigures(UnderPools, frozen=True, kw_only=True, tag_field="what", tag
 
 
 class PoolPoint(Struct, frozen=True):
-    """One test system under one pool: its scores, the judged share of its first ranks, RBP's residual."""
+    """One test system under one pool: its scores, the judged share of its first ranks, RBP's
+    residual.
+    """
 
     run: str
     group: str
@@ -168,7 +187,9 @@ class PoolPoint(Struct, frozen=True):
 
 
 class OnePoolFigures(PoolFigures, frozen=True, kw_only=True, tag_field="what", tag="one pool"):
-    """Every test system under pool ``number``, fed by ``groups``; τ_b by test set, None where undefined."""
+    """Every test system under pool ``number``, fed by ``groups``; τ_b by test set, None where
+    undefined.
+    """
 
     MEASURES = (ONE_POOL,)
 
@@ -188,7 +209,9 @@ class Contrast(StrEnum):
 
 
 class KindAnswer(StrEnum):
-    """The answer on a kind: pools underestimate it more, less, or by less than 0.03 either way, or unknown."""
+    """The answer on a kind: pools underestimate it more, less, or by less than 0.03 either way, or
+    unknown.
+    """
 
     WORSE = "worse"
     BETTER = "better"
@@ -197,7 +220,9 @@ class KindAnswer(StrEnum):
 
 
 class FalseAlarms(Struct, frozen=True):
-    """The rate at which permuted kinds are called worse or better: a share of ``drawn`` permutations, with its exact 95 % interval."""
+    """The rate at which permuted kinds are called worse or better: a share of ``drawn``
+    permutations, with its exact 95 % interval.
+    """
 
     value: float
     low: float
@@ -206,10 +231,12 @@ class FalseAlarms(Struct, frozen=True):
 
 
 class KindFigures(PoolFigures, frozen=True, kw_only=True):
-    """A test of kind: the ``gap`` in score, its mean ``by_chance`` under permuted kinds, p and Holm's p.
+    """A test of kind: the ``gap`` in score, its mean ``by_chance`` under permuted kinds, p and
+    Holm's p.
 
-    ``alarms`` are the rule's false alarms; ``power`` and ``missed`` are how often it calls a gap of ``planted`` worse, or within it. ``groups``
-    take part, and ``needed`` would give 80 % power (None: no number suffices). With too few ``arrangements`` of kinds ``among`` groups, figures
+    ``alarms`` are the rule's false alarms; ``power`` and ``missed`` are how often it calls a gap of
+    ``planted`` worse, or within it. ``groups`` take part, and ``needed`` would give 80 % power
+    (None: no number suffices). With too few ``arrangements`` of kinds ``among`` groups, figures
     from permutations are None.
     """
 
@@ -257,7 +284,8 @@ class LeftOutRun(Struct, frozen=True):
 
 
 class LeftOutFigures(PoolFigures, frozen=True, kw_only=True, tag_field="what", tag="left out"):
-    """One group left out of the pool: judgements ``unique`` to it, the ``relevant`` ones among them, and its rescored runs.
+    """One group left out of the pool: judgements ``unique`` to it, the ``relevant`` ones among
+    them, and its rescored runs.
 
     In JSON a run's measures are flattened beside its name and kind.
     """
@@ -271,7 +299,9 @@ class LeftOutFigures(PoolFigures, frozen=True, kw_only=True, tag_field="what", t
 
     def to_rows(self) -> dict[str, Json]:
         """Return the figures as in JSON."""
-        runs = [{"run": run.run, "kind": run.kind, **to_builtins(run.measures)} for run in self.runs]
+        runs = [
+            {"run": run.run, "kind": run.kind, **to_builtins(run.measures)} for run in self.runs
+        ]
         return {**super().to_rows(), "runs": runs}
 
     @classmethod
@@ -282,8 +312,12 @@ class LeftOutFigures(PoolFigures, frozen=True, kw_only=True, tag_field="what", t
         return super().from_rows({**rows, "runs": runs})
 
 
-class LeftOutByKind(PoolFigures, frozen=True, kw_only=True, tag_field="what", tag="left out by kind"):
-    """The loss of a kind's runs without their own group: the ``largest_fall`` in score, and the mean and most ranks lost."""
+class LeftOutByKind(
+    PoolFigures, frozen=True, kw_only=True, tag_field="what", tag="left out by kind"
+):
+    """The loss of a kind's runs without their own group: the ``largest_fall`` in score, and the
+    mean and most ranks lost.
+    """
 
     MEASURES = (LEFT_OUT_BY,)
 
@@ -295,8 +329,11 @@ class LeftOutByKind(PoolFigures, frozen=True, kw_only=True, tag_field="what", ta
     most_ranks_lost: int = field(name="most ranks lost")
 
 
-class CurveFigures(PoolFigures, frozen=True, kw_only=True, omit_defaults=True, tag_field="what", tag="curve"):
-    """τ_b, the change of score with its 95 % interval, and the pools' sizes ``at`` each point of ``axis``, "depth" or "groups".
+class CurveFigures(
+    PoolFigures, frozen=True, kw_only=True, omit_defaults=True, tag_field="what", tag="curve"
+):
+    """τ_b, the change of score with its 95 % interval, and the pools' sizes ``at`` each point of
+    ``axis``, "depth" or "groups".
 
     None: undefined in every pool, or without an interval. A kind with too few groups has no points.
     """
@@ -317,7 +354,9 @@ class CurveFigures(PoolFigures, frozen=True, kw_only=True, omit_defaults=True, t
 
 
 class Spread(Struct, frozen=True):
-    """A figure with the labels as ``given``, and over relabellings its mean and middle 95 %. None: undefined."""
+    """A figure with the labels as ``given``, and over relabellings its mean and middle 95 %. None:
+    undefined.
+    """
 
     given: float | None
     mean: float | None = None
@@ -326,7 +365,9 @@ class Spread(Struct, frozen=True):
 
 
 class RelabelledFigures(UnderPools, frozen=True, kw_only=True, tag_field="what", tag="relabelled"):
-    """τ_b and change of score with a ``share`` of runs relabelled, in the ``repeats`` of ``drawn`` that allow such pools."""
+    """τ_b and change of score with a ``share`` of runs relabelled, in the ``repeats`` of ``drawn``
+    that allow such pools.
+    """
 
     MEASURES = (RELABELLED,)
 
@@ -365,9 +406,14 @@ def is_of_pools(result: Result) -> bool:
 
 
 def by_task(results: Sequence[Result]) -> dict[str, list[Result]]:
-    """Return the results about pools by task (a collection of runs and judgements), in the order given."""
+    """Return the results about pools by task (a collection of runs and judgements), in the order
+    given.
+    """
     found = [result for result in results if is_of_pools(result)]
-    return {task: [r for r in found if r.collection == task] for task in distinct(r.collection for r in found)}
+    return {
+        task: [r for r in found if r.collection == task]
+        for task in distinct(r.collection for r in found)
+    }
 
 
 def task_of(results: Iterable[Result]) -> TaskFigures | None:
@@ -382,9 +428,14 @@ def kind_effects_of(results: Iterable[Result]) -> list[tuple[Result, KindFigures
     return sorted(of_type(results, KindFigures), key=lambda item: contrasts.index(item[1].contrast))
 
 
-def by_contrast(results: Iterable[Result]) -> dict[tuple[Contrast, str, str, str], tuple[Result, KindFigures]]:
+def by_contrast(
+    results: Iterable[Result],
+) -> dict[tuple[Contrast, str, str, str], tuple[Result, KindFigures]]:
     """Return the tests of kind by contrast, measure, pool and test."""
-    return {(own.contrast, own.measure, own.pool, own.test): (result, own) for result, own in of_type(results, KindFigures)}
+    return {
+        (own.contrast, own.measure, own.pool, own.test): (result, own)
+        for result, own in of_type(results, KindFigures)
+    }
 
 
 def by_measure(found: Sequence[tuple[Result, M]]) -> list[tuple[Result, M]]:

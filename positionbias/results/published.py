@@ -18,10 +18,11 @@ DEVIATION = "deviation"  # after a measure's name
 
 @dataclass(frozen=True, slots=True)
 class PublishedCell:
-    """One cell of a printed table: its subject, the figure (a share where printed in per cent), and its place.
+    """One cell of a printed table: its subject, the figure (a share where printed in per cent), and
+    its place.
 
-    ``collection`` and ``facts.source`` are the paper's names. ``row`` is its row's letter, ``letters`` those of the rows to which it is
-    significantly superior.
+    ``collection`` and ``facts.source`` are the paper's names. ``row`` is its row's letter,
+    ``letters`` those of the rows to which it is significantly superior.
     """
 
     table: int
@@ -38,16 +39,25 @@ class PublishedCell:
 def read_cells(path: Path) -> tuple[PublishedCell, ...]:
     """Read the cells of a CSV file, in which a line is a row of a printed table.
 
-    The columns ``table``, ``row``, ``split`` and ``place`` describe the row, as do those named like a text field of ``Facts``.
-    Every other column has figures, possibly empty, and is named COLLECTION|MEASURE|PLACE; letters may follow
-    a figure.
+    The columns ``table``, ``row``, ``split`` and ``place`` describe the row, as do those named like
+    a text field of ``Facts``. Every other column has figures, possibly empty, and is named
+    COLLECTION|MEASURE|PLACE; letters may follow a figure.
     """
     cells = []
     with path.open(encoding="utf-8", newline="") as lines:
         for row in csv.DictReader(lines):
-            facts = converted(Facts, {name: row[name] for name in Facts.__dataclass_fields__ if name in row})
+            facts = converted(
+                Facts, {name: row[name] for name in Facts.__dataclass_fields__ if name in row}
+            )
             of_row = PublishedCell(
-                int(row["table"]), "", "", 0.0, row["place"], row.get("split", ""), facts, row.get("row", "")
+                int(row["table"]),
+                "",
+                "",
+                0.0,
+                row["place"],
+                row.get("split", ""),
+                facts,
+                row.get("row", ""),
             )
             for head, text in row.items():
                 if "|" in head and (figure := re.fullmatch(r"([-+.\d]+)(\S*)", text)):
@@ -59,5 +69,7 @@ def read_cells(path: Path) -> tuple[PublishedCell, ...]:
 
 
 def under_pools(pool: str, test: str) -> Facts:
-    """Return the facts of a cell on test collections: systems of kind ``test`` ("all": every kind) under pools of kind ``pool``."""
+    """Return the facts of a cell on test collections: systems of kind ``test`` ("all": every kind)
+    under pools of kind ``pool``.
+    """
     return Facts(variant=f"{test} systems, {pool} pools")

@@ -14,11 +14,14 @@ _MOVED = "moved: "  # begins the name of a column of ``moved``
 
 @dataclass(frozen=True, slots=True)
 class QueryEffects:
-    """One entry a query in each column; saved as Parquet beside the JSON. None: does not apply, or was not measured.
+    """One entry a query in each column; saved as Parquet beside the JSON. None: does not apply, or
+    was not measured.
 
-    ``places`` is the answer's relative position in the passage as it is, in [0, 1], ``words`` the passage's length. ``before`` and ``after`` are values of ``quality`` and the ranks of the
-    passage, with all passages as they are and rotated once. ``moved`` has each contrast of a manipulation, as shares of the
-    evidence's mean worth (without answers: in mean deviations of a query's candidates' scores).
+    ``places`` is the answer's relative position in the passage as it is, in [0, 1], ``words`` the
+    passage's length. ``before`` and ``after`` are values of ``quality`` and the ranks of the
+    passage, with all passages as they are and rotated once. ``moved`` has each contrast of a
+    manipulation, as shares of the evidence's mean worth (without answers: in mean deviations of a
+    query's candidates' scores).
     """
 
     quality: str
@@ -36,16 +39,26 @@ class QueryEffects:
     def changes(self) -> list[float | None]:
         """The change of the quality by rotation."""
         pairs = zip(self.before, self.after, strict=True)
-        return [None if before is None or after is None else after - before for before, after in pairs]
+        return [
+            None if before is None or after is None else after - before for before, after in pairs
+        ]
 
     def columns(self) -> dict[str, Sequence[Any]]:
         """Return every column by its name in Parquet."""
-        own = {one.name: getattr(self, one.name) for one in fields(self) if one.name not in ("quality", "moved")}
+        own = {
+            one.name: getattr(self, one.name)
+            for one in fields(self)
+            if one.name not in ("quality", "moved")
+        }
         return {**own, **{f"{_MOVED}{name}": column for name, column in self.moved.items()}}
 
     @staticmethod
     def of_columns(columns: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
         """Return the fields that ``columns`` wrote."""
         own = {name: column for name, column in columns.items() if not name.startswith(_MOVED)}
-        moved = {name.removeprefix(_MOVED): column for name, column in columns.items() if name.startswith(_MOVED)}
+        moved = {
+            name.removeprefix(_MOVED): column
+            for name, column in columns.items()
+            if name.startswith(_MOVED)
+        }
         return {**own, "moved": moved}

@@ -29,7 +29,8 @@ __all__ = ["NOT_BY_QUERY", "Facts", "Result", "load_results", "save_results", "w
 
 RESULTS = "results.json"
 FIGURES = "statistics"  # the kind of every class of figures
-NOT_BY_QUERY = ("notes", "quality")  # of a payload with values by query: the fields that are not by query
+# of a payload with values by query: the fields that are not by query
+NOT_BY_QUERY = ("notes", "quality")
 TEXTS = ("original", "rotated")  # the test or training passages
 
 
@@ -37,19 +38,23 @@ TEXTS = ("original", "rotated")  # the test or training passages
 class Facts:
     """A system and its data, so that no code has to parse names. Empty or None: does not apply.
 
-    ``model`` is the kind ("tk", "bert_cat", "knrm" …, or of a baseline "bm25", "position-only"). ``training`` are the passages
-    of its last training, ``test`` those of the measurement: "original" or "rotated". ``source`` is the collection of its
-    earlier training, ``source_training`` the passages of that. ``rotation`` is the seed of the draw behind all rotated passages
-    of training and test, ``seed`` that of the training. ``pretrained`` names the initial weights (an encoder, word
-    vectors; empty: random). ``variant`` is a study's other variation, in words ("no positions", "answers in 0:0.2").
+    ``model`` is the kind ("tk", "bert_cat", "knrm" …, or of a baseline "bm25", "position-only").
+    ``training`` are the passages of its last training, ``test`` those of the measurement:
+    "original" or "rotated". ``source`` is the collection of its earlier training,
+    ``source_training`` the passages of that. ``rotation`` is the seed of the draw behind all
+    rotated passages of training and test, ``seed`` that of the training. ``pretrained`` names the
+    initial weights (an encoder, word vectors; empty: random). ``variant`` is a study's other
+    variation, in words ("no positions", "answers in 0:0.2").
 
-    In distillation ``role`` is "teacher" or "student", and ``loss`` the loss's name. If a teacher saw test judgements, ``source`` is their
-    split and ``share`` the share of its queries; a student has its teacher's. Elsewhere ``role`` is the system's task: "first stage",
-    "re-ranker", "ensemble", "retriever".
+    In distillation ``role`` is "teacher" or "student", and ``loss`` the loss's name. If a teacher
+    saw test judgements, ``source`` is their split and ``share`` the share of its queries; a student
+    has its teacher's. Elsewhere ``role`` is the system's task: "first stage", "re-ranker",
+    "ensemble", "retriever".
 
-    ``unfinished``: one of its trainings was not finished when it ended (``core.convergence``). Finished and unfinished trainings
-    are different systems, so no mean or comparison mixes them. ``evidence``: the rule that chose the evidence of an audit
-    ("query terms", a model's name); empty: the evidence is the answer.
+    ``unfinished``: one of its trainings was not finished when it ended (``core.convergence``).
+    Finished and unfinished trainings are different systems, so no mean or comparison mixes them.
+    ``evidence``: the rule that chose the evidence of an audit ("query terms", a model's name);
+    empty: the evidence is the answer.
     """
 
     model: str = ""
@@ -70,16 +75,19 @@ class Facts:
     def __post_init__(self) -> None:
         for name in ("training", "test", "source_training"):
             if getattr(self, name) not in ("", *TEXTS):
-                raise ValueError(f"{name}: wanted one of {', '.join(TEXTS)} or nothing; found {getattr(self, name)!r}")
+                raise ValueError(
+                    f"{name}: wanted one of {', '.join(TEXTS)} or nothing; found "
+                    f"{getattr(self, name)!r}"
+                )
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
     """One measurement: its measure, collection, system and seed, the value and its interval.
 
-    ``value`` is None if undefined (the payload says why). ``count`` is the sample size: queries, answers, passages.
-    ``seed`` is that of the measurement's own draws (a bootstrap, a sample of pairs); ``facts`` has the training's. In a comparison,
-    ``facts`` are the candidate's.
+    ``value`` is None if undefined (the payload says why). ``count`` is the sample size: queries,
+    answers, passages. ``seed`` is that of the measurement's own draws (a bootstrap, a sample of
+    pairs); ``facts`` has the training's. In a comparison, ``facts`` are the candidate's.
 
     Example:
         >>> import positionbias as pb
@@ -110,15 +118,21 @@ class Result:
         return next(name for name, type_ in KINDS.items() if isinstance(self.payload, type_))
 
     def to_json(self, *, items: bool = True) -> dict[str, Any]:
-        """Return a JSON-ready dictionary, without empty per-query fields; ``items=False`` omits per-query values (they are in Parquet)."""
+        """Return a JSON-ready dictionary, without empty per-query fields; ``items=False`` omits
+        per-query values (they are in Parquet).
+        """
         record = {f.name: _plain(getattr(self, f.name)) for f in fields(self)}
         record["facts"] = {
-            name: value for name, value in record["facts"].items() if value not in ("", None) and value is not False
+            name: value
+            for name, value in record["facts"].items()
+            if value not in ("", None) and value is not False
         }
         record["kind"] = self.kind
         if isinstance(self.payload, PerQuery | QueryEffects):
             payload = record["payload"].items()
-            record["payload"] = {name: value for name, value in payload if name in NOT_BY_QUERY or (items and value)}
+            record["payload"] = {
+                name: value for name, value in payload if name in NOT_BY_QUERY or (items and value)
+            }
         return record
 
     @staticmethod
@@ -145,13 +159,21 @@ def _payload(kind: str, measure: str, record: Mapping[str, Any]) -> Payload:
     if type_ is PositionBuckets:
         type_ = SegmentBuckets if record["scale"] == "segment" else QueryBuckets
     hints = get_type_hints(type_)
-    payload: Payload = converted(type_, {name: _part(hints.get(name), value) for name, value in record.items()})
+    payload: Payload = converted(
+        type_, {name: _part(hints.get(name), value) for name, value in record.items()}
+    )
     return payload
 
 
 def _part(type_: Any, value: Any) -> Any:
-    """Convert a part of a payload: named figures to their type, and an interval without a finite end to None."""
-    return type_.from_rows(_closed(value)) if isinstance(type_, type) and issubclass(type_, Record) else _closed(value)
+    """Convert a part of a payload: named figures to their type, and an interval without a finite
+    end to None.
+    """
+    return (
+        type_.from_rows(_closed(value))
+        if isinstance(type_, type) and issubclass(type_, Record)
+        else _closed(value)
+    )
 
 
 def _closed(value: Any) -> Any:
@@ -159,11 +181,17 @@ def _closed(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
     ends = "low" in value and "high" in value
-    return None if ends and None in (value["low"], value["high"]) else {name: _closed(item) for name, item in value.items()}
+    return (
+        None
+        if ends and None in (value["low"], value["high"])
+        else {name: _closed(item) for name, item in value.items()}
+    )
 
 
 def _plain(value: Any) -> Any:
-    """Make a value JSON-ready: dataclasses to dictionaries, NumPy to Python, NaN and infinities to None."""
+    """Make a value JSON-ready: dataclasses to dictionaries, NumPy to Python, NaN and infinities to
+    None.
+    """
     if isinstance(value, Figures):
         return {"rows": _plain(value.to_rows())}
     if isinstance(value, Record):
@@ -181,7 +209,9 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def save_results(folder: Path | str, results: Sequence[Result], manifest: Manifest, *, overwrite: bool = False) -> None:
+def save_results(
+    folder: Path | str, results: Sequence[Result], manifest: Manifest, *, overwrite: bool = False
+) -> None:
     """Write results to a folder, with per-query values as ``items-NUMBER.parquet``."""
     with atomic_folder(folder, overwrite=overwrite) as partial:
         write_results(partial, results, manifest)
@@ -204,7 +234,9 @@ def write_results(folder: Path, results: Sequence[Result], manifest: Manifest) -
 
 
 def _columns(payload: Payload) -> dict[str, list[Any]]:
-    """The columns of a payload that stand in Parquet, by name; of most, and of one read from JSON without them, there are none."""
+    """The columns of a payload that stand in Parquet, by name; of most, and of one read from JSON
+    without them, there are none.
+    """
     if not isinstance(payload, PerQuery | QueryEffects) or not payload.query_ids:
         return {}
     return {name: list(column) for name, column in payload.columns().items()}
@@ -221,7 +253,12 @@ def load_results(folder: Path | str) -> list[Result]:
     folder = Path(folder)
     path = folder / RESULTS
     if not path.is_file():
-        raise bad_input(folder, wanted="a folder of results", found=f"no {RESULTS}", do="give the --out of a measuring command")
+        raise bad_input(
+            folder,
+            wanted="a folder of results",
+            found=f"no {RESULTS}",
+            do="give the --out of a measuring command",
+        )
     results = []
     try:
         for record in read_json(path, what="results")["results"]:
@@ -233,6 +270,9 @@ def load_results(folder: Path | str) -> list[Result]:
             results.append(Result.from_json(record))
     except (KeyError, TypeError, ValueError, AttributeError, OSError) as error:
         raise bad_input(
-            path, wanted="results of this version", found=str(error), do="run the measuring command again"
+            path,
+            wanted="results of this version",
+            found=str(error),
+            do="run the measuring command again",
         ) from error
     return results

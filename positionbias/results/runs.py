@@ -11,7 +11,15 @@ from msgspec import field
 from positionbias.core.json_text import Json, JsonObject
 from positionbias.results.figures import Figures
 
-__all__ = ["CANDIDATES", "ENSEMBLE", "BM25Figures", "DenseFigures", "EnsembleFigures", "Missing", "RerankingFigures"]
+__all__ = [
+    "CANDIDATES",
+    "ENSEMBLE",
+    "BM25Figures",
+    "DenseFigures",
+    "EnsembleFigures",
+    "Missing",
+    "RerankingFigures",
+]
 
 CANDIDATES = "candidates"
 ENSEMBLE = "ensemble"
@@ -30,7 +38,9 @@ class BM25Figures(Figures, frozen=True, kw_only=True):
 
 
 class DenseFigures(Figures, frozen=True, kw_only=True):
-    """Retrieval by vectors. ``short`` counts queries with fewer candidates than asked for and available, ``tied`` those that score all alike."""
+    """Retrieval by vectors. ``short`` counts queries with fewer candidates than asked for and
+    available, ``tied`` those that score all alike.
+    """
 
     MEASURES = (CANDIDATES,)
 
@@ -44,8 +54,8 @@ class DenseFigures(Figures, frozen=True, kw_only=True):
 
 
 class RerankingFigures(Figures, frozen=True, kw_only=True, omit_defaults=True):
-    """The texts read by a re-ranking. ``long_passages`` or ``long_pairs`` reach the model's limit; None: not counted.
-    ``missing`` are those of which an endpoint gives no score; None: none."""
+    """The texts read by a re-ranking. ``long_passages`` or ``long_pairs`` reach the model's limit;
+    None: not counted. ``missing`` are those of which an endpoint gives no score; None: none."""
 
     MEASURES = ("re-ranking",)
 
@@ -61,7 +71,8 @@ class RerankingFigures(Figures, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Missing(msgspec.Struct, forbid_unknown_fields=True):
-    """The queries of an ensemble's runs that one run lacks, and the passages that it lacks for its own queries.
+    """The queries of an ensemble's runs that one run lacks, and the passages that it lacks for its
+    own queries.
 
     ``equal`` counts its queries whose scores are all equal; ``below`` its passages without a score
     of its own, below its re-ranking depth.
@@ -74,7 +85,9 @@ class Missing(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class EnsembleFigures(Figures, frozen=True, kw_only=True):
-    """The content of an ensemble, and what each run lacks, by its label; in JSON ``LABEL: COUNT`` beside the others."""
+    """The content of an ensemble, and what each run lacks, by its label; in JSON ``LABEL: COUNT``
+    beside the others.
+    """
 
     MEASURES = (ENSEMBLE,)
 
@@ -87,7 +100,9 @@ class EnsembleFigures(Figures, frozen=True, kw_only=True):
         rows = super().to_rows()
         del rows["missing"]
         for label, missing in self.missing.items():
-            rows |= {f"{label}: {name}": count for name, count in msgspec.to_builtins(missing).items()}
+            rows |= {
+                f"{label}: {name}": count for name, count in msgspec.to_builtins(missing).items()
+            }
         return rows
 
     @classmethod

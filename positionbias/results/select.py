@@ -74,9 +74,15 @@ def over_axis(axis: str) -> str:
 
 
 def comparisons(
-    results: Iterable[Result], axis: str, *, subset: str | None = None, measures: Sequence[str] | None = None
+    results: Iterable[Result],
+    axis: str,
+    *,
+    subset: str | None = None,
+    measures: Sequence[str] | None = None,
 ) -> list[tuple[Result, Comparison]]:
-    """Return the comparisons along one axis, each with its payload; ``subset`` and ``measures`` narrow them."""
+    """Return the comparisons along one axis, each with its payload; ``subset`` and ``measures``
+    narrow them.
+    """
     found = []
     for result in of_kind(results, "comparison"):
         payload = result.payload
@@ -89,7 +95,9 @@ def comparisons(
 
 
 def compared(payload: Comparison) -> str:
-    """Name a comparison "baseline → candidate", by the systems in its notes, else by the two names."""
+    """Name a comparison "baseline → candidate", by the systems in its notes, else by the two
+    names.
+    """
     first, second = payload.noted.systems or (payload.baseline, payload.candidate)
     return f"{first} → {second}"
 
@@ -114,12 +122,15 @@ _FIELDS: tuple[Callable[[Result], str], ...] = (
 
 
 def labels(results: Sequence[Result], *, first: int = 0) -> list[str]:
-    """Return one label per result: the field numbered ``first``, then the other fields that differ among these results.
+    """Return one label per result: the field numbered ``first``, then the other fields that differ
+    among these results.
 
-    Fields: 0 system, 1 collection, 2 split, 3 seed, 4 rotation draw. "tk-original" alone where all else is equal; "tk-original ·
-    squad" with several collections.
+    Fields: 0 system, 1 collection, 2 split, 3 seed, 4 rotation draw. "tk-original" alone where all
+    else is equal; "tk-original · squad" with several collections.
     """
     order = [first, *(index for index in range(len(_FIELDS)) if index != first)]
     columns = [[_FIELDS[index](result) for result in results] for index in order]
     kept = [column for number, column in enumerate(columns) if number == 0 or len(set(column)) > 1]
-    return [" · ".join(part for part in parts if part) or "unnamed" for parts in zip(*kept, strict=True)]
+    return [
+        " · ".join(part for part in parts if part) or "unnamed" for parts in zip(*kept, strict=True)
+    ]

@@ -6,18 +6,30 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-__all__ = ["LIMITS", "CleanInTurn", "ErrorRates", "Excess", "Obstacle", "Signal", "Suspected", "Suspicion"]
+__all__ = [
+    "LIMITS",
+    "CleanInTurn",
+    "ErrorRates",
+    "Excess",
+    "Obstacle",
+    "Signal",
+    "Suspected",
+    "Suspicion",
+]
 
 LIMITS = (
-    "An excess is no proof. Whatever sets the two sets of queries apart for this model and not for its controls looks the same: further training data "
-    "that is nearer to the one set, another kind of judging.",
-    "No excess clears nobody. A model that became better at everything by what it saw shows none, and neither does a student that has the gain of "
-    "a teacher that saw the test.",
+    "An excess is no proof. Whatever sets the two sets of queries apart for this model and not for "
+    "its controls looks the same: further training data that is nearer to the one set, another "
+    "kind of judging.",
+    "No excess clears nobody. A model that became better at everything by what it saw shows none, "
+    "and neither does a student that has the gain of a teacher that saw the test.",
 )
 
 
 class Suspected(StrEnum):
-    """The answer. ``NO``: the interval of the excess lies below the margin; ``UNKNOWN``: neither."""
+    """The answer. ``NO``: the interval of the excess lies below the margin; ``UNKNOWN``:
+    neither.
+    """
 
     YES = "suspicious"
     NO = "not suspicious"
@@ -36,7 +48,9 @@ class Obstacle(StrEnum):
 
 
 class Signal(StrEnum):
-    """The compared signal: a query's measure, or the lead of relevant candidates over the others in its scores."""
+    """The compared signal: a query's measure, or the lead of relevant candidates over the others in
+    its scores.
+    """
 
     MEASURE = "measure"
     MARGIN = "score margin"
@@ -46,10 +60,11 @@ class Signal(StrEnum):
 class Excess:
     """A model's gain on possibly seen queries beyond its controls', by one signal.
 
-    ``unit`` is the measure's name, or "deviations" of a query's scores. ``low`` and ``high`` are the interval's ends at ``level``.
-    ``p_trainings`` is one-sided, the model against trainings known to be clean; ``p_queries`` is that of the same excess over queries; ``p`` is
-    the larger of both, ``p_holm`` corrected for all tests of the call (None: not a test).
-    ``spread`` is the standard deviation of the difference among trainings, with ``freedom`` degrees of freedom.
+    ``unit`` is the measure's name, or "deviations" of a query's scores. ``low`` and ``high`` are
+    the interval's ends at ``level``. ``p_trainings`` is one-sided, the model against trainings
+    known to be clean; ``p_queries`` is that of the same excess over queries; ``p`` is the larger of
+    both, ``p_holm`` corrected for all tests of the call (None: not a test). ``spread`` is the
+    standard deviation of the difference among trainings, with ``freedom`` degrees of freedom.
     """
 
     signal: Signal
@@ -68,8 +83,8 @@ class Excess:
 
 @dataclass(frozen=True, slots=True)
 class CleanInTurn:
-    """Known clean models, each tested against the others of its configuration: the numbers called suspicious as they
-    are, and with the margin added."""
+    """Known clean models, each tested against the others of its configuration: the numbers called
+    suspicious as they are, and with the margin added."""
 
     models: int
     alarms: int
@@ -80,8 +95,9 @@ class CleanInTurn:
 class ErrorRates:
     """The error rates of the call with its settings, by simulation from its own spread.
 
-    ``level`` is the p that a test needs, corrected for all tests of the call. ``false_alarms`` is the rate for a clean model; ``power[i]`` is that
-    at an excess of ``effects[i]`` in the measure. ``controls_wanted`` controls would give 80 % power at the margin (None: no number does), as
+    ``level`` is the p that a test needs, corrected for all tests of the call. ``false_alarms`` is
+    the rate for a clean model; ``power[i]`` is that at an excess of ``effects[i]`` in the measure.
+    ``controls_wanted`` controls would give 80 % power at the margin (None: no number does), as
     would ``queries_wanted`` times as many queries with these controls.
     """
 
@@ -98,9 +114,10 @@ class ErrorRates:
 class Suspicion:
     """The answer about one model on one pair of query sets.
 
-    ``sentences`` give the answer with its effect, the error rates, the limits and the next step. ``excesses`` are the figures behind it, the
-    measure's first; empty if nothing could be tested. ``margin`` is the smallest excess of interest, in the measure. ``tests`` is the size of
-    Holm's family. ``left_out`` counts queries without a partner in a paired design.
+    ``sentences`` give the answer with its effect, the error rates, the limits and the next step.
+    ``excesses`` are the figures behind it, the measure's first; empty if nothing could be tested.
+    ``margin`` is the smallest excess of interest, in the measure. ``tests`` is the size of Holm's
+    family. ``left_out`` counts queries without a partner in a paired design.
     """
 
     answer: Suspected

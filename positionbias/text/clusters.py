@@ -1,7 +1,9 @@
-"""Split what is written without spaces into extended grapheme clusters: Han, Kana, Thai, Lao, Khmer, Myanmar and Tibetan.
+"""Split what is written without spaces into extended grapheme clusters: Han, Kana, Thai, Lao,
+Khmer, Myanmar and Tibetan.
 
-Between spaces such text has a clause, not a word, so a cluster (what a reader takes for one character) is its unit [decision]. All other text is
-left alone: it costs one look at whether it has such characters.
+Between spaces such text has a clause, not a word, so a cluster (what a reader takes for one
+character) is its unit [decision]. All other text is left alone: it costs one look at whether it has
+such characters.
 """
 
 from __future__ import annotations
@@ -15,26 +17,38 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from regex import Pattern
 
-__all__ = ["bigrams", "clusters", "has_unspaced", "split_unspaced", "unspaced_characters", "with_clusters"]
+__all__ = [
+    "bigrams",
+    "clusters",
+    "has_unspaced",
+    "split_unspaced",
+    "unspaced_characters",
+    "with_clusters",
+]
 
 _CHARACTERS = (
     "\u0e01-\u0e3a\u0e40-\u0e5b"  # Thai, without the currency sign
     "\u0e80-\u0eff\u0f00-\u0fff\u1000-\u109f"  # Lao, Tibetan, Myanmar
     "\u1780-\u17da\u17dc-\u17ff\u19e0-\u19ff"  # Khmer
-    "\u2e80-\u2fdf\u3005-\u3007\u3021-\u3029\u3038-\u303b"  # Han: radicals, iteration marks, numerals
-    "\u3041-\u3096\u3099-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff\u32d0-\u32fe\u3300-\u3357"  # Kana
+    # Han: radicals, iteration marks, numerals
+    "\u2e80-\u2fdf\u3005-\u3007\u3021-\u3029\u3038-\u303b"
+    # Kana
+    "\u3041-\u3096\u3099-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff\u32d0-\u32fe\u3300-\u3357"
     "\u3400-\u4dbf\u4e00-\u9fff\ua9e0-\ua9ff\uaa60-\uaa7f\uf900-\ufaff\uff66-\uff9f"
     "\U00016ff0-\U00016ff6\U0001aff0-\U0001b16f\U0001f200\U00020000-\U0003347f"
 )
 """The characters of these scripts, as the inside of a character class: their blocks in Unicode."""
 
 _UNSPACED = re.compile(f"[{_CHARACTERS}]")
-_NEAR = re.compile("[\u0e00-\u1fff\u2e80-\U0010ffff]")  # holds them all; faster, and without the quotation marks of other text
+# holds them all; faster, and without the quotation marks of other text
+_NEAR = re.compile("[\u0e00-\u1fff\u2e80-\U0010ffff]")
 
 
 @cache
 def _units() -> tuple[Pattern[str], Pattern[str]]:
-    """Return patterns of a unit (a cluster, or what stands between clusters) and of a run of clusters of letters, digits and marks."""
+    """Return patterns of a unit (a cluster, or what stands between clusters) and of a run of
+    clusters of letters, digits and marks.
+    """
     import regex  # most texts never need it
 
     unit = rf"(?=[{_CHARACTERS}])\X|(?:(?![{_CHARACTERS}])\X)+"
@@ -58,7 +72,8 @@ def unspaced_characters() -> list[str]:
 
 
 def split_unspaced(text: str, spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return the spans of words, those with characters of scripts without spaces split into clusters and what stands between them.
+    """Return the spans of words, those with characters of scripts without spaces split into
+    clusters and what stands between them.
 
     >>> text = "go to 東京タワー2F now"
     >>> [
@@ -74,7 +89,8 @@ def split_unspaced(text: str, spans: list[tuple[int, int]]) -> list[tuple[int, i
             found.append((start, end))
             continue
         found += [match.span() for match in unit.finditer(text, start, end)]
-        if _UNSPACED.match(text, last := found[-1][0]):  # BlingFire leaves out some marks behind a letter
+        # BlingFire leaves out some marks behind a letter
+        if _UNSPACED.match(text, last := found[-1][0]):
             last_end = unit.match(text, last).end()  # type: ignore[union-attr]
             found[-1] = last, min(last_end, following)
     return found
@@ -92,7 +108,8 @@ def clusters(run: str) -> list[str]:
 
 
 def bigrams(run: str) -> list[str]:
-    """Return each two neighbouring clusters of a run, or the one that it has: what Lucene's CJKAnalyzer indexes of Han and Kana.
+    """Return each two neighbouring clusters of a run, or the one that it has: what Lucene's
+    CJKAnalyzer indexes of Han and Kana.
 
     >>> bigrams("東京都"), bigrams("都")
     (['東京', '京都'], ['都'])
@@ -102,7 +119,8 @@ def bigrams(run: str) -> list[str]:
 
 
 def with_clusters(text: str, word: re.Pattern[str], parts: Callable[[str], list[str]]) -> list[str]:
-    """Return the matches of ``word`` in a text, and in their place the ``parts`` of each run in a script without spaces.
+    """Return the matches of ``word`` in a text, and in their place the ``parts`` of each run in a
+    script without spaces.
 
     >>> with_clusters("ab 東京都2024年", re.compile(r"\\w+"), bigrams)
     ['ab', '東京', '京都', '2024', '年']

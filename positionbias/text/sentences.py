@@ -38,7 +38,8 @@ class Parts(NamedTuple):
 
 
 def sentence_spans(text: str) -> list[tuple[int, int]]:
-    """Return the characters ``[start, end)`` of each sentence, without the white space between them.
+    """Return the characters ``[start, end)`` of each sentence, without the white space between
+    them.
 
     >>> sentence_spans("One came.  Two left.")
     [(0, 9), (11, 20)]
@@ -63,7 +64,8 @@ def sentences(text: str) -> list[str]:
 
 
 def parts_of(text: str, start: int, end: int) -> Parts | str:
-    """Return the sentences of a text and the one with characters ``[start, end)``, or the reason why it cannot be moved.
+    """Return the sentences of a text and the one with characters ``[start, end)``, or the reason
+    why it cannot be moved.
 
     >>> parts_of("One came. Two left. Three stayed.", 10, 13).own
     1
@@ -72,8 +74,11 @@ def parts_of(text: str, start: int, end: int) -> Parts | str:
     return own if isinstance(own, str) else Parts(sentences(text), own)
 
 
-def sentence_holding(text: str, starts: Sequence[int], spans: Iterable[tuple[int, int]]) -> int | str:
-    """Return the sentence with all characters of ``spans`` (at least one), given the sentence ``starts`` of a text, or why it cannot be moved.
+def sentence_holding(
+    text: str, starts: Sequence[int], spans: Iterable[tuple[int, int]]
+) -> int | str:
+    """Return the sentence with all characters of ``spans`` (at least one), given the sentence
+    ``starts`` of a text, or why it cannot be moved.
 
     >>> text = "One came. Two left. Three stayed."
     >>> (
@@ -85,15 +90,24 @@ def sentence_holding(text: str, starts: Sequence[int], spans: Iterable[tuple[int
     'passage in Thai or Lao, which mark no end of a sentence'
     """
     if len(starts) < LEAST_SENTENCES:
-        return NO_MARKS if 2 * len(_THAI_OR_LAO.findall(text)) > sum(map(str.isalpha, text)) else TOO_FEW
-    own, *others = {max(0, bisect_right(starts, at) - 1) for start, end in spans for at in (start, max(start, end - 1))}
+        return (
+            NO_MARKS
+            if 2 * len(_THAI_OR_LAO.findall(text)) > sum(map(str.isalpha, text))
+            else TOO_FEW
+        )
+    own, *others = {
+        max(0, bisect_right(starts, at) - 1)
+        for start, end in spans
+        for at in (start, max(start, end - 1))
+    }
     return NOT_ONE_SENTENCE if others else own
 
 
 def with_own_at(parts: Parts, place: int) -> str:
     """Return the passage with its own sentence as sentence ``place`` and the others in order.
 
-    Sentences are joined by one space, even if none moves, so that all versions have the same words [decision].
+    Sentences are joined by one space, even if none moves, so that all versions have the same words
+    [decision].
 
     >>> with_own_at(Parts(["One came.", "Two left.", "Three stayed."], 1), 0)
     'Two left. One came. Three stayed.'

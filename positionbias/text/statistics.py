@@ -1,4 +1,6 @@
-"""Statistics of a collection: passages, queries, judgements and answers per split, lengths in BlingFire words, its manifest."""
+"""Statistics of a collection: passages, queries, judgements and answers per split, lengths in
+BlingFire words, its manifest.
+"""
 
 from __future__ import annotations
 
@@ -30,9 +32,23 @@ from positionbias.results.figures import Figures
 from positionbias.results.result import Result
 from positionbias.text.words import word_count
 
-__all__ = ["QUANTILES", "collection_counts", "collection_statistics", "length_statistics", "word_counts"]
+__all__ = [
+    "QUANTILES",
+    "collection_counts",
+    "collection_statistics",
+    "length_statistics",
+    "word_counts",
+]
 
-QUANTILES = {"minimum": 0.0, "5%": 0.05, "25%": 0.25, "median": 0.5, "75%": 0.75, "95%": 0.95, "maximum": 1.0}
+QUANTILES = {
+    "minimum": 0.0,
+    "5%": 0.05,
+    "25%": 0.25,
+    "median": 0.5,
+    "75%": 0.75,
+    "95%": 0.95,
+    "maximum": 1.0,
+}
 LONGEST_LIST = 8
 L = TypeVar("L", PassageLengths, QueryLengths)
 
@@ -43,13 +59,19 @@ def word_counts(texts: Iterable[str]) -> np.ndarray:
 
 
 def _shard_word_counts(shard: Path) -> np.ndarray:
-    return word_counts(text for batch in read_shard(shard).to_batches() for text in batch.column("text").to_pylist())
+    return word_counts(
+        text
+        for batch in read_shard(shard).to_batches()
+        for text in batch.column("text").to_pylist()
+    )
 
 
 def length_statistics(counts: np.ndarray, kind: type[L]) -> L:
-    """Return sum, mean and quantiles of word counts, the number of empty texts, and the share of texts over ``kind``'s reading limit.
+    """Return sum, mean and quantiles of word counts, the number of empty texts, and the share of
+    texts over ``kind``'s reading limit.
 
-    Quantiles are observed lengths (the lower of two neighbours). Without texts all but the counts are None.
+    Quantiles are observed lengths (the lower of two neighbours). Without texts all but the counts
+    are None.
 
     >>> length_statistics(np.array([0, 10, 20, 300]), PassageLengths).share_over
     0.25
@@ -68,7 +90,9 @@ def length_statistics(counts: np.ndarray, kind: type[L]) -> L:
 
 
 def collection_counts(collection: Collection) -> list[Result]:
-    """Return the manifest's counts: one Result for the passages, then one a split for its queries."""
+    """Return the manifest's counts: one Result for the passages, then one a split for its
+    queries.
+    """
     passages = PassageFigures(passages=len(collection), manifest=_origin(collection))
     results = [_result(PASSAGES, collection, "", len(collection), passages)]
     absent = collection.manifest.content_as(dict[str, Absent], "absent", {})
@@ -85,7 +109,9 @@ def collection_counts(collection: Collection) -> list[Result]:
 
 
 def collection_statistics(collection: Collection, map_shards: MapShards = map) -> list[Result]:
-    """Return ``collection_counts`` with the lengths of passages and of each split's queries, reading every passage once."""
+    """Return ``collection_counts`` with the lengths of passages and of each split's queries,
+    reading every passage once.
+    """
     results = []
     for result in collection_counts(collection):
         if isinstance(result.payload, PassageFigures):
@@ -95,17 +121,23 @@ def collection_statistics(collection: Collection, map_shards: MapShards = map) -
                 len(collection.shard_paths),
                 unit="shards",
             )
-            passages = length_statistics(np.concatenate([np.empty(0, np.int32), *shards]), PassageLengths)
+            passages = length_statistics(
+                np.concatenate([np.empty(0, np.int32), *shards]), PassageLengths
+            )
             figures: Figures = msgspec.structs.replace(result.payload, lengths=passages)
         else:
             queries = word_counts(text for _, text in collection.query_texts(result.split))
             assert isinstance(result.payload, QueryFigures)
-            figures = msgspec.structs.replace(result.payload, lengths=length_statistics(queries, QueryLengths))
+            figures = msgspec.structs.replace(
+                result.payload, lengths=length_statistics(queries, QueryLengths)
+            )
         results.append(replace(result, payload=figures))
     return results
 
 
-def _result(measure: str, collection: Collection, split: str, count: int, figures: Figures) -> Result:
+def _result(
+    measure: str, collection: Collection, split: str, count: int, figures: Figures
+) -> Result:
     return Result(
         measure=measure,
         collection=collection.name,
@@ -127,7 +159,9 @@ def _origin(collection: Collection) -> Origin:
         licence=manifest.licence,
         inputs=[SourceInput(item.role, item.path, item.checksum) for item in manifest.inputs],
         notes=list(manifest.notes),
-        content={key: _condense(value) for key, value in manifest.content.items() if key != "splits"},
+        content={
+            key: _condense(value) for key, value in manifest.content.items() if key != "splits"
+        },
         versions=dict(manifest.versions),
         created=manifest.created,
     )

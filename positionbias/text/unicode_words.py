@@ -1,7 +1,9 @@
-"""Split texts into words and sentences by rules over Unicode's letters, digits and marks, on any machine.
+"""Split texts into words and sentences by rules over Unicode's letters, digits and marks, on any
+machine.
 
-The rules follow BlingFire's published ones where they are short [decision]: marks of punctuation are words, "U.S." and "3.5" are one, and
-English clitics ("'s", "n't") are split off. A change of the rules changes their version in ``core.manifest``.
+The rules follow BlingFire's published ones where they are short [decision]: marks of punctuation
+are words, "U.S." and "3.5" are one, and English clitics ("'s", "n't") are split off. A change of
+the rules changes their version in ``core.manifest``.
 """
 
 from __future__ import annotations
@@ -20,21 +22,26 @@ _CLOSING = "\"'”’»)\\]"
 _OPENING = "\"'“‘«(\\["
 _NOTE = r":\d[\d,–-]*|\[citation needed\]"  # a reference after the dot
 _ABBREVIATIONS = (  # after which a sentence goes on; lower case, without the dot
-    "adm|apr|aug|ave|brig|bros|capt|cf|co|col|corp|dec|dept|dr|etc|feb|fig|figs|ft|gen|gov|hon|inc|jan|jr|jul|jun|lt|ltd|maj|mar|messrs"
-    "|mr|mrs|ms|mt|no|nos|nov|oct|op|pp|prof|rep|rev|sen|sep|sept|sgt|sr|st|ste|viz|vol|vols|vs"
+    "adm|apr|aug|ave|brig|bros|capt|cf|co|col|corp|dec|dept|dr|etc|feb|fig|figs|ft|gen|gov|hon|inc|"
+    "jan|jr|jul|jun|lt|ltd|maj|mar|messrs|mr|mrs|ms|mt|no|nos|nov|oct|op|pp|prof|rep|rev|sen|sep|"
+    "sept|sgt|sr|st|ste|viz|vol|vols|vs"
 )
 _BREAK = re.compile(
-    rf"(?P<end>[{_ENDS}]+[{_CLOSING}]*)(?:{_NOTE})*(?:\s+(?=[{_OPENING}]*(?P<next>\S))|\s*\Z)|\n\s*\n\s*|(?P<wide>[。！？]+[{_CLOSING}]*)"
+    rf"(?P<end>[{_ENDS}]+[{_CLOSING}]*)(?:{_NOTE})*(?:\s+(?=[{_OPENING}]*(?P<next>\S))|\s*\Z)|"
+    rf"\n\s*\n\s*|(?P<wide>[。！？]+[{_CLOSING}]*)"
 )
 _GOES_ON = re.compile(
-    rf"(?:(?<!\w)(?:{_ABBREVIATIONS})|(?<![^\W_]){_LETTER}|(?<!\w)(?:{_LETTER}\.)+{_LETTER})\Z", re.IGNORECASE
+    rf"(?:(?<!\w)(?:{_ABBREVIATIONS})|(?<![^\W_]){_LETTER}|(?<!\w)(?:{_LETTER}\.)+{_LETTER})\Z",
+    re.IGNORECASE,
 )
 _LONGEST = 24  # characters before a dot that are looked at
 
 
 @cache
 def _words() -> re.Pattern[str]:
-    """Return the pattern of a word; made where it is first used, as finding Unicode's marks takes a tenth of a second."""
+    """Return the pattern of a word; made where it is first used, as finding Unicode's marks takes a
+    tenth of a second.
+    """
     inside = rf"[\w{_marks()}\u200d]"
     return re.compile(
         rf"""
@@ -58,11 +65,23 @@ def _words() -> re.Pattern[str]:
 
 
 def _marks() -> str:
-    """Return the characters that belong to the letter before them, as ranges of a character class."""
-    found = [number for number in range(sys.maxunicode + 1) if unicodedata.category(chr(number))[0] == "M"]
-    firsts = [number for number, before in zip(found, [-1, *found], strict=False) if number != before + 1]
-    lasts = [number for number, after in zip(found, [*found[1:], -1], strict=True) if number + 1 != after]
-    return "".join(f"\\U{first:08x}-\\U{last:08x}" for first, last in zip(firsts, lasts, strict=True))
+    """Return the characters that belong to the letter before them, as ranges of a character
+    class.
+    """
+    found = [
+        number
+        for number in range(sys.maxunicode + 1)
+        if unicodedata.category(chr(number))[0] == "M"
+    ]
+    firsts = [
+        number for number, before in zip(found, [-1, *found], strict=False) if number != before + 1
+    ]
+    lasts = [
+        number for number, after in zip(found, [*found[1:], -1], strict=True) if number + 1 != after
+    ]
+    return "".join(
+        f"\\U{first:08x}-\\U{last:08x}" for first, last in zip(firsts, lasts, strict=True)
+    )
 
 
 def unicode_word_spans(text: str) -> list[tuple[int, int]]:
@@ -87,10 +106,14 @@ def unicode_sentence_starts(text: str) -> list[int]:
 
 
 def _ends(text: str, match: re.Match[str]) -> bool:
-    """Return True if a sentence ends here: not after an abbreviation or an initial, nor before a small letter."""
+    """Return True if a sentence ends here: not after an abbreviation or an initial, nor before a
+    small letter.
+    """
     end, following = match["end"], match["next"]
     if end is None or following is None:
         return True
     if following.islower():
         return False
-    return not (end == "." and _GOES_ON.search(text[max(0, match.start() - _LONGEST) : match.start()]))
+    return not (
+        end == "." and _GOES_ON.search(text[max(0, match.start() - _LONGEST) : match.start()])
+    )

@@ -1,4 +1,6 @@
-"""A model's vocabulary: 0 is padding, 1 is unknown, the rest in a fixed order. Look-up is lower-cased."""
+"""A model's vocabulary: 0 is padding, 1 is unknown, the rest in a fixed order. Look-up is
+lower-cased.
+"""
 
 from __future__ import annotations
 
@@ -33,19 +35,25 @@ def count_words(texts: Iterable[str], texts_with: Counter[str] | None = None) ->
 
 
 def known_words(
-    collections: Sequence[Collection], splits: Sequence[str] | None, passages_with: Counter[str] | None = None
+    collections: Sequence[Collection],
+    splits: Sequence[str] | None,
+    passages_with: Counter[str] | None = None,
 ) -> Counter[str]:
     """Count each word in the passages and in the queries of ``splits``, for word-level models.
 
-    ``splits`` None: the split train of the collections that have one. ``passages_with``, if given, also counts the passages with
-    each word.
+    ``splits`` None: the split train of the collections that have one. ``passages_with``, if given,
+    also counts the passages with each word.
     """
     counts: Counter[str] = Counter()
     for collection in collections:
         read = (passage.text for passage in collection.passages())
-        texts = track(read, f"counting words of {collection.name}", len(collection), unit="passages")
+        texts = track(
+            read, f"counting words of {collection.name}", len(collection), unit="passages"
+        )
         counts.update(count_words(texts, passages_with))
-        for split in [name for name in collection.splits if name == "train"] if splits is None else splits:
+        for split in (
+            [name for name in collection.splits if name == "train"] if splits is None else splits
+        ):
             counts.update(count_words(text for _, text in collection.query_texts(split)))
     return counts
 
@@ -60,8 +68,12 @@ class Vocabulary:
         self._numbers = {word: number for number, word in enumerate(self.words, FIRST_WORD)}
 
     @staticmethod
-    def build(counts: Counter[str], *, minimum: int = 2, vectored: frozenset[str] | set[str] = frozenset()) -> Vocabulary:
-        """Select words seen at least ``minimum`` times or with a given vector [decision]; most frequent first, then by spelling."""
+    def build(
+        counts: Counter[str], *, minimum: int = 2, vectored: frozenset[str] | set[str] = frozenset()
+    ) -> Vocabulary:
+        """Select words seen at least ``minimum`` times or with a given vector [decision]; most
+        frequent first, then by spelling.
+        """
         kept = [word for word, count in counts.items() if count >= minimum or word in vectored]
         return Vocabulary(sorted(kept, key=lambda word: (-counts[word], word)))
 
@@ -78,7 +90,11 @@ class Vocabulary:
 
     def word(self, number: int) -> str:
         """Return the word of a number; padding and unknown have names in brackets."""
-        return ("[padding]", "[unknown]")[number] if number < FIRST_WORD else self.words[number - FIRST_WORD]
+        return (
+            ("[padding]", "[unknown]")[number]
+            if number < FIRST_WORD
+            else self.words[number - FIRST_WORD]
+        )
 
     def encode(self, text: str, limit: int) -> list[int]:
         """Return the numbers of a text's first ``limit`` words."""

@@ -17,23 +17,31 @@ Pair = tuple[str, str]
 
 
 def learn_pieces(counts: Mapping[str, int], size: int) -> list[str]:
-    """Learn at most ``size`` pieces: the characters, then repeatedly the merge of the most frequent pair of neighbouring pieces.
+    """Learn at most ``size`` pieces: the characters, then repeatedly the merge of the most frequent
+    pair of neighbouring pieces.
 
-    A character within a word is another piece (``##a``) than one that begins it. Pairs of equal count are ordered by their characters, so
-    that the pieces are a function of the counts [decision: the trainer of the tokenizers package numbers its pieces by chance]. Of more
-    than 1,000 characters the most frequent are kept; words with others are not learned from.
+    A character within a word is another piece (``##a``) than one that begins it. Pairs of equal
+    count are ordered by their characters, so that the pieces are a function of the counts
+    [decision: the trainer of the tokenizers package numbers its pieces by chance]. Of more than
+    1,000 characters the most frequent are kept; words with others are not learned from.
 
-    Source: Sennrich, Haddow & Birch (2016), "Neural machine translation of rare words with subword units", §3.2, with the marks of
-    WordPiece.
+    Source: Sennrich, Haddow & Birch (2016), "Neural machine translation of rare words with subword
+    units", §3.2, with the marks of WordPiece.
     """
     characters: defaultdict[str, int] = defaultdict(int)
     for word, count in counts.items():
         for character in _spelled(word):
             characters[character] += count
-    kept = sorted(characters, key=lambda character: (-characters[character], character))[: min(ALPHABET, size)]
+    kept = sorted(characters, key=lambda character: (-characters[character], character))[
+        : min(ALPHABET, size)
+    ]
     pieces = dict.fromkeys(kept)
     known = set(kept)
-    words = [(spelled, counts[word]) for word in sorted(counts) if known.issuperset(spelled := _spelled(word))]
+    words = [
+        (spelled, counts[word])
+        for word in sorted(counts)
+        if known.issuperset(spelled := _spelled(word))
+    ]
     merging = _Merging(words)
     while len(pieces) < size and (pair := merging.most_frequent()) is not None:
         pieces[merging.merge(pair)] = None
@@ -41,7 +49,9 @@ def learn_pieces(counts: Mapping[str, int], size: int) -> list[str]:
 
 
 def _spelled(word: str) -> list[str]:
-    return [character if place == 0 else CONTINUED + character for place, character in enumerate(word)]
+    return [
+        character if place == 0 else CONTINUED + character for place, character in enumerate(word)
+    ]
 
 
 class _Merging:

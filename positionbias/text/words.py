@@ -1,11 +1,14 @@
-"""Split texts into words with character offsets: by BlingFire (the paper's), by rules that run on any machine, or by white space.
+"""Split texts into words with character offsets: by BlingFire (the paper's), by rules that run on
+any machine, or by white space.
 
-BlingFire is called through its C function, which gives byte offsets; slicing by offsets keeps every character. Where its library cannot be
-loaded, the rules of ``text.unicode_words`` take its place (``core.splitter``). Whichever splits, a word in a script without spaces is split further
-into clusters (``text.clusters``).
+BlingFire is called through its C function, which gives byte offsets; slicing by offsets keeps every
+character. Where its library cannot be loaded, the rules of ``text.unicode_words`` take its place
+(``core.splitter``). Whichever splits, a word in a script without spaces is split further into
+clusters (``text.clusters``).
 
-Sentences end where BlingFire (or our rules) ends them; also behind the marks of other scripts (``_MARKS``), and in a text without any upper-case letter behind [.!?] and a space,
-where BlingFire waits for a capital [decision].
+Sentences end where BlingFire (or our rules) ends them; also behind the marks of other scripts
+(``_MARKS``), and in a text without any upper-case letter behind [.!?] and a space, where BlingFire
+waits for a capital [decision].
 """
 
 from __future__ import annotations
@@ -46,8 +49,8 @@ __all__ = [
 WordMethod = Literal["blingfire", "unicode", "whitespace"]
 WORD_METHODS: tuple[WordMethod, ...] = ("blingfire", "unicode", "whitespace")
 WORDS_HELP = (
-    "What a word is. BlingFire runs on x86-64 alone, our rules over Unicode's letters anywhere. White space never parts a word from its punctuation, "
-    "and is faster."
+    "What a word is. BlingFire runs on x86-64 alone, our rules over Unicode's letters anywhere. "
+    "White space never parts a word from its punctuation, and is faster."
 )
 _KEPT = 1 << 18  # bytes of output buffer kept for the next call; rare larger ones are freed
 _PIECE = 1 << 18  # bytes of a long text that are split into sentences at once
@@ -63,10 +66,12 @@ _STOPPED = re.compile(rf"[.!?]+{_CLOSING}\s+")  # ends one too in a text without
 
 
 def words_function() -> Callable[..., int]:
-    """Return BlingFire's C function, called with addresses as integers: text, its length in bytes, output, starts, inclusive ends, room.
+    """Return BlingFire's C function, called with addresses as integers: text, its length in bytes,
+    output, starts, inclusive ends, room.
 
-    It returns the length of the output, words separated by one space with a final NUL; starts and ends are in bytes. Output and both
-    int32 arrays must hold ``room`` elements, three times the text's bytes and 16 more.
+    It returns the length of the output, words separated by one space with a final NUL; starts and
+    ends are in bytes. Output and both int32 arrays must hold ``room`` elements, three times the
+    text's bytes and 16 more.
 
     Raises:
         DependencyError: BlingFire's library cannot be loaded here.
@@ -78,24 +83,34 @@ def _function(name: str) -> Callable[..., int]:
     library = load_blingfire()
     if isinstance(library, str):
         raise DependencyError(
-            f"--words blingfire: wanted BlingFire's library, which is made for x86-64; found that it cannot be loaded here ({library}); "
-            "give --words unicode"
+            "--words blingfire: wanted BlingFire's library, which is made for x86-64; found that "
+            f"it cannot be loaded here ({library}); give --words unicode"
         )
-    # a separate prototype leaves the library's shared function object alone; keeping the interpreter's lock makes calls cheaper
+    # a separate prototype leaves the library's shared function object alone; keeping the
+    # interpreter's lock makes calls cheaper
     pointer, number = ctypes.c_void_p, ctypes.c_int
     prototype = ctypes.PYFUNCTYPE(number, pointer, number, pointer, pointer, pointer, number)
     return prototype((name, library))
 
 
 class _Buffers(threading.local):
-    """BlingFire's output buffers, one set a thread, reused because making them costs more than most calls."""
+    """BlingFire's output buffers, one set a thread, reused because making them costs more than most
+    calls.
+    """
 
     def __init__(self) -> None:
-        self.functions = {name: _function(name) for name in ("TextToWordsWithOffsets", "TextToSentencesWithOffsets")}
+        self.functions = {
+            name: _function(name)
+            for name in ("TextToWordsWithOffsets", "TextToSentencesWithOffsets")
+        }
         self.room = 0
 
-    def call(self, name: str, data: bytes, separator: bytes) -> tuple[bytes, np.ndarray, np.ndarray]:
-        """Return the joined pieces, and the byte starts and inclusive ends of each, int32, which the next call overwrites."""
+    def call(
+        self, name: str, data: bytes, separator: bytes
+    ) -> tuple[bytes, np.ndarray, np.ndarray]:
+        """Return the joined pieces, and the byte starts and inclusive ends of each, int32, which
+        the next call overwrites.
+        """
         room = len(data) * 3 + 16
         if room > self.room or room <= _KEPT < self.room:
             import numpy as np
@@ -104,7 +119,11 @@ class _Buffers(threading.local):
             self.output = bytearray(self.room)
             # the C function may write one offset per byte of output room, not one a piece
             self.starts, self.ends = np.empty(self.room, np.int32), np.empty(self.room, np.int32)
-            self.places = (np.frombuffer(self.output, np.uint8).ctypes.data, self.starts.ctypes.data, self.ends.ctypes.data)
+            self.places = (
+                np.frombuffer(self.output, np.uint8).ctypes.data,
+                self.starts.ctypes.data,
+                self.ends.ctypes.data,
+            )
         length = self.functions[name](data, len(data), *self.places, room)
         joined = bytes(self.output[: length - 1]) if 1 < length <= room else b""
         pieces = joined.count(separator) + 1 if joined else 0
@@ -125,14 +144,19 @@ class Words(NamedTuple):
 
 
 def split_words(text: str, method: WordMethod = USUAL_WORDS) -> Words:
-    """Split a text into words, case kept, in order, never overlapping: ``word_spans`` and ``tokenize`` at once.
+    """Split a text into words, case kept, in order, never overlapping: ``word_spans`` and
+    ``tokenize`` at once.
 
     >>> split_words("Hello, world!")
     Words(words=['Hello', ',', 'world', '!'], starts=[0, 5, 7, 12], ends=[5, 6, 12, 13])
     """
     if method != "blingfire" or has_unspaced(text):
         spans = word_spans(text, method)
-        return Words([text[start:end] for start, end in spans], [start for start, _ in spans], [end for _, end in spans])
+        return Words(
+            [text[start:end] for start, end in spans],
+            [start for start, _ in spans],
+            [end for _, end in spans],
+        )
     if not text.strip():
         return Words([], [], [])
     joined, starts, ends = _words(text)
@@ -183,10 +207,16 @@ def spoken_words(text: str, method: WordMethod = USUAL_WORDS) -> int:
 
 
 def word_count(text: str) -> int:
-    """Count a text's words by the usual splitter; of BlingFire's that is cheaper than their spans."""
+    """Count a text's words by the usual splitter; of BlingFire's that is cheaper than their
+    spans.
+    """
     if USUAL_WORDS == "unicode" or has_unspaced(text):
         return len(word_spans(text))
-    return len(_buffers().call("TextToWordsWithOffsets", text.encode("utf-8", "replace"), b" ")[1]) if text.strip() else 0
+    return (
+        len(_buffers().call("TextToWordsWithOffsets", text.encode("utf-8", "replace"), b" ")[1])
+        if text.strip()
+        else 0
+    )
 
 
 def sentence_starts(text: str) -> list[int]:
@@ -209,21 +239,29 @@ def sentence_starts(text: str) -> list[int]:
 
             inside = np.frombuffer(data, np.int8) < -64  # continuation bytes
             before = np.cumsum(np.add.reduceat(inside, [0, *starts], dtype=np.int64))
-            starts = [start - skipped for start, skipped in zip(starts, before.tolist(), strict=False)]
+            starts = [
+                start - skipped for start, skipped in zip(starts, before.tolist(), strict=False)
+            ]
     marked = [] if text.isascii() else [match.span() for match in _MARKED.finditer(text)]
     stopped = [match.span() for match in _STOPPED.finditer(text)] if text == text.lower() else []
     if not (ends := marked + stopped):
         return starts
-    in_mark = {at for start, end in ends for at in range(start + 1, end)}  # BlingFire parts a mark from the bracket behind it
-    return sorted({at for at in starts if at not in in_mark} | {end for _, end in ends if end < len(text)})
+    # BlingFire parts a mark from the bracket behind it
+    in_mark = {at for start, end in ends for at in range(start + 1, end)}
+    return sorted(
+        {at for at in starts if at not in in_mark} | {end for _, end in ends if end < len(text)}
+    )
 
 
 def sentence_places(data: bytes, size: int = _PIECE) -> Iterator[int]:
-    """Yield the byte offset of each sentence of a UTF-8 text, as ``sentence_starts`` does; a blank text has none.
+    """Yield the byte offset of each sentence of a UTF-8 text, as ``sentence_starts`` does; a blank
+    text has none.
 
-    A long text is split in pieces of about ``size`` bytes, as BlingFire takes 50 bytes of memory for each byte of a call.
+    A long text is split in pieces of about ``size`` bytes, as BlingFire takes 50 bytes of memory
+    for each byte of a call.
 
-    A sentence's bounds depend on what stands near them, so pieces overlap by four sentences, and the last two of a piece are left to the next.
+    A sentence's bounds depend on what stands near them, so pieces overlap by four sentences, and
+    the last two of a piece are left to the next.
     """
     if USUAL_WORDS == "unicode" or not _CAPITAL.search(data) or _MARK.search(data):
         text = data.decode()

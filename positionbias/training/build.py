@@ -19,7 +19,8 @@ __all__ = ["build_model"]
 
 
 def build_model(collection: Collection, plan: TrainPlan) -> tuple[Ranker, Mapping[str, int]]:
-    """Return the model before its first step, on the CPU, and counts of its making. Depends only on plan and collection.
+    """Return the model before its first step, on the CPU, and counts of its making. Depends only on
+    plan and collection.
 
     Raises:
         InputError: word vectors, an encoder or a checkpoint that cannot be used.
@@ -42,8 +43,13 @@ def _start(plan: TrainPlan) -> Ranker | None:
         return None
     model = load_checkpoint(plan.start).ranker
     if model.kind != plan.kind:
-        raise SettingError(f"--start: wanted a checkpoint of kind {plan.kind}; found {model.kind}; give another")
+        raise SettingError(
+            f"--start: wanted a checkpoint of kind {plan.kind}; found {model.kind}; give another"
+        )
     if plan.model not in (None, model.config):
-        raise SettingError(f"--start: wanted a checkpoint of the shape asked for; found {model.config}; ask for no other")
+        raise SettingError(
+            f"--start: wanted a checkpoint of the shape asked for; found {model.config}; ask for "
+            "no other"
+        )
     check_loss(str(plan.training.loss), model.kind, model.config)
     return model

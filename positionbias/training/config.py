@@ -8,7 +8,14 @@ from typing import NamedTuple
 from positionbias.core.errors import SettingError
 from positionbias.core.json_text import JsonObject
 from positionbias.core.operation import Given
-from positionbias.core.settings import Panel, Setting, check_settings, refuse_idle, seed_setting, setting
+from positionbias.core.settings import (
+    Panel,
+    Setting,
+    check_settings,
+    refuse_idle,
+    seed_setting,
+    setting,
+)
 from positionbias.models.kinds import kind_named, learning_rates
 
 __all__ = [
@@ -32,11 +39,23 @@ PRECISIONS = ("auto", "float32", "bfloat16", "float16")
 SCHEDULES = ("constant", "linear")
 
 # accelerate's; "all" is left out
-TRACKERS = ("aim", "clearml", "comet_ml", "dvclive", "mlflow", "swanlab", "tensorboard", "trackio", "wandb")
+TRACKERS = (
+    "aim",
+    "clearml",
+    "comet_ml",
+    "dvclive",
+    "mlflow",
+    "swanlab",
+    "tensorboard",
+    "trackio",
+    "wandb",
+)
 
 
 class LossKind(NamedTuple):
-    """The inputs of a loss: log-probabilities of "relevant", or also a teacher's scores, or only their order."""
+    """The inputs of a loss: log-probabilities of "relevant", or also a teacher's scores, or only
+    their order.
+    """
 
     log_probabilities: bool = False
     teacher: bool = False
@@ -59,33 +78,42 @@ _MEANS = ("threads", "read_ahead", "save_every", "save_minutes")
 
 @dataclass(frozen=True, slots=True)
 class TrainConfig:
-    """Settings of one training (position-bias paper, §3, and the reference where the paper is silent).
+    """Settings of one training (position-bias paper, §3, and the reference where the paper is
+    silent).
 
-    A *batch* is ``batch_size`` groups, over all processes together; a *step* is ``accumulate`` batches and one update of the
-    weights. A *group* is a query with ``group_size`` passages, a positive and negatives drawn for it (a pair of passages: 2).
-    ``learning_rate`` None is the kind's own. It grows linearly over ``warmup_steps``, or the share ``warmup_share`` of all
-    steps, and then stays [decision: the position-bias paper names no schedule, its reference has none], or with ``schedule``
-    "linear" falls to 0 at the last step (contaminated-distillation paper, §4). ``clip`` bounds the norm of a step's gradient;
-    0 means no limit.
+    A *batch* is ``batch_size`` groups, over all processes together; a *step* is ``accumulate``
+    batches and one update of the weights. A *group* is a query with ``group_size`` passages, a
+    positive and negatives drawn for it (a pair of passages: 2). ``learning_rate`` None is the
+    kind's own. It grows linearly over ``warmup_steps``, or the share ``warmup_share`` of all steps,
+    and then stays [decision: the position-bias paper names no schedule, its reference has none], or
+    with ``schedule`` "linear" falls to 0 at the last step (contaminated-distillation paper, §4).
+    ``clip`` bounds the norm of a step's gradient; 0 means no limit.
 
-    ``loss`` is one of ``LOSSES``; None is the model's own: pointwise where its scores are log-probabilities, else hinge, with
-    its ``hinge_margin``; ``temperature`` is that of kl. A training has at most ``max_steps`` steps, or with ``epochs`` those of so many
-    passes over the groups.
+    ``loss`` is one of ``LOSSES``; None is the model's own: pointwise where its scores are
+    log-probabilities, else hinge, with its ``hinge_margin``; ``temperature`` is that of kl. A
+    training has at most ``max_steps`` steps, or with ``epochs`` those of so many passes over the
+    groups.
 
-    ``consistency`` adds, with this weight, the mean squared difference between a passage's score and that of its rotation, drawn anew at each read.
+    ``consistency`` adds, with this weight, the mean squared difference between a passage's score
+    and that of its rotation, drawn anew at each read.
 
-    ``offset_positions`` N shifts the positions of each batch by 0 to N, drawn evenly (``models.offset``).
+    ``offset_positions`` N shifts the positions of each batch by 0 to N, drawn evenly
+    (``models.offset``).
 
-    ``dropout`` false turns off an encoder's dropout (TK has none): on a CPU, drawing it can take as long as the rest of a step.
+    ``dropout`` false turns off an encoder's dropout (TK has none): on a CPU, drawing it can take as
+    long as the rest of a step.
 
-    ``bucket`` batches at a time are sorted by length before they are cut, to save padding; 1 keeps the epoch's order.
-    ``patience`` counts validations without a better nDCG@10. ``least_depth`` and ``most_depth`` bound the depths tried at a
-    validation; equal ones fix the depth. ``validation_queries`` are drawn for validations during training (None: all); the
-    finished model's depth is always tuned on all. ``probe_passages`` is the fixed sample for MATS; 0 turns it off.
+    ``bucket`` batches at a time are sorted by length before they are cut, to save padding; 1 keeps
+    the epoch's order. ``patience`` counts validations without a better nDCG@10. ``least_depth`` and
+    ``most_depth`` bound the depths tried at a validation; equal ones fix the depth.
+    ``validation_queries`` are drawn for validations during training (None: all); the finished
+    model's depth is always tuned on all. ``probe_passages`` is the fixed sample for MATS; 0 turns
+    it off.
 
-    The rest affects only speed and the cost of an interruption: ``read_ahead`` batches are read in the background, the state is
-    saved at each validation, every ``save_every`` steps (0: never) and after ``save_minutes`` (0: never); ``threads`` 0 is torch's
-    default. (Another number of threads may round differently.)
+    The rest affects only speed and the cost of an interruption: ``read_ahead`` batches are read in
+    the background, the state is saved at each validation, every ``save_every`` steps (0: never) and
+    after ``save_minutes`` (0: never); ``threads`` 0 is torch's default. (Another number of threads
+    may round differently.)
     """
 
     PANEL = Panel.TRAINING
@@ -101,13 +129,18 @@ class TrainConfig:
         None,
         "Learning rate of all weights but the kernels'.",
         above=0,
-        absent="; ".join(f"{rate:.0e} for {', '.join(names)}".replace("e-0", "e-") for rate, names in learning_rates().items()),
+        absent="; ".join(
+            f"{rate:.0e} for {', '.join(names)}".replace("e-0", "e-")
+            for rate, names in learning_rates().items()
+        ),
     )
-    kernel_learning_rate: float = setting(1e-3, "Learning rate of tk's and knrm's kernel weights.", above=0)
+    kernel_learning_rate: float = setting(
+        1e-3, "Learning rate of tk's and knrm's kernel weights.", above=0
+    )
     loss: str | None = setting(
         None,
-        "Over a query's passages: pairwise hinge; pointwise, cross-entropy of relevant and not; lce, cross-entropy of the positive among "
-        "all; of distillation margin_mse, kl, ranknet.",
+        "Over a query's passages: pairwise hinge; pointwise, cross-entropy of relevant and not; "
+        "lce, cross-entropy of the positive among all; of distillation margin_mse, kl, ranknet.",
         choices=LOSSES.keys(),
         absent="hinge; pointwise for mono_t5",
         panel=Panel.BASIC,
@@ -116,59 +149,87 @@ class TrainConfig:
     temperature: float = setting(1.0, "Temperature of the softmax in kl.", above=0)
     consistency: float = setting(
         0.0,
-        "Weight of the mean squared difference between the scores of a passage and of a rotation of it, added to the loss; 0: none.",
+        "Weight of the mean squared difference between the scores of a passage and of a rotation "
+        "of it, added to the loss; 0: none.",
         least=0,
     )
     offset_positions: int = setting(
         0,
-        "Most positions by which the passages of a batch are shifted, drawn anew for each; 0: none. Of tk and encoders with absolute positions.",
+        "Most positions by which the passages of a batch are shifted, drawn anew for each; 0: "
+        "none. Of tk and encoders with absolute positions.",
         least=0,
         metavar="N",
     )
     max_steps: int = setting(100_000, "Most steps.", least=1)
     epochs: int | None = setting(
-        None, "Passes over the training groups, instead of --max-steps.", least=1, absent="as many as these steps take"
+        None,
+        "Passes over the training groups, instead of --max-steps.",
+        least=1,
+        absent="as many as these steps take",
     )
-    validate_every: int = setting(2_000, "Steps between validations; without any, between lines of the log.", least=1)
+    validate_every: int = setting(
+        2_000, "Steps between validations; without any, between lines of the log.", least=1
+    )
     patience: int = setting(30, "Validations without a better nDCG@10 before stopping.", least=1)
-    least_depth: int = setting(1, "Shallowest re-ranking depth tried in validation.", least=1, hidden=True)
+    least_depth: int = setting(
+        1, "Shallowest re-ranking depth tried in validation.", least=1, hidden=True
+    )
     most_depth: int = setting(100, "Deepest re-ranking depth tried in validation.", least=1)
     validation_queries: int | None = setting(
         None,
-        "Queries of each validation during training, drawn by --seed; the final depth is tuned on all.",
+        "Queries of each validation during training, drawn by --seed; the final depth is tuned on "
+        "all.",
         least=1,
         metavar="N",
         absent="all",
     )
-    probe_passages: int = setting(500, "Passages on which MATS is logged; 0: no MATS.", least=0, metavar="N")
+    probe_passages: int = setting(
+        500, "Passages on which MATS is logged; 0: no MATS.", least=0, metavar="N"
+    )
     precision: str = setting(
         "auto",
-        "Precision of training; auto is bfloat16 on a GPU that has it, else float32; float16 needs a GPU.",
+        "Precision of training; auto is bfloat16 on a GPU that has it, else float32; float16 needs "
+        "a GPU.",
         choices=PRECISIONS,
         panel=Panel.COMPUTING,
     )
     warmup_steps: int = setting(0, "Steps over which the learning rate grows from 0.", least=0)
-    warmup_share: float = setting(0.0, "Warm-up as a share of all steps, instead of --warmup-steps.")
+    warmup_share: float = setting(
+        0.0, "Warm-up as a share of all steps, instead of --warmup-steps."
+    )
     schedule: str = setting(
         "constant",
         "Learning rate after the warm-up: constant, or falling to 0 at the last step.",
         choices=SCHEDULES,
     )
-    accumulate: int = setting(1, "Batches a training step, for more groups than fit in memory.", least=1)
-    clip: float = setting(0.0, "Largest norm of a step's gradient; 0: no limit.", least=0)
-    dropout: bool = setting(True, "Use the encoder's dropout in training; steps are faster without.")
-    bucket: int = setting(
-        1, "Batches sorted by length together, to save padding; 1: not sorted.", least=1, panel=Panel.COMPUTING
+    accumulate: int = setting(
+        1, "Batches a training step, for more groups than fit in memory.", least=1
     )
-    read_ahead: int = setting(4, "Batches read in the background; 0: none.", least=0, panel=Panel.COMPUTING)
-    save_every: int = setting(0, "Steps between saves for --resume; 0: only by time.", least=0, panel=Panel.COMPUTING)
+    clip: float = setting(0.0, "Largest norm of a step's gradient; 0: no limit.", least=0)
+    dropout: bool = setting(
+        True, "Use the encoder's dropout in training; steps are faster without."
+    )
+    bucket: int = setting(
+        1,
+        "Batches sorted by length together, to save padding; 1: not sorted.",
+        least=1,
+        panel=Panel.COMPUTING,
+    )
+    read_ahead: int = setting(
+        4, "Batches read in the background; 0: none.", least=0, panel=Panel.COMPUTING
+    )
+    save_every: int = setting(
+        0, "Steps between saves for --resume; 0: only by time.", least=0, panel=Panel.COMPUTING
+    )
     save_minutes: float = setting(
         10.0,
         "Minutes between saves for --resume, in addition to those at validations; 0: none.",
         least=0,
         panel=Panel.COMPUTING,
     )
-    threads: int = setting(0, "CPU threads in training; 0 leaves it to torch.", least=0, panel=Panel.COMPUTING)
+    threads: int = setting(
+        0, "CPU threads in training; 0 leaves it to torch.", least=0, panel=Panel.COMPUTING
+    )
     seed: int = seed_setting()
 
     def __post_init__(self) -> None:
@@ -177,9 +238,12 @@ class TrainConfig:
             wanted, found = f"at most --most-depth ({self.most_depth})", f"{self.least_depth}"
             raise SettingError(f"--least-depth: wanted {wanted}; found {found}; lower it")
         if not 0 <= self.warmup_share <= 1 or (self.warmup_share and self.warmup_steps):
-            found = f"{self.warmup_share}" + (f" beside --warmup-steps {self.warmup_steps}" if self.warmup_steps else "")
+            found = f"{self.warmup_share}" + (
+                f" beside --warmup-steps {self.warmup_steps}" if self.warmup_steps else ""
+            )
             raise SettingError(
-                f"--warmup-share: wanted a share from 0 to 1, or --warmup-steps; found {found}; give one of the two"
+                f"--warmup-share: wanted a share from 0 to 1, or --warmup-steps; found {found}; "
+                "give one of the two"
             )
 
     def of_kind(self, kind: str, *, log_probabilities: bool = False) -> TrainConfig:
@@ -188,17 +252,23 @@ class TrainConfig:
         ``log_probabilities``: whether the model's scores are.
         """
         rate = kind_named(kind).learning_rate if self.learning_rate is None else self.learning_rate
-        own = next(name for name, wanted in LOSSES.items() if wanted.log_probabilities == log_probabilities)
+        own = next(
+            name for name, wanted in LOSSES.items() if wanted.log_probabilities == log_probabilities
+        )
         return replace(self, learning_rate=rate, loss=self.loss or own)
 
     def steps(self, groups: int) -> int:
-        """Return the most steps over so many groups; with ``epochs``, the last may have fewer batches."""
+        """Return the most steps over so many groups; with ``epochs``, the last may have fewer
+        batches.
+        """
         if self.epochs is None:
             return self.max_steps
         return -(-self.epochs * -(-groups // self.batch_size) // self.accumulate)
 
     def deciding(self) -> JsonObject:
-        """Return the settings that decide the outcome, which a manifest records and a resumed training must repeat."""
+        """Return the settings that decide the outcome, which a manifest records and a resumed
+        training must repeat.
+        """
         record = {**asdict(self), "precision": settled_precision(self.precision)}
         return {name: value for name, value in record.items() if name not in _MEANS}
 
@@ -213,7 +283,11 @@ def settled_precision(precision: str) -> str:
         return precision
     import torch
 
-    return "bfloat16" if torch.cuda.is_available() and torch.cuda.is_bf16_supported(False) else "float32"
+    return (
+        "bfloat16"
+        if torch.cuda.is_available() and torch.cuda.is_bf16_supported(False)
+        else "float32"
+    )
 
 
 def refuse_validating(found: str) -> None:

@@ -1,8 +1,9 @@
-"""The training loop, visible from top to bottom: batches, steps, validation, early stopping, resuming.
+"""The training loop, visible from top to bottom: batches, steps, validation, early stopping,
+resuming.
 
-In several processes (``accelerate launch``, ``torchrun``) each computes its part of every batch, and gradients are averaged, so that
-a step is the same for any number of processes, up to rounding. Only the main process validates and writes; the others get its
-results.
+In several processes (``accelerate launch``, ``torchrun``) each computes its part of every batch,
+and gradients are averaged, so that a step is the same for any number of processes, up to rounding.
+Only the main process validates and writes; the others get its results.
 """
 
 from __future__ import annotations
@@ -25,7 +26,15 @@ from positionbias.training.batches import Batch, TrainingTexts, batches, pinned
 from positionbias.training.config import TrainConfig
 from positionbias.training.devices import Devices
 from positionbias.training.record import Board, Row, Sums, Trained, write_log
-from positionbias.training.state import Towards, find_state, load_best, restore_state, save_best, save_state, working_folder
+from positionbias.training.state import (
+    Towards,
+    find_state,
+    load_best,
+    restore_state,
+    save_best,
+    save_state,
+    working_folder,
+)
 from positionbias.training.trainer import Trainer
 from positionbias.training.validation import MEASURED, Validation, first_stage, validate
 
@@ -42,10 +51,11 @@ def train(
     *,
     on_validation: Callable[[Row], None] = lambda row: None,
 ) -> Trained:
-    """Train ``model`` in place and load its best weights (in the main process), or without ``validation`` keep the last.
+    """Train ``model`` in place and load its best weights (in the main process), or without
+    ``validation`` keep the last.
 
-    A resumed training needs the settings it began with. The state is in a working folder beside ``towards.out``; the caller removes it
-    (``forget_state``) once the checkpoint is written.
+    A resumed training needs the settings it began with. The state is in a working folder beside
+    ``towards.out``; the caller removes it (``forget_state``) once the checkpoint is written.
 
     Raises:
         OutputExistsError: there is an unfinished training and ``towards.resume`` is false.
@@ -60,12 +70,22 @@ def train(
         restore_state(out, model, trainer.optimizers, devices.scaler)
         trainer.record = _recorded(saved["record"], folder)
     record = trainer.record
-    watched = None if validation is None else validation.drawn(config.validation_queries, config.seed)
-    board = Board(devices.accelerator if devices.main else None, out.stem, record.step + 1 if saved is not None else 0)
+    watched = (
+        None if validation is None else validation.drawn(config.validation_queries, config.seed)
+    )
+    board = Board(
+        devices.accelerator if devices.main else None,
+        out.stem,
+        record.step + 1 if saved is not None else 0,
+    )
 
     def save() -> None:
         if devices.main:
-            state = {"step": record.step, "settings": dict(towards.settings), "record": asdict(record)}
+            state = {
+                "step": record.step,
+                "settings": dict(towards.settings),
+                "record": asdict(record),
+            }
             save_state(folder, model, trainer.optimizers, devices.scaler, state)
 
     def look(rate: float | None) -> None:
@@ -73,7 +93,8 @@ def train(
         board.add(record.log[-1])
         save()
 
-    quiet = Lock()  # a tokenizer serves one thread at a time, so nothing is read ahead during validation
+    # a tokenizer serves one thread at a time, so nothing is read ahead during validation
+    quiet = Lock()
     with closing(board), progress_step(f"training {out.stem}", steps, unit="steps") as bar:
         if saved is None and validation is not None:
             look(None)
@@ -90,7 +111,8 @@ def train(
                     if record.best_ndcg is not None:
                         now = record.log[-1]
                         bar.note(
-                            f"nDCG@10 {now['ndcg']:.4f} at depth {now['depth']:.0f} (best {record.best_ndcg:.4f} at step {record.best_step})"
+                            f"nDCG@10 {now['ndcg']:.4f} at depth {now['depth']:.0f} (best "
+                            f"{record.best_ndcg:.4f} at step {record.best_step})"
                         )
                 elif trainer.due or (config.save_every and record.step % config.save_every == 0):
                     trainer.settle()
@@ -101,15 +123,26 @@ def train(
             load_best(folder, model, record.best_step)
             depths = {"least_depth": config.least_depth, "most_depth": config.most_depth}
             final = validate(model, validation, **depths, every_depth=True)
-            record.depth, record.ndcg, record.first_stage = int(final["depth"] or 1), final["ndcg"], first_stage(validation)
+            record.depth, record.ndcg, record.first_stage = (
+                int(final["depth"] or 1),
+                final["ndcg"],
+                first_stage(validation),
+            )
         record.depth = devices.from_main(record.depth)
     return record
 
 
 def _batches(
-    model: Ranker, texts: TrainingTexts, config: TrainConfig, devices: Devices, start_at: tuple[int, int], quiet: Lock
+    model: Ranker,
+    texts: TrainingTexts,
+    config: TrainConfig,
+    devices: Devices,
+    start_at: tuple[int, int],
+    quiet: Lock,
 ) -> Generator[Batch]:
-    """Yield batches epoch by epoch from (epoch, batch) ``start_at`` on: endlessly, or for the given number of epochs."""
+    """Yield batches epoch by epoch from (epoch, batch) ``start_at`` on: endlessly, or for the given
+    number of epochs.
+    """
     epoch, start = start_at
     while config.epochs is None or epoch < config.epochs:
         own = batches(
@@ -132,7 +165,12 @@ def _batches(
 
 
 def _recorded(record: Json, folder: Path) -> Trained:
-    return read_as(Trained, record, folder, do="resume with the version that began it, or remove the folder to start over")
+    return read_as(
+        Trained,
+        record,
+        folder,
+        do="resume with the version that began it, or remove the folder to start over",
+    )
 
 
 def _validated(trainer: Trainer, validation: Validation) -> Row:
@@ -142,26 +180,45 @@ def _validated(trainer: Trainer, validation: Validation) -> Row:
     if devices.main:
         model.eval()
         try:
-            measured = validate(model, validation, least_depth=config.least_depth, most_depth=config.most_depth)
+            measured = validate(
+                model, validation, least_depth=config.least_depth, most_depth=config.most_depth
+            )
         except InputError as error:
             if not record.step:
                 raise
             # candidates and judgements passed the first validation, so the scores are at fault
-            raise trainer.diverged("scores that are not finite numbers", f"validating step {record.step:,}") from error
+            raise trainer.diverged(
+                "scores that are not finite numbers", f"validating step {record.step:,}"
+            ) from error
     return devices.from_main(measured)
 
 
 def _look(
-    trainer: Trainer, validation: Validation | None, rate: float | None, steps: int, on_validation: Callable[[Row], None]
+    trainer: Trainer,
+    validation: Validation | None,
+    rate: float | None,
+    steps: int,
+    on_validation: Callable[[Row], None],
 ) -> None:
-    """Validate if possible, log, keep the best, and decide whether to stop after ``steps`` or before."""
+    """Validate if possible, log, keep the best, and decide whether to stop after ``steps`` or
+    before.
+    """
     model, record, config = trainer.model, trainer.record, trainer.config
-    measured: Row = dict.fromkeys(MEASURED) if validation is None else _validated(trainer, validation)
+    measured: Row = (
+        dict.fromkeys(MEASURED) if validation is None else _validated(trainer, validation)
+    )
     gate = getattr(model, "gate", None)
     since, record.since = record.since, Sums()
     row: Row = {"step": record.step, "epoch": record.epoch, **since.means(), **measured}
-    row |= {"gate": None if gate is None else float(gate.detach()), "learning_rate": rate, "pairs": since.pairs}
-    row |= {"seconds": since.seconds, "pairs_per_second": since.pairs / since.seconds if since.seconds else None}
+    row |= {
+        "gate": None if gate is None else float(gate.detach()),
+        "learning_rate": rate,
+        "pairs": since.pairs,
+    }
+    row |= {
+        "seconds": since.seconds,
+        "pairs_per_second": since.pairs / since.seconds if since.seconds else None,
+    }
     record.log.append(row)
     better = False
     if validation is None:

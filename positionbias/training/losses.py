@@ -1,8 +1,8 @@
 """Losses over training groups, from a student's scores and, for distillation, its teacher's.
 
-Scores are ``(groups, passages)``, the positive in column 0; losses ``(groups,)``, a step's loss their mean. Groups of uneven size
-are padded: ``there`` ``(groups, passages)`` is false for padding, which changes neither a loss nor a gradient. None means no
-padding.
+Scores are ``(groups, passages)``, the positive in column 0; losses ``(groups,)``, a step's loss
+their mean. Groups of uneven size are padded: ``there`` ``(groups, passages)`` is false for padding,
+which changes neither a loss nor a gradient. None means no padding.
 """
 
 from __future__ import annotations
@@ -34,8 +34,9 @@ __all__ = [
 
 
 class Scored(NamedTuple):
-    """The inputs of a loss for a batch, ``(groups, passages)`` each; ``teacher`` is None without a teacher's scores, ``turned``, the student's
-    scores of rotated passages, without a term that compares them."""
+    """The inputs of a loss for a batch, ``(groups, passages)`` each; ``teacher`` is None without a
+    teacher's scores, ``turned``, the student's scores of rotated passages, without a term that
+    compares them."""
 
     student: Tensor
     there: Tensor | None = None
@@ -44,14 +45,17 @@ class Scored(NamedTuple):
 
 
 def mean_there(values: Tensor, there: Tensor | None) -> Tensor:
-    """Return row means of ``values`` ``(groups, n)`` where ``there`` is true; 0 for a row where it is nowhere true."""
+    """Return row means of ``values`` ``(groups, n)`` where ``there`` is true; 0 for a row where it
+    is nowhere true.
+    """
     if there is None:
         return values.mean(dim=1)
     return torch.where(there, values, 0.0).sum(dim=1) / there.sum(dim=1).clamp(min=1)
 
 
 def pairwise_hinge(scores: Tensor, margin: float = 1.0, there: Tensor | None = None) -> Tensor:
-    """Return the mean over negatives of max(0, margin − positive + negative) (position-bias paper, §3, where groups are pairs).
+    """Return the mean over negatives of max(0, margin − positive + negative) (position-bias paper,
+    §3, where groups are pairs).
 
     >>> pairwise_hinge(torch.tensor([[2.0, 0.5], [0.5, 0.0]])).tolist()
     [0.0, 0.5]
@@ -60,9 +64,11 @@ def pairwise_hinge(scores: Tensor, margin: float = 1.0, there: Tensor | None = N
 
 
 def pointwise(scores: Tensor, there: Tensor | None = None) -> Tensor:
-    """Return the cross-entropy of single passages: the mean of −log p of the positive and −log(1 − p) of negatives.
+    """Return the cross-entropy of single passages: the mean of −log p of the positive and −log(1 −
+    p) of negatives.
 
-    Scores are log p, where p is the probability of "relevant" (monoBERT, Nogueira et al. 2019; monoT5, Nogueira et al. 2020).
+    Scores are log p, where p is the probability of "relevant" (monoBERT, Nogueira et al. 2019;
+    monoT5, Nogueira et al. 2020).
 
     >>> pointwise(torch.tensor([[0.5, 0.25]]).log()).item()  # (log 2 + log 4/3) / 2
     0.4904...
@@ -71,7 +77,8 @@ def pointwise(scores: Tensor, there: Tensor | None = None) -> Tensor:
 
 
 def lce(scores: Tensor, there: Tensor | None = None) -> Tensor:
-    """Return the localized contrastive estimation, −log softmax(scores) of the positive in its group (Gao et al. 2021).
+    """Return the localized contrastive estimation, −log softmax(scores) of the positive in its
+    group (Gao et al. 2021).
 
     >>> lce(torch.tensor([[0.0, 0.0, 0.0]])).item()  # log 3
     1.0986...
@@ -80,7 +87,8 @@ def lce(scores: Tensor, there: Tensor | None = None) -> Tensor:
 
 
 def margin_mse(student: Tensor, teacher: Tensor, there: Tensor | None = None) -> Tensor:
-    """Return the mean over negatives of ((s⁺ − s⁻) − (t⁺ − t⁻))² for student s and teacher t (Hofstätter et al. 2020).
+    """Return the mean over negatives of ((s⁺ − s⁻) − (t⁺ − t⁻))² for student s and teacher t
+    (Hofstätter et al. 2020).
 
     >>> margin_mse(
     ...     torch.tensor([[2.0, 1.0]]), torch.tensor([[5.0, 1.0]])
@@ -91,8 +99,11 @@ def margin_mse(student: Tensor, teacher: Tensor, there: Tensor | None = None) ->
     return mean_there((difference[:, :1] - difference[:, 1:]) ** 2, _negatives(there))
 
 
-def kl_divergence(student: Tensor, teacher: Tensor, there: Tensor | None = None, temperature: float = 1.0) -> Tensor:
-    """Return T² · KL(softmax(t / T) ‖ softmax(s / T)) over a group (Lin et al. 2020; T² keeps gradients' size, Hinton et al. 2015).
+def kl_divergence(
+    student: Tensor, teacher: Tensor, there: Tensor | None = None, temperature: float = 1.0
+) -> Tensor:
+    """Return T² · KL(softmax(t / T) ‖ softmax(s / T)) over a group (Lin et al. 2020; T² keeps
+    gradients' size, Hinton et al. 2015).
 
     >>> kl_divergence(
     ...     torch.tensor([[1.0, 0.0]]), torch.tensor([[3.0, 2.0]])
@@ -106,7 +117,8 @@ def kl_divergence(student: Tensor, teacher: Tensor, there: Tensor | None = None,
 
 
 def ranknet(student: Tensor, teacher: Tensor, there: Tensor | None = None) -> Tensor:
-    """Return the mean of log(1 + exp(−(s_i − s_j))) over the pairs that the teacher orders, t_i > t_j (Burges 2010).
+    """Return the mean of log(1 + exp(−(s_i − s_j))) over the pairs that the teacher orders, t_i >
+    t_j (Burges 2010).
 
     Pairs that the teacher ties are skipped; a group with only ties has the loss 0 [decision].
 
@@ -123,8 +135,11 @@ def ranknet(student: Tensor, teacher: Tensor, there: Tensor | None = None) -> Te
 
 
 def log_one_minus_exp(scores: Tensor) -> Tensor:
-    """Return log(1 − exp(s)) for s ≤ 0, exact to rounding on both sides of −log 2; for s = 0 the least of the number type, −87."""
-    near = scores > -math.log(2)  # two forms, each exact where the other cancels, and each given only values it can take
+    """Return log(1 − exp(s)) for s ≤ 0, exact to rounding on both sides of −log 2; for s = 0 the
+    least of the number type, −87.
+    """
+    # two forms, each exact where the other cancels, and each given only values it can take
+    near = scores > -math.log(2)
     small = torch.where(near, scores, -1.0).clamp(max=-torch.finfo(scores.dtype).tiny)
     large = torch.where(near, -1.0, scores)
     return torch.where(near, torch.log(-torch.expm1(small)), torch.log1p(-torch.exp(large)))
@@ -135,14 +150,18 @@ def _negatives(there: Tensor | None) -> Tensor | None:
 
 
 def _log_softmax(scores: Tensor, there: Tensor | None) -> Tensor:
-    """Return log softmax over the columns in ``there``, and an arbitrary finite number elsewhere, as −inf · 0 is NaN."""
+    """Return log softmax over the columns in ``there``, and an arbitrary finite number elsewhere,
+    as −inf · 0 is NaN.
+    """
     if there is not None:
         scores = scores.masked_fill(~there, torch.finfo(scores.dtype).min / 2)
     return torch.log_softmax(scores, dim=1)
 
 
 def _taught(of: Scored) -> Tensor:
-    assert of.teacher is not None, "whoever computes a loss of distillation has looked for a teacher's scores"
+    assert of.teacher is not None, (
+        "whoever computes a loss of distillation has looked for a teacher's scores"
+    )
     return of.teacher
 
 
@@ -158,7 +177,8 @@ FUNCTIONS: Mapping[str, Callable[[Scored, TrainConfig], Tensor]] = {
 
 
 def consistency(scores: Tensor, turned: Tensor, there: Tensor | None = None) -> Tensor:
-    """Return the mean squared difference between the scores of passages and of their rotations [decision: both get its gradient].
+    """Return the mean squared difference between the scores of passages and of their rotations
+    [decision: both get its gradient].
 
     >>> consistency(
     ...     torch.tensor([[2.0, 1.0]]), torch.tensor([[1.0, 3.0]])
@@ -169,9 +189,13 @@ def consistency(scores: Tensor, turned: Tensor, there: Tensor | None = None) -> 
 
 
 def group_losses(scored: Scored, config: TrainConfig) -> Tensor:
-    """Return the losses ``(groups,)`` of a batch's scores, by the loss in the settings, with its consistency term."""
+    """Return the losses ``(groups,)`` of a batch's scores, by the loss in the settings, with its
+    consistency term.
+    """
     assert config.loss is not None
     losses = FUNCTIONS[config.loss](scored, config)
     if scored.turned is not None:
-        losses = losses + config.consistency * consistency(scored.student, scored.turned, scored.there)
+        losses = losses + config.consistency * consistency(
+            scored.student, scored.turned, scored.there
+        )
     return losses

@@ -12,7 +12,9 @@ __all__ = ["fitting_size", "out_of_memory", "room_for_moments"]
 
 
 def fitting_size(attempt: Callable[[int], None], size: int) -> int:
-    """Return the largest of size/2, size/4 … 1 at which ``attempt`` does not run out of memory; 0 if none fits."""
+    """Return the largest of size/2, size/4 … 1 at which ``attempt`` does not run out of memory; 0
+    if none fits.
+    """
     while size := size // 2:
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
@@ -25,7 +27,9 @@ def fitting_size(attempt: Callable[[int], None], size: int) -> int:
 
 
 def room_for_moments(optimizers: Sequence[torch.optim.Optimizer]) -> list[torch.Tensor]:
-    """Return two tensors for each parameter without moments: an attempt must leave room for those of a first step."""
+    """Return two tensors for each parameter without moments: an attempt must leave room for those
+    of a first step.
+    """
     parameters = [
         parameter
         for optimizer in optimizers
@@ -36,15 +40,24 @@ def room_for_moments(optimizers: Sequence[torch.optim.Optimizer]) -> list[torch.
     return [torch.empty_like(parameter) for parameter in parameters for _ in range(2)]
 
 
-def out_of_memory(size: int, fits: int, *, accumulate: int, where: str, folder: object) -> SettingError:
-    """Return the one-line error for a batch of ``size`` groups that did not fit, when ``fits`` would."""
-    found = f"--batch-size: wanted room for {size} groups in the GPU's memory; found too little of it, {where}; "
+def out_of_memory(
+    size: int, fits: int, *, accumulate: int, where: str, folder: object
+) -> SettingError:
+    """Return the one-line error for a batch of ``size`` groups that did not fit, when ``fits``
+    would.
+    """
+    found = (
+        f"--batch-size: wanted room for {size} groups in the GPU's memory; found too little of it, "
+        f"{where}; "
+    )
     if not fits:
         return SettingError(
-            f"{found}not even one group fits: cut the texts shorter, lower --group-size, or give --precision bfloat16"
+            f"{found}not even one group fits: cut the texts shorter, lower --group-size, or give "
+            "--precision bfloat16"
         )
     parts = accumulate * -(-size // fits)
     same = "the same number a step" if size % fits == 0 else f"{fits * parts} a step"
     return SettingError(
-        f"{found}{fits} fit: give --batch-size {fits} --accumulate {parts} ({same}), and start over (remove {folder})"
+        f"{found}{fits} fit: give --batch-size {fits} --accumulate {parts} ({same}), and start "
+        f"over (remove {folder})"
     )

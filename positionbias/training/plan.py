@@ -20,7 +20,15 @@ if TYPE_CHECKING:
 
 __all__ = ["INPUTS", "TrainPlan", "check_loss"]
 
-INPUTS = ("candidates", "trainset", "teacher_scores", "validation_candidates", "word_vectors", "start")  # files and folders
+# files and folders
+INPUTS = (
+    "candidates",
+    "trainset",
+    "teacher_scores",
+    "validation_candidates",
+    "word_vectors",
+    "start",
+)
 TEACHER_DEPTH = 100  # contaminated-distillation paper, §4
 # settings recorded only where given
 _OPTIONAL = (
@@ -40,32 +48,41 @@ _OPTIONAL = (
 class TrainPlan:
     """Everything that determines a training, besides the collection's content.
 
-    Groups are sampled from ``candidates`` and the judgements, or read from ``trainset``. With ``teacher_scores`` both may be missing:
-    then negatives come from the first ``teacher_depth`` passages in the teacher's order (None: 100). Otherwise the teacher must have
-    scored the passages of ``candidates`` or ``trainset``.
-    ``split`` is the queries' split (None: "train"); a training set names its own, and ``split`` may only be one of them.
-    ``model`` is the shape (None: the kind's own, or that of ``start``). A model of words knows the words of the passages and of its
-    training queries, and those of the splits ``words_of``: models with the same initial weights need the same words. It
-    starts from ``word_vectors`` or at random, a model over an encoder from ``encoder``, any model from ``start``, a checkpoint of its kind.
-    ``rotate`` rotates each read of a training passage by a cut of its own (as the reference does); None reads passages as stored.
-    ``shuffle`` puts the sentences of each read in an order of its own.
-    Without ``validation_candidates`` all steps are made, and the last weights are kept.
+    Groups are sampled from ``candidates`` and the judgements, or read from ``trainset``. With
+    ``teacher_scores`` both may be missing: then negatives come from the first ``teacher_depth``
+    passages in the teacher's order (None: 100). Otherwise the teacher must have scored the passages
+    of ``candidates`` or ``trainset``. ``split`` is the queries' split (None: "train"); a training
+    set names its own, and ``split`` may only be one of them. ``model`` is the shape (None: the
+    kind's own, or that of ``start``). A model of words knows the words of the passages and of its
+    training queries, and those of the splits ``words_of``: models with the same initial weights
+    need the same words. It starts from ``word_vectors`` or at random, a model over an encoder from
+    ``encoder``, any model from ``start``, a checkpoint of its kind. ``rotate`` rotates each read of
+    a training passage by a cut of its own (as the reference does); None reads passages as stored.
+    ``shuffle`` puts the sentences of each read in an order of its own. Without
+    ``validation_candidates`` all steps are made, and the last weights are kept.
     """
 
     kind: str = "tk"
     candidates: Path | None = setting(
-        None, "A run over the training queries, from which negatives are drawn.", metavar="RUN", place="read"
-    )
-    validation_candidates: Path | None = setting(
         None,
-        "A run over the validation queries; without it all steps are made, and the last weights are kept.",
+        "A run over the training queries, from which negatives are drawn.",
         metavar="RUN",
         place="read",
     )
-    trainset: Path | None = setting(None, "A set of training groups, instead of --candidates.", metavar="DIR", place="read")
+    validation_candidates: Path | None = setting(
+        None,
+        "A run over the validation queries; without it all steps are made, and the last weights "
+        "are kept.",
+        metavar="RUN",
+        place="read",
+    )
+    trainset: Path | None = setting(
+        None, "A set of training groups, instead of --candidates.", metavar="DIR", place="read"
+    )
     teacher_scores: Path | None = setting(
         None,
-        "A teacher's scores (from posbias teach, a run, or a TSV), for losses of distillation; without --candidates and --trainset, negatives come from its ranking.",
+        "A teacher's scores (from posbias teach, a run, or a TSV), for losses of distillation; "
+        "without --candidates and --trainset, negatives come from its ranking.",
         metavar="FILE",
         place="read",
     )
@@ -77,9 +94,15 @@ class TrainPlan:
         panel=Panel.ADVANCED,
     )
     split: str | None = setting(
-        None, "Queries to train on.", absent="train, or the splits of --trainset", metavar="SPLIT", panel=Panel.ADVANCED
+        None,
+        "Queries to train on.",
+        absent="train, or the splits of --trainset",
+        metavar="SPLIT",
+        panel=Panel.ADVANCED,
     )
-    validation_split: str = setting("validation", "Queries to validate on.", metavar="SPLIT", panel=Panel.ADVANCED)
+    validation_split: str = setting(
+        "validation", "Queries to validate on.", metavar="SPLIT", panel=Panel.ADVANCED
+    )
     relevant_from: int = setting(
         1,
         "Grade from which a passage counts as relevant.",
@@ -99,7 +122,9 @@ class TrainPlan:
         metavar="FILE",
         place="read",
     )
-    encoder: str | None = setting(None, "The encoder to start from.", metavar="PATH|ID", place="read")
+    encoder: str | None = setting(
+        None, "The encoder to start from.", metavar="PATH|ID", place="read"
+    )
     start: Path | None = setting(
         None,
         "A checkpoint of this kind to continue from: its weights and its shape.",
@@ -114,14 +139,20 @@ class TrainPlan:
         if self.model is None and self.start is None:
             object.__setattr__(self, "model", shape())
         if not isinstance(self.model, shape | None):
-            raise SettingError(f"model: wanted the shape of a {self.kind}; found {self.model}; give a {shape.__name__}")
+            raise SettingError(
+                f"model: wanted the shape of a {self.kind}; found {self.model}; give a "
+                f"{shape.__name__}"
+            )
         logs = scores_log_probabilities(self.kind, self.model)
-        object.__setattr__(self, "training", self.training.of_kind(self.kind, log_probabilities=logs))
+        object.__setattr__(
+            self, "training", self.training.of_kind(self.kind, log_probabilities=logs)
+        )
         if self.model is not None:
             check_loss(str(self.training.loss), self.kind, self.model)
         if self.rotate is not None and self.shuffle is not None:
             raise SettingError(
-                "--rotate-at-reading, --shuffle-at-reading: wanted one of the two; found both; give one, as a rotated shuffle is a shuffle"
+                "--rotate-at-reading, --shuffle-at-reading: wanted one of the two; found both; "
+                "give one, as a rotated shuffle is a shuffle"
             )
         self._check_source()
         if self.trainset is None and self.split is None:
@@ -130,20 +161,34 @@ class TrainPlan:
 
     def _check_source(self) -> None:
         if self.candidates is not None and self.trainset is not None:
-            raise SettingError("--candidates, --trainset: wanted one of the two; found both; give one")
+            raise SettingError(
+                "--candidates, --trainset: wanted one of the two; found both; give one"
+            )
         alone = self.candidates is None and self.trainset is None
         if alone and self.teacher_scores is None:
-            raise SettingError("--candidates, --trainset, --teacher-scores: wanted one of them; found none; give one")
+            raise SettingError(
+                "--candidates, --trainset, --teacher-scores: wanted one of them; found none; give "
+                "one"
+            )
         loss = str(self.training.loss)
         if self.teacher_scores is not None and not LOSSES[loss].teacher:
             raise SettingError(
-                f"--teacher-scores: wanted a loss that reads them ({_named(teacher=True)}); found --loss {loss}; give another, or leave them out"
+                f"--teacher-scores: wanted a loss that reads them ({_named(teacher=True)}); found "
+                f"--loss {loss}; give another, or leave them out"
             )
         if LOSSES[loss].teacher and self.teacher_scores is None and self.trainset is None:
-            raise SettingError(f"--loss: wanted --teacher-scores beside {loss}; found none; give them, or another loss")
+            raise SettingError(
+                f"--loss: wanted --teacher-scores beside {loss}; found none; give them, or another "
+                "loss"
+            )
         if self.teacher_depth is not None and not alone:
-            found = f"{self.teacher_depth} beside --candidates or --trainset, which say what negatives are"
-            raise SettingError(f"--teacher-depth: wanted --teacher-scores alone; found {found}; leave it out")
+            found = (
+                f"{self.teacher_depth} beside --candidates or --trainset, which say what negatives "
+                "are"
+            )
+            raise SettingError(
+                f"--teacher-depth: wanted --teacher-scores alone; found {found}; leave it out"
+            )
         if alone and self.teacher_depth is None:
             object.__setattr__(self, "teacher_depth", TEACHER_DEPTH)
 
@@ -151,13 +196,20 @@ class TrainPlan:
         beginning = begins_with(self.kind)
         if beginning != "encoder" and self.encoder is not None:
             do = "give --word-vectors" if beginning == "words" else "leave it out"
-            raise SettingError(f"--encoder: wanted none for {self.kind}, which reads words; found {self.encoder}; {do}")
+            raise SettingError(
+                f"--encoder: wanted none for {self.kind}, which reads words; found {self.encoder}; "
+                f"{do}"
+            )
         if beginning != "words" and self.word_vectors is not None:
             do = "give --encoder" if beginning == "encoder" else "leave it out"
-            raise SettingError(f"--word-vectors: wanted none for {self.kind}; found {self.word_vectors}; {do}")
+            raise SettingError(
+                f"--word-vectors: wanted none for {self.kind}; found {self.word_vectors}; {do}"
+            )
         if beginning == "encoder" and (self.encoder is None) == (self.start is None):
             found = "neither" if self.encoder is None else "both"
-            raise SettingError(f"--encoder, --start: wanted one of the two; found {found}; give one")
+            raise SettingError(
+                f"--encoder, --start: wanted one of the two; found {found}; give one"
+            )
 
     @property
     def reading(self) -> TextChange | None:
@@ -171,7 +223,8 @@ class TrainPlan:
 
     @property
     def splits(self) -> tuple[str, ...]:
-        """Return the splits whose queries are trained on: those of the training set, if there is one.
+        """Return the splits whose queries are trained on: those of the training set, if there is
+        one.
 
         Raises:
             InputError: the training set does not exist.
@@ -184,7 +237,8 @@ class TrainPlan:
         return (self.split,)
 
     def settings(self, collection: Collection) -> JsonObject:
-        """Return the settings for the manifest and the resumable state, with checksums instead of paths.
+        """Return the settings for the manifest and the resumable state, with checksums instead of
+        paths.
 
         Raises:
             InputError: a file does not exist.
@@ -204,18 +258,29 @@ class TrainPlan:
         for name in ("candidates", "validation_candidates", "word_vectors"):
             path = record[name]
             if path is not None and not Path(path).is_file():
-                raise bad_input(path, wanted="a readable file", found="no such file", do="check the path")
+                raise bad_input(
+                    path, wanted="a readable file", found="no such file", do="check the path"
+                )
             record[name] = sha256_file(path) if path is not None else None
         if self.trainset is not None:
             record["trainset"] = Groups(self.trainset).checksum
         if self.start is not None:
             if not Path(self.start).is_dir():
-                raise bad_input(self.start, wanted="the folder of a checkpoint", found="no such folder", do="check the path")
+                raise bad_input(
+                    self.start,
+                    wanted="the folder of a checkpoint",
+                    found="no such folder",
+                    do="check the path",
+                )
             record["start"] = model_checksum(self.start)
         if self.encoder is not None:
             record["encoder"] = _encoder_facts(self.encoder)
         record["collection"] = collection.checksum
-        return {name: value for name, value in record.items() if value is not None or name not in _OPTIONAL}
+        return {
+            name: value
+            for name, value in record.items()
+            if value is not None or name not in _OPTIONAL
+        }
 
 
 def check_loss(loss: str, kind: str, shape: Any) -> None:
@@ -230,11 +295,13 @@ def check_loss(loss: str, kind: str, shape: Any) -> None:
     fitting = ", ".join(name for name, wanted in LOSSES.items() if wanted.log_probabilities == logs)
     if logs:
         raise SettingError(
-            f"--loss: wanted {fitting}: this {kind} scores by log-probability; found {loss}; give --loss {fitting}"
+            f"--loss: wanted {fitting}: this {kind} scores by log-probability; found {loss}; give "
+            f"--loss {fitting}"
         )
     raise SettingError(
-        f"--loss: wanted {fitting}: this {kind} has no head for relevant and not relevant; found {loss}; give one of these, "
-        "or train mono_t5, or a bert_cat from its --encoder with --loss pointwise"
+        f"--loss: wanted {fitting}: this {kind} has no head for relevant and not relevant; found "
+        f"{loss}; give one of these, or train mono_t5, or a bert_cat from its --encoder with "
+        "--loss pointwise"
     )
 
 
@@ -243,7 +310,9 @@ def _named(*, teacher: bool) -> str:
 
 
 def _encoder_facts(name: str) -> dict[str, str]:
-    """Return an encoder's record for settings: its name (the last part of a folder), and the checksum of all its files."""
+    """Return an encoder's record for settings: its name (the last part of a folder), and the
+    checksum of all its files.
+    """
     from positionbias.models.encoder_source import encoder_folder
     from positionbias.models.identity import model_checksum
 

@@ -17,7 +17,8 @@ _ENCODER = {
     "schedule": "linear",
     "max_steps": 200,
     "validate_every": 50,  # at least four, to tell whether it is finished
-    "validation_queries": 200,  # a validation of 1,000 takes longer than the steps between two validations
+    # a validation of 1,000 takes longer than the steps between two validations
+    "validation_queries": 200,
     "dropout": False,
     "bucket": 16,
 }
@@ -40,5 +41,7 @@ def quick_training(kind: str) -> dict[str, Any]:
 
 
 def quick_shape(kind: str) -> dict[str, int]:
-    """Return the smaller sizes of a kind's shape in a quick training, by the names in its config."""
+    """Return the smaller sizes of a kind's shape in a quick training, by the names in its
+    config.
+    """
     return dict(_SHAPE) if kind == "tk" else {}

@@ -1,7 +1,9 @@
-"""Adam for an embedding's rows on a GPU, as ``torch.optim.SparseAdam`` but without waiting for the device.
+"""Adam for an embedding's rows on a GPU, as ``torch.optim.SparseAdam`` but without waiting for the
+device.
 
-SparseAdam first asks the device how many distinct rows a gradient has. Here rows stay as often as they occur, each time with the
-sum of all their gradients, and are written more than once with the same values.
+SparseAdam first asks the device how many distinct rows a gradient has. Here rows stay as often as
+they occur, each time with the sum of all their gradients, and are written more than once with the
+same values.
 """
 
 from __future__ import annotations
@@ -23,12 +25,17 @@ class RowAdam(torch.optim.SparseAdam):
                 if parameter.grad is not None:
                     self._update(parameter, group["lr"], group["betas"], group["eps"])
 
-    def _update(self, weights: Tensor, rate: float, betas: tuple[float, float], epsilon: float) -> None:
+    def _update(
+        self, weights: Tensor, rate: float, betas: tuple[float, float], epsilon: float
+    ) -> None:
         beta1, beta2 = betas
         state = self.state[weights]
         if not state:
             state["step"] = 0
-            state["exp_avg"], state["exp_avg_sq"] = torch.zeros_like(weights), torch.zeros_like(weights)
+            state["exp_avg"], state["exp_avg_sq"] = (
+                torch.zeros_like(weights),
+                torch.zeros_like(weights),
+            )
         state["step"] += 1
         rows, gradient = _summed(weights.grad)
         mean = state["exp_avg"][rows].lerp_(gradient, 1 - beta1)
@@ -39,7 +46,9 @@ class RowAdam(torch.optim.SparseAdam):
 
 
 def _summed(gradient: Tensor | None) -> tuple[Tensor, Tensor]:
-    """Return a sparse gradient's rows ``(n,)``, sorted, with repetitions, and for each the sum over its repetitions ``(n, dim)``."""
+    """Return a sparse gradient's rows ``(n,)``, sorted, with repetitions, and for each the sum over
+    its repetitions ``(n, dim)``.
+    """
     assert gradient is not None
     rows, order = gradient._indices()[0].sort(stable=True)
     values = gradient._values()[order]

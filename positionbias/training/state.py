@@ -1,4 +1,5 @@
-"""The state from which a training resumes: weights, optimisers, counters and the log, in safetensors and JSON.
+"""The state from which a training resumes: weights, optimisers, counters and the log, in
+safetensors and JSON.
 
 It lives in a working folder beside the checkpoint to be (``.NAME.training``):
 
@@ -7,8 +8,8 @@ state-STEP/  model.safetensors, optimizers.safetensors, state.json (settings, co
 best-STEP/   model.safetensors, the weights with the best validation so far, manifest.json
 log.jsonl    a line per validation, for users to watch; a resumed training reads the state
 
-A save is complete before the one it replaces is removed, so a training killed at any moment continues from its last save and
-reaches the same weights.
+A save is complete before the one it replaces is removed, so a training killed at any moment
+continues from its last save and reaches the same weights.
 """
 
 from __future__ import annotations
@@ -30,7 +31,16 @@ from positionbias.core.publish import atomic_folder, write_json
 from positionbias.models.protocols import Ranker
 from positionbias.models.tensors import load_tensors, load_weights, save_tensors
 
-__all__ = ["Towards", "find_state", "load_best", "restore_state", "save_best", "save_state", "unfinished", "working_folder"]
+__all__ = [
+    "Towards",
+    "find_state",
+    "load_best",
+    "restore_state",
+    "save_best",
+    "save_state",
+    "unfinished",
+    "working_folder",
+]
 
 _KIND = "training-state"
 _OF_A_WEIGHT = ("step", "exp_avg", "exp_avg_sq")  # state of all our optimisers
@@ -48,7 +58,9 @@ def unfinished(out: Path) -> Path | None:
 
 @dataclass(frozen=True, slots=True)
 class Towards:
-    """The checkpoint that a training makes, the settings that decide it, and whether to resume an unfinished training."""
+    """The checkpoint that a training makes, the settings that decide it, and whether to resume an
+    unfinished training.
+    """
 
     out: Path
     settings: JsonObject
@@ -56,28 +68,40 @@ class Towards:
 
 
 def find_state(training: Towards) -> JsonObject | None:
-    """Return the last record of ``save_state``, checked against the settings; None for a new training.
+    """Return the last record of ``save_state``, checked against the settings; None for a new
+    training.
 
     Raises:
         OutputExistsError: there is an unfinished training and ``resume`` is false.
-        InputError: the folder is or holds a link, there is nothing to resume, the state is damaged, or its settings differ (the first
-            is named).
+        InputError: the folder is or holds a link, there is nothing to resume, the state is damaged,
+            or its settings differ (the first is named).
     """
     folder, latest = working_folder(training.out), unfinished(training.out)
     refuse_links(folder)
     if latest is None:
         if training.resume:
-            raise InputError(f"{folder}: wanted a training to resume; found none; start it without --resume")
+            raise InputError(
+                f"{folder}: wanted a training to resume; found none; start it without --resume"
+            )
         return None
     if not training.resume:
         raise OutputExistsError(
-            f"{folder}: wanted no unfinished training here; found one; continue it with --resume, or remove the folder"
+            f"{folder}: wanted no unfinished training here; found one; continue it with --resume, "
+            "or remove the folder"
         )
     read_manifest(latest, kind=_KIND)
     path = latest / "state.json"
     record = read_json(path, what="a training's state")
-    if not (isinstance(record, dict) and all(isinstance(record.get(key), dict) for key in ("settings", "record"))):
-        raise bad_input(path, wanted="a training's state", found="other JSON", do=f"remove {folder} and train again")
+    if not (
+        isinstance(record, dict)
+        and all(isinstance(record.get(key), dict) for key in ("settings", "record"))
+    ):
+        raise bad_input(
+            path,
+            wanted="a training's state",
+            found="other JSON",
+            do=f"remove {folder} and train again",
+        )
     before, now = dict(_flat(record["settings"])), dict(_flat(training.settings))
     for name in sorted(before.keys() | now.keys()):
         if before.get(name) != now.get(name):
@@ -104,7 +128,9 @@ def _optimizer_tensors(optimizers: Sequence[torch.optim.Optimizer]) -> dict[str,
     for number, optimizer in enumerate(optimizers):
         for index, state in optimizer.state_dict()["state"].items():
             for key, value in state.items():
-                flat[f"{number}.{index}.{key}"] = value if torch.is_tensor(value) else torch.tensor(float(value))
+                flat[f"{number}.{index}.{key}"] = (
+                    value if torch.is_tensor(value) else torch.tensor(float(value))
+                )
     return flat
 
 
@@ -113,14 +139,20 @@ def _restore_optimizers(optimizers: Sequence[torch.optim.Optimizer], path: Path)
     for number, optimizer in enumerate(optimizers):
         record = optimizer.state_dict()
         states: dict[int, Mapping[str, object]] = {}
-        for index, weight in enumerate(weight for group in optimizer.param_groups for weight in group["params"]):
-            own: dict[str, Any] = {key: flat.pop(f"{number}.{index}.{key}", None) for key in _OF_A_WEIGHT}
+        for index, weight in enumerate(
+            weight for group in optimizer.param_groups for weight in group["params"]
+        ):
+            own: dict[str, Any] = {
+                key: flat.pop(f"{number}.{index}.{key}", None) for key in _OF_A_WEIGHT
+            }
             if all(value is None for value in own.values()):
                 continue  # a weight without a gradient yet
             for key, value in own.items():
                 if value is None or value.shape != (() if key == "step" else weight.shape):
                     raise _other_state(
-                        path, f"{number}.{index}.{key}", "none" if value is None else f"shape {tuple(value.shape)}"
+                        path,
+                        f"{number}.{index}.{key}",
+                        "none" if value is None else f"shape {tuple(value.shape)}",
                     )
             # SparseAdam counts its steps in a plain integer, Adam in a tensor
             plain = isinstance(optimizer, torch.optim.SparseAdam)
@@ -133,7 +165,9 @@ def _restore_optimizers(optimizers: Sequence[torch.optim.Optimizer], path: Path)
 
 def _other_state(path: Path, wanted: str, found: str) -> InputError:
     what = f"the state of this training's optimisers ({wanted})"
-    return bad_input(path, wanted=what, found=found, do="remove the folder that it is in and train again")
+    return bad_input(
+        path, wanted=what, found=found, do="remove the folder that it is in and train again"
+    )
 
 
 def save_state(
@@ -145,7 +179,8 @@ def save_state(
 ) -> None:
     """Write the whole state, then remove the previous one.
 
-    ``record`` holds ``step``, ``settings``, and as ``record`` the counters (``best_step`` among them) and the log.
+    ``record`` holds ``step``, ``settings``, and as ``record`` the counters (``best_step`` among
+    them) and the log.
     """
     final = folder / f"state-{record['step']:08d}"
     with atomic_folder(final, overwrite=True, owned=True) as partial:
@@ -158,7 +193,12 @@ def save_state(
         shutil.rmtree(older)
 
 
-def restore_state(out: Path, model: Ranker, optimizers: Sequence[torch.optim.Optimizer], scaler: torch.amp.GradScaler) -> None:
+def restore_state(
+    out: Path,
+    model: Ranker,
+    optimizers: Sequence[torch.optim.Optimizer],
+    scaler: torch.amp.GradScaler,
+) -> None:
     """Fill model, optimisers and scaler from the last saved state.
 
     Raises:
@@ -178,7 +218,9 @@ def _best(folder: Path, step: int) -> Path:
 
 
 def save_best(folder: Path, model: Ranker, step: int) -> None:
-    """Save these weights. Earlier ones stay until ``save_state`` has written a state that names these."""
+    """Save these weights. Earlier ones stay until ``save_state`` has written a state that names
+    these.
+    """
     with atomic_folder(_best(folder, step), overwrite=True, owned=True) as partial:
         save_tensors(partial / "model.safetensors", model.state_dict())
         write_manifest(partial / MANIFEST, Manifest(_KIND, _best(folder, step).name, "train"))

@@ -9,7 +9,13 @@ from pathlib import Path
 from positionbias.core.collection import Collection
 from positionbias.core.groups import group_queries
 from positionbias.core.json_text import JsonObject
-from positionbias.core.manifest import Manifest, input_ref, manifest_if_any, package_versions, provenance
+from positionbias.core.manifest import (
+    Manifest,
+    input_ref,
+    manifest_if_any,
+    package_versions,
+    provenance,
+)
 from positionbias.core.publish import refuse_existing
 from positionbias.core.records import Qrel, relevant_passages
 from positionbias.core.run import Run, read_run
@@ -50,13 +56,15 @@ def train_model(
 ) -> Checkpoint:
     """Train a model by ``plan`` and write its checkpoint to ``out``.
 
-    In several processes (``accelerate launch``, ``torchrun``) all must make this call, and all must see ``out``; only the main one calls
-    ``on_validation``.
+    In several processes (``accelerate launch``, ``torchrun``) all must make this call, and all must
+    see ``out``; only the main one calls ``on_validation``.
 
     Raises:
-        InputError: candidates that do not fit collection and split, nothing to resume, or settings that differ from those it began with.
+        InputError: candidates that do not fit collection and split, nothing to resume, or settings
+            that differ from those it began with.
         OutputExistsError: ``out`` or an unfinished training towards it exists.
-        SettingError: a precision that the device lacks, a training that diverged, or a batch that does not fit in memory.
+        SettingError: a precision that the device lacks, a training that diverged, or a batch that
+            does not fit in memory.
         DependencyError: ``tracker`` without its package.
     """
     refuse_existing(out, overwrite=overwrite)
@@ -78,7 +86,9 @@ def _train(
 ) -> None:
     # report faults now, not after the words were counted or when a batch draws an unknown passage
     find_state(towards)
-    validation_candidates = None if plan.validation_candidates is None else read_run(plan.validation_candidates)
+    validation_candidates = (
+        None if plan.validation_candidates is None else read_run(plan.validation_candidates)
+    )
     if validation_candidates is not None:
         collection.require(plan.validation_split, flag="--validation-split")
         collection.rows(validation_candidates.passage_ids)
@@ -96,8 +106,14 @@ def _train(
     if plan.training.offset_positions:
         check_offsets(model)
     with devices.own_generator():
-        validation = None if validation_candidates is None else _validation(collection, validation_candidates, plan)
-        record = train(model, texts, validation, plan.training, towards, devices, on_validation=on_validation)
+        validation = (
+            None
+            if validation_candidates is None
+            else _validation(collection, validation_candidates, plan)
+        )
+        record = train(
+            model, texts, validation, plan.training, towards, devices, on_validation=on_validation
+        )
     if devices.main:
         facts = {"training_seconds": round(record.seconds, 1), **devices.facts()}
         content = {**_content(counted, groups, record), **_overlap(collection, plan, groups)}
@@ -123,7 +139,8 @@ def _train(
 
 def _validation(collection: Collection, candidates: Run, plan: TrainPlan) -> Validation:
     training = plan.training
-    # MATS is always logged on passages of the original collection, so that trainings can be compared
+    # MATS is always logged on passages of the original collection, so that trainings can be
+    # compared
     looked_at = training.probe_passages if has_term_vectors(plan.kind) else 0
     probed = original_collection(collection) if looked_at else collection
     return Validation(
@@ -141,17 +158,23 @@ def _validation(collection: Collection, candidates: Run, plan: TrainPlan) -> Val
 
 
 def _overlap(collection: Collection, plan: TrainPlan, groups: GroupSource) -> dict[str, int]:
-    """Count the validation queries with a relevant passage, and those with one that is also a training positive."""
+    """Count the validation queries with a relevant passage, and those with one that is also a
+    training positive.
+    """
     if plan.validation_candidates is None:
         return {}
     relevant = relevant_passages(collection.qrels(plan.validation_split), plan.relevant_from)
-    seen = groups.positives_among({passage_id for passages in relevant.values() for passage_id in passages})
+    seen = groups.positives_among(
+        {passage_id for passages in relevant.values() for passage_id in passages}
+    )
     overlap = sum(not seen.isdisjoint(passages) for passages in relevant.values())
     return {"validation_queries": len(relevant), "validation_queries_seen": overlap}
 
 
 def training_result(model: Checkpoint, collection: str) -> Result:
-    """Return the log of validations as a Result; its value is nDCG@10 of the kept weights at the tuned depth, or None."""
+    """Return the log of validations as a Result; its value is nDCG@10 of the kept weights at the
+    tuned depth, or None.
+    """
     log = model.training.log
     names = {
         "loss": "loss",
@@ -163,11 +186,17 @@ def training_result(model: Checkpoint, collection: str) -> Result:
     }
     notes = TrainingNotes.of_facts(model.manifest.content)
     series = {label: [row[key] for row in log] for label, key in names.items()}
-    kept = {label: values for label, values in series.items() if any(value is not None for value in values)}
+    kept = {
+        label: values
+        for label, values in series.items()
+        if any(value is not None for value in values)
+    }
     curve = TrainingCurve([int(row["step"] or 0) for row in log], kept, notes, model.ending)
     best = model.validation_ndcg
     split = "train" if best is None else "validation"
-    return Result("training", collection, split, model.name, model.manifest.seed, best, None, len(log), curve)
+    return Result(
+        "training", collection, split, model.name, model.manifest.seed, best, None, len(log), curve
+    )
 
 
 def _content(counted: Mapping[str, int], groups: GroupSource, record: Trained) -> JsonObject:
@@ -188,7 +217,9 @@ def _content(counted: Mapping[str, int], groups: GroupSource, record: Trained) -
 
 
 def _remark_splitters(collection: Collection, plan: TrainPlan) -> None:
-    """Remark if the collection was rotated, or the vectors' words were split, by another splitter than this machine has."""
+    """Remark if the collection was rotated, or the vectors' words were split, by another splitter
+    than this machine has.
+    """
     remark_other_splitter(collection.path, collection.manifest.versions)
     vectors = None if plan.word_vectors is None else manifest_if_any(plan.word_vectors)
     if vectors is not None:
@@ -209,9 +240,14 @@ def _manifest(
         if path is not None:
             inputs.append(input_ref(role, path, str(settings[role]), artefact=out))
     licences = [collection.manifest.licence]
-    if plan.start is not None and (begun := load_checkpoint(plan.start).manifest.licence) not in licences:
+    if (
+        plan.start is not None
+        and (begun := load_checkpoint(plan.start).manifest.licence) not in licences
+    ):
         licences.append(f"{begun} (the checkpoint that it started from)")
-    reading = ("transformers", "tokenizers") if begins_with(plan.kind) == "encoder" else (USUAL_WORDS,)
+    reading = (
+        ("transformers", "tokenizers") if begins_with(plan.kind) == "encoder" else (USUAL_WORDS,)
+    )
     return Manifest(
         kind="checkpoint",
         name=out.name.split(".")[0],

@@ -1,4 +1,6 @@
-"""Validation during training: nDCG@10 on validation queries at the best re-ranking depth, and MATS."""
+"""Validation during training: nDCG@10 on validation queries at the best re-ranking depth, and
+MATS.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ MEASURED = ("ndcg", "depth", "mats")
 
 @dataclass(frozen=True, slots=True)
 class Validation:
-    """The data of a validation: queries with judgements and candidates, and the passages for MATS."""
+    """The data of a validation: queries with judgements and candidates, and the passages for
+    MATS.
+    """
 
     collection: PassageTexts
     queries: Sequence[Query]
@@ -34,7 +38,8 @@ class Validation:
     probe_ids: Sequence[str]
 
     def drawn(self, number: int | None, seed: int) -> Validation:
-        """Return the validation on ``number`` of its judged queries, drawn by ``seed``; on all for None or if there are fewer.
+        """Return the validation on ``number`` of its judged queries, drawn by ``seed``; on all for
+        None or if there are fewer.
 
         Raises:
             SettingError: none of the drawn queries has candidates.
@@ -45,7 +50,8 @@ class Validation:
         kept = set(drawn_order(judged, seed, "validation queries")[:number])
         if not (asked := [query_id for query_id in self.candidates if query_id in kept]):
             raise SettingError(
-                f"--validation-queries: wanted candidates of one of {number:,} drawn queries; found none; raise it"
+                f"--validation-queries: wanted candidates of one of {number:,} drawn queries; "
+                "found none; raise it"
             )
         return replace(
             self,
@@ -56,16 +62,29 @@ class Validation:
 
 
 def validate(
-    model: Ranker, validation: Validation, *, most_depth: int, least_depth: int = 1, every_depth: bool = False
+    model: Ranker,
+    validation: Validation,
+    *,
+    most_depth: int,
+    least_depth: int = 1,
+    every_depth: bool = False,
 ) -> dict[str, float | None]:
-    """Return nDCG@10 at the best depth (``depth``) and, for a model with term vectors, MATS on the probe's passages.
+    """Return nDCG@10 at the best depth (``depth``) and, for a model with term vectors, MATS on the
+    probe's passages.
 
-    It tries depths 5, 10 …, or every depth with ``every_depth`` (at the end), from ``least_depth`` on and at most as deep as the
-    candidates.
+    It tries depths 5, 10 …, or every depth with ``every_depth`` (at the end), from ``least_depth``
+    on and at most as deep as the candidates.
     """
     deepest = min(most_depth, validation.candidates.depth)
     shallow = validation.candidates.top(deepest)
-    rescored = rescore(model, validation.collection, validation.queries, shallow, name="validation", description="validating")
+    rescored = rescore(
+        model,
+        validation.collection,
+        validation.queries,
+        shallow,
+        name="validation",
+        description="validating",
+    )
     depths = range(1, deepest + 1) if every_depth else sorted({*range(5, deepest + 1, 5), deepest})
     tried = [depth for depth in depths if depth >= min(least_depth, deepest)]
     choice = tune_depth(validation.candidates, rescored.run, validation.qrels, tried)
@@ -81,4 +100,6 @@ def _mats(model: Ranker, validation: Validation) -> float | None:
     if not validation.probe_ids or not isinstance(model, TermEncoder):
         return None
     settings = ProbeSettings(sample_pairs=0)
-    return probe(model, validation.probe_collection, validation.probe_ids, settings, systems=["MATS"])[0].value
+    return probe(
+        model, validation.probe_collection, validation.probe_ids, settings, systems=["MATS"]
+    )[0].value

@@ -1,4 +1,6 @@
-"""A user's encoder of a known position bias: a passage's vector counts its words, of all of it or of its first words alone."""
+"""A user's encoder of a known position bias: a passage's vector counts its words, of all of it or
+of its first words alone.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ COMMON = frozenset("what the of in is and a at to".split())
 
 
 class Bags:
-    """One vector a text; words are distinguished by a hash. ``read`` lists every passage that was read, in order."""
+    """One vector a text; words are distinguished by a hash. ``read`` lists every passage that was
+    read, in order.
+    """
 
     kind: ClassVar[str] = "bag"
     dimension = DIMENSION
@@ -56,13 +60,22 @@ class Bags:
 
     encode_queries = encode_passages = _encode
 
-    def interact(self, query: Tensor, query_mask: Tensor, passage: Tensor, passage_mask: Tensor) -> Tensor:
+    def interact(
+        self, query: Tensor, query_mask: Tensor, passage: Tensor, passage_mask: Tensor
+    ) -> Tensor:
         if self.vector_similarity == "cosine":
             query, passage = F.normalize(query, dim=-1), F.normalize(passage, dim=-1)
         return (query[:, 0] * passage[:, 0]).sum(dim=-1)
 
 
-def bag_checkpoint(name: str, room: int = 10_000, *, model: Any = None, similarity: str = "dot") -> Checkpoint:
+def bag_checkpoint(
+    name: str, room: int = 10_000, *, model: Any = None, similarity: str = "dot"
+) -> Checkpoint:
     """Such an encoder under a name, as if it had been loaded."""
-    manifest = Manifest(kind="checkpoint", name=name, command="a test", content={"checksum": f"{name}-{room}-{similarity}"})
+    manifest = Manifest(
+        kind="checkpoint",
+        name=name,
+        command="a test",
+        content={"checksum": f"{name}-{room}-{similarity}"},
+    )
     return Checkpoint(Path(name), model or Bags(room, similarity), manifest, None, TrainingLog())

@@ -13,10 +13,14 @@ def _overlap(query: str, passage: str) -> float:
 
 
 def _place(query: str, passage: str) -> float:
-    """Where the rarest of the query's words stands, as a share of the passage; in the middle where none does."""
+    """Where the rarest of the query's words stands, as a share of the passage; in the middle where
+    none does.
+    """
     words = passage.lower().replace(".", " ").split()
     found = [
-        words.index(word) / len(words) for word in query.lower().replace("?", " ").split() if word in words and len(word) > 3
+        words.index(word) / len(words)
+        for word in query.lower().replace("?", " ").split()
+        if word in words and len(word) > 3
     ]
     return sum(found) / len(found) if found else 0.5
 
@@ -38,7 +42,10 @@ def end_lover(query: str, passages: Sequence[str]) -> list[float]:
 
 def first_placed(query: str, passages: Sequence[str]) -> list[float]:
     """Likes what it is handed first."""
-    return [_overlap(query, passage) - 3 * place / len(passages) for place, passage in enumerate(passages)]
+    return [
+        _overlap(query, passage) - 3 * place / len(passages)
+        for place, passage in enumerate(passages)
+    ]
 
 
 def broken(query: str, passages: Sequence[str]) -> list[float]:

@@ -1,4 +1,6 @@
-"""Audit tasks made by hand: passages as sentences, queries whose evidence is one of them, and scorers that add up sentences."""
+"""Audit tasks made by hand: passages as sentences, queries whose evidence is one of them, and
+scorers that add up sentences.
+"""
 
 from __future__ import annotations
 
@@ -33,8 +35,12 @@ class Asked(NamedTuple):
     own: int
 
 
-def make_task_of(place: Path, passages: Mapping[str, Sequence[str]], asked: Mapping[str, Asked]) -> Task:
-    """A task of these passages, each given by its sentences; every query has all of them as candidates."""
+def make_task_of(
+    place: Path, passages: Mapping[str, Sequence[str]], asked: Mapping[str, Asked]
+) -> Task:
+    """A task of these passages, each given by its sentences; every query has all of them as
+    candidates.
+    """
     answers = []
     for query_id, (_, passage_id, own) in asked.items():
         parts = passages[passage_id]
@@ -43,7 +49,12 @@ def make_task_of(place: Path, passages: Mapping[str, Sequence[str]], asked: Mapp
     with create_collection(place) as writer:
         writer.add_passages([Passage(name, " ".join(parts)) for name, parts in passages.items()])
         queries = [Query(query_id, one.text) for query_id, one in asked.items()]
-        writer.add_split("test", queries, [Qrel(query_id, one.passage_id, 1) for query_id, one in asked.items()], answers)
+        writer.add_split(
+            "test",
+            queries,
+            [Qrel(query_id, one.passage_id, 1) for query_id, one in asked.items()],
+            answers,
+        )
         writer.finish(Manifest("collection", "small", "a test", seed=1, licence="invented"))
     ids = list(passages)
     run = Run("first", [(query_id, ids, -np.arange(len(ids), dtype=float)) for query_id in asked])
@@ -78,7 +89,10 @@ def by_sentence(weight: Callable[[int, int], float]) -> Scorer:
 
     def score(query: str, passages: Sequence[str]) -> list[float]:
         split = [sentences(text) for text in passages]
-        return [sum(weight(place, len(parts)) * overlap(query, one) for place, one in enumerate(parts)) for parts in split]
+        return [
+            sum(weight(place, len(parts)) * overlap(query, one) for place, one in enumerate(parts))
+            for parts in split
+        ]
 
     return score
 
@@ -100,7 +114,9 @@ def random_task(
     per_passage: int = 1,
     seed: int = 1,
 ) -> Task:
-    """Passages of invented words; the evidence holds three words that its query asks for, at a uniform place. Each query's candidates are all passages."""
+    """Passages of invented words; the evidence holds three words that its query asks for, at a
+    uniform place. Each query's candidates are all passages.
+    """
     rng = generator(seed, "random task")
 
     def word() -> str:
@@ -110,7 +126,10 @@ def random_task(
     common = [word() for _ in range(60)]
     for number in range(-(-queries // per_passage)):
         count = int(rng.integers(sentences[0], sentences[1] + 1))
-        parts = [[common[rng.integers(60)] for _ in range(rng.integers(words[0], words[1] + 1))] for _ in range(count)]
+        parts = [
+            [common[rng.integers(60)] for _ in range(rng.integers(words[0], words[1] + 1))]
+            for _ in range(count)
+        ]
         for each in range(per_passage):
             if (query := number * per_passage + each) < queries:
                 wanted, own = [word() for _ in range(3)], int(rng.integers(count))

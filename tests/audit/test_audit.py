@@ -1,4 +1,6 @@
-"""The audit on a planted collection: scorers of a known preference get the verdict they deserve, and order changes nothing."""
+"""The audit on a planted collection: scorers of a known preference get the verdict they deserve,
+and order changes nothing.
+"""
 
 from __future__ import annotations
 
@@ -51,13 +53,20 @@ SETTINGS = AuditSettings(
 
 @pytest.fixture(scope="module")
 def collection(tmp_path_factory: pytest.TempPathFactory) -> Collection:
-    settings = PlantedSettings(queries=240, passages=500, test_share=0.6, validation_share=0.1, front_loading=0.3)
+    settings = PlantedSettings(
+        queries=240, passages=500, test_share=0.6, validation_share=0.1, front_loading=0.3
+    )
     return planted(tmp_path_factory.mktemp("audit") / "planted", settings)
 
 
 @pytest.fixture(scope="module")
 def task(collection: Collection) -> Task:
-    return make_task(collection, "test", retrieve(collection, collection.queries("test"), 8, Bm25Settings()), SETTINGS)
+    return make_task(
+        collection,
+        "test",
+        retrieve(collection, collection.queries("test"), 8, Bm25Settings()),
+        SETTINGS,
+    )
 
 
 def system(name: str) -> System:
@@ -71,22 +80,30 @@ def one(results: Iterable[Result], measure: str, name: str) -> Result:
 @pytest.fixture(scope="module")
 def results(task: Task) -> list[Result]:
     first = System("bm25", run=task.candidates, first_stage=True)
-    return audit(task, [first, system("blind"), system("front_lover"), system("end_lover")], SETTINGS)
+    return audit(
+        task, [first, system("blind"), system("front_lover"), system("end_lover")], SETTINGS
+    )
 
 
 def verdict(results: Iterable[Result], name: str, question: Question = Question.PASSAGE) -> Verdict:
-    found = [one.payload for one in results if isinstance(one.payload, Verdict) and one.system == name]
+    found = [
+        one.payload for one in results if isinstance(one.payload, Verdict) and one.system == name
+    ]
     (of_question,) = [one for one in found if one.question == question]
     return of_question
 
 
 def test_each_preference_is_named_by_its_side(results: list[Result]) -> None:
-    for name, preference, sign in (("front_lover", Preference.FRONT, -1), ("end_lover", Preference.END, 1)):
+    for name, preference, sign in (
+        ("front_lover", Preference.FRONT, -1),
+        ("end_lover", Preference.END, 1),
+    ):
         found = verdict(results, name)
         assert (found.preference, found.exceeds, found.queries) == (preference, True, 60)
         assert found.sentences[0].startswith(f"{name} {preference}: end − front ")
         ends = {one.unit: one for one in found.effects if one.contrast == Contrast.ENDS}
-        # 3 on the scale of words in common from front to end; the evidence is worth about four words
+        # 3 on the scale of words in common from front to end; the evidence is worth about four
+        # words
         assert sign * (ends["worth"].value or 0) > 0.5
         assert sign * (ends["ranks"].value or 0) > 2
         assert sign * (ends["nDCG@10"].value or 0) > 0.4
@@ -97,10 +114,14 @@ def test_each_preference_is_named_by_its_side(results: list[Result]) -> None:
         assert abs(by_contrast[Contrast.MIDDLE].value or 0) < 0.2
     of_blind = verdict(results, "blind")
     assert (of_blind.preference, of_blind.exceeds) == (Preference.NONE, None)
-    moved = [one for one in of_blind.effects if one.contrast != Contrast.ROTATION or one.unit == "worth"]
+    moved = [
+        one for one in of_blind.effects if one.contrast != Contrast.ROTATION or one.unit == "worth"
+    ]
     assert {(one.value, one.low, one.high) for one in moved if one.unit != "nDCG@10"} == {(0, 0, 0)}
     # 60 queries that agree: at most 3 / 60 of all differ
-    assert {(one.value, one.low, one.high) for one in moved if one.unit == "nDCG@10"} == {(0, -0.05, 0.05)}
+    assert {(one.value, one.low, one.high) for one in moved if one.unit == "nDCG@10"} == {
+        (0, -0.05, 0.05)
+    }
     for name in ("blind", "front_lover", "end_lover"):
         found = verdict(results, name, Question.LIST)
         assert (found.preference, found.effects) == (Preference.NONE, ())
@@ -109,7 +130,9 @@ def test_each_preference_is_named_by_its_side(results: list[Result]) -> None:
 
 
 def test_a_verdict_s_result_holds_its_deciding_effect(results: list[Result]) -> None:
-    result = next(one for one in results if isinstance(one.payload, Verdict) and one.system == "front_lover")
+    result = next(
+        one for one in results if isinstance(one.payload, Verdict) and one.system == "front_lover"
+    )
     assert isinstance(result.payload, Verdict)
     head = result.payload.effects[0]
     assert (head.contrast, head.unit) == (Contrast.ENDS, "worth")
@@ -118,7 +141,11 @@ def test_a_verdict_s_result_holds_its_deciding_effect(results: list[Result]) -> 
     assert (result.interval.low, result.interval.high) == (head.low, head.high)
     counted = one(results, "manipulations", "front_lover").payload
     assert isinstance(counted, ManipulationFigures)
-    assert (counted.queries, counted.scores, counted.length_limit) == (60, "pointwise", "no limit found")
+    assert (counted.queries, counted.scores, counted.length_limit) == (
+        60,
+        "pointwise",
+        "no limit found",
+    )
     assert counted.orders in (2, 4, 6, 8)
     assert counted.worth_low is not None
     assert counted.worth_low > 1
@@ -146,7 +173,8 @@ def test_a_listwise_scorer_has_an_order_bias_and_none_in_its_passages(task: Task
     ("spread", "noise", "queries", "orders"),
     [
         (0.0, 0.0, 1_000, 2),
-        # of 1,000 queries: 2.4 · √(0.25 + 0.5 / 2) / √1,000 = 0.054; with four orders 0.046, which is within half the margin
+        # of 1,000 queries: 2.4 · √(0.25 + 0.5 / 2) / √1,000 = 0.054; with four orders 0.046, which
+        # is within half the margin
         (0.5, 0.5**0.5, 1_000, 4),
         # noise within queries is a quarter of what they differ by: more orders would not help
         (2.0, 1.0, 100, 2),
@@ -164,12 +192,25 @@ def test_orders_are_asked_for_as_noise_within_queries_wants_them(
     contrasts[:, 0], contrasts[:, 3] = changes.mean(axis=1), 1
     names = [f"q{number}" for number in range(2_000)]
     within = float(changes.var(axis=1, ddof=1).mean())
-    pilot = Measured(names, names, {"score": 5 * contrasts}, np.full(2_000, np.nan), contrasts > 0, 2, 25 * within)
+    pilot = Measured(
+        names,
+        names,
+        {"score": 5 * contrasts},
+        np.full(2_000, np.nan),
+        contrasts > 0,
+        2,
+        25 * within,
+    )
     assert orders_wanted(pilot, queries, 0.1) == orders
 
 
-def test_slopes_have_the_sign_of_the_preference_and_the_blind_response_is_flat(results: list[Result]) -> None:
-    response = {name: one(results, "position response", name) for name in ("blind", "front_lover", "end_lover")}
+def test_slopes_have_the_sign_of_the_preference_and_the_blind_response_is_flat(
+    results: list[Result],
+) -> None:
+    response = {
+        name: one(results, "position response", name)
+        for name in ("blind", "front_lover", "end_lover")
+    }
     assert response["blind"].value == pytest.approx(0, abs=1e-9)
     assert response["front_lover"].value is not None
     assert response["front_lover"].value < -0.5
@@ -180,7 +221,8 @@ def test_slopes_have_the_sign_of_the_preference_and_the_blind_response_is_flat(r
     assert curve.scores[0] is not None
     assert curve.scores[-1] is not None
     assert curve.scores[0] > curve.scores[-1]
-    assert one(results, "rotation gap", "blind").value == pytest.approx(0, abs=0.01)  # words broken at the seam at most
+    # words broken at the seam at most
+    assert one(results, "rotation gap", "blind").value == pytest.approx(0, abs=0.01)
 
 
 def test_the_gap_is_the_mean_of_what_another_evaluation_finds(
@@ -197,9 +239,14 @@ def test_the_gap_is_the_mean_of_what_another_evaluation_finds(
             ids = task.candidates[query_id].passage_ids
             texts = collection.texts(ids)
             if rotation is not None:
-                texts = [rotation.apply(text, passage_id) for text, passage_id in zip(texts, ids, strict=True)]
-            rankings.append((query_id, ids, np.array(scorer.model.score(queries[query_id], texts))))  # type: ignore[union-attr]
-        values = per_query(Run("again", rankings), collection.qrels("test"), ["nDCG@10"], query_ids=task.query_ids)["nDCG@10"]
+                texts = [
+                    rotation.apply(text, passage_id)
+                    for text, passage_id in zip(texts, ids, strict=True)
+                ]
+            rankings.append((query_id, ids, np.array(scorer.model.score(queries[query_id], texts))))
+        values = per_query(
+            Run("again", rankings), collection.qrels("test"), ["nDCG@10"], query_ids=task.query_ids
+        )["nDCG@10"]
         means.append(np.mean(list(values.values())))
     gap = one(results, "rotation gap", "front_lover")
     assert gap.value == pytest.approx(np.mean(means[1:]) - means[0], abs=1e-9)
@@ -207,18 +254,31 @@ def test_the_gap_is_the_mean_of_what_another_evaluation_finds(
     assert gap.payload.original == pytest.approx(means[0], abs=1e-9)
 
 
-def test_a_run_of_the_same_ranking_has_the_same_buckets_as_the_model(task: Task, results: list[Result]) -> None:
+def test_a_run_of_the_same_ranking_has_the_same_buckets_as_the_model(
+    task: Task, results: list[Result]
+) -> None:
     ranked = system("front_lover").ranked(task)
     again = audit(task, [System("a run", run=ranked)], SETTINGS)
-    assert {result.measure for result in again} == {"evidence", "PSI", "verdict", "position-blind scorers"}
+    assert {result.measure for result in again} == {
+        "evidence",
+        "PSI",
+        "verdict",
+        "position-blind scorers",
+    }
     # nothing was moved, so nothing can be told
     assert verdict(again, "a run").preference == Preference.UNKNOWN
-    by_model = [result for result in results if result.measure == "PSI" and result.system == "front_lover"]
+    by_model = [
+        result for result in results if result.measure == "PSI" and result.system == "front_lover"
+    ]
     by_run = [result for result in again if result.measure == "PSI"]
     for model, run in zip(by_model, by_run, strict=True):
         assert isinstance(model.payload, QueryBuckets)
         assert isinstance(run.payload, QueryBuckets)
-        assert (model.value, model.payload.means, model.payload.lows) == (run.value, run.payload.means, run.payload.lows)
+        assert (model.value, model.payload.means, model.payload.lows) == (
+            run.value,
+            run.payload.means,
+            run.payload.lows,
+        )
 
 
 def test_order_of_queries_candidates_and_judgements_changes_nothing(
@@ -227,22 +287,36 @@ def test_order_of_queries_candidates_and_judgements_changes_nothing(
     backwards = Run(
         task.candidates.name,
         [
-            (query_id, task.candidates[query_id].passage_ids[::-1], task.candidates[query_id].scores[::-1])
+            (
+                query_id,
+                task.candidates[query_id].passage_ids[::-1],
+                task.candidates[query_id].scores[::-1],
+            )
             for query_id in reversed(list(task.candidates))
         ],
     )
-    again = audit(make_task(collection, "test", backwards, SETTINGS), [system("front_lover")], SETTINGS)
+    again = audit(
+        make_task(collection, "test", backwards, SETTINGS), [system("front_lover")], SETTINGS
+    )
     for question in (Question.PASSAGE, Question.LIST):
         before, after = (verdict(found, "front_lover", question) for found in (results, again))
-        assert (after.preference, after.queries, len(after.effects)) == (before.preference, before.queries, len(before.effects))
+        assert (after.preference, after.queries, len(after.effects)) == (
+            before.preference,
+            before.queries,
+            len(before.effects),
+        )
         for left, right in zip(before.effects, after.effects, strict=True):
-            assert (right.value, right.low, right.high) == pytest.approx((left.value, left.low, left.high), abs=1e-9)
+            assert (right.value, right.low, right.high) == pytest.approx(
+                (left.value, left.low, left.high), abs=1e-9
+            )
     for measure in ("PSI", "rotation gap", "position response", "rotation gap by movement"):
         before, after = one(results, measure, "front_lover"), one(again, measure, "front_lover")
         assert after.value == pytest.approx(before.value, abs=1e-12)
 
 
-def test_encoders_have_thirds_and_layers_and_the_batch_size_changes_nothing(collection: Collection, tmp_path: Path) -> None:
+def test_encoders_have_thirds_and_layers_and_the_batch_size_changes_nothing(
+    collection: Collection, tmp_path: Path
+) -> None:
     from positionbias.core.manifest import Manifest
     from positionbias.models.bert_dot import BertDot
     from positionbias.models.checkpoint import save_checkpoint
@@ -250,7 +324,9 @@ def test_encoders_have_thirds_and_layers_and_the_batch_size_changes_nothing(coll
     from positionbias.models.shapes import BertDotConfig
     from positionbias.ranking.config import RankingConfig
 
-    model = BertDot(BertDotConfig(passage_length=128), open_encoder(tiny_encoder(tmp_path / "encoder"))).eval()
+    model = BertDot(
+        BertDotConfig(passage_length=128), open_encoder(tiny_encoder(tmp_path / "encoder"))
+    ).eval()
     save_checkpoint(
         tmp_path / "dot.ckpt",
         model,
@@ -259,37 +335,51 @@ def test_encoders_have_thirds_and_layers_and_the_batch_size_changes_nothing(coll
         manifest=Manifest(kind="checkpoint", name="dot", command="a test"),
     )
     settings = AuditSettings(
-        measures=("nDCG@10",), buckets=(Buckets.relative(2),), minimum=3, permutations=100, draws=1, needles=5, segments=6,
+        measures=("nDCG@10",), buckets=(Buckets.relative(2),), minimum=3, permutations=100, draws=1,
+        needles=5, segments=6,
         probe_passages=20, probe_layers=(0, 2), depth=3,
     )  # fmt: skip
     run = retrieve(collection, collection.queries("test"), 3, Bm25Settings())
     found = []
     for tokens in (64, 4_096):
-        task = make_task(collection, "test", run, settings, queries=20, config=RankingConfig(batch_tokens=tokens))
+        task = make_task(
+            collection, "test", run, settings, queries=20, config=RankingConfig(batch_tokens=tokens)
+        )
         found.append(audit(task, [System.of(load_checkpoint(tmp_path / "dot.ckpt"))], settings))
     thirds = one(found[0], "segment similarity", "dot").payload
     assert isinstance(thirds, SegmentBuckets)
     assert thirds.counts == [6, 6, 6]
     assert all(mean is not None and -1 <= mean <= 1 for mean in thirds.means)
-    assert [result.system for result in found[0] if result.measure == "MATS"] == ["dot layer 0", "dot layer 2"]
+    assert [result.system for result in found[0] if result.measure == "MATS"] == [
+        "dot layer 0",
+        "dot layer 2",
+    ]
     for small, large in zip(*found, strict=True):
         assert (small.measure, small.system) == (large.measure, large.system)
         if small.value is not None:
             assert large.value == pytest.approx(small.value, abs=1e-4)
 
 
-def test_the_truncated_share_is_that_of_answers_beyond_what_the_model_reads(collection: Collection, tmp_path: Path) -> None:
+def test_the_truncated_share_is_that_of_answers_beyond_what_the_model_reads(
+    collection: Collection, tmp_path: Path
+) -> None:
     checkpoint = load_checkpoint(saved_tk(tmp_path / "tk.ckpt", collection))
     run = retrieve(collection, collection.queries("test"), 3, Bm25Settings())
-    settings = AuditSettings(buckets=(Buckets.relative(2),), draws=1, needles=0, depth=3, permutations=100)
+    settings = AuditSettings(
+        buckets=(Buckets.relative(2),), draws=1, needles=0, depth=3, permutations=100
+    )
     task = make_task(collection, "test", run, settings)
     gap = one(audit(task, [System.of(checkpoint)], settings), "rotation gap", "tk").payload
     assert isinstance(gap, GapFigures)
     assert gap.truncated == 0  # planted passages are shorter than the 200 words that TK reads
 
 
-def test_the_texts_that_are_told_before_are_about_those_that_are_scored(task: Task, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ranking, rotation, moved sentences, the search for a limit and the curve, by what the pilot tells; first by a fifth of it."""
+def test_the_texts_that_are_told_before_are_about_those_that_are_scored(
+    task: Task, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ranking, rotation, moved sentences, the search for a limit and the curve, by what the pilot
+    tells; first by a fifth of it.
+    """
     counts: list[int] = []
     said: dict[str, int] = {}
     monkeypatch.setattr("positionbias.audit.audit.UNTOLD", 0.0)
@@ -300,14 +390,24 @@ def test_the_texts_that_are_told_before_are_about_those_that_are_scored(task: Ta
 
     def tell(line: str) -> None:
         if found := re.search(r"about ([\d,]+) texts to score", line):
-            said["first" if not said else "told"], said["before"] = int(found[1].replace(",", "")), sum(counts)
+            said["first" if not said else "told"], said["before"] = (
+                int(found[1].replace(",", "")),
+                sum(counts),
+            )
 
-    audit(task, [System("counted", model=UserFunction(counted))], replace(SETTINGS, draws=1), tell=tell)
+    audit(
+        task,
+        [System("counted", model=UserFunction(counted))],
+        replace(SETTINGS, draws=1),
+        tell=tell,
+    )
     assert said["told"] == pytest.approx(sum(counts) - said["before"], rel=0.25)
     assert said["first"] == pytest.approx(said["told"], rel=0.5)
 
 
-def test_the_texts_that_are_told_of_an_encoder_have_the_thirds_of_as_many_passages_as_queries(task: Task) -> None:
+def test_the_texts_that_are_told_of_an_encoder_have_the_thirds_of_as_many_passages_as_queries(
+    task: Task,
+) -> None:
     """144 queries: 288 texts for their thirds, not 1,000 for those of 500 passages."""
     told: dict[int, int] = {}
 
@@ -321,7 +421,12 @@ def test_the_texts_that_are_told_of_an_encoder_have_the_thirds_of_as_many_passag
                 told[segments] = int(found[1].replace(",", ""))
 
         model = user_model(encode, "encode", "bi-encoder")
-        audit(task, [System("encode", model=model)], replace(SETTINGS, draws=0, segments=segments), tell=tell)
+        audit(
+            task,
+            [System("encode", model=model)],
+            replace(SETTINGS, draws=0, segments=segments),
+            tell=tell,
+        )
     assert told[500] - told[0] == 2 * len(task.query_ids) == 288
 
 
@@ -329,20 +434,31 @@ def test_a_query_whose_scores_float32_cannot_tell_apart_is_a_tie_and_counted(tas
     large = task.queries[0].text
 
     def level_once(query: str, passages: Sequence[str]) -> list[float]:
-        return [score + 1e9 * (query == large) for score in blind(query, passages)]  # float32's step at 1e9 is 64
+        # float32's step at 1e9 is 64
+        return [score + 1e9 * (query == large) for score in blind(query, passages)]
 
     said: list[str] = []
-    results = audit(task, [System("level", model=UserFunction(level_once))], replace(SETTINGS, draws=0), tell=said.append)
+    results = audit(
+        task,
+        [System("level", model=UserFunction(level_once))],
+        replace(SETTINGS, draws=0),
+        tell=said.append,
+    )
     counted = one(results, "manipulations", "level").payload
     assert isinstance(counted, ManipulationFigures)
     asked = sum(query.text == large for query in task.queries)
     assert counted.tied == asked
-    assert f"level: {asked} queries: all candidates have the same score to seven digits, so they tie" in said
+    assert (
+        f"level: {asked} queries: all candidates have the same score to seven digits, so they tie"
+        in said
+    )
     assert verdict(results, "level").preference == Preference.NONE
 
 
 @pytest.mark.parametrize("name", ["broken", "short"])
-def test_a_scorer_that_gives_no_scores_is_one_line_that_names_the_query(task: Task, name: str) -> None:
+def test_a_scorer_that_gives_no_scores_is_one_line_that_names_the_query(
+    task: Task, name: str
+) -> None:
     with pytest.raises(InputError, match=rf"{name}.* query ") as caught:
         audit(task, [system(name)], SETTINGS)
     assert "\n" not in str(caught.value)

@@ -1,4 +1,6 @@
-"""Position-blind scorers: their scores by hand and beside other implementations, that they see no order, and what lies beyond them."""
+"""Position-blind scorers: their scores by hand and beside other implementations, that they see no
+order, and what lies beyond them.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,12 @@ from tests.bucket_figures import bucket_figures
 from tests.oracles import word_overlap
 from tests.tiny import collection_of, planted
 
-TEXTS = ["oil of the whale", "whale whale lamp", "a lamp of glass and oil for the long night", "glass"]
+TEXTS = [
+    "oil of the whale",
+    "whale whale lamp",
+    "a lamp of glass and oil for the long night",
+    "glass",
+]
 QUERIES = [Query("q1", "whale oil lamps"), Query("q2", "the glass lamp")]
 
 
@@ -45,7 +52,9 @@ class Texts:
         return [self.by_id[passage_id] for passage_id in passage_ids]
 
 
-def everything(queries: Sequence[Query] = QUERIES, count: int = len(TEXTS), name: str = "first") -> Run:
+def everything(
+    queries: Sequence[Query] = QUERIES, count: int = len(TEXTS), name: str = "first"
+) -> Run:
     ids = [f"p{number}" for number in range(count)]
     return Run(name, [(query.query_id, ids, np.arange(count, 0, -1.0)) for query in queries])
 
@@ -55,7 +64,9 @@ def scores_of(run: Run, query_id: str) -> dict[str, float]:
     return dict(zip(ranking.passage_ids, map(float, ranking.scores), strict=True))
 
 
-def runs_of(texts: Sequence[str] = TEXTS, queries: Sequence[Query] = QUERIES, **options: Any) -> dict[str, Run]:
+def runs_of(
+    texts: Sequence[str] = TEXTS, queries: Sequence[Query] = QUERIES, **options: Any
+) -> dict[str, Run]:
     collection: Any = Texts(texts)
     runs = blind_runs(collection, queries, everything(queries, len(texts)), 1, **options)
     return {run.name: run for run in runs}
@@ -64,26 +75,38 @@ def runs_of(texts: Sequence[str] = TEXTS, queries: Sequence[Query] = QUERIES, **
 def test_bm25_of_all_passages_is_that_of_the_first_stage(tmp_path: Path) -> None:
     collection = collection_of(tmp_path / "c", TEXTS)
     by_index = retrieve(collection, QUERIES, 4, Bm25Settings())
-    found = {run.name: run for run in blind_runs(collection, QUERIES, everything(), 1)}["BM25 of the candidates"]
+    found = {run.name: run for run in blind_runs(collection, QUERIES, everything(), 1)}[
+        "BM25 of the candidates"
+    ]
     for query in QUERIES:
-        own = {passage_id: score for passage_id, score in scores_of(found, query.query_id).items() if score > 0}
+        own = {
+            passage_id: score
+            for passage_id, score in scores_of(found, query.query_id).items()
+            if score > 0
+        }
         assert own == pytest.approx(scores_of(by_index, query.query_id), rel=1e-5)
 
 
 def test_scores_by_hand() -> None:
     runs = runs_of()
     assert list(runs) == [
-        "BM25 of the candidates", "tf-idf cosine", "word overlap", "longest passage", "shortest passage", "random order",
+        "BM25 of the candidates", "tf-idf cosine", "word overlap", "longest passage",
+        "shortest passage", "random order",
     ]  # fmt: skip
     for query in QUERIES:
-        expected = {f"p{number}": word_overlap(query.text, text) for number, text in enumerate(TEXTS)}
+        expected = {
+            f"p{number}": word_overlap(query.text, text) for number, text in enumerate(TEXTS)
+        }
         assert scores_of(runs["word overlap"], query.query_id) == pytest.approx(expected)
         assert runs["longest passage"][query.query_id].passage_ids == ["p2", "p0", "p1", "p3"]
         assert runs["shortest passage"][query.query_id].passage_ids == ["p3", "p1", "p0", "p2"]
-    # of the query's terms: oil in p0, p2; whale in p0, p1; lamp in p1, p2. All weigh the same, 1 + ln(5/3); p0 has no other term, as "of" and
-    # "the" are stop words: 2 of 3 terms shared, cosine 2/√(3·2). p1 has whale twice: 3/√(3·5)
+    # of the query's terms: oil in p0, p2; whale in p0, p1; lamp in p1, p2. All weigh the same, 1 +
+    # ln(5/3); p0 has no other term, as "of" and "the" are stop words: 2 of 3 terms shared, cosine
+    # 2/√(3·2). p1 has whale twice: 3/√(3·5)
     cosine = scores_of(runs["tf-idf cosine"], "q1")
-    assert (cosine["p0"], cosine["p1"], cosine["p3"]) == pytest.approx((2 / math.sqrt(6), 3 / math.sqrt(15), 0))
+    assert (cosine["p0"], cosine["p1"], cosine["p3"]) == pytest.approx(
+        (2 / math.sqrt(6), 3 / math.sqrt(15), 0)
+    )
 
 
 def test_the_mean_of_word_vectors_by_hand() -> None:
@@ -98,17 +121,25 @@ def test_the_mean_of_word_vectors_by_hand() -> None:
 
 @given(st.randoms(use_true_random=False))
 def test_no_scorer_sees_the_order_of_words(rng: random.Random) -> None:
-    vectors = {word: np.array([len(word), index]) for index, word in enumerate(sorted({w for t in TEXTS for w in t.split()}))}
+    vectors = {
+        word: np.array([len(word), index])
+        for index, word in enumerate(sorted({w for t in TEXTS for w in t.split()}))
+    }
     turned = [" ".join(rng.sample(text.split(), len(text.split()))) for text in TEXTS]
     before, after = runs_of(vectors=vectors), runs_of(turned, vectors=vectors)
     for name, run in before.items():
         for query in QUERIES:
-            assert scores_of(after[name], query.query_id) == pytest.approx(scores_of(run, query.query_id), rel=1e-6)
+            assert scores_of(after[name], query.query_id) == pytest.approx(
+                scores_of(run, query.query_id), rel=1e-6
+            )
 
 
 def test_the_order_of_queries_and_candidates_changes_nothing() -> None:
     collection: Any = Texts(TEXTS)
-    turned = Run("first", [(query.query_id, ["p3", "p1", "p0", "p2"], [4.0, 3, 2, 1]) for query in QUERIES[::-1]])
+    turned = Run(
+        "first",
+        [(query.query_id, ["p3", "p1", "p0", "p2"], [4.0, 3, 2, 1]) for query in QUERIES[::-1]],
+    )
     other = blind_runs(collection, QUERIES[::-1], turned, 1)
     for one, two in zip(runs_of().values(), other, strict=True):
         assert {q.query_id: scores_of(one, q.query_id) for q in QUERIES} == {
@@ -119,7 +150,14 @@ def test_the_order_of_queries_and_candidates_changes_nothing() -> None:
 def test_the_random_order_is_keyed() -> None:
     collection: Any = Texts(TEXTS)
     one, again, other = (
-        scores_of(next(r for r in blind_runs(collection, QUERIES, everything(), seed) if r.name == "random order"), "q1")
+        scores_of(
+            next(
+                r
+                for r in blind_runs(collection, QUERIES, everything(), seed)
+                if r.name == "random order"
+            ),
+            "q1",
+        )
         for seed in (1, 1, 2)
     )
     assert one == again
@@ -131,13 +169,21 @@ def test_the_random_order_is_keyed() -> None:
 def test_a_first_stage_that_ranks_by_bm25_stands_for_it() -> None:
     collection: Any = Texts(TEXTS)
     by_bm25 = runs_of()["BM25 of the candidates"]
-    candidates = Run("lucene", ((query_id, ranking.passage_ids, ranking.scores + 2) for query_id, ranking in by_bm25.items()))
+    candidates = Run(
+        "lucene",
+        (
+            (query_id, ranking.passage_ids, ranking.scores + 2)
+            for query_id, ranking in by_bm25.items()
+        ),
+    )
     found = blind_runs(collection, QUERIES, candidates, 1)
     assert [run.name for run in found][:2] == ["lucene", "tf-idf cosine"]
     assert scores_of(found[0], "q2") == scores_of(candidates, "q2")
 
 
-def test_queries_without_candidates_are_left_out_and_unknown_passages_are_refused(tmp_path: Path) -> None:
+def test_queries_without_candidates_are_left_out_and_unknown_passages_are_refused(
+    tmp_path: Path,
+) -> None:
     collection = collection_of(tmp_path / "c", TEXTS)
     candidates = Run("first", [("q1", ["p0"], [1.0]), ("q2", [], [])])
     assert all(list(run) == ["q1"] for run in blind_runs(collection, QUERIES, candidates, 1))
@@ -148,26 +194,49 @@ def test_queries_without_candidates_are_left_out_and_unknown_passages_are_refuse
 
 def test_a_scorer_under_another_name_is_recognised() -> None:
     runs = list(runs_of().values())
-    same = Run("mine", ((query_id, ranking.passage_ids, ranking.scores / 7) for query_id, ranking in runs[2].items()))
+    same = Run(
+        "mine",
+        (
+            (query_id, ranking.passage_ids, ranking.scores / 7)
+            for query_id, ranking in runs[2].items()
+        ),
+    )
     assert "word overlap" in alike(same, runs)
     assert "shortest passage" not in alike(same, runs)
     assert alike(Run("nobody's", [("q9", ["p1"], [1.0])]), runs) == []
 
 
 def described(
-    measure: str, system: str, slope: float | None, low: float, high: float, group: str = STANDARDISED, quality: str = "RR"
+    measure: str,
+    system: str,
+    slope: float | None,
+    low: float,
+    high: float,
+    group: str = STANDARDISED,
+    quality: str = "RR",
 ) -> Result:
-    means, figures = ([0.5, 0.4], [0.4, 0.3], [0.6, 0.5]), bucket_figures(slope=slope, slope_low=low, slope_high=high)
+    means, figures = (
+        ([0.5, 0.4], [0.4, 0.3], [0.6, 0.5]),
+        bucket_figures(slope=slope, slope_low=low, slope_high=high),
+    )
     payload = QueryBuckets("relative", quality, [0, 0.5, 1], [9, 9], *means, group, figures=figures)
     return Result(measure, "c", "test", system, 1, None, None, 18, payload, Facts())
 
 
-BATTERY = [described(BLIND, "bm25", 0.05, 0.02, 0.08), described(BLIND, "random", 0.01, -0.02, 0.04)]
+BATTERY = [
+    described(BLIND, "bm25", 0.05, 0.02, 0.08),
+    described(BLIND, "random", 0.01, -0.02, 0.04),
+]
 
 
-@pytest.mark.parametrize(("slope", "outside"), [(0.081, True), (0.08, False), (-0.02, False), (-0.021, True)])
+@pytest.mark.parametrize(
+    ("slope", "outside"), [(0.081, True), (0.08, False), (-0.02, False), (-0.021, True)]
+)
 def test_a_slope_beyond_every_interval_is_unusual(slope: float, outside: bool) -> None:
-    own = [described("PSI", "mine", slope, slope - 0.1, slope + 0.1), described("PSI", "mine", 9, 8, 10, group="")]
+    own = [
+        described("PSI", "mine", slope, slope - 0.1, slope + 0.1),
+        described("PSI", "mine", 9, 8, 10, group=""),
+    ]
     found = outside_blind([*own, *BATTERY], "mine")
     assert found is not None
     assert (found.slope, found.low, found.high, found.outside) == (slope, -0.02, 0.08, outside)
@@ -192,21 +261,44 @@ def test_without_a_slope_there_is_no_comparison() -> None:
     assert outside_blind(BATTERY, "mine") is None
     assert outside_blind([described("PSI", "mine", 0.1, 0, 0.2)], "mine") is None
     # what is all passages' is not held against what is standardised over length
-    assert outside_blind([described("PSI", "mine", 0.1, 0, 0.2, group=""), *BATTERY], "mine") is None
+    assert (
+        outside_blind([described("PSI", "mine", 0.1, 0, 0.2, group=""), *BATTERY], "mine") is None
+    )
 
 
-def test_on_planted_queries_a_front_lover_is_unusual_and_a_blind_scorer_is_not(tmp_path: Path) -> None:
-    settings = AuditSettings(measures=("nDCG@10",), buckets=(Buckets.relative(4),), minimum=5, permutations=100, depth=8)
-    collection = planted(tmp_path / "c", PlantedSettings(queries=240, passages=500, test_share=0.6, validation_share=0.1))
-    task = make_task(collection, "test", retrieve(collection, collection.queries("test"), 8, Bm25Settings()), settings)
+def test_on_planted_queries_a_front_lover_is_unusual_and_a_blind_scorer_is_not(
+    tmp_path: Path,
+) -> None:
+    settings = AuditSettings(
+        measures=("nDCG@10",), buckets=(Buckets.relative(4),), minimum=5, permutations=100, depth=8
+    )
+    collection = planted(
+        tmp_path / "c",
+        PlantedSettings(queries=240, passages=500, test_share=0.6, validation_share=0.1),
+    )
+    task = make_task(
+        collection,
+        "test",
+        retrieve(collection, collection.queries("test"), 8, Bm25Settings()),
+        settings,
+    )
     runs = blind_runs(collection, task.queries, task.candidates, settings.seed)
     results = blind_results(task, runs, settings)
-    assert {result.facts.model for result in results} == {result.measure for result in results} == {BLIND}
-    assert [result.payload.group for result in results if result.system == "bm25"] == [STANDARDISED, ""]  # type: ignore[union-attr]
+    assert (
+        {result.facts.model for result in results}
+        == {result.measure for result in results}
+        == {BLIND}
+    )
+    assert [result.payload.group for result in results if result.system == "bm25"] == [
+        STANDARDISED,
+        "",
+    ]  # type: ignore[union-attr]
     outside: Mapping[str, bool] = {}
     for name in ("blind", "front_lover", "end_lover"):
         system = System.of(load_checkpoint(f"tests.audit.scorers:{name}"), name)
-        own = position_results(system, task, task.values(system.ranked(task), settings.measures), settings)
+        own = position_results(
+            system, task, task.values(system.ranked(task), settings.measures), settings
+        )
         found = outside_blind([*results, *own], name)
         assert found is not None
         outside = {**outside, name: found.outside}

@@ -1,4 +1,6 @@
-"""Where evidence stands, and where a rotation puts it: by hand, and against the rotated texts themselves."""
+"""Where evidence stands, and where a rotation puts it: by hand, and against the rotated texts
+themselves.
+"""
 
 from __future__ import annotations
 
@@ -22,29 +24,55 @@ from positionbias.positions.settings import Matching
 from positionbias.text.words import word_spans
 from tests.tiny import planted
 
-TEXTS = {"p1": "red green blue. white black gold.", "p2": "gold comes first here", "p3": "no colour"}
+TEXTS = {
+    "p1": "red green blue. white black gold.",
+    "p2": "gold comes first here",
+    "p3": "no colour",
+}
 
 
 def colours(place: Path) -> Collection:
-    """q1 is answered in two relevant passages, q2 in one that nobody judged, q3 nowhere, q4 by what does not stand there."""
+    """q1 is answered in two relevant passages, q2 in one that nobody judged, q3 nowhere, q4 by what
+    does not stand there.
+    """
     with create_collection(place) as writer:
         writer.add_passages(Passage(*item) for item in TEXTS.items())
         writer.add_split(
             "test",
             [Query(query_id, f"which {query_id}?") for query_id in ("q1", "q2", "q3", "q4")],
-            [Qrel("q1", "p1", 1), Qrel("q1", "p2", 1), Qrel("q2", "p1", 1), Qrel("q3", "p3", 1), Qrel("q4", "p3", 2)],
-            [Answer("q1", "p1", "gold"), Answer("q1", "p2", "gold"), Answer("q2", "p2", "comes"), Answer("q4", "p3", "azure")],
+            [
+                Qrel("q1", "p1", 1),
+                Qrel("q1", "p2", 1),
+                Qrel("q2", "p1", 1),
+                Qrel("q3", "p3", 1),
+                Qrel("q4", "p3", 2),
+            ],
+            [
+                Answer("q1", "p1", "gold"),
+                Answer("q1", "p2", "gold"),
+                Answer("q2", "p2", "comes"),
+                Answer("q4", "p3", "azure"),
+            ],
         )
         writer.finish(Manifest("collection", "colours", "a test"))
     return Collection(place)
 
 
-def test_the_earliest_answer_of_the_highest_judged_passage_counts_and_the_others_are_counted(tmp_path: Path) -> None:
+def test_the_earliest_answer_of_the_highest_judged_passage_counts_and_the_others_are_counted(
+    tmp_path: Path,
+) -> None:
     collection = colours(tmp_path / "c")
     found = evidence_of(collection, "test", collection.qrels("test"), Matching())
     assert found.query_ids == ["q1"]
     item = found.by_query["q1"]
-    assert (item.passage_id, item.start, item.end, item.first, item.length, item.words) == ("p2", 0, 4, 0, 1, 4)
+    assert (item.passage_id, item.start, item.end, item.first, item.length, item.words) == (
+        "p2",
+        0,
+        4,
+        0,
+        1,
+        4,
+    )
     assert item.relative == 0
     assert found.counts == {
         "answers by matching": 3,
@@ -72,12 +100,19 @@ def test_positions_run_from_the_front_to_the_last_place_the_answer_could_have() 
     assert math.isnan(Evidence("q", "p", 0, 1, 0, 8, 8).relative)
 
 
-def test_an_answer_that_fills_its_passage_has_no_position_and_is_chosen_last(tmp_path: Path) -> None:
+def test_an_answer_that_fills_its_passage_has_no_position_and_is_chosen_last(
+    tmp_path: Path,
+) -> None:
     with create_collection(tmp_path / "c") as writer:
         writer.add_passages([Passage("p1", "gold"), Passage("p2", "all of it is gold")])
         queries = [Query("q1", "which?"), Query("q2", "what?")]
         qrels = [Qrel("q1", "p1", 1), Qrel("q1", "p2", 1), Qrel("q2", "p1", 1)]
-        writer.add_split("test", queries, qrels, [Answer(qrel.query_id, qrel.passage_id, "gold") for qrel in qrels])
+        writer.add_split(
+            "test",
+            queries,
+            qrels,
+            [Answer(qrel.query_id, qrel.passage_id, "gold") for qrel in qrels],
+        )
         writer.finish(Manifest("collection", "filled", "a test"))
     collection = Collection(tmp_path / "c")
     found = evidence_of(collection, "test", qrels, Matching())
@@ -89,21 +124,42 @@ def test_an_answer_that_fills_its_passage_has_no_position_and_is_chosen_last(tmp
     assert np.isnan(movements(collection, found, [Rotation(seed=1)]).after[0, 1])
 
 
-def test_without_a_located_answer_the_evidence_is_the_highest_judged_passage(tmp_path: Path) -> None:
+def test_without_a_located_answer_the_evidence_is_the_highest_judged_passage(
+    tmp_path: Path,
+) -> None:
     with create_collection(tmp_path / "c") as writer:
-        writer.add_passages([Passage("a", "One red lamp."), Passage("b", "Two blue lamps."), Passage("c", "Word")])
-        judged = [Qrel("q1", "gone", 3), Qrel("q1", "c", 3), Qrel("q1", "b", 2), Qrel("q1", "a", 2), Qrel("q2", "b", 0)]
+        writer.add_passages(
+            [Passage("a", "One red lamp."), Passage("b", "Two blue lamps."), Passage("c", "Word")]
+        )
+        judged = [
+            Qrel("q1", "gone", 3),
+            Qrel("q1", "c", 3),
+            Qrel("q1", "b", 2),
+            Qrel("q1", "a", 2),
+            Qrel("q2", "b", 0),
+        ]
         writer.add_split("test", [Query("q1", "lamp"), Query("q2", "blue")], judged)
-        writer.finish(Manifest("collection", "small", "a test", seed=1, licence="invented"), allow_absent=True)
+        writer.finish(
+            Manifest("collection", "small", "a test", seed=1, licence="invented"), allow_absent=True
+        )
     collection = Collection(tmp_path / "c")
     # one judged higher is not there, another has one word; of two alike the id decides
     found = evidence_of(collection, "test", collection.qrels("test"), Matching())
     item = found.by_query["q1"]
-    assert (found.whole, list(found.by_query), item.passage_id, item.start, item.end) == (True, ["q1"], "a", 0, 13)
+    assert (found.whole, list(found.by_query), item.passage_id, item.start, item.end) == (
+        True,
+        ["q1"],
+        "a",
+        0,
+        13,
+    )
     assert found.positioned == 0
     assert found.of(["q1"]).whole
     # a higher level leaves one word alone
-    with pytest.raises(InputError, match="wanted relevant passages of two words or more for split 'test'; found none"):
+    with pytest.raises(
+        InputError,
+        match="wanted relevant passages of two words or more for split 'test'; found none",
+    ):
         evidence_of(collection, "test", collection.qrels("test"), Matching(), level=3)
 
 

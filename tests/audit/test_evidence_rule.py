@@ -1,4 +1,6 @@
-"""Evidence chosen by a rule: which sentence, in which passage; whose model may choose; and what says so."""
+"""Evidence chosen by a rule: which sentence, in which passage; whose model may choose; and what
+says so.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,9 @@ PASSAGES = {
 }
 
 
-def collection_of(place: Path, passages: dict[str, str], queries: dict[str, str], qrels: Sequence[Qrel]) -> Collection:
+def collection_of(
+    place: Path, passages: dict[str, str], queries: dict[str, str], qrels: Sequence[Qrel]
+) -> Collection:
     with create_collection(place) as writer:
         writer.add_passages([Passage(name, text) for name, text in passages.items()])
         writer.add_split("test", [Query(name, text) for name, text in queries.items()], qrels)
@@ -59,12 +63,19 @@ def collection_of(place: Path, passages: dict[str, str], queries: dict[str, str]
 
 def test_terms_weigh_by_their_idf_over_the_collection_and_count_once(tmp_path: Path) -> None:
     qrels = [Qrel("q1", "a", 1), Qrel("q2", "a", 1), Qrel("q3", "d", 1)]
-    queries = {"q1": "Which gate has a lamp?", "q2": "oil oil and a lamp gate", "q3": "Where is the sea?"}
+    queries = {
+        "q1": "Which gate has a lamp?",
+        "q2": "oil oil and a lamp gate",
+        "q3": "Where is the sea?",
+    }
     collection = collection_of(tmp_path / "c", PASSAGES, queries, qrels)
     rule = collection_terms(collection)
-    gate, lamp, oil = (math.log(1 + (4 - n + 0.5) / (n + 0.5)) for n in (2, 1, 2))  # of four passages
+    # of four passages
+    gate, lamp, oil = (math.log(1 + (4 - n + 0.5) / (n + 0.5)) for n in (2, 1, 2))
     sentences = ["The gate is iron.", "The lamp burns oil.", "Oil is dear, oil."]
-    (first, second) = rule.score([Asked("q1", queries["q1"], sentences), Asked("q2", queries["q2"], sentences)])
+    (first, second) = rule.score(
+        [Asked("q1", queries["q1"], sentences), Asked("q2", queries["q2"], sentences)]
+    )
     assert first.tolist() == pytest.approx([gate, lamp, 0])  # the rare word outweighs the other
     assert second.tolist() == pytest.approx([gate, lamp + oil, oil])
     found = chosen_evidence(collection, "test", qrels, rule, SETTINGS)
@@ -75,7 +86,9 @@ def test_terms_weigh_by_their_idf_over_the_collection_and_count_once(tmp_path: P
     assert found.counts["queries without a query term in their passage"] == 1
 
 
-def test_the_passage_is_the_one_judged_highest_then_of_two_sentences_then_by_id(tmp_path: Path) -> None:
+def test_the_passage_is_the_one_judged_highest_then_of_two_sentences_then_by_id(
+    tmp_path: Path,
+) -> None:
     qrels = [
         Qrel("q1", "c", 1),
         Qrel("q1", "b", 1),
@@ -86,23 +99,36 @@ def test_the_passage_is_the_one_judged_highest_then_of_two_sentences_then_by_id(
     queries = {"q1": "oil gate", "q2": "oil", "q3": "oil"}
     collection = collection_of(tmp_path / "c", PASSAGES, queries, qrels)
     found = chosen_evidence(collection, "test", qrels, collection_terms(collection), SETTINGS)
-    assert {name: item.passage_id for name, item in found.by_query.items()} == {"q1": "a", "q2": "c"}
+    assert {name: item.passage_id for name, item in found.by_query.items()} == {
+        "q1": "a",
+        "q2": "c",
+    }
     assert math.isnan(found.by_query["q2"].relative)
     assert found.counts["queries whose passage has one sentence"] == 1
     absent = [*qrels, Qrel("q1", "not there", 3)]  # judged, and not in the collection
     again = chosen_evidence(collection, "test", absent, collection_terms(collection), SETTINGS)
     assert again.by_query == found.by_query
     with pytest.raises(
-        InputError, match="wanted sentences chosen by query terms in relevant passages of split 'test'; found none"
+        InputError,
+        match=(
+            "wanted sentences chosen by query terms in relevant passages of split 'test'; found "
+            "none"
+        ),
     ):
-        chosen_evidence(collection, "test", [Qrel("q3", "d", 1)], collection_terms(collection), SETTINGS)
+        chosen_evidence(
+            collection, "test", [Qrel("q3", "d", 1)], collection_terms(collection), SETTINGS
+        )
 
 
 def test_equal_sentences_are_drawn_and_no_place_is_favoured() -> None:
     rule = terms_rule({"lamp": 0.1, "oil": 0.2, "gate": 0.3}.__getitem__)
-    (scores,) = rule.score([Asked("q", "gate, lamp and oil", ["Oil, a lamp.", "A gate.", "Lamp and oil."])])
+    (scores,) = rule.score(
+        [Asked("q", "gate, lamp and oil", ["Oil, a lamp.", "A gate.", "Lamp and oil."])]
+    )
     assert scores[0] == scores[2]
-    picks = Counter(chosen_place(np.array([2.0, 2.0, 1.0, 2.0]), 1, f"q{n}", sparse=True) for n in range(3_000))
+    picks = Counter(
+        chosen_place(np.array([2.0, 2.0, 1.0, 2.0]), 1, f"q{n}", sparse=True) for n in range(3_000)
+    )
     assert picks[2] == 0
     expected, deviation = 1_000, math.sqrt(3_000 * (1 / 3) * (2 / 3))
     assert all(abs(picks[place] - expected) < 4 * deviation for place in (0, 1, 3))
@@ -120,18 +146,25 @@ def test_a_model_chooses_the_sentence_whose_vector_is_closest(tmp_path: Path) ->
     with torch.inference_mode():
         query, mask = model.encode_queries(model.read_queries(["lamp"]))
         by_hand = [
-            float(model.interact(query, mask, *model.encode_passages(model.read_passages([one])))[0]) for one in sentences
+            float(
+                model.interact(query, mask, *model.encode_passages(model.read_passages([one])))[0]
+            )
+            for one in sentences
         ]
     assert scores.tolist() == pytest.approx(by_hand, rel=1e-5)
 
 
-def test_neither_the_audited_model_nor_one_of_its_base_chooses(tmp_path: Path, judged: Path) -> None:
+def test_neither_the_audited_model_nor_one_of_its_base_chooses(
+    tmp_path: Path, judged: Path
+) -> None:
     own = saved_dot(tmp_path / "own")
     with pytest.raises(SettingError) as refused:
-        pb.audit_model(tmp_path / "own", str(judged), settings=AuditSettings(evidence=tmp_path / "own"))
+        pb.audit_model(
+            tmp_path / "own", str(judged), settings=AuditSettings(evidence=tmp_path / "own")
+        )
     assert str(refused.value) == (
-        "--evidence: wanted a model apart from those audited and their base; found own, which is audited itself; "
-        "give another, or --evidence terms"
+        "--evidence: wanted a model apart from those audited and their base; found own, which is "
+        "audited itself; give another, or --evidence terms"
     )
     trained = saved_dot(tmp_path / "tuned")
     model: Any = trained.model
@@ -139,19 +172,34 @@ def test_neither_the_audited_model_nor_one_of_its_base_chooses(tmp_path: Path, j
     with torch.no_grad():  # a training moves weights by little
         for weights in model.parameters():
             weights += (
-                0.2 * weights.std() * torch.randn(weights.shape, generator=torch.Generator().manual_seed(5))
+                0.2
+                * weights.std()
+                * torch.randn(weights.shape, generator=torch.Generator().manual_seed(5))
                 if weights.numel() > 1
                 else 0
             )
-    save_checkpoint(tmp_path / "moved.ckpt", model, depth=None, training={}, manifest=Manifest("checkpoint", "moved", "a test"))
+    save_checkpoint(
+        tmp_path / "moved.ckpt",
+        model,
+        depth=None,
+        training={},
+        manifest=Manifest("checkpoint", "moved", "a test"),
+    )
     moved = load_checkpoint(tmp_path / "moved.ckpt")
     assert moved.manifest.checksum != own.manifest.checksum
-    assert kinship(own, moved) == kinship(moved, own).replace("own", "moved") == "shares weights with moved"
+    assert (
+        kinship(own, moved)
+        == kinship(moved, own).replace("own", "moved")
+        == "shares weights with moved"
+    )
     with torch.no_grad():  # one of the same shape, drawn anew
         for number, (name, weights) in enumerate(model.state_dict().items()):
             if weights.is_floating_point():
                 weights.copy_(
-                    before[name].std() * torch.randn(weights.shape, generator=torch.Generator().manual_seed(100 + number))
+                    before[name].std()
+                    * torch.randn(
+                        weights.shape, generator=torch.Generator().manual_seed(100 + number)
+                    )
                 )
     assert not shares_weights(own.model, model)
     assert not shares_weights(own.model, pb)  # what has no weights
@@ -159,10 +207,18 @@ def test_neither_the_audited_model_nor_one_of_its_base_chooses(tmp_path: Path, j
 
 def test_a_function_that_is_audited_does_not_choose() -> None:
     chooser = load_checkpoint("tests.audit.scorers:blind")
-    again = load_checkpoint("tests.audit.test_evidence_rule:blind")  # the same function by another name
-    assert kinship(chooser, chooser) == kinship(chooser, blind) == kinship(again, chooser) == "is audited itself"
+    # the same function by another name
+    again = load_checkpoint("tests.audit.test_evidence_rule:blind")
     assert (
-        kinship(chooser, front_lover) == kinship(chooser, load_checkpoint("tests.audit.scorers:front_lover")) == ""
+        kinship(chooser, chooser)
+        == kinship(chooser, blind)
+        == kinship(again, chooser)
+        == "is audited itself"
+    )
+    assert (
+        kinship(chooser, front_lover)
+        == kinship(chooser, load_checkpoint("tests.audit.scorers:front_lover"))
+        == ""
     )  # of the same file
 
 
@@ -171,7 +227,9 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A planted collection, of which only passages, queries and judgements are left."""
     folder = tmp_path_factory.mktemp("judged")
     planted = write_planted(
-        folder / "planted", PlantedSettings(front_loading=0.0, passages=300, queries=100, sentences=(4, 6)), name="p"
+        folder / "planted",
+        PlantedSettings(front_loading=0.0, passages=300, queries=100, sentences=(4, 6)),
+        name="p",
     )
     with create_collection(folder / "judged") as writer:
         writer.add_passages(planted.passages())
@@ -180,7 +238,9 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "judged"
 
 
-def test_judgements_alone_give_a_signed_verdict_that_names_its_rule(judged: Path, tmp_path: Path) -> None:
+def test_judgements_alone_give_a_signed_verdict_that_names_its_rule(
+    judged: Path, tmp_path: Path
+) -> None:
     settings = AuditSettings(evidence="terms", permutations=100)
     found = pb.audit_model([front_lover, blind], str(judged), settings=settings)
     verdicts = [verdict for verdict in found.verdicts if verdict.question == Question.PASSAGE]
@@ -192,7 +252,8 @@ def test_judgements_alone_give_a_signed_verdict_that_names_its_rule(judged: Path
     assert {result.facts.evidence for result in found.results} == {BY_TERMS}
     assert found.settings["evidence"] == BY_TERMS
     assert found.notes[0].startswith(
-        "The evidence of a query is the sentence chosen by query terms in its highest-judged relevant passage"
+        "The evidence of a query is the sentence chosen by query terms in its highest-judged "
+        "relevant passage"
     )
     assert "front_lover, sentence chosen by query terms" in str(found)
     found.save(tmp_path / "found")
@@ -200,9 +261,16 @@ def test_judgements_alone_give_a_signed_verdict_that_names_its_rule(judged: Path
     text = (tmp_path / "page.html").read_text()
     assert "front_lover, sentence chosen by query terms" in text
     assert "Uncorrected for the errors of query terms" in text
-    checked = pb.check(str(judged), audited=Audited(models=[front_lover]), limits=Limits(max_response=0.05), settings=settings)
+    checked = pb.check(
+        str(judged),
+        audited=Audited(models=[front_lover]),
+        limits=Limits(max_response=0.05),
+        settings=settings,
+    )
     assert [check.outcome for check in checked.checks] == ["fail"]
-    assert checked.checks[0].note.startswith("--max-response is of moving the sentence chosen by query terms. Uncorrected")
+    assert checked.checks[0].note.startswith(
+        "--max-response is of moving the sentence chosen by query terms. Uncorrected"
+    )
 
 
 def test_the_command_says_the_same(judged: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -216,7 +284,10 @@ def test_the_command_says_the_same(judged: Path, capsys: pytest.CaptureFixture[s
     code, printed, _ = posbias(*given, "tests.audit.scorers:blind", "--json")
     assert code == 0
     verdict = next(one for one in json.loads(printed)["results"] if one["kind"] == "verdict")
-    assert "of moving the sentence chosen by tests.audit.scorers:blind" in verdict["payload"]["sentences"][0]
+    assert (
+        "of moving the sentence chosen by tests.audit.scorers:blind"
+        in verdict["payload"]["sentences"][0]
+    )
     assert verdict["payload"]["sentences"][-1].endswith("which were not measured.")
     assert verdict["facts"]["evidence"] == "tests.audit.scorers:blind"
     code, printed, said = posbias(*given, "tests.audit.scorers:front_lover")
@@ -232,6 +303,8 @@ def test_queries_are_drawn_before_a_model_reads_their_sentences(judged: Path) ->
         return [np.array([float(len(sentence)) for sentence in one.sentences]) for one in asked]
 
     collection = Collection(judged)
-    found = chosen_evidence(collection, "test", collection.qrels("test"), Rule("length", score), SETTINGS, queries=5)
+    found = chosen_evidence(
+        collection, "test", collection.qrels("test"), Rule("length", score), SETTINGS, queries=5
+    )
     assert read == list(found.by_query)
     assert len(read) == found.counts["queries drawn"] == 5

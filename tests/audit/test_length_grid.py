@@ -1,4 +1,6 @@
-"""The length by place grid: scorers of known behaviour at all lengths, and what its texts are made of."""
+"""The length by place grid: scorers of known behaviour at all lengths, and what its texts are made
+of.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,13 @@ import pytest
 
 from positionbias.audit.audit import audit, make_task
 from positionbias.audit.length_grid import Material, make_materials, sizes_of
-from positionbias.audit.length_report import grid_cells_table, grid_effects_table, grid_figure, grid_sentences, grid_table
+from positionbias.audit.length_report import (
+    grid_cells_table,
+    grid_effects_table,
+    grid_figure,
+    grid_sentences,
+    grid_table,
+)
 from positionbias.audit.page import audit_figures, description_tables
 from positionbias.audit.settings import AuditSettings, Lengths
 from positionbias.audit.systems import System, Task
@@ -29,7 +37,9 @@ from tests.audit.bags import bag_checkpoint
 from tests.audit.tasks import read_again, system, words_of
 
 LENGTHS = Lengths((128, 256, 512, 1_024, 2_048, 4_096, 8_192))
-SETTINGS = AuditSettings(lengths=LENGTHS, needles=40, draws=0, segments=0, blind=False, lists="pointwise", depth=12)
+SETTINGS = AuditSettings(
+    lengths=LENGTHS, needles=40, draws=0, segments=0, blind=False, lists="pointwise", depth=12
+)
 READS = 300  # words of the scorer that is cut
 HALF = 200  # words in which the decaying scorer falls to a half
 
@@ -49,11 +59,16 @@ def reads_first(query: str, passages: Sequence[str]) -> list[float]:
 def decays(query: str, passages: Sequence[str]) -> list[float]:
     """The query's words, each worth 2^(−place / HALF)."""
     wanted = set(query.lower().split())
-    return [sum(0.5 ** (place / HALF) for place, word in enumerate(words_of(text)) if word in wanted) for text in passages]
+    return [
+        sum(0.5 ** (place / HALF) for place, word in enumerate(words_of(text)) if word in wanted)
+        for text in passages
+    ]
 
 
 def grid_task(place: Path, queries: int = 40) -> Task:
-    """A query's passage has its four words in one sentence, and ten competitors have none to three of them; all other words are common ones."""
+    """A query's passage has its four words in one sentence, and ten competitors have none to three
+    of them; all other words are common ones.
+    """
     rng = generator(1, "grid task")
     passages, asked, rankings = dict[str, str](), list[Query](), []
     qrels, answers = list[Qrel](), list[Answer]()
@@ -87,23 +102,37 @@ def task(tmp_path_factory: pytest.TempPathFactory) -> Task:
     return grid_task(tmp_path_factory.mktemp("grid") / "task")
 
 
-def grid(task: Task, scorer: Callable[[str, Sequence[str]], list[float]], settings: AuditSettings = SETTINGS) -> LengthGrid:
+def grid(
+    task: Task,
+    scorer: Callable[[str, Sequence[str]], list[float]],
+    settings: AuditSettings = SETTINGS,
+) -> LengthGrid:
     results = audit(task, [system(scorer)], settings)
     (found,) = [result.payload for result in results if isinstance(result.payload, LengthGrid)]
     return found
 
 
-def effects(found: LengthGrid, of: GridEffectOf) -> dict[tuple[int | None, float | None], GridEffect]:
+def effects(
+    found: LengthGrid, of: GridEffectOf
+) -> dict[tuple[int | None, float | None], GridEffect]:
     return {(one.length, one.place): one for one in found.effects if one.of is of}
 
 
 def test_scorer_of_all_words_has_equal_cells_at_every_length(task: Task) -> None:
     found = grid(task, reads_all)
     assert found.lengths == list(LENGTHS)
-    assert (found.figures.queries, found.figures.competitors, found.figures.unit) == (40, 10, "words")
+    assert (found.figures.queries, found.figures.competitors, found.figures.unit) == (
+        40,
+        10,
+        "words",
+    )
     assert len({(cell.score, cell.low, cell.high, cell.rank) for cell in found.cells}) == 1
     assert {(one.value, one.low, one.high) for one in found.effects} == {(0.0, 0.0, 0.0)}
-    assert {one.of for one in found.effects} == {GridEffectOf.PLACE, GridEffectOf.LENGTH, GridEffectOf.INTERACTION}
+    assert {one.of for one in found.effects} == {
+        GridEffectOf.PLACE,
+        GridEffectOf.LENGTH,
+        GridEffectOf.INTERACTION,
+    }
 
 
 def test_evidence_beyond_what_is_read_is_lost_and_counts_as_truncation(task: Task) -> None:
@@ -138,9 +167,13 @@ def test_decay_by_place_is_found_at_its_size(task: Task) -> None:
     for (length, place), effect in effects(found, GridEffectOf.PLACE).items():
         assert length is not None
         assert place is not None
-        assert effect.value == pytest.approx(whole * (1 - 0.5 ** (cells[length, place].start / HALF)), abs=0.02)
+        assert effect.value == pytest.approx(
+            whole * (1 - 0.5 ** (cells[length, place].start / HALF)), abs=0.02
+        )
     for length in LENGTHS:
-        scores = [cell.score for cell in found.cells if cell.length == length and cell.score is not None]
+        scores = [
+            cell.score for cell in found.cells if cell.length == length and cell.score is not None
+        ]
         assert scores == sorted(scores, reverse=True)
     assert all(abs(one.value or 0) < 1e-3 for one in effects(found, GridEffectOf.LENGTH).values())
     (interaction,) = effects(found, GridEffectOf.INTERACTION).values()
@@ -155,7 +188,10 @@ def test_longer_texts_begin_with_the_fillers_of_shorter_ones_at_every_place(task
     for one in made:
         shorter: list[str] = []
         for length in LENGTHS:
-            whole = {tuple(before + behind) for before, behind, _ in (one.split(one.piece, length, p) for p in PLACES)}
+            whole = {
+                tuple(before + behind)
+                for before, behind, _ in (one.split(one.piece, length, p) for p in PLACES)
+            }
             (fillers,) = whole
             assert list(fillers[: len(shorter)]) == shorter
             shorter = list(fillers)
@@ -175,20 +211,26 @@ def test_fillers_are_no_candidates_and_hold_no_answer(tmp_path: Path) -> None:
     small = grid_task(tmp_path / "task", 20)
     collection = small.collection
     # the answer of the first query is now a word that most other passages hold
-    answers = [replace_answer(one) if one.query_id == "q00" else one for one in collection.answers("test")]
+    answers = [
+        replace_answer(one) if one.query_id == "q00" else one for one in collection.answers("test")
+    ]
     with create_collection(tmp_path / "more") as writer:
         writer.add_passages(collection.passages())
         writer.add_split("test", collection.queries("test"), collection.qrels("test"), answers)
         writer.finish(Manifest("collection", "more", "a test", seed=1, licence="invented"))
     more = replace(small, collection=Collection(tmp_path / "more"))
     sizes, _ = sizes_of(system(reads_all))
-    first, *others = make_materials(more, more.query_ids, (128, 1_024), sizes, most=20, seed=1, level=1)[0]
+    first, *others = make_materials(
+        more, more.query_ids, (128, 1_024), sizes, most=20, seed=1, level=1
+    )[0]
     assert first.query.query_id == "q00"
     assert not any("w7" in words_of(one) for one in first.fill)
     assert any("w7" in words_of(sentence) for one in others for sentence in one.fill)
     for one in (first, *others):
         number = one.query.query_id.removeprefix("q").lstrip("0") or "0"
-        assert not {f"{letter}{number}" for letter in "abcd"} & {word for sentence in one.fill for word in words_of(sentence)}
+        assert not {f"{letter}{number}" for letter in "abcd"} & {
+            word for sentence in one.fill for word in words_of(sentence)
+        }
 
 
 def replace_answer(answer: Answer) -> Answer:
@@ -201,13 +243,20 @@ def test_fillers_come_from_other_articles_where_these_are_known(tmp_path: Path) 
     with create_collection(tmp_path / "more") as writer:
         writer.add_passages(small.collection.passages())
         writer.add_split(
-            "test", small.collection.queries("test"), small.collection.qrels("test"), small.collection.answers("test")
+            "test",
+            small.collection.queries("test"),
+            small.collection.qrels("test"),
+            small.collection.answers("test"),
         )
         content = {"source": source}
-        writer.finish(Manifest("collection", "more", "a test", seed=1, licence="invented", content=content))
+        writer.finish(
+            Manifest("collection", "more", "a test", seed=1, licence="invented", content=content)
+        )
     more = replace(small, collection=Collection(tmp_path / "more"))
     sizes, _ = sizes_of(system(reads_all))
-    made, _, apart = make_materials(more, more.query_ids, (128, 1_024), sizes, most=20, seed=1, level=1)
+    made, _, apart = make_materials(
+        more, more.query_ids, (128, 1_024), sizes, most=20, seed=1, level=1
+    )
     assert apart == "of other articles"
     article = {}
     for passage in more.collection.passages():
@@ -217,7 +266,11 @@ def test_fillers_come_from_other_articles_where_these_are_known(tmp_path: Path) 
 
 
 def test_length_of_an_encoder_is_in_its_tokens(task: Task) -> None:
-    results = audit(task, [System.of(bag_checkpoint("bags", 200))], replace(SETTINGS, lengths=Lengths((128, 512))))
+    results = audit(
+        task,
+        [System.of(bag_checkpoint("bags", 200))],
+        replace(SETTINGS, lengths=Lengths((128, 512))),
+    )
     (found,) = [result.payload for result in results if isinstance(result.payload, LengthGrid)]
     assert (found.figures.unit, found.figures.limit) == ("tokens", "its tokenizer")
     assert [cell.beyond for cell in found.cells] == [0, 0, 0, 0, 0, 0, 0, 1, 1, 1]
@@ -225,22 +278,30 @@ def test_length_of_an_encoder_is_in_its_tokens(task: Task) -> None:
 
 def test_evidence_without_room_and_lists_without_competitors_are_counted(task: Task) -> None:
     sizes, _ = sizes_of(system(reads_all))
-    made, counts, _ = make_materials(task, task.query_ids, (32, 64), sizes, most=40, seed=1, level=1)
+    made, counts, _ = make_materials(
+        task, task.query_ids, (32, 64), sizes, most=40, seed=1, level=1
+    )
     assert len(made) + sum(counts.values()) == 40
     lonely = replace(task, candidates=task.candidates.top(2))
     assert make_materials(lonely, task.query_ids, (128,), sizes, most=40, seed=1, level=1)[1] == {
         "fewer than two irrelevant candidates": 40
     }
-    unfilled = make_materials(task, task.query_ids, (128, 1_000_000), sizes, most=40, seed=1, level=1)[1]
+    unfilled = make_materials(
+        task, task.query_ids, (128, 1_000_000), sizes, most=40, seed=1, level=1
+    )[1]
     assert unfilled == {"too few other passages to fill the longest text": 40}
 
 
 def test_evidence_that_the_limit_cuts_is_marked(task: Task) -> None:
-    """By hand: with the evidence's piece at word s, its last needed word is s + n − 1; N words are read."""
+    """By hand: with the evidence's piece at word s, its last needed word is s + n − 1; N words are
+    read.
+    """
     sizes, _ = sizes_of(system(reads_all))
     made, _, _ = make_materials(task, task.query_ids, (128, 256), sizes, most=40, seed=1, level=1)
     limit = 245  # within the last piece of most texts of 256 words
-    results = audit(task, [system(reads_first)], replace(SETTINGS, lengths=Lengths((128, 256)), reads=limit))
+    results = audit(
+        task, [system(reads_first)], replace(SETTINGS, lengths=Lengths((128, 256)), reads=limit)
+    )
     (found,) = [result.payload for result in results if isinstance(result.payload, LengthGrid)]
     for cell in found.cells:
         spans = [
@@ -249,18 +310,29 @@ def test_evidence_that_the_limit_cuts_is_marked(task: Task) -> None:
             for *_, start in [one.split(one.piece, cell.length, cell.place)]
         ]
         assert cell.beyond == pytest.approx(np.mean([start + 1 > limit for start, _ in spans]))
-        assert cell.cut == pytest.approx(np.mean([start + 1 <= limit < end for start, end in spans]))
+        assert cell.cut == pytest.approx(
+            np.mean([start + 1 <= limit < end for start, end in spans])
+        )
     last = found.cells[-1]
     assert (last.length, last.place, last.cut > 0.05, last.beyond) == (256, 1.0, True, 0.0)
     assert [cell.cut for cell in found.cells[:-1]] == [0.0] * 9
     share = f"{100 * last.cut:.0f} %"
     said = [plain(line) for line in grid_sentences("scorer", found)]
-    assert said[0] == "scorer, end − start of the text, in texts read whole: 128 words 0.000 [0.000, 0.000]."
+    assert (
+        said[0]
+        == "scorer, end − start of the text, in texts read whole: 128 words 0.000 [0.000, 0.000]."
+    )
     assert f"The limit cuts the evidence of {share} of the queries at the end of 256 words." in said
-    assert GridEffectOf.INTERACTION not in {one.of for one in found.effects}  # one length is read whole, not two
+    # one length is read whole, not two
+    assert GridEffectOf.INTERACTION not in {one.of for one in found.effects}
     (axes,) = grid_figure(results).axes
-    assert [plain(text.get_text()) for text in axes.texts if "cut" in text.get_text()] == [f"{share} cut"]
-    assert [plain(row[-1].text) for row in grid_table(results).rows] == ["0.0 %", f"{100 * last.cut:.1f} %"]
+    assert [plain(text.get_text()) for text in axes.texts if "cut" in text.get_text()] == [
+        f"{share} cut"
+    ]
+    assert [plain(row[-1].text) for row in grid_table(results).rows] == [
+        "0.0 %",
+        f"{100 * last.cut:.1f} %",
+    ]
     assert plain(grid_cells_table(results).rows[-1][-1].text) == f"{100 * last.cut:.1f} %"
 
 
@@ -268,13 +340,17 @@ def test_same_input_gives_the_same_grid_which_is_read_again(task: Task, tmp_path
     settings = replace(SETTINGS, lengths=Lengths((128, 256)))
     first, second = (audit(task, [system(decays)], settings) for _ in range(2))
     assert [one.to_json() for one in first] == [one.to_json() for one in second]
-    (found,) = [one for one in read_again(first, tmp_path / "results") if isinstance(one, LengthGrid)]
+    (found,) = [
+        one for one in read_again(first, tmp_path / "results") if isinstance(one, LengthGrid)
+    ]
     assert isinstance(found.cells[0], GridCell)
     assert found.effects == grid(task, decays, settings).effects
 
 
 def test_report_shows_every_cell_and_marks_what_is_not_read(task: Task) -> None:
-    results = audit(task, [system(reads_first)], replace(SETTINGS, lengths=Lengths((256, 512)), reads=READS))
+    results = audit(
+        task, [system(reads_first)], replace(SETTINGS, lengths=Lengths((256, 512)), reads=READS)
+    )
     (axes,) = grid_figure(results).axes
     shown = [text.get_text() for text in axes.texts]
     assert [text for text in shown if text[0] == "+"] == ["+2.44"] * 8
@@ -288,7 +364,9 @@ def test_report_shows_every_cell_and_marks_what_is_not_read(task: Task) -> None:
         ["512", "40", "0.000 [0.000, 0.000]"],
     ]
     assert len(grid_cells_table(results).rows) == 10
-    assert [row[1].text for row in grid_effects_table(results).rows] == ["place"] * 8 + ["length"] + ["truncation"] * 2
+    assert [row[1].text for row in grid_effects_table(results).rows] == ["place"] * 8 + [
+        "length"
+    ] + ["truncation"] * 2
     (found,) = [result.payload for result in results if isinstance(result.payload, LengthGrid)]
     assert [plain(line) for line in grid_sentences("scorer", found)] == [
         "scorer, end − start of the text, in texts read whole: 256 words 0.000 [0.000, 0.000].",
@@ -305,7 +383,10 @@ def test_whole_relevant_passages_move_where_no_answer_is_known(task: Task, tmp_p
     with create_collection(tmp_path / "judged") as writer:
         writer.add_passages(task.collection.passages())
         writer.add_split("test", task.queries, task.qrels)
-        writer.finish(Manifest("collection", "judged", "a test", seed=1, licence="invented"), allow_absent=True)
+        writer.finish(
+            Manifest("collection", "judged", "a test", seed=1, licence="invented"),
+            allow_absent=True,
+        )
     judged = make_task(Collection(tmp_path / "judged"), "test", task.candidates, SETTINGS)
     assert judged.evidence.whole
     found = grid(judged, reads_all, replace(SETTINGS, lengths=Lengths((128, 256))))
@@ -314,7 +395,9 @@ def test_whole_relevant_passages_move_where_no_answer_is_known(task: Task, tmp_p
 
 
 def test_unknown_limit_is_said(task: Task) -> None:
-    said = grid_sentences("scorer", grid(task, decays, replace(SETTINGS, lengths=Lengths((128, 256)))))
+    said = grid_sentences(
+        "scorer", grid(task, decays, replace(SETTINGS, lengths=Lengths((128, 256))))
+    )
     assert any("changes with length: −" in one for one in said)
     assert said[-1].startswith("Its length limit is not known")
 
@@ -334,7 +417,7 @@ def test_lengths_that_are_none_are_refused(given: object) -> None:
 
 
 def test_lengths_are_a_text_or_numbers() -> None:
-    assert AuditSettings(lengths=(512, 128)).lengths == Lengths.parse("512,128") == (128, 512)  # type: ignore[arg-type]
+    assert AuditSettings(lengths=(512, 128)).lengths == Lengths.parse("512,128") == (128, 512)
 
 
 def test_lengths_need_queries_whose_evidence_moves() -> None:

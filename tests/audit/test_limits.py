@@ -1,4 +1,6 @@
-"""Limits on position bias, on verdicts made by hand: pass, fail, cannot tell, and how many queries would tell."""
+"""Limits on position bias, on verdicts made by hand: pass, fail, cannot tell, and how many queries
+would tell.
+"""
 
 from __future__ import annotations
 
@@ -23,36 +25,75 @@ RUNS, ORDER, ORDER_MIDDLE = Contrast.RUNS, Contrast.ORDER, Contrast.ORDER_MIDDLE
 NDCG = "nDCG@10"
 
 
-def effect(contrast: Contrast, value: float | None, low: float | None, high: float | None, **more: Any) -> Effect:
-    return Effect(contrast, **{"unit": NDCG, "value": value, "low": low, "high": high, "queries": 100, **more})
+def effect(
+    contrast: Contrast, value: float | None, low: float | None, high: float | None, **more: Any
+) -> Effect:
+    return Effect(
+        contrast, **{"unit": NDCG, "value": value, "low": low, "high": high, "queries": 100, **more}
+    )
 
 
-def result(payload: Any, *, system: str = "minilm", measure: str = "verdict", **more: Any) -> Result:
-    named: dict[str, Any] = {"value": None, "interval": None, "count": 100, "facts": Facts(model="bert_dot"), **more}
+def result(
+    payload: Any, *, system: str = "minilm", measure: str = "verdict", **more: Any
+) -> Result:
+    named: dict[str, Any] = {
+        "value": None,
+        "interval": None,
+        "count": 100,
+        "facts": Facts(model="bert_dot"),
+        **more,
+    }
     return Result(measure, "squad", "test", system, 1, payload=payload, **named)
 
 
-def passage(*effects: Effect, system: str = "minilm", says: str = "prefers nothing", **more: Any) -> Result:
-    return result(Verdict(Question.PASSAGE, Preference.UNKNOWN, [says], effects, **more), system=system)
+def passage(
+    *effects: Effect, system: str = "minilm", says: str = "prefers nothing", **more: Any
+) -> Result:
+    return result(
+        Verdict(Question.PASSAGE, Preference.UNKNOWN, [says], effects, **more), system=system
+    )
 
 
-def listed(*effects: Effect, preference: Preference = Preference.UNKNOWN, says: str = "…", system: str = "minilm") -> Result:
+def listed(
+    *effects: Effect,
+    preference: Preference = Preference.UNKNOWN,
+    says: str = "…",
+    system: str = "minilm",
+) -> Result:
     return result(Verdict(Question.LIST, preference, [says], effects), system=system)
 
 
-def gap(value: float | None, low: float | None, high: float | None, *, quality: str = NDCG) -> Result:
+def gap(
+    value: float | None, low: float | None, high: float | None, *, quality: str = NDCG
+) -> Result:
     bounds = None if low is None or high is None else Interval(low, high)
     figures = GapFigures(
-        quality=quality, draws=1, queries=100, original=0.5, rotated=0.5, p=None, detectable=None, first_changed=0.0, overlap=1.0,
+        quality=quality, draws=1, queries=100, original=0.5, rotated=0.5, p=None, detectable=None,
+        first_changed=0.0, overlap=1.0,
         cut=0.0, truncated=None,
     )  # fmt: skip
     return result(figures, measure="rotation gap", value=value, interval=bounds)
 
 
-def psi(*, quality: str = NDCG, group: str = "", system: str = "minilm", facts: Facts | None = None, **figures: Any) -> Result:
+def psi(
+    *,
+    quality: str = NDCG,
+    group: str = "",
+    system: str = "minilm",
+    facts: Facts | None = None,
+    **figures: Any,
+) -> Result:
     means, tested = ([0.5, 0.4], [0.4, 0.3], [0.6, 0.5]), bucket_figures(**figures)
-    payload = QueryBuckets("relative", quality, [0, 0.5, 1], [50, 50], *means, group, figures=tested)
-    return result(payload, measure="PSI", system=system, value=figures.get("psi"), facts=facts or Facts(model="bert_dot"))
+    payload = QueryBuckets(
+        "relative", quality, [0, 0.5, 1], [50, 50], *means, group, figures=tested
+    )
+    return result(
+        payload,
+        measure="PSI",
+        system=system,
+        value=figures.get("psi"),
+        facts=facts or Facts(model="bert_dot"),
+    )
 
 
 def one(results: list[Result], **limits: float) -> Check:
@@ -61,7 +102,9 @@ def one(results: list[Result], **limits: float) -> Check:
 
 
 def response(
-    ends: tuple[float, float, float], middle: tuple[float, float, float] = (0.0, -0.001, 0.001), at_most: float = 0.02
+    ends: tuple[float, float, float],
+    middle: tuple[float, float, float] = (0.0, -0.001, 0.001),
+    at_most: float = 0.02,
 ) -> Check:
     return one([passage(effect(ENDS, *ends), effect(MIDDLE, *middle))], max_response=at_most)
 
@@ -77,7 +120,8 @@ def response(
         # on the upper side 0.01 of 0.04 is left: a quarter, so 100 · 4²
         ((0.01, -0.03, 0.05), Outcome.CANNOT_TELL, 1_600),
         ((-0.01, -0.05, 0.03), Outcome.CANNOT_TELL, 1_600),
-        # beyond the limit: the near end, 0.08 away, must come nearer than 0.06: 100 · (4/3)² = 177.8
+        # beyond the limit: the near end, 0.08 away, must come nearer than 0.06: 100 · (4/3)² =
+        # 177.8
         ((-0.08, -0.16, 0.0), Outcome.CANNOT_TELL, 178),
         # 0.08 away, nearer than 0.04: 100 · 2² puts the end on the limit, which is still within it
         ((0.06, -0.02, 0.14), Outcome.CANNOT_TELL, 401),
@@ -85,14 +129,16 @@ def response(
         # 0.0001 of 0.1 is left: 100 · 1,000² queries
         ((0.0199, -0.0801, 0.1199), Outcome.CANNOT_TELL, None),
     ],
-)  # fmt: skip
+)
 def test_an_interval_within_passes_one_beyond_fails_all_else_is_open(
     ends: tuple[float, float, float], outcome: Outcome, wanted: int | None
 ) -> None:
     check = response(ends)
     assert (check.outcome, check.wanted) == (outcome, wanted)
     assert check.measured == Measured("end − front", NDCG, *ends, 100)
-    assert ("more than 1,000,000 queries" in check.reason) == (outcome is Outcome.CANNOT_TELL and wanted is None)
+    assert ("more than 1,000,000 queries" in check.reason) == (
+        outcome is Outcome.CANNOT_TELL and wanted is None
+    )
 
 
 def test_wanted_queries_are_counted_as_they_are_drawn() -> None:
@@ -136,7 +182,15 @@ def test_a_contrast_that_was_not_measured_never_passes() -> None:
         effect(ENDS, 0.0, -0.01, 0.01, unit="RR@10"),
         effect(ENDS, 0.0, -0.01, 0.01, subset="read"),
     ],
-    ids=["undefined", "no interval", "NaN", "NaN bound", "deviations", "another measure", "a subset"],
+    ids=[
+        "undefined",
+        "no interval",
+        "NaN",
+        "NaN bound",
+        "deviations",
+        "another measure",
+        "a subset",
+    ],
 )
 def test_what_is_undefined_or_of_something_else_cannot_tell(ends: Effect) -> None:
     check = one([psi(), passage(ends, effect(MIDDLE, 0.0, -0.01, 0.01))], max_response=0.02)
@@ -150,7 +204,8 @@ def test_a_run_alone_cannot_tell_and_says_what_its_verdict_says() -> None:
     check = one([psi(), run], max_movement=0.02)
     assert check.outcome is Outcome.CANNOT_TELL
     assert check.reason.endswith(
-        "rotated to the end − to the front or two runs: moved to the end − to the front; Unusual; rotate to find out."
+        "rotated to the end − to the front or two runs: moved to the end − to the front; Unusual; "
+        "rotate to find out."
     )
     assert one([psi()], max_movement=0.02).reason.endswith("(--rotated)")
     assert one([psi()], max_order=1).outcome is Outcome.CANNOT_TELL
@@ -159,8 +214,14 @@ def test_a_run_alone_cannot_tell_and_says_what_its_verdict_says() -> None:
 
 @pytest.mark.parametrize("contrast", [ROTATION, RUNS])
 def test_movement_is_read_from_a_model_or_from_two_runs(contrast: Contrast) -> None:
-    assert one([passage(effect(contrast, 0.0, -0.01, 0.01))], max_movement=0.02).outcome is Outcome.PASS
-    assert one([passage(effect(contrast, -0.05, -0.08, -0.03))], max_movement=0.02).outcome is Outcome.FAIL
+    assert (
+        one([passage(effect(contrast, 0.0, -0.01, 0.01))], max_movement=0.02).outcome
+        is Outcome.PASS
+    )
+    assert (
+        one([passage(effect(contrast, -0.05, -0.08, -0.03))], max_movement=0.02).outcome
+        is Outcome.FAIL
+    )
 
 
 def test_order_is_in_ranks_and_a_pointwise_model_passes() -> None:
@@ -174,13 +235,23 @@ def test_order_is_in_ranks_and_a_pointwise_model_passes() -> None:
     # both the first places and the ends must be within the limit
     both = [effect(contrast, 0.2, -0.1, 0.5, unit="ranks") for contrast in (ORDER, ORDER_MIDDLE)]
     assert one([listed(*both)], max_order=1).outcome is Outcome.PASS
-    assert one([listed(both[0], effect(ORDER_MIDDLE, 3, 2, 4, unit="ranks"))], max_order=1).outcome is Outcome.FAIL
-    assert one([listed(both[0], effect(ORDER_MIDDLE, 0.9, 0.5, 1.3, unit="ranks"))], max_order=1).outcome is Outcome.CANNOT_TELL
+    assert (
+        one([listed(both[0], effect(ORDER_MIDDLE, 3, 2, 4, unit="ranks"))], max_order=1).outcome
+        is Outcome.FAIL
+    )
+    assert (
+        one(
+            [listed(both[0], effect(ORDER_MIDDLE, 0.9, 0.5, 1.3, unit="ranks"))], max_order=1
+        ).outcome
+        is Outcome.CANNOT_TELL
+    )
     unsteady = one([listed(says="Scores change from call to call.")], max_order=1)
     assert unsteady.outcome is Outcome.CANNOT_TELL
     assert unsteady.reason.endswith("Scores change from call to call.")
     # a verdict on passages says nothing about lists
-    assert one([passage(effect(ENDS, 0.0, -0.01, 0.01))], max_order=1).outcome is Outcome.CANNOT_TELL
+    assert (
+        one([passage(effect(ENDS, 0.0, -0.01, 0.01))], max_order=1).outcome is Outcome.CANNOT_TELL
+    )
 
 
 def test_a_few_queries_that_all_agree_do_not_pass_unless_their_scores_agree_too() -> None:
@@ -189,12 +260,19 @@ def test_a_few_queries_that_all_agree_do_not_pass_unless_their_scores_agree_too(
     assert alike.outcome is Outcome.CANNOT_TELL
     assert (alike.measured.low, alike.measured.high) == (-0.03, 0.03)  # type: ignore[union-attr]
     assert response((0.0, 0.0, 0.0), (0.0, 0.0, 0.0), at_most=0.03).outcome is Outcome.PASS
-    invariant = [effect(contrast, 0.0, 0.0, 0.0, unit=unit) for contrast in (ENDS, MIDDLE) for unit in (NDCG, "deviations")]
+    invariant = [
+        effect(contrast, 0.0, 0.0, 0.0, unit=unit)
+        for contrast in (ENDS, MIDDLE)
+        for unit in (NDCG, "deviations")
+    ]
     assert one([passage(*invariant)], max_response=0.02).outcome is Outcome.PASS
     moved = [effect(ENDS, 0.0, 0.0, 0.0), effect(ENDS, 0.0, -0.1, 0.1, unit="deviations")]
     assert one([passage(*moved, effect(MIDDLE, 0.0, 0.0, 0.0))], max_response=0.02).wanted == 150
     # where 100 of 300 drawn queries could be asked about, three times as many must be drawn
-    assert one([passage(*moved, effect(MIDDLE, 0.0, 0.0, 0.0), drawn=300)], max_response=0.02).wanted == 450
+    assert (
+        one([passage(*moved, effect(MIDDLE, 0.0, 0.0, 0.0), drawn=300)], max_response=0.02).wanted
+        == 450
+    )
     assert one([passage(*moved)], max_response=0.02).outcome is Outcome.CANNOT_TELL
     exact = response((0.0, 0.0, 0.0), at_most=0)
     assert (exact.outcome, exact.wanted) == (Outcome.CANNOT_TELL, None)
@@ -224,7 +302,10 @@ def test_the_rotation_gap_is_ruled_alike_and_says_what_it_cannot_see() -> None:
     ids=["small", "large", "undefined"],
 )
 def test_psi_only_describes(figures: dict[str, Any]) -> None:
-    found = [psi(**figures), passage(effect(ENDS, 0.0, -0.01, 0.01), effect(MIDDLE, 0.0, -0.01, 0.01))]
+    found = [
+        psi(**figures),
+        passage(effect(ENDS, 0.0, -0.01, 0.01), effect(MIDDLE, 0.0, -0.01, 0.01)),
+    ]
     alone = checks_of(found, Limits(max_psi=0.05))
     assert [check.outcome for check in alone] == [Outcome.CANNOT_TELL]
     assert alone[0].measured
@@ -241,12 +322,20 @@ def of_system(system: str, value: float, half: float) -> Result:
 
 
 def test_of_several_models_fail_comes_before_cannot_tell_before_pass() -> None:
-    passing, failing, open_ = of_system("a", 0.0, 0.01), of_system("b", 0.1, 0.01), of_system("c", 0.0, 0.1)
+    passing, failing, open_ = (
+        of_system("a", 0.0, 0.01),
+        of_system("b", 0.1, 0.01),
+        of_system("c", 0.0, 0.1),
+    )
     limits = Limits(max_movement=0.02)
     assert exit_code(checks_of([passing], limits)) == 0
     assert exit_code(checks_of([passing, open_], limits)) == 3
     assert exit_code(checks_of([open_, failing, passing], limits)) == 1
-    assert [check.system for check in checks_of([open_, failing, passing], limits)] == ["c", "b", "a"]
+    assert [check.system for check in checks_of([open_, failing, passing], limits)] == [
+        "c",
+        "b",
+        "a",
+    ]
     assert exit_code([]) == 3
 
 
@@ -254,7 +343,10 @@ def test_the_first_stage_is_not_held_to_limits_beside_models() -> None:
     first = psi(system="bm25", facts=Facts(model="first stage"))
     evidence = EvidenceFigures(outcomes={}, audited=100, with_candidates=100)
     counted = result(evidence, system="bm25", measure="evidence", facts=Facts())
-    assert [c.system for c in checks_of([counted, first, of_system("a", 0.0, 0.01)], Limits(max_movement=0.02))] == ["a"]
+    assert [
+        c.system
+        for c in checks_of([counted, first, of_system("a", 0.0, 0.01)], Limits(max_movement=0.02))
+    ] == ["a"]
     # where there is nothing else, nothing must not pass
     assert exit_code(checks_of([counted, first], Limits(max_movement=0.02))) == 3
 
@@ -262,7 +354,13 @@ def test_the_first_stage_is_not_held_to_limits_beside_models() -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({}, "check: wanted a limit; found none; give one of --max-response, --max-movement, --max-order"),
+        (
+            {},
+            (
+                "check: wanted a limit; found none; give one of --max-response, --max-movement, "
+                "--max-order"
+            ),
+        ),
         ({"max_response": -0.1}, "--max-response: wanted a number from 0; found -0.1"),
         ({"max_movement": math.nan}, "--max-movement: wanted a number"),
         ({"max_order": math.inf}, "--max-order: wanted a number"),
@@ -284,7 +382,8 @@ def test_a_check_is_json_with_the_names_of_its_fields() -> None:
         "at_most": 0.02,
         "outcome": "cannot tell",
         "measured": {
-            "contrast": "end − front", "unit": NDCG, "value": 0.01, "low": -0.03, "high": 0.05, "queries": 100, "drawn": 0,
+            "contrast": "end − front", "unit": NDCG, "value": 0.01, "low": -0.03, "high": 0.05,
+            "queries": 100, "drawn": 0,
         },
         "wanted": 1_600,
         "reason": "",

@@ -1,4 +1,6 @@
-"""Scorers of lists: which are listwise, which are not repeatable, and the slope of output rank on input place."""
+"""Scorers of lists: which are listwise, which are not repeatable, and the slope of output rank on
+input place.
+"""
 
 from __future__ import annotations
 
@@ -23,12 +25,19 @@ LENGTH = 12
 @pytest.fixture(scope="module")
 def task(tmp_path_factory: pytest.TempPathFactory) -> Task:
     """36 queries, each with the same twelve passages for candidates."""
-    return random_task(tmp_path_factory.mktemp("lists") / "random", 36, per_passage=3, sentences=(3, 4))
+    return random_task(
+        tmp_path_factory.mktemp("lists") / "random", 36, per_passage=3, sentences=(3, 4)
+    )
 
 
 def relevance(query: str, passages: Sequence[str]) -> np.ndarray:
     """A score of a passage's own: overlap, and its length so that few are alike."""
-    return np.array([overlap + len(text) / 100 for overlap, text in zip(blind(query, passages), passages, strict=True)])
+    return np.array(
+        [
+            overlap + len(text) / 100
+            for overlap, text in zip(blind(query, passages), passages, strict=True)
+        ]
+    )
 
 
 def as_they_come(query: str, passages: Sequence[str]) -> np.ndarray:
@@ -75,15 +84,23 @@ class Noisy:
         (normalised, True),
     ],
 )
-def test_a_scorer_is_listwise_where_the_rest_of_its_list_changes_scores(task: Task, scorer: Scorer, listwise: bool) -> None:
+def test_a_scorer_is_listwise_where_the_rest_of_its_list_changes_scores(
+    task: Task, scorer: Scorer, listwise: bool
+) -> None:
     found = nature_of(system(scorer), task, 1)
-    assert (found.listwise, found.repeatable, found.declared, found.noise) == (listwise, True, False, 0)
+    assert (found.listwise, found.repeatable, found.declared, found.noise) == (
+        listwise,
+        True,
+        False,
+        0,
+    )
     if not listwise:
         assert (found.permuted, found.alone) == (0, 0)
 
 
 def test_changes_by_hand(task: Task) -> None:
-    # −i and its reversal i − 11 differ by 11 − 2i; the root mean square of that over the deviation of −i is 2
+    # −i and its reversal i − 11 differ by 11 − 2i; the root mean square of that over the deviation
+    # of −i is 2
     found = nature_of(system(as_they_come), task, 1)
     assert found.permuted == pytest.approx(2)
     # alone all are first: the first three gain 0, 1, 2; the deviation of 0 … 11 is √(143/12)
@@ -93,20 +110,25 @@ def test_changes_by_hand(task: Task) -> None:
     assert (scaled.permuted, scaled.alone > 0.5) == (0, True)
 
 
-def test_a_scorer_that_differs_from_itself_is_not_repeatable_and_its_noise_is_no_sign_of_a_list(task: Task) -> None:
+def test_a_scorer_that_differs_from_itself_is_not_repeatable_and_its_noise_is_no_sign_of_a_list(
+    task: Task,
+) -> None:
     found = nature_of(system(Noisy(0.3)), task, 1)
     assert (found.repeatable, found.listwise) == (False, False)
     assert found.noise > 0.01
     assert found.permuted == pytest.approx(found.noise, rel=0.3)
     assert nature_of(system(Noisy(1e-6)), task, 1).repeatable
-    # its noise may hide that it looks at the list: it is not said to score passages by themselves, but measured
+    # its noise may hide that it looks at the list: it is not said to score passages by themselves,
+    # but measured
     assert not found.order_matters_not
     verdict = list_verdict("noisy", found, None)
     assert verdict.preference == Preference.UNKNOWN
     assert "gives other scores when it is asked again" in verdict.sentences[0]
 
 
-def test_a_noisy_scorer_that_looks_at_the_list_is_not_said_to_score_passages_by_themselves(task: Task) -> None:
+def test_a_noisy_scorer_that_looks_at_the_list_is_not_said_to_score_passages_by_themselves(
+    task: Task,
+) -> None:
     noisy = Noisy(9.0)
 
     def hidden(query: str, passages: Sequence[str]) -> np.ndarray:
@@ -126,13 +148,19 @@ def test_a_noisy_scorer_that_looks_at_the_list_is_not_said_to_score_passages_by_
     assert check.outcome is not Outcome.PASS
     # with less noise it is found
     noisy.size = 1.0
-    verdict = list_verdict("hidden", nature_of(system(hidden), task, 1), order_slopes(system(hidden), task, task.query_ids, 1))
+    verdict = list_verdict(
+        "hidden",
+        nature_of(system(hidden), task, 1),
+        order_slopes(system(hidden), task, task.query_ids, 1),
+    )
     assert verdict.preference == Preference.FIRST
 
 
 def test_lost_in_the_middle_of_the_list_prefers_both_ends(task: Task) -> None:
     def lost(query: str, passages: Sequence[str]) -> np.ndarray:
-        return relevance(query, passages) + 3 * np.abs(2 * np.arange(len(passages)) / max(len(passages) - 1, 1) - 1)
+        return relevance(query, passages) + 3 * np.abs(
+            2 * np.arange(len(passages)) / max(len(passages) - 1, 1) - 1
+        )
 
     found = nature_of(system(lost), task, 1)
     assert (found.listwise, found.order_matters_not) == (True, False)
@@ -146,7 +174,12 @@ def test_lost_in_the_middle_of_the_list_prefers_both_ends(task: Task) -> None:
         "mirror",
         found,
         order_slopes(
-            system(lambda query, passages: 9 * relevance(query, passages) - 9 * lost(query, passages)), task, task.query_ids, 1
+            system(
+                lambda query, passages: 9 * relevance(query, passages) - 9 * lost(query, passages)
+            ),
+            task,
+            task.query_ids,
+            1,
         ),
     )
     assert verdict.preference == Preference.MIDDLE
@@ -157,7 +190,8 @@ def test_the_middle_slope_by_hand(task: Task) -> None:
         return 1 - np.abs(2 * np.arange(len(passages)) / max(len(passages) - 1, 1) - 1)
 
     found = order_slopes(system(nearness), task, task.query_ids, 1)
-    # nearness 1/11 · 2 · (0 … 5), each twice; the ranks of such a pair are 1½ in the middle and 11½ at the ends: 10 ranks lost over 10/11, to the ends
+    # nearness 1/11 · 2 · (0 … 5), each twice; the ranks of such a pair are 1½ in the middle and 11½
+    # at the ends: 10 ranks lost over 10/11, to the ends
     assert found.slopes == pytest.approx(np.tile([0, -11], (36, 1)), abs=1e-9)
 
 
@@ -170,7 +204,14 @@ def test_models_of_vectors_are_pointwise_without_being_asked(task: Task) -> None
 
 
 @pytest.mark.parametrize(
-    ("scorer", "slope"), [(as_they_come, LENGTH - 1), (backwards, 1 - LENGTH), (relevance, 0), (normalised, 0), (constant, 0)]
+    ("scorer", "slope"),
+    [
+        (as_they_come, LENGTH - 1),
+        (backwards, 1 - LENGTH),
+        (relevance, 0),
+        (normalised, 0),
+        (constant, 0),
+    ],
 )
 def test_the_slope_is_exact(task: Task, scorer: Scorer, slope: float) -> None:
     found = order_slopes(system(scorer), task, task.query_ids, 1)
@@ -189,7 +230,12 @@ def test_a_small_bias_is_between_none_and_all(task: Task) -> None:
 
 def test_ties_share_their_ranks_so_that_a_half_sorted_list_has_half_the_slope(task: Task) -> None:
     # the first half scores 1, the second 0: ranks 3½ and 9½, which is 6½ − 3 and 6½ + 3
-    found = order_slopes(system(lambda query, passages: np.repeat([1.0, 0.0], len(passages) // 2)), task, task.query_ids, 1)
+    found = order_slopes(
+        system(lambda query, passages: np.repeat([1.0, 0.0], len(passages) // 2)),
+        task,
+        task.query_ids,
+        1,
+    )
     x = np.arange(12) / 11 - 0.5
     by_hand = (x * np.repeat([-3, 3], 6)).sum() / (x * x).sum()
     # over four orders, where a passage's mean place is the middle
@@ -223,7 +269,12 @@ def test_lists_of_two_have_no_slope_and_no_nature(tmp_path: Path) -> None:
     assert (found.slopes.shape, found.clusters) == ((0, 2), [])
     verdict = list_verdict("x", nature, found)
     assert verdict.preference == Preference.UNKNOWN
-    assert list(verdict.sentences) == ["x, order in the list: cannot tell: no query has a list of three passages or more."]
+    assert list(verdict.sentences) == [
+        "x, order in the list: cannot tell: no query has a list of three passages or more."
+    ]
     assert list_verdict("x", Nature(True), found).preference == Preference.UNKNOWN
-    (check,) = checks_of([system(as_they_come).result(short, "verdict", verdict, value=None, count=0)], Limits(max_order=5))
+    (check,) = checks_of(
+        [system(as_they_come).result(short, "verdict", verdict, value=None, count=0)],
+        Limits(max_order=5),
+    )
     assert check.outcome is Outcome.CANNOT_TELL

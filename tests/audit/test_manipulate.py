@@ -1,4 +1,6 @@
-"""Manipulations asked of scorers whose contrasts are known: worked by hand, exact zeros, and what is asked how often."""
+"""Manipulations asked of scorers whose contrasts are known: worked by hand, exact zeros, and what
+is asked how often.
+"""
 
 from __future__ import annotations
 
@@ -21,11 +23,26 @@ from positionbias.positions.rotated_texts import RotatedTexts
 from positionbias.results.payloads import Contrast
 from positionbias.text.sentences import sentences
 from tests.audit import tasks
-from tests.audit.tasks import Scorer, blind, by_sentence, make_task_of, overlap, random_task, system, words_of
+from tests.audit.tasks import (
+    Scorer,
+    blind,
+    by_sentence,
+    make_task_of,
+    overlap,
+    random_task,
+    system,
+    words_of,
+)
 
 NDCG = "nDCG@10"
 OIL = ["Oil burns in lamps.", "Stone holds gates.", "Water fills halls."]
-LONG = ["Green ships sail.", "Oil burns in lamps.", "Stone holds gates.", "Water fills halls.", "Black cats sleep."]
+LONG = [
+    "Green ships sail.",
+    "Oil burns in lamps.",
+    "Stone holds gates.",
+    "Water fills halls.",
+    "Black cats sleep.",
+]
 
 
 def everything(query: str, texts: Sequence[str]) -> list[bool]:
@@ -33,13 +50,22 @@ def everything(query: str, texts: Sequence[str]) -> list[bool]:
 
 
 def manipulation(
-    task: Task, scorer: Scorer, *, listwise: bool = False, ranked: Run | None = None, rotated: Run | None = None
+    task: Task,
+    scorer: Scorer,
+    *,
+    listwise: bool = False,
+    ranked: Run | None = None,
+    rotated: Run | None = None,
 ) -> Manipulation:
     texts = RotatedTexts(task.collection, Rotation(seed=1)) if listwise else None
-    return Manipulation(system(scorer), task, NDCG, 1, listwise, ranked or task.candidates, rotated, texts)
+    return Manipulation(
+        system(scorer), task, NDCG, 1, listwise, ranked or task.candidates, rotated, texts
+    )
 
 
-def measured(task: Task, scorer: Scorer, *, orders: int = 2, fits: Any = everything, **how: Any) -> Measured:
+def measured(
+    task: Task, scorer: Scorer, *, orders: int = 2, fits: Any = everything, **how: Any
+) -> Measured:
     trials, _ = make_trials(task, task.query_ids, most=1_000, orders=orders, seed=1)
     made, known = manipulation(task, scorer, **how), Asked()
     ask(made, trials, known, "a test")
@@ -48,7 +74,9 @@ def measured(task: Task, scorer: Scorer, *, orders: int = 2, fits: Any = everyth
 
 @pytest.fixture
 def two(tmp_path: Path) -> Task:
-    """q1 asks for oil, first of three sentences; q2 for another passage's, and for the stone that stands second in the first."""
+    """q1 asks for oil, first of three sentences; q2 for another passage's, and for the stone that
+    stands second in the first.
+    """
     passages = {
         "p1": OIL,
         "p2": ["Iron rusts.", "Gold shines.", "A stone lies there."],
@@ -61,27 +89,45 @@ def two(tmp_path: Path) -> Task:
 def test_a_scorer_that_adds_up_sentences_by_hand(two: Task) -> None:
     """A sentence in common counts 0 in front, −½ in the middle, −1 at the end."""
     front = by_sentence(lambda place, count: -place / (count - 1))
-    ranked = Run("ranked", [("q1", ["p1", "p2", "p3"], [0.0, 1.5, -0.5]), ("q2", ["p2", "p1", "p3"], [1.0, 0.0, -2.0])])
-    rotated = Run("rotated", [("q1", ["p1", "p2", "p3"], [0.0, -0.25, -0.75]), ("q2", ["p2", "p1", "p3"], [1.0, 5.0, -2.0])])
+    ranked = Run(
+        "ranked",
+        [
+            ("q1", ["p1", "p2", "p3"], [0.0, 1.5, -0.5]),
+            ("q2", ["p2", "p1", "p3"], [1.0, 0.0, -2.0]),
+        ],
+    )
+    rotated = Run(
+        "rotated",
+        [
+            ("q1", ["p1", "p2", "p3"], [0.0, -0.25, -0.75]),
+            ("q2", ["p2", "p1", "p3"], [1.0, 5.0, -2.0]),
+        ],
+    )
     found = measured(two, front, ranked=ranked, rotated=rotated)
     assert list(found.query_ids) == ["q1", "q2"]
     assert len(set(found.clusters)) == 2
     # the others' scores 1.5 and −0.5; 0 and −2
     assert found.units.tolist() == [1, 1]
     ends, middle, rotation, worth = range(4)
-    # the passage itself less a stranger in its place, p3's or the other passage's, of as many words: q1 loses "oil" at 0 of 0 … 2, which counts 0, q2
-    # "stone" and "lies" at 1; "A stone lies there." is no stranger of q1's and has nothing of "what oil"
+    # the passage itself less a stranger in its place, p3's or the other passage's, of as many
+    # words: q1 loses "oil" at 0 of 0 … 2, which counts 0, q2 "stone" and "lies" at 1; "A stone lies
+    # there." is no stranger of q1's and has nothing of "what oil"
     assert found.by_unit["score"][:, worth].tolist() == [0, 2 * -1]
     # q1's word moves from front to end; so do q2's two, "stone" and "lies"
     assert found.by_unit["score"][:, ends].tolist() == [-1, -2]
-    # f e f f p f r: the evidence moves from 1 to 4 of 0 … 6, −½; in the reversal from 5 to 2, +½; a straight line has no middle
+    # f e f f p f r: the evidence moves from 1 to 4 of 0 … 6, −½; in the reversal from 5 to 2, +½; a
+    # straight line has no middle
     assert found.by_unit["score"][:, middle].tolist() == [0, 0]
-    # by rotation q1's evidence falls by 1. Its placebo q2 has "stone" in it: oil, stone, water against stone, water, oil,
-    # −½ → 0. Of q2's passage the placebo q1 has no word. The unit is 1, and scores are rounded to 4 decimals of it
+    # by rotation q1's evidence falls by 1. Its placebo q2 has "stone" in it: oil, stone, water
+    # against stone, water, oil, −½ → 0. Of q2's passage the placebo q1 has no word. The unit is 1,
+    # and scores are rounded to 4 decimals of it
     assert found.by_unit["score"][:, rotation].tolist() == [-1.5, -2]
-    # q1 scores 0 and −1 beside 1.5 and −0.5: from rank 2 to 3. q2 0 and −2 beside 0 and −2: equal scores do not go before, ranks 1 and 2
+    # q1 scores 0 and −1 beside 1.5 and −0.5: from rank 2 to 3. q2 0 and −2 beside 0 and −2: equal
+    # scores do not go before, ranks 1 and 2
     assert found.by_unit["ranks"][:, ends].tolist() == [-1, -1]
-    assert found.by_unit[NDCG][:, ends] == pytest.approx([1 / np.log2(4) - 1 / np.log2(3), 1 / np.log2(3) - 1])
+    assert found.by_unit[NDCG][:, ends] == pytest.approx(
+        [1 / np.log2(4) - 1 / np.log2(3), 1 / np.log2(3) - 1]
+    )
     # beside rotated passages −0.25 and −0.75 q1 falls from 1 to 3; beside 5 and −2 q2 stays second
     assert found.by_unit["ranks"][:, rotation].tolist() == [-2, 0]
     assert found.by_unit[NDCG][:, rotation] == pytest.approx([1 / np.log2(4) - 1, 0])
@@ -89,8 +135,11 @@ def test_a_scorer_that_adds_up_sentences_by_hand(two: Task) -> None:
 
 
 def test_the_middle_exchange_by_hand(tmp_path: Path) -> None:
-    task = make_task_of(tmp_path / "five", {"p1": LONG, "p2": OIL}, {"q1": tasks.Asked("what oil", "p1", 1)})
-    # e a f p b c: the evidence moves from 0 to 3 of 0 … 5, in the mirror a p f b c e from 5 to 1; where a is the larger half, e a b f p c, to 4 and to 2
+    task = make_task_of(
+        tmp_path / "five", {"p1": LONG, "p2": OIL}, {"q1": tasks.Asked("what oil", "p1", 1)}
+    )
+    # e a f p b c: the evidence moves from 0 to 3 of 0 … 5, in the mirror a p f b c e from 5 to 1;
+    # where a is the larger half, e a b f p c, to 4 and to 2
     hump = by_sentence(lambda place, count: -4 * (place / (count - 1) - 0.5) ** 2)
     found = measured(task, hump, ranked=Run("ranked", [("q1", ["p1", "p2", "p3"], [0, 3, 1])]))
     at = {place: -4 * (place / 5 - 0.5) ** 2 for place in range(6)}
@@ -99,7 +148,8 @@ def test_the_middle_exchange_by_hand(tmp_path: Path) -> None:
     assert by_hand == pytest.approx(((at[4] - at[0]) + (at[2] - at[5])) / 2)
     # oil stands second of five, −4 · (1/4 − 1/2)²
     worth = -0.25
-    # both ends are alike for the hump; there is no query of another passage to be the placebo of rotation
+    # both ends are alike for the hump; there is no query of another passage to be the placebo of
+    # rotation
     assert found.by_unit["score"][0].tolist() == pytest.approx([0, by_hand, 0, worth])
     # a straight line has no middle: the orders of the two halves take each other away
     straight = measured(task, by_sentence(lambda place, count: place / (count - 1)), orders=4)
@@ -112,7 +162,9 @@ def invented(tmp_path_factory: pytest.TempPathFactory) -> Task:
 
 
 def cohesive(query: str, passages: Sequence[str]) -> list[float]:
-    """Overlap, and how alike neighbouring sentences are, whichever stands first: changes with any reordering."""
+    """Overlap, and how alike neighbouring sentences are, whichever stands first: changes with any
+    reordering.
+    """
 
     def own(text: str) -> float:
         bags = [set(words_of(one)) for one in sentences(text)]
@@ -122,7 +174,9 @@ def cohesive(query: str, passages: Sequence[str]) -> list[float]:
 
 
 def best_sentence(query: str, passages: Sequence[str]) -> list[float]:
-    return [max(overlap(query, one) - 0.01 * len(one) for one in sentences(text)) for text in passages]
+    return [
+        max(overlap(query, one) - 0.01 * len(one) for one in sentences(text)) for text in passages
+    ]
 
 
 @pytest.mark.parametrize("scorer", [blind, best_sentence, cohesive])
@@ -132,7 +186,10 @@ def test_scorers_that_read_a_text_alike_from_both_ends_have_contrasts_of_exactly
 ) -> None:
     rotated = Run(
         "rotated",
-        [(name, invented.candidates[name].passage_ids, invented.candidates[name].scores) for name in invented.candidates],
+        [
+            (name, invented.candidates[name].passage_ids, invented.candidates[name].scores)
+            for name in invented.candidates
+        ],
     )
     found = measured(invented, scorer, orders=orders, ranked=None, rotated=rotated)
     contrasts = found.by_unit["score"][:, :-1]
@@ -164,13 +221,17 @@ class Counting:
 def test_a_text_is_asked_for_once_and_more_orders_ask_for_theirs_alone(invented: Task) -> None:
     counting = Counting()
     how, known = manipulation(invented, counting), Asked()
-    few, many = (make_trials(invented, invented.query_ids, most=99, orders=orders, seed=1)[0] for orders in (2, 6))
+    few, many = (
+        make_trials(invented, invented.query_ids, most=99, orders=orders, seed=1)[0]
+        for orders in (2, 6)
+    )
     for one, more in zip(few, many, strict=True):
         assert list(more.texts)[: len(one.texts)] == list(one.texts)
         assert list(more.pairs)[: len(one.pairs)] == list(one.pairs)
         assert more.placebo_query == one.placebo_query != one.query_id
     ask(how, few, known, "two orders")
-    asked = sum(len(one.texts) + 2 for one in few)  # the placebo query is asked for both rotated texts
+    # the placebo query is asked for both rotated texts
+    asked = sum(len(one.texts) + 2 for one in few)
     assert known.texts == asked == sum(counting.pairs.values())
     before = dict(known)
     ask(how, few, known, "again")
@@ -189,19 +250,26 @@ def test_a_pointwise_scorer_gets_a_query_s_texts_in_a_drawn_order(invented: Task
     whole = [(by_query[query], texts) for query, texts in counting.lists if len(texts) > 2]
     assert sorted(query for query, _ in whole) == sorted(own)
     assert all(Counter(texts) == Counter(own[query]) for query, texts in whole)
-    # the order of places would be the order of the list, and so a scorer's bias by list looks like one by place
-    first_before = [texts.index(own[query][2]) < texts.index(own[query][3]) for query, texts in whole]
+    # the order of places would be the order of the list, and so a scorer's bias by list looks like
+    # one by place
+    first_before = [
+        texts.index(own[query][2]) < texts.index(own[query][3]) for query, texts in whole
+    ]
     assert 0 < sum(first_before) < len(first_before)
 
 
-def test_a_listwise_scorer_gets_each_text_at_the_place_of_its_passage_in_one_order_of_the_list(invented: Task) -> None:
+def test_a_listwise_scorer_gets_each_text_at_the_place_of_its_passage_in_one_order_of_the_list(
+    invented: Task,
+) -> None:
     counting = Counting()
     trials, _ = make_trials(invented, invented.query_ids[:5], most=99, orders=2, seed=1)
     how, known = manipulation(invented, counting, listwise=True), Asked()
     ask(how, trials, known, "a test")
     queries = {query.query_id: query.text for query in invented.queries}
     for one in trials:
-        ids = [name for name in invented.candidates[one.query_id].passage_ids if name != one.passage_id]
+        ids = [
+            name for name in invented.candidates[one.query_id].passage_ids if name != one.passage_id
+        ]
         others = {
             True: sorted(RotatedTexts(invented.collection, Rotation(seed=1)).texts(ids)),
             False: sorted(invented.collection.texts(ids)),
@@ -224,7 +292,9 @@ def test_a_listwise_scorer_gets_each_text_at_the_place_of_its_passage_in_one_ord
     assert len(counting.lists) == asked
 
 
-def test_a_listwise_scorer_that_looks_at_the_list_alone_has_no_preference_in_passages(invented: Task) -> None:
+def test_a_listwise_scorer_that_looks_at_the_list_alone_has_no_preference_in_passages(
+    invented: Task,
+) -> None:
     def first_in(query: str, passages: Sequence[str]) -> list[float]:
         return [overlap(query, text) - 0.3 * place for place, text in enumerate(passages)]
 
@@ -240,19 +310,25 @@ def test_a_listwise_scorer_that_looks_at_the_list_alone_has_no_preference_in_pas
 def test_what_is_not_read_whole_is_marked(two: Task) -> None:
     # limits: q1's texts with the evidence first are longer than the model reads
     def fits(query: str, texts: Sequence[str]) -> list[bool]:
-        return [not (query == "what oil" and text.startswith("Oil burns in lamps.")) for text in texts]
+        return [
+            not (query == "what oil" and text.startswith("Oil burns in lamps.")) for text in texts
+        ]
 
     found = measured(two, blind, orders=4, fits=fits)
     # all of q1's contrasts have a text that begins with oil
     assert found.whole.tolist() == [[False] * 4, [True] * 4]
-    filled = measured(two, blind, orders=4, fits=lambda query, texts: [len(text.split()) < 25 for text in texts])
+    filled = measured(
+        two, blind, orders=4, fits=lambda query, texts: [len(text.split()) < 25 for text in texts]
+    )
     # only the middle has a filler of 20 words
     assert filled.whole.tolist() == [[True, False, True, True], [True, False, True, True]]
 
 
 def test_queries_without_trial_say_why(tmp_path: Path) -> None:
     passages = {
-        "p1": OIL, "p2": ["Short.", "Too short."], "p3": ["and water.", "Stone holds.", "Fire burns."], "p4": ["Gold shines.", "Iron rusts.", "Snow falls."],
+        "p1": OIL, "p2": ["Short.", "Too short."],
+        "p3": ["and water.", "Stone holds.", "Fire burns."],
+        "p4": ["Gold shines.", "Iron rusts.", "Snow falls."],
     }  # fmt: skip
     asked = {
         "q1": tasks.Asked("oil", "p1", 0),
@@ -263,11 +339,20 @@ def test_queries_without_trial_say_why(tmp_path: Path) -> None:
     task = make_task_of(tmp_path / "some", passages, asked)
     trials, counts = make_trials(task, task.query_ids, most=9, orders=2, seed=1)
     assert [one.query_id for one in trials] == ["q1", "q4"]
-    assert counts == {"passage of fewer than three sentences": 1, "no other sentence begins and ends like the evidence": 1}
-    assert [one.query_id for one in make_trials(task, ["q4", "q1"], most=1, orders=2, seed=1)[0]] == ["q4"]
+    assert counts == {
+        "passage of fewer than three sentences": 1,
+        "no other sentence begins and ends like the evidence": 1,
+    }
+    assert [
+        one.query_id for one in make_trials(task, ["q4", "q1"], most=1, orders=2, seed=1)[0]
+    ] == ["q4"]
     assert trials[0].names == [made_id("q1", place) for place in range(12)]
     plain, _ = make_trials(task, ["q1"], most=9, orders=2, seed=1, rotate=False)
-    assert (plain[0].rotated, plain[0].placebo_query, [pair.contrast for pair in plain[0].pairs]) == (
+    assert (
+        plain[0].rotated,
+        plain[0].placebo_query,
+        [pair.contrast for pair in plain[0].pairs],
+    ) == (
         (),
         "",
         [Contrast.WORTH, *[Contrast.ENDS, Contrast.MIDDLE] * 2],

@@ -29,7 +29,9 @@ NAN = math.nan
 
 
 class Chat:
-    """A scorer of lists that orders by what ``rank`` says, and leaves lists out where ``silent`` is true."""
+    """A scorer of lists that orders by what ``rank`` says, and leaves lists out where ``silent`` is
+    true.
+    """
 
     kind, at_once, characters, device = "chat", 1, 0, torch.device("cpu")
 
@@ -57,11 +59,15 @@ class Chat:
 @pytest.fixture(scope="module")
 def task(tmp_path_factory: pytest.TempPathFactory) -> Task:
     """24 queries, each with the same eight passages for candidates."""
-    return random_task(tmp_path_factory.mktemp("missing") / "random", 24, per_passage=3, sentences=(4, 5))
+    return random_task(
+        tmp_path_factory.mktemp("missing") / "random", 24, per_passage=3, sentences=(4, 5)
+    )
 
 
 def test_a_run_is_completed_at_its_best_and_worst() -> None:
-    run = Run("x", [("q", ["a", "b", "c", "d"], [4, 3, 2, 1])]).rescored("x", {"q": np.array([2, NAN, 1, NAN])}, missing=True)
+    run = Run("x", [("q", ["a", "b", "c", "d"], [4, 3, 2, 1])]).rescored(
+        "x", {"q": np.array([2, NAN, 1, NAN])}, missing=True
+    )
     assert run["q"].passage_ids == ["a", "c", "b", "d"]  # missing ones behind, as they were given
     qrels = [Qrel("q", "d", 1), Qrel("q", "a", 1)]
     assert completed(run, qrels, best=True)["q"].passage_ids == ["d", "a", "c", "b"]
@@ -94,12 +100,18 @@ def test_the_order_of_a_list_that_is_missing_has_the_greatest_and_least_slopes(t
     assert slopes.missing == Missing(4 * 24 * (last + 1), 4 * 24 * (last + 1), 4 * 24, 4 * 24, 24)
 
 
-SETTINGS = AuditSettings(needles=24, draws=1, segments=0, permutations=100, length_groups=1, depth=8)
+SETTINGS = AuditSettings(
+    needles=24, draws=1, segments=0, permutations=100, length_groups=1, depth=8
+)
 
 
 def verdicts(task: Task, model: Chat) -> tuple[dict[Question, Verdict], dict[str, Outcome]]:
-    results = audit(task, [System("chat", model=model)], SETTINGS)  # type: ignore[arg-type,list-item]
-    found = {payload.question: payload for result in results if isinstance(payload := result.payload, Verdict)}
+    results = audit(task, [System("chat", model=model)], SETTINGS)  # type: ignore
+    found = {
+        payload.question: payload
+        for result in results
+        if isinstance(payload := result.payload, Verdict)
+    }
     limits = Limits(max_response=0.9, max_movement=0.9, max_order=6.9, max_rotation_gap=0.9)
     return found, {check.limit: check.outcome for check in checks_of(results, limits)}
 
@@ -107,7 +119,10 @@ def verdicts(task: Task, model: Chat) -> tuple[dict[Question, Verdict], dict[str
 def test_a_model_that_answers_nothing_has_no_verdict_and_passes_nothing(task: Task) -> None:
     found, outcomes = verdicts(task, Chat(lambda query, passages: True))
     assert {verdict.preference for verdict in found.values()} == {Preference.UNKNOWN}
-    assert all("answers, on 24 queries, could not be read" in verdict.sentences[1] for verdict in found.values())
+    assert all(
+        "answers, on 24 queries, could not be read" in verdict.sentences[1]
+        for verdict in found.values()
+    )
     assert set(outcomes.values()) == {Outcome.CANNOT_TELL}
 
 
@@ -119,7 +134,8 @@ def test_one_answer_that_is_missing_widens_and_is_counted(task: Task) -> None:
         assert few[question].missing > 0
         assert whole[question].missing == 0
         before, after = (
-            {(one.contrast, one.unit): (one.low, one.high) for one in found[question].effects} for found in (whole, few)
+            {(one.contrast, one.unit): (one.low, one.high) for one in found[question].effects}
+            for found in (whole, few)
         )
         widths = [(before[key], after[key]) for key in before if key[1] == "ranks"]
         assert all(after[0] <= before[0] <= before[1] <= after[1] for before, after in widths)
@@ -136,21 +152,34 @@ def test_a_verdict_stands_if_both_ways_agree() -> None:
     front = verdict(Preference.FRONT, -3, -2)
     same = agreed("x", [front, verdict(Preference.FRONT, -2.5, -1)], missing)
     assert (same.preference, same.missing) == (Preference.FRONT, 3)
-    assert [(effect.low, effect.high, effect.value) for effect in same.effects] == [(-3, -1, -2.125)]
-    assert (
-        same.sentences[0]
-        == "x: prefers the front, whatever its missing scores are: end − front [−3.000, −1.000] ranks (24 queries)."
+    assert [(effect.low, effect.high, effect.value) for effect in same.effects] == [
+        (-3, -1, -2.125)
+    ]
+    assert same.sentences[0] == (
+        "x: prefers the front, whatever its missing scores are: end − front [−3.000, −1.000] "
+        "ranks (24 queries)."
     )
-    assert same.sentences[1].startswith("2 of 30 answers, on 1 query, could not be read or left passages out: 3 of 60 scores")
+    assert same.sentences[1].startswith(
+        "2 of 30 answers, on 1 query, could not be read or left passages out: 3 of 60 scores"
+    )
     other = agreed("x", [front, verdict(Preference.NONE, -0.05, 0.05)], missing)
     assert other.preference is Preference.UNKNOWN
-    assert "cannot tell, as scores are missing: end − front [−3.000, 0.050] ranks" in other.sentences[0]
+    assert (
+        "cannot tell, as scores are missing: end − front [−3.000, 0.050] ranks"
+        in other.sentences[0]
+    )
 
 
 def test_sizes_of_changes_between_bounds() -> None:
     def measured(values: list[float]) -> Measured:
         return Measured(
-            ["a", "b", "c"], ["a", "b", "c"], {"ranks": np.array([values])}, np.ones(3), np.ones((1, 3), bool), 1, 0.0
+            ["a", "b", "c"],
+            ["a", "b", "c"],
+            {"ranks": np.array([values])},
+            np.ones(3),
+            np.ones((1, 3), bool),
+            1,
+            0.0,
         )
 
     down, up = measured([-3, -2, 1]), measured([1, -1, 4])

@@ -1,4 +1,6 @@
-"""Texts made for an audit: the needle's places, exchanges with a placebo, filler, rotations, and thirds."""
+"""Texts made for an audit: the needle's places, exchanges with a placebo, filler, rotations, and
+thirds.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from positionbias.audit.filler import filler, known_words
-from positionbias.audit.perturb import NO_PLACEBO, Needle, exchanges, fillers, move_sentence, placebos, thirds, turned
+from positionbias.audit.perturb import (
+    NO_PLACEBO,
+    Needle,
+    exchanges,
+    fillers,
+    move_sentence,
+    placebos,
+    thirds,
+    turned,
+)
 from positionbias.core.seeds import choose
 from positionbias.text.sentences import NOT_ONE_SENTENCE, TOO_FEW, Parts, sentences
 
@@ -20,7 +31,12 @@ TEXT = "One came.  Two left. Three stayed."
 def test_the_sentence_with_the_answer_stands_at_every_place_once_the_rest_in_their_order() -> None:
     found = move_sentence(TEXT, TEXT.index("left"), TEXT.index("left") + 4)
     assert found == Needle(
-        ["Two left. One came. Three stayed.", "One came. Two left. Three stayed.", "One came. Three stayed. Two left."], 1
+        [
+            "Two left. One came. Three stayed.",
+            "One came. Two left. Three stayed.",
+            "One came. Three stayed. Two left.",
+        ],
+        1,
     )
 
 
@@ -38,7 +54,9 @@ def test_an_answer_that_ends_its_sentence_lies_in_that_one() -> None:
 
 
 WORD = st.text(alphabet="abcdefghij", min_size=1, max_size=6)
-SENTENCE = st.lists(WORD, min_size=2, max_size=6).map(lambda words: f"{words[0].capitalize()} {' '.join(words[1:])}.")
+SENTENCE = st.lists(WORD, min_size=2, max_size=6).map(
+    lambda words: f"{words[0].capitalize()} {' '.join(words[1:])}."
+)
 
 
 @given(st.lists(SENTENCE, min_size=1, max_size=7), st.data())
@@ -101,7 +119,11 @@ def test_an_exchange_swaps_the_evidence_with_a_placebo_and_nothing_else(
         before, after = sentences(one.before), sentences(one.after)
         assert Counter(before) == Counter(after)
         assert Counter(split(one.before)) == Counter(parts.sentences)
-        changed = [place for place, pair in enumerate(zip(before, after, strict=True)) if pair[0] != pair[1]]
+        changed = [
+            place
+            for place, pair in enumerate(zip(before, after, strict=True))
+            if pair[0] != pair[1]
+        ]
         assert len(changed) == 2
         assert (before[changed[0]], before[changed[1]]) == (after[changed[1]], after[changed[0]])
         assert evidence in (before[changed[0]], after[changed[0]])
@@ -112,7 +134,9 @@ def test_an_exchange_swaps_the_evidence_with_a_placebo_and_nothing_else(
 
 @given(st.integers(4, 8), st.integers(0, 1_000))
 def test_every_second_order_is_the_reversal_of_the_one_before(count: int, seed: int) -> None:
-    """So the ends of one order are the ends of the other: the neighbours and transitions of before and after are the same, read backwards."""
+    """So the ends of one order are the ends of the other: the neighbours and transitions of before
+    and after are the same, read backwards.
+    """
     made = exchanges(Parts(LETTERS[:count], 1), FILL, 4, drawn_by(seed))
     for middle in (False, True):
         own = [one for one in made if one.middle == middle]
@@ -130,7 +154,9 @@ def test_every_second_order_is_the_reversal_of_the_one_before(count: int, seed: 
 
 
 @given(st.integers(4, 8), st.integers(0, 1_000))
-def test_in_the_middles_exchange_a_filler_stands_for_the_second_neighbour(count: int, seed: int) -> None:
+def test_in_the_middles_exchange_a_filler_stands_for_the_second_neighbour(
+    count: int, seed: int
+) -> None:
     parts = Parts(LETTERS[:count], 2)
     evidence = parts.sentences[2]
     for one in exchanges(parts, FILL, 4, drawn_by(seed)):
@@ -147,21 +173,27 @@ def test_in_the_middles_exchange_a_filler_stands_for_the_second_neighbour(count:
 
 
 @given(st.integers(4, 8), st.integers(0, 1_000))
-def test_over_an_order_and_its_mirror_a_sentence_is_as_often_beside_evidence_at_an_end_as_amid(count: int, seed: int) -> None:
+def test_over_an_order_and_its_mirror_a_sentence_is_as_often_beside_evidence_at_an_end_as_amid(
+    count: int, seed: int
+) -> None:
     parts = Parts(LETTERS[:count], 0)
     beside = [Counter[str](), Counter[str]()]
     for one in exchanges(parts, FILL, 2, drawn_by(seed)):
         for found, text in zip(beside, (one.before, one.after), strict=True):
             split_ = sentences(text) if one.middle else []
             at = split_.index(parts.sentences[0]) if split_ else 0
-            found.update(place for near, place in enumerate(split_) if abs(near - at) == 1 and place != FILL)
+            found.update(
+                place for near, place in enumerate(split_) if abs(near - at) == 1 and place != FILL
+            )
     assert beside[0] == beside[1]
 
 
 def test_exchanges_by_hand() -> None:
     a, b, c, e, p = "Aa.", "Bb.", "Cc.", "Ee.", "Pp."
     # the placebo is the first candidate, the others stand as they come, the smaller half first
-    made = exchanges(Parts([p, a, e, b, c], 2), FILL, 2, lambda count, size, purpose: list(range(size)))
+    made = exchanges(
+        Parts([p, a, e, b, c], 2), FILL, 2, lambda count, size, purpose: list(range(size))
+    )
     f = FILL
     assert [(one.middle, one.before, one.after) for one in made] == [
         (False, f"{e} {a} {b} {c} {p}", f"{p} {a} {b} {c} {e}"),
@@ -175,7 +207,9 @@ def test_exchanges_by_hand() -> None:
 def test_where_other_sentences_are_too_few_fillers_stand_for_them(others: list[str]) -> None:
     e, p, f = "Ee.", "Pp.", FILL
     r = others[0] if others else f
-    made = exchanges(Parts([p, e, *others], 1), FILL, 2, lambda count, size, purpose: list(range(size)))
+    made = exchanges(
+        Parts([p, e, *others], 1), FILL, 2, lambda count, size, purpose: list(range(size))
+    )
     assert [(one.before, one.after) for one in made if one.middle] == [
         (f"{e} {r} {f} {p} {f}", f"{p} {r} {f} {e} {f}"),
         (f"{r} {p} {f} {f} {e}", f"{r} {e} {f} {f} {p}"),
@@ -184,11 +218,19 @@ def test_where_other_sentences_are_too_few_fillers_stand_for_them(others: list[s
     assert {made[1].before.count(f), made[3].after.count(f)} == {fillers(len(others))}
 
 
-def test_what_stands_beside_the_evidence_helps_a_window_as_often_at_an_end_as_in_the_middle() -> None:
-    # two words of the query stand in the evidence, and one more in one other sentence: a window of 20 words that reaches from one into the other holds all three
+def test_what_stands_beside_the_evidence_helps_a_window_as_often_at_an_end_as_in_the_middle() -> (
+    None
+):
+    # two words of the query stand in the evidence, and one more in one other sentence: a window of
+    # 20 words that reaches from one into the other holds all three
     words = ("colour", "tower", "north")
     evidence = "The tower has a colour."
-    others = ["Then came much more from the north.", "One came.", "Two left there.", "Three stayed."]
+    others = [
+        "Then came much more from the north.",
+        "One came.",
+        "Two left there.",
+        "Three stayed.",
+    ]
 
     def best(text: str) -> int:
         found = text.replace(".", "").split()
@@ -205,8 +247,22 @@ def test_what_stands_beside_the_evidence_helps_a_window_as_often_at_an_end_as_in
 
 def test_a_fragment_changes_places_with_a_fragment_only() -> None:
     # a window of a longer text begins and ends inside of a sentence
-    window = ["and so on.", "One came.", 'Two left."', "Who? (Three stayed.)", "or went home.", "Four sta"]
-    assert [placebos(Parts(window, own)) for own in range(6)] == [[4], [2, 3], [1, 3], [1, 2], [0], []]
+    window = [
+        "and so on.",
+        "One came.",
+        'Two left."',
+        "Who? (Three stayed.)",
+        "or went home.",
+        "Four sta",
+    ]
+    assert [placebos(Parts(window, own)) for own in range(6)] == [
+        [4],
+        [2, 3],
+        [1, 3],
+        [1, 2],
+        [0],
+        [],
+    ]
     with pytest.raises(ValueError, match=NO_PLACEBO):
         exchanges(Parts(window, 5), FILL, 2, drawn_by(1))
     for one in exchanges(Parts(window, 0), FILL, 4, drawn_by(1)):
@@ -217,7 +273,9 @@ def test_a_fragment_changes_places_with_a_fragment_only() -> None:
 
 def test_a_piece_without_an_end_is_never_read_as_one_with_the_next() -> None:
     cut = Parts(["One came", "Two left.", "Who?", "(Three stayed", "Four sta"], 0)
-    texts = [text for one in exchanges(cut, FILL, 4, drawn_by(1)) for text in (one.before, one.after)]
+    texts = [
+        text for one in exchanges(cut, FILL, 4, drawn_by(1)) for text in (one.before, one.after)
+    ]
     for text in (*texts, *turned(cut)):
         whole = {"One came.", "Two left.", "Who?", "(Three stayed.", "Four sta.", FILL}
         found = sentences(text)
@@ -242,9 +300,12 @@ WORDS = "further remarks notes various follow perhaps sooner topic hint what oil
 
 
 @given(
-    st.lists(st.sampled_from(WORDS), max_size=8), st.lists(st.sampled_from([*WORDS, "tree", "oily"]), max_size=20, unique=True)
+    st.lists(st.sampled_from(WORDS), max_size=8),
+    st.lists(st.sampled_from([*WORDS, "tree", "oily"]), max_size=20, unique=True),
 )
-def test_filler_shares_no_word_with_the_text_to_be_avoided(words: list[str], known: list[str]) -> None:
+def test_filler_shares_no_word_with_the_text_to_be_avoided(
+    words: list[str], known: list[str]
+) -> None:
     made = filler(" ".join(words), known, 1, "q")
     used = {word.strip(".,").casefold() for word in made.split()}
     assert len(made.split()) == 20
@@ -272,7 +333,9 @@ class Texts(list[str]):
 
 def test_known_words_are_those_of_several_passages_but_not_of_most() -> None:
     common = [f"{a}{b}" for a in "abcdefghij" for b in "abcdefghij"]
-    passages = Texts([" ".join(common)] * 3 + ["Oil, oil and Tree 3 aa.", "A Tree, oil's tree and x once."])
+    passages = Texts(
+        [" ".join(common)] * 3 + ["Oil, oil and Tree 3 aa.", "A Tree, oil's tree and x once."]
+    )
     # the hundred stand in three passages; these words in two, and "once" in one
     assert known_words(passages, 1) == ["and", "oil", "tree"]
     assert known_words(Texts(passages[3:]), 1) == []

@@ -1,4 +1,6 @@
-"""An audit on several processes has the results of one, bit for bit: of a re-ranker by blocks of queries, of a retriever by shards."""
+"""An audit on several processes has the results of one, bit for bit: of a re-ranker by blocks of
+queries, of a retriever by shards.
+"""
 
 from __future__ import annotations
 
@@ -36,10 +38,17 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("retrieve", [False, True], ids=["re-ranker", "retriever"])
 def test_workers_change_no_result(tmp_path: Path, retrieve: bool) -> None:
     collection = planted(tmp_path / "planted")
-    model = saved_dot(tmp_path / "dot").path if retrieve else saved_tk(tmp_path / "tk.ckpt", collection)
+    model = (
+        saved_dot(tmp_path / "dot").path if retrieve else saved_tk(tmp_path / "tk.ckpt", collection)
+    )
     settings = AuditSettings(depth=6, draws=1, retrieve=retrieve, blind=False, length_groups=1)
     found: list[Any] = [
-        audit_systems(collection, audited=Audited(models=[model]), settings=settings, engine=Engine(workers=workers))
+        audit_systems(
+            collection,
+            audited=Audited(models=[model]),
+            settings=settings,
+            engine=Engine(workers=workers),
+        )
         for workers in (1, 2)
     ]
     one, two = ([result.to_json() for result in audit.results] for audit in found)
@@ -49,22 +58,34 @@ def test_workers_change_no_result(tmp_path: Path, retrieve: bool) -> None:
 
 @pytest.mark.usefixtures("small")
 def test_texts_are_read_by_processes_or_carried_to_them(tmp_path: Path) -> None:
-    passages = {f"p{number}": [f"Lamp {number} is green.", f"Oil number {number} is here."] for number in range(12)}
+    passages = {
+        f"p{number}": [f"Lamp {number} is green.", f"Oil number {number} is here."]
+        for number in range(12)
+    }
     task = make_task_of(
-        tmp_path / "c", passages, {f"q{number}": Asked("green lamp oil", f"p{number}", 0) for number in range(12)}
+        tmp_path / "c",
+        passages,
+        {f"q{number}": Asked("green lamp oil", f"p{number}", 0) for number in range(12)},
     )
     checkpoint = load_checkpoint(saved_tk(tmp_path / "tk.ckpt", task.collection))
     made = Texts({"p3": "Green is the lamp with oil."}, task.collection)
     turned = RotatedTexts(Collection(task.collection.path), Rotation())
     with open_engine("local", 2) as map_shards:
         here, there = (
-            System.of(checkpoint, spread=Spread(Computing().loading(checkpoint.path), mapped)) for mapped in (map, map_shards)
+            System.of(checkpoint, spread=Spread(Computing().loading(checkpoint.path), mapped))
+            for mapped in (map, map_shards)
         )
         for texts in (task.collection, turned, made):
-            one, two = (system.scored(task, texts, task.candidates, "a test") for system in (here, there))
+            one, two = (
+                system.scored(task, texts, task.candidates, "a test") for system in (here, there)
+            )
             assert all((one[query_id].scores == two[query_id].scores).all() for query_id in one)
-            assert [ranking.passage_ids for ranking in one.rankings()] == [ranking.passage_ids for ranking in two.rankings()]
-    assert score_of(one, "p3") != score_of(here.scored(task, task.collection, task.candidates, "a test"), "p3")
+            assert [ranking.passage_ids for ranking in one.rankings()] == [
+                ranking.passage_ids for ranking in two.rankings()
+            ]
+    assert score_of(one, "p3") != score_of(
+        here.scored(task, task.collection, task.candidates, "a test"), "p3"
+    )
 
 
 def score_of(run: Run, passage_id: str) -> np.float32:

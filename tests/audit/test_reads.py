@@ -1,4 +1,6 @@
-"""How far a system reads: limits of a known number of words are found, scorers that look at one sentence have none."""
+"""How far a system reads: limits of a known number of words are found, scorers that look at one
+sentence have none.
+"""
 
 from __future__ import annotations
 
@@ -21,22 +23,31 @@ from tests.tiny import saved_tk
 @pytest.fixture(scope="module")
 def task(tmp_path_factory: pytest.TempPathFactory) -> Task:
     """150 passages of 40 to 250 words."""
-    return random_task(tmp_path_factory.mktemp("reads") / "random", 150, sentences=(3, 12), words=(11, 17))
+    return random_task(
+        tmp_path_factory.mktemp("reads") / "random", 150, sentences=(3, 12), words=(11, 17)
+    )
 
 
 def stopping(words: int) -> Scorer:
     """Overlap with the first words."""
-    return lambda query, passages: [overlap(query, " ".join(text.split()[:words])) for text in passages]
+    return lambda query, passages: [
+        overlap(query, " ".join(text.split()[:words])) for text in passages
+    ]
 
 
 def starting(words: int) -> Scorer:
     """Overlap with the last words."""
-    return lambda query, passages: [overlap(query, " ".join(text.split()[-words:])) for text in passages]
+    return lambda query, passages: [
+        overlap(query, " ".join(text.split()[-words:])) for text in passages
+    ]
 
 
 def fading(query: str, passages: Sequence[str]) -> list[float]:
     """Reads all, and likes it less the later it stands."""
-    return [sum(overlap(query, one) / (1 + place) for place, one in enumerate(sentences(text))) for text in passages]
+    return [
+        sum(overlap(query, one) / (1 + place) for place, one in enumerate(sentences(text)))
+        for text in passages
+    ]
 
 
 def first_sentence(query: str, passages: Sequence[str]) -> list[float]:
@@ -69,7 +80,8 @@ def limit(task: Task, scorer: Scorer) -> Limit | None:
 def test_a_scorer_that_stops_is_found_and_where(task: Task, words: int) -> None:
     found = reads(task, stopping(words))
     assert (found.found, found.from_end) == ("its scores", False)
-    # a sentence has 11 to 17 words, and the answer's three stand at its end: the least limit that fits is one that cuts no read sentence
+    # a sentence has 11 to 17 words, and the answer's three stand at its end: the least limit that
+    # fits is one that cuts no read sentence
     assert words - 17 <= found.words <= words
     text = " ".join(["word"] * 400)
     assert found.words is not None
@@ -85,7 +97,9 @@ def test_a_limit_is_found_where_all_passages_are_longer(tmp_path: Path) -> None:
     assert limit(long, first_sentence) is None
 
 
-@pytest.mark.parametrize("scorer", [blind, best_sentence, first_sentence, last_sentence, fading, stopping(1_000)])
+@pytest.mark.parametrize(
+    "scorer", [blind, best_sentence, first_sentence, last_sentence, fading, stopping(1_000)]
+)
 def test_scorers_without_a_limit_have_none(task: Task, scorer: Scorer) -> None:
     found = reads(task, scorer)
     assert (found.words, found.found) == (None, "no limit found")
@@ -96,7 +110,8 @@ def test_scorers_without_a_limit_have_none(task: Task, scorer: Scorer) -> None:
 def test_a_scorer_of_the_last_words_is_found_from_the_end(task: Task, words: int) -> None:
     found = reads(task, starting(words))
     assert (found.found, found.from_end) == ("its scores", True)
-    # the three words of the answer end their sentence: only with them is a text of that many words cut
+    # the three words of the answer end their sentence: only with them is a text of that many words
+    # cut
     assert found.words is not None
     assert words - 3 <= found.words <= words
 
@@ -114,7 +129,9 @@ def test_a_scorer_with_its_own_rounding_still_has_its_limit(task: Task) -> None:
 
 
 def test_texts_made_longer_find_the_limit_of_short_passages(tmp_path: Path) -> None:
-    """Passages have 27 to 43 words, the texts of the middle 20 to 40 more: a limit of 60 words matters, one of 100 does not."""
+    """Passages have 27 to 43 words, the texts of the middle 20 to 40 more: a limit of 60 words
+    matters, one of 100 does not.
+    """
     short = random_task(tmp_path / "short", 40, sentences=(3, 4), words=(8, 10))
     assert max(longest(short).values()) <= 83
     found = limit(short, stopping(60))
@@ -143,7 +160,11 @@ def test_a_model_s_tokenizer_knows_its_room(task: Task, tmp_path: Path) -> None:
     found = reads_of(System.of(tk), task, {}, declared=None, listwise=False, seed=1)
     assert (found.words, found.found) == (None, "its tokenizer")
     room = tk.model.room
-    assert found.fits("query", ["word " * (room - 1), "word " * room, "word " * (room + 1)]) == [True, False, False]
+    assert found.fits("query", ["word " * (room - 1), "word " * room, "word " * (room + 1)]) == [
+        True,
+        False,
+        False,
+    ]
     bags = reads_of(System("bags", model=Bags(7)), task, {}, declared=None, listwise=False, seed=1)
     # an encoder reads query and passage apart: six words leave room, seven just fill it
     assert bags.fits("one two three", ["gate " * 6, "gate " * 7]) == [True, False]

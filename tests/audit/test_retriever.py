@@ -1,4 +1,6 @@
-"""Models audited as retrievers: planted preferences are found, every passage is read once a wording, and depth joins them to re-rankers."""
+"""Models audited as retrievers: planted preferences are found, every passage is read once a
+wording, and depth joins them to re-rankers.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,13 @@ from positionbias.planted.generator import PlantedSettings
 from positionbias.positions.rotate import Rotation
 from positionbias.positions.rotated_texts import RotatedTexts
 from positionbias.ranking.config import RankingConfig
-from positionbias.results.audit import RETRIEVAL, EvidenceFigures, GapFigures, ManipulationFigures, RetrievalFigures
+from positionbias.results.audit import (
+    RETRIEVAL,
+    EvidenceFigures,
+    GapFigures,
+    ManipulationFigures,
+    RetrievalFigures,
+)
 from positionbias.results.buckets import QueryBuckets, ResponseCurve, SegmentBuckets
 from positionbias.results.payloads import Contrast, Preference, QueryEffects, Question, Verdict
 from positionbias.results.result import Result
@@ -39,7 +47,8 @@ from tests.audit.tasks import read_again
 from tests.tiny import collection_of, planted
 
 CHANGES: dict[str, Any] = {
-    "buckets": (Buckets.relative(3),), "minimum": 3, "permutations": 100, "draws": 2, "needles": 60, "segments": 8,
+    "buckets": (Buckets.relative(3),), "minimum": 3, "permutations": 100, "draws": 2, "needles": 60,
+    "segments": 8,
     "length_groups": 1,
 }  # fmt: skip
 SETTINGS = AuditSettings(retrieve=True, **{**CHANGES, "depth": 40})
@@ -47,13 +56,20 @@ SETTINGS = AuditSettings(retrieve=True, **{**CHANGES, "depth": 40})
 
 @pytest.fixture(scope="module")
 def collection(tmp_path_factory: pytest.TempPathFactory) -> Collection:
-    settings = PlantedSettings(queries=100, passages=200, test_share=0.6, validation_share=0.1, front_loading=0.9)
+    settings = PlantedSettings(
+        queries=100, passages=200, test_share=0.6, validation_share=0.1, front_loading=0.9
+    )
     return planted(tmp_path_factory.mktemp("retriever") / "planted", settings)
 
 
 @pytest.fixture(scope="module")
 def task(collection: Collection) -> Task:
-    return make_task(collection, "test", retrieve(collection, collection.queries("test"), 40, Bm25Settings()), SETTINGS)
+    return make_task(
+        collection,
+        "test",
+        retrieve(collection, collection.queries("test"), 40, Bm25Settings()),
+        SETTINGS,
+    )
 
 
 @pytest.fixture(scope="module")
@@ -74,21 +90,33 @@ def one(results: Iterable[Result], measure: str, name: str) -> Result:
 
 
 def verdicts(results: Iterable[Result], name: str) -> dict[Question, Verdict]:
-    found = [result.payload for result in results if result.system == name and isinstance(result.payload, Verdict)]
+    found = [
+        result.payload
+        for result in results
+        if result.system == name and isinstance(result.payload, Verdict)
+    ]
     assert len(found) == 2
     return {verdict.question: verdict for verdict in found}
 
 
 def ranked(results: Iterable[Result], name: str) -> RetrievalFigures:
-    return next(figures for result, figures in of_type(results, RetrievalFigures) if result.system == name)
+    return next(
+        figures for result, figures in of_type(results, RetrievalFigures) if result.system == name
+    )
 
 
-def test_a_retriever_that_reads_the_front_alone_is_found_short_sighted(results: list[Result]) -> None:
+def test_a_retriever_that_reads_the_front_alone_is_found_short_sighted(
+    results: list[Result],
+) -> None:
     name = "front, whole collection"
     found = verdicts(results, name)
     passage = found[Question.PASSAGE]
     # of some passages evidence and placebo fit into twenty words
-    assert (passage.preference, passage.within, passage.queries) == (Preference.UNREAD, Preference.NONE, 60)
+    assert (passage.preference, passage.within, passage.queries) == (
+        Preference.UNREAD,
+        Preference.NONE,
+        60,
+    )
     assert passage.unread is not None
     assert passage.unread > 0.9
     assert f"{name} loses what stands behind its tokenizer's limit: −" in passage.sentences[0]
@@ -96,7 +124,8 @@ def test_a_retriever_that_reads_the_front_alone_is_found_short_sighted(results: 
     over_all = next(effect for effect in passage.effects if not effect.subset)
     assert over_all.contrast == Contrast.ENDS
     assert over_all.value is not None
-    assert over_all.value == pytest.approx(-1, abs=0.15)  # at the end of a passage the evidence is worth nothing
+    # at the end of a passage the evidence is worth nothing
+    assert over_all.value == pytest.approx(-1, abs=0.15)
     assert found[Question.LIST].preference == Preference.NONE
     gap = one(results, "rotation gap", name)
     assert gap.interval is not None
@@ -104,7 +133,9 @@ def test_a_retriever_that_reads_the_front_alone_is_found_short_sighted(results: 
 
 
 def test_one_that_reads_all_words_changes_nowhere_at_all(results: list[Result]) -> None:
-    """Its vector is that of a bag of words, which neither a rotation nor a moved sentence changes: exactly 0."""
+    """Its vector is that of a bag of words, which neither a rotation nor a moved sentence changes:
+    exactly 0.
+    """
     name = "whole, whole collection"
     gap = one(results, "rotation gap", name)
     assert gap.value == 0
@@ -113,8 +144,12 @@ def test_one_that_reads_all_words_changes_nowhere_at_all(results: list[Result]) 
     assert one(results, "position response", name).value == pytest.approx(0, abs=1e-12)
     verdict = verdicts(results, name)[Question.PASSAGE]
     assert verdict.preference == Preference.NONE
-    assert list(verdict.sentences) == [f"{name}: no preference: its scores do not change when the answer moves (60 queries)."]
-    assert {(one.value, one.low, one.high) for one in verdict.effects if one.unit != "nDCG@10"} == {(0, 0, 0)}
+    assert list(verdict.sentences) == [
+        f"{name}: no preference: its scores do not change when the answer moves (60 queries)."
+    ]
+    assert {(one.value, one.low, one.high) for one in verdict.effects if one.unit != "nDCG@10"} == {
+        (0, 0, 0)
+    }
 
 
 def test_results_say_that_the_whole_collection_was_ranked_and_what_it_cost(
@@ -124,27 +159,39 @@ def test_results_say_that_the_whole_collection_was_ranked_and_what_it_cost(
         found = ranked(results, name)
         assert (found.passages, found.depth, found.encoded) == (200, 40, 200 * 3)
         assert {result.facts.role for result in results if result.system == name} == {"retriever"}
-    full = sum(len(row) == 20 for row in Bags(20).read_passages([passage.text for passage in collection.passages()]))
+    full = sum(
+        len(row) == 20
+        for row in Bags(20).read_passages([passage.text for passage in collection.passages()])
+    )
     assert full > 150
     assert ranked(results, "front, whole collection").truncated == full
     assert ranked(results, "whole, whole collection").truncated == 0
     assert told[:2] == [
-        f"{name}, whole collection: 200 passages once as they are, once for each of 2 rotations: 600 texts to encode"
+        f"{name}, whole collection: 200 passages once as they are, once for each of 2 rotations: "
+        "600 texts to encode"
         for name in ("whole", "front")
     ]
     assert told[2] == "auditing bm25"  # what it costs is said before any work
-    assert {gap.quality for _, gap in of_type(results, GapFigures)} == {"nDCG@10", "RR@10", "R@10", "R@100"}
+    assert {gap.quality for _, gap in of_type(results, GapFigures)} == {
+        "nDCG@10",
+        "RR@10",
+        "R@10",
+        "R@100",
+    }
 
 
 def test_what_an_audit_saves_is_read_as_its_types(results: list[Result], tmp_path: Path) -> None:
     payloads = read_again(results, tmp_path / "r")
     assert payloads[-1] == results[-1].payload
     assert {type(payload) for payload in payloads} == {
-        EvidenceFigures, GapFigures, ManipulationFigures, QueryBuckets, QueryEffects, ResponseCurve, RetrievalFigures, SegmentBuckets, Verdict,
+        EvidenceFigures, GapFigures, ManipulationFigures, QueryBuckets, QueryEffects, ResponseCurve,
+        RetrievalFigures, SegmentBuckets, Verdict,
     }  # fmt: skip
 
 
-def test_every_passage_is_read_once_a_wording_in_stored_order(collection: Collection, task: Task) -> None:
+def test_every_passage_is_read_once_a_wording_in_stored_order(
+    collection: Collection, task: Task
+) -> None:
     checkpoint = bag_checkpoint("whole")
     retriever = Retriever(checkpoint, collection, task.queries, depth=5)
     assert isinstance(checkpoint.model, Bags)
@@ -152,22 +199,32 @@ def test_every_passage_is_read_once_a_wording_in_stored_order(collection: Collec
     for rotation in (Rotation(seed=3), Rotation(seed=4)):
         checkpoint.model.read.clear()
         run = retriever.rank("run", "", RotatedTexts(collection, rotation))
-        assert checkpoint.model.read == [rotation.apply(passage.text, passage.passage_id) for passage in stored]
+        assert checkpoint.model.read == [
+            rotation.apply(passage.text, passage.passage_id) for passage in stored
+        ]
         assert run.depth == 5
     assert retriever.encoded == 2 * len(stored)
 
 
-def test_at_the_depth_of_the_collection_it_is_re_ranking_all_passages(collection: Collection) -> None:
-    """The same figures in every measure; the first stage that is re-ranked is every passage, by any scores."""
+def test_at_the_depth_of_the_collection_it_is_re_ranking_all_passages(
+    collection: Collection,
+) -> None:
+    """The same figures in every measure; the first stage that is re-ranked is every passage, by any
+    scores.
+    """
     settings = replace(SETTINGS, depth=len(collection), needles=20)
     ids = collection.passage_ids()
-    every = Run("all", [(query.query_id, ids, np.zeros(len(ids))) for query in collection.queries("test")])
+    every = Run(
+        "all", [(query.query_id, ids, np.zeros(len(ids))) for query in collection.queries("test")]
+    )
     task = make_task(collection, "test", every, settings, queries=25)
     for similarity in ("dot", "cosine"):
         checkpoint = bag_checkpoint("front", 20, similarity=similarity)
         by_retrieval = audit(task, retrievers([checkpoint], task, depth=len(collection)), settings)
         by_re_ranking = audit(task, [System.of(checkpoint)], settings)
-        compared = [result for result in by_retrieval if result.measure not in ("verdict", RETRIEVAL)]
+        compared = [
+            result for result in by_retrieval if result.measure not in ("verdict", RETRIEVAL)
+        ]
         expected = [result for result in by_re_ranking if result.measure != "verdict"]
         assert len(compared) == len(expected) > 10
         for found, wanted in zip(compared, expected, strict=True):
@@ -189,18 +246,30 @@ class Backwards:
 
 
 def test_a_ranking_by_hand_in_two_wordings(tmp_path: Path) -> None:
-    """One word is read of each passage: p0 begins with lamp, p1 ends with it, p2 has none. Equal scores: the higher id first."""
-    made = collection_of(tmp_path / "three", ["lamp gate oil", "oil stone lamp", "stone gate river"])
+    """One word is read of each passage: p0 begins with lamp, p1 ends with it, p2 has none. Equal
+    scores: the higher id first.
+    """
+    made = collection_of(
+        tmp_path / "three", ["lamp gate oil", "oil stone lamp", "stone gate river"]
+    )
     queries = [Query("q1", "what lamp?"), Query("q2", " ")]
     retriever = Retriever(bag_checkpoint("first", 1), made, queries, depth=9)
     as_they_are, backwards = retriever.rank("a", ""), retriever.rank("b", "", Backwards(made))
-    assert (as_they_are["q1"].passage_ids, as_they_are["q1"].scores.tolist()) == (["p0", "p2", "p1"], [1, 0, 0])
-    assert (backwards["q1"].passage_ids, backwards["q1"].scores.tolist()) == (["p1", "p2", "p0"], [1, 0, 0])
+    assert (as_they_are["q1"].passage_ids, as_they_are["q1"].scores.tolist()) == (
+        ["p0", "p2", "p1"],
+        [1, 0, 0],
+    )
+    assert (backwards["q1"].passage_ids, backwards["q1"].scores.tolist()) == (
+        ["p1", "p2", "p0"],
+        [1, 0, 0],
+    )
     assert as_they_are["q2"].passage_ids == []  # a query without text ranks nothing
     assert retriever.encoded == 6
 
 
-def test_vectors_spare_the_first_wording_and_change_nothing(collection: Collection, task: Task, tmp_path: Path) -> None:
+def test_vectors_spare_the_first_wording_and_change_nothing(
+    collection: Collection, task: Task, tmp_path: Path
+) -> None:
     checkpoint = bag_checkpoint("front", 20)
     vectors = encode_collection(checkpoint, collection, tmp_path / "vectors", on_disk="float32")
     settings = replace(SETTINGS, draws=1, needles=5, segments=0, measures=("nDCG@10",))
@@ -211,36 +280,53 @@ def test_vectors_spare_the_first_wording_and_change_nothing(collection: Collecti
     made = audit(task, retrievers([checkpoint], task, depth=40), settings)
     found = audit(task, [with_them], settings)
     for before, after in zip(made, found, strict=True):
-        if isinstance(before.payload, RetrievalFigures) and isinstance(after.payload, RetrievalFigures):
+        if isinstance(before.payload, RetrievalFigures) and isinstance(
+            after.payload, RetrievalFigures
+        ):
             assert (before.payload.encoded, after.payload.encoded) == (400, 200)
-            assert (before.payload.vectors, after.payload.vectors) == ("made for the audit", "vectors")
+            assert (before.payload.vectors, after.payload.vectors) == (
+                "made for the audit",
+                "vectors",
+            )
         else:
             assert before.to_json() == after.to_json()
 
 
-def test_vectors_of_another_model_or_another_precision_are_refused(collection: Collection, task: Task, tmp_path: Path) -> None:
+def test_vectors_of_another_model_or_another_precision_are_refused(
+    collection: Collection, task: Task, tmp_path: Path
+) -> None:
     checkpoint = bag_checkpoint("front", 20)
     vectors = encode_collection(checkpoint, collection, tmp_path / "vectors")
     with pytest.raises(InputError, match="wanted vectors by the model whole"):
         retrievers([bag_checkpoint("whole")], task, depth=5, vectors=[vectors])
     half = RankingConfig(precision="bfloat16")
-    with pytest.raises(InputError, match="wanted vectors computed in bfloat16, as the rotated passages will be; found float32"):
+    with pytest.raises(
+        InputError,
+        match="wanted vectors computed in bfloat16, as the rotated passages will be; found float32",
+    ):
         Retriever(checkpoint, collection, task.queries, depth=5, config=half, vectors=vectors)
 
 
-def test_what_cannot_retrieve_and_too_little_memory_are_one_line(collection: Collection, task: Task) -> None:
+def test_what_cannot_retrieve_and_too_little_memory_are_one_line(
+    collection: Collection, task: Task
+) -> None:
     with pytest.raises(
-        SettingError, match="wanted a model with one vector a text .* found .*blind, of kind function"
+        SettingError,
+        match="wanted a model with one vector a text .* found .*blind, of kind function",
     ) as caught:
         retrievers([load_checkpoint("tests.audit.scorers:blind")], task, depth=5)
     assert "\n" not in str(caught.value)
-    with pytest.raises(SettingError, match="--memory: wanted at least .* GiB to keep 200 passages of") as caught:
+    with pytest.raises(
+        SettingError, match="--memory: wanted at least .* GiB to keep 200 passages of"
+    ) as caught:
         retrievers([bag_checkpoint("whole")], task, depth=1_000, memory=0.01)
     assert "\n" not in str(caught.value)
 
 
 @given(queries=st.integers(1, 10**6), depth=st.integers(1, 5_000), dimension=st.integers(1, 4_096))
-def test_the_least_memory_serves_all_queries_and_no_byte_less_does(queries: int, depth: int, dimension: int) -> None:
+def test_the_least_memory_serves_all_queries_and_no_byte_less_does(
+    queries: int, depth: int, dimension: int
+) -> None:
     least = least_memory(queries, depth, dimension)
     assert queries_at_once(least, depth, dimension) == queries
     if queries > 1:

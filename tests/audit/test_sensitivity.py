@@ -1,4 +1,6 @@
-"""Sensitivity to the order of a passage's text: numbers by hand, the verdict's rule, and scorers of a known answer on a planted collection without answers."""
+"""Sensitivity to the order of a passage's text: numbers by hand, the verdict's rule, and scorers of
+a known answer on a planted collection without answers.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,13 @@ from positionbias.audit.manipulate import Asked, Manipulation, Measured, ask, me
 from positionbias.audit.perturb import exchanged_halves
 from positionbias.audit.reads import Reads, everything
 from positionbias.audit.rotated_run import RotatedRun
-from positionbias.audit.sensitivity import NO_PLACEBO, _with_unseen, sensitivity_effects, sensitivity_verdict, text_trials
+from positionbias.audit.sensitivity import (
+    NO_PLACEBO,
+    _with_unseen,
+    sensitivity_effects,
+    sensitivity_verdict,
+    text_trials,
+)
 from positionbias.audit.settings import AuditSettings, Limits
 from positionbias.audit.systems import System, Task
 from positionbias.audit.tables import gap_table
@@ -47,7 +55,9 @@ SETTINGS = AuditSettings(measures=("nDCG@10",), depth=8, needles=60, segments=0)
 NO_LIMIT = Reads(everything, None, "a test")
 
 
-def without_answers(place: Path, passages: Sequence[Passage], queries: Sequence[Query], qrels: Sequence[Qrel]) -> Collection:
+def without_answers(
+    place: Path, passages: Sequence[Passage], queries: Sequence[Query], qrels: Sequence[Qrel]
+) -> Collection:
     with create_collection(place) as writer:
         writer.add_passages(passages)
         writer.add_split("test", queries, qrels)
@@ -62,8 +72,10 @@ def without_answers(place: Path, passages: Sequence[Passage], queries: Sequence[
             "One. Two three four. Five.",
             "Two three four. Five. One.",
         ),  # 8 words with stops; cuts at 2 and 6 are as near, the first counts
-        ("One two three. Four", "Four. One two three."),  # a piece without an end gets one where another follows
-        ("one two three four", "three four one two "),  # one sentence: the word boundary in the middle
+        # a piece without an end gets one where another follows
+        ("One two three. Four", "Four. One two three."),
+        # one sentence: the word boundary in the middle
+        ("one two three four", "three four one two "),
         ("Word.", ". Word"),  # a stop is a word
         ("", ""),
     ],
@@ -81,14 +93,22 @@ def place_of_word(query: str, passages: Sequence[str]) -> list[float]:
 @pytest.fixture
 def small(tmp_path: Path) -> Task:
     """Two queries; q1 has a candidate that was judged irrelevant, q2 has unjudged ones alone."""
-    texts = {"p1": "Red one. Two three.", "p2": "Four five. One blue.", "p3": "Grey red.", "p4": "Grey blue."}
+    texts = {
+        "p1": "Red one. Two three.",
+        "p2": "Four five. One blue.",
+        "p3": "Grey red.",
+        "p4": "Grey blue.",
+    }
     collection = without_answers(
         tmp_path / "small",
         [Passage(*item) for item in texts.items()],
         [Query("q1", "red"), Query("q2", "blue")],
         [Qrel("q1", "p1", 1), Qrel("q1", "p3", 0), Qrel("q2", "p2", 1)],
     )
-    run = Run("first", [("q1", ["p1", "p2", "p3"], -np.arange(3.0)), ("q2", ["p2", "p1", "p4"], -np.arange(3.0))])
+    run = Run(
+        "first",
+        [("q1", ["p1", "p2", "p3"], -np.arange(3.0)), ("q2", ["p2", "p1", "p4"], -np.arange(3.0))],
+    )
     return make_task(collection, "test", run, SETTINGS)
 
 
@@ -98,7 +118,9 @@ def measured_of(task: Task, one: System) -> tuple[Measured, Measured]:
     known = Asked()
     for part in (made.relevant, made.placebo):
         ask(how, part, known, "")
-    relevant, placebo = (measure(how, part, known, everything, SIZES) for part in (made.relevant, made.placebo))
+    relevant, placebo = (
+        measure(how, part, known, everything, SIZES) for part in (made.relevant, made.placebo)
+    )
     return relevant, placebo
 
 
@@ -108,15 +130,25 @@ def test_the_size_of_a_change_by_hand(small: Task) -> None:
     # the judged one comes first, then the nearest in length: p2 would be nearer to p1
     assert [(one.query_id, one.passage_id) for one in made.placebo] == [("q1", "p3"), ("q2", "p1")]
     assert [list(one.texts[1:]) for one in made.relevant] == [
-        [Rotation(seed=1, identity=False).apply("Red one. Two three.", "p1").strip(), "Two three. Red one."],
-        [Rotation(seed=1, identity=False).apply("Four five. One blue.", "p2").strip(), "One blue. Four five."],
+        [
+            Rotation(seed=1, identity=False).apply("Red one. Two three.", "p1").strip(),
+            "Two three. Red one.",
+        ],
+        [
+            Rotation(seed=1, identity=False).apply("Four five. One blue.", "p2").strip(),
+            "One blue. Four five.",
+        ],
     ]
     assert made.relevant[0].texts[1] == ". Two three. Red one"  # red: 0 → 2
     assert made.relevant[1].texts[1] == "five. One blue. Four"  # blue: 3 → 2
     relevant, placebo = measured_of(small, system(place_of_word))
     assert relevant.by_unit["score"].tolist() == [[2, 2], [-1, -2]]  # the mean of the second is 0
-    assert placebo.by_unit["score"].tolist() == [[0, -1], [0, 0]]  # "Grey red." to ". Grey red" and "red. Grey"
-    found = {(one.contrast, one.unit): one for one in sensitivity_effects(relevant, placebo, "nDCG@10", read=False)}
+    # "Grey red." to ". Grey red" and "red. Grey"
+    assert placebo.by_unit["score"].tolist() == [[0, -1], [0, 0]]
+    found = {
+        (one.contrast, one.unit): one
+        for one in sensitivity_effects(relevant, placebo, "nDCG@10", read=False)
+    }
     # the two other candidates score 0 and 1: a deviation of 1/2
     assert [found[contrast, "deviations"].value for contrast in SIZES] == [3, 4]
     assert found[Contrast.TURNED_MORE, "deviations"].value == 3  # (2 + 1) / 2 over 1/2
@@ -134,20 +166,39 @@ def test_the_size_of_a_change_by_hand(small: Task) -> None:
 
 
 def test_a_query_without_an_irrelevant_candidate_has_no_placebo(small: Task) -> None:
-    alone = replace(small, candidates=Run("first", [("q1", ["p1"], np.zeros(1)), ("q2", ["p2", "p4"], -np.arange(2.0))]))
+    alone = replace(
+        small,
+        candidates=Run(
+            "first", [("q1", ["p1"], np.zeros(1)), ("q2", ["p2", "p4"], -np.arange(2.0))]
+        ),
+    )
     made = text_trials(alone, alone.query_ids, SETTINGS, most=9)
-    assert (len(made.relevant), [one.query_id for one in made.placebo], made.skipped) == (2, ["q2"], {NO_PLACEBO: 1})
+    assert (len(made.relevant), [one.query_id for one in made.placebo], made.skipped) == (
+        2,
+        ["q2"],
+        {NO_PLACEBO: 1},
+    )
     assert len(text_trials(small, small.query_ids, SETTINGS, most=1).relevant) == 1
 
 
-def changes(size: float, queries: int = 100, *, spread: float = 0.5, whole: float = 1.0) -> Measured:
+def changes(
+    size: float, queries: int = 100, *, spread: float = 0.5, whole: float = 1.0
+) -> Measured:
     """Changes of alternating sign whose mean size is ``size`` deviations."""
     sizes = size * (1 + spread * np.where(np.arange(queries) % 4 < 2, 1, -1))
     signed = sizes * np.where(np.arange(queries) % 2, 1, -1)
     columns = np.stack([signed, signed / 2], axis=1)
     read = np.repeat((np.arange(queries) < whole * queries)[:, None], 2, axis=1)
     ids = [f"q{number:03d}" for number in range(queries)]
-    return Measured(ids, ids, {"score": columns, "ranks": columns * 0, "nDCG@10": columns * 0}, np.ones(queries), read, 0, 0.0)
+    return Measured(
+        ids,
+        ids,
+        {"score": columns, "ranks": columns * 0, "nDCG@10": columns * 0},
+        np.ones(queries),
+        read,
+        0,
+        0.0,
+    )
 
 
 @pytest.mark.parametrize(
@@ -164,7 +215,9 @@ def changes(size: float, queries: int = 100, *, spread: float = 0.5, whole: floa
         (0.5, 1, 0.0, Preference.UNKNOWN),  # no interval
     ],
 )
-def test_the_answer_by_margin_interval_and_noise(size: float, queries: int, noise: float, expected: Preference) -> None:
+def test_the_answer_by_margin_interval_and_noise(
+    size: float, queries: int, noise: float, expected: Preference
+) -> None:
     own = changes(size, queries)
     found = sensitivity_verdict("mine", own, own, "nDCG@10", 0.1, NO_LIMIT, noise)
     assert (found.question, found.preference) == (Question.TEXT, expected)
@@ -181,19 +234,29 @@ def test_the_answer_by_margin_interval_and_noise(size: float, queries: int, nois
 def test_cannot_tell_names_the_queries_that_would_do() -> None:
     own = changes(0.13, 16)
     found = sensitivity_verdict("mine", own, own, "nDCG@10", 0.1, NO_LIMIT)
-    assert (found.preference, found.sentences[0][-25:]) == (Preference.UNKNOWN, f"about {found.wanted} queries would do."[-25:])
+    assert (found.preference, found.sentences[0][-25:]) == (
+        Preference.UNKNOWN,
+        f"about {found.wanted} queries would do."[-25:],
+    )
     more = changes(0.13, found.wanted or 0)
-    assert sensitivity_verdict("mine", more, more, "nDCG@10", 0.1, NO_LIMIT).preference is Preference.SENSITIVE
+    assert (
+        sensitivity_verdict("mine", more, more, "nDCG@10", 0.1, NO_LIMIT).preference
+        is Preference.SENSITIVE
+    )
     none = changes(0.0, 20)
-    assert sensitivity_verdict("mine", none, none, "nDCG@10", 0.1, NO_LIMIT).wanted == 30  # 3 / 30 is the margin
+    # 3 / 30 is the margin
+    assert sensitivity_verdict("mine", none, none, "nDCG@10", 0.1, NO_LIMIT).wanted == 30
     at_it = changes(0.1, 16)
     assert sensitivity_verdict("mine", at_it, at_it, "nDCG@10", 0.1, NO_LIMIT).wanted is None
-    assert sensitivity_verdict("mine", own, own, "nDCG@10", 0.1, NO_LIMIT, noise=0.2).wanted is None  # as large as its noise
+    # as large as its noise
+    assert sensitivity_verdict("mine", own, own, "nDCG@10", 0.1, NO_LIMIT, noise=0.2).wanted is None
 
 
 def test_an_audit_that_asks_for_no_verdict_prints_what_it_measured(task: Task) -> None:
     found = audit(
-        task, [System("bm25", run=task.candidates, first_stage=True), system(bag, "bag")], replace(SETTINGS, needles=0)
+        task,
+        [System("bm25", run=task.candidates, first_stage=True), system(bag, "bag")],
+        replace(SETTINGS, needles=0),
     )
     assert "Description" in text_of(found)
 
@@ -211,8 +274,15 @@ def test_only_texts_that_are_read_whole_decide() -> None:
     half = changes(0.03, whole=0.5)
     half.by_unit["score"][50:] = 3.0  # other parts come into view
     found = sensitivity_verdict("mine", half, half, "nDCG@10", 0.1, limit)
-    assert (found.preference, found.unread, found.reads, found.effects[0].queries) == (Preference.INSENSITIVE, 0.5, 30.0, 50)
-    assert found.sentences[1].startswith("mine reads no further than about 30 words; 50\xa0% of the queries have longer texts")
+    assert (found.preference, found.unread, found.reads, found.effects[0].queries) == (
+        Preference.INSENSITIVE,
+        0.5,
+        30.0,
+        50,
+    )
+    assert found.sentences[1].startswith(
+        "mine reads no further than about 30 words; 50\xa0% of the queries have longer texts"
+    )
     few = sensitivity_verdict("mine", changes(0.05, whole=0.05), half, "nDCG@10", 0.1, limit)
     assert (few.preference, few.sentences[-1]) == (
         Preference.UNKNOWN,
@@ -223,21 +293,34 @@ def test_only_texts_that_are_read_whole_decide() -> None:
 @pytest.fixture(scope="module")
 def collection(tmp_path_factory: pytest.TempPathFactory) -> Collection:
     folder = tmp_path_factory.mktemp("sensitivity")
-    settings = PlantedSettings(queries=240, passages=500, test_share=0.6, validation_share=0.1, front_loading=0.3)
+    settings = PlantedSettings(
+        queries=240, passages=500, test_share=0.6, validation_share=0.1, front_loading=0.3
+    )
     made = planted(folder / "planted", settings)
-    return without_answers(folder / "judged", list(made.passages()), made.queries("test"), made.qrels("test"))
+    return without_answers(
+        folder / "judged", list(made.passages()), made.queries("test"), made.qrels("test")
+    )
 
 
 @pytest.fixture(scope="module")
 def task(collection: Collection) -> Task:
-    return make_task(collection, "test", retrieve(collection, collection.queries("test"), 8, Bm25Settings()), SETTINGS)
+    return make_task(
+        collection,
+        "test",
+        retrieve(collection, collection.queries("test"), 8, Bm25Settings()),
+        SETTINGS,
+    )
 
 
 @pytest.fixture(scope="module")
 def results(task: Task) -> list[Result]:
     first = System("bm25", run=task.candidates, first_stage=True)
     scorers = [(front_lover, "front"), (end_lover, "end"), (first_placed, "listwise")]
-    return audit(task, [first, system(bag, "bag"), *(system(scorer, name) for scorer, name in scorers)], SETTINGS)
+    return audit(
+        task,
+        [first, system(bag, "bag"), *(system(scorer, name) for scorer, name in scorers)],
+        SETTINGS,
+    )
 
 
 def bag(query: str, passages: Sequence[str]) -> list[float]:
@@ -248,22 +331,32 @@ def bag(query: str, passages: Sequence[str]) -> list[float]:
 
 
 def verdict_of(results: Sequence[Result], name: str, question: Question = Question.TEXT) -> Verdict:
-    ((_, found),) = [(r, v) for r, v in of_type(results, Verdict) if r.system == name and v.question is question]
+    ((_, found),) = [
+        (r, v) for r, v in of_type(results, Verdict) if r.system == name and v.question is question
+    ]
     return found
 
 
-def test_a_bag_of_words_is_insensitive_and_a_preference_for_either_side_is_sensitive(results: list[Result]) -> None:
+def test_a_bag_of_words_is_insensitive_and_a_preference_for_either_side_is_sensitive(
+    results: list[Result],
+) -> None:
     of_bag = verdict_of(results, "bag")
-    assert (of_bag.preference, of_bag.effects[0].value, of_bag.queries) == (Preference.INSENSITIVE, 0, 60)
+    assert (of_bag.preference, of_bag.effects[0].value, of_bag.queries) == (
+        Preference.INSENSITIVE,
+        0,
+        60,
+    )
     assert of_bag.sentences[0].endswith(
-        "scores do not change when relevant passages are rotated or their halves exchanged (60 queries); at most 0.050 deviations on average may go unseen."
+        "scores do not change when relevant passages are rotated or their halves exchanged (60 "
+        "queries); at most 0.050 deviations on average may go unseen."
     )
     sizes = {}
     for name in ("front", "end"):
         found = verdict_of(results, name)
         assert (found.preference, found.exceeds) == (Preference.SENSITIVE, True)
         sizes[name] = found.effects[0].value
-    # the words in common do not change, only the place: both scorers change by as much, to other sides
+    # the words in common do not change, only the place: both scorers change by as much, to other
+    # sides
     assert sizes["front"] == pytest.approx(sizes["end"], rel=0.2)
     counts = {r.system: figures for r, figures in of_type(results, ManipulationFigures)}
     assert (counts["bag"].queries, counts["bag"].texts, counts["bag"].length_limit) == (
@@ -273,7 +366,9 @@ def test_a_bag_of_words_is_insensitive_and_a_preference_for_either_side_is_sensi
     )
 
 
-def test_order_effects_in_the_list_and_the_rotation_gap_are_measured_and_nothing_by_position_is(results: list[Result]) -> None:
+def test_order_effects_in_the_list_and_the_rotation_gap_are_measured_and_nothing_by_position_is(
+    results: list[Result],
+) -> None:
     assert verdict_of(results, "bag", Question.LIST).preference is Preference.NONE
     assert verdict_of(results, "listwise", Question.LIST).preference is Preference.FIRST
     assert (
@@ -282,28 +377,53 @@ def test_order_effects_in_the_list_and_the_rotation_gap_are_measured_and_nothing
     gaps = {r.system: (r.value, figures) for r, figures in of_type(results, GapFigures)}
     assert abs(gaps["bag"][0]) < 0.001
     assert (gaps["front"][1].cut, gaps["front"][1].truncated) == (None, None)
-    assert not any(isinstance(result.payload, PositionBuckets | ResponseCurve) for result in results)
-    assert not any(result.payload.question is Question.PASSAGE for result in results if isinstance(result.payload, Verdict))
+    assert not any(
+        isinstance(result.payload, PositionBuckets | ResponseCurve) for result in results
+    )
+    assert not any(
+        result.payload.question is Question.PASSAGE
+        for result in results
+        if isinstance(result.payload, Verdict)
+    )
     assert "Answers cut" not in [column.name for column in gap_table(results).columns]
 
 
 def test_tables_and_saved_results_hold_the_sizes(results: list[Result], tmp_path: Path) -> None:
     ((table),) = [one for one in verdict_tables(results) if one.name == "verdicts-text"]
-    assert [row[1].text for row in table.rows] == ["insensitive", "sensitive", "sensitive", "insensitive"]
+    assert [row[1].text for row in table.rows] == [
+        "insensitive",
+        "sensitive",
+        "sensitive",
+        "insensitive",
+    ]
     assert not any("+" in cell.text for row in table.rows for cell in row)  # a size has no sign
     assert effects_table(results, Question.TEXT).rows
-    assert {row[1].text for row in effects_table(results).rows} == {"list: first to last place", "list: ends to middle"}
+    assert {row[1].text for row in effects_table(results).rows} == {
+        "list: first to last place",
+        "list: ends to middle",
+    }
     assert len(read_again(results, tmp_path / "saved")) == len(results)
 
 
 def test_limits_that_need_answers_cannot_tell(results: list[Result]) -> None:
     limits = Limits(max_response=1, max_movement=1, max_order=0.5, max_rotation_gap=0.5, max_psi=1)
     found = {check.limit: check for check in checks_of(results, limits) if check.system == "bag"}
-    outcomes = [found[name].outcome for name in ("max-response", "max-movement", "max-order", "max-rotation-gap", "max-psi")]
-    assert outcomes == [Outcome.CANNOT_TELL, Outcome.CANNOT_TELL, Outcome.PASS, Outcome.PASS, Outcome.CANNOT_TELL]
+    outcomes = [
+        found[name].outcome
+        for name in ("max-response", "max-movement", "max-order", "max-rotation-gap", "max-psi")
+    ]
+    assert outcomes == [
+        Outcome.CANNOT_TELL,
+        Outcome.CANNOT_TELL,
+        Outcome.PASS,
+        Outcome.PASS,
+        Outcome.CANNOT_TELL,
+    ]
     for name in ("max-response", "max-movement", "max-psi"):
         assert "it needs answers" in found[name].reason
-    ((failed),) = [check for check in checks_of(results, Limits(max_order=1)) if check.outcome is Outcome.FAIL]
+    ((failed),) = [
+        check for check in checks_of(results, Limits(max_order=1)) if check.outcome is Outcome.FAIL
+    ]
     assert (failed.system, failed.limit) == ("listwise", "max-order")
 
 
@@ -313,16 +433,29 @@ def test_runs_without_answers_have_a_rotation_gap_and_no_side(task: Task, tmp_pa
 
     def run_of(texts: Collection) -> Run:
         lists = [task.candidates[query_id] for query_id in task.query_ids]
-        scored = ((c.query_id, c.passage_ids, front_lover(queries[c.query_id], texts.texts(c.passage_ids))) for c in lists)
+        scored = (
+            (
+                c.query_id,
+                c.passage_ids,
+                front_lover(queries[c.query_id], texts.texts(c.passage_ids)),
+            )
+            for c in lists
+        )
         return Run("user", scored)
 
     original = run_of(task.collection)
-    found = two_run_verdict("mine", task, original, [RotatedRun(rotated, run_of(rotated))], SETTINGS)
+    found = two_run_verdict(
+        "mine", task, original, [RotatedRun(rotated, run_of(rotated))], SETTINGS
+    )
     verdict = found[0].payload
     assert isinstance(verdict, Verdict)
     assert (verdict.preference, verdict.effects) == (Preference.UNKNOWN, ())
     ((gap, figures),) = of_type(found, GapFigures)
-    assert (gap.value, figures.draws, figures.quality) == (pytest.approx(figures.rotated - figures.original), 1, "nDCG@10")
+    assert (gap.value, figures.draws, figures.quality) == (
+        pytest.approx(figures.rotated - figures.original),
+        1,
+        "nDCG@10",
+    )
     assert verdict.sentences[1].startswith("Rotation changes nDCG@10 by −0.")
     ((check),) = checks_of(found, Limits(max_movement=1))
     assert (check.outcome, "no located answer" in check.reason) == (Outcome.CANNOT_TELL, True)
@@ -330,4 +463,7 @@ def test_runs_without_answers_have_a_rotation_gap_and_no_side(task: Task, tmp_pa
     assert check.outcome is Outcome.PASS
     alone = run_alone_verdict("mine", task, original).payload
     assert isinstance(alone, Verdict)
-    assert alone.sentences[0] == "mine: cannot tell from one run, and this split has no located answer."
+    assert (
+        alone.sentences[0]
+        == "mine: cannot tell from one run, and this split has no located answer."
+    )

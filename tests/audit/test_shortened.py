@@ -22,8 +22,12 @@ from tests.audit.test_reads import starting, stopping
 
 @pytest.fixture(scope="module")
 def task(tmp_path_factory: pytest.TempPathFactory) -> Task:
-    """60 passages of 82 to 115 words in short sentences, so that a dozen of them fit into 60 words."""
-    return random_task(tmp_path_factory.mktemp("shortened") / "random", 60, sentences=(22, 26), words=(3, 5))
+    """60 passages of 82 to 115 words in short sentences, so that a dozen of them fit into 60
+    words.
+    """
+    return random_task(
+        tmp_path_factory.mktemp("shortened") / "random", 60, sentences=(22, 26), words=(3, 5)
+    )
 
 
 NONE_READ = np.zeros((60, 4), bool)
@@ -35,12 +39,16 @@ SETTINGS = AuditSettings(depth=20, draws=1, needles=60, segments=0)
 def verdict_of(task: Task, scorer: Scorer, declared: int | None, **more: Any) -> Verdict:
     settings = replace(SETTINGS, reads=declared, **more)
     found = [result.payload for result in audit(task, [system(scorer, "stops")], settings)]
-    (verdict,) = (one for one in found if isinstance(one, Verdict) and one.question == Question.PASSAGE)
+    (verdict,) = (
+        one for one in found if isinstance(one, Verdict) and one.question == Question.PASSAGE
+    )
     return verdict
 
 
 @pytest.mark.parametrize("declared", [60, None])
-def test_a_scorer_that_stops_has_no_preference_within_what_it_reads(task: Task, declared: int | None) -> None:
+def test_a_scorer_that_stops_has_no_preference_within_what_it_reads(
+    task: Task, declared: int | None
+) -> None:
     verdict = verdict_of(task, stopping(60), declared)
     assert (verdict.preference, verdict.within) == (Preference.UNREAD, Preference.NONE)
     # a sentence with the answer has six to eight words
@@ -55,15 +63,22 @@ def test_a_scorer_that_stops_has_no_preference_within_what_it_reads(task: Task, 
     read = [one for one in verdict.effects if one.subset == "read"]
     assert {(one.value, one.low, one.high) for one in read if one.unit != "nDCG@10"} == {(0, 0, 0)}
     assert {one.contrast for one in read} == {Contrast.ENDS, Contrast.MIDDLE, Contrast.ROTATION}
-    # over all texts the three words of the query are lost at the end, which is all that the evidence is worth
+    # over all texts the three words of the query are lost at the end, which is all that the
+    # evidence is worth
     over_all = next(one for one in verdict.effects if not one.subset)
-    assert (over_all.contrast, over_all.value, over_all.queries) == (Contrast.ENDS, pytest.approx(-1, abs=1e-4), 60)
+    assert (over_all.contrast, over_all.value, over_all.queries) == (
+        Contrast.ENDS,
+        pytest.approx(-1, abs=1e-4),
+        60,
+    )
 
 
 @pytest.fixture(scope="module")
 def even(tmp_path_factory: pytest.TempPathFactory) -> Task:
     """60 passages of 43 to 57 words, 63 to 77 with a filler."""
-    return random_task(tmp_path_factory.mktemp("even") / "random", 60, sentences=(5, 6), words=(8, 9), seed=3)
+    return random_task(
+        tmp_path_factory.mktemp("even") / "random", 60, sentences=(5, 6), words=(8, 9), seed=3
+    )
 
 
 @pytest.mark.parametrize(
@@ -84,7 +99,9 @@ def test_a_limit_that_only_filled_texts_pass_is_no_preference(
 def test_a_scorer_of_the_last_words_loses_what_stands_before_them(task: Task) -> None:
     verdict = verdict_of(task, starting(60), None)
     assert (verdict.preference, verdict.within) == (Preference.UNREAD, Preference.NONE)
-    assert verdict.sentences[0].startswith(f"stops loses what stands before word {verdict.reads:.0f} from the end: −")
+    assert verdict.sentences[0].startswith(
+        f"stops loses what stands before word {verdict.reads:.0f} from the end: −"
+    )
     # all that the evidence is worth is lost in front
     over_all = next(one for one in verdict.effects if not one.subset)
     assert (over_all.contrast, over_all.value) == (Contrast.ENDS, pytest.approx(1, abs=1e-4))
@@ -93,14 +110,18 @@ def test_a_scorer_of_the_last_words_loses_what_stands_before_them(task: Task) ->
 def test_where_the_filler_does_not_fit_there_is_no_middle(task: Task) -> None:
     verdict = verdict_of(task, stopping(25), 25)
     assert (verdict.preference, verdict.within) == (Preference.UNREAD, Preference.NONE)
-    read = {one.contrast: one for one in verdict.effects if one.subset == "read" and one.unit == "worth"}
+    read = {
+        one.contrast: one for one in verdict.effects if one.subset == "read" and one.unit == "worth"
+    }
     assert {contrast: (one.value, one.queries) for contrast, one in read.items()} == {
         Contrast.ENDS: (0, 60),
         Contrast.ROTATION: (0, 60),
     }
 
 
-def test_shortened_passages_keep_the_evidence_and_leave_out_no_more_than_they_must(task: Task) -> None:
+def test_shortened_passages_keep_the_evidence_and_leave_out_no_more_than_they_must(
+    task: Task,
+) -> None:
     reads = reads_of(system(blind), task, {}, declared=80, listwise=False, seed=1)
     trials, _ = make_trials(task, task.query_ids, most=60, orders=2, seed=1)
     short = shortened_trials(task, trials, NONE_READ, reads.fits, orders=2, seed=1)
@@ -117,7 +138,9 @@ def test_shortened_passages_keep_the_evidence_and_leave_out_no_more_than_they_mu
         # the sentence left out last had at most five words
         assert 80 - 5 < max(lengths) <= 80
         known = set(sentences(task.collection.texts([one.passage_id])[0]))
-        ((stranger, _),) = [(pair.before, pair.after) for pair in one.pairs if pair.contrast == Contrast.WORTH]
+        ((stranger, _),) = [
+            (pair.before, pair.after) for pair in one.pairs if pair.contrast == Contrast.WORTH
+        ]
         for place, text in enumerate(one.texts):
             assert {*sentences(text)} - {fill, one.stranger if place == stranger else ""} <= known
             assert blind(query, [text]) == [0 if place == stranger else 3]

@@ -1,4 +1,6 @@
-"""The verdict from a user's own runs: by hand, for scorers of a known preference, and what is refused."""
+"""The verdict from a user's own runs: by hand, for scorers of a known preference, and what is
+refused.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,15 @@ import pytest
 from positionbias.audit.audit import make_task
 from positionbias.audit.settings import AuditSettings
 from positionbias.audit.systems import Task
-from positionbias.audit.two_runs import RotatedRun, _of_unlike, _shared, found_cut, moves_of, run_alone_verdict, two_run_verdict
+from positionbias.audit.two_runs import (
+    RotatedRun,
+    _of_unlike,
+    _shared,
+    found_cut,
+    moves_of,
+    run_alone_verdict,
+    two_run_verdict,
+)
 from positionbias.audit.verdict import answer as answer_of
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
@@ -38,7 +48,9 @@ Scorer = Callable[[str, Sequence[str]], list[float]]
 
 @pytest.fixture(scope="module")
 def collection(tmp_path_factory: pytest.TempPathFactory) -> Collection:
-    settings = PlantedSettings(queries=240, passages=1_400, test_share=1, validation_share=0, front_loading=0.3)
+    settings = PlantedSettings(
+        queries=240, passages=1_400, test_share=1, validation_share=0, front_loading=0.3
+    )
     return planted(tmp_path_factory.mktemp("two-runs") / "planted", settings)
 
 
@@ -50,7 +62,12 @@ def rotated(collection: Collection, tmp_path_factory: pytest.TempPathFactory) ->
 
 @pytest.fixture(scope="module")
 def task(collection: Collection) -> Task:
-    return make_task(collection, "test", retrieve(collection, collection.queries("test"), 8, Bm25Settings()), SETTINGS)
+    return make_task(
+        collection,
+        "test",
+        retrieve(collection, collection.queries("test"), 8, Bm25Settings()),
+        SETTINGS,
+    )
 
 
 def run_of(scorer: Scorer, task: Task, texts: Collection) -> Run:
@@ -58,7 +75,11 @@ def run_of(scorer: Scorer, task: Task, texts: Collection) -> Run:
     queries = {query.query_id: query.text for query in task.queries}
     candidates = [task.candidates[query_id] for query_id in task.query_ids]
     return Run(
-        "user", ((c.query_id, c.passage_ids, scorer(queries[c.query_id], texts.texts(c.passage_ids))) for c in candidates)
+        "user",
+        (
+            (c.query_id, c.passage_ids, scorer(queries[c.query_id], texts.texts(c.passage_ids)))
+            for c in candidates
+        ),
     )
 
 
@@ -78,7 +99,8 @@ def verdict_of(results: Sequence[Result]) -> Verdict:
 
 
 @pytest.mark.parametrize(
-    ("scorer", "preference", "moves"), [(front_lover, Preference.FRONT, "falls"), (end_lover, Preference.END, "rises")]
+    ("scorer", "preference", "moves"),
+    [(front_lover, Preference.FRONT, "falls"), (end_lover, Preference.END, "rises")],
 )
 def test_a_preference_is_named_by_its_side(
     scorer: Scorer, preference: Preference, moves: str, task: Task, rotated: list[Collection]
@@ -86,7 +108,10 @@ def test_a_preference_is_named_by_its_side(
     results = judged(scorer, task, rotated)
     found = verdict_of(results)
     assert (found.question, found.preference, found.exceeds) == (Question.PASSAGE, preference, True)
-    assert [(one.contrast, one.unit) for one in found.effects] == [(Contrast.RUNS, "nDCG@10"), (Contrast.RUNS, "ranks")]
+    assert [(one.contrast, one.unit) for one in found.effects] == [
+        (Contrast.RUNS, "nDCG@10"),
+        (Contrast.RUNS, "ranks"),
+    ]
     sign = -1 if preference == Preference.FRONT else 1
     assert all(sign * one.value > 0 for one in found.effects if one.value is not None)
     assert results[0].measure == "verdict"
@@ -108,7 +133,9 @@ def test_a_blind_system_is_not_accused(task: Task, rotated: list[Collection]) ->
         assert found.wanted > found.queries
 
 
-def test_counts_add_up_and_are_read_again(task: Task, rotated: list[Collection], tmp_path: Path) -> None:
+def test_counts_add_up_and_are_read_again(
+    task: Task, rotated: list[Collection], tmp_path: Path
+) -> None:
     found = judged(front_lover, task, rotated)
     counted = counts_of(found)
     assert read_again(found, tmp_path / "r")[1] == counted
@@ -118,11 +145,19 @@ def test_counts_add_up_and_are_read_again(task: Task, rotated: list[Collection],
     assert (counted.rotations, counted.cutoff, counted.lacking) == (2, 8, 0)
 
 
-def test_the_order_of_queries_and_a_second_call_change_nothing(task: Task, rotated: list[Collection]) -> None:
+def test_the_order_of_queries_and_a_second_call_change_nothing(
+    task: Task, rotated: list[Collection]
+) -> None:
     runs = [run_of(front_lover, task, one) for one in (task.collection, *rotated)]
     turned = [run.only(reversed(list(run)), run.name) for run in runs]
     first, second, again = (
-        two_run_verdict("mine", task, of[0], [RotatedRun(*pair) for pair in zip(rotated, of[1:], strict=True)], SETTINGS)
+        two_run_verdict(
+            "mine",
+            task,
+            of[0],
+            [RotatedRun(*pair) for pair in zip(rotated, of[1:], strict=True)],
+            SETTINGS,
+        )
         for of in (runs, turned, runs)
     )
     assert first == second == again
@@ -138,10 +173,14 @@ def test_scores_change_nothing_but_ranks_do(task: Task, rotated: list[Collection
 TEXT = "One came here. Two left the gold. Three stayed."  # words, with full stops: 4, 5, 3
 
 
-def small(place: Path, texts: dict[str, str], question: str = "who left?", split: str = "test") -> Collection:
+def small(
+    place: Path, texts: dict[str, str], question: str = "who left?", split: str = "test"
+) -> Collection:
     with create_collection(place) as writer:
         writer.add_passages(Passage(*item) for item in texts.items())
-        writer.add_split(split, [Query("q1", question)], [Qrel("q1", "p1", 1)], [Answer("q1", "p1", "gold")])
+        writer.add_split(
+            split, [Query("q1", question)], [Qrel("q1", "p1", 1)], [Answer("q1", "p1", "gold")]
+        )
         writer.finish(Manifest("collection", place.name, "a test"))
     return Collection(place)
 
@@ -154,7 +193,8 @@ def small_task(place: Path) -> Task:
 @pytest.mark.parametrize(
     ("cut", "after"),
     [
-        (TEXT.index("came"), 3 / 7),  # the sentence is words 4 to 8 of 12, so it has 7 places behind the first
+        # the sentence is words 4 to 8 of 12, so it has 7 places behind the first
+        (TEXT.index("came"), 3 / 7),
         (TEXT.index("Two"), 0.0),
         (TEXT.index("Three"), 1.0),
         (TEXT.index("stayed"), 6 / 7),
@@ -163,7 +203,9 @@ def small_task(place: Path) -> Task:
 )
 def test_places_by_hand(cut: int, after: float | None, tmp_path: Path) -> None:
     task = small_task(tmp_path / "c")
-    turned = small(tmp_path / "r", {"p1": f"{TEXT[cut:]} {TEXT[:cut]}", "p2": "Nothing here. At all."})
+    turned = small(
+        tmp_path / "r", {"p1": f"{TEXT[cut:]} {TEXT[:cut]}", "p2": "Nothing here. At all."}
+    )
     moved = moves_of(turned, task, [task.evidence.by_query["q1"]], SETTINGS)
     if after is None:
         assert np.isnan(moved.after).all()
@@ -191,14 +233,18 @@ def test_what_is_no_rotation_of_the_collection_is_refused(tmp_path: Path) -> Non
         return str(caught.value)
 
     fine = {"p1": "Two left the gold. Three stayed. One came here. ", "p2": "At all. Nothing here."}
-    assert "1 of 1 passages with answers that are not, the first 'p1'" in refused({**fine, "p1": TEXT.replace("Two", "Ten")})
+    assert "1 of 1 passages with answers that are not, the first 'p1'" in refused(
+        {**fine, "p1": TEXT.replace("Two", "Ten")}
+    )
     assert "found the same texts" in refused({"p1": TEXT, "p2": "Nothing here. At all."})
     assert "the 2 passages of" in refused({"p1": fine["p1"]})
     assert "query 'q1'" in refused(fine, question="who came?")
     assert "split 'test'" in refused(fine, split="dev")
 
 
-def test_runs_of_other_passages_or_queries_are_refused(task: Task, rotated: list[Collection]) -> None:
+def test_runs_of_other_passages_or_queries_are_refused(
+    task: Task, rotated: list[Collection]
+) -> None:
     right = run_of(blind, task, task.collection)
     strange = Run("strange", [(task.query_ids[0], ["nowhere"], [1.0])])
     other = Run("other", [("nobody", [task.collection.passage_ids()[0]], [1.0])])
@@ -216,7 +262,9 @@ def test_no_rotated_run_and_no_margin_are_refused(task: Task, rotated: list[Coll
         two_run_verdict("mine", task, run, [RotatedRun(rotated[0], run)], SETTINGS, margin=0)
 
 
-def test_a_passage_that_no_run_ranks_stays_in_and_is_counted(task: Task, rotated: list[Collection]) -> None:
+def test_a_passage_that_no_run_ranks_stays_in_and_is_counted(
+    task: Task, rotated: list[Collection]
+) -> None:
     without = set(task.query_ids[:30])
 
     def thinned(run: Run) -> Run:
@@ -226,7 +274,11 @@ def test_a_passage_that_no_run_ranks_stays_in_and_is_counted(task: Task, rotated
 
     runs = [thinned(run_of(front_lover, task, one)) for one in (task.collection, *rotated)]
     results = two_run_verdict(
-        "mine", task, runs[0], [RotatedRun(*pair) for pair in zip(rotated, runs[1:], strict=True)], SETTINGS
+        "mine",
+        task,
+        runs[0],
+        [RotatedRun(*pair) for pair in zip(rotated, runs[1:], strict=True)],
+        SETTINGS,
     )
     full = judged(front_lover, task, rotated)
     gone, all_of = counts_of(results), counts_of(full)
@@ -249,8 +301,12 @@ def test_a_passage_that_no_run_ranks_stays_in_and_is_counted(task: Task, rotated
         (-0.01, 0.05, (Preference.UNKNOWN, None)),
     ],
 )
-def test_the_answer_follows_from_the_interval(low: float, high: float, answer: tuple[Preference, bool | None]) -> None:
-    found = answer_of([Effect(Contrast.RUNS, "nDCG@10", (low + high) / 2, low, high, queries=9)], 0.02)
+def test_the_answer_follows_from_the_interval(
+    low: float, high: float, answer: tuple[Preference, bool | None]
+) -> None:
+    found = answer_of(
+        [Effect(Contrast.RUNS, "nDCG@10", (low + high) / 2, low, high, queries=9)], 0.02
+    )
     assert (found.preference, found.exceeds) == answer
 
 
@@ -277,24 +333,38 @@ def test_two_runs_that_are_one_say_so(task: Task, rotated: list[Collection]) -> 
     found = verdict_of(two_run_verdict("mine", task, run, [RotatedRun(rotated[0], run)], SETTINGS))
     assert found.effects[0].value == 0
     assert found.sentences[1:] == [
-        "Both runs are the same, scores included: make sure that the second was made over the rotated collection."
+        (
+            "Both runs are the same, scores included: make sure that the second was made over the "
+            "rotated collection."
+        )
     ]
     # one of two rotated runs is another
     other = run_of(front_lover, task, rotated[1])
     pairs = [RotatedRun(rotated[0], run), RotatedRun(rotated[1], other)]
-    assert not any("Both runs" in line for line in verdict_of(two_run_verdict("mine", task, run, pairs, SETTINGS)).sentences)
+    assert not any(
+        "Both runs" in line
+        for line in verdict_of(two_run_verdict("mine", task, run, pairs, SETTINGS)).sentences
+    )
 
 
 def test_runs_that_share_few_of_their_first_passages_say_so(tmp_path: Path) -> None:
     texts = {"p1": TEXT, **{f"p{number}": "Nothing here. At all." for number in range(2, 30)}}
     collection = small(tmp_path / "c", texts)
-    turned = small(tmp_path / "r", {**texts, "p1": "Two left the gold. Three stayed. One came here."})
+    turned = small(
+        tmp_path / "r", {**texts, "p1": "Two left the gold. Three stayed. One came here."}
+    )
 
     def run(first: int) -> Run:
-        return Run("mine", [("q1", ["p1", *(f"p{number}" for number in range(first, first + 9))], -np.arange(10))])
+        return Run(
+            "mine",
+            [("q1", ["p1", *(f"p{number}" for number in range(first, first + 9))], -np.arange(10))],
+        )
 
     task = make_task(collection, "test", run(2), SETTINGS)
-    alike, other = (two_run_verdict("mine", task, run(2), [RotatedRun(turned, run(first))], SETTINGS) for first in (9, 11))
+    alike, other = (
+        two_run_verdict("mine", task, run(2), [RotatedRun(turned, run(first))], SETTINGS)
+        for first in (9, 11)
+    )
     assert [counts_of(found).shared for found in (alike, other)] == pytest.approx([0.3, 0.1])
     assert not any("share" in line for line in verdict_of(alike).sentences)
     assert "share 10\u00a0% of their first 10 passages" in verdict_of(other).sentences[-1]
@@ -312,12 +382,18 @@ def test_runs_of_the_same_candidates_in_any_order_are_unlike_and_show_no_samenes
         for number, query in enumerate(queries)
         for turn in (1, 2)
     }
-    first, second = (Run("mine", [(query, drawn[query, turn], -np.arange(30)) for query in queries]) for turn in (1, 2))
+    first, second = (
+        Run("mine", [(query, drawn[query, turn], -np.arange(30)) for query in queries])
+        for turn in (1, 2)
+    )
     share, beyond = _shared(first, second)
     assert (share, beyond) == (pytest.approx(1 / 3, abs=0.03), pytest.approx(0, abs=0.04))
     assert _shared(first, first) == (1.0, 1.0)
     none = Verdict(
-        Question.PASSAGE, Preference.NONE, ["mine has no position preference"], verdict_of(judged(blind, task, rotated)).effects
+        Question.PASSAGE,
+        Preference.NONE,
+        ["mine has no position preference"],
+        verdict_of(judged(blind, task, rotated)).effects,
     )
     found = _of_unlike(none, share)
     assert (found.preference, list(found.effects)) == (Preference.UNKNOWN, [])
@@ -325,7 +401,9 @@ def test_runs_of_the_same_candidates_in_any_order_are_unlike_and_show_no_samenes
     assert _of_unlike(front, share).preference == Preference.FRONT
 
 
-def test_a_run_that_lacks_queries_of_the_other_is_refused(task: Task, rotated: list[Collection]) -> None:
+def test_a_run_that_lacks_queries_of_the_other_is_refused(
+    task: Task, rotated: list[Collection]
+) -> None:
     whole, turned = run_of(blind, task, task.collection), run_of(blind, task, rotated[0])
     lacking = task.query_ids[3:5]
     rest = [query_id for query_id in task.query_ids if query_id not in lacking]
@@ -336,4 +414,7 @@ def test_a_run_that_lacks_queries_of_the_other_is_refused(task: Task, rotated: l
         assert "\n" not in str(caught.value)
     # what neither ranks is no difference between them
     pairs = [RotatedRun(rotated[0], turned.only(rest, "user"))]
-    assert counts_of(two_run_verdict("mine", task, whole.only(rest, "user"), pairs, SETTINGS)).lacking == 2
+    assert (
+        counts_of(two_run_verdict("mine", task, whole.only(rest, "user"), pairs, SETTINGS)).lacking
+        == 2
+    )

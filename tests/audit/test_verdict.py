@@ -1,4 +1,6 @@
-"""Answers of hand-made effects, verdicts of hand-made measurements, and the sentences that say them."""
+"""Answers of hand-made effects, verdicts of hand-made measurements, and the sentences that say
+them.
+"""
 
 from __future__ import annotations
 
@@ -27,12 +29,25 @@ NOTHING = (0.0, -0.05, 0.05)
 WIDE = (0.0, -0.3, 0.3)
 
 
-def effect(contrast: Contrast, value: float | None, low: float | None, high: float | None, queries: int = 100) -> Effect:
+def effect(
+    contrast: Contrast,
+    value: float | None,
+    low: float | None,
+    high: float | None,
+    queries: int = 100,
+) -> Effect:
     return Effect(contrast, "worth", value, low, high, None, queries)
 
 
-def answered(ends: Sequence[Any], middle: Sequence[Any] = NOTHING, rotation: Sequence[Any] = NOTHING, margin: float = 0.1):
-    return answer([effect(ENDS, *ends), effect(MIDDLE, *middle), effect(ROTATION, *rotation)], margin)
+def answered(
+    ends: Sequence[Any],
+    middle: Sequence[Any] = NOTHING,
+    rotation: Sequence[Any] = NOTHING,
+    margin: float = 0.1,
+):
+    return answer(
+        [effect(ENDS, *ends), effect(MIDDLE, *middle), effect(ROTATION, *rotation)], margin
+    )
 
 
 @pytest.mark.parametrize(
@@ -58,7 +73,8 @@ def answered(ends: Sequence[Any], middle: Sequence[Any] = NOTHING, rotation: Seq
         ((-0.073, -0.096, -0.051), NOTHING, (-0.111, -0.126, -0.096), Preference.NONE, ENDS, None),
         (NOTHING, NOTHING, (-0.3, -0.4, -0.2), Preference.NONE, ENDS, None),
         (NOTHING, NOTHING, (0.3, 0.05, 0.4), Preference.NONE, ENDS, None),
-        # none: both of the moved sentence within the margin, the margin itself included; rotation may be wide
+        # none: both of the moved sentence within the margin, the margin itself included; rotation
+        # may be wide
         (NOTHING, NOTHING, NOTHING, Preference.NONE, ENDS, None),
         ((0.0, -0.1, 0.1), NOTHING, WIDE, Preference.NONE, ENDS, None),
         (NOTHING, (0.02, -0.04, 0.08), NOTHING, Preference.NONE, MIDDLE, None),
@@ -70,7 +86,8 @@ def answered(ends: Sequence[Any], middle: Sequence[Any] = NOTHING, rotation: Seq
         (NOTHING, WIDE, NOTHING, Preference.UNKNOWN, MIDDLE, None),
         ((0.06, -0.01, 0.13), NOTHING, NOTHING, Preference.UNKNOWN, ENDS, None),
         ((0.2, None, None), (0.2, None, None), (0.2, None, None), Preference.UNKNOWN, ENDS, None),
-        # what leaves out 0 and reaches beyond the margin shows a preference, though the estimate lies within the margin
+        # what leaves out 0 and reaches beyond the margin shows a preference, though the estimate
+        # lies within the margin
         (NOTHING, (0.08, 0.02, 0.14), NOTHING, Preference.MIDDLE, MIDDLE, False),
         (NOTHING, (-0.08, -0.14, -0.02), NOTHING, Preference.ENDS, MIDDLE, False),
         (NOTHING, (0.08, 0.06, 0.1), NOTHING, Preference.NONE, MIDDLE, None),
@@ -79,10 +96,16 @@ def answered(ends: Sequence[Any], middle: Sequence[Any] = NOTHING, rotation: Seq
         # exact zeros
         ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), Preference.NONE, ENDS, None),
     ],
-)  # fmt: skip
-def test_answers(ends, middle, rotation, preference: Preference, deciding: Contrast, exceeds: bool | None) -> None:
+)
+def test_answers(
+    ends, middle, rotation, preference: Preference, deciding: Contrast, exceeds: bool | None
+) -> None:
     found = answered(ends, middle, rotation)
-    assert (found.preference, found.deciding.contrast, found.exceeds) == (preference, deciding, exceeds)
+    assert (found.preference, found.deciding.contrast, found.exceeds) == (
+        preference,
+        deciding,
+        exceeds,
+    )
 
 
 def test_rotation_alone_shows_a_preference_and_cannot_show_that_there_is_none() -> None:
@@ -91,7 +114,9 @@ def test_rotation_alone_shows_a_preference_and_cannot_show_that_there_is_none() 
     assert found.preference == Preference.UNKNOWN
     assert answer([effect(ROTATION, *WIDE)], 0.1).preference == Preference.UNKNOWN
     # passages of three sentences have no middle: the ends are enough
-    assert answer([effect(ENDS, *NOTHING), effect(ROTATION, *WIDE)], 0.1).preference == Preference.NONE
+    assert (
+        answer([effect(ENDS, *NOTHING), effect(ROTATION, *WIDE)], 0.1).preference == Preference.NONE
+    )
 
 
 @pytest.mark.parametrize(
@@ -129,7 +154,8 @@ def test_wanted_queries_are_the_same_for_the_ends_and_the_middle(contrast: Contr
 
 
 def test_wanted_queries_have_80_percent_power_where_that_is_known() -> None:
-    # what is found with 80 % power must shrink from 0.3 to the margin, and not the half-width of 0.2
+    # what is found with 80 % power must shrink from 0.3 to the margin, and not the half-width of
+    # 0.2
     assert wanted_queries(Effect(ENDS, "worth", 0.0, -0.2, 0.2, 0.3, 100), 0.1) == 900
 
 
@@ -159,9 +185,13 @@ def measured(
     worth: float = 1.0,
     whole: np.ndarray | None = None,
 ) -> Measured:
-    """Queries with contrasts about these means in shares of a worth of 1 (of scores: 2); ranks are ten, nDCG@10 a tenth of them."""
+    """Queries with contrasts about these means in shares of a worth of 1 (of scores: 2); ranks are
+    ten, nDCG@10 a tenth of them.
+    """
     rng = generator(1, "verdict")
-    contrasts = np.array([ends, middle, rotation, worth]) + noise * np.array([1, 1, 1, 0]) * rng.normal(size=(queries, 4))
+    contrasts = np.array([ends, middle, rotation, worth]) + noise * np.array(
+        [1, 1, 1, 0]
+    ) * rng.normal(size=(queries, 4))
     return Measured(
         [f"q{i}" for i in range(queries)],
         [f"p{i}" for i in range(queries)],
@@ -181,7 +211,11 @@ READS_ALL = Reads(everything, None, "no limit found")
 
 
 def verdict(
-    found: Measured, *, margin: float = 0.1, reads: Reads = READS_ALL, skipped: Mapping[str, int] = MappingProxyType({})
+    found: Measured,
+    *,
+    margin: float = 0.1,
+    reads: Reads = READS_ALL,
+    skipped: Mapping[str, int] = MappingProxyType({}),
 ) -> Verdict:
     made = passage_verdict("minilm", found, NDCG, margin, reads, skipped)
     check_words(made)
@@ -237,65 +271,100 @@ def check_words(made: Verdict) -> None:
         ),
     ],
 )
-def test_a_preference_in_words(means: tuple[float, float], preference: Preference, says: Sequence[str]) -> None:
+def test_a_preference_in_words(
+    means: tuple[float, float], preference: Preference, says: Sequence[str]
+) -> None:
     made = verdict(measured(*means))
-    assert (made.question, made.preference, made.exceeds, made.queries) == (Question.PASSAGE, preference, True, 200)
+    assert (made.question, made.preference, made.exceeds, made.queries) == (
+        Question.PASSAGE,
+        preference,
+        True,
+        200,
+    )
     text = " ".join(made.sentences)
     assert all(part in text for part in says)
-    assert "of the evidence's worth (200 queries), beyond the margin of 10\xa0%." in made.sentences[0]
+    assert (
+        "of the evidence's worth (200 queries), beyond the margin of 10\xa0%." in made.sentences[0]
+    )
     assert made.effects[0].contrast == (ENDS if means[0] else MIDDLE)
     assert made.effects[0].unit == "worth"
-    # a loss of places and of nDCG@10 away from what is preferred, whichever side that is; ranks are ten times the worth, nDCG@10 a tenth
+    # a loss of places and of nDCG@10 away from what is preferred, whichever side that is; ranks are
+    # ten times the worth, nDCG@10 a tenth
     found = re.search(
-        rf"changes by (−\d\.\d+) \[−\d\.\d+, −\d\.\d+\] places and {NDCG} by (−0\.0\d+) \[−0\.", made.sentences[1]
+        rf"changes by (−\d\.\d+) \[−\d\.\d+, −\d\.\d+\] places and {NDCG} by (−0\.0\d+) \[−0\.",
+        made.sentences[1],
     )
     assert found
     ranks, quality = (float(number.replace("−", "-")) for number in found.groups())
     size = abs(made.effects[0].value or 0)
-    assert (ranks, quality) == (pytest.approx(-10 * size, abs=0.06), pytest.approx(-size / 10, abs=6e-4))
+    assert (ranks, quality) == (
+        pytest.approx(-10 * size, abs=0.06),
+        pytest.approx(-size / 10, abs=6e-4),
+    )
 
 
 def test_a_preference_that_changes_no_rank_says_so_and_asks_for_nothing() -> None:
     found = measured(-0.5)
-    still = replace(found, by_unit={**found.by_unit, "ranks": np.zeros((200, 4)), NDCG: np.zeros((200, 4))})
+    still = replace(
+        found, by_unit={**found.by_unit, "ranks": np.zeros((200, 4)), NDCG: np.zeros((200, 4))}
+    )
     made = verdict(still)
     assert made.preference == Preference.FRONT
-    assert made.sentences[1] == "Yet no passage changes its rank by it, as scores are too far apart."
+    assert (
+        made.sentences[1] == "Yet no passage changes its rank by it, as scores are too far apart."
+    )
 
 
-def test_where_few_texts_are_read_whole_their_contrast_shows_a_preference_or_decides_nothing() -> None:
+def test_where_few_texts_are_read_whole_their_contrast_shows_a_preference_or_decides_nothing() -> (
+    None
+):
     whole = np.ones((400, 3), bool)
     whole[25:, 1] = False  # the middle of 25 queries
     whole[350:, 0] = False
     reads = Reads(everything, 60.0, "its scores")
     shown = verdict(measured(0.0, 0.8, queries=400, whole=whole), reads=reads)
     assert (shown.preference, shown.effects[0].queries) == (Preference.MIDDLE, 25)
-    assert verdict(measured(0.0, 0.05, queries=400, whole=whole), reads=reads).preference == Preference.NONE
+    assert (
+        verdict(measured(0.0, 0.05, queries=400, whole=whole), reads=reads).preference
+        == Preference.NONE
+    )
     whole[15:, 1] = False
-    assert verdict(measured(0.0, 0.8, queries=400, whole=whole), reads=reads).preference == Preference.NONE
+    assert (
+        verdict(measured(0.0, 0.8, queries=400, whole=whole), reads=reads).preference
+        == Preference.NONE
+    )
 
 
 def test_of_two_preferences_the_smaller_one_is_named_too() -> None:
     made = verdict(measured(0.3, 0.6))
     assert made.preference == Preference.MIDDLE
-    assert re.search(r"beyond the margin of 10\s%; end − front \+\d+\.\d\s% \[\+\d+\.\d, \+\d+\.\d\] too\.$", made.sentences[0])
+    assert re.search(
+        r"beyond the margin of 10\s%; end − front \+\d+\.\d\s% \[\+\d+\.\d, \+\d+\.\d\] too\.$",
+        made.sentences[0],
+    )
     assert " too" not in verdict(measured(0.0, 0.6)).sentences[0]
 
 
 def test_effects_are_in_shares_of_the_worth_ranks_and_the_measure() -> None:
     made = verdict(measured(-0.5, noise=0.01))
     ends = {one.unit: one for one in made.effects if one.contrast == ENDS}
-    assert {unit: one.value for unit, one in ends.items()} == pytest.approx({"worth": -0.5, "ranks": -5, NDCG: -0.05}, rel=0.01)
+    assert {unit: one.value for unit, one in ends.items()} == pytest.approx(
+        {"worth": -0.5, "ranks": -5, NDCG: -0.05}, rel=0.01
+    )
     assert len(made.effects) == 9
 
 
 def test_no_preference_and_too_little_data_in_words() -> None:
     none = verdict(measured(0.0, noise=0.2, queries=400))
     assert (none.preference, none.exceeds, none.wanted) == (Preference.NONE, None, None)
-    assert re.match(r"minilm: no preference larger than \d\.\d\s%( \(leans|: (end|middle))", none.sentences[0])
+    assert re.match(
+        r"minilm: no preference larger than \d\.\d\s%( \(leans|: (end|middle))", none.sentences[0]
+    )
     assert "with 80 % power" in none.sentences[0]
     assert "changes nDCG@10 by at most 0.00" in none.sentences[1]
-    largest = max(abs(bound) for one in none.effects[:1] for bound in (one.low, one.high) if bound is not None)
+    largest = max(
+        abs(bound) for one in none.effects[:1] for bound in (one.low, one.high) if bound is not None
+    )
     assert f"no preference larger than {100 * largest:.1f}\xa0%" in none.sentences[0]
     open_ = verdict(measured(0.05, noise=1.0))
     assert open_.preference == Preference.UNKNOWN
@@ -307,12 +376,17 @@ def test_no_preference_and_too_little_data_in_words() -> None:
 
 
 def of_effects(*effects: tuple[float, float, float]) -> str:
-    """The first sentence on 200 queries with these means and intervals of the moved sentence and of rotation, in shares of the worth."""
+    """The first sentence on 200 queries with these means and intervals of the moved sentence and of
+    rotation, in shares of the worth.
+    """
     found = measured(0.0)
     for column, (value, low, high) in enumerate(effects):
         spread = generator(column, "spread").normal(size=200)
         spread = (spread - spread.mean()) / spread.std(ddof=1)
-        found.by_unit["score"][:, column] = 2 * (value + (high - low) / 2 / 2.41 * 200**0.5 * spread)  # 2.41 errors each way
+        # 2.41 errors each way
+        found.by_unit["score"][:, column] = 2 * (
+            value + (high - low) / 2 / 2.41 * 200**0.5 * spread
+        )
     return verdict(found).sentences[0]
 
 
@@ -320,19 +394,26 @@ def test_a_sure_effect_within_the_margin_is_no_preference_that_leans() -> None:
     # rotation shows more, but the moved sentence alone is within the margin and decides
     said = of_effects((-0.073, -0.096, -0.051), (0.0, -0.02, 0.02), (-0.111, -0.126, -0.096))
     assert re.match(
-        r"minilm: no preference larger than 9\.\d\s% \(leans to the front\): end − front −7\.3\s% \[−9\.\d, −5\.\d\] of", said
+        r"minilm: no preference larger than 9\.\d\s% \(leans to the front\): end − front −7\.3\s% "
+        r"\[−9\.\d, −5\.\d\] of",
+        said,
     )
     both = of_effects((0.05, 0.02, 0.08), (0.04, 0.02, 0.06), (0.0, -0.1, 0.1))
     assert "(leans to the end and the middle)" in both
-    assert "leans" not in of_effects((0.01, -0.02, 0.04), (0.0, -0.02, 0.02), (-0.111, -0.126, -0.096))
+    assert "leans" not in of_effects(
+        (0.01, -0.02, 0.04), (0.0, -0.02, 0.02), (-0.111, -0.126, -0.096)
+    )
 
 
 def test_more_queries_are_advised_only_where_they_would_help() -> None:
     # an estimate at the margin stays there however many queries are asked
     at_margin = of_verdict(-0.1, 0.05)
     assert at_margin.sentences[-1] == "It may be too small to matter."
-    # −0.12 is 0.02 from the margin, with a half-width of 0.05: (0.05 + 0.84 / 2.41 · 0.05)² / 0.02² of 200 queries
-    assert re.search(r"about 2,[2-5]00 queries would show it", of_verdict(-0.12, 0.05).sentences[-1])
+    # −0.12 is 0.02 from the margin, with a half-width of 0.05: (0.05 + 0.84 / 2.41 · 0.05)² / 0.02²
+    # of 200 queries
+    assert re.search(
+        r"about 2,[2-5]00 queries would show it", of_verdict(-0.12, 0.05).sentences[-1]
+    )
 
 
 def of_verdict(value: float, half: float) -> Verdict:
@@ -346,24 +427,34 @@ def of_verdict(value: float, half: float) -> Verdict:
 def test_a_scorer_that_never_changes_is_said_to() -> None:
     made = verdict(measured(0, noise=0))
     assert made.preference == Preference.NONE
-    assert list(made.sentences) == ["minilm: no preference: its scores do not change when the answer moves (200 queries)."]
+    assert list(made.sentences) == [
+        "minilm: no preference: its scores do not change when the answer moves (200 queries)."
+    ]
     # of 200 queries that agree, at most 3 / 200 of all differ in nDCG@10
-    assert {(one.unit == "nDCG@10", one.low, one.high) for one in made.effects} == {(False, 0, 0), (True, -0.015, 0.015)}
+    assert {(one.unit == "nDCG@10", one.low, one.high) for one in made.effects} == {
+        (False, 0, 0),
+        (True, -0.015, 0.015),
+    }
 
 
 def test_queries_of_one_passage_alone_and_none_at_all() -> None:
     found = measured(-0.5)
-    alone = verdict(Measured(found.query_ids, ["p"] * 200, found.by_unit, found.units, found.whole, 2, 0.0))
+    alone = verdict(
+        Measured(found.query_ids, ["p"] * 200, found.by_unit, found.units, found.whole, 2, 0.0)
+    )
     assert alone.preference == Preference.UNKNOWN
     assert "no interval: queries of fewer than 5 passages" in alone.sentences[0]
     nothing = verdict(measured(0, queries=0), skipped={"passage of fewer than three sentences": 5})
     assert nothing.preference == Preference.UNKNOWN
-    assert nothing.sentences[0].endswith("prefers a place in the passage: 5 queries: passage of fewer than three sentences.")
+    assert nothing.sentences[0].endswith(
+        "prefers a place in the passage: 5 queries: passage of fewer than three sentences."
+    )
     assert (nothing.effects, nothing.queries) == ((), 0)
 
 
 def test_a_limit_is_its_own_finding_and_preference_is_of_what_is_read() -> None:
-    # the ends of 120 of 200 texts are not read, which costs them a deviation; what is read whole has no preference
+    # the ends of 120 of 200 texts are not read, which costs them a deviation; what is read whole
+    # has no preference
     whole = np.ones((200, 3), bool)
     whole[:120] = False
     found = measured(0.0, noise=0.1, whole=whole)
@@ -371,14 +462,21 @@ def test_a_limit_is_its_own_finding_and_preference_is_of_what_is_read() -> None:
         found.by_unit[unit][:120] -= size
     made = verdict(found, reads=Reads(everything, 100.0, "its scores"))
     assert (made.preference, made.within) == (Preference.UNREAD, Preference.NONE)
-    assert (made.reads, made.unread, made.loses) == (100, pytest.approx(0.6), "what stands behind word 100")
+    assert (made.reads, made.unread, made.loses) == (
+        100,
+        pytest.approx(0.6),
+        "what stands behind word 100",
+    )
     # 0.6 of 200 queries lose 0.1 nDCG@10
     assert made.sentences[0].startswith("minilm loses what stands behind word 100: −0.06")
     assert made.sentences[0].endswith(
-        "when an answer moves to the end of whole texts; 60\u00a0% of the queries have longer texts."
+        "when an answer moves to the end of whole texts; 60\u00a0% of the queries have longer "
+        "texts."
     )
     assert "within what it reads" in made.sentences[1]
-    read, over_all = ([one for one in made.effects if one.subset == subset] for subset in ("read", ""))
+    read, over_all = (
+        [one for one in made.effects if one.subset == subset] for subset in ("read", "")
+    )
     assert [one.queries for one in read] == [80] * 9
     assert [one.queries for one in over_all] == [200] * 9
     assert over_all[0].value == pytest.approx(-0.6, abs=0.05)
@@ -398,8 +496,13 @@ def test_a_limit_at_the_front_is_a_loss_of_what_stands_before_it() -> None:
     for unit, size in (("score", 2), ("ranks", 10), (NDCG, 0.1)):
         found.by_unit[unit][:120] += size
     made = verdict(found, reads=Reads(everything, 100.0, "its scores", from_end=True))
-    assert (made.preference, made.loses) == (Preference.UNREAD, "what stands before word 100 from the end")
-    assert made.sentences[0].startswith("minilm loses what stands before word 100 from the end: −0.060 nDCG@10 [")
+    assert (made.preference, made.loses) == (
+        Preference.UNREAD,
+        "what stands before word 100 from the end",
+    )
+    assert made.sentences[0].startswith(
+        "minilm loses what stands before word 100 from the end: −0.060 nDCG@10 ["
+    )
     assert "moves to the front of whole texts" in made.sentences[0]
     # the same effects are no loss of a system that reads the front
     other = verdict(found, reads=Reads(everything, 100.0, "its scores"))
@@ -418,8 +521,11 @@ def test_a_limit_below_every_text_is_a_loss_in_the_measure() -> None:
 def test_a_preference_is_not_taken_for_a_loss_and_a_loss_within_the_margin_is_none() -> None:
     whole = np.ones((400, 3), bool)
     whole[:8] = False
-    # 2 % of the queries have longer texts, and evidence in front is worth half a deviation everywhere
-    front = verdict(measured(-0.5, queries=400, whole=whole), reads=Reads(everything, 100.0, "its scores"))
+    # 2 % of the queries have longer texts, and evidence in front is worth half a deviation
+    # everywhere
+    front = verdict(
+        measured(-0.5, queries=400, whole=whole), reads=Reads(everything, 100.0, "its scores")
+    )
     assert (front.preference, front.within, front.loses) == (Preference.FRONT, None, "")
     assert front.sentences[1].startswith(
         "It does not read what stands behind word 100: 2\u00a0% of the queries have longer texts"
@@ -444,9 +550,16 @@ def test_texts_that_only_filler_makes_too_long_count_as_not_read() -> None:
     found = measured(0.0, noise=0.1, whole=whole)
     found.by_unit["score"][:120, 1] += 2
     made = verdict(found, reads=Reads(everything, 100.0, "its scores"))
-    assert (made.preference, made.within, made.unread, made.reads) == (Preference.NONE, None, None, 100)
+    assert (made.preference, made.within, made.unread, made.reads) == (
+        Preference.NONE,
+        None,
+        None,
+        100,
+    )
     assert "within what it reads" in made.sentences[0]
-    assert [one.queries for one in made.effects if one.subset and one.contrast == Contrast.MIDDLE] == [80, 80, 80]
+    assert [
+        one.queries for one in made.effects if one.subset and one.contrast == Contrast.MIDDLE
+    ] == [80, 80, 80]
 
 
 def test_where_almost_nothing_is_read_whole_it_cannot_tell_and_says_what_the_limit_costs() -> None:
@@ -482,8 +595,12 @@ def test_every_verdict_is_one_to_three_sentences_without_nan(
 LISTWISE = Nature(True)
 
 
-def listed(slope: float, noise: float, middle: float = 0.0, queries: int = 100, nature: Nature = LISTWISE) -> Verdict:
-    slopes = np.array([slope, middle]) + np.array([noise, 0.1]) * generator(1, "list").normal(size=(queries, 2))
+def listed(
+    slope: float, noise: float, middle: float = 0.0, queries: int = 100, nature: Nature = LISTWISE
+) -> Verdict:
+    slopes = np.array([slope, middle]) + np.array([noise, 0.1]) * generator(1, "list").normal(
+        size=(queries, 2)
+    )
     made = list_verdict("rankgpt", nature, OrderSlopes(slopes, [f"p{i}" for i in range(queries)]))
     check_words(made)
     return made
@@ -500,7 +617,9 @@ def listed(slope: float, noise: float, middle: float = 0.0, queries: int = 100, 
         (0.0, 9.0, Preference.UNKNOWN, None),
     ],
 )
-def test_order_in_the_list(slope: float, noise: float, preference: Preference, exceeds: bool | None) -> None:
+def test_order_in_the_list(
+    slope: float, noise: float, preference: Preference, exceeds: bool | None
+) -> None:
     made = listed(slope, noise)
     assert (made.question, made.preference, made.exceeds) == (Question.LIST, preference, exceeds)
     assert (made.wanted is not None) == (preference == Preference.UNKNOWN)
@@ -520,18 +639,28 @@ def test_order_in_the_list(slope: float, noise: float, preference: Preference, e
         (0.0, 0.3, Preference.NONE, "first place to its last"),
     ],
 )
-def test_the_middle_of_the_list(slope: float, middle: float, preference: Preference, places: str) -> None:
+def test_the_middle_of_the_list(
+    slope: float, middle: float, preference: Preference, places: str
+) -> None:
     made = listed(slope, 0.5, middle)
-    assert (made.preference, made.exceeds) == (preference, None if preference == Preference.NONE else True)
+    assert (made.preference, made.exceeds) == (
+        preference,
+        None if preference == Preference.NONE else True,
+    )
     assert made.sentences[0].startswith(f"rankgpt, order in the list: {preference}")
     assert f"ranks lost from the list's {places} (100 queries)" in made.sentences[0]
     assert {one.contrast for one in made.effects} == {Contrast.ORDER, Contrast.ORDER_MIDDLE}
-    assert made.effects[0].contrast == (Contrast.ORDER if "first" in places else Contrast.ORDER_MIDDLE)
+    assert made.effects[0].contrast == (
+        Contrast.ORDER if "first" in places else Contrast.ORDER_MIDDLE
+    )
 
 
 def test_queries_wanted_of_lists_are_counted_as_they_are_drawn() -> None:
     slopes = 9 * generator(1, "list").normal(size=(100, 2))
-    few, many = (list_verdict("x", LISTWISE, OrderSlopes(slopes, [f"p{i}" for i in range(100)]), drawn) for drawn in (100, 300))
+    few, many = (
+        list_verdict("x", LISTWISE, OrderSlopes(slopes, [f"p{i}" for i in range(100)]), drawn)
+        for drawn in (100, 300)
+    )
     assert few.preference == Preference.UNKNOWN
     assert few.wanted
     assert few.wanted > 100
@@ -551,10 +680,15 @@ def test_pointwise_scorers_and_lists_that_were_not_measured() -> None:
     pointwise = list_verdict("bm25", Nature(False), None)
     check_words(pointwise)
     assert (pointwise.preference, pointwise.effects) == (Preference.NONE, ())
-    assert list(pointwise.sentences) == ["bm25 scores each passage by itself, so the order of the list does not matter."]
+    assert list(pointwise.sentences) == [
+        "bm25 scores each passage by itself, so the order of the list does not matter."
+    ]
     declared = list_verdict("bm25", Nature(False, declared=True), None)
     assert list(declared.sentences) == [
-        "bm25 is declared to score each passage by itself, so the order of the list does not matter."
+        (
+            "bm25 is declared to score each passage by itself, so the order of the list does not "
+            "matter."
+        )
     ]
     # neither one that was not tried nor one that does not repeat itself is said to
     for nature in (Nature(False, tried=False), Nature(False, repeatable=False, noise=0.07)):
@@ -564,14 +698,22 @@ def test_pointwise_scorers_and_lists_that_were_not_measured() -> None:
         assert unknown.preference == Preference.UNKNOWN
         assert "cannot tell: no query has a list of three passages or more" in unknown.sentences[0]
     unsteady = listed(3.0, 1.0, nature=Nature(True, repeatable=False, noise=0.07))
-    assert "other scores when it is asked again (7\u00a0% of a list's deviation)" in unsteady.sentences[0]
+    assert (
+        "other scores when it is asked again (7\u00a0% of a list's deviation)"
+        in unsteady.sentences[0]
+    )
     assert list_verdict("x", LISTWISE, None).preference == Preference.UNKNOWN
 
 
 def test_of_few_passages_one_may_hold_all_of_the_worth() -> None:
-    # without passage a the rest is worth −1 on average; there is no interval, but still a share: −0.4 of a mean worth of 2
+    # without passage a the rest is worth −1 on average; there is no interval, but still a share:
+    # −0.4 of a mean worth of 2
     found = measured(0.0, noise=0.0, queries=3)
     found.by_unit["score"][:, 0], found.by_unit["score"][:, 3] = -0.8, [8.0, -1.0, -1.0]
     made = verdict(replace(found, clusters=["a", "b", "c"]))
     assert made.preference == Preference.UNKNOWN
-    assert (made.effects[0].unit, made.effects[0].value, made.effects[0].low) == ("worth", pytest.approx(-0.4), None)
+    assert (made.effects[0].unit, made.effects[0].value, made.effects[0].low) == (
+        "worth",
+        pytest.approx(-0.4),
+        None,
+    )

@@ -1,4 +1,6 @@
-"""The worth of the evidence as the unit of effects: which sentence replaces it, what does not move it, and scorers to which it is worth nothing."""
+"""The worth of the evidence as the unit of effects: which sentence replaces it, what does not move
+it, and scorers to which it is worth nothing.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,8 @@ from positionbias.text.sentences import sentences
 from tests.audit.tasks import by_sentence, overlap, random_task, system, words_of
 
 SETTINGS = AuditSettings(draws=0, segments=0, blind=False, permutations=100)
-front = by_sentence(lambda place, count: 2 - place / (count - 1))  # twice a word's weight in front, once at the end
+# twice a word's weight in front, once at the end
+front = by_sentence(lambda place, count: 2 - place / (count - 1))
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +51,9 @@ def first_stage(task: Task, name: str, depth: int) -> Task:
     lists = []
     for query in task.queries:
         ids = sorted(task.candidates[query.query_id].passage_ids, reverse=name == "backwards")
-        by_words = sorted(ids, key=lambda one: -overlap(query.text, task.collection.texts([one])[0]))
+        by_words = sorted(
+            ids, key=lambda one: -overlap(query.text, task.collection.texts([one])[0])
+        )
         kept = (by_words if name == "words" else ids)[:depth]
         lists.append((query.query_id, kept, -np.arange(len(kept), dtype=float)))
     return replace(task, candidates=Run(name, lists))
@@ -56,15 +61,26 @@ def first_stage(task: Task, name: str, depth: int) -> Task:
 
 def test_a_verdict_is_equal_to_the_bit_at_any_depth_and_with_any_first_stage(task: Task) -> None:
     found = {
-        (name, depth): passage(results_of(first_stage(task, name, depth), front, replace(SETTINGS, depth=depth)))
+        (name, depth): passage(
+            results_of(first_stage(task, name, depth), front, replace(SETTINGS, depth=depth))
+        )
         for name, depth in (("words", 10), ("words", 100), ("backwards", 30))
     }
-    shares = {key: [one for one in verdict.effects if one.unit == "worth"] for key, verdict in found.items()}
-    said = {key: (verdict.preference, verdict.exceeds, verdict.margin, shares[key]) for key, verdict in found.items()}
+    shares = {
+        key: [one for one in verdict.effects if one.unit == "worth"]
+        for key, verdict in found.items()
+    }
+    said = {
+        key: (verdict.preference, verdict.exceeds, verdict.margin, shares[key])
+        for key, verdict in found.items()
+    }
     assert len(shares["words", 10]) == 3
     assert all(one == said["words", 10] for one in said.values())
-    assert [verdict.sentences[0] for verdict in found.values()] == [found["words", 10].sentences[0]] * 3
-    # the words of the query weigh 2 in front and 1 at the end; where the evidence stands by itself they weigh 1 to 2, 1.5 on average
+    assert [verdict.sentences[0] for verdict in found.values()] == [
+        found["words", 10].sentences[0]
+    ] * 3
+    # the words of the query weigh 2 in front and 1 at the end; where the evidence stands by itself
+    # they weigh 1 to 2, 1.5 on average
     assert found["words", 10].preference is Preference.FRONT
     assert shares["words", 10][0].value == pytest.approx(-1 / 1.5, abs=0.03)
     # ranks and the measure are those of the first stage and its depth, which are named
@@ -72,18 +88,39 @@ def test_a_verdict_is_equal_to_the_bit_at_any_depth_and_with_any_first_stage(tas
     assert "among the first 30 of backwards" in found["backwards", 30].sentences[1]
 
 
-def test_a_stranger_is_the_sentence_nearest_in_words_of_passages_drawn_by_seed_and_query(task: Task) -> None:
+def test_a_stranger_is_the_sentence_nearest_in_words_of_passages_drawn_by_seed_and_query(
+    task: Task,
+) -> None:
     trials, _ = make_trials(task, task.query_ids, most=99, orders=2, seed=3)
-    texts = dict(zip(task.collection.passage_ids_at(np.arange(len(task.collection))), task.collection.texts_at(np.arange(len(task.collection))), strict=True))  # fmt: skip
+    texts = dict(
+        zip(
+            task.collection.passage_ids_at(np.arange(len(task.collection))),
+            task.collection.texts_at(np.arange(len(task.collection))),
+            strict=True,
+        )
+    )
     ids = list(texts)
     for one in trials[:20]:
         item = task.evidence.by_query[one.query_id]
-        evidence = next(text for text in sentences(texts[one.passage_id]) if texts[one.passage_id].index(text) == item.start)
+        evidence = next(
+            text
+            for text in sentences(texts[one.passage_id])
+            if texts[one.passage_id].index(text) == item.start
+        )
         drawn = [ids[row] for row in choose(len(ids), STRANGERS, 3, "stranger", one.query_id)]
-        lengths = [len(words_of(text)) for name in drawn if name != one.passage_id for text in sentences(texts[name])]
+        lengths = [
+            len(words_of(text))
+            for name in drawn
+            if name != one.passage_id
+            for text in sentences(texts[name])
+        ]
         words = len(words_of(evidence))
-        assert abs(len(words_of(one.stranger)) - words) == min(abs(length - words) for length in lengths)
-        ((before, after),) = [(pair.before, pair.after) for pair in one.pairs if pair.contrast is Contrast.WORTH]
+        assert abs(len(words_of(one.stranger)) - words) == min(
+            abs(length - words) for length in lengths
+        )
+        ((before, after),) = [
+            (pair.before, pair.after) for pair in one.pairs if pair.contrast is Contrast.WORTH
+        ]
         assert one.texts[after] == texts[one.passage_id]
         assert one.texts[before] == texts[one.passage_id].replace(evidence, one.stranger)
     other, _ = make_trials(task, task.query_ids, most=99, orders=2, seed=4)
@@ -105,7 +142,9 @@ def averse(query: str, passages: Sequence[str]) -> list[float]:
 
 
 @pytest.mark.parametrize("scorer", [by_length, constant, averse])
-def test_a_scorer_to_which_the_evidence_is_worth_nothing_has_no_other_answer_and_does_not_pass(task: Task, scorer) -> None:
+def test_a_scorer_to_which_the_evidence_is_worth_nothing_has_no_other_answer_and_does_not_pass(
+    task: Task, scorer
+) -> None:
     results = results_of(task, scorer)
     verdict = passage(results)
     assert verdict.preference is Preference.UNREACTIVE
@@ -124,14 +163,19 @@ def test_a_scorer_to_which_the_evidence_is_worth_nothing_has_no_other_answer_and
 
 def test_a_listwise_scorer_is_judged_in_ranks(task: Task) -> None:
     def listed(query: str, passages: Sequence[str]) -> list[float]:
-        scores = np.array(front(query, passages)) + [sum(map(ord, text)) % 9 / 2 for text in passages]
+        scores = np.array(front(query, passages)) + [
+            sum(map(ord, text)) % 9 / 2 for text in passages
+        ]
         return (scores - scores.mean()).tolist()  # what a passage gets depends on its list
 
     settings = replace(SETTINGS, lists="listwise", depth=10, needles=40)
     results = results_of(first_stage(task, "words", 10), listed, settings)
     found = {one.unit: one for one in passage(results).effects if one.contrast is Contrast.ENDS}
-    (figures,) = (result.payload for result in results if isinstance(result.payload, ManipulationFigures))
-    # the evidence lifts its passage by so many ranks, and moving it to the end costs so many of them
+    (figures,) = (
+        result.payload for result in results if isinstance(result.payload, ManipulationFigures)
+    )
+    # the evidence lifts its passage by so many ranks, and moving it to the end costs so many of
+    # them
     assert figures.worth is not None
     assert figures.worth > 1
     assert found["ranks"].value == pytest.approx(found["worth"].value * figures.worth)

@@ -1,4 +1,6 @@
-"""Benchmarks' tables are read as numbers, and those that are kept are those of ``benchmarks/results``."""
+"""Benchmarks' tables are read as numbers, and those that are kept are those of
+``benchmarks/results``.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,11 @@ def test_cells_become_numbers(script):
         "heads": ["system", "share", "change", "clean", "clean (2)"],
         "rows": [["10 × 7", 0.155, [-0.02, -0.05, 0.01], [1, 27, 0.0, 0.19], ""]],
     }
-    assert second == {"section": "Section", "heads": ["|Δ| < 0.05", "pairs", "none"], "rows": [[1234, 6e-07, "cannot tell"]]}
+    assert second == {
+        "section": "Section",
+        "heads": ["|Δ| < 0.05", "pairs", "none"],
+        "rows": [[1234, 6e-07, "cannot tell"]],
+    }
 
 
 def test_cells_are_told(script):

@@ -1,4 +1,6 @@
-"""The chain for a machine with a GPU, at toy size on the CPU: packed, run, interrupted and continued. It shows nothing of a GPU."""
+"""The chain for a machine with a GPU, at toy size on the CPU: packed, run, interrupted and
+continued. It shows nothing of a GPU.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,11 @@ from positionbias.planted.generator import PlantedSettings
 from ..tiny import planted, tiny_encoder
 
 PLACE = Path(__file__).parents[2] / "benchmarks" / "gpu"
-MODELS, SQUAD, MSMARCO = ("bert_cat", "bert_dot", "tk"), ("front", "uniform", "rotated"), ("original", "rotated")
+MODELS, SQUAD, MSMARCO = (
+    ("bert_cat", "bert_dot", "tk"),
+    ("front", "uniform", "rotated"),
+    ("original", "rotated"),
+)
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +52,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def source(folder: Path) -> Path:
     """A planted collection in the layout of the data folder."""
     place = folder / "source"
-    collection = planted(folder / "planted", PlantedSettings(queries=90, passages=240, test_share=0.3, validation_share=0.0))
+    collection = planted(
+        folder / "planted",
+        PlantedSettings(queries=90, passages=240, test_share=0.3, validation_share=0.0),
+    )
     (place / "squad").mkdir(parents=True)
     for name, split in (("train44", "train"), ("dev", "test")):
         (place / "squad" / f"{name}-v1.1.json").write_text(json.dumps(_squad(collection, split)))
@@ -55,12 +64,20 @@ def source(folder: Path) -> Path:
     for trec, some in (("dl19", queries[:9]), ("dl20", queries[9:])):
         ids = {query.query_id for query in some}
         files = place / "msmarco_mini"
-        (files / f"queries.{trec}.tsv").write_text("".join(f"{query.query_id}\t{query.text}\n" for query in some))
-        kept = [f"{qrel.query_id} 0 {qrel.passage_id} {2 * qrel.grade}\n" for qrel in qrels if qrel.query_id in ids]
+        (files / f"queries.{trec}.tsv").write_text(
+            "".join(f"{query.query_id}\t{query.text}\n" for query in some)
+        )
+        kept = [
+            f"{qrel.query_id} 0 {qrel.passage_id} {2 * qrel.grade}\n"
+            for qrel in qrels
+            if qrel.query_id in ids
+        ]
         (files / f"qrels.{trec}.txt").write_text("".join(kept))
         retrieve_run(collection, Retrieval("test", 5), Bm25Settings(), folder / f"{trec}.run")
         lines = (folder / f"{trec}.run").read_text().splitlines(keepends=True)
-        (files / f"bm25.{trec}.run").write_text("".join(line for line in lines if line.split()[0] in ids))
+        (files / f"bm25.{trec}.run").write_text(
+            "".join(line for line in lines if line.split()[0] in ids)
+        )
     (place / "msmarco_spans").mkdir()
     (place / "msmarco_spans" / "qa_v1.1_form.jsonl").write_text("".join(_span_rows(collection)))
     return place
@@ -81,7 +98,9 @@ def _squad(collection: Collection, split: str) -> dict[str, Any]:
             }
             for one in answers
         ]
-        articles.append({"title": passage_id, "paragraphs": [{"context": texts[passage_id], "qas": asked}]})
+        articles.append(
+            {"title": passage_id, "paragraphs": [{"context": texts[passage_id], "qas": asked}]}
+        )
     return {"version": "1.1", "data": articles}
 
 
@@ -94,20 +113,27 @@ def _span_rows(collection: Collection) -> Iterator[str]:
             "query": questions[one.query_id],
             "query_type": "description",
             "answers": [one.text],
-            "passages": [{"is_selected": 1, "passage_text": texts[one.passage_id], "url": "http://x"}],
+            "passages": [{"is_selected": 1, "passage_text": texts[one.passage_id],
+            "url": "http://x"}],
         }) + "\n"  # fmt: skip
 
 
 @pytest.fixture(scope="module")
 def data(modules: dict[str, ModuleType], folder: Path, source: Path) -> Path:
-    modules["pack"].pack(source, folder / "data", encoder=str(tiny_encoder(folder / "tiny", max_position_embeddings=256)))
+    modules["pack"].pack(
+        source,
+        folder / "data",
+        encoder=str(tiny_encoder(folder / "tiny", max_position_embeddings=256)),
+    )
     return folder / "data"
 
 
 @pytest.fixture(scope="module")
 def finished(modules: dict[str, ModuleType], data: Path, folder: Path) -> Any:
     """The chain in this process, its first step interrupted in the middle of the second unit."""
-    made = modules["evidence"].Evidence(data, folder / "work", folder / "out", modules["study"].SIZES["toy"])
+    made = modules["evidence"].Evidence(
+        data, folder / "work", folder / "out", modules["study"].SIZES["toy"]
+    )
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("WORKERS", "1")
         modules["evidence"].prepare(made)
@@ -145,24 +171,41 @@ def test_a_chain_goes_on_where_it_was_interrupted(
     assert finished.state.read_bytes() == state
 
 
-def test_results_hold_every_cell_and_say_what_is_missing(modules: dict[str, ModuleType], finished: Any) -> None:
+def test_results_hold_every_cell_and_say_what_is_missing(
+    modules: dict[str, ModuleType], finished: Any
+) -> None:
     assert modules["evidence"].write_results(finished) == 0
     found = json.loads((finished.out / "results.json").read_text())
-    assert found["not done"] == [unit.name for unit in finished.units if unit not in finished.done()]
+    assert found["not done"] == [
+        unit.name for unit in finished.units if unit not in finished.done()
+    ]
     for name, arms in (("squad", SQUAD), ("msmarco", MSMARCO)):
         study = found["studies"][name]
         cells = [(row["model"], row["training"], row["test"]) for row in study["table"]]
         assert cells == [(model, arm, test) for model in MODELS for arm in arms for test in arms]
         assert len(study["contrasts"]) == len(MODELS) * 2 * len(arms) * (len(arms) - 1)
         for row in study["table"]:
-            (unit,) = [u for u in finished.done() if (u.study, u.model, u.arm) == (name, row["model"], row["training"])]
+            (unit,) = [
+                u
+                for u in finished.done()
+                if (u.study, u.model, u.arm) == (name, row["model"], row["training"])
+            ]
             values = finished.done()[unit]["tests"][row["test"]]
             assert len(values) == study["queries"]
             assert row["mean"] == pytest.approx(sum(values) / len(values))
             assert row["by seed"] == {"1": pytest.approx(row["mean"])}
-    means = {(row["model"], row["training"], row["test"]): row["mean"] for row in found["studies"]["squad"]["table"]}
-    one = next(c for c in found["studies"]["squad"]["contrasts"] if c["candidate"] == "tk trained on front, tested on rotated")
-    assert one["difference"] == pytest.approx(means["tk", "front", "rotated"] - means["tk", "front", "front"])
+    means = {
+        (row["model"], row["training"], row["test"]): row["mean"]
+        for row in found["studies"]["squad"]["table"]
+    }
+    one = next(
+        c
+        for c in found["studies"]["squad"]["contrasts"]
+        if c["candidate"] == "tk trained on front, tested on rotated"
+    )
+    assert one["difference"] == pytest.approx(
+        means["tk", "front", "rotated"] - means["tk", "front", "front"]
+    )
     audited = {(row["model"], row["arm"]) for row in found["studies"]["squad"]["verdicts"]}
     assert audited == {(model, arm) for model in MODELS for arm in SQUAD}
     assert found["studies"]["msmarco"]["verdicts"] == []

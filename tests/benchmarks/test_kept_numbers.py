@@ -1,4 +1,6 @@
-"""The tables of README and docs are those that the kept numbers give, and every number can be traced."""
+"""The tables of README and docs are those that the kept numbers give, and every number can be
+traced.
+"""
 
 from __future__ import annotations
 
@@ -29,12 +31,15 @@ def test_tables_are_those_of_the_numbers(script):
     for page in script.PAGES:
         text = page.read_text("utf-8")
         marked += text.count("<!-- table ")
-        assert script.with_tables(text) == text, f"{page.name}: run python figures/kept_numbers.py tables"
+        assert script.with_tables(text) == text, (
+            f"{page.name}: run python figures/kept_numbers.py tables"
+        )
     assert marked == len(script.TABLES)
 
 
 def measured(page: str) -> list[str]:
-    """The first lines of tables outside of markers that hold measurements: four cells or more, beside the first column, begin with a number.
+    """The first lines of tables outside of markers that hold measurements: four cells or more,
+    beside the first column, begin with a number.
 
     Tables of options, formats and exit codes hold three such cells at most.
     """
@@ -49,15 +54,25 @@ def measured(page: str) -> list[str]:
 
 def test_no_measured_table_is_typed(script):
     for page in script.PAGES:
-        assert measured(page.read_text("utf-8")) == [], f"{page.name}: keep these numbers and declare the table in figures/"
+        assert measured(page.read_text("utf-8")) == [], (
+            f"{page.name}: keep these numbers and declare the table in figures/"
+        )
 
 
 def test_a_typed_table_is_found():
-    typed = "| | nDCG@10 | change |\n|---|---|---|\n| one | 0.5 | +0.1 [0.0, 0.2] |\n| two | **0.6** | −0.1 |\n"
-    codes = "| code | meaning |\n|---|---|\n| 0 | passes |\n| 1 | a limit fails |\n| 2 | bad input |\n| 70 | a bug |\n"
+    typed = (
+        "| | nDCG@10 | change |\n|---|---|---|\n| one | 0.5 | +0.1 [0.0, 0.2] |\n| two | **0.6** | "
+        "−0.1 |\n"
+    )
+    codes = (
+        "| code | meaning |\n|---|---|\n| 0 | passes |\n| 1 | a limit fails |\n| 2 | bad input |\n"
+        "| 70 | a bug |\n"
+    )
     assert measured(typed) == ["| | nDCG@10 | change |"]
     assert measured(f"{codes}\ntext\n\n{typed}") == ["| | nDCG@10 | change |"]
-    assert measured(codes) == measured(f"<!-- table one -->\n\n{typed}\n<!-- end of table -->\n") == []
+    assert (
+        measured(codes) == measured(f"<!-- table one -->\n\n{typed}\n<!-- end of table -->\n") == []
+    )
 
 
 def test_a_changed_number_is_made_anew(script):

@@ -1,7 +1,8 @@
 """Inputs on which results were silently wrong, each after a public report.
 
-A case is a folder: its inputs, ``cmd`` (a shell script that finds the command in ``$POSBIAS`` and Python in ``$PY``) and ``expected.txt``, which
-says what it should do and why. ``CASES`` has what its output must hold and must not hold.
+A case is a folder: its inputs, ``cmd`` (a shell script that finds the command in ``$POSBIAS`` and
+Python in ``$PY``) and ``expected.txt``, which says what it should do and why. ``CASES`` has what
+its output must hold and must not hold.
 """
 
 from __future__ import annotations
@@ -29,7 +30,9 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="the cases are s
 
 
 class Case(NamedTuple):
-    """What the output holds, ``lines`` in this order, and nothing of ``never``; ``shared`` names a folder of inputs."""
+    """What the output holds, ``lines`` in this order, and nothing of ``never``; ``shared`` names a
+    folder of inputs.
+    """
 
     lines: tuple[str, ...]
     never: tuple[str, ...] = ()
@@ -38,7 +41,9 @@ class Case(NamedTuple):
 
 CASES: dict[str, Case] = {
     "beir_query_is_a_passage": Case((r"3 of 3 queries", r"bm25 +0\.6309", r"bm25 +1\.0000")),
-    "chat_numbers_before_the_order": Case((r"chat:brackets +1\.0000", r"chat:preamble +1\.0000"), shared="kinds"),
+    "chat_numbers_before_the_order": Case(
+        (r"chat:brackets +1\.0000", r"chat:preamble +1\.0000"), shared="kinds"
+    ),
     "chat_unreadable_passes_check": Case(
         (
             r"== brackets-front\nexit 1",
@@ -55,23 +60,44 @@ CASES: dict[str, Case] = {
     "compat_measure": Case((r"^sys +0\.6599 +0\.8685",)),
     "decoder_with_a_score_head": Case((r"^exit 0",), shared="otters"),
     "endpoint_at_most_ten_texts": Case((r"^exit 0",), shared="otters"),
-    "endpoint_request_bytes_and_text_length": Case((r"^exit 0", r"'long'.*too long", r"^exit 2"), shared="otters"),
-    "endpoint_zero_vectors": Case((r"^exit [23]", r"^exit 2"), never=(r"\bpass\b", r"Q0"), shared="otters"),
+    "endpoint_request_bytes_and_text_length": Case(
+        (r"^exit 0", r"'long'.*too long", r"^exit 2"), shared="otters"
+    ),
+    "endpoint_zero_vectors": Case(
+        (r"^exit [23]", r"^exit 2"), never=(r"\bpass\b", r"Q0"), shared="otters"
+    ),
     "lower_case_text_has_no_sentences": Case((r"scorer:front prefers the front", r"^exit 0")),
-    "msmarco_docs_windows": Case((r"\['http://a Cats Cats sit here all day\.', ",), never=(r"\\r",)),
+    "msmarco_docs_windows": Case(
+        (r"\['http://a Cats Cats sit here all day\.', ",), never=(r"\\r",)
+    ),
     "msmarco_windows_line_ends": Case(
-        (r"qidpidtriples\.train\.full, 3", r"^c 'The cat sat by the lake\.'", r"^0\^Isat by the lake\. The cat ?\^M\$"),
+        (
+            r"qidpidtriples\.train\.full, 3",
+            r"^c 'The cat sat by the lake\.'",
+            r"^0\^Isat by the lake\. The cat ?\^M\$",
+        ),
         never=(r"\\r",),
     ),
-    "passage_prompt_depends_on_pooling": Case((r"^mean without 0\.0$", r"^last without 0\.0$"), shared="otters"),
+    "passage_prompt_depends_on_pooling": Case(
+        (r"^mean without 0\.0$", r"^last without 0\.0$"), shared="otters"
+    ),
     "quoted_tsv": Case((r"""\['He said "hello there" and left\.'""", r"Unmatched +0")),
     "squad_start_null_or_missing": Case((r"^exit 0", r"^exit 0")),
     "squad_starts_unknown": Case((r"^exit 0", r"t, test: answers start nearer the end")),
-    "stray_manifest": Case((r"^verify: exit [12]", r"in the folder: exit [12]", r"^export: exit 2, damaged lines written: 0")),
-    "thai_positions": Case(
-        (r"0\.8\d", r"0 of the 100 test queries|^posbias: "), never=(r"start where unbiased", r"inside: 100")
+    "stray_manifest": Case(
+        (
+            r"^verify: exit [12]",
+            r"in the folder: exit [12]",
+            r"^export: exit 2, damaged lines written: 0",
+        )
     ),
-    "tokenizer_cuts_on_the_left": Case((r"^right .* 0\.0$", r"^left .* 0\.0$", r"loses what stands before"), shared="kinds"),
+    "thai_positions": Case(
+        (r"0\.8\d", r"0 of the 100 test queries|^posbias: "),
+        never=(r"start where unbiased", r"inside: 100"),
+    ),
+    "tokenizer_cuts_on_the_left": Case(
+        (r"^right .* 0\.0$", r"^left .* 0\.0$", r"loses what stands before"), shared="kinds"
+    ),
     "trec_topics_051": Case((r"^exit 0",)),
     "two_studies": Case((r"^second: exit 2", r"^first: exit 0")),
 }
@@ -93,7 +119,10 @@ esac
 class _Handler(socketserver.StreamRequestHandler):
     def handle(self) -> None:
         request = json.loads(self.rfile.readline())
-        arguments, environment = request["arguments"], {**request["environment"], "PYTHONWARNINGS": "error"}
+        arguments, environment = (
+            request["arguments"],
+            {**request["environment"], "PYTHONWARNINGS": "error"},
+        )
         code = forked.POSBIAS
         if arguments[0] == "--script":
             code, arguments = SCRIPT, arguments[1:]
@@ -103,7 +132,9 @@ class _Handler(socketserver.StreamRequestHandler):
 
 @pytest.fixture(scope="module")
 def environment() -> Iterator[dict[str, str]]:
-    """Variables with which a script finds ``$POSBIAS`` and ``$PY``; commands run one at a time, in forks."""
+    """Variables with which a script finds ``$POSBIAS`` and ``$PY``; commands run one at a time, in
+    forks.
+    """
     with TemporaryDirectory() as folder:
         posbias, python = Path(folder, "posbias"), Path(folder, "python")
         posbias.write_text(f'#!/bin/sh\nexec "{sys.executable}" -I -S "{CLIENT}" "$@"\n')
@@ -127,7 +158,12 @@ def test_case(name: str, tmp_path: Path, environment: dict[str, str]) -> None:
         shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
     for helper in (HERE / "shared").glob("*.py"):
         shutil.copy(helper, tmp_path)
-    home = {"POSBIAS_HOME": str(tmp_path / "home"), "COLUMNS": "150", "NO_COLOR": "1", "HF_HUB_OFFLINE": "1"}
+    home = {
+        "POSBIAS_HOME": str(tmp_path / "home"),
+        "COLUMNS": "150",
+        "NO_COLOR": "1",
+        "HF_HUB_OFFLINE": "1",
+    }
     done = subprocess.run(
         ["bash", "./cmd"],
         cwd=tmp_path,

@@ -39,7 +39,9 @@ def run_posbias(tmp_path: Path) -> RunPosbias:
 
 @pytest.fixture(scope="session")
 def shelf(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the collection ``planted`` and the runs ``train.run``, ``validation.run`` and ``test.run``."""
+    """A folder with the collection ``planted`` and the runs ``train.run``, ``validation.run`` and
+    ``test.run``.
+    """
     from tests.tiny import candidates, planted
 
     folder = tmp_path_factory.mktemp("shelf")

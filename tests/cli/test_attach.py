@@ -1,4 +1,6 @@
-"""``posbias attach`` as a user runs it: a data set of BEIR gets answers, and is measured and audited by them."""
+"""``posbias attach`` as a user runs it: a data set of BEIR gets answers, and is measured and
+audited by them.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +10,23 @@ from pathlib import Path
 from .conftest import RunPosbias
 
 
-def test_a_data_set_of_beir_is_measured_and_audited_by_attached_answers(run_posbias: RunPosbias, tmp_path: Path) -> None:
+def test_a_data_set_of_beir_is_measured_and_audited_by_attached_answers(
+    run_posbias: RunPosbias, tmp_path: Path
+) -> None:
     (tmp_path / "in" / "qrels").mkdir(parents=True)
     numbers = range(20)
     corpus = [
-        {"_id": f"d{n}", "title": "", "text": f"It hangs in hall {n}. The lamp {n} burns oil of Orvell."} for n in numbers
+        {
+            "_id": f"d{n}",
+            "title": "",
+            "text": f"It hangs in hall {n}. The lamp {n} burns oil of Orvell.",
+        }
+        for n in numbers
     ]
     queries = [{"_id": f"q{n}", "text": f"what burns in lamp {n}"} for n in numbers]
-    answers = [{"query-id": f"q{n}", "corpus-id": f"d{n}", "answer": "oil of Orvell"} for n in numbers]
+    answers = [
+        {"query-id": f"q{n}", "corpus-id": f"d{n}", "answer": "oil of Orvell"} for n in numbers
+    ]
     answers.append({"query-id": "q1", "corpus-id": "d1", "answer": "petrol"})
     for name, rows in (("in/corpus", corpus), ("in/queries", queries), ("answers", answers)):
         (tmp_path / f"{name}.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
@@ -24,8 +35,16 @@ def test_a_data_set_of_beir_is_measured_and_audited_by_attached_answers(run_posb
     assert run_posbias("import", "beir", "in", "--out", "./bare").returncode == 0
     done = run_posbias("attach", "./bare", "--answers", "answers.jsonl", "--out", "./with")
     assert done.returncode == 0, done.stderr
-    assert "test: 20 answers added\n21 rows\n1 row left out, text not found in passage; the first:" in done.stderr
+    assert (
+        "test: 20 answers added\n21 rows\n1 row left out, text not found in passage; the first:"
+        in done.stderr
+    )
     shown = run_posbias("histogram", "./with", "--json")
     assert shown.returncode == 0, shown.stderr
     assert json.loads(shown.stdout)["results"][0]["value"] > 0.5
-    assert run_posbias("attach", "./bare", "--answers", "answers.jsonl", "--out", "./bare", "--overwrite").returncode == 2
+    assert (
+        run_posbias(
+            "attach", "./bare", "--answers", "answers.jsonl", "--out", "./bare", "--overwrite"
+        ).returncode
+        == 2
+    )

@@ -28,7 +28,9 @@ Command = Callable[..., tuple[int, str, str]]
 
 @pytest.fixture(scope="module")
 def collection(tmp_path_factory: pytest.TempPathFactory) -> Collection:
-    settings = PlantedSettings(queries=200, passages=400, test_share=0.6, validation_share=0.1, front_loading=0.9)
+    settings = PlantedSettings(
+        queries=200, passages=400, test_share=0.6, validation_share=0.1, front_loading=0.9
+    )
     return planted(tmp_path_factory.mktemp("audit") / "planted", settings)
 
 
@@ -53,14 +55,23 @@ def test_a_model_gets_verdict_tables_and_a_folder_for_the_report(
     posbias: Command, collection: Collection, tmp_path: Path
 ) -> None:
     more = ("--needles", 40, "--segments", 0)
-    code, printed, said = posbias("audit", collection.path, "--model", FRONT, *QUICK, *more, "--out", tmp_path / "found")
+    code, printed, said = posbias(
+        "audit", collection.path, "--model", FRONT, *QUICK, *more, "--out", tmp_path / "found"
+    )
     assert code == 0
     assert printed.startswith(f"{FRONT} prefers the front: end − front −")
-    assert printed.index("Verdicts: position in the passage") < printed.index("Description (nothing is concluded from it)")
+    assert printed.index("Verdicts: position in the passage") < printed.index(
+        "Description (nothing is concluded from it)"
+    )
     assert printed.index("Description") < printed.index("Sensitivity to position: nDCG@10")
     assert "no --candidates: ranking by BM25 to depth 6" in said
     found = load_results(tmp_path / "found")
-    assert {result.measure for result in found} >= {"PSI", "rotation gap", "position response", "verdict"}
+    assert {result.measure for result in found} >= {
+        "PSI",
+        "rotation gap",
+        "position response",
+        "verdict",
+    }
     manifest = read_manifest(tmp_path / "found", kind="results")
     assert manifest.name == f"Audit of {FRONT} on planted"
     assert [item.role for item in manifest.inputs] == ["collection", "model"]
@@ -71,14 +82,31 @@ def test_a_model_gets_verdict_tables_and_a_folder_for_the_report(
 def test_json_is_one_object_and_without_examples_no_text_is_in_it(
     posbias: Command, collection: Collection, run_path: Path
 ) -> None:
-    arguments = ("audit", collection.path, "--model", FRONT, "--candidates", run_path, *QUICK, "--needles", 20)
+    arguments = (
+        "audit",
+        collection.path,
+        "--model",
+        FRONT,
+        "--candidates",
+        run_path,
+        *QUICK,
+        "--needles",
+        20,
+    )
     code, printed, _ = posbias(*arguments, "--json")
     assert code == 0
     results = json.loads(printed)["results"]
-    assert [result["measure"] for result in results[:2]] == ["verdict", "verdict"]  # in the passage, in the list
-    assert {result["measure"] for result in results[2:]} >= {"PSI", "rotation gap", "gain by position"}
+    # in the passage, in the list
+    assert [result["measure"] for result in results[:2]] == ["verdict", "verdict"]
+    assert {result["measure"] for result in results[2:]} >= {
+        "PSI",
+        "rotation gap",
+        "gain by position",
+    }
     assert not any(query.text in printed for query in collection.queries("test"))
-    assert [result["payload"] for result in results if result["kind"] == "query_effects"] == [{"quality": "nDCG@10"}]
+    assert [result["payload"] for result in results if result["kind"] == "query_effects"] == [
+        {"quality": "nDCG@10"}
+    ]
     whole = json.loads(posbias(*arguments, "--json", "--per-query", "--workers", 2)[1])["results"]
     (effects,) = (result["payload"] for result in whole if result["kind"] == "query_effects")
     assert len(effects["query_ids"]) == len(effects["before"]) > 0
@@ -103,7 +131,9 @@ def test_results_and_page_are_kept_without_out_and_a_second_run_replaces_them(
     for queries in (30, 20):
         code, _, said = posbias("audit", collection.path, run_path, *QUICK, "--queries", queries)
         assert code == 0
-        assert f"results in {place.name}, the page is {place.name}.html" in said.replace(f"{home()}/", "")
+        assert f"results in {place.name}, the page is {place.name}.html" in said.replace(
+            f"{home()}/", ""
+        )
         found = load_results(place)
         counts += [next(result.count for result in found if result.measure == "evidence")]
         assert "cannot tell from one run" in place.with_name(f"{place.name}.html").read_text()
@@ -120,10 +150,14 @@ def test_results_and_page_are_kept_without_out_and_a_second_run_replaces_them(
 def test_the_candidates_given_as_a_run_too_are_measured_once(
     posbias: Command, collection: Collection, run_path: Path, tmp_path: Path
 ) -> None:
-    code, printed, said = posbias("audit", collection.path, run_path, "--candidates", run_path, *QUICK, "--json")
+    code, printed, said = posbias(
+        "audit", collection.path, run_path, "--candidates", run_path, *QUICK, "--json"
+    )
     assert code == 0
     assert "is what --candidates names: measured once" in said
-    audited = [r for r in json.loads(printed)["results"] if r["measure"] != "position-blind scorers"]
+    audited = [
+        r for r in json.loads(printed)["results"] if r["measure"] != "position-blind scorers"
+    ]
     assert len({result["system"] for result in audited}) == 1
     other = tmp_path / "other.run"  # of the same tag, and no copy
     other.write_text("".join(run_path.read_text().splitlines(keepends=True)[:-1]))
@@ -137,14 +171,33 @@ def test_what_cannot_retrieve_is_said_before_bm25_goes_through_the_collection(
 ) -> None:
     for name, seed in (("dot", 1), ("other", 2)):
         saved_dot(tmp_path / name, seed=seed)
-        assert posbias("encode", collection.path, "--model", tmp_path / name, "--out", tmp_path / f"of-{name}")[0] == 0
+        assert (
+            posbias(
+                "encode",
+                collection.path,
+                "--model",
+                tmp_path / name,
+                "--out",
+                tmp_path / f"of-{name}",
+            )[0]
+            == 0
+        )
     one = ("--model", tmp_path / "dot")
     for arguments, message in (
-        (("--model", saved_tk(tmp_path / "tk", collection)), "wanted a model with one vector a text (bert_dot, a bi-encoder, a function texts → array); found tk, of kind tk; give another\n"),
+        (
+            ("--model", saved_tk(tmp_path / "tk", collection)),
+            (
+                "wanted a model with one vector a text (bert_dot, a bi-encoder, a function texts → "
+                "array); found tk, of kind tk; give another\n"
+            ),
+        ),
         ((*one, "--vectors", tmp_path / "of-other"), "of-other: wanted vectors by the model dot"),
-        ((*one, *("--vectors", tmp_path / "of-dot") * 2), "--vectors: wanted one of each model; found"),
+        (
+            (*one, *("--vectors", tmp_path / "of-dot") * 2),
+            "--vectors: wanted one of each model; found",
+        ),
         ((*one, "--memory", "1e-9"), "--memory: wanted at least"),
-    ):  # fmt: skip
+    ):
         code, printed, said = posbias("audit", collection.path, "--retrieve", *arguments)
         assert (code, printed, said.count("\n")) == (2, "", 1), said
         assert message in said
@@ -156,7 +209,10 @@ def test_what_cannot_retrieve_is_said_before_bm25_goes_through_the_collection(
         ((), "wanted a model or a run; found neither"),
         (("--model", "tests.audit.scorers:broken"), "wanted finite scores"),
         (("--model", "tests.audit.scorers:short"), "wanted 6 scores"),
-        (("--model", "tests.audit.scorers:nobody"), "wanted 'nobody' in the module tests.audit.scorers"),
+        (
+            ("--model", "tests.audit.scorers:nobody"),
+            "wanted 'nobody' in the module tests.audit.scorers",
+        ),
         (("--model", BLIND, "--split", "dev"), "wanted split 'dev'"),
         (("--model", BLIND, "--buckets", "0,x"), "--buckets: wanted numbers"),
         (("--model", BLIND, "--minimum", "1"), "--minimum: wanted at least 2"),
@@ -217,34 +273,61 @@ def test_what_stands_there_is_kept_unless_told_otherwise(
 
 
 def test_a_collection_in_beir_s_form_has_no_answers_and_is_audited_still(
-    posbias: Command, collection: Collection, run_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    posbias: Command,
+    collection: Collection,
+    run_path: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """What a user has of most collections: passages, queries, judgements."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "beir" / "qrels").mkdir(parents=True)
-    rows = [{"_id": passage.passage_id, "title": "", "text": passage.text} for passage in collection.passages()]
+    rows = [
+        {"_id": passage.passage_id, "title": "", "text": passage.text}
+        for passage in collection.passages()
+    ]
     (tmp_path / "beir" / "corpus.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     asked = [{"_id": query.query_id, "text": query.text} for query in collection.queries("test")]
-    (tmp_path / "beir" / "queries.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in asked))
-    judged = [f"{one.query_id}\t{one.passage_id}\t{one.grade}\n" for one in collection.qrels("test")]
-    (tmp_path / "beir" / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\n" + "".join(judged))
+    (tmp_path / "beir" / "queries.jsonl").write_text(
+        "".join(f"{json.dumps(row)}\n" for row in asked)
+    )
+    judged = [
+        f"{one.query_id}\t{one.passage_id}\t{one.grade}\n" for one in collection.qrels("test")
+    ]
+    (tmp_path / "beir" / "qrels" / "test.tsv").write_text(
+        "query-id\tcorpus-id\tscore\n" + "".join(judged)
+    )
     assert posbias("import", "beir", "beir", "--out", "judged")[0] == 0
 
-    code, printed, said = posbias("audit", "judged", "--model", FRONT, "--model", BLIND, "--depth", 6, "--out", "found")
+    code, printed, said = posbias(
+        "audit", "judged", "--model", FRONT, "--model", BLIND, "--depth", 6, "--out", "found"
+    )
     assert code == 0, said
     assert printed.startswith(f"{FRONT} is sensitive to the order of a passage's text: ")
-    assert f"{BLIND} is insensitive to the order of a passage's text: scores do not change when" in printed
+    assert (
+        f"{BLIND} is insensitive to the order of a passage's text: scores do not change when"
+        in printed
+    )
     assert "(--evidence terms)" in printed
     for table in ("Verdicts: order of a passage's text", "What rotation changes"):
         assert table in printed
     assert "Sensitivity to position" not in printed
-    assert printed.count("This split has no located answer, so these are not measured: moved sentences") == 1
+    assert (
+        printed.count(
+            "This split has no located answer, so these are not measured: moved sentences"
+        )
+        == 1
+    )
     assert f"{load('found')}\n" == printed
     load("found").save("again")
     assert f"{load('again')}\n" == printed
     assert posbias("report", "found", "--out", "page.html")[0] == 0
     page = (tmp_path / "page.html").read_text()
-    for words in ("s text in another order", "Changes by another order of the text", "no located answer"):
+    for words in (
+        "s text in another order",
+        "Changes by another order of the text",
+        "no located answer",
+    ):
         assert words in page
 
     limits = ("--max-response", 1, "--max-order", 1, "--max-rotation-gap", 1)
@@ -255,13 +338,16 @@ def test_a_collection_in_beir_s_form_has_no_answers_and_is_audited_still(
     assert posbias("check", "judged", "--model", BLIND, "--depth", 6, *limits[2:])[0] == 0
 
     assert posbias("debias", "judged", "--out", "rotated")[0] == 0
-    code, printed, said = posbias("audit", "judged", run_path, "--rotated", "rotated", run_path.with_name("test.run"))
+    code, printed, said = posbias(
+        "audit", "judged", run_path, "--rotated", "rotated", run_path.with_name("test.run")
+    )
     assert (code, "wanted the run over the rotated collection" in said) == (2, True)
     other = tmp_path / "other.run"
     other.write_text(run_path.read_text() + "\n")
     code, printed, _ = posbias("audit", "judged", run_path, "--rotated", "rotated", other)
     assert code == 0
-    assert "cannot tell: this split has no located answer, so it is unknown where rotation moved the evidence" in " ".join(
-        printed.split()
-    )
+    assert (
+        "cannot tell: this split has no located answer, so it is unknown where rotation moved "
+        "the evidence"
+    ) in " ".join(printed.split())
     assert "What rotation changes" in printed

@@ -1,4 +1,6 @@
-"""The base install, which has no package of models: what works without them, and how what needs them says so."""
+"""The base install, which has no package of models: what works without them, and how what needs
+them says so.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ from positionbias.pooling.simulated import Simulation, simulated_qrels, simulate
 from .test_main import commands
 
 ABSENT = (*MODELS, "datasets", "faiss", "httpx2", "sentence_transformers", "statsmodels")
-ASKED = "posbias: models: wanted the package torch; found none; run: pip install 'positionbias[models]'"
+ASKED = (
+    "posbias: models: wanted the package torch; found none; run: pip install 'positionbias[models]'"
+)
 
 NEEDED_BY = {  # by how a command begins, what needs a model, and what does without
     "train ": ("a training", ""),
@@ -34,11 +38,14 @@ NEEDED_BY = {  # by how a command begins, what needs a model, and what does with
 
 def asked(line: str) -> str:
     """What a command without the packages of models tells."""
-    needed_by, instead = next((told for begins, told in NEEDED_BY.items() if line.startswith(begins)), ("models", ""))
+    needed_by, instead = next(
+        (told for begins, told in NEEDED_BY.items() if line.startswith(begins)), ("models", "")
+    )
     return ASKED.replace("models:", f"{needed_by}:", 1) + instead
 
 
-# Runs each line of the standard input as a command, in one process, and prints its exit code and what it told as JSON.
+# Runs each line of the standard input as a command, in one process, and prints its exit code and
+# what it told as JSON.
 SCRIPT = f"""
 import io, json, shlex, sys
 from contextlib import redirect_stderr, redirect_stdout
@@ -90,7 +97,9 @@ pool coverage runs qrels.txt --systems systems.tsv --depth 5 --out covered
 pool reliability runs qrels.txt --systems systems.tsv --pools 4 --out pools
 pool verdict new.run qrels.txt --pool-runs runs --systems systems.tsv --out verdict
 study pooling --task simulated runs qrels.txt systems.tsv --pools 4 --depth 5 --out pooling
-contamination suspect planted --run other.run --fresh-run fresh.run --control-run both.run --control-fresh-run fresh.run --candidates test.run --fresh fresh --fresh-candidates fresh.run --out suspected
+contamination suspect planted --run other.run --fresh-run fresh.run --control-run both.run \
+--control-fresh-run fresh.run --candidates test.run --fresh fresh --fresh-candidates fresh.run \
+--out suspected
 report evaluated audited pools --out report.html
 verify planted leaks
 """
@@ -106,7 +115,8 @@ audit planted test.run --evidence minilm
 check planted --model minilm --max-response 0.02
 leakage find planted:train planted:test --encoder minilm --out near
 teach planted --model minilm --candidates train.run --out taught
-contamination suspect planted --model model --control other --candidates test.run --fresh fresh --fresh-candidates fresh.run
+contamination suspect planted --model model --control other --candidates test.run --fresh fresh \
+--fresh-candidates fresh.run
 vectors distil planted --encoder minilm --out word-vectors
 ats planted --model model
 mats planted --model model
@@ -131,7 +141,9 @@ def answers(folder: Path, commands: str) -> dict[str, tuple[int, list[str]]]:
         check=True,
     )
     found = [json.loads(line) for line in made.stdout.splitlines()]
-    return {line: (code, told.splitlines()) for line, (code, told) in zip(lines, found, strict=True)}
+    return {
+        line: (code, told.splitlines()) for line, (code, told) in zip(lines, found, strict=True)
+    }
 
 
 ANSWER = {"text": "green oil", "answer_start": 19}
@@ -144,10 +156,19 @@ SQUAD = {"version": "1.1", "data": [{"title": "Lamps", "paragraphs": [PARAGRAPH]
 def folder(tmp_path: Path) -> Path:
     """Files of data sets, planted collections, and simulated runs with their judgements."""
     planted = PlantedSettings(
-        queries=60, passages=240, test_share=0.3, validation_share=0.2, leaked_queries=20, fresh_queries=10
+        queries=60,
+        passages=240,
+        test_share=0.3,
+        validation_share=0.2,
+        leaked_queries=20,
+        fresh_queries=10,
     )
     write_planted(tmp_path / "planted", planted, name="planted")
-    write_planted(tmp_path / "clicked", replace(planted, leaked_queries=0, fresh_queries=0, answers_each=3), name="clicked")
+    write_planted(
+        tmp_path / "clicked",
+        replace(planted, leaked_queries=0, fresh_queries=0, answers_each=3),
+        name="clicked",
+    )
     simulation = Simulation(rate=0.5, queries=6, groups=3)
     systems = list(simulated_runs(simulation))
     for system, run in systems:
@@ -163,25 +184,35 @@ def folder(tmp_path: Path) -> Path:
 @pytest.mark.slow
 def test_what_needs_no_model_runs(folder: Path) -> None:
     first = (
-        "retrieve clicked --split train --depth 20 --out clicked.run\nretrieve planted --split fresh --depth 20 --out fresh.run"
+        "retrieve clicked --split train --depth 20 --out clicked.run\nretrieve planted --split "
+        "fresh --depth 20 --out fresh.run"
     )
     found = answers(folder, f"{first}\n{NEEDS_NO_MODEL.strip()}")
     assert {line: told for line, (code, told) in found.items() if code} == {}
     outs = {line: line.partition(" --out ")[2].split() for line in found}
     assert {
-        line: found[line][1] for line, out in outs.items() if out and not any(map(said_where(out[0]), found[line][1]))
+        line: found[line][1]
+        for line, out in outs.items()
+        if out and not any(map(said_where(out[0]), found[line][1]))
     } == {}
 
 
 def said_where(out: str) -> Callable[[str], bool]:
     """Whether a line says that this was written, as the next command takes it."""
     return lambda line: (
-        f"written to {out}" in re.split("[;,] ", line.partition("written to ")[1] + line.partition("written to ")[2])
+        f"written to {out}"
+        in re.split("[;,] ", line.partition("written to ")[1] + line.partition("written to ")[2])
     )
 
 
 def test_what_needs_models_names_the_extra_in_one_line_and_writes_nothing(folder: Path) -> None:
-    answers(folder, "\n".join(f"retrieve planted --split {split} --out {split}.run" for split in ("train", "test", "fresh")))
+    answers(
+        folder,
+        "\n".join(
+            f"retrieve planted --split {split} --out {split}.run"
+            for split in ("train", "test", "fresh")
+        ),
+    )
     before = sorted(folder.rglob("*"))
     found = answers(folder, NEEDS_MODELS)
     assert {line: told for line, told in found.items() if told != (2, [asked(line)])} == {}
@@ -201,7 +232,10 @@ def test_a_single_missing_package_stops_a_training_before_it_begins(folder: Path
     )
     told = [json.loads(line) for line in made.stdout.splitlines()]
     wanted = "wanted the package accelerate; found none; run: pip install 'positionbias[models]'"
-    assert told == [[2, f"posbias: a training: {wanted}\n"], [2, f"posbias: the demo's trainings: {wanted}\n"]]
+    assert told == [
+        [2, f"posbias: a training: {wanted}\n"],
+        [2, f"posbias: the demo's trainings: {wanted}\n"],
+    ]
     assert not (folder / "demo").exists()
 
 

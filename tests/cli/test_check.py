@@ -1,4 +1,6 @@
-"""``posbias check``: its exit codes, what it prints, and the files that it writes for a CI system."""
+"""``posbias check``: its exit codes, what it prints, and the files that it writes for a CI
+system.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ Command = Callable[..., tuple[int, str, str]]
 
 @pytest.fixture(scope="module")
 def collection(tmp_path_factory: pytest.TempPathFactory) -> Collection:
-    settings = PlantedSettings(queries=200, passages=400, test_share=0.6, validation_share=0.1, front_loading=0.9)
+    settings = PlantedSettings(
+        queries=200, passages=400, test_share=0.6, validation_share=0.1, front_loading=0.9
+    )
     return planted(tmp_path_factory.mktemp("check") / "planted", settings)
 
 
@@ -38,9 +42,14 @@ def run_path(collection: Collection) -> Path:
 
 @pytest.fixture
 def check(
-    capsys: pytest.CaptureFixture[str], collection: Collection, run_path: Path, monkeypatch: pytest.MonkeyPatch
+    capsys: pytest.CaptureFixture[str],
+    collection: Collection,
+    run_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> Command:
-    """``posbias check`` of the collection, with its candidates unless told otherwise, in a wide terminal."""
+    """``posbias check`` of the collection, with its candidates unless told otherwise, in a wide
+    terminal.
+    """
     monkeypatch.setenv("COLUMNS", "300")
 
     def run(*arguments: object, given: bool = True) -> tuple[int, str, str]:
@@ -60,7 +69,9 @@ def test_a_blind_model_passes_and_one_that_likes_the_front_fails(check: Command)
     assert printed.startswith("Limits on position bias: pass (1 system).\n")
     assert "--max-movement sees" in printed
     assert "posbias check:" not in said
-    code, printed, said = check("--model", FRONT, "--model", BLIND, "--max-rotation-gap", 0.05, "--max-psi", 0)
+    code, printed, said = check(
+        "--model", FRONT, "--model", BLIND, "--max-rotation-gap", 0.05, "--max-psi", 0
+    )
     assert code == 1
     assert printed.startswith("Limits on position bias: fail (2 systems: 1 pass, 1 fail).\n")
     assert "describes only" in printed
@@ -72,16 +83,22 @@ def test_psi_alone_cannot_tell_even_where_it_is_undefined(check: Command) -> Non
     for more in ((), ("--minimum", 100_000)):
         code, printed, said = check("--model", BLIND, "--max-psi", 0.9, *more)
         assert code == 3
-        assert "--max-psi only describes: PSI mixes a preference with the difficulty of the questions" in printed
+        assert (
+            "--max-psi only describes: PSI mixes a preference with the difficulty of the questions"
+            in printed
+        )
         assert "cannot tell about --max-psi 0.9" in said
     assert "PSI is undefined here" in printed
 
 
 def test_a_run_alone_cannot_tell(check: Command, run_path: Path) -> None:
-    code, printed, _ = check(run_path, "--max-movement", 0.5, "--max-order", 5, "--max-rotation-gap", 1, given=False)
+    code, printed, _ = check(
+        run_path, "--max-movement", 0.5, "--max-order", 5, "--max-rotation-gap", 1, given=False
+    )
     assert code == 3
     assert printed.count("cannot tell") >= 3
-    assert check(run_path, "--max-movement", 0.5)[0] == 3  # the candidates' own file, which is the first stage then
+    # the candidates' own file, which is the first stage then
+    assert check(run_path, "--max-movement", 0.5)[0] == 3
 
 
 def test_json_has_the_checks_beside_the_results(check: Command) -> None:
@@ -100,7 +117,9 @@ def test_json_has_the_checks_beside_the_results(check: Command) -> None:
 def test_both_files_are_written_also_when_the_check_fails(check: Command, tmp_path: Path) -> None:
     xml, markdown = tmp_path / "check.xml", tmp_path / "check.md"
     xml.write_text("of the run before")
-    code, _, _ = check("--model", FRONT, "--max-rotation-gap", 0.05, "--junit", xml, "--summary", markdown)
+    code, _, _ = check(
+        "--model", FRONT, "--max-rotation-gap", 0.05, "--junit", xml, "--summary", markdown
+    )
     assert code == 1
     root = ElementTree.parse(xml).getroot()
     assert root.get("failures") == "1"
@@ -109,7 +128,9 @@ def test_both_files_are_written_also_when_the_check_fails(check: Command, tmp_pa
     assert sorted(path.name for path in tmp_path.iterdir()) == ["check.md", "check.xml"]
 
 
-def test_a_place_that_cannot_be_written_is_refused_before_the_work(check: Command, tmp_path: Path) -> None:
+def test_a_place_that_cannot_be_written_is_refused_before_the_work(
+    check: Command, tmp_path: Path
+) -> None:
     for arguments, message in (
         (("--junit", tmp_path / "none" / "check.xml"), "--junit"),
         (("--summary", tmp_path / "none" / "check.md"), "wanted a folder that exists"),
@@ -117,7 +138,9 @@ def test_a_place_that_cannot_be_written_is_refused_before_the_work(check: Comman
         (("--summary", os.devnull), "wanted a file; found a folder or device"),
         (("--junit", tmp_path / "one", "--summary", tmp_path / "one"), "found one name for both"),
     ):
-        code, printed, said = check("--model", BLIND, "--max-rotation-gap", 1, *arguments, given=False)
+        code, printed, said = check(
+            "--model", BLIND, "--max-rotation-gap", 1, *arguments, given=False
+        )
         assert (code, printed, said.count("\n")) == (2, "", 1), said
         assert message in said
     assert not list(tmp_path.iterdir())
@@ -132,13 +155,17 @@ def test_a_place_that_cannot_be_written_is_refused_before_the_work(check: Comman
     ],
     ids=["none", "NaN", "negative"],
 )
-def test_a_limit_that_says_nothing_is_bad_input(check: Command, arguments: tuple[str, ...], message: str) -> None:
+def test_a_limit_that_says_nothing_is_bad_input(
+    check: Command, arguments: tuple[str, ...], message: str
+) -> None:
     code, printed, said = check("--model", BLIND, *arguments, given=False)
     assert (code, printed) == (2, "")
     assert message in said
 
 
-@pytest.mark.parametrize("option", ["--length-groups", "--segments", "--probe-layers", "--probe-passages"])
+@pytest.mark.parametrize(
+    "option", ["--length-groups", "--segments", "--probe-layers", "--probe-passages"]
+)
 def test_options_of_audit_that_no_limit_needs_are_refused(check: Command, option: str) -> None:
     code, printed, said = check("--model", BLIND, "--max-response", 0.05, option, 1)
     assert (code, printed) == (2, "")
@@ -148,14 +175,26 @@ def test_options_of_audit_that_no_limit_needs_are_refused(check: Command, option
 def test_a_check_that_does_not_pass_complains_of_each_system_last(check: Command) -> None:
     code, printed, said = check("--model", FRONT, "--max-rotation-gap", 0.0001)
     assert code in (1, 3)
-    assert printed.startswith(("Limits on position bias: fail", "Limits on position bias: cannot tell"))
+    assert printed.startswith(
+        ("Limits on position bias: fail", "Limits on position bias: cannot tell")
+    )
     assert printed.count("Limits on position bias") == 1
     assert said.splitlines()[-1].startswith("posbias check: ")
 
 
 def test_a_retriever_is_held_to_limits(check: Command, tmp_path: Path) -> None:
     saved_dot(tmp_path / "dot")
-    code, printed, _ = check("--model", tmp_path / "dot", "--retrieve", "--queries", 20, "--draws", 1, "--max-rotation-gap", 1)
+    code, printed, _ = check(
+        "--model",
+        tmp_path / "dot",
+        "--retrieve",
+        "--queries",
+        20,
+        "--draws",
+        1,
+        "--max-rotation-gap",
+        1,
+    )
     assert code == 0
     assert "dot, whole collection" in printed
 
@@ -173,7 +212,10 @@ def test_the_manipulations_are_held_to_limits(check: Command) -> None:
     assert {limit: one["outcome"] for limit, one in checks.items()} == dict.fromkeys(
         ("max-response", "max-movement", "max-order"), "pass"
     )
-    assert (checks["max-response"]["measured"]["low"], checks["max-response"]["measured"]["high"]) == (0, 0)
+    assert (
+        checks["max-response"]["measured"]["low"],
+        checks["max-response"]["measured"]["high"],
+    ) == (0, 0)
     assert checks["max-order"]["reason"].startswith("scores each passage by itself")
     code, printed, _ = check("--model", FRONT, "--model", BLIND, *limits)
     assert code == 1
@@ -182,9 +224,14 @@ def test_the_manipulations_are_held_to_limits(check: Command) -> None:
 
 
 def nearly_blind(query: str, passages: Sequence[str]) -> list[float]:
-    """Counts words; equal counts are distinguished by which words a passage has, and the end is liked by too little to change a rank."""
+    """Counts words; equal counts are distinguished by which words a passage has, and the end is
+    liked by too little to change a rank.
+    """
     bags = ["".join(sorted(text)).encode() for text in passages]
-    places = [later - same for later, same in zip(end_lover(query, passages), blind(query, passages), strict=True)]
+    places = [
+        later - same
+        for later, same in zip(end_lover(query, passages), blind(query, passages), strict=True)
+    ]
     return [
         score + crc32(bag) / 2**33 + place / 10_000
         for score, bag, place in zip(blind(query, passages), bags, places, strict=True)
@@ -194,14 +241,19 @@ def nearly_blind(query: str, passages: Sequence[str]) -> list[float]:
 def test_few_queries_cannot_tell_and_say_how_many_would_do(check: Command) -> None:
     # scores that do not change at all need no more queries
     assert check("--model", BLIND, "--max-response", 0.02, "--needles", 20)[0] == 0
-    code, printed, said = check("--model", f"{__name__}:nearly_blind", "--max-response", 0.02, "--needles", 20)
+    code, printed, said = check(
+        "--model", f"{__name__}:nearly_blind", "--max-response", 0.02, "--needles", 20
+    )
     assert code == 3
     # all agree on 0 though scores change: ± 3 / 20, and (0.15 / 0.02)² times as many would do
-    assert "end − front: 0.000 nDCG@10  [−0.150,\xa0+0.150]  cannot tell  about 150 queries" in printed
+    assert (
+        "end − front: 0.000 nDCG@10  [−0.150,\xa0+0.150]  cannot tell  about 150 queries" in printed
+    )
     assert "about 150 queries" in said
 
 
 def test_a_listwise_model_that_keeps_the_order_fails(check: Command) -> None:
     code, printed, said = check("--model", f"{__name__}:in_order", "--max-order", 1)
     assert code == 1, said
-    assert "first to last place in the list: +5.000 ranks" in printed  # of six candidates, one place each
+    # of six candidates, one place each
+    assert "first to last place in the list: +5.000 ranks" in printed

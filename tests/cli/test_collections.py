@@ -126,29 +126,54 @@ def test_planted_takes_its_settings(run_posbias: RunPosbias, tmp_path: Path) -> 
     assert made.manifest.seed == 5
 
 
-def test_squad_goes_out_and_comes_in_again(run_posbias: RunPosbias, files: list[str], tmp_path: Path) -> None:
+def test_squad_goes_out_and_comes_in_again(
+    run_posbias: RunPosbias, files: list[str], tmp_path: Path
+) -> None:
     run_posbias(*files, "--out", "./squad", "--validation-queries", 4)
     done = run_posbias("export", "squad", "--to", "squad", "--out", "./release")
     assert (done.returncode, done.stdout) == (0, "2 articles, 11 paragraphs, 11 questions\n")
     train, dev = "release/train-v1.1.json", "release/dev-v1.1.json"
-    again = run_posbias("import", "squad", "--train", train, "--test", dev, "--validation-queries", 4, "--out", "./again")
+    again = run_posbias(
+        "import",
+        "squad",
+        "--train",
+        train,
+        "--test",
+        dev,
+        "--validation-queries",
+        4,
+        "--out",
+        "./again",
+    )
     assert again.returncode == 0, again.stderr
     assert Collection(tmp_path / "again").checksum == Collection(tmp_path / "squad").checksum
 
 
-def test_a_rotated_squad_goes_out_with_its_moved_offsets(run_posbias: RunPosbias, files: list[str], tmp_path: Path) -> None:
+def test_a_rotated_squad_goes_out_with_its_moved_offsets(
+    run_posbias: RunPosbias, files: list[str], tmp_path: Path
+) -> None:
     run_posbias(*files, "--out", "./squad")
     rotated = run_posbias("debias", "squad", "--out", "./rotated")
     assert rotated.returncode == 0, rotated.stderr
-    done = run_posbias("export", "rotated", "--to", "squad", "--split", "train", "--out", "./out", "--json")
+    done = run_posbias(
+        "export", "rotated", "--to", "squad", "--split", "train", "--out", "./out", "--json"
+    )
     assert done.returncode == 0, done.stderr
     figures = json.loads(done.stdout)["results"][0]["payload"]["rows"]
     collection = Collection(tmp_path / "rotated")
     assert figures["questions"] == len(collection.answers("train"))
-    assert figures["left_out"] == 10 - figures["questions"] > 0  # some cut falls between "green" and "oil"
-    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["manifest.json", "train-v1.1.json"]
-    paragraphs = json.loads((tmp_path / "out" / "train-v1.1.json").read_text())["data"][0]["paragraphs"]
-    assert [paragraph["context"] for paragraph in paragraphs] == [passage.text for passage in collection.passages()][:10]
+    # some cut falls between "green" and "oil"
+    assert figures["left_out"] == 10 - figures["questions"] > 0
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
+        "manifest.json",
+        "train-v1.1.json",
+    ]
+    paragraphs = json.loads((tmp_path / "out" / "train-v1.1.json").read_text())["data"][0][
+        "paragraphs"
+    ]
+    assert [paragraph["context"] for paragraph in paragraphs] == [
+        passage.text for passage in collection.passages()
+    ][:10]
     for paragraph in paragraphs:
         for question in paragraph["qas"]:
             start = question["answers"][0]["answer_start"]
@@ -162,14 +187,31 @@ def test_a_rotated_squad_goes_out_with_its_moved_offsets(run_posbias: RunPosbias
         ("beir", ["import", "beir", "out"]),
         (
             "trec",
-            ["import", "trec", "--docs", "out/docs", "--topics", "out/topics.train.txt", "--qrels", "out/qrels.train.txt"],
+            [
+                "import",
+                "trec",
+                "--docs",
+                "out/docs",
+                "--topics",
+                "out/topics.train.txt",
+                "--qrels",
+                "out/qrels.train.txt",
+            ],
         ),
     ],
 )
-def test_what_a_form_can_hold_comes_back(run_posbias: RunPosbias, tmp_path: Path, form: str, back: list[str]) -> None:
+def test_what_a_form_can_hold_comes_back(
+    run_posbias: RunPosbias, tmp_path: Path, form: str, back: list[str]
+) -> None:
     with create_collection(tmp_path / "c") as writer:
-        writer.add_passages(Passage(f"p{number}", f"Lamp {number}, and <more> é.") for number in range(9))
-        writer.add_split("train", [Query("q1", "a lamp"), Query("q2", "é")], [Qrel("q1", "p3", 1), Qrel("q2", "p4", 1)])
+        writer.add_passages(
+            Passage(f"p{number}", f"Lamp {number}, and <more> é.") for number in range(9)
+        )
+        writer.add_split(
+            "train",
+            [Query("q1", "a lamp"), Query("q2", "é")],
+            [Qrel("q1", "p3", 1), Qrel("q2", "p4", 1)],
+        )
         writer.finish(Manifest("collection", "c", "a test"))
     done = run_posbias("export", "./c", "--to", form, "--workers", 2, "--out", "./out")
     assert done.returncode == 0, done.stderr
@@ -177,29 +219,51 @@ def test_what_a_form_can_hold_comes_back(run_posbias: RunPosbias, tmp_path: Path
     assert done.stderr == "written to out\n"
     again = run_posbias(*back, "--out", "./again")
     assert again.returncode == 0, again.stderr
-    checksums = [Collection(tmp_path / name).manifest.content["passages_checksum"] for name in ("c", "again")]
+    checksums = [
+        Collection(tmp_path / name).manifest.content["passages_checksum"] for name in ("c", "again")
+    ]
     assert checksums[0] == checksums[1]
 
 
-def test_an_export_of_another_form_is_refused(run_posbias: RunPosbias, small_collection: Collection, tmp_path: Path) -> None:
+def test_an_export_of_another_form_is_refused(
+    run_posbias: RunPosbias, small_collection: Collection, tmp_path: Path
+) -> None:
     done = run_posbias("export", "small", "--to", "squad", "--out", "./out")
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert "wanted a collection made from SQuAD; found one made by 'a test'" in done.stderr
-    done = run_posbias("export", "small", "--to", "beir", "--squad-version", "2.0", "--out", "./out")
-    assert "--squad-version: wanted --to squad beside it; found --to beir; leave it out" in done.stderr
+    done = run_posbias(
+        "export", "small", "--to", "beir", "--squad-version", "2.0", "--out", "./out"
+    )
+    assert (
+        "--squad-version: wanted --to squad beside it; found --to beir; leave it out" in done.stderr
+    )
     done = run_posbias("export", "small", "--to", "beir", "--split", "dev", "--out", "./out")
     assert "wanted split 'dev'; found train, test" in done.stderr
     assert not (tmp_path / "out").exists()
 
 
-def test_collections_are_merged_and_sampled(run_posbias: RunPosbias, small_collection: Collection, tmp_path: Path) -> None:
+def test_collections_are_merged_and_sampled(
+    run_posbias: RunPosbias, small_collection: Collection, tmp_path: Path
+) -> None:
     merged = run_posbias("merge", "A=small", "B=./small", "--workers", 2, "--out", "./both")
     assert merged.returncode == 0, merged.stderr
     assert merged.stdout.splitlines()[0] == "both: 14 passages"
     shown = run_posbias("show", "both").stdout
     assert "merge (collections {'A': 'small', 'B': 'small'}, apart False)" in shown
     drawn = run_posbias(
-        "sample", "both", "--queries", 2, "--passages", 8, "--split", "test", "--seed", 4, "--out", "./few", "--json"
+        "sample",
+        "both",
+        "--queries",
+        2,
+        "--passages",
+        8,
+        "--split",
+        "test",
+        "--seed",
+        4,
+        "--out",
+        "./few",
+        "--json",
     )
     assert drawn.returncode == 0, drawn.stderr
     results = json.loads(drawn.stdout)["results"]
@@ -209,9 +273,18 @@ def test_collections_are_merged_and_sampled(run_posbias: RunPosbias, small_colle
     ]
     for arguments, message in (
         (["merge", "A=small", "--out", "./x"], "wanted two collections or more; found 1"),
-        (["merge", "A=small", "small", "--out", "./x"], "wanted NAME=COLLECTION, as in A=msmarco B=squad; found 'small'"),
-        (["merge", "A=small", "A=small", "--out", "./x"], "wanted a name of its own for each; found 'A' twice"),
-        (["sample", "small", "--queries", 9, "--passages", 1, "--out", "./x"], "--passages: wanted at least "),
+        (
+            ["merge", "A=small", "small", "--out", "./x"],
+            "wanted NAME=COLLECTION, as in A=msmarco B=squad; found 'small'",
+        ),
+        (
+            ["merge", "A=small", "A=small", "--out", "./x"],
+            "wanted a name of its own for each; found 'A' twice",
+        ),
+        (
+            ["sample", "small", "--queries", 9, "--passages", 1, "--out", "./x"],
+            "--passages: wanted at least ",
+        ),
     ):
         done = run_posbias(*arguments)
         assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
@@ -219,7 +292,9 @@ def test_collections_are_merged_and_sampled(run_posbias: RunPosbias, small_colle
     assert not (tmp_path / "x").exists()
 
 
-def test_absent_passages_and_further_judgements_are_said(run_posbias: RunPosbias, tmp_path: Path) -> None:
+def test_absent_passages_and_further_judgements_are_said(
+    run_posbias: RunPosbias, tmp_path: Path
+) -> None:
     with create_collection(tmp_path / "c") as writer:
         writer.add_passages([Passage("p", "one two")])
         writer.add_split("test", [Query("q", "two")], [Qrel("q", "p", 1), Qrel("q", "lost", 1)])
@@ -236,8 +311,12 @@ def test_absent_passages_and_further_judgements_are_said(run_posbias: RunPosbias
         assert done.returncode == 0, done.stderr
         result = json.loads(done.stdout)["results"][0]
         values[result["split"]] = result["value"]
-    assert values == {"test": 0.5, "test.raw": 0.0}  # one of two relevant passages found; nothing relevant to be found
-    assert "found raw; give one of these to --qrels-name" in run_posbias(*evaluate, "--qrels-name", "votes").stderr
+    # one of two relevant passages found; nothing relevant to be found
+    assert values == {"test": 0.5, "test.raw": 0.0}
+    assert (
+        "found raw; give one of these to --qrels-name"
+        in run_posbias(*evaluate, "--qrels-name", "votes").stderr
+    )
     qrels = ["evaluate", "a.run", "--qrels", "x", "--qrels-name", "raw"]
     assert "--qrels-name: wanted --collection beside it" in run_posbias(*qrels).stderr
 
@@ -245,7 +324,14 @@ def test_absent_passages_and_further_judgements_are_said(run_posbias: RunPosbias
 @pytest.mark.realdata
 def test_squad_has_the_known_counts(run_posbias: RunPosbias, posbias_data: Path) -> None:
     folder = posbias_data / "squad"
-    arguments = ["--train", folder / "train44-v1.1.json", "--test", folder / "dev-v1.1.json", "--out", "squad"]
+    arguments = [
+        "--train",
+        folder / "train44-v1.1.json",
+        "--test",
+        folder / "dev-v1.1.json",
+        "--out",
+        "squad",
+    ]
     assert run_posbias("import", "squad", *arguments).returncode == 0
     results = json.loads(run_posbias("show", "squad", "--json").stdout)["results"]
     assert [item["count"] for item in results] == [4_497, 11_877, 10_570]
@@ -256,6 +342,9 @@ def test_squads_form_needs_a_split(run_posbias: RunPosbias, tmp_path: Path) -> N
         writer.add_passages([Passage("a", "one two")])
         writer.finish(Manifest("collection", "bare", "a test"))
     done = run_posbias("export", "./bare", "--to", "squad", "--out", "./release")
-    line = "posbias: bare: wanted a split to write in SQuAD's form; found no splits; import it with its questions\n"
+    line = (
+        "posbias: bare: wanted a split to write in SQuAD's form; found no splits; import it with "
+        "its questions\n"
+    )
     assert (done.returncode, done.stdout, done.stderr) == (2, "", line)
     assert not (tmp_path / "release").exists()

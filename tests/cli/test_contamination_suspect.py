@@ -1,4 +1,6 @@
-"""``posbias contamination suspect``: what it prints is what evaluate measures; what it reads; one clear line where it cannot."""
+"""``posbias contamination suspect``: what it prints is what evaluate measures; what it reads; one
+clear line where it cannot.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,13 @@ from positionbias.results.suspicion import LIMITS, Suspicion
 from ..tiny import candidates, planted, saved_tk
 
 SETTINGS = PlantedSettings(
-    queries=40, passages=240, test_share=0.3, validation_share=0.2, fresh_queries=10, paraphrased=True, sentences=(2, 2)
+    queries=40,
+    passages=240,
+    test_share=0.3,
+    validation_share=0.2,
+    fresh_queries=10,
+    paraphrased=True,
+    sentences=(2, 2),
 )  # 12 test queries
 
 
@@ -31,10 +39,14 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for seed in (1, 2, 3, 4):
         saved_tk(folder / f"m{seed}.ckpt", collection, seed=seed)
     for name, number in (("bank", 2), ("one", 1)):
-        (folder / f"{name}.txt").write_text("".join(f"{folder / f'm{seed}.ckpt'}\n" for seed in range(3, 3 + number)))
+        (folder / f"{name}.txt").write_text(
+            "".join(f"{folder / f'm{seed}.ckpt'}\n" for seed in range(3, 3 + number))
+        )
     (folder / "twice.txt").write_text("m3.ckpt\nm3.ckpt\n")
     (folder / "wide.txt").write_text("m3.ckpt\na\tb\tc\n")
-    pairs = [{"train_id": "t", "test_id": query.query_id} for query in collection.queries("test")[:5]]
+    pairs = [
+        {"train_id": "t", "test_id": query.query_id} for query in collection.queries("test")[:5]
+    ]
     (folder / "pairs.jsonl").write_text("".join(json.dumps(pair) + "\n" for pair in pairs))
     return folder
 
@@ -47,7 +59,9 @@ def posbias(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[Any
     return stop.value.code, output.out, output.err
 
 
-def suspected(capsys: pytest.CaptureFixture[str], place: Path, *arguments: object) -> list[dict[str, Any]]:
+def suspected(
+    capsys: pytest.CaptureFixture[str], place: Path, *arguments: object
+) -> list[dict[str, Any]]:
     base = ("contamination", "suspect", place / "p", "--candidates", place / "test.run")
     code, out, err = posbias(capsys, *base, *arguments, "--json")
     assert code == 0, err
@@ -59,7 +73,10 @@ FRESH = ("--fresh", "fresh", "--fresh-candidates")
 
 
 def controls(place: Path, *names: str) -> list[object]:
-    return [part for name in names for part in ("--control", place / f"{name}.ckpt")] + ["--configuration", "tiny TKs"]
+    return [part for name in names for part in ("--control", place / f"{name}.ckpt")] + [
+        "--configuration",
+        "tiny TKs",
+    ]
 
 
 def systems_of(results: list[dict[str, Any]]) -> dict[str, tuple[float, float]]:
@@ -67,52 +84,127 @@ def systems_of(results: list[dict[str, Any]]) -> dict[str, tuple[float, float]]:
     return {name: (row["seen"], row["other"]) for name, row in rows}
 
 
-def test_means_are_those_that_rerank_and_evaluate_give(place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    found = suspected(capsys, place, "--model", place / "m1.ckpt", *FRESH, place / "fresh.run", *controls(place, "m2", "m3"))
+def test_means_are_those_that_rerank_and_evaluate_give(
+    place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = suspected(
+        capsys,
+        place,
+        "--model",
+        place / "m1.ckpt",
+        *FRESH,
+        place / "fresh.run",
+        *controls(place, "m2", "m3"),
+    )
     systems = systems_of(found)
     assert list(systems) == ["m1", "m2", "m3", "bm25"]
     for name in ("m1", "m2", "m3"):
         for number, split in enumerate(("test", "fresh")):
             out = tmp_path / f"{name}-{split}.run"
             options = ("--split", split, "--candidates", place / f"{split}.run", "--out", out)
-            assert posbias(capsys, "rerank", place / "p", "--model", place / f"{name}.ckpt", *options)[0] == 0
+            assert (
+                posbias(capsys, "rerank", place / "p", "--model", place / f"{name}.ckpt", *options)[
+                    0
+                ]
+                == 0
+            )
             code, printed, _ = posbias(
-                capsys, "evaluate", out, "--collection", place / "p", "--split", split, "-m", "nDCG@10", "--json"
+                capsys,
+                "evaluate",
+                out,
+                "--collection",
+                place / "p",
+                "--split",
+                split,
+                "-m",
+                "nDCG@10",
+                "--json",
             )
             assert code == 0
-            assert systems[name][number] == pytest.approx(json.loads(printed)["results"][0]["value"])
-    own, one, other = (seen - fresh for seen, fresh in (systems[name] for name in ("m1", "m2", "m3")))
+            assert systems[name][number] == pytest.approx(
+                json.loads(printed)["results"][0]["value"]
+            )
+    own, one, other = (
+        seen - fresh for seen, fresh in (systems[name] for name in ("m1", "m2", "m3"))
+    )
     assert found[0]["value"] == pytest.approx(own - (one + other) / 2)
     assert found[0]["kind"] == "suspicion"
     assert found[0]["payload"]["excesses"][0]["spread"] == pytest.approx(abs(one - other) / 2**0.5)
     assert (found[0]["payload"]["paired"], found[0]["payload"]["controls"]) == (False, ["m2", "m3"])
 
 
-def test_a_model_and_its_runs_are_judged_alike(place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_model_and_its_runs_are_judged_alike(
+    place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     runs = {}
     for name in ("m1", "m2", "m3"):
         for split in ("test", "fresh"):
             runs[name, split] = tmp_path / f"{name}-{split}.run"
-            options = ("--split", split, "--candidates", place / f"{split}.run", "--out", runs[name, split])
-            assert posbias(capsys, "rerank", place / "p", "--model", place / f"{name}.ckpt", *options)[0] == 0
-    model = suspected(capsys, place, "--model", place / "m1.ckpt", *FRESH, place / "fresh.run", *controls(place, "m2", "m3"))
-    options = ["--run", runs["m1", "test"], "--fresh-run", runs["m1", "fresh"], *FRESH, place / "fresh.run"]
+            options = (
+                "--split",
+                split,
+                "--candidates",
+                place / f"{split}.run",
+                "--out",
+                runs[name, split],
+            )
+            assert (
+                posbias(capsys, "rerank", place / "p", "--model", place / f"{name}.ckpt", *options)[
+                    0
+                ]
+                == 0
+            )
+    model = suspected(
+        capsys,
+        place,
+        "--model",
+        place / "m1.ckpt",
+        *FRESH,
+        place / "fresh.run",
+        *controls(place, "m2", "m3"),
+    )
+    options = [
+        "--run",
+        runs["m1", "test"],
+        "--fresh-run",
+        runs["m1", "fresh"],
+        *FRESH,
+        place / "fresh.run",
+    ]
     for name in ("m2", "m3"):
         options += ["--control-run", runs[name, "test"], "--control-fresh-run", runs[name, "fresh"]]
     silent = suspected(capsys, place, *options)
     assert silent[0]["payload"]["obstacle"].startswith("nothing says")
     told = suspected(capsys, place, *options, "--configuration", "tiny TKs")
-    of_runs, of_models = (found[0]["payload"]["excesses"][0] for found in (told, model))  # margins need scores below the depth
+    # margins need scores below the depth
+    of_runs, of_models = (found[0]["payload"]["excesses"][0] for found in (told, model))
     assert of_runs == of_models
     assert systems_of(told) == systems_of(model)
 
 
-def test_several_models_and_a_bank(place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_several_models_and_a_bank(
+    place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     for name in ("m3", "m4"):
         for split in ("test", "fresh"):
-            options = ("--split", split, "--candidates", place / f"{split}.run", "--out", tmp_path / f"{name}-{split}.run")
-            assert posbias(capsys, "rerank", place / "p", "--model", place / f"{name}.ckpt", *options)[0] == 0
-    lines = [f"{tmp_path / f'{name}-test.run'}\t{tmp_path / f'{name}-fresh.run'}\n" for name in ("m3", "m4")]
+            options = (
+                "--split",
+                split,
+                "--candidates",
+                place / f"{split}.run",
+                "--out",
+                tmp_path / f"{name}-{split}.run",
+            )
+            assert (
+                posbias(capsys, "rerank", place / "p", "--model", place / f"{name}.ckpt", *options)[
+                    0
+                ]
+                == 0
+            )
+    lines = [
+        f"{tmp_path / f'{name}-test.run'}\t{tmp_path / f'{name}-fresh.run'}\n"
+        for name in ("m3", "m4")
+    ]
     (tmp_path / "runs.txt").write_text("".join(lines))
     models = ("--model", place / "m1.ckpt", "--model", place / "m4.ckpt")
     base = (*models, *FRESH, place / "fresh.run", *controls(place, "m2", "m3"))
@@ -120,14 +212,19 @@ def test_several_models_and_a_bank(place: Path, tmp_path: Path, capsys: pytest.C
         suspected(capsys, place, *base, *(part for _ in range(3) for part in ("--bank", file)))
         for file in (place / "bank.txt", tmp_path / "runs.txt")
     )
-    assert [(r["system"], r["payload"]["tests"]) for r in found if r["kind"] == "suspicion"] == [("m1", 2), ("m4", 2)]
+    assert [(r["system"], r["payload"]["tests"]) for r in found if r["kind"] == "suspicion"] == [
+        ("m1", 2),
+        ("m4", 2),
+    ]
     payload = found[0]["payload"]
     assert (payload["bank_groups"], payload["bank_models"]) == (3, 6)
     assert payload["excesses"][0]["freedom"] > 1
     assert as_runs[0]["payload"]["excesses"][0] == payload["excesses"][0]
 
 
-def test_a_paraphrase_has_the_candidates_of_its_query(place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_paraphrase_has_the_candidates_of_its_query(
+    place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     options = ("--model", place / "m1.ckpt", "--fresh", "paraphrased")
     found = suspected(capsys, place, *options)
     assert found[0]["payload"]["paired"] is True
@@ -138,29 +235,55 @@ def test_a_paraphrase_has_the_candidates_of_its_query(place: Path, tmp_path: Pat
     assert found == suspected(capsys, place, *options, "--paraphrases", tmp_path / "same.tsv")
 
 
-def test_near_duplicates_need_no_other_queries(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    found = suspected(capsys, place, "--model", place / "m1.ckpt", "--pairs", place / "pairs.jsonl")[0]["payload"]
+def test_near_duplicates_need_no_other_queries(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = suspected(
+        capsys, place, "--model", place / "m1.ckpt", "--pairs", place / "pairs.jsonl"
+    )[0]["payload"]
     assert (found["queries_seen"], found["queries_other"]) == (5, 7)
     assert found["seen"] == "test, near-duplicate in training"
     both = ("--pairs", place / "pairs.jsonl", "--fresh", "paraphrased")
     results = suspected(capsys, place, "--model", place / "m1.ckpt", *both)
-    assert [r["payload"]["other"] for r in results if r["kind"] == "suspicion"] == ["paraphrased", "test, none found"]
+    assert [r["payload"]["other"] for r in results if r["kind"] == "suspicion"] == [
+        "paraphrased",
+        "test, none found",
+    ]
 
 
-def test_text_results_and_page(place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_text_results_and_page(
+    place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     out = tmp_path / "made" / "results"
-    base = ("contamination", "suspect", place / "p", "--candidates", place / "test.run", "--model", place / "m1.ckpt")
+    base = (
+        "contamination",
+        "suspect",
+        place / "p",
+        "--candidates",
+        place / "test.run",
+        "--model",
+        place / "m1.ckpt",
+    )
     known = controls(place, "m2", "m3", "m4")
-    code, text, err = posbias(capsys, *base, *FRESH, place / "fresh.run", *known, "--out", out, "--wide")
+    code, text, err = posbias(
+        capsys, *base, *FRESH, place / "fresh.run", *known, "--out", out, "--wide"
+    )
     assert code == 0, err
     lines = text.splitlines()
     results = load_results(out)
-    assert [result.kind for result in results] == ["suspicion", *["statistics"] * 5, *["per_query"] * 2]
+    assert [result.kind for result in results] == [
+        "suspicion",
+        *["statistics"] * 5,
+        *["per_query"] * 2,
+    ]
     found = results[0].payload
     assert isinstance(found, Suspicion)
     assert lines[: len(found.sentences)] == list(found.sentences)
     assert found.rates is not None
-    assert any(line.startswith("Simulated error rates of this call (3 controls; spread among trainings") for line in lines)
+    assert any(
+        line.startswith("Simulated error rates of this call (3 controls; spread among trainings")
+        for line in lines
+    )
     assert next(line for line in lines if line.startswith("system")).split()[1:] == [
         "test",
         "(12)",
@@ -174,12 +297,14 @@ def test_text_results_and_page(place: Path, tmp_path: Path, capsys: pytest.Captu
     shown = unescape(page.read_text()).replace("\u00a0", " ")
     for sentence in (*found.sentences, *LIMITS):
         assert sentence.replace("\u00a0", " ") in shown
-    assert posbias(capsys, *base, "--fresh", "paraphrased", "--out", out)[0] == 2  # it stands already
+    # it stands already
+    assert posbias(capsys, *base, "--fresh", "paraphrased", "--out", out)[0] == 2
 
 
 def test_without_controls_it_cannot_tell(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, text, _ = posbias(
-        capsys, "contamination", "suspect", place / "p", "--candidates", place / "test.run", "--model", place / "m1.ckpt",
+        capsys, "contamination", "suspect", place / "p", "--candidates", place / "test.run",
+        "--model", place / "m1.ckpt",
         "--fresh", "paraphrased",
     )  # fmt: skip
     assert code == 0
@@ -187,51 +312,158 @@ def test_without_controls_it_cannot_tell(place: Path, capsys: pytest.CaptureFixt
     assert "suspicious" not in text
 
 
-def test_an_output_is_none_of_what_settings_name(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    base = ("contamination", "suspect", place / "p", "--candidates", place / "test.run", "--model", place / "m1.ckpt")
+def test_an_output_is_none_of_what_settings_name(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    base = (
+        "contamination",
+        "suspect",
+        place / "p",
+        "--candidates",
+        place / "test.run",
+        "--model",
+        place / "m1.ckpt",
+    )
     options = ("--fresh", "paraphrased", "--out", place / "m1.ckpt", "--overwrite")
     code, _, err = posbias(capsys, *base, *options)
-    assert (code, err.startswith("posbias: --out: wanted a place apart from what is read")) == (2, True)
+    assert (code, err.startswith("posbias: --out: wanted a place apart from what is read")) == (
+        2,
+        True,
+    )
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--fresh", "paraphrased"], "--model, --run: wanted a model or its rankings; found neither"),
-        (["--model", "m1.ckpt"], "--fresh, --pairs: wanted judged queries that the model cannot have seen, or pairs of near-duplicates; found neither"),
-        (["--model", "m1.ckpt", "--fresh", "fresh"], "--fresh-candidates: wanted a run of 'fresh', whose queries are none of 'test'"),
-        (["--run", "test.run", "--fresh", "fresh"], "--fresh-run: wanted one for each --run if there is --fresh, in the same order; found 0 for 1"),
-        (["--run", "test.run", "--fresh-run", "fresh.run", "--pairs", "pairs.jsonl"], "--fresh-run: wanted one for each --run if there is --fresh, in the same order; found 1 for 0"),
-        (["--model", "m1.ckpt", "--pairs", "pairs.jsonl", "--fresh-candidates", "fresh.run"], "--fresh-candidates: wanted --fresh too; found none"),
-        (["--model", "m1.ckpt", "--fresh", "paraphrased", "--control", "m1.ckpt"], "wanted models other than the suspected one"),
-        (["--model", "m1.ckpt", "--fresh", "paraphrased", "--control-run", "test.run"], "--control-fresh-run: wanted one for each --control-run if there is --fresh"),
+        (
+            ["--fresh", "paraphrased"],
+            "--model, --run: wanted a model or its rankings; found neither",
+        ),
+        (
+            ["--model", "m1.ckpt"],
+            (
+                "--fresh, --pairs: wanted judged queries that the model cannot have seen, or pairs "
+                "of near-duplicates; found neither"
+            ),
+        ),
+        (
+            ["--model", "m1.ckpt", "--fresh", "fresh"],
+            "--fresh-candidates: wanted a run of 'fresh', whose queries are none of 'test'",
+        ),
+        (
+            ["--run", "test.run", "--fresh", "fresh"],
+            (
+                "--fresh-run: wanted one for each --run if there is --fresh, in the same order; "
+                "found 0 for 1"
+            ),
+        ),
+        (
+            ["--run", "test.run", "--fresh-run", "fresh.run", "--pairs", "pairs.jsonl"],
+            (
+                "--fresh-run: wanted one for each --run if there is --fresh, in the same order; "
+                "found 1 for 0"
+            ),
+        ),
+        (
+            ["--model", "m1.ckpt", "--pairs", "pairs.jsonl", "--fresh-candidates", "fresh.run"],
+            "--fresh-candidates: wanted --fresh too; found none",
+        ),
+        (
+            ["--model", "m1.ckpt", "--fresh", "paraphrased", "--control", "m1.ckpt"],
+            "wanted models other than the suspected one",
+        ),
+        (
+            ["--model", "m1.ckpt", "--fresh", "paraphrased", "--control-run", "test.run"],
+            "--control-fresh-run: wanted one for each --control-run if there is --fresh",
+        ),
         (["--model", "m1.ckpt", "--fresh", "nosuch"], "nosuch"),
-        (["--model", "m1.ckpt", "--fresh", "fresh", "--fresh-candidates", "test.run"], "wanted candidates of the judged queries of 'fresh'; found none"),
-        (["--model", "m1.ckpt", "--fresh", "paraphrased", "--paraphrases", "bad.tsv"], "bad.tsv:1: wanted a query of the fresh split; found 'x'"),
-        (["--model", "m1.ckpt", "--fresh", "paraphrased", "--paraphrases", "wide.tsv"], "wide.tsv:2: wanted lines of a fresh query's id"),
-        (["--model", "m1.ckpt", "--fresh", "paraphrased", "--paraphrases", "empty.tsv"], "empty.tsv: wanted lines of a fresh query's id"),
-        (["--model", "m1.ckpt", "--fresh", "paraphrased", "--alpha", "1.5"], "--alpha: wanted a number above 0 and below 0.5; found 1.5"),
-        (["--model", "m1.ckpt", "--fresh", "paraphrased", "--control", "m2.ckpt", "--control", "m2.ckpt"], "--control: wanted each once; found one twice"),
-        (["--model", "m1.ckpt", "--fresh", "paraphrased", "--bank", "one.txt"], "one.txt: wanted a line each for two trainings or more"),
-        (["--model", "m1.ckpt", "--fresh", "paraphrased", "--bank", "twice.txt"], "twice.txt:2: wanted another training; found 'm3.ckpt' again"),
-        (["--model", "m1.ckpt", "--fresh", "paraphrased", "--bank", "wide.txt"], "wide.txt:2: wanted at most 2 columns; found 3"),
-        (["--model", "m1.ckpt", "--fresh", "paraphrased", "-m", "nothing@3"], "-m: wanted a measure; found 'nothing@3'"),
+        (
+            ["--model", "m1.ckpt", "--fresh", "fresh", "--fresh-candidates", "test.run"],
+            "wanted candidates of the judged queries of 'fresh'; found none",
+        ),
+        (
+            ["--model", "m1.ckpt", "--fresh", "paraphrased", "--paraphrases", "bad.tsv"],
+            "bad.tsv:1: wanted a query of the fresh split; found 'x'",
+        ),
+        (
+            ["--model", "m1.ckpt", "--fresh", "paraphrased", "--paraphrases", "wide.tsv"],
+            "wide.tsv:2: wanted lines of a fresh query's id",
+        ),
+        (
+            ["--model", "m1.ckpt", "--fresh", "paraphrased", "--paraphrases", "empty.tsv"],
+            "empty.tsv: wanted lines of a fresh query's id",
+        ),
+        (
+            ["--model", "m1.ckpt", "--fresh", "paraphrased", "--alpha", "1.5"],
+            "--alpha: wanted a number above 0 and below 0.5; found 1.5",
+        ),
+        (
+            [
+                "--model",
+                "m1.ckpt",
+                "--fresh",
+                "paraphrased",
+                "--control",
+                "m2.ckpt",
+                "--control",
+                "m2.ckpt",
+            ],
+            "--control: wanted each once; found one twice",
+        ),
+        (
+            ["--model", "m1.ckpt", "--fresh", "paraphrased", "--bank", "one.txt"],
+            "one.txt: wanted a line each for two trainings or more",
+        ),
+        (
+            ["--model", "m1.ckpt", "--fresh", "paraphrased", "--bank", "twice.txt"],
+            "twice.txt:2: wanted another training; found 'm3.ckpt' again",
+        ),
+        (
+            ["--model", "m1.ckpt", "--fresh", "paraphrased", "--bank", "wide.txt"],
+            "wide.txt:2: wanted at most 2 columns; found 3",
+        ),
+        (
+            ["--model", "m1.ckpt", "--fresh", "paraphrased", "-m", "nothing@3"],
+            "-m: wanted a measure; found 'nothing@3'",
+        ),
     ],
     ids=[
-        "no model", "no contrast", "no fresh candidates", "no fresh run", "fresh run alone", "fresh candidates alone", "own control",
-        "control run alone", "no split", "candidates of another split", "unknown id", "columns", "empty", "alpha", "a control twice", "a small bank", "a training twice",
-        "a wide bank", "measure",
+        "no model",
+        "no contrast",
+        "no fresh candidates",
+        "no fresh run",
+        "fresh run alone",
+        "fresh candidates alone",
+        "own control",
+        "control run alone",
+        "no split",
+        "candidates of another split",
+        "unknown id",
+        "columns",
+        "empty",
+        "alpha",
+        "a control twice",
+        "a small bank",
+        "a training twice",
+        "a wide bank",
+        "measure",
     ],
-)  # fmt: skip
+)
 def test_one_line_where_it_cannot(
-    place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+    place: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: list[str],
+    message: str,
 ) -> None:
     monkeypatch.chdir(place)
     first = Collection("p").queries("paraphrased")[0].query_id
     Path("bad.tsv").write_text("x\ty\n")
     Path("wide.tsv").write_text(f"{first}\t{first}\none\n")
     Path("empty.tsv").write_text("\n")
-    code, out, err = posbias(capsys, "contamination", "suspect", "./p", "--candidates", "test.run", *arguments)
+    code, out, err = posbias(
+        capsys, "contamination", "suspect", "./p", "--candidates", "test.run", *arguments
+    )
     assert (code, out) == (2, "")
     assert len(err.splitlines()) == 1
     assert message in err

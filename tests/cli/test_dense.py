@@ -1,4 +1,6 @@
-"""``posbias encode`` and ``posbias retrieve --vectors``: what they print and write, and one clear line where they cannot."""
+"""``posbias encode`` and ``posbias retrieve --vectors``: what they print and write, and one clear
+line where they cannot.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,9 @@ def test_from_a_collection_to_a_run(
     small_collection: Collection, dot: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     vectors, out = tmp_path / "vectors", tmp_path / "dense.run"
-    code, printed, err = posbias(capsys, "encode", small_collection.path, "--model", dot, "--out", vectors)
+    code, printed, err = posbias(
+        capsys, "encode", small_collection.path, "--model", dot, "--out", vectors
+    )
     assert code == 0, err
     # 7 vectors of 16 halves: 224 bytes
     assert printed == "small: 7 vectors of 16 numbers, float16, compared by dot; 0.0 MB\n"
@@ -46,13 +50,30 @@ def test_from_a_collection_to_a_run(
     code, printed, err = posbias(capsys, "retrieve", small_collection.path, *options, "--json")
     assert code == 0, err
     (result,) = json.loads(printed)["results"]
-    assert (result["measure"], result["system"], result["value"], result["count"]) == ("candidates", "dot", 7.0, 3)
+    assert (result["measure"], result["system"], result["value"], result["count"]) == (
+        "candidates",
+        "dot",
+        7.0,
+        3,
+    )
     assert "7 vectors searched (exact)" in err
     assert (read_run(out).depth, read_run(out).name) == (7, "dot")
     assert len(Vectors(vectors)) == 7
     pytest.importorskip("faiss")
     for origin in ("built", "reused"):
-        again = ("--index", "ivf", "--ivf-lists", 2, "--ivf-probes", 2, "--depth", 3, "--name", "near", "--overwrite")
+        again = (
+            "--index",
+            "ivf",
+            "--ivf-lists",
+            2,
+            "--ivf-probes",
+            2,
+            "--depth",
+            3,
+            "--name",
+            "near",
+            "--overwrite",
+        )
         code, printed, err = posbias(capsys, "retrieve", small_collection.path, *options, *again)
         assert (code, printed) == (0, "9 candidates of 3 queries\n")
         assert f"ivf index {origin}" in err
@@ -63,9 +84,25 @@ def test_fewer_candidates_than_asked_for_are_said(
 ) -> None:
     pytest.importorskip("faiss")
     vectors, out = tmp_path / "vectors", tmp_path / "dense.run"
-    assert posbias(capsys, "encode", small_collection.path, "--model", dot, "--out", vectors)[0] == 0
-    options = ("--vectors", vectors, "--model", dot, "--out", out, "--index", "ivf", "--ivf-lists", 4, "--overwrite")
-    code, printed, err = posbias(capsys, "retrieve", small_collection.path, *options, "--ivf-probes", 1, "--json")
+    assert (
+        posbias(capsys, "encode", small_collection.path, "--model", dot, "--out", vectors)[0] == 0
+    )
+    options = (
+        "--vectors",
+        vectors,
+        "--model",
+        dot,
+        "--out",
+        out,
+        "--index",
+        "ivf",
+        "--ivf-lists",
+        4,
+        "--overwrite",
+    )
+    code, printed, err = posbias(
+        capsys, "retrieve", small_collection.path, *options, "--ivf-probes", 1, "--json"
+    )
     assert code == 0, err
     rows = json.loads(printed)["results"][0]["payload"]["rows"]
     assert rows["queries with fewer candidates than asked for"] == 3
@@ -75,7 +112,9 @@ def test_fewer_candidates_than_asked_for_are_said(
     assert (code, "have fewer" in err) == (0, False)
 
 
-def test_an_empty_run_is_said_to_be_one(dot: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_empty_run_is_said_to_be_one(
+    dot: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     with create_collection(tmp_path / "c") as writer:
         writer.add_passages([Passage("p1", "a lamp")])
         writer.add_split("test", [Query("q1", " ")], [], [])
@@ -83,7 +122,9 @@ def test_an_empty_run_is_said_to_be_one(dot: Path, tmp_path: Path, capsys: pytes
     vectors = tmp_path / "vectors"
     assert posbias(capsys, "encode", tmp_path / "c", "--model", dot, "--out", vectors)[0] == 0
     for number, more in enumerate((["--vectors", vectors, "--model", dot], [])):
-        code, _, err = posbias(capsys, "retrieve", tmp_path / "c", *more, "--out", tmp_path / f"{number}.run")
+        code, _, err = posbias(
+            capsys, "retrieve", tmp_path / "c", *more, "--out", tmp_path / f"{number}.run"
+        )
         assert code == 0, err
         assert "the run is empty: there is nothing in it to re-rank or to evaluate" in err
         assert "next:" not in err
@@ -94,14 +135,32 @@ def test_an_empty_run_is_said_to_be_one(dot: Path, tmp_path: Path, capsys: pytes
     [
         (["--k1", "1"], "--k1: wanted no --vectors beside it; found them"),
         (["--backend", "bm25s"], "--backend: wanted no --vectors beside it; found them"),
-        (["--hnsw-links", "16"], "--hnsw-links: wanted --index hnsw beside it; found --index exact; leave it out"),
-        (["--hnsw-links", "50"], "--hnsw-links: wanted --index hnsw beside it; found --index exact; leave it out"),
-        (["--index", "hnsw", "--memory", "1"], "--memory: wanted --index exact beside it; found --index hnsw"),
-        (["--index", "hnsw", "--ivf-lists", "3"], "--ivf-lists: wanted --index ivf beside it; found --index hnsw"),
-        (["--index-shards", "2"], "--index-shards: wanted --index hnsw or ivf beside it; found --index exact"),
+        (
+            ["--hnsw-links", "16"],
+            "--hnsw-links: wanted --index hnsw beside it; found --index exact; leave it out",
+        ),
+        (
+            ["--hnsw-links", "50"],
+            "--hnsw-links: wanted --index hnsw beside it; found --index exact; leave it out",
+        ),
+        (
+            ["--index", "hnsw", "--memory", "1"],
+            "--memory: wanted --index exact beside it; found --index hnsw",
+        ),
+        (
+            ["--index", "hnsw", "--ivf-lists", "3"],
+            "--ivf-lists: wanted --index ivf beside it; found --index hnsw",
+        ),
+        (
+            ["--index-shards", "2"],
+            "--index-shards: wanted --index hnsw or ivf beside it; found --index exact",
+        ),
         (
             ["--index", "hnsw", "--engine", "ray"],
-            "--engine: wanted --index exact, or --index-shards above 1, beside it; found neither; leave it out",
+            (
+                "--engine: wanted --index exact, or --index-shards above 1, beside it; found "
+                "neither; leave it out"
+            ),
         ),
         (["--memory", "-1"], "--memory: wanted GiB above 0; found -1.0"),
         (["--depth", "0"], "--depth: wanted at least 1; found 0"),
@@ -118,18 +177,27 @@ def test_wrong_options_are_one_line(
     message: str,
 ) -> None:
     vectors = tmp_path / "vectors"
-    assert posbias(capsys, "encode", small_collection.path, "--model", dot, "--out", vectors)[0] == 0
+    assert (
+        posbias(capsys, "encode", small_collection.path, "--model", dot, "--out", vectors)[0] == 0
+    )
     options = ("--vectors", vectors, "--model", dot, "--out", tmp_path / "x.run", *given)
     code, printed, err = posbias(capsys, "retrieve", small_collection.path, *options)
     assert (code, printed, err.count("\n")) == (2, "", 1)
     assert message in err
 
 
-@pytest.mark.parametrize("given", [("--index", "exact"), ("--device", "auto"), ("--hnsw-links", "16")])
+@pytest.mark.parametrize(
+    "given", [("--index", "exact"), ("--device", "auto"), ("--hnsw-links", "16")]
+)
 def test_a_default_given_by_hand_is_refused_where_it_does_not_apply(
-    small_collection: Collection, tmp_path: Path, capsys: pytest.CaptureFixture[str], given: tuple[str, str]
+    small_collection: Collection,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    given: tuple[str, str],
 ) -> None:
-    code, printed, err = posbias(capsys, "retrieve", small_collection.path, *given, "--out", tmp_path / "x.run")
+    code, printed, err = posbias(
+        capsys, "retrieve", small_collection.path, *given, "--out", tmp_path / "x.run"
+    )
     assert (code, printed, err.count("\n")) == (2, "", 1)
     beside = "--index hnsw" if given[0] == "--hnsw-links" else "--vectors"
     assert f"{given[0]}: wanted {beside} beside it; found " in err
@@ -138,21 +206,40 @@ def test_a_default_given_by_hand_is_refused_where_it_does_not_apply(
 def test_workers_apply_with_and_without_vectors(
     small_collection: Collection, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    code, _, err = posbias(capsys, "retrieve", small_collection.path, "--workers", "1", "--out", tmp_path / "x.run")
+    code, _, err = posbias(
+        capsys, "retrieve", small_collection.path, "--workers", "1", "--out", tmp_path / "x.run"
+    )
     assert code == 0, err
 
 
 def test_workers_search_the_shards_of_an_index(
-    small_collection: Collection, dot: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    small_collection: Collection,
+    dot: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     pytest.importorskip("faiss")
     monkeypatch.setattr("positionbias.dense.encode.SHARD_PASSAGES", 2)
     vectors, name = tmp_path / "vectors", small_collection.path
     assert posbias(capsys, "encode", name, "--model", dot, "--out", vectors)[0] == 0
-    options = ("--vectors", vectors, "--model", dot, "--index", "hnsw", "--index-shards", 2, "--depth", 3)
+    options = (
+        "--vectors",
+        vectors,
+        "--model",
+        dot,
+        "--index",
+        "hnsw",
+        "--index-shards",
+        2,
+        "--depth",
+        3,
+    )
     for workers, origin in ((1, "built"), (2, "reused")):
         out = tmp_path / f"{workers}.run"
-        code, printed, err = posbias(capsys, "retrieve", name, *options, "--workers", workers, "--out", out)
+        code, printed, err = posbias(
+            capsys, "retrieve", name, *options, "--workers", workers, "--out", out
+        )
         assert (code, printed) == (0, "9 candidates of 3 queries\n"), err
         assert f"hnsw index {origin}, " in err  # both of them
     assert read_manifest(out).settings["shards"] == 2
@@ -165,13 +252,22 @@ def test_what_is_missing_or_of_another_kind_is_one_line(
     tk = saved_tk(tmp_path / "tk", small_collection)
     out = tmp_path / "out"
     for arguments, message in (
-        (["encode", small_collection.path, "--model", tk, "--out", out], "wanted a model with one vector a text"),
-        (["retrieve", small_collection.path, "--model", dot, "--out", out], "--model: wanted --vectors beside it"),
+        (
+            ["encode", small_collection.path, "--model", tk, "--out", out],
+            "wanted a model with one vector a text",
+        ),
+        (
+            ["retrieve", small_collection.path, "--model", dot, "--out", out],
+            "--model: wanted --vectors beside it",
+        ),
         (
             ["retrieve", small_collection.path, "--vectors", out, "--out", out],
             "--model: wanted the model that made the vectors, with --vectors; found none",
         ),
-        (["retrieve", small_collection.path, "--vectors", out, "--model", dot, "--out", out], "wanted a posbias vectors"),
+        (
+            ["retrieve", small_collection.path, "--vectors", out, "--model", dot, "--out", out],
+            "wanted a posbias vectors",
+        ),
     ):
         code, printed, err = posbias(capsys, *arguments)
         assert (code, printed, err.count("\n")) == (2, "", 1), err

@@ -1,4 +1,6 @@
-"""What ``train``, ``rerank`` and ``evaluate`` say of a training that is not finished, and of a model that does not beat its first stage."""
+"""What ``train``, ``rerank`` and ``evaluate`` say of a training that is not finished, and of a
+model that does not beat its first stage.
+"""
 
 from __future__ import annotations
 
@@ -51,35 +53,67 @@ def ended(place: Path, collection: Collection, ending: Ending) -> Path:
 
 
 def test_train_names_depths_and_says_what_changes_nothing(
-    collection: Collection, runs: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    collection: Collection,
+    runs: dict[str, Path],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    options = {"--candidates": runs["train"], "--validation-candidates": runs["validation"], "--out": tmp_path / "tk.ckpt"}
+    options = {
+        "--candidates": runs["train"],
+        "--validation-candidates": runs["validation"],
+        "--out": tmp_path / "tk.ckpt",
+    }
     pairs = [part for option in options.items() for part in option]
     out, err = posbias(capsys, "train", "tk", collection.path, *pairs, *SMALL)
     rows = [line for line in err.splitlines() if line.startswith("step ")]
     assert all(re.search(r"nDCG@10 0\.\d{4} \(depth [56]\)", row) for row in rows)
-    # BM25 stands at 0.866 on these 12 queries, which an untrained TK of a few hundred weights does not reach
+    # BM25 stands at 0.866 on these 12 queries, which an untrained TK of a few hundred weights does
+    # not reach
     ending = load_checkpoint(tmp_path / "tk.ckpt").ending
     assert (ending.depth, ending.ndcg, ending.finish) == (1, ending.first_stage, Finish.TOO_FEW)
     shown = f"{ending.first_stage:.4f}"
     assert f"nDCG@10 on validation: {shown} at re-ranking depth 1 with the weights of step" in out
     assert f"first stage {shown}" in out
-    assert "tk: too few validations to tell whether the training is finished; validate 4 times or more" in err
-    assert "tk: does not beat its first stage on validation\ntk: these scores change nothing: depth 1\n" in err
+    assert (
+        "tk: too few validations to tell whether the training is finished; validate 4 times or more"
+        in err
+    )
+    assert (
+        "tk: does not beat its first stage on validation\ntk: these scores change nothing: "
+        "depth 1\n"
+    ) in err
 
 
 def test_at_depth_1_nothing_is_encoded_and_the_order_stays(
-    collection: Collection, runs: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    collection: Collection,
+    runs: dict[str, Path],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     model = ended(tmp_path / "tk.ckpt", collection, Ending(Finish.FINISHED, 0.8, 1, 0.8))
     place = tmp_path / "tk.run"
-    out, err = posbias(capsys, "rerank", collection.path, "--model", model, "--candidates", runs["test"], "--out", place)
+    out, err = posbias(
+        capsys,
+        "rerank",
+        collection.path,
+        "--model",
+        model,
+        "--candidates",
+        runs["test"],
+        "--out",
+        place,
+    )
     assert out == "tk: nothing to re-rank at depth 1, the candidates' own order\n"
-    assert "tk: does not beat its first stage on validation\ntk: these scores change nothing: depth 1\n" in err
+    assert (
+        "tk: does not beat its first stage on validation\ntk: these scores change nothing: "
+        "depth 1\n"
+    ) in err
     assert "pairs" not in err
     before, after = read_run(runs["test"]), read_run(place)
     assert after.name == "tk"
-    assert [after[query].passage_ids for query in after] == [before[query].passage_ids for query in before]
+    assert [after[query].passage_ids for query in after] == [
+        before[query].passage_ids for query in before
+    ]
     assert all(bool((after[query].scores[1:] < after[query].scores[:-1]).all()) for query in after)
     assert read_manifest(place).content["passages"] == 0
     # what is asked for is done
@@ -101,17 +135,38 @@ def test_at_depth_1_nothing_is_encoded_and_the_order_stays(
 
 
 def test_evaluate_says_it_of_runs_and_names_the_unfinished(
-    collection: Collection, runs: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    collection: Collection,
+    runs: dict[str, Path],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    endings = {"idle": Ending(Finish.FINISHED, 0.8, 1, 0.8), "young": Ending(Finish.NOT_FINISHED, 0.8, 3, 0.7)}
+    endings = {
+        "idle": Ending(Finish.FINISHED, 0.8, 1, 0.8),
+        "young": Ending(Finish.NOT_FINISHED, 0.8, 3, 0.7),
+    }
     for name, ending in endings.items():
         model = ended(tmp_path / f"{name}.ckpt", collection, ending)
         place = tmp_path / f"{name}.run"
-        posbias(capsys, "rerank", collection.path, "--model", model, "--candidates", runs["test"], "--out", place)
+        posbias(
+            capsys,
+            "rerank",
+            collection.path,
+            "--model",
+            model,
+            "--candidates",
+            runs["test"],
+            "--out",
+            place,
+        )
     given = [runs["test"], *(tmp_path / f"{name}.run" for name in endings)]
-    out, err = posbias(capsys, "evaluate", *given, "--collection", collection.path, "--out", tmp_path / "results")
+    out, err = posbias(
+        capsys, "evaluate", *given, "--collection", collection.path, "--out", tmp_path / "results"
+    )
     assert "idle: these scores change nothing: depth 1\n" in err
-    assert "young, not finished: not finished: validation nDCG@10 still rose when the training ended" in err
+    assert (
+        "young, not finished: not finished: validation nDCG@10 still rose when the training ended"
+        in err
+    )
     assert "bm25 → young, not finished" in out.lower()
     table = systems_table(load_results(tmp_path / "results"))
     assert any(cell.text == "young, not finished" for row in table.rows for cell in row)
@@ -121,7 +176,10 @@ def test_evaluate_says_it_of_runs_and_names_the_unfinished(
     posbias(capsys, "ensemble", runs["test"], tmp_path / "young.run", "--out", both)
     out, err = posbias(capsys, "evaluate", runs["test"], both, "--collection", collection.path)
     assert "ensemble, not finished" in out
-    assert "ensemble, not finished: not finished: validation nDCG@10 still rose when the training ended" in err
+    assert (
+        "ensemble, not finished: not finished: validation nDCG@10 still rose when the training "
+        "ended"
+    ) in err
     posbias(capsys, "ensemble", runs["test"], tmp_path / "idle.run", "--out", both, "--overwrite")
     assert "ending" not in read_manifest(both).content
     young = tmp_path / "young.ckpt"

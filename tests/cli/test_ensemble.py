@@ -16,13 +16,17 @@ from .test_train import posbias
 @pytest.fixture
 def runs(tmp_path: Path) -> tuple[Path, Path]:
     places = tmp_path / "one.run", tmp_path / "two.run"
-    write_run(places[0], Run("bm25", [("q", ["a", "b", "c"], [9.0, 6.0, 3.0]), ("r", ["a"], [1.0])]))
+    write_run(
+        places[0], Run("bm25", [("q", ["a", "b", "c"], [9.0, 6.0, 3.0]), ("r", ["a"], [1.0])])
+    )
     write_run(places[1], Run("dot", [("q", ["c", "a"], [1.0, 0.0])]))
     return places
 
 
 def test_an_ensemble_is_a_run(runs: tuple[Path, Path], capsys, tmp_path: Path) -> None:
-    code, out, err = posbias(capsys, "ensemble", *runs, "--out", tmp_path / "both.run", "--name", "both")
+    code, out, err = posbias(
+        capsys, "ensemble", *runs, "--out", tmp_path / "both.run", "--name", "both"
+    )
     assert code == 0, err
     assert out == "2 runs as one: 4 passages of 2 queries\n"
     assert f"written to {tmp_path / 'both.run'}; next: posbias evaluate" in err
@@ -30,7 +34,17 @@ def test_an_ensemble_is_a_run(runs: tuple[Path, Path], capsys, tmp_path: Path) -
     assert "bm25 scores all passages alike for 1 queries" in err
     run = read_run(tmp_path / "both.run")
     assert (run.name, run["q"].passage_ids) == ("both", ["a", "c", "b"])
-    ranks = ("ensemble", *runs, "--by", "reciprocal-ranks", "--k", 1, "--out", tmp_path / "ranks.run", "--json")
+    ranks = (
+        "ensemble",
+        *runs,
+        "--by",
+        "reciprocal-ranks",
+        "--k",
+        1,
+        "--out",
+        tmp_path / "ranks.run",
+        "--json",
+    )
     code, out, err = posbias(capsys, *ranks)
     assert code == 0, err
     (result,) = json.loads(out)["results"]
@@ -38,22 +52,44 @@ def test_an_ensemble_is_a_run(runs: tuple[Path, Path], capsys, tmp_path: Path) -
     assert read_run(tmp_path / "ranks.run")["q"].scores[0] == pytest.approx(1 / 2 + 1 / 3)
 
 
-def test_a_re_ranked_run_and_a_constant_one(runs: tuple[Path, Path], capsys, tmp_path: Path) -> None:
+def test_a_re_ranked_run_and_a_constant_one(
+    runs: tuple[Path, Path], capsys, tmp_path: Path
+) -> None:
     place, same, out_place = tmp_path / "tuned.run", tmp_path / "same.run", tmp_path / "all.run"
     write_run(place, Run("tuned", [("q", ["b", "a", "c"], [0.51, 0.5, -1.0])]))
-    write_manifest(manifest_path(place), Manifest(kind="run", name="tuned", command="rerank", settings={"depth": 2}))
+    write_manifest(
+        manifest_path(place),
+        Manifest(kind="run", name="tuned", command="rerank", settings={"depth": 2}),
+    )
     write_run(same, Run("same", [("q", ["a", "b", "c"], [0.0, 0.0, 0.0])]))
     code, _, err = posbias(capsys, "ensemble", runs[0], place, same, "--out", out_place)
     assert code == 0, err
-    said = "tuned was re-ranked down to 2: 1 passages below have no score of its own, and get its least z-score of their query"
+    said = (
+        "tuned was re-ranked down to 2: 1 passages below have no score of its own, and get its "
+        "least z-score of their query"
+    )
     assert said in err.splitlines()
-    assert "same scores all passages alike for 1 queries, which it says nothing of" in err.splitlines()
+    assert (
+        "same scores all passages alike for 1 queries, which it says nothing of" in err.splitlines()
+    )
     # bm25 √1.5, 0, −√1.5; tuned −1, 1, −1; same 0
     assert read_run(out_place)["q"].passage_ids == ["b", "a", "c"]
-    ranks = ("ensemble", runs[0], place, same, "--by", "reciprocal-ranks", "--out", tmp_path / "ranks.run")
+    ranks = (
+        "ensemble",
+        runs[0],
+        place,
+        same,
+        "--by",
+        "reciprocal-ranks",
+        "--out",
+        tmp_path / "ranks.run",
+    )
     code, _, err = posbias(capsys, *ranks)
     assert code == 0, err
-    assert "same scores all passages alike for 1 queries, whose ranks are those of their ids" in err.splitlines()
+    assert (
+        "same scores all passages alike for 1 queries, whose ranks are those of their ids"
+        in err.splitlines()
+    )
     assert "re-ranked" not in err
 
 
@@ -61,9 +97,15 @@ def test_what_is_refused(runs: tuple[Path, Path], capsys, tmp_path: Path) -> Non
     write_run(tmp_path / "other.run", Run("other", [("elsewhere", ["a"], [1.0])]))
     for arguments, complaint in (
         ((runs[0],), "RUN: wanted at least 2 runs; found 1"),
-        ((runs[0], tmp_path / "other.run"), "run 'other': wanted queries of run 'bm25'; found none of them"),
+        (
+            (runs[0], tmp_path / "other.run"),
+            "run 'other': wanted queries of run 'bm25'; found none of them",
+        ),
         ((runs[0], tmp_path / "none.run"), "none.run: wanted"),
-        ((*runs, "--overwrite", "--out", runs[0]), "--out: wanted a place apart from what is read; found"),
+        (
+            (*runs, "--overwrite", "--out", runs[0]),
+            "--out: wanted a place apart from what is read; found",
+        ),
         ((*runs, "--k", 5), "--k: wanted --by reciprocal-ranks; found --by z-scores"),
     ):
         code, _, err = posbias(capsys, "ensemble", "--out", tmp_path / "no.run", *arguments)

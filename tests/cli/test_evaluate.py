@@ -20,16 +20,33 @@ def posbias(capsys, *arguments):
 
 @pytest.fixture
 def runs(tmp_path):
-    """Two runs over the small collection's test split: relevant passages at ranks 1, 2, none; and 1, 1, none."""
+    """Two runs over the small collection's test split: relevant passages at ranks 1, 2, none; and
+    1, 1, none.
+    """
     one, two = tmp_path / "one.run", tmp_path / "two.run.gz"
-    one.write_text("q3 Q0 p-bridge 1 2.5 one\nq3 Q0 p-lamp 2 1 one\nq4 Q0 p-lamp 1 9 one\nq4 Q0 p-tower 2 8 one\n")
-    two.write_bytes(gzip.compress(b"q3 Q0 p-bridge 1 2 two\nq4 Q0 p-tower 1 3 two\nq4 Q0 p-lamp 2 1 two\n"))
+    one.write_text(
+        "q3 Q0 p-bridge 1 2.5 one\nq3 Q0 p-lamp 2 1 one\nq4 Q0 p-lamp 1 9 one\nq4 Q0 p-tower 2 8 "
+        "one\n"
+    )
+    two.write_bytes(
+        gzip.compress(b"q3 Q0 p-bridge 1 2 two\nq4 Q0 p-tower 1 3 two\nq4 Q0 p-lamp 2 1 two\n")
+    )
     return one, two
 
 
 def test_json(small_collection, runs, capsys):
     code, out, err = posbias(
-        capsys, "evaluate", *runs, "--collection", small_collection.path, "-m", "RR@10", "-m", "R@1", "--json", "--per-query"
+        capsys,
+        "evaluate",
+        *runs,
+        "--collection",
+        small_collection.path,
+        "-m",
+        "RR@10",
+        "-m",
+        "R@1",
+        "--json",
+        "--per-query",
     )
     assert code == 0
     results = json.loads(out)["results"]
@@ -40,11 +57,24 @@ def test_json(small_collection, runs, capsys):
         *(("one", "Judged@1", "per_query"), ("one", "Judged@10", "per_query")),
         *(("two", "Judged@1", "per_query"), ("two", "Judged@10", "per_query")),
     ]
-    # one of two passages is judged for q3 and for q4, none is there for q5; of the second run q3's only one is
+    # one of two passages is judged for q3 and for q4, none is there for q5; of the second run q3's
+    # only one is
     shares = [1 / 3, (1 / 2 + 1 / 2) / 3, 2 / 3, (1 + 1 / 2) / 3]
-    assert [r["value"] for r in results] == pytest.approx([1.5 / 3, 1 / 3, 2 / 3, 2 / 3, 0.5 / 3, 1 / 3, *shares])
+    assert [r["value"] for r in results] == pytest.approx(
+        [1.5 / 3, 1 / 3, 2 / 3, 2 / 3, 0.5 / 3, 1 / 3, *shares]
+    )
     first = results[0]
-    assert {"measure", "collection", "split", "system", "seed", "value", "interval", "count", "payload"} <= first.keys()
+    assert {
+        "measure",
+        "collection",
+        "split",
+        "system",
+        "seed",
+        "value",
+        "interval",
+        "count",
+        "payload",
+    } <= first.keys()
     assert (first["collection"], first["split"], first["count"]) == ("small", "test", 3)
     assert dict(zip(first["payload"]["query_ids"], first["payload"]["values"], strict=True)) == {
         "q3": 1.0,
@@ -55,10 +85,13 @@ def test_json(small_collection, runs, capsys):
 
 
 def test_table(small_collection, runs, capsys):
-    code, out, _ = posbias(capsys, "--quiet", "evaluate", *runs, "--collection", small_collection.path, "-m", "RR@10")
+    code, out, _ = posbias(
+        capsys, "--quiet", "evaluate", *runs, "--collection", small_collection.path, "-m", "RR@10"
+    )
     assert code == 0
     lines = out.replace("\u00a0", " ").splitlines()
-    assert lines[0].startswith("two has the highest RR@10 of 2 runs, 0.667: +0.167 over one")  # of 3 queries: no interval
+    # of 3 queries: no interval
+    assert lines[0].startswith("two has the highest RR@10 of 2 runs, 0.667: +0.167 over one")
     assert "cannot tell whether that is more than chance (Holm-adjusted p" in " ".join(lines[:3])
     table = lines[lines.index("") + 1 :]
     assert table[0].split() == ["Run", "RR@10", "J@10"]
@@ -88,11 +121,17 @@ def test_every_cutoff_has_its_j(small_collection, runs, capsys):
 def test_j_at_10_stands_once_where_it_is_asked_for(small_collection, runs, capsys, name):
     options = ("--collection", small_collection.path, "-m", name, "--json")
     results = json.loads(posbias(capsys, "evaluate", *runs, *options)[1])["results"]
-    assert [(r["system"], r["kind"]) for r in results] == [("one", "per_query"), ("two", "per_query"), ("two", "comparison")]
+    assert [(r["system"], r["kind"]) for r in results] == [
+        ("one", "per_query"),
+        ("two", "per_query"),
+        ("two", "comparison"),
+    ]
 
 
 def test_remarks(small_collection, runs, capsys):
-    _, _, err = posbias(capsys, "evaluate", *runs, "--collection", small_collection.path, "-m", "RR@10")
+    _, _, err = posbias(
+        capsys, "evaluate", *runs, "--collection", small_collection.path, "-m", "RR@10"
+    )
     assert err.splitlines() == [
         "one: 3 judged queries; queries without candidates: 1",
         "two: 3 judged queries; queries without candidates: 1",
@@ -107,7 +146,9 @@ def test_trec_qrels_and_saved_results(small_collection, runs, tmp_path, capsys):
     options = ("--qrels", qrels, "-m", "RR(rel=2)@10", "--out", out, "--json", "--per-query")
     code, printed, _ = posbias(capsys, "evaluate", *runs, *options)
     assert code == 0
-    assert [r["value"] for r in json.loads(printed)["results"]] == pytest.approx([0.25, 0.5, 0.25, 0.5, 0.75])
+    assert [r["value"] for r in json.loads(printed)["results"]] == pytest.approx(
+        [0.25, 0.5, 0.25, 0.5, 0.75]
+    )
     saved = load_results(out)
     assert [r.to_json() for r in saved] == json.loads(printed)["results"]
     manifest = json.loads((out / "manifest.json").read_text())
@@ -130,16 +171,33 @@ def test_runs_of_one_tag_get_their_files_names(small_collection, tmp_path, capsy
     paths = (tmp_path / "x.run", tmp_path / "y.run.gz", folder / "y.run")
     for path in paths:
         path.write_text("q3 Q0 p-bridge 1 2.5 same\n")
-    code, out, _ = posbias(capsys, "evaluate", *paths[:2], "--collection", small_collection.path, "-m", "RR@10", "--json")
+    code, out, _ = posbias(
+        capsys,
+        "evaluate",
+        *paths[:2],
+        "--collection",
+        small_collection.path,
+        "-m",
+        "RR@10",
+        "--json",
+    )
     assert code == 0
     assert [r["system"] for r in json.loads(out)["results"]] == ["x", "y", "y", "x", "y"]
-    _, out, _ = posbias(capsys, "evaluate", *paths, "--collection", small_collection.path, "-m", "RR@10", "--json")
-    assert [r["system"] for r in json.loads(out)["results"]][:3] == ["x", str(paths[1]), str(paths[2])]
+    _, out, _ = posbias(
+        capsys, "evaluate", *paths, "--collection", small_collection.path, "-m", "RR@10", "--json"
+    )
+    assert [r["system"] for r in json.loads(out)["results"]][:3] == [
+        "x",
+        str(paths[1]),
+        str(paths[2]),
+    ]
 
 
 def test_a_plain_name_is_found_at_home(small_collection, posbias_home, capsys):
     (posbias_home / "mine").write_text("q3 Q0 p-bridge 1 2.5 tag\n")
-    code, out, _ = posbias(capsys, "evaluate", "mine", "--collection", small_collection.path, "-m", "RR@10", "--json")
+    code, out, _ = posbias(
+        capsys, "evaluate", "mine", "--collection", small_collection.path, "-m", "RR@10", "--json"
+    )
     assert (code, json.loads(out)["results"][0]["value"]) == (0, pytest.approx(1 / 3))
 
 
@@ -147,7 +205,9 @@ def test_identical_runs_have_no_p_value(small_collection, tmp_path, capsys):
     for name in ("a", "b"):
         (tmp_path / f"{name}.run").write_text(f"q3 Q0 p-bridge 1 2.5 {name}\n")
     runs = (tmp_path / "a.run", tmp_path / "b.run")
-    code, out, err = posbias(capsys, "evaluate", *runs, "--collection", small_collection.path, "--wide")
+    code, out, err = posbias(
+        capsys, "evaluate", *runs, "--collection", small_collection.path, "--wide"
+    )
     assert code == 0
     assert "b, nDCG@10: tests undefined: no query differs" in err
     assert out.splitlines()[-1].split()[-6:] == ["–"] * 6
@@ -161,7 +221,11 @@ LINE = "q3 Q0 p-bridge 1 2.5 tag\n"
     [
         ("q3 Q0 p-none 1 2.5 tag\n", (), "wanted passages of"),
         ("q9 Q0 p-lamp 1 2.5 tag\n", (), "wanted queries of"),
-        ("q1 Q0 p-lamp 1 2.5 tag\n", (), "wanted candidates for at least one of 3 judged queries; found none"),
+        (
+            "q1 Q0 p-lamp 1 2.5 tag\n",
+            (),
+            "wanted candidates for at least one of 3 judged queries; found none",
+        ),
         ("q3 Q0 p-lamp\n", (), ":1: wanted six columns"),
         (LINE, ("-m", "nDGC@10"), "-m: wanted a measure; found 'nDGC@10'; did you mean nDCG@10?"),
         (LINE, ("-m", "R"), "-m: wanted settings of R"),
@@ -172,7 +236,9 @@ LINE = "q3 Q0 p-bridge 1 2.5 tag\n"
 def test_one_clear_line(small_collection, tmp_path, capsys, text, arguments, message):
     path = tmp_path / "a.run"
     path.write_text(text)
-    code, out, err = posbias(capsys, "evaluate", path, "--collection", small_collection.path, *arguments)
+    code, out, err = posbias(
+        capsys, "evaluate", path, "--collection", small_collection.path, *arguments
+    )
     assert (code, out) == (2, "")
     assert message in err
     assert err.count("\n") == 1
@@ -194,21 +260,29 @@ def test_missing_files_and_sources(small_collection, runs, capsys):
 
 def test_a_run_that_is_a_link_to_itself_is_one_line(small_collection, tmp_path, capsys):
     (tmp_path / "a.run").symlink_to(tmp_path / "a.run")
-    code, _, err = posbias(capsys, "evaluate", tmp_path / "a.run", "--collection", small_collection.path)
+    code, _, err = posbias(
+        capsys, "evaluate", tmp_path / "a.run", "--collection", small_collection.path
+    )
     assert code == 2
     assert err.count("\n") == 1
 
 
-def test_a_link_in_place_of_a_run_that_was_not_published_is_one_line(small_collection, tmp_path, runs, capsys):
+def test_a_link_in_place_of_a_run_that_was_not_published_is_one_line(
+    small_collection, tmp_path, runs, capsys
+):
     link = tmp_path / ".b.run.commit" / "b.run"
     link.parent.mkdir()
     link.symlink_to(runs[0])
-    code, out, err = posbias(capsys, "evaluate", tmp_path / "b.run", "--collection", small_collection.path)
+    code, out, err = posbias(
+        capsys, "evaluate", tmp_path / "b.run", "--collection", small_collection.path
+    )
     assert (code, out, err) == (2, "", f"posbias: {link}: wanted a file; found a link; remove it\n")
     assert link.is_symlink()
 
 
-def test_a_run_whose_manifest_says_something_else_of_its_training_is_one_line(small_collection, runs, capsys):
+def test_a_run_whose_manifest_says_something_else_of_its_training_is_one_line(
+    small_collection, runs, capsys
+):
     manifest = Manifest("run", "a", "rerank", content={"ending": {"": 1}})
     write_manifest(manifest_path(runs[0]), manifest)
     code, _, err = posbias(capsys, "evaluate", runs[0], "--collection", small_collection.path)
@@ -218,7 +292,9 @@ def test_a_run_whose_manifest_says_something_else_of_its_training_is_one_line(sm
 
 def test_values_by_query_are_printed_where_they_are_asked_for(small_collection, runs, capsys):
     asked = ("evaluate", runs[0], "--collection", small_collection.path, "-m", "RR@10", "--json")
-    (plain, _), (full, _) = (json.loads(posbias(capsys, *asked, *more)[1])["results"] for more in ((), ("--per-query",)))
+    (plain, _), (full, _) = (
+        json.loads(posbias(capsys, *asked, *more)[1])["results"] for more in ((), ("--per-query",))
+    )
     assert full["payload"].pop("query_ids") == ["q3", "q4", "q5"]
     assert full["payload"].pop("values") == [1.0, 0.5, 0.0]
     assert full == plain

@@ -1,4 +1,6 @@
-"""Exit code 1 means a failed check and nothing else: a bug exits with 70 and leaves a report, whatever it raises."""
+"""Exit code 1 means a failed check and nothing else: a bug exits with 70 and leaves a report,
+whatever it raises.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,9 @@ def raises(error: BaseException) -> Callable[[], Any]:
 
 def ends(monkeypatch: pytest.MonkeyPatch, run: Callable[[], Any], name: str = "show") -> int:
     """The exit code of a command that does ``run`` and nothing else."""
-    module = {"show": "positionbias.ops.collections.show", "check": "positionbias.ops.audit.check"}[name]
+    module = {"show": "positionbias.ops.collections.show", "check": "positionbias.ops.audit.check"}[
+        name
+    ]
     monkeypatch.setattr(module, click.Command(name, callback=run))
     with pytest.raises(SystemExit) as stop:
         main([name])
@@ -60,7 +64,10 @@ def reports(home: Path) -> list[Path]:
 @pytest.mark.parametrize(
     ("run", "what"),
     [
-        (raises(TypeError("'int' is\nno \x1b[2J string")), r"TypeError: 'int' is no \x1b[2J string"),
+        (
+            raises(TypeError("'int' is\nno \x1b[2J string")),
+            r"TypeError: 'int' is no \x1b[2J string",
+        ),
         (raises(AssertionError()), "AssertionError"),
         (raises(Unprintable()), "Unprintable: its message cannot be read"),
         (raises(DeprecationWarning("old")), "DeprecationWarning: old"),
@@ -69,7 +76,10 @@ def reports(home: Path) -> list[Path]:
         (raises(Panic("index out of bounds")), "Panic: index out of bounds"),
         (raises(SystemExit(1)), "UnexpectedExit: a library called sys.exit(1)"),
         (raises(SystemExit(0)), "UnexpectedExit: a library called sys.exit(0)"),
-        (raises(SystemExit("wanted a flag")), "UnexpectedExit: a library called sys.exit('wanted a flag')"),
+        (
+            raises(SystemExit("wanted a flag")),
+            "UnexpectedExit: a library called sys.exit('wanted a flag')",
+        ),
         (raises(click.exceptions.Exit(1)), "UnexpectedExit: show exited with 1"),
         (raises(click.exceptions.Exit(3)), "UnexpectedExit: show exited with 3"),
         (recurse, "RecursionError: maximum recursion depth exceeded"),
@@ -87,28 +97,41 @@ def test_a_bug_is_one_line_a_report_and_exit_code_70(
     [report] = reports(posbias_home)
     assert out == ""
     assert err.startswith(f"posbias: internal error: {what}")
-    assert err.endswith(f"; this is a bug in posbias; details in {report}; please report it with that file\n")
+    assert err.endswith(
+        f"; this is a bug in posbias; details in {report}; please report it with that file\n"
+    )
     assert err.count("\n") == 1
     text = report.read_text()
-    for told in (f"positionbias {__version__}", f"python {platform.python_version()}", "command: posbias show\n", "Traceback"):
+    for told in (
+        f"positionbias {__version__}",
+        f"python {platform.python_version()}",
+        "command: posbias show\n",
+        "Traceback",
+    ):
         assert told in text
     assert f"in {getattr(run, '__name__', 'run')}\n" in text  # the frame that raised
 
 
-def test_a_bug_in_check_is_no_failed_check(monkeypatch: pytest.MonkeyPatch, posbias_home: Path) -> None:
+def test_a_bug_in_check_is_no_failed_check(
+    monkeypatch: pytest.MonkeyPatch, posbias_home: Path
+) -> None:
     assert ends(monkeypatch, raises(KeyError("psi")), "check") == 70
     assert ends(monkeypatch, raises(SystemExit(1)), "check") == 70
     assert len(reports(posbias_home)) == 2
 
 
 @pytest.mark.parametrize("code", [0, 1, 2, 3])
-def test_the_verdicts_are_checks_own(monkeypatch: pytest.MonkeyPatch, posbias_home: Path, code: int) -> None:
+def test_the_verdicts_are_checks_own(
+    monkeypatch: pytest.MonkeyPatch, posbias_home: Path, code: int
+) -> None:
     assert ends(monkeypatch, raises(click.exceptions.Exit(code)), "check") == code
     assert reports(posbias_home) == []
 
 
 @pytest.mark.parametrize("value", [1, True, 3, "text"])
-def test_what_a_command_returns_is_no_exit_code(monkeypatch: pytest.MonkeyPatch, value: Any) -> None:
+def test_what_a_command_returns_is_no_exit_code(
+    monkeypatch: pytest.MonkeyPatch, value: Any
+) -> None:
     assert ends(monkeypatch, lambda: value) == 0
 
 
@@ -117,16 +140,23 @@ def test_what_a_command_returns_is_no_exit_code(monkeypatch: pytest.MonkeyPatch,
     [
         (click.ClickException("no such thing"), "posbias: no such thing"),
         (click.FileError("a.tsv", "gone"), "posbias: Could not open file 'a.tsv': gone"),
-        (click.BadParameter("wanted more"), "posbias: posbias show: Invalid value: wanted more (see posbias show --help)"),
+        (
+            click.BadParameter("wanted more"),
+            "posbias: posbias show: Invalid value: wanted more (see posbias show --help)",
+        ),
         (
             MemoryError("Unable to allocate 3.00 GiB"),
-            "posbias: wanted more memory; found: Unable to allocate 3.00 GiB; give the command less at once (fewer --workers), "
-            "or more memory",
+            "posbias: wanted more memory; found: Unable to allocate 3.00 GiB; give the command "
+            "less at once (fewer --workers), or more memory",
         ),
     ],
 )
 def test_what_is_no_bug_exits_with_2(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], posbias_home: Path, error: Exception, line: str
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    posbias_home: Path,
+    error: Exception,
+    line: str,
 ) -> None:
     assert ends(monkeypatch, raises(error)) == 2
     assert capsys.readouterr().err == f"{line}\n"
@@ -135,7 +165,10 @@ def test_what_is_no_bug_exits_with_2(
 
 @pytest.mark.parametrize("shape", [(1 << 60,), (1 << 40, 1 << 40)])
 def test_a_tensor_that_no_memory_holds_is_no_bug(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], posbias_home: Path, shape: tuple[int, ...]
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    posbias_home: Path,
+    shape: tuple[int, ...],
 ) -> None:
     assert ends(monkeypatch, lambda: torch.empty(shape)) == 2
     assert capsys.readouterr().err.startswith("posbias: wanted more memory; found: ")
@@ -182,7 +215,14 @@ def chained() -> None:
         lambda: list(map_shards(fails_on, [PASSAGE], 2)),
         chained,
     ],
-    ids=["raised", "raised, of a type of Python's", "by Python", "in a codec", "in a worker", "with a cause and a note"],
+    ids=[
+        "raised",
+        "raised, of a type of Python's",
+        "by Python",
+        "in a codec",
+        "in a worker",
+        "with a cause and a note",
+    ],
 )
 def test_a_report_holds_no_text_of_the_user(
     monkeypatch: pytest.MonkeyPatch, posbias_home: Path, run: Callable[[], Any]
@@ -194,21 +234,40 @@ def test_a_report_holds_no_text_of_the_user(
     assert "Error (its message of " in text
 
 
-def test_what_python_says_of_types_stays_in_the_report(monkeypatch: pytest.MonkeyPatch, posbias_home: Path) -> None:
+def test_what_python_says_of_types_stays_in_the_report(
+    monkeypatch: pytest.MonkeyPatch, posbias_home: Path
+) -> None:
     assert ends(monkeypatch, lambda: None + 1) == 70  # type: ignore[operator]
     [report] = reports(posbias_home)
-    assert report.read_text().rstrip().endswith("TypeError: unsupported operand type(s) for +: 'NoneType' and 'int'")
+    assert (
+        report.read_text()
+        .rstrip()
+        .endswith("TypeError: unsupported operand type(s) for +: 'NoneType' and 'int'")
+    )
 
 
 def test_the_command_in_a_report_holds_names_and_no_texts(tmp_path: Path) -> None:
     (tmp_path / "my data").mkdir()
     assert _command(
-        ["show", "lamp oil", "--title=green oil", "--seed=1", "x/y.tsv", str(tmp_path / "my data"), "灯油の話"]
+        [
+            "show",
+            "lamp oil",
+            "--title=green oil",
+            "--seed=1",
+            "x/y.tsv",
+            str(tmp_path / "my data"),
+            "灯油の話",
+        ]
     ) == (f"command: posbias show … --title=… --seed=1 x/y.tsv '{tmp_path}/my data' …")
 
 
 def _command(arguments: list[str]) -> str:
-    lines = describe(TypeError(), arguments).replace("'…'", "…").replace("'--title=…'", "--title=…").splitlines()
+    lines = (
+        describe(TypeError(), arguments)
+        .replace("'…'", "…")
+        .replace("'--title=…'", "--title=…")
+        .splitlines()
+    )
     return next(line for line in lines if line.startswith("command: "))
 
 
@@ -220,11 +279,15 @@ def test_a_report_that_cannot_be_written_is_shown(
     assert ends(monkeypatch, raises(TypeError("a bug"))) == 70
     first, *rest = capsys.readouterr().err.splitlines()
     assert first == (
-        "posbias: internal error: TypeError: a bug; this is a bug in posbias; no file for the details (NotADirectoryError: [Errno 20] "
-        f"Not a directory: '{tmp_path}/file/.log'); please report it with:"
+        "posbias: internal error: TypeError: a bug; this is a bug in posbias; no file for the "
+        f"details (NotADirectoryError: [Errno 20] Not a directory: '{tmp_path}/file/.log'); please "
+        "report it with:"
     )
     assert "Traceback (most recent call last):" in rest
-    assert rest[-2:] == ["TypeError (its message of 5 characters is left out, as it may quote data)", ""]
+    assert rest[-2:] == [
+        "TypeError (its message of 5 characters is left out, as it may quote data)",
+        "",
+    ]
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
@@ -243,7 +306,9 @@ main()
 """
 
 
-def run_injected(*arguments: str, stderr: Any = subprocess.PIPE, **environment: str) -> subprocess.CompletedProcess[str]:
+def run_injected(
+    *arguments: str, stderr: Any = subprocess.PIPE, **environment: str
+) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-c", INJECTED, *arguments],
         env={**os.environ, **environment},
@@ -272,7 +337,9 @@ def test_without_a_home_the_report_goes_to_the_users_logs(tmp_path: Path) -> Non
 def test_a_bug_exits_with_70_where_standard_error_is_full() -> None:
     with open("/dev/full", "w") as full:
         assert run_injected("show", stderr=full).returncode == 70
-        assert subprocess.run([*POSBIAS, "show", "nowhere"], stderr=full, check=False).returncode == 2
+        assert (
+            subprocess.run([*POSBIAS, "show", "nowhere"], stderr=full, check=False).returncode == 2
+        )
         assert subprocess.run([*POSBIAS, "import"], stderr=full, check=False).returncode == 2
 
 
@@ -296,7 +363,10 @@ def test_a_failed_check_whose_result_could_not_be_written_exits_with_2() -> None
     with open("/dev/full", "w") as full:
         done = subprocess.run(run, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert done.returncode == 2
-    assert done.stderr == "posbias: wanted to read or write; found: No space left on device; check the path and the disk\n"
+    assert done.stderr == (
+        "posbias: wanted to read or write; found: No space left on device; check the path and "
+        "the disk\n"
+    )
 
 
 @pytest.mark.parametrize("arguments", ["--help", "--version", "show --help"])
@@ -304,15 +374,25 @@ def test_help_that_nobody_reads_is_no_failed_check(arguments: str) -> None:
     # click would exit with 1
     reader, writer = os.pipe()
     os.close(reader)
-    done = subprocess.run([*POSBIAS, *arguments.split()], stdout=writer, stderr=subprocess.PIPE, text=True, check=False)
+    done = subprocess.run(
+        [*POSBIAS, *arguments.split()],
+        stdout=writer,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
     os.close(writer)
     assert (done.returncode, done.stderr) == (141, "")
 
 
 @pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
-def test_closed_streams_are_no_bug(small_collection: Collection, posbias_home: Path, closed: str) -> None:
+def test_closed_streams_are_no_bug(
+    small_collection: Collection, posbias_home: Path, closed: str
+) -> None:
     command = [*POSBIAS, "show", str(small_collection.path)]
-    done = subprocess.run(["sh", "-c", f'"$@" {closed}', "sh", *command], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        ["sh", "-c", f'"$@" {closed}', "sh", *command], capture_output=True, text=True, check=False
+    )
     assert (done.returncode, done.stderr, reports(posbias_home)) == (0, "", [])
     assert bool(done.stdout) == (">&-" not in closed.replace("2>&-", ""))
 
@@ -328,7 +408,9 @@ def test_an_output_that_cannot_encode_a_character_gets_its_escape(
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
 
 
-def test_the_c_locale_prints_in_ascii(run_posbias: RunPosbias, small_collection: Collection) -> None:
+def test_the_c_locale_prints_in_ascii(
+    run_posbias: RunPosbias, small_collection: Collection
+) -> None:
     plain = {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0", "PYTHONIOENCODING": ""}
     done = run_posbias("histogram", small_collection.path, **plain)
     assert done.returncode == 0, done.stderr
@@ -340,18 +422,25 @@ def test_the_c_locale_prints_in_ascii(run_posbias: RunPosbias, small_collection:
 def test_a_shell_that_asks_for_completions_gets_0_or_2() -> None:
     for asked, code in (("bash_source", 0), ("nosuch", 2), ("bash_nosuch", 2)):
         done = subprocess.run(
-            POSBIAS, env={**os.environ, "_POSBIAS_COMPLETE": asked}, capture_output=True, text=True, check=False
+            POSBIAS,
+            env={**os.environ, "_POSBIAS_COMPLETE": asked},
+            capture_output=True,
+            text=True,
+            check=False,
         )
         assert done.returncode == code, asked
         if code:
             assert done.stderr == (
-                f"posbias: _POSBIAS_COMPLETE: wanted SHELL_source or SHELL_complete; found '{asked}'; see posbias completion --help\n"
+                "posbias: _POSBIAS_COMPLETE: wanted SHELL_source or SHELL_complete; found "
+                f"'{asked}'; see posbias completion --help\n"
             )
 
 
 def test_the_module_runs_as_the_command_does(tmp_path: Path) -> None:
     run = [sys.executable, "-m", "positionbias"]
-    done = subprocess.run([*run, "show", "nowhere"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [*run, "show", "nowhere"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
 
 
@@ -366,25 +455,40 @@ def test_an_installation_that_cannot_start_exits_with_70(tmp_path: Path) -> None
         check=False,
     )
     assert done.returncode == 70
-    assert done.stderr == "posbias: cannot start: ImportError: no click; install positionbias and its packages again\n"
+    assert done.stderr == (
+        "posbias: cannot start: ImportError: no click; install positionbias and its packages "
+        "again\n"
+    )
 
 
 def test_data_for_a_closed_standard_output_is_refused(posbias_home: Path) -> None:
     command = [*POSBIAS, "-q", "debias", "-", "--format", "tsv"]
     done = subprocess.run(
-        ["sh", "-c", '"$@" >&-', "sh", *command], input="p\tone two\n", capture_output=True, text=True, check=False
+        ["sh", "-c", '"$@" >&-', "sh", *command],
+        input="p\tone two\n",
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 2
-    assert done.stderr == "posbias: --out: wanted an open standard output; found it closed; give --out FILE\n"
+    assert (
+        done.stderr
+        == "posbias: --out: wanted an open standard output; found it closed; give --out FILE\n"
+    )
 
 
 @pytest.mark.parametrize("elsewhere", [False, True], ids=["an argument", "the working folder"])
-def test_names_that_are_not_utf8_are_refused(tmp_path: Path, posbias_home: Path, elsewhere: bool) -> None:
+def test_names_that_are_not_utf8_are_refused(
+    tmp_path: Path, posbias_home: Path, elsewhere: bool
+) -> None:
     folder = os.fsencode(tmp_path) + b"/d\xff"
     os.mkdir(folder)
     arguments = [b"show", b"squad" if elsewhere else folder]
     done = subprocess.run(
-        [*map(os.fsencode, POSBIAS), *arguments], cwd=folder if elsewhere else None, capture_output=True, check=False
+        [*map(os.fsencode, POSBIAS), *arguments],
+        cwd=folder if elsewhere else None,
+        capture_output=True,
+        check=False,
     )
     assert (done.returncode, reports(posbias_home)) == (2, [])
     assert b"wanted arguments and a working folder in UTF-8" in done.stderr

@@ -49,7 +49,9 @@ class Lit(Judgement):
 def lamp(name: str) -> Command:
     """A member of a family: the lamp of this colour."""
     asked.append(name)
-    return Command(f"Light the {name} lamp.", (OIL,), lambda given: Lit(f"{name}, {given['oil']} spoons"))
+    return Command(
+        f"Light the {name} lamp.", (OIL,), lambda given: Lit(f"{name}, {given['oil']} spoons")
+    )
 
 
 def run(command: Command, *arguments: str) -> None:
@@ -71,20 +73,26 @@ def given_to(*arguments: str) -> Given:
         (("--wick", "2", "--thrift", "--oil", "3"), (3, 2, True), {"wick", "thrift", "oil"}),
     ],
 )
-def test_only_what_somebody_gave_is_stated(arguments: tuple[str, ...], values: tuple[object, ...], stated: set[str]) -> None:
+def test_only_what_somebody_gave_is_stated(
+    arguments: tuple[str, ...], values: tuple[object, ...], stated: set[str]
+) -> None:
     given = given_to(*arguments)
     assert (given["oil"], given["wick"], given["thrift"]) == values
     assert given.stated == stated
 
 
-def test_a_family_makes_the_member_that_is_called_and_no_other(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_family_makes_the_member_that_is_called_and_no_other(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     members = {name: (__name__, "lamp", f"The {name} lamp.") for name in ("red", "green")}
     family = LazyGroup("lamps", commands_at=lambda: members, family=True)
     asked.clear()
     family.main(["green", "--oil", "2"], standalone_mode=False)
     assert capsys.readouterr().out == "green, 2 spoons\n"
     assert asked == ["green"]
-    with pytest.raises(click.UsageError, match="wanted a command; found 'blue'; pick one of its list"):
+    with pytest.raises(
+        click.UsageError, match="wanted a command; found 'blue'; pick one of its list"
+    ):
         family.main(["blue"], standalone_mode=False)
 
 
@@ -98,14 +106,18 @@ def test_text_and_json_are_those_of_the_outcome(capsys: pytest.CaptureFixture[st
 
 
 @pytest.mark.parametrize("as_json", [False, True])
-def test_results_leave_standard_output_to_data(capsys: pytest.CaptureFixture[str], as_json: bool) -> None:
+def test_results_leave_standard_output_to_data(
+    capsys: pytest.CaptureFixture[str], as_json: bool
+) -> None:
     print_outcome(Lit(piped=True), as_json=as_json)
     printed = capsys.readouterr()
     assert printed.out == ""
     assert "it burns" in printed.err
 
 
-def test_complaints_follow_the_results_and_the_exit_code_is_the_outcomes(capsys: pytest.CaptureFixture[str]) -> None:
+def test_complaints_follow_the_results_and_the_exit_code_is_the_outcomes(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     dark = Lit(complaints=("no oil", "no wick"), exit_code=3)
     with pytest.raises(click.exceptions.Exit) as stop:
         print_outcome(dark, as_json=False)
@@ -130,6 +142,8 @@ class Kept(Written):
         return {"not": "printed"}
 
 
-def test_methods_of_an_artefact_are_not_taken_for_a_judgements(capsys: pytest.CaptureFixture[str]) -> None:
+def test_methods_of_an_artefact_are_not_taken_for_a_judgements(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     print_outcome(Kept(Path(), []), as_json=True)
     assert json.loads(capsys.readouterr().out) == {"results": []}

@@ -33,21 +33,43 @@ def call(*arguments: str) -> PositionBiasError:
 
 
 def files(folder: Path) -> dict[str, bytes]:
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
 
 
 @pytest.mark.parametrize(
     ("arguments", "found"),
     [
-        ("select small --answers-in 0:0.5 --out home/small", "found home/small, which is the input small"),
+        (
+            "select small --answers-in 0:0.5 --out home/small",
+            "found home/small, which is the input small",
+        ),
         ("debias small --out home/small", "found home/small, which is the input small"),
         ("debias a.run --format tsv --out a.run", "found a.run, which is the input a.run"),
         ("debias small --out ./home", "found ./home, which holds the input small"),
-        ("merge x=small y=home/small --out home/small", "found home/small, which is the input small"),
-        ("evaluate a.run b.run --collection small --split test --out home/small", "found home/small, which is the input small"),
-        ("retrieve small --split test --out home/small/passages", "which stands in the input small"),
-        ("leakage find small:train small:test --out home/small", "found home/small, which is the input small"),
-        ("leakage find --source s=small:train small:test --out home/small", "found home/small, which is the input small"),
+        (
+            "merge x=small y=home/small --out home/small",
+            "found home/small, which is the input small",
+        ),
+        (
+            "evaluate a.run b.run --collection small --split test --out home/small",
+            "found home/small, which is the input small",
+        ),
+        (
+            "retrieve small --split test --out home/small/passages",
+            "which stands in the input small",
+        ),
+        (
+            "leakage find small:train small:test --out home/small",
+            "found home/small, which is the input small",
+        ),
+        (
+            "leakage find --source s=small:train small:test --out home/small",
+            "found home/small, which is the input small",
+        ),
         ("ensemble a.run b.run --out b.run", "found b.run, which is the input b.run"),
         ("report home/small --out page.html --tables home/small", "--tables: wanted a place apart"),
     ],
@@ -63,12 +85,37 @@ def test_an_input_is_never_replaced(home: Path, arguments: str, found: str) -> N
 @pytest.mark.parametrize(
     ("command", "given", "out", "found"),
     [
-        ("position-bias small", "--word-vectors words.txt", "words.txt", "found words.txt, which is the input"),
-        ("position-bias small", "--word-vectors words/words.txt", "words", "found words, which holds the input"),
-        ("position-bias small", "--models bert_cat --encoder encoder", "encoder", "found encoder, which is the input encoder"),
+        (
+            "position-bias small",
+            "--word-vectors words.txt",
+            "words.txt",
+            "found words.txt, which is the input",
+        ),
+        (
+            "position-bias small",
+            "--word-vectors words/words.txt",
+            "words",
+            "found words, which holds the input",
+        ),
+        (
+            "position-bias small",
+            "--models bert_cat --encoder encoder",
+            "encoder",
+            "found encoder, which is the input encoder",
+        ),
         ("position-bias small", "--start tk=start", "start/study", "which stands in the input"),
-        ("position-bias small", "--candidates test=a.run", "a.run", "found a.run, which is the input a.run"),
-        ("transfer small small", "--source-candidates train=a.run", "a.run", "found a.run, which is the input a.run"),
+        (
+            "position-bias small",
+            "--candidates test=a.run",
+            "a.run",
+            "found a.run, which is the input a.run",
+        ),
+        (
+            "transfer small small",
+            "--source-candidates train=a.run",
+            "a.run",
+            "found a.run, which is the input a.run",
+        ),
         ("pooling", "--task A a.run a.run b.run", "b.run", "found b.run, which is the input b.run"),
         (
             "tripclick small --test-split test --models tk",
@@ -84,7 +131,9 @@ def test_an_input_is_never_replaced(home: Path, arguments: str, found: str) -> N
         ),
     ],
 )
-def test_no_input_of_a_study_is_its_output(home: Path, command: str, given: str, out: str, found: str) -> None:
+def test_no_input_of_a_study_is_its_output(
+    home: Path, command: str, given: str, out: str, found: str
+) -> None:
     Path("words").mkdir()
     for words in ("words.txt", "words/words.txt"):
         Path(words).write_text("word 1 2\n")
@@ -99,12 +148,17 @@ def test_no_input_of_a_study_is_its_output(home: Path, command: str, given: str,
     assert files(home) == before
 
 
-@pytest.mark.parametrize("out", ["home/small/rotated", "home/small/cache/rotated", "./home/../home/small/rotated"])
+@pytest.mark.parametrize(
+    "out", ["home/small/rotated", "home/small/cache/rotated", "./home/../home/small/rotated"]
+)
 def test_nothing_new_is_put_into_an_input(home: Path, out: str) -> None:
     before = files(home)
     error = call("debias", "small", "--out", out)
     assert isinstance(error, SettingError)
-    assert f"--out: wanted a place apart from what is read; found {out}, which stands in the input small" in str(error)
+    assert (
+        f"--out: wanted a place apart from what is read; found {out}, which stands in the "
+        "input small"
+    ) in str(error)
     assert files(home) == before
 
 
@@ -114,7 +168,10 @@ def test_nothing_is_put_into_a_plain_folder_of_inputs(home: Path) -> None:
     Path("systems.tsv").write_text("run\tgroup\tkind\n")
     error = call(*"pool coverage runs qrels.txt --systems systems.tsv --out runs/x".split())
     assert isinstance(error, SettingError)
-    assert "--out: wanted a place apart from what is read; found runs/x, which stands in the input runs" in str(error)
+    assert (
+        "--out: wanted a place apart from what is read; found runs/x, which stands in the "
+        "input runs"
+    ) in str(error)
     refuse_inputs({"--out": "here"}, ["."])  # where one works
 
 
@@ -145,5 +202,7 @@ def test_a_users_folder_is_kept(home: Path, out: str) -> None:
     (home / "manifest.json").write_text(json.dumps({"name": "somebody's"}))
     before = files(home)
     place = "./notes" if out == "notes" else out
-    assert isinstance(call("debias", "small", "--out", place, "--overwrite"), OutputExistsError | SettingError)
+    assert isinstance(
+        call("debias", "small", "--out", place, "--overwrite"), OutputExistsError | SettingError
+    )
     assert files(home) == before

@@ -19,9 +19,16 @@ KEPT = Path(__file__).parent / "snapshots" / "help"
 def test_the_help_of_every_command_is_its_snapshot(tmp_path: Path) -> None:
     # in a process of its own, as other tests leave commands and settings changed in this one
     subprocess.run([sys.executable, __file__, tmp_path], check=True, capture_output=True)
-    shown, kept = ({path.stem: path.read_text("utf-8") for path in place.iterdir()} for place in (tmp_path, KEPT))
-    differing = sorted(name for name in shown.keys() | kept.keys() if shown.get(name) != kept.get(name))
-    assert not differing, f"the help of {', '.join(differing)} has changed; if on purpose: python {__file__}"
+    shown, kept = (
+        {path.stem: path.read_text("utf-8") for path in place.iterdir()}
+        for place in (tmp_path, KEPT)
+    )
+    differing = sorted(
+        name for name in shown.keys() | kept.keys() if shown.get(name) != kept.get(name)
+    )
+    assert not differing, (
+        f"the help of {', '.join(differing)} has changed; if on purpose: python {__file__}"
+    )
 
 
 def _commands(command: click.Command, words: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:

@@ -11,10 +11,13 @@ from .conftest import RunPosbias
 def test_what_was_met_is_said(run_posbias: RunPosbias, tmp_path: Path) -> None:
     (tmp_path / "in" / "qrels").mkdir(parents=True)
     (tmp_path / "in" / "corpus.jsonl").write_text(
-        '{"_id": "d1", "title": "Orvell", "text": "A lamp."}\n{"_id": "d2", "title": "", "text": ""}\n'
+        '{"_id": "d1", "title": "Orvell", "text": "A lamp."}\n{"_id": "d2", "title": "", "text": '
+        '""}\n'
     )
     (tmp_path / "in" / "queries.jsonl").write_text('{"_id": "q1", "text": "what hangs"}\n')
-    (tmp_path / "in" / "qrels" / "dev.tsv").write_text("query-id\tcorpus-id\tscore\nq1\td1\t1\nq1\td1\t1\nq1\td9\t1\n")
+    (tmp_path / "in" / "qrels" / "dev.tsv").write_text(
+        "query-id\tcorpus-id\tscore\nq1\td1\t1\nq1\td1\t1\nq1\td9\t1\n"
+    )
     done = run_posbias("import", "beir", "in", "--out", "small", "--workers", "2")
     assert done.returncode == 0, done.stderr
     assert "1 passages with a title, put in front; 1 without a text" in done.stderr
@@ -33,4 +36,6 @@ def test_what_was_met_is_said(run_posbias: RunPosbias, tmp_path: Path) -> None:
 def test_no_such_folder_is_one_line(run_posbias: RunPosbias) -> None:
     missing = run_posbias("import", "beir", "nowhere", "--out", "x")
     assert (missing.returncode, missing.stderr.count("\n")) == (2, 1)
-    assert missing.stderr.startswith("posbias: nowhere: wanted a BEIR folder with corpus.jsonl, or MTEB's with corpus")
+    assert missing.stderr.startswith(
+        "posbias: nowhere: wanted a BEIR folder with corpus.jsonl, or MTEB's with corpus"
+    )

@@ -1,4 +1,6 @@
-"""``posbias import msmarco`` as a user runs it: what is said, what is printed, the same from one worker and two."""
+"""``posbias import msmarco`` as a user runs it: what is said, what is printed, the same from one
+worker and two.
+"""
 
 from __future__ import annotations
 
@@ -15,15 +17,23 @@ from ..formats.test_msmarco import RELEASE, TOP1000
 from .conftest import RunPosbias
 
 
-def test_a_folder_comes_in_and_what_is_not_there_is_said(run_posbias: RunPosbias, tmp_path: Path) -> None:
+def test_a_folder_comes_in_and_what_is_not_there_is_said(
+    run_posbias: RunPosbias, tmp_path: Path
+) -> None:
     files = (
         RELEASE
         | TOP1000
-        | {"qidpidtriples.train.full.2.tsv.gz": "11\t0\t4\n99\t0\t4\n", "queries.mine.tsv": "1\tx\n", "notes.md": ""}
+        | {
+            "qidpidtriples.train.full.2.tsv.gz": "11\t0\t4\n99\t0\t4\n",
+            "queries.mine.tsv": "1\tx\n",
+            "notes.md": "",
+        }
     )
     write_files(tmp_path / "in", files)
     write_files(tmp_path, {"q.tsv": "41\tgraded\n", "r.txt": "41 0 0 3\n"})
-    done = run_posbias("import", "msmarco", "in", "--attach", "dl19", "q.tsv", "r.txt", "--out", "./out")
+    done = run_posbias(
+        "import", "msmarco", "in", "--attach", "dl19", "q.tsv", "r.txt", "--out", "./out"
+    )
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[:8] == [
         "out: 7 passages",
@@ -41,40 +51,69 @@ def test_a_folder_comes_in_and_what_is_not_there_is_said(run_posbias: RunPosbias
         "left out of train: 1 unjudged queries",
         "left out of test: 1 unjudged queries",
         "candidates: out/runs/top1000.dev.run, 4 of 2 queries",
-        "training groups: out/trainsets/qidpidtriples.train.full.2, 1; 1 lines of other queries, passages or texts left out",
+        (
+            "training groups: out/trainsets/qidpidtriples.train.full.2, 1; 1 lines of other "
+            "queries, passages or texts left out"
+        ),
         "written to out; look at it with: posbias show out",
     ):
         assert said in done.stderr.splitlines()
 
 
-def test_an_archive_gives_the_same_with_two_workers(run_posbias: RunPosbias, tmp_path: Path) -> None:
+def test_an_archive_gives_the_same_with_two_workers(
+    run_posbias: RunPosbias, tmp_path: Path
+) -> None:
     write_files(tmp_path / "in", RELEASE)
     write_tar(tmp_path / "collectionandqueries.tar.gz", RELEASE)
     for place, workers in (("in", 1), ("in", 2), ("collectionandqueries.tar.gz", 2)):
         name = f"./{place.partition('.')[0]}-{workers}"
-        done = run_posbias("import", "msmarco", place, "--out", name, "--workers", workers, "--json")
+        done = run_posbias(
+            "import", "msmarco", place, "--out", name, "--workers", workers, "--json"
+        )
         assert done.returncode == 0, done.stderr
         assert json.loads(done.stdout)["results"][0]["count"] == 7
-    made = [Collection(path) for path in (tmp_path / "in-1", tmp_path / "in-2", tmp_path / "collectionandqueries-2")]
+    made = [
+        Collection(path)
+        for path in (tmp_path / "in-1", tmp_path / "in-2", tmp_path / "collectionandqueries-2")
+    ]
     assert len({collection.checksum for collection in made}) == 1
-    assert (made[0].shard_paths[0]).read_bytes() == made[1].shard_paths[0].read_bytes() == made[2].shard_paths[0].read_bytes()
+    assert (
+        (made[0].shard_paths[0]).read_bytes()
+        == made[1].shard_paths[0].read_bytes()
+        == made[2].shard_paths[0].read_bytes()
+    )
 
 
 def test_a_fault_is_one_line(run_posbias: RunPosbias, tmp_path: Path) -> None:
     write_files(tmp_path / "in", {"collection.tsv": "0 one\n"})
     done = run_posbias("import", "msmarco", "in", "--out", "./out")
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "posbias: in/collection.tsv:1: wanted a passage: id, tab, text; found no tab; fix or drop the line\n"
+    assert done.stderr == (
+        "posbias: in/collection.tsv:1: wanted a passage: id, tab, text; found no tab; fix or "
+        "drop the line\n"
+    )
 
 
 def test_documents_and_then_orcas_beside_them(run_posbias: RunPosbias, tmp_path: Path) -> None:
     write_files(tmp_path / "docs", test_msmarco_docs.RELEASE)
-    done = run_posbias("import", "msmarco-docs", "docs", "--fields", "title", "--fields", "body", "--out", "documents")
+    done = run_posbias(
+        "import",
+        "msmarco-docs",
+        "docs",
+        "--fields",
+        "title",
+        "--fields",
+        "body",
+        "--out",
+        "documents",
+    )
     assert done.returncode == 0, done.stderr
     assert "not there: msmarco-doctrain-top100" in done.stderr.splitlines()
     assert "msmarco-docdev-top100.run, 3 of 2 queries" in done.stderr
     write_files(tmp_path / "clicks", {"orcas.tsv": test_orcas.CLICKS})
-    done = run_posbias("import", "orcas", "clicks", "--documents", "documents", "--out", "both", "--workers", 2)
+    done = run_posbias(
+        "import", "orcas", "clicks", "--documents", "documents", "--out", "both", "--workers", 2
+    )
     assert done.returncode == 0, done.stderr
     assert [line.split() for line in done.stdout.splitlines()[3:7]] == [
         ["train", "2", "2", "0"],
@@ -85,18 +124,34 @@ def test_documents_and_then_orcas_beside_them(run_posbias: RunPosbias, tmp_path:
 
 
 @pytest.mark.realdata
-def test_the_mini_collection_with_both_dl_tracks(run_posbias: RunPosbias, posbias_data: Path) -> None:
+def test_the_mini_collection_with_both_dl_tracks(
+    run_posbias: RunPosbias, posbias_data: Path
+) -> None:
     folder = posbias_data / "msmarco_mini"
     attached = [
         item
         for name in ("dl19", "dl20")
         for item in ("--attach", name, folder / f"queries.{name}.tsv", folder / f"qrels.{name}.txt")
     ]
-    done = run_posbias("import", "msmarco", folder, *attached, "--validation-queries", 200, "--out", "mini", "--json")
+    done = run_posbias(
+        "import",
+        "msmarco",
+        folder,
+        *attached,
+        "--validation-queries",
+        200,
+        "--out",
+        "mini",
+        "--json",
+    )
     assert done.returncode == 0, done.stderr
     results = json.loads(done.stdout)["results"]
-    counts = {item["split"]: (item["count"], item["payload"]["rows"].get("judgements")) for item in results}
-    # 1,935 training queries with one judgement each, 200 of them drawn; NIST judged 43 and 54 queries
+    counts = {
+        item["split"]: (item["count"], item["payload"]["rows"].get("judgements"))
+        for item in results
+    }
+    # 1,935 training queries with one judgement each, 200 of them drawn; NIST judged 43 and 54
+    # queries
     assert counts == {
         "": (36_985, None),
         "train": (1_735, 1_735),
@@ -104,4 +159,7 @@ def test_the_mini_collection_with_both_dl_tracks(run_posbias: RunPosbias, posbia
         "dl19": (43, 9_260),
         "dl20": (54, 11_386),
     }
-    assert any(line.startswith("not read (not known): ") and "queries.titled.tsv" in line for line in done.stderr.splitlines())
+    assert any(
+        line.startswith("not read (not known): ") and "queries.titled.tsv" in line
+        for line in done.stderr.splitlines()
+    )

@@ -11,7 +11,8 @@ from .conftest import RunPosbias
 
 ROW = {
     "answers": ["green oil"],
-    "passages": [{"is_selected": 1, "passage_text": "The lamp burns green oil.", "url": ""}, {"passage_text": "A gate.", "url": ""}],
+    "passages": [{"is_selected": 1, "passage_text": "The lamp burns green oil.", "url": ""},
+    {"passage_text": "A gate.", "url": ""}],
     "query": "what burns",
     "query_id": 1,
     "query_type": "ENTITY",
@@ -20,8 +21,20 @@ ROW = {
 
 def test_files_go_to_the_splits_that_were_said(run_posbias: RunPosbias, tmp_path: Path) -> None:
     (tmp_path / "dev.json").write_text(json.dumps(ROW) + "\n")
-    (tmp_path / "more.json").write_text(json.dumps({name: {"0": value} for name, value in ROW.items()}))
-    done = run_posbias("import", "msmarco-qa", "dev.json", "--validation", "more.json", "--out", "qa", "--workers", "2")
+    (tmp_path / "more.json").write_text(
+        json.dumps({name: {"0": value} for name, value in ROW.items()})
+    )
+    done = run_posbias(
+        "import",
+        "msmarco-qa",
+        "dev.json",
+        "--validation",
+        "more.json",
+        "--out",
+        "qa",
+        "--workers",
+        "2",
+    )
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("qa: 2 passages\n")
     assert [line.split() for line in done.stdout.splitlines()[2:]] == [
@@ -36,11 +49,15 @@ def test_files_go_to_the_splits_that_were_said(run_posbias: RunPosbias, tmp_path
 def test_without_a_file_the_error_is_one_line(run_posbias: RunPosbias) -> None:
     done = run_posbias("import", "msmarco-qa", "--out", "qa")
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
-    assert done.stderr.startswith("posbias: FILE, --validation, --test: wanted files of train, validation, test; found none")
+    assert done.stderr.startswith(
+        "posbias: FILE, --validation, --test: wanted files of train, validation, test; found none"
+    )
 
 
 @pytest.mark.realdata
-def test_the_histogram_of_the_real_pairs_leans_to_the_front(run_posbias: RunPosbias, posbias_data: Path) -> None:
+def test_the_histogram_of_the_real_pairs_leans_to_the_front(
+    run_posbias: RunPosbias, posbias_data: Path
+) -> None:
     file = posbias_data / "msmarco_spans" / "qa_v1.1_form.jsonl"
     assert run_posbias("import", "msmarco-qa", file, "--out", "qa").returncode == 0
     done = run_posbias("histogram", "qa", "--json")

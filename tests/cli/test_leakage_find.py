@@ -1,4 +1,6 @@
-"""``posbias leakage find`` as a user runs it: sources and fields, an encoder of one's own, and bad input in one line."""
+"""``posbias leakage find`` as a user runs it: sources and fields, an encoder of one's own, and bad
+input in one line.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,9 @@ def folder(tmp_path: Path) -> Path:
 LEXICAL = ("leakage", "find", "--detector", "lexical", "--out", "./leaks")
 
 
-def test_sources_fields_and_variants_are_counted_apart(run_posbias: RunPosbias, folder: Path) -> None:
+def test_sources_fields_and_variants_are_counted_apart(
+    run_posbias: RunPosbias, folder: Path
+) -> None:
     sources = ("--source", "m=train.tsv", "--source", "clicks=clicks.tsv")
     done = run_posbias(*LEXICAL, *sources, "topics.txt", "--variants", "variants.tsv", "--json")
     assert done.returncode == 0, done.stderr
@@ -51,13 +55,18 @@ def test_sources_fields_and_variants_are_counted_apart(run_posbias: RunPosbias, 
     ]
     candidates = json.loads(done.stdout)["results"][0]
     assert candidates["measure"] == "candidates by words alone"  # nothing looked for meaning
-    assert (candidates["value"], candidates["count"], candidates["system"]) == (1.0, 2, "m + clicks")
+    assert (candidates["value"], candidates["count"], candidates["system"]) == (
+        1.0,
+        2,
+        "m + clicks",
+    )
     counts = {
         field: {source: (cell["topics"], cell["queries"]) for source, cell in cells.items()}
         for field, cells in candidates["payload"]["rows"].items()
     }
     assert counts == {
-        # "painted iron gate" shares one entity with "Iron gates", and three of four terms with the description
+        # "painted iron gate" shares one entity with "Iron gates", and three of four terms with the
+        # description
         "title": {"m": (2, 2), "clicks": (0, 0), "all sources": (2, 2)},
         "description": {"m": (0, 0), "clicks": (1, 1), "all sources": (1, 1)},
         "narrative": {"m": (0, 0), "clicks": (0, 0), "all sources": (0, 0)},
@@ -65,11 +74,18 @@ def test_sources_fields_and_variants_are_counted_apart(run_posbias: RunPosbias, 
         "union": {"m": (2, 3), "clicks": (1, 1), "all sources": (2, 4)},
     }
     manifest = read_manifest(folder / "leaks", kind="results")
-    assert [item.path for item in manifest.inputs] == ["../train.tsv", "../clicks.tsv", "../topics.txt", "../variants.tsv"]
+    assert [item.path for item in manifest.inputs] == [
+        "../train.tsv",
+        "../clicks.tsv",
+        "../topics.txt",
+        "../variants.tsv",
+    ]
     assert manifest.content == {"pairs": 4}
 
 
-def test_the_table_and_a_split_of_a_collection(run_posbias: RunPosbias, small_collection: Collection, folder: Path) -> None:
+def test_the_table_and_a_split_of_a_collection(
+    run_posbias: RunPosbias, small_collection: Collection, folder: Path
+) -> None:
     (folder / "train.tsv").write_text("a\thow high is the tower of Orvell\n")
     done = run_posbias(*LEXICAL, "nosuch:train", f"{small_collection.path}:test")
     assert (done.returncode, done.stdout) == (2, "")
@@ -78,12 +94,16 @@ def test_the_table_and_a_split_of_a_collection(run_posbias: RunPosbias, small_co
     assert done.returncode == 0, done.stderr
     head, pairs = done.stdout.partition("\n\nTest queries of")[0].split("\n\n", 1)
     assert head == (
-        "1 of 3 test queries (33.3%) have candidates found by words alone: precision unknown; label them (posbias leakage review)."
+        "1 of 3 test queries (33.3%) have candidates found by words alone: precision unknown; "
+        "label them (posbias leakage review)."
     )
     rows = [line.split()[:4] for line in pairs.replace("\u00a0", " ").splitlines()[4:]]
     assert [row[:3] for row in rows] == [["Jaccard", "0.667", "training"], ["test", "q4", "how"]]
     assert done.stdout[done.stdout.index("Test queries of") :].splitlines() == [
-        "Test queries of small:test with training queries alike by words alone, and how many these are",
+        (
+            "Test queries of small:test with training queries alike by words alone, and how many "
+            "these are"
+        ),
         "",
         "       train            s                all sources",
         "Field  Topics  Queries  Topics  Queries  Topics  Queries",
@@ -115,7 +135,12 @@ def test_an_encoder_finds_what_means_the_same(run_posbias: RunPosbias, folder: P
     assert "cosine from 0.85 (minilm), as given: precision unknown" in done.stdout
     assert "3 texts encoded, 0 reused" in done.stderr
     (pair,) = map(json.loads, (folder / "leaks" / "pairs.jsonl").read_text().splitlines())
-    assert (pair["train_id"], pair["test_id"], pair["type"], pair["found_by"]) == ("1", "a", "reformulation", ["semantic"])
+    assert (pair["train_id"], pair["test_id"], pair["type"], pair["found_by"]) == (
+        "1",
+        "a",
+        "reformulation",
+        ["semantic"],
+    )
     assert 0.85 < pair["cosine"] < 1
     assert read_manifest(folder / "leaks").settings["encoder"] == "minilm"
 
@@ -123,22 +148,49 @@ def test_an_encoder_finds_what_means_the_same(run_posbias: RunPosbias, folder: P
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["topics.txt"], "leakage find: wanted training and test queries; found one of them; give both, the test queries last"),
+        (
+            ["topics.txt"],
+            (
+                "leakage find: wanted training and test queries; found one of them; give both, the "
+                "test queries last"
+            ),
+        ),
         (["none.tsv", "topics.txt"], "none.tsv: wanted a collection"),
         (["--source", "m=none.tsv", "topics.txt"], "none.tsv: wanted a collection"),
-        (["topics.txt", "train.tsv", "variants.tsv", "--field", "title"], "--field: wanted test queries with text in title; found query"),
-        (["train.tsv", "train.tsv", "topics.txt"], "--source: wanted different names; found train, train; rename one"),
-        (["train.tsv", "topics.txt", "--threshold", "91"], "--threshold: wanted a cosine from -1 to 1; found 91.0"),
-        (["train.tsv", "broken.txt"], "broken.txt:1: wanted every topic between <top> and </top>; found <num> outside these"),
-        (["train.tsv", "words.txt"], "words.txt:1: wanted a query: id, tab, text; found no tab; fix or drop the line"),
+        (
+            ["topics.txt", "train.tsv", "variants.tsv", "--field", "title"],
+            "--field: wanted test queries with text in title; found query",
+        ),
+        (
+            ["train.tsv", "train.tsv", "topics.txt"],
+            "--source: wanted different names; found train, train; rename one",
+        ),
+        (
+            ["train.tsv", "topics.txt", "--threshold", "91"],
+            "--threshold: wanted a cosine from -1 to 1; found 91.0",
+        ),
+        (
+            ["train.tsv", "broken.txt"],
+            "broken.txt:1: wanted every topic between <top> and </top>; found <num> outside these",
+        ),
+        (
+            ["train.tsv", "words.txt"],
+            "words.txt:1: wanted a query: id, tab, text; found no tab; fix or drop the line",
+        ),
         (["train.tsv", "empty.tsv"], "--field: wanted test queries with text in query, title"),
     ],
-)  # fmt: skip
+)
 def test_bad_input_is_one_line(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: list[str],
+    message: str,
 ) -> None:
     monkeypatch.chdir(folder)
-    (folder / "broken.txt").write_text("<num> Number: 1\n<title> x\n<top>\n<num> Number: 2\n<title> y\n</top>\n")
+    (folder / "broken.txt").write_text(
+        "<num> Number: 1\n<title> x\n<top>\n<num> Number: 2\n<title> y\n</top>\n"
+    )
     (folder / "words.txt").write_text("iron gates\n")
     (folder / "empty.tsv").write_text("1\t\n2\t??\n")
     with pytest.raises(SystemExit) as stop:

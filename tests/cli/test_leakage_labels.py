@@ -1,4 +1,6 @@
-"""``posbias leakage`` calibrate, sample, review and clean, and ``evaluate --leaked``, as a user runs them."""
+"""``posbias leakage`` calibrate, sample, review and clean, and ``evaluate --leaked``, as a user
+runs them.
+"""
 
 from __future__ import annotations
 
@@ -26,25 +28,45 @@ def pairs(tmp_path: Path) -> Path:
             "test_text": test,
             "cosine": cosine,
         }
-        for train, test, cosine in (("q1", "q3", 0.99), ("q1", "q4", 0.95), ("q2", "q4", 0.93), ("q9", "q3", 0.85))
+        for train, test, cosine in (
+            ("q1", "q3", 0.99),
+            ("q1", "q4", 0.95),
+            ("q2", "q4", 0.93),
+            ("q9", "q3", 0.85),
+        )
     ]
-    (place / "pairs.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+    (place / "pairs.jsonl").write_text(
+        "".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8"
+    )
     return place
 
 
 def filled(sheet: Path, out: Path, labels: tuple[str, ...]) -> Path:
     head, *rows = sheet.read_text(encoding="utf-8").splitlines()
-    out.write_text("\n".join([head, *(row + label for row, label in zip(rows, labels, strict=False))]) + "\n", encoding="utf-8")
+    out.write_text(
+        "\n".join([head, *(row + label for row, label in zip(rows, labels, strict=False))]) + "\n",
+        encoding="utf-8",
+    )
     return out
 
 
-def test_review_calibrate_and_clean(run_posbias: RunPosbias, pairs: Path, small_collection: Collection, tmp_path: Path) -> None:
+def test_review_calibrate_and_clean(
+    run_posbias: RunPosbias, pairs: Path, small_collection: Collection, tmp_path: Path
+) -> None:
     done = run_posbias("leakage", "review", pairs, "--out", "sheet.tsv")
     assert done.returncode == 0, done.stderr
     assert "4 pairs of 2 test queries written to sheet.tsv" in done.stderr
     # in the sheet: q3 with q1 and q9, q4 with q1 and q2
-    one = filled(tmp_path / "sheet.tsv", tmp_path / "one.tsv", ("identical", "no", "different", "specialization"))
-    two = filled(tmp_path / "sheet.tsv", tmp_path / "two.tsv", ("identical", "no", "identical", "specialization"))
+    one = filled(
+        tmp_path / "sheet.tsv",
+        tmp_path / "one.tsv",
+        ("identical", "no", "different", "specialization"),
+    )
+    two = filled(
+        tmp_path / "sheet.tsv",
+        tmp_path / "two.tsv",
+        ("identical", "no", "identical", "specialization"),
+    )
     done = run_posbias("leakage", "review", pairs, "--filled", one, "--filled", two)
     assert done.returncode == 0, done.stderr
     lines = [line.split() for line in done.stdout.splitlines()]
@@ -52,7 +74,18 @@ def test_review_calibrate_and_clean(run_posbias: RunPosbias, pairs: Path, small_
     assert ["false", "1", "1"] in lines
     assert "1 pairs are in neither table" in done.stdout
     assert "over 4 pairs that both labelled" in done.stdout
-    done = run_posbias("leakage", "calibrate", one, "--rule", "paper", "--least-precision", "0.6", "--apply", "0.95", "--json")
+    done = run_posbias(
+        "leakage",
+        "calibrate",
+        one,
+        "--rule",
+        "paper",
+        "--least-precision",
+        "0.6",
+        "--apply",
+        "0.95",
+        "--json",
+    )
     assert done.returncode == 0, done.stderr
     values = {item["measure"]: item["value"] for item in json.loads(done.stdout)["results"]}
     # falling: 0.99 yes, 0.95 no, 0.93 yes, 0.85 no
@@ -63,35 +96,66 @@ def test_review_calibrate_and_clean(run_posbias: RunPosbias, pairs: Path, small_
         "leakage precision, given threshold": 0.5,
     }
     few = run_posbias("leakage", "calibrate", one)
-    assert few.stdout.startswith("cosine: no threshold surely keeps a precision of 0.9 (the best lower bound is 0.")
-    shown = run_posbias("leakage", "calibrate", one, "--rule", "paper", "--wrong", 3, "--least-precision", "0.6")
-    assert shown.stdout.startswith("cosine: from 0.9300 on, the precision is at least 0.6 as these pairs have it")
+    assert few.stdout.startswith(
+        "cosine: no threshold surely keeps a precision of 0.9 (the best lower bound is 0."
+    )
+    shown = run_posbias(
+        "leakage", "calibrate", one, "--rule", "paper", "--wrong", 3, "--least-precision", "0.6"
+    )
+    assert shown.stdout.startswith(
+        "cosine: from 0.9300 on, the precision is at least 0.6 as these pairs have it"
+    )
     assert "give no recall" in shown.stdout
     assert "1 other topics at or above 0.9300" in shown.stdout
-    done = run_posbias("leakage", "clean", "./small", "--pairs", two, "--threshold", "0.9", "--out", "./clean")
+    done = run_posbias(
+        "leakage", "clean", "./small", "--pairs", two, "--threshold", "0.9", "--out", "./clean"
+    )
     assert done.returncode == 2  # q1 and q2 leak, and no query is left
     assert "found reasons to remove all 2" in done.stderr
-    done = run_posbias("leakage", "clean", "./small", "--pairs", pairs, "--threshold", "0.94", "--out", "./clean")
+    done = run_posbias(
+        "leakage", "clean", "./small", "--pairs", pairs, "--threshold", "0.94", "--out", "./clean"
+    )
     assert done.returncode == 0, done.stderr
     assert "clean: removed 1 of 2 train queries (50.00%)" in done.stdout
     made = Collection(tmp_path / "clean")
     assert [query.query_id for query in made.queries("train")] == ["q2"]
-    (line,) = (tmp_path / "clean" / "left_out" / "train.jsonl").read_text(encoding="utf-8").splitlines()
+    (line,) = (
+        (tmp_path / "clean" / "left_out" / "train.jsonl").read_text(encoding="utf-8").splitlines()
+    )
     assert [reason["test_id"] for reason in json.loads(line)["reasons"]] == ["q3", "q4"]
 
 
-def test_clean_looks_for_itself(run_posbias: RunPosbias, small_collection: Collection, tmp_path: Path) -> None:
-    (tmp_path / "topics.tsv").write_text("t1\twhat does the lamp of Orvell burn\n", encoding="utf-8")
-    looked = ("leakage", "clean", "./small", "--against", "topics.tsv", "--detector", "lexical", "--out", "./clean")
+def test_clean_looks_for_itself(
+    run_posbias: RunPosbias, small_collection: Collection, tmp_path: Path
+) -> None:
+    (tmp_path / "topics.tsv").write_text(
+        "t1\twhat does the lamp of Orvell burn\n", encoding="utf-8"
+    )
+    looked = (
+        "leakage",
+        "clean",
+        "./small",
+        "--against",
+        "topics.tsv",
+        "--detector",
+        "lexical",
+        "--out",
+        "./clean",
+    )
     done = run_posbias(*looked)
     assert done.returncode == 2
-    assert "--detector lexical: wanted --lexical with it, as words alone find candidates of unknown precision" in done.stderr
+    assert (
+        "--detector lexical: wanted --lexical with it, as words alone find candidates of "
+        "unknown precision"
+    ) in done.stderr
     done = run_posbias(*looked, "--lexical")
     assert done.returncode == 0, done.stderr
     assert [query.query_id for query in Collection(tmp_path / "clean").queries("train")] == ["q2"]
 
 
-def test_what_words_alone_found_stays(run_posbias: RunPosbias, small_collection: Collection, tmp_path: Path) -> None:
+def test_what_words_alone_found_stays(
+    run_posbias: RunPosbias, small_collection: Collection, tmp_path: Path
+) -> None:
     row = {"train_id": "q1", "test_id": "q3", "found_by": ["lexical"], "jaccard": 0.8}
     (tmp_path / "found.jsonl").write_text(f"{json.dumps(row)}\n", encoding="utf-8")
     clean = ("leakage", "clean", "./small", "--pairs", "found.jsonl", "--out")
@@ -102,13 +166,17 @@ def test_what_words_alone_found_stays(run_posbias: RunPosbias, small_collection:
     done = run_posbias(*clean, "./clean", "--lexical")
     assert done.returncode == 0, done.stderr
     assert "clean: removed 1 of 2 train queries" in done.stdout
-    (tmp_path / "found.jsonl").write_text(f"{json.dumps(row | {'label': 'identical'})}\n", encoding="utf-8")
+    (tmp_path / "found.jsonl").write_text(
+        f"{json.dumps(row | {'label': 'identical'})}\n", encoding="utf-8"
+    )
     done = run_posbias(*clean, "./labelled")
     assert "labelled: removed 1 of 2 train queries" in done.stdout
 
 
 def test_a_sample_is_drawn(run_posbias: RunPosbias, pairs: Path, tmp_path: Path) -> None:
-    done = run_posbias("leakage", "sample", pairs, "--sample-size", 2, "--strata", 2, "--out", "sheet.tsv")
+    done = run_posbias(
+        "leakage", "sample", pairs, "--sample-size", 2, "--strata", 2, "--out", "sheet.tsv"
+    )
     assert done.returncode == 0, done.stderr
     assert [line.split()[-2:] for line in done.stdout.splitlines()[1:]] == [["1", "1"], ["3", "1"]]
     assert len((tmp_path / "sheet.tsv").read_text(encoding="utf-8").splitlines()) == 3
@@ -121,21 +189,41 @@ def test_runs_on_leaked_and_clean_queries(
 ) -> None:
     best = {"q3": "p-bridge", "q4": "p-tower", "q5": "p-cafe"}
     for name, found in (("one", ("q3", "q4")), ("two", ("q5",))):
-        ranked = [f"{query} Q0 {best[query] if query in found else 'p-empty'} 1 1.0 {name}\n" for query in best]
+        ranked = [
+            f"{query} Q0 {best[query] if query in found else 'p-empty'} 1 1.0 {name}\n"
+            for query in best
+        ]
         (tmp_path / f"{name}.run").write_text("".join(ranked), encoding="utf-8")
-    given = ["evaluate", "one.run", "two.run", "--collection", "./small", "-m", "RR@10", "--leaked", pairs]
+    given = [
+        "evaluate",
+        "one.run",
+        "two.run",
+        "--collection",
+        "./small",
+        "-m",
+        "RR@10",
+        "--leaked",
+        pairs,
+    ]
     done = run_posbias(*given, "--out", "./measured")
     assert done.returncode == 0, done.stderr
     assert "3 queries: 2 leaked, 1 clean" in done.stdout
     head, order = done.stdout.split("\n\n")[:2]
     # three queries have no intervals
-    assert head.startswith("one has the highest RR@10 of 2 runs, 0.667: +0.333 over two, cannot tell whether that is")
+    assert head.startswith(
+        "one has the highest RR@10 of 2 runs, 0.667: +0.333 over two, cannot tell whether that is"
+    )
     assert "more than chance (Holm-adjusted p 1.000)." in head
     # each of the three splits swaps the two
-    answer = "RR@10: order of systems on leaked and on clean queries: Kendall's τ −1.000 between 2 leaked and 1 clean queries, −1.000 in random splits"
+    answer = (
+        "RR@10: order of systems on leaked and on clean queries: Kendall's τ −1.000 between 2 "
+        "leaked and 1 clean queries, −1.000 in random splits"
+    )
     assert " ".join(order.split()).startswith(answer)
     assert run_posbias("report", "./measured", "--out", "page.html").returncode == 0
-    assert "order of systems on leaked and on clean queries" in (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "order of systems on leaked and on clean queries" in (tmp_path / "page.html").read_text(
+        encoding="utf-8"
+    )
     results = json.loads(run_posbias(*given, "--json").stdout)["results"]
     values = {(item["system"], item["measure"]): item["value"] for item in results}
     assert values["one", "RR@10, leaked − clean"] == 1.0
@@ -145,22 +233,55 @@ def test_runs_on_leaked_and_clean_queries(
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("leakage", "calibrate", "found"), "found: wanted labelled pairs; found 4 pairs without a label"),
-        (("leakage", "calibrate", "bad.tsv"), "bad.tsv:2: wanted a label: identical, generalization"),
-        (("leakage", "review", "found"), "leakage review: wanted --out or --filled; found neither"),
-        (("leakage", "review", "found", "--filled", "other.tsv"), "other.tsv:2: wanted pairs of found; found 1 others"),
-        (("leakage", "clean", "./small", "--out", "./x"), "leakage clean: wanted --against or --pairs; found neither"),
         (
-            ("leakage", "clean", "./small", "--pairs", "found", "--encoder", "minilm", "--out", "./x"),
+            ("leakage", "calibrate", "found"),
+            "found: wanted labelled pairs; found 4 pairs without a label",
+        ),
+        (
+            ("leakage", "calibrate", "bad.tsv"),
+            "bad.tsv:2: wanted a label: identical, generalization",
+        ),
+        (("leakage", "review", "found"), "leakage review: wanted --out or --filled; found neither"),
+        (
+            ("leakage", "review", "found", "--filled", "other.tsv"),
+            "other.tsv:2: wanted pairs of found; found 1 others",
+        ),
+        (
+            ("leakage", "clean", "./small", "--out", "./x"),
+            "leakage clean: wanted --against or --pairs; found neither",
+        ),
+        (
+            (
+                "leakage",
+                "clean",
+                "./small",
+                "--pairs",
+                "found",
+                "--encoder",
+                "minilm",
+                "--out",
+                "./x",
+            ),
             "--encoder: wanted with --against",
         ),
-        (("leakage", "clean", "./small", "--pairs", "found", "--source", "z", "--out", "./x"), "of source 'z'; found 4 of s"),
-        (("leakage", "sample", "found", "--above", "1.5", "--out", "x.tsv"), "--above: wanted a score"),
+        (
+            ("leakage", "clean", "./small", "--pairs", "found", "--source", "z", "--out", "./x"),
+            "of source 'z'; found 4 of s",
+        ),
+        (
+            ("leakage", "sample", "found", "--above", "1.5", "--out", "x.tsv"),
+            "--above: wanted a score",
+        ),
     ],
     ids=range(8),
 )
 def test_bad_input_is_one_line(
-    run_posbias: RunPosbias, pairs: Path, small_collection: Collection, tmp_path: Path, arguments: tuple[str, ...], said: str
+    run_posbias: RunPosbias,
+    pairs: Path,
+    small_collection: Collection,
+    tmp_path: Path,
+    arguments: tuple[str, ...],
+    said: str,
 ) -> None:
     (tmp_path / "bad.tsv").write_text("train_id\ttest_id\tlabel\na\tb\tperhaps\n", encoding="utf-8")
     (tmp_path / "other.tsv").write_text("train_id\ttest_id\tlabel\na\tb\tyes\n", encoding="utf-8")

@@ -52,21 +52,32 @@ def commands() -> dict[str, click.Command]:
 
 
 def test_help_loads_no_heavy_library() -> None:
-    code = f"from positionbias.cli.main import main\ntry: main(['--help'])\nexcept SystemExit as stop: assert stop.code == 0\n{FIND_HEAVY}"
+    code = (
+        "from positionbias.cli.main import main\ntry: main(['--help'])\nexcept SystemExit as "
+        f"stop: assert stop.code == 0\n{FIND_HEAVY}"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     *text, heavy = done.stdout.splitlines()
     assert heavy == "[]"
     commands = text[text.index("Start and finish:") + 1 : text.index("Options:")]
-    assert {line.split()[0] for line in commands if line.startswith("  ") and line[2] != " "} == set(COMMANDS)
+    assert {
+        line.split()[0] for line in commands if line.startswith("  ") and line[2] != " "
+    } == set(COMMANDS)
 
 
 def heavy_of(names: Iterable[str]) -> str:
     """The heavy libraries that are loaded once these commands have given their help."""
     calls = "\n".join(
-        f"try: main({[*name.split(), '--help']!r})\nexcept SystemExit as stop: assert stop.code == 0" for name in names
+        (
+            f"try: main({[*name.split(), '--help']!r})\nexcept SystemExit as stop: assert "
+            "stop.code == 0"
+        )
+        for name in names
     )
     code = f"from positionbias.cli.main import main\n{calls}\n{FIND_HEAVY}"
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.splitlines()[-1]
+    return subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout.splitlines()[-1]
 
 
 def test_no_commands_help_loads_a_heavy_library() -> None:
@@ -81,8 +92,11 @@ def test_every_command_explains_itself_and_its_options() -> None:
                 assert parameter.help, f"{name} {parameter.opts[0]}"
 
 
-def test_a_whole_number_beyond_64_bits_is_refused_by_every_option(capsys: pytest.CaptureFixture[str]) -> None:
-    options = [(name, option.opts[0]) for name, command in commands().items() for option in command.params
+def test_a_whole_number_beyond_64_bits_is_refused_by_every_option(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    options = [(name, option.opts[0]) for name, command in commands().items()
+        for option in command.params
                if isinstance(option.type, click.types.IntParamType)]  # fmt: skip
     assert len(options) > 400
     for name, flag in options:
@@ -139,11 +153,23 @@ def test_the_version_is_the_packages(run_posbias: RunPosbias) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["nosuch"], "posbias: posbias: wanted a command; found 'nosuch'; pick one of its list (see posbias --help)"),
+        (
+            ["nosuch"],
+            (
+                "posbias: posbias: wanted a command; found 'nosuch'; pick one of its list (see "
+                "posbias --help)"
+            ),
+        ),
         (["--loud"], "posbias: posbias: wanted an option; found --loud; pick one of its help"),
-        (["show"], "posbias: posbias show: Missing argument 'COLLECTION'. (see posbias show --help)"),
+        (
+            ["show"],
+            "posbias: posbias show: Missing argument 'COLLECTION'. (see posbias show --help)",
+        ),
         (["show", "nowhere"], "posbias: nowhere: wanted a collection (a folder, or a name under "),
-        (["import", "squad", "--test", "x"], "posbias: posbias import squad: Missing option '--out'."),
+        (
+            ["import", "squad", "--test", "x"],
+            "posbias: posbias import squad: Missing option '--out'.",
+        ),
         (
             ["import", "squad", "--out", "x"],
             "posbias: --train, --test: wanted at least one file; found none; give one or both",
@@ -160,8 +186,14 @@ def test_the_version_is_the_packages(run_posbias: RunPosbias) -> None:
             ["import", "planted", "--out", "x", "--seed", "-1"],
             "posbias: --seed: wanted at least 0; found -1; raise it",
         ),
-        (["export", "nowhere", "--to", "squad", "--out", "x"], "posbias: nowhere: wanted a collection"),
-        (["completion", "tcsh"], "posbias: SHELL: wanted one of bash, zsh, fish; found 'tcsh'; pick one"),
+        (
+            ["export", "nowhere", "--to", "squad", "--out", "x"],
+            "posbias: nowhere: wanted a collection",
+        ),
+        (
+            ["completion", "tcsh"],
+            "posbias: SHELL: wanted one of bash, zsh, fish; found 'tcsh'; pick one",
+        ),
         (
             ["retrieve", "x", "--out", "y", "--backend", "elastic"],
             "posbias: --backend: wanted one of bm25s, lucene; found 'elastic'; pick one",
@@ -191,15 +223,21 @@ def test_a_command_without_its_words_shows_its_help(run_posbias: RunPosbias) -> 
     assert done.stderr.startswith("Usage: posbias import [OPTIONS] COMMAND [ARGS]...\n")
 
 
-def test_a_place_that_is_taken_is_kept(run_posbias: RunPosbias, small_collection: Collection) -> None:
+def test_a_place_that_is_taken_is_kept(
+    run_posbias: RunPosbias, small_collection: Collection
+) -> None:
     before = small_collection.checksum
-    done = run_posbias("import", "planted", "--queries", 40, "--passages", 200, "--out", small_collection.path)
+    done = run_posbias(
+        "import", "planted", "--queries", 40, "--passages", 200, "--out", small_collection.path
+    )
     assert done.returncode == 2
     assert "give another --out, or --overwrite to replace it" in done.stderr
     assert Collection(small_collection.path).checksum == before
 
 
-def test_json_is_one_object_with_the_promised_header(run_posbias: RunPosbias, small_collection: Collection) -> None:
+def test_json_is_one_object_with_the_promised_header(
+    run_posbias: RunPosbias, small_collection: Collection
+) -> None:
     calls = (
         ["show", small_collection.path],
         ["import", "planted", "--queries", 40, "--passages", 200, "--out", "p"],
@@ -211,7 +249,8 @@ def test_json_is_one_object_with_the_promised_header(run_posbias: RunPosbias, sm
         assert list(document) == ["results"]
         for record in document["results"]:
             assert list(record) == [
-                "measure", "collection", "split", "system", "seed", "value", "interval", "count", "payload", "facts", "kind",
+                "measure", "collection", "split", "system", "seed", "value", "interval", "count",
+                "payload", "facts", "kind",
             ]  # fmt: skip
         assert done.stdout.count("\n") == 1
 
@@ -227,7 +266,9 @@ def test_quiet_says_nothing_on_standard_error(run_posbias: RunPosbias) -> None:
 def on_a_terminal(arguments: list[str], folder: Path) -> str:
     """What standard error, a terminal, shows while a command runs."""
     master, slave = pty.openpty()
-    with subprocess.Popen([*POSBIAS, *arguments], cwd=folder, stdout=subprocess.DEVNULL, stderr=slave) as process:
+    with subprocess.Popen(
+        [*POSBIAS, *arguments], cwd=folder, stdout=subprocess.DEVNULL, stderr=slave
+    ) as process:
         os.close(slave)
         shown = b""
         try:
@@ -249,17 +290,28 @@ def test_progress_shows_on_a_terminal_and_quiet_hides_it(tmp_path: Path) -> None
 def test_a_full_disk_under_the_output_is_one_line(small_collection: Collection) -> None:
     with open("/dev/full", "w") as full:
         done = subprocess.run(
-            [*POSBIAS, "show", str(small_collection.path)], stdout=full, stderr=subprocess.PIPE, text=True, check=False
+            [*POSBIAS, "show", str(small_collection.path)],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
         )
     assert done.returncode == 2
-    assert done.stderr == "posbias: wanted to read or write; found: No space left on device; check the path and the disk\n"
+    assert done.stderr == (
+        "posbias: wanted to read or write; found: No space left on device; check the path and "
+        "the disk\n"
+    )
 
 
 def test_a_reader_that_has_gone_is_no_failed_check(small_collection: Collection) -> None:
     reader, writer = os.pipe()
     os.close(reader)
     done = subprocess.run(
-        [*POSBIAS, "show", str(small_collection.path)], stdout=writer, stderr=subprocess.PIPE, text=True, check=False
+        [*POSBIAS, "show", str(small_collection.path)],
+        stdout=writer,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
     )
     os.close(writer)
     assert (done.returncode, done.stderr) == (141, "")
@@ -277,11 +329,16 @@ def test_an_input_that_ends_early_is_not_taken_for_ctrl_c(
     with pytest.raises(SystemExit) as stop:
         main(["show"])
     assert stop.value.code == 2
-    assert capsys.readouterr().err.strip() == "posbias: wanted a whole file; found Compressed file ended early; fetch it again"
+    assert (
+        capsys.readouterr().err.strip()
+        == "posbias: wanted a whole file; found Compressed file ended early; fetch it again"
+    )
 
 
 @pytest.mark.parametrize(("raised", "code"), [(None, 0), (0, 0), (2, 2)])
-def test_a_commands_own_exit_code_is_passed_on(monkeypatch: pytest.MonkeyPatch, raised: int | None, code: int) -> None:
+def test_a_commands_own_exit_code_is_passed_on(
+    monkeypatch: pytest.MonkeyPatch, raised: int | None, code: int
+) -> None:
     @click.command()
     @click.pass_context
     def show(context: click.Context) -> None:

@@ -20,9 +20,18 @@ def source(tmp_path: Path) -> Path:
     with create_collection(tmp_path / "source") as writer:
         texts = {f"p{n}": " ".join(f"W{n}x{s} said nothing." for s in range(4)) for n in range(40)}
         writer.add_passages(Passage(*item) for item in texts.items())
-        asked = [(f"q{n}-{k}", f"p{n}", f"W{n}x{s}") for n in range(40) for k, s in enumerate((1, 1, 2))]
-        answers = [Answer(q, p, w, texts[p].index(w), texts[p].index(w) + len(w)) for q, p, w in asked]
-        writer.add_split("train", [Query(q, "who?") for q, _, _ in asked], [Qrel(q, p, 1) for q, p, _ in asked], answers)
+        asked = [
+            (f"q{n}-{k}", f"p{n}", f"W{n}x{s}") for n in range(40) for k, s in enumerate((1, 1, 2))
+        ]
+        answers = [
+            Answer(q, p, w, texts[p].index(w), texts[p].index(w) + len(w)) for q, p, w in asked
+        ]
+        writer.add_split(
+            "train",
+            [Query(q, "who?") for q, _, _ in asked],
+            [Qrel(q, p, 1) for q, p, _ in asked],
+            answers,
+        )
         writer.add_split("eval", [Query("e", "who?")], [])
         writer.finish(Manifest("collection", "source", "a test"))
     return tmp_path / "source"
@@ -35,7 +44,9 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> tuple[int
     return int(exit_.value.code or 0), out, err
 
 
-def test_place_prints_what_it_did(source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_place_prints_what_it_did(
+    source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     arguments = (source, "--density", "front:0.8", "--out", tmp_path / "front", "--match-distance")
     code, out, err = run(capsys, "place", *arguments)
     assert code == 0
@@ -51,11 +62,21 @@ def test_place_prints_what_it_did(source: Path, tmp_path: Path, capsys: pytest.C
     assert Collection(tmp_path / "front").splits == ["train"]
 
 
-def test_json_and_a_histogram_of_posbias(source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_and_a_histogram_of_posbias(
+    source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     code, out, _ = run(capsys, "histogram", source, "--json", "--bins", "4", "--resamples", "100")
     assert code == 0
     (tmp_path / "histogram.json").write_text(out)
-    arguments = (source, "--density", tmp_path / "histogram.json", "--out", tmp_path / "placed", "--seed", "3")
+    arguments = (
+        source,
+        "--density",
+        tmp_path / "histogram.json",
+        "--out",
+        tmp_path / "placed",
+        "--seed",
+        "3",
+    )
     code, out, _ = run(capsys, "place", *arguments, "--one-question", "--json")
     assert code == 0
     results = json.loads(out)["results"]
@@ -64,7 +85,8 @@ def test_json_and_a_histogram_of_posbias(source: Path, tmp_path: Path, capsys: p
     assert Collection(tmp_path / "placed").manifest.settings["density"]["counts"] == [0, 80, 40, 0]
     reached = results[1]["payload"]["reached"]
     assert sum(reached) == results[3]["count"] == 40
-    assert reached[0] == reached[2] == reached[4] == 0  # sentences 2 and 3 of 4 have their middles at 3/8 and 5/8
+    # sentences 2 and 3 of 4 have their middles at 3/8 and 5/8
+    assert reached[0] == reached[2] == reached[4] == 0
 
 
 @pytest.mark.parametrize(
@@ -77,7 +99,11 @@ def test_json_and_a_histogram_of_posbias(source: Path, tmp_path: Path, capsys: p
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_2(
-    source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], said: str
+    source: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    arguments: list[str],
+    said: str,
 ) -> None:
     code, out, err = run(capsys, "place", source, "--out", tmp_path / "x", *arguments)
     assert (code, out) == (2, "")

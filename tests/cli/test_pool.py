@@ -1,4 +1,6 @@
-"""``posbias pool`` as a user runs it: the three commands on simulated runs, what is saved, and bad input in one line."""
+"""``posbias pool`` as a user runs it: the three commands on simulated runs, what is saved, and bad
+input in one line.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,12 @@ from positionbias.core.errors import SettingError
 from positionbias.core.manifest import read_manifest
 from positionbias.core.qrels import write_qrels
 from positionbias.core.run import write_run
-from positionbias.pooling.settings import CoverageSettings, PoolSettings, ReliabilitySettings, VerdictSettings
+from positionbias.pooling.settings import (
+    CoverageSettings,
+    PoolSettings,
+    ReliabilitySettings,
+    VerdictSettings,
+)
 from positionbias.pooling.simulated import Simulation, simulated_qrels, simulated_runs
 from positionbias.results.pools import OrderFigures, PoolFigures
 from positionbias.results.result import load_results
@@ -26,7 +33,9 @@ SIMULATION = Simulation(rate=0.5, queries=6, groups=3)
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Six runs, half of them packed, their table and judgements, and a run that is not among them."""
+    """Six runs, half of them packed, their table and judgements, and a run that is not among
+    them.
+    """
     systems = []
     for number, (system, run) in enumerate(simulated_runs(SIMULATION)):
         write_run(tmp_path / "runs" / f"{system.run}.run{'.gz' if number % 2 else ''}", run)
@@ -50,13 +59,16 @@ def test_coverage(run_posbias: RunPosbias, folder: Path) -> None:
         "written to covered; for a page: posbias report covered --out covered.html",
     ]
     assert done.stdout.startswith(
-        "Relevant documents in pools of depth 5: of traditional runs 42, 34 of them in no other; of neural runs 40, 32 of them in no other.\n\n"
-        "qrels.txt: 6 runs (3 traditional of 3 groups, 3 neural of 3 groups); 6 queries, 780 judgements,"
+        "Relevant documents in pools of depth 5: of traditional runs 42, 34 of them in no other; "
+        "of neural runs 40, 32 of them in no other.\n\n"
+        "qrels.txt: 6 runs (3 traditional of 3 groups, 3 neural of 3 groups); 6 queries, 780 "
+        "judgements,"
     )
     assert "of which 180 are relevant (grade 1 or more)." in done.stdout
     rows = [line.split() for line in done.stdout.splitlines() if line.strip()[:1].isdigit()]
     assert [row[0] for row in rows] == ["1", "2", "3", "5", "10"]
-    assert rows[3] == ["5", "42", "34", "40", "32"]  # in traditional runs' pool, in no other, in neural runs' pool, in no other
+    # in traditional runs' pool, in no other, in neural runs' pool, in no other
+    assert rows[3] == ["5", "42", "34", "40", "32"]
     results = load_results(folder / "covered")
     assert [result.measure for result in results].count("coverage") == 2
     manifest = read_manifest(folder / "covered", kind="results")
@@ -66,14 +78,28 @@ def test_coverage(run_posbias: RunPosbias, folder: Path) -> None:
 
 
 def test_reliability_with_all_that_can_be_asked(run_posbias: RunPosbias, folder: Path) -> None:
-    options = ("--pools", "4", "--leave-out", "--curves", "--relabel", "0.2", "--repeats", "2", "--quiet")
+    options = (
+        "--pools",
+        "4",
+        "--leave-out",
+        "--curves",
+        "--relabel",
+        "0.2",
+        "--repeats",
+        "2",
+        "--quiet",
+    )
     done = run_posbias("--quiet", "pool", "reliability", *POOL, *options[:-1], "--out", "./pools")
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     assert done.stdout.startswith(
-        "Cannot tell whether pools of one kind judge the other as they judge their own (of 8 tests, 0 worse, 0 better, 0 within 0.03, 8 cannot tell).\n"
+        "Cannot tell whether pools of one kind judge the other as they judge their own (of 8 "
+        "tests, 0 worse, 0 better, 0 within 0.03, 8 cannot tell).\n"
     )
-    assert "\nqrels.txt: 6 runs (3 traditional of 3 groups, 3 neural of 3 groups); 6 queries," in done.stdout
+    assert (
+        "\nqrels.txt: 6 runs (3 traditional of 3 groups, 3 neural of 3 groups); 6 queries,"
+        in done.stdout
+    )
     for part in (
         "Does kind matter?",
         "Kendall's τ by pools and test systems",
@@ -87,33 +113,60 @@ def test_reliability_with_all_that_can_be_asked(run_posbias: RunPosbias, folder:
     ):
         assert part in done.stdout
     assert "Relabelled: 20\u00a0% of the runs given another kind at random, 2 times" in done.stdout
-    assert "Cannot tell: under pools of traditional runs, the change of RR of neural runs minus that of unseen" in done.stdout
-    assert read_manifest(folder / "pools").notes[0].startswith("Half of a kind's groups feed a pool")
+    assert (
+        "Cannot tell: under pools of traditional runs, the change of RR of neural runs minus "
+        "that of unseen"
+    ) in done.stdout
+    assert (
+        read_manifest(folder / "pools").notes[0].startswith("Half of a kind's groups feed a pool")
+    )
     saved = load_results(folder / "pools")
     assert {figures.to_rows()["what"] for _, figures in of_type(saved, PoolFigures)} == {
-        "beside unseen", "beyond mixed pools", "collection", "order", "change", "one pool", "left out", "left out by kind", "curve", "relabelled",
+        "beside unseen", "beyond mixed pools", "collection", "order", "change", "one pool",
+        "left out", "left out by kind", "curve", "relabelled",
     }  # fmt: skip
 
 
-def test_the_same_seed_says_the_same_and_another_draws_others(run_posbias: RunPosbias, folder: Path) -> None:
+def test_the_same_seed_says_the_same_and_another_draws_others(
+    run_posbias: RunPosbias, folder: Path
+) -> None:
     seen = []
     for seed in ("1", "1", "2"):
-        done = run_posbias("pool", "reliability", *POOL, "-m", "P@5", "--pools", "3", "--seed", seed, "--json")
+        done = run_posbias(
+            "pool", "reliability", *POOL, "-m", "P@5", "--pools", "3", "--seed", seed, "--json"
+        )
         assert done.returncode == 0, done.stderr
         results = json.loads(done.stdout)["results"]
-        seen.append([result["payload"]["rows"]["groups"] for result in results if result["measure"] == "one pool by P@5"])
+        seen.append(
+            [
+                result["payload"]["rows"]["groups"]
+                for result in results
+                if result["measure"] == "one pool by P@5"
+            ]
+        )
         assert {result["seed"] for result in results} == {int(seed)}
     assert seen[0] == seen[1] != seen[2]
 
 
 @pytest.fixture
 def seen(folder: Path) -> tuple[Path, float]:
-    """The judgements of the traditional runs' pool alone, and the unjudged share of the new run, which is neural."""
+    """The judgements of the traditional runs' pool alone, and the unjudged share of the new run,
+    which is neural.
+    """
     runs = [run for system, run in simulated_runs(SIMULATION) if system.kind == "traditional"]
-    ids = {(ranking.query_id, passage) for run in runs for ranking in run.rankings() for passage in ranking.passage_ids}
-    write_qrels(folder / "pool.txt", [qrel for qrel in simulated_qrels(SIMULATION) if qrel[:2] in ids])
+    ids = {
+        (ranking.query_id, passage)
+        for run in runs
+        for ranking in run.rankings()
+        for passage in ranking.passage_ids
+    }
+    write_qrels(
+        folder / "pool.txt", [qrel for qrel in simulated_qrels(SIMULATION) if qrel[:2] in ids]
+    )
     *_, (_, new) = simulated_runs(replace(SIMULATION, seed=9))
-    return folder, sum((r.query_id, passage) not in ids for r in new.rankings() for passage in r.passage_ids) / 60
+    return folder, sum(
+        (r.query_id, passage) not in ids for r in new.rankings() for passage in r.passage_ids
+    ) / 60
 
 
 def test_verdict(run_posbias: RunPosbias, seen: tuple[Path, float]) -> None:
@@ -125,8 +178,15 @@ def test_verdict(run_posbias: RunPosbias, seen: tuple[Path, float]) -> None:
     assert 0.3 < unjudged < 1
     assert results["unjudged@10"]["value"] == pytest.approx(unjudged)
     rows = results["score by P@10"]["payload"]["rows"]
-    assert rows["high"] - rows["low"] == pytest.approx(unjudged)  # each of ten ranks is worth a tenth
-    assert rows["low"] <= rows["predicted low"] <= rows["predicted"] <= rows["predicted high"] <= rows["high"]
+    # each of ten ranks is worth a tenth
+    assert rows["high"] - rows["low"] == pytest.approx(unjudged)
+    assert (
+        rows["low"]
+        <= rows["predicted low"]
+        <= rows["predicted"]
+        <= rows["predicted high"]
+        <= rows["high"]
+    )
     done = run_posbias("pool", "verdict", *pool, "--out", "./said", "--judge-next", "./next.tsv")
     assert done.returncode == 0, done.stderr
     assert f"{round(60 * unjudged)} documents to judge written to next.tsv, by P@10" in done.stderr
@@ -134,12 +194,21 @@ def test_verdict(run_posbias: RunPosbias, seen: tuple[Path, float]) -> None:
     assert first.startswith("new can")
     assert done.stdout.rstrip().endswith("Every other order stands in --json and --out.")
     assert len((folder / "next.tsv").read_text().splitlines()) == 1 + round(60 * unjudged)
-    assert {item.role for item in read_manifest(folder / "said").inputs} == {"runs", "qrels", "systems", "run"}
+    assert {item.role for item in read_manifest(folder / "said").inputs} == {
+        "runs",
+        "qrels",
+        "systems",
+        "run",
+    }
     assert read_manifest(folder / "said").seed == 1
 
 
-def test_a_verdict_needs_a_run_and_judgements_alone(run_posbias: RunPosbias, seen: tuple[Path, float]) -> None:
-    done = run_posbias("pool", "verdict", "new.run", "pool.txt", "-m", "AP", "-m", "RBP", "--out", "./said")
+def test_a_verdict_needs_a_run_and_judgements_alone(
+    run_posbias: RunPosbias, seen: tuple[Path, float]
+) -> None:
+    done = run_posbias(
+        "pool", "verdict", "new.run", "pool.txt", "-m", "AP", "-m", "RBP", "--out", "./said"
+    )
     assert done.returncode == 0, done.stderr
     first, *_ = done.stdout.splitlines()
     assert first.startswith("Cannot tell whether new can be judged by AP: no pooled runs")
@@ -150,28 +219,68 @@ def test_a_verdict_needs_a_run_and_judgements_alone(run_posbias: RunPosbias, see
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("coverage", "./nowhere", "qrels.txt", "--systems", "systems.tsv"), "nowhere: wanted a folder of runs in TREC form; found nothing there"),
-        (("coverage", "runs", "none.txt", "--systems", "systems.tsv"), "none.txt: wanted a readable file; found"),
-        (("coverage", "runs", "qrels.txt", "--systems", "short.tsv"), "short.tsv: wanted a line for every run of runs; found 5 of 6 runs without one, the first 'neural-0'"),
-        (("coverage", "runs", "qrels.txt", "--systems", "bad.tsv"), "bad.tsv:2: wanted 3 columns, as in the first line; found 2"),
-        (("coverage", "runs", "bad.txt", "--systems", "systems.tsv"), "bad.txt:1: wanted four columns"),
+        (
+            ("coverage", "./nowhere", "qrels.txt", "--systems", "systems.tsv"),
+            "nowhere: wanted a folder of runs in TREC form; found nothing there",
+        ),
+        (
+            ("coverage", "runs", "none.txt", "--systems", "systems.tsv"),
+            "none.txt: wanted a readable file; found",
+        ),
+        (
+            ("coverage", "runs", "qrels.txt", "--systems", "short.tsv"),
+            (
+                "short.tsv: wanted a line for every run of runs; found 5 of 6 runs without one, "
+                "the first 'neural-0'"
+            ),
+        ),
+        (
+            ("coverage", "runs", "qrels.txt", "--systems", "bad.tsv"),
+            "bad.tsv:2: wanted 3 columns, as in the first line; found 2",
+        ),
+        (
+            ("coverage", "runs", "bad.txt", "--systems", "systems.tsv"),
+            "bad.txt:1: wanted four columns",
+        ),
         (("reliability", *POOL, "-m", "nDCG@ten"), "-m: wanted settings of nDCG; found 'nDCG@ten'"),
         (("reliability", *POOL, "-m", "quality"), "-m: wanted a measure; found 'quality'"),
-        (("reliability", "runs", "qrels.txt", "--systems", "one.tsv"), "systems: wanted at least 2 kinds; found old"),
-        (("verdict", "runs/traditional-0.run", "qrels.txt", "--pool-runs", "runs"), "runs/traditional-0.run: wanted a new run; found one of the pooled runs"),
-        (("verdict", "new.run", "qrels.txt", "--pool-runs", "runs", "-m", "Bpref"), "-m: wanted a measure with known bounds (nDCG@k, RR, P@k, AP or RBP); found 'Bpref'"),
-        (("verdict", "new.run", "qrels.txt", "--judge-next", "./qrels.txt"), "--judge-next: wanted a place apart from what is read; found ./qrels.txt, which is the input qrels.txt"),
-        (("verdict", "broken.run", "qrels.txt", "--pool-runs", "runs"), "broken.run:1: wanted six columns"),
+        (
+            ("reliability", "runs", "qrels.txt", "--systems", "one.tsv"),
+            "systems: wanted at least 2 kinds; found old",
+        ),
+        (
+            ("verdict", "runs/traditional-0.run", "qrels.txt", "--pool-runs", "runs"),
+            "runs/traditional-0.run: wanted a new run; found one of the pooled runs",
+        ),
+        (
+            ("verdict", "new.run", "qrels.txt", "--pool-runs", "runs", "-m", "Bpref"),
+            "-m: wanted a measure with known bounds (nDCG@k, RR, P@k, AP or RBP); found 'Bpref'",
+        ),
+        (
+            ("verdict", "new.run", "qrels.txt", "--judge-next", "./qrels.txt"),
+            (
+                "--judge-next: wanted a place apart from what is read; found ./qrels.txt, which is "
+                "the input qrels.txt"
+            ),
+        ),
+        (
+            ("verdict", "broken.run", "qrels.txt", "--pool-runs", "runs"),
+            "broken.run:1: wanted six columns",
+        ),
     ],
     ids=lambda value: "-".join(value[:3:2]) if isinstance(value, tuple) else value.split(":")[0],
-)  # fmt: skip
-def test_bad_input_is_one_line(run_posbias: RunPosbias, folder: Path, arguments: tuple[str, ...], message: str) -> None:
+)
+def test_bad_input_is_one_line(
+    run_posbias: RunPosbias, folder: Path, arguments: tuple[str, ...], message: str
+) -> None:
     (folder / "short.tsv").write_text("run\tgroup\tkind\ntraditional-0\tg\told\n")
     (folder / "bad.tsv").write_text("run\tgroup\tkind\ntraditional-0\tg\n")
     (folder / "bad.txt").write_text("1 0 d\n")
     (folder / "broken.run").write_text("1 Q0 d\n")
     names = [system.run for system, _ in simulated_runs(SIMULATION)]
-    (folder / "one.tsv").write_text("run\tgroup\tkind\n" + "".join(f"{name}\t{name}\told\n" for name in names))
+    (folder / "one.tsv").write_text(
+        "run\tgroup\tkind\n" + "".join(f"{name}\t{name}\told\n" for name in names)
+    )
     done = run_posbias("pool", *arguments)
     assert (done.returncode, done.stdout) == (2, "")
     *_, last = done.stderr.splitlines()
@@ -181,30 +290,50 @@ def test_bad_input_is_one_line(run_posbias: RunPosbias, folder: Path, arguments:
 
 def test_the_three_are_there_from_python(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
-    covered = positionbias.pool_coverage("runs", "qrels.txt", systems="systems.tsv", settings=CoverageSettings(depth=5))
+    covered = positionbias.pool_coverage(
+        "runs", "qrels.txt", systems="systems.tsv", settings=CoverageSettings(depth=5)
+    )
     assert [result.value for result in covered.results if result.measure == "coverage"] == [42, 40]
     settings = ReliabilitySettings(PoolSettings(pools=3, seed=2), ["P@5"])
     measured = positionbias.pool_reliability(
         "runs", "qrels.txt", systems="systems.tsv", settings=settings, out=folder / "pools"
     )
     assert {result.seed for result in measured.results} == {2}
-    assert [figures.pools for _, figures in of_type(load_results(folder / "pools"), OrderFigures)] == [3] * 6
-    judged = positionbias.pool_verdict("new.run", "qrels.txt", pool_runs="runs", settings=VerdictSettings(measures=["P@10"]))
+    assert [
+        figures.pools for _, figures in of_type(load_results(folder / "pools"), OrderFigures)
+    ] == [3] * 6
+    judged = positionbias.pool_verdict(
+        "new.run", "qrels.txt", pool_runs="runs", settings=VerdictSettings(measures=["P@10"])
+    )
     assert judged.results[0].system == "new"
     assert str(judged).startswith("new can")
     with pytest.raises(SettingError, match="--relabel: wanted a number from 0 to 1; found 1.5"):
         ReliabilitySettings(relabel=1.5)
 
 
-def test_two_pooled_runs_of_one_name_are_refused_without_a_table_too(run_posbias: RunPosbias, folder: Path) -> None:
-    (folder / "runs" / "traditional-0.txt").write_bytes((folder / "runs" / "traditional-2.run").read_bytes())
+def test_two_pooled_runs_of_one_name_are_refused_without_a_table_too(
+    run_posbias: RunPosbias, folder: Path
+) -> None:
+    (folder / "runs" / "traditional-0.txt").write_bytes(
+        (folder / "runs" / "traditional-2.run").read_bytes()
+    )
     done = run_posbias("pool", "verdict", "new.run", "qrels.txt", "--pool-runs", "runs")
     assert (done.returncode, done.stdout) == (2, "")
-    message = "runs: wanted one file of run 'traditional-0'; found traditional-0.run and traditional-0.txt; rename one of them"
+    message = (
+        "runs: wanted one file of run 'traditional-0'; found traditional-0.run and "
+        "traditional-0.txt; rename one of them"
+    )
     assert message in done.stderr
 
 
-def test_a_taken_place_is_refused_before_anything_is_read(run_posbias: RunPosbias, folder: Path) -> None:
+def test_a_taken_place_is_refused_before_anything_is_read(
+    run_posbias: RunPosbias, folder: Path
+) -> None:
     (folder / "taken").mkdir()
-    done = run_posbias("pool", "coverage", "nowhere", "qrels.txt", "--systems", "systems.tsv", "--out", "./taken")
-    assert (done.returncode, done.stderr.startswith("posbias: taken: wanted a new path to write to")) == (2, True)
+    done = run_posbias(
+        "pool", "coverage", "nowhere", "qrels.txt", "--systems", "systems.tsv", "--out", "./taken"
+    )
+    assert (
+        done.returncode,
+        done.stderr.startswith("posbias: taken: wanted a new path to write to"),
+    ) == (2, True)

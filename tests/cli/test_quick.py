@@ -31,15 +31,37 @@ def settings_of(*arguments: str) -> Any:
 
 def test_a_quick_study_has_one_small_training() -> None:
     quick, full = settings_of("--quick"), settings_of()
-    assert (quick.seeds, quick.draws, quick.depth, quick.train_depth, quick.test_queries) == ((1,), (1,), 10, 10, 1_000)
+    assert (quick.seeds, quick.draws, quick.depth, quick.train_depth, quick.test_queries) == (
+        (1,),
+        (1,),
+        10,
+        10,
+        1_000,
+    )
     assert (full.seeds, full.draws, full.depth) == ((1, 2, 3), (1, 2), 100)
     (model,) = quick.models
-    assert (model.training.max_steps, model.training.threads, model.training.most_depth) == (1_000, 1, 10)
+    assert (model.training.max_steps, model.training.threads, model.training.most_depth) == (
+        1_000,
+        1,
+        10,
+    )
     assert (model.model.layers, model.model.dimension) == (1, 300)
 
 
 def test_what_is_given_counts_more() -> None:
-    given = ("--quick", "--depth", "20", "--seeds", "4", "--seeds", "5", "--max-steps", "100000", "--set", "layers=3")
+    given = (
+        "--quick",
+        "--depth",
+        "20",
+        "--seeds",
+        "4",
+        "--seeds",
+        "5",
+        "--max-steps",
+        "100000",
+        "--set",
+        "layers=3",
+    )
     for arguments in (given, (*given[1:], given[0])):  # before the flag or behind it
         quick = settings_of(*arguments)
         (model,) = quick.models
@@ -49,7 +71,9 @@ def test_what_is_given_counts_more() -> None:
 
 
 def test_each_kind_of_model_has_its_own_settings() -> None:
-    tk, cat = settings_of("--quick", "--models", "tk", "--models", "bert_cat", "--encoder", "minilm").models
+    tk, cat = settings_of(
+        "--quick", "--models", "tk", "--models", "bert_cat", "--encoder", "minilm"
+    ).models
     assert (tk.training.learning_rate, cat.training.learning_rate) == (2e-3, 3e-5)
     assert (tk.training.batch_size, cat.training.batch_size) == (32, 16)
     assert not cat.training.dropout
@@ -118,9 +142,23 @@ def test_every_setting_of_a_quick_training_is_an_option_of_it(kind: str) -> None
 def test_a_quick_training(tmp_path: Path, run_posbias: Any) -> None:
     collection = planted(tmp_path / "planted")
     runs = candidates(collection, tmp_path)
-    sizes = ("--dimension", 8, "--heads", 2, "--head-size", 3, "--max-steps", 2, "--validate-every", 1, "--batch-size", 4)
+    sizes = (
+        "--dimension",
+        8,
+        "--heads",
+        2,
+        "--head-size",
+        3,
+        "--max-steps",
+        2,
+        "--validate-every",
+        1,
+        "--batch-size",
+        4,
+    )
     ran = run_posbias(
-        "train", "tk", collection.path, "--quick", "--candidates", runs["train"], "--validation-candidates", runs["validation"],
+        "train", "tk", collection.path, "--quick", "--candidates", runs["train"],
+        "--validation-candidates", runs["validation"],
         "--out", tmp_path / "tk", *sizes, "--json",
     )  # fmt: skip
     assert ran.returncode == 0, ran.stderr

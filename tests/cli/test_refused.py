@@ -1,4 +1,6 @@
-"""Options that name a fault as the command at hand does, do nothing, or are given twice: one line, before the work."""
+"""Options that name a fault as the command at hand does, do nothing, or are given twice: one line,
+before the work.
+"""
 
 from __future__ import annotations
 
@@ -29,14 +31,32 @@ def refusal(arguments: str) -> str:
     ("arguments", "found"),
     [
         # the flag of the command at hand
-        ("study transfer x y --out ./s --source-candidates no=a.run", "--source-candidates: wanted splits of the study"),
-        ("study position-bias x --out ./s --set tk.batch_size=0", "--set tk.batch_size: wanted at least 1; found 0; raise it"),
-        ("study position-bias x --out ./s --set heads=0", "--set tk.heads: wanted at least 1; found 0; raise it"),
-        (f"{POOLS} --relevant-from x", "--relevant-from: wanted GRADE or TASK=GRADE, a grade from 1 up; found 'x'"),
-        ("study position-bias x --out ./s --positions none", "each once; found none; give --positions again"),
+        (
+            "study transfer x y --out ./s --source-candidates no=a.run",
+            "--source-candidates: wanted splits of the study",
+        ),
+        (
+            "study position-bias x --out ./s --set tk.batch_size=0",
+            "--set tk.batch_size: wanted at least 1; found 0; raise it",
+        ),
+        (
+            "study position-bias x --out ./s --set heads=0",
+            "--set tk.heads: wanted at least 1; found 0; raise it",
+        ),
+        (
+            f"{POOLS} --relevant-from x",
+            "--relevant-from: wanted GRADE or TASK=GRADE, a grade from 1 up; found 'x'",
+        ),
+        (
+            "study position-bias x --out ./s --positions none",
+            "each once; found none; give --positions again",
+        ),
         # options that do nothing
         (
-            "study position-bias x --out ./s --set tk.positions=none --positions none --positions sinusoid",
+            (
+                "study position-bias x --out ./s --set tk.positions=none --positions none "
+                "--positions sinusoid"
+            ),
             "--set tk.positions: --positions names those that are compared; leave it out",
         ),
         (
@@ -44,44 +64,92 @@ def refusal(arguments: str) -> str:
             "--queries: wanted --answers-in; found none, with which it does nothing",
         ),
         (
-            "study position-bias x --out ./s --answers-in 0:1 --answers-in 0:0.5 --positions none --positions sinusoid",
+            (
+                "study position-bias x --out ./s --answers-in 0:1 --answers-in 0:0.5 --positions "
+                "none --positions sinusoid"
+            ),
             "--answers-in, --positions: give one of the two",
         ),
-        (f"{LEAKED} --no-doses --share 0.5", "--share: wanted a curve; found --no-doses, with which it does"),
-        (f"{LEAKED} --no-doses --dose-target test", "--dose-target: wanted a curve; found --no-doses"),
+        (
+            f"{LEAKED} --no-doses --share 0.5",
+            "--share: wanted a curve; found --no-doses, with which it does",
+        ),
+        (
+            f"{LEAKED} --no-doses --dose-target test",
+            "--dose-target: wanted a curve; found --no-doses",
+        ),
         (f"{LEAKED} --share 0", "--share: wanted shares above 0; found 0, the clean teacher"),
         (f"{LEAKED} --patience 3", "--patience: wanted a validation; found no --validation-split"),
-        ("study tripclick x --test-split test --models tk --out ./s --patience 3", "--patience: wanted a validation"),
-        (f"train tk x {TRAIN} --patience 3", "--patience: wanted a validation; found no --validation-cand"),
+        (
+            "study tripclick x --test-split test --models tk --out ./s --patience 3",
+            "--patience: wanted a validation",
+        ),
+        (
+            f"train tk x {TRAIN} --patience 3",
+            "--patience: wanted a validation; found no --validation-cand",
+        ),
         (
             f"train tk x {TRAIN} --most-depth 20",
             "--most-depth: wanted a validation; found no --validation-cand",
         ),
-        (f"train tk x {TRAIN} --probe-passages 20", "--probe-passages: wanted a validation; found no --valid"),
+        (
+            f"train tk x {TRAIN} --probe-passages 20",
+            "--probe-passages: wanted a validation; found no --valid",
+        ),
         (
             f"train tk x {TRAIN} --relative-distance 4",
             "wanted --positions relative, which it is of; found --positions sinusoid",
         ),
-        (f"train tk x {TRAIN} --temperature 2", "--temperature: wanted --loss kl, which it is of; found --loss hinge"),
+        (
+            f"train tk x {TRAIN} --temperature 2",
+            "--temperature: wanted --loss kl, which it is of; found --loss hinge",
+        ),
         (
             f"train tk x {TRAIN} --hinge-margin 2 --loss lce",
             "--hinge-margin: wanted --loss hinge, which it is of; found --loss lce",
         ),
-        (f"train colbert x {TRAIN} --encoder e --kernel-learning-rate 0.1", "wanted a model with kernels (tk, knrm, conv_knrm"),
-        ("leakage find a b --detector lexical --out ./l --threshold 0.5", "--threshold: wanted --detector semantic or both"),
-        ("leakage find a b --detector lexical --out ./l --encoder e", "--encoder: wanted --detector semantic or both"),
-        ("leakage find a b --detector lexical --out ./l --device cpu", "--device: wanted --detector semantic or both"),
-        ("leakage find a b --detector semantic --out ./l --jaccard 0.6", "--jaccard: wanted --detector lexical or both"),
+        (
+            f"train colbert x {TRAIN} --encoder e --kernel-learning-rate 0.1",
+            "wanted a model with kernels (tk, knrm, conv_knrm",
+        ),
+        (
+            "leakage find a b --detector lexical --out ./l --threshold 0.5",
+            "--threshold: wanted --detector semantic or both",
+        ),
+        (
+            "leakage find a b --detector lexical --out ./l --encoder e",
+            "--encoder: wanted --detector semantic or both",
+        ),
+        (
+            "leakage find a b --detector lexical --out ./l --device cpu",
+            "--device: wanted --detector semantic or both",
+        ),
+        (
+            "leakage find a b --detector semantic --out ./l --jaccard 0.6",
+            "--jaccard: wanted --detector lexical or both",
+        ),
         ("pool reliability r q --systems s --repeats 3", "--repeats: wanted --relabel above 0"),
-        (f"{POOLS} --relabel 0 --repeats 20", "--repeats: wanted --relabel above 0; found --relabel 0"),
+        (
+            f"{POOLS} --relabel 0 --repeats 20",
+            "--repeats: wanted --relabel above 0; found --relabel 0",
+        ),
         # names given twice
-        ("study position-bias x --out ./s --candidates test=A --candidates test=B", "--candidates: wanted each name once"),
+        (
+            "study position-bias x --out ./s --candidates test=A --candidates test=B",
+            "--candidates: wanted each name once",
+        ),
         (
             "study position-bias x --out ./s --set tk.heads=2 --set tk.heads=4",
             "--set: wanted at least one, each once; found tk",
         ),
-        ("study position-bias x --out ./s --only original --only original", "--only: wanted at least one, each once"),
-        (f"{POOLS} --relevant-from A=1 --relevant-from A=2", "--relevant-from: wanted at least one, each once; found A, A"),
+        (
+            "study position-bias x --out ./s --only original --only original",
+            "--only: wanted at least one, each once",
+        ),
+        (
+            f"{POOLS} --relevant-from A=1 --relevant-from A=2",
+            "--relevant-from: wanted at least one, each once; found A, A",
+        ),
     ],
 )
 def test_a_line_says_what_to_do(arguments: str, found: str) -> None:
@@ -97,15 +165,23 @@ def test_a_name_for_all_models_and_for_one_are_two_names(small_collection: Colle
 def whole(small_collection: Collection) -> str:
     place = small_collection.path
     write_run(place.parent / "test.run", Run("r", [("q3", ["p-bridge", "p-word"], [2.0, 1.0])]))
-    return f"study position-bias {place} --validation-split test --dry-run --out {place.parent / 'study'}"
+    return (
+        f"study position-bias {place} --validation-split test --dry-run --out "
+        f"{place.parent / 'study'}"
+    )
 
 
 def test_candidates_of_another_split_are_refused_in_a_dry_run(whole: str, tmp_path: Path) -> None:
     found = refusal(f"{whole} --candidates train={tmp_path / 'test.run'}")
-    assert "test.run: wanted queries of split 'train'; found none; check that --candidates names the split" in found
+    assert (
+        "test.run: wanted queries of split 'train'; found none; check that --candidates names "
+        "the split"
+    ) in found
 
 
-def test_a_checkpoint_of_another_kind_is_refused_before_the_study(whole: str, tmp_path: Path) -> None:
+def test_a_checkpoint_of_another_kind_is_refused_before_the_study(
+    whole: str, tmp_path: Path
+) -> None:
     (tmp_path / "dot").mkdir()
     (tmp_path / "dot" / "posbias.json").write_text(json.dumps({"kind": "bert_dot"}))
     found = refusal(f"{whole} --start tk={tmp_path / 'dot'}")

@@ -1,4 +1,6 @@
-"""``posbias rerank``: a run in the model's order, its counts, and one clear line for what cannot be re-ranked."""
+"""``posbias rerank``: a run in the model's order, its counts, and one clear line for what cannot be
+re-ranked.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +55,8 @@ def test_a_run(rerank, run_path, tmp_path):
     assert code == 0, err
     run, before = read_run(out), read_run(run_path)
     assert run.name == "tk"
-    assert all(run[q].passage_ids[3:] == before[q].passage_ids[3:] for q in before)  # the checkpoint's depth
+    # the checkpoint's depth
+    assert all(run[q].passage_ids[3:] == before[q].passage_ids[3:] for q in before)
     passages = len(before.top(3).passage_ids)
     assert re.search(rf"54 pairs of {passages} passages, each encoded once: [\d,]+ pairs/s\n", err)
     assert "0.0% of the passages fill the limit of 200 tokens" in err
@@ -90,7 +93,10 @@ def test_as_json(rerank, run_path, tmp_path):
         (("--split", "train"), "wanted queries of the split; found 18 unknown"),
         (("--split", "dev"), "wanted split 'dev'"),
         (("--depth", 0), "--depth: wanted at least 1; found 0; raise it"),
-        (("--batch-tokens", -1), "--batch-tokens: wanted at least 0; found -1; 0 leaves it to the device"),
+        (
+            ("--batch-tokens", -1),
+            "--batch-tokens: wanted at least 0; found -1; 0 leaves it to the device",
+        ),
         (("--precision", "int4"), "--precision: wanted one of"),
         (("--model", "nothing-here"), "nothing-here: wanted a folder"),
         (("--candidates", "none.run"), "none.run: wanted a readable file"),
@@ -105,7 +111,9 @@ def test_one_clear_line(rerank, tmp_path, arguments, complaint):
 
 def test_a_run_of_another_collection(rerank, tmp_path):
     (tmp_path / "alien.run").write_text("q1 Q0 nowhere 1 1.0 bm25\n")
-    code, out, err = rerank("--out", tmp_path / "tk.run", **{"--candidates": tmp_path / "alien.run"})
+    code, out, err = rerank(
+        "--out", tmp_path / "tk.run", **{"--candidates": tmp_path / "alien.run"}
+    )
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert "wanted passage 'nowhere' in the collection" in err
 
@@ -121,7 +129,16 @@ main(sys.argv[1:])
 def test_a_full_disk(collection, run_path, model, tmp_path):
     collection.find(["any"])  # the index of ids is made beforehand
     place = tmp_path / "room"
-    arguments = ("rerank", collection.path, "--model", model, "--candidates", run_path, "--out", place / "tk.run")
+    arguments = (
+        "rerank",
+        collection.path,
+        "--model",
+        model,
+        "--candidates",
+        run_path,
+        "--out",
+        place / "tk.run",
+    )
     done = forked(arguments, tmp_path, os.environ, FULL_DISK)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), done.stderr
     assert f"{place}" in done.stderr
@@ -144,12 +161,18 @@ def cat(tmp_path):
 
 
 def test_a_model_that_reads_pairs(rerank, run_path, cat, tmp_path):
-    code, out, err = rerank("--out", tmp_path / "cat.run", "--json", "--precision", "bfloat16", **{"--model": cat})
+    code, out, err = rerank(
+        "--out", tmp_path / "cat.run", "--json", "--precision", "bfloat16", **{"--model": cat}
+    )
     assert code == 0, err
     run, before = read_run(tmp_path / "cat.run"), read_run(run_path)
-    assert {q: sorted(run[q].passage_ids) for q in run} == {q: sorted(before[q].passage_ids) for q in before}
+    assert {q: sorted(run[q].passage_ids) for q in run} == {
+        q: sorted(before[q].passage_ids) for q in before
+    }
     assert re.search(
-        rf"{before.pairs} pairs, each read for itself, of {len(before.passage_ids)} passages: [\d,]+ pairs/s\n", err
+        rf"{before.pairs} pairs, each read for itself, of {len(before.passage_ids)} passages: "
+        r"[\d,]+ pairs/s\n",
+        err,
     )
     assert re.search(r"\d+\.\d% of the pairs fill the limit of 227 tokens", err)
     (result,) = json.loads(out)["results"]
@@ -174,7 +197,9 @@ def test_what_was_halved_or_encoded_again_is_said():
     from positionbias.ranking.scored import Scored
 
     run = Run("tk", [("q1", ["a", "b"], [2.0, 1.0])])
-    done = Rescored(run, 2, True, 200, Scored(truncated=1, again=3, empty={"q"}, batch_tokens=512), 0.5)
+    done = Rescored(
+        run, 2, True, 200, Scored(truncated=1, again=3, empty={"q"}, batch_tokens=512), 0.5
+    )
     assert list(_remarks(done)) == [
         "2 pairs of 2 passages, with 3 encodings beyond one each: 4 pairs/s",
         "50.0% of the passages fill the limit of 200 tokens, and may go on behind it",
@@ -184,7 +209,9 @@ def test_what_was_halved_or_encoded_again_is_said():
 
 
 def test_a_function_of_ones_own(rerank, run_path, tmp_path, monkeypatch):
-    (tmp_path / "own.py").write_text("def shortest(query, passages):\n    return [-len(passage) for passage in passages]\n")
+    (tmp_path / "own.py").write_text(
+        "def shortest(query, passages):\n    return [-len(passage) for passage in passages]\n"
+    )
     monkeypatch.setattr(sys, "path", list(sys.path))
     monkeypatch.chdir(tmp_path)
     code, out, err = rerank("--out", tmp_path / "own.run", **{"--model": "own:shortest"})
@@ -194,13 +221,22 @@ def test_a_function_of_ones_own(rerank, run_path, tmp_path, monkeypatch):
     done = read_run(tmp_path / "own.run")
     assert done.name == "own:shortest"
     assert done.pairs == read_run(run_path).pairs  # no depth was tuned: all candidates
-    code, out, err = rerank("--out", tmp_path / "other.run", "--kind", "bi-encoder", **{"--model": "own:shortest"})
+    code, out, err = rerank(
+        "--out", tmp_path / "other.run", "--kind", "bi-encoder", **{"--model": "own:shortest"}
+    )
     assert (code, out, err.count("\n")) == (2, "", 1)
 
 
-def test_the_same_command_goes_on_before_publication_and_is_done_after_it(rerank, run_path, tmp_path, monkeypatch):
-    counted = "from pathlib import Path\ndef scores(query, passages):\n    with Path('asked').open('a') as log:\n        log.write('.')\n"
-    (tmp_path / "counting.py").write_text(f"{counted}    return [-len(passage) for passage in passages]\n")
+def test_the_same_command_goes_on_before_publication_and_is_done_after_it(
+    rerank, run_path, tmp_path, monkeypatch
+):
+    counted = (
+        "from pathlib import Path\ndef scores(query, passages):\n    with Path('asked').open('a') "
+        "as log:\n        log.write('.')\n"
+    )
+    (tmp_path / "counting.py").write_text(
+        f"{counted}    return [-len(passage) for passage in passages]\n"
+    )
     monkeypatch.setattr(sys, "path", list(sys.path))
     monkeypatch.chdir(tmp_path)
     candidates = tmp_path / "bm25.run"
@@ -222,7 +258,10 @@ def test_the_same_command_goes_on_before_publication_and_is_done_after_it(rerank
 
     (tmp_path / ".a.run.work").mkdir()  # of a run that was killed after it
     code, _, err = rerank("--out", "a.run", **arguments)
-    assert (code, err) == (0, "posbias: a.run: done before, by the same command from the same inputs\n")
+    assert (code, err) == (
+        0,
+        "posbias: a.run: done before, by the same command from the same inputs\n",
+    )
     assert sorted(path.name for path in tmp_path.glob(".a.run*")) == []
     assert rerank("--out", "a.run", "--depth", "2", **arguments)[0] == 2
     (tmp_path / "bm25.run").write_text((tmp_path / "bm25.run").read_text())
@@ -239,6 +278,8 @@ def test_a_plain_encoder_by_its_kind(rerank, tmp_path):
     code, _, err = rerank("--out", tmp_path / "plain.run", **{"--model": encoder})
     assert code == 2
     assert "--kind bi-encoder" in err
-    code, _, err = rerank("--out", tmp_path / "plain.run", "--kind", "bi-encoder", **{"--model": encoder})
+    code, _, err = rerank(
+        "--out", tmp_path / "plain.run", "--kind", "bi-encoder", **{"--model": encoder}
+    )
     assert code == 0, err
     assert "each encoded once" in err

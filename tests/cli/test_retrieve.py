@@ -1,4 +1,6 @@
-"""``posbias retrieve``: a run with its manifest, the index reused, one clear line where it cannot."""
+"""``posbias retrieve``: a run with its manifest, the index reused, one clear line where it
+cannot.
+"""
 
 import json
 
@@ -21,29 +23,47 @@ def posbias(capsys, *arguments):
 
 def test_a_run_and_its_manifest(small_collection, tmp_path, capsys):
     out = tmp_path / "bm25.run"
-    code, printed, err = posbias(capsys, "retrieve", small_collection.path, "--split", "train", "--depth", 2, "--out", out)
+    code, printed, err = posbias(
+        capsys, "retrieve", small_collection.path, "--split", "train", "--depth", 2, "--out", out
+    )
     assert code == 0
     assert "index built" in err
     run = read_run(out)
     assert printed == f"{run.pairs} candidates of 2 queries\n"
-    assert f"written to {out}; next: posbias evaluate {out} --collection {small_collection.path} --split train" in err
+    assert (
+        f"written to {out}; next: posbias evaluate {out} --collection {small_collection.path} "
+        "--split train"
+    ) in err
     assert run.name == "bm25"
     # both passages hold "Orvell"; only the lamp's also holds "lamp" and "burns"
     assert run["q1"].passage_ids == ["p-lamp", "p-gate"]
     assert run["q2"].passage_ids[0] == "p-gate"
     manifest = json.loads((tmp_path / "bm25.run.manifest.json").read_text())
-    assert (manifest["kind"], manifest["settings"]["k1"], manifest["settings"]["b"]) == ("run", 0.9, 0.4)
-    assert manifest["inputs"] == [{"role": "collection", "path": "../small", "checksum": small_collection.checksum}]
+    assert (manifest["kind"], manifest["settings"]["k1"], manifest["settings"]["b"]) == (
+        "run",
+        0.9,
+        0.4,
+    )
+    assert manifest["inputs"] == [
+        {"role": "collection", "path": "../small", "checksum": small_collection.checksum}
+    ]
     assert manifest["content"]["checksum"] == sha256_file(out)
     assert (manifest["content"]["queries"], manifest["content"]["pairs"]) == (2, run.pairs)
 
 
 def test_json_counts_the_candidates(small_collection, tmp_path, capsys):
     out = tmp_path / "bm25.run"
-    _, printed, _ = posbias(capsys, "retrieve", small_collection.path, "--split", "train", "--out", out, "--json")
+    _, printed, _ = posbias(
+        capsys, "retrieve", small_collection.path, "--split", "train", "--out", out, "--json"
+    )
     (result,) = json.loads(printed)["results"]
     pairs = read_run(out).pairs
-    assert (result["measure"], result["split"], result["system"], result["count"]) == ("candidates", "train", "bm25", 2)
+    assert (result["measure"], result["split"], result["system"], result["count"]) == (
+        "candidates",
+        "train",
+        "bm25",
+        2,
+    )
     assert result["value"] == pairs / 2
     assert result["payload"]["rows"]["queries without a known term"] == 0
 
@@ -51,7 +71,9 @@ def test_json_counts_the_candidates(small_collection, tmp_path, capsys):
 def test_the_same_again_gives_the_same_bytes(small_collection, tmp_path, capsys):
     outs = [tmp_path / "a.run.gz", tmp_path / "b.run.gz"]
     for out, origin in zip(outs, ("built", "reused"), strict=True):
-        assert f"index {origin}" in posbias(capsys, "retrieve", small_collection.path, "--out", out)[2]
+        assert (
+            f"index {origin}" in posbias(capsys, "retrieve", small_collection.path, "--out", out)[2]
+        )
     assert outs[0].read_bytes() == outs[1].read_bytes()
 
 
@@ -68,7 +90,8 @@ def test_presets_and_settings(small_collection, tmp_path, capsys):
 
 
 def test_queries_without_a_known_term_are_counted(small_collection, tmp_path, capsys):
-    # of the test split's three queries, only these words stand in passages: q3's, q4's "tower", q5's "kostet", "der", "Tee"
+    # of the test split's three queries, only these words stand in passages: q3's, q4's "tower",
+    # q5's "kostet", "der", "Tee"
     code, _, err = posbias(capsys, "retrieve", small_collection.path, "--out", tmp_path / "all.run")
     assert code == 0
     assert "have no term" not in err
@@ -92,15 +115,23 @@ def test_queries_without_a_known_term_are_counted(small_collection, tmp_path, ca
         (("--b", "1.5"), "--b: wanted a number from 0 to 1"),
         (("--b", "x"), "'--b'"),
         (("--depth", "0"), "--depth: wanted at least 1"),
-        (("--preset", "best"), "--preset: wanted one of anserini, msmarco, robertson; found 'best'; pick one"),
+        (
+            ("--preset", "best"),
+            "--preset: wanted one of anserini, msmarco, robertson; found 'best'; pick one",
+        ),
         (("--backend", "best"), "--backend: wanted one of bm25s, lucene; found 'best'; pick one"),
-        (("--backend", "lucene", "--engine", "ray"), "--engine: wanted local with --backend lucene"),
+        (
+            ("--backend", "lucene", "--engine", "ray"),
+            "--engine: wanted local with --backend lucene",
+        ),
         (("--split", "dev"), "wanted split 'dev'"),
     ],
 )
 def test_one_clear_line(small_collection, tmp_path, capsys, arguments, message):
     before = sorted(tmp_path.iterdir())
-    code, out, err = posbias(capsys, "retrieve", small_collection.path, "--out", tmp_path / "x.run", *arguments)
+    code, out, err = posbias(
+        capsys, "retrieve", small_collection.path, "--out", tmp_path / "x.run", *arguments
+    )
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert message in err
     assert sorted(tmp_path.iterdir()) == before
@@ -125,22 +156,38 @@ def test_no_such_collection(tmp_path, capsys):
 def test_workers_change_no_byte(small_collection, tmp_path, capsys):
     outs = [tmp_path / "one.run", tmp_path / "two.run"]
     for out, workers in zip(outs, (1, 2), strict=True):
-        assert posbias(capsys, "retrieve", small_collection.path, "--out", out, "--workers", workers)[0] == 0
+        assert (
+            posbias(capsys, "retrieve", small_collection.path, "--out", out, "--workers", workers)[
+                0
+            ]
+            == 0
+        )
     assert outs[0].read_bytes() == outs[1].read_bytes()
 
 
-def test_without_the_extra_one_line_says_what_brings_it(small_collection, tmp_path, capsys, monkeypatch):
+def test_without_the_extra_one_line_says_what_brings_it(
+    small_collection, tmp_path, capsys, monkeypatch
+):
     from positionbias.firststage import java
 
     monkeypatch.setattr(java, "find_spec", lambda name: None)
-    arguments = ("retrieve", small_collection.path, "--out", tmp_path / "x.run", "--backend", "lucene")
+    arguments = (
+        "retrieve",
+        small_collection.path,
+        "--out",
+        tmp_path / "x.run",
+        "--backend",
+        "lucene",
+    )
     code, out, err = posbias(capsys, *arguments)
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert 'run: pip install "positionbias[lucene]"' in err
 
 
 @needs_lucene
-def test_lucene_in_a_process_of_its_own_says_nothing_but_ours(small_collection, tmp_path, run_posbias):
+def test_lucene_in_a_process_of_its_own_says_nothing_but_ours(
+    small_collection, tmp_path, run_posbias
+):
     out = tmp_path / "lucene.run"
     arguments = (
         "retrieve",
@@ -160,7 +207,9 @@ def test_lucene_in_a_process_of_its_own_says_nothing_but_ours(small_collection, 
     assert result["payload"]["rows"]["index"] == "built"
     said, then = done.stderr.splitlines()
     assert said == "BM25 by lucene with k1 0.82, b 0.68; index built"
-    assert then == "written to lucene.run; next: posbias evaluate lucene.run --collection small --split train"
+    assert then == (
+        "written to lucene.run; next: posbias evaluate lucene.run --collection small --split train"
+    )
     assert read_run(out)["q1"].passage_ids == ["p-lamp", "p-gate"]
     manifest = json.loads((tmp_path / "lucene.run.manifest.json").read_text())
     assert (manifest["settings"]["backend"], manifest["settings"]["k1"]) == ("lucene", 0.82)

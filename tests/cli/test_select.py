@@ -18,8 +18,12 @@ def collection(tmp_path: Path) -> Collection:
     return planted(tmp_path / "planted")
 
 
-def test_a_selection_is_written_and_counted(run_posbias: RunPosbias, collection: Collection, tmp_path: Path) -> None:
-    done = run_posbias("select", "./planted", "--answers-in", "0:0.5", "--out", "./front", "--workers", 2)
+def test_a_selection_is_written_and_counted(
+    run_posbias: RunPosbias, collection: Collection, tmp_path: Path
+) -> None:
+    done = run_posbias(
+        "select", "./planted", "--answers-in", "0:0.5", "--out", "./front", "--workers", 2
+    )
     assert done.returncode == 0, done.stderr
     made = Collection(tmp_path / "front")
     number = len(made.queries("train"))
@@ -33,7 +37,9 @@ def test_a_selection_is_written_and_counted(run_posbias: RunPosbias, collection:
         "  answers: 30",
         "    by offsets: 30",
     ]
-    assert "written to front; see where its answers are with: posbias histogram front" in done.stderr
+    assert (
+        "written to front; see where its answers are with: posbias histogram front" in done.stderr
+    )
     assert [len(made.queries(split)) for split in ("validation", "test")] == [12, 18]
     shown = run_posbias("show", "./front")
     assert shown.returncode == 0
@@ -41,11 +47,28 @@ def test_a_selection_is_written_and_counted(run_posbias: RunPosbias, collection:
 
 
 def test_the_numbers_as_json(run_posbias: RunPosbias, collection: Collection) -> None:
-    given = ["select", "./planted", "--answers-in", "0:1", "--queries", 7, "--seed", 3, "--out", "./few", "--json"]
+    given = [
+        "select",
+        "./planted",
+        "--answers-in",
+        "0:1",
+        "--queries",
+        7,
+        "--seed",
+        3,
+        "--out",
+        "./few",
+        "--json",
+    ]
     done = run_posbias(*given)
     assert done.returncode == 0, done.stderr
     (result,) = json.loads(done.stdout)["results"]
-    assert (result["measure"], result["split"], result["count"], result["seed"]) == ("selection", "train", 30, 3)
+    assert (result["measure"], result["split"], result["count"], result["seed"]) == (
+        "selection",
+        "train",
+        30,
+        3,
+    )
     assert result["value"] == pytest.approx(7 / 30)
     assert result["payload"]["rows"]["kept"] == 7
 
@@ -55,7 +78,9 @@ def test_a_rotated_collection_keeps_its_originals_queries(
 ) -> None:
     assert run_posbias("debias", "./planted", "--out", "./rotated").returncode == 0
     for source, more in (("planted", []), ("rotated", ["--answers-of", "./planted"])):
-        done = run_posbias("select", f"./{source}", "--answers-in", "0:0.3", *more, "--out", f"./{source}-front")
+        done = run_posbias(
+            "select", f"./{source}", "--answers-in", "0:0.3", *more, "--out", f"./{source}-front"
+        )
         assert done.returncode == 0, done.stderr
     one, other = (Collection(tmp_path / f"{name}-front") for name in ("planted", "rotated"))
     assert one.queries("train") == other.queries("train")
@@ -64,10 +89,19 @@ def test_a_rotated_collection_keeps_its_originals_queries(
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        (["--answers-in", "front"], "--answers-in: wanted LOW:HIGH with 0 ≤ LOW < HIGH ≤ 1, as in 0:0.2; found front"),
+        (
+            ["--answers-in", "front"],
+            "--answers-in: wanted LOW:HIGH with 0 ≤ LOW < HIGH ≤ 1, as in 0:0.2; found front",
+        ),
         (["--answers-in", "0.999999:1"], "whose answers start in 0.999999:1; found none among 30"),
-        (["--answers-in", "0:1", "--queries", "31"], "--queries: wanted 31 queries of split 'train'"),
-        (["--answers-in", "0:1", "--split", "dev"], "wanted split 'dev'; found train, validation, test"),
+        (
+            ["--answers-in", "0:1", "--queries", "31"],
+            "--queries: wanted 31 queries of split 'train'",
+        ),
+        (
+            ["--answers-in", "0:1", "--split", "dev"],
+            "wanted split 'dev'; found train, validation, test",
+        ),
         (["--answers-in", "0:1", "--answers-of", "nowhere"], "nowhere: wanted a collection"),
         ([], "Missing option '--answers-in'"),
     ],

@@ -1,4 +1,6 @@
-"""Ctrl-C and SIGTERM: one line, exit code 130 or 143, nothing half-written, from the first import on and with worker processes."""
+"""Ctrl-C and SIGTERM: one line, exit code 130 or 143, nothing half-written, from the first import
+on and with worker processes.
+"""
 
 from __future__ import annotations
 
@@ -20,9 +22,12 @@ from positionbias.core.records import Passage
 
 from ..engine.session import processes_of_session
 
-BOTH = pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["SIGINT", "SIGTERM"])
+BOTH = pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["SIGINT", "SIGTERM"]
+)
 
-# A process started in the background of a script ignores Ctrl-C, and so would this test's: Python's own handler is put back.
+# A process started in the background of a script ignores Ctrl-C, and so would this test's: Python's
+# own handler is put back.
 RUN = """
 import os, signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -43,7 +48,9 @@ main()
 
 
 def run(folder: Path, *arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
-    """The console entry point in a process of its own; ``STOP_AT`` names a module at whose import ``STOP_BY`` is sent."""
+    """The console entry point in a process of its own; ``STOP_AT`` names a module at whose import
+    ``STOP_BY`` is sent.
+    """
     return subprocess.run(
         [sys.executable, "-c", RUN, *map(str, arguments)],
         cwd=folder,
@@ -56,18 +63,32 @@ def run(folder: Path, *arguments: object, **environment: str) -> subprocess.Comp
 
 @BOTH
 @pytest.mark.parametrize("module", ["positionbias.cli.main", "click", "positionbias.core.errors"])
-def test_a_stop_before_the_command_line_is_read(tmp_path: Path, number: int, code: int, module: str) -> None:
+def test_a_stop_before_the_command_line_is_read(
+    tmp_path: Path, number: int, code: int, module: str
+) -> None:
     done = run(tmp_path, "show", "nowhere", STOP_AT=module, STOP_BY=str(int(number)))
-    assert (done.returncode, done.stdout, done.stderr) == (code, "", "posbias: stopped before it began\n")
+    assert (done.returncode, done.stdout, done.stderr) == (
+        code,
+        "",
+        "posbias: stopped before it began\n",
+    )
 
 
 @BOTH
 @pytest.mark.parametrize("more", [{}, {"SWALLOW": "yes"}], ids=["", "made an ImportError"])
 @pytest.mark.parametrize("module", ["positionbias.core.collection", "pyarrow"])
 def test_a_stop_while_a_command_imports(
-    small_collection: Collection, tmp_path: Path, posbias_home: Path, number: int, code: int, module: str, more: dict[str, str]
+    small_collection: Collection,
+    tmp_path: Path,
+    posbias_home: Path,
+    number: int,
+    code: int,
+    module: str,
+    more: dict[str, str],
 ) -> None:
-    done = run(tmp_path, "show", small_collection.path, STOP_AT=module, STOP_BY=str(int(number)), **more)
+    done = run(
+        tmp_path, "show", small_collection.path, STOP_AT=module, STOP_BY=str(int(number)), **more
+    )
     line = "posbias: stopped; nothing half-written was left under a final name\n"
     assert (done.returncode, done.stdout, done.stderr) == (code, "", line)
     assert list(posbias_home.iterdir()) == []
@@ -91,7 +112,9 @@ def test_on_a_terminal_the_line_stands_below_its_own_mark_of_ctrl_c(
 def stop(
     arguments: list[str], folder: Path, started: str, number: int, *, group: bool, times: int = 1
 ) -> subprocess.CompletedProcess[str]:
-    """Signal the command, or its whole process group as a terminal does, once something matching ``started`` stands in ``folder``."""
+    """Signal the command, or its whole process group as a terminal does, once something matching
+    ``started`` stands in ``folder``.
+    """
     with subprocess.Popen(
         [sys.executable, "-c", RUN, *arguments],
         cwd=folder,
@@ -114,10 +137,23 @@ def stop(
 @BOTH
 def test_a_stopped_import_leaves_nothing(tmp_path: Path, number: int, code: int) -> None:
     paragraphs = [{"context": f"one two three {number}", "qas": []} for number in range(100_000)]
-    (tmp_path / "train.json").write_text(json.dumps({"version": "1.1", "data": [{"title": "x", "paragraphs": paragraphs}]}))
-    arguments = ["import", "squad", "--train", "train.json", "--test", "train.json", "--out", "./squad"]
+    (tmp_path / "train.json").write_text(
+        json.dumps({"version": "1.1", "data": [{"title": "x", "paragraphs": paragraphs}]})
+    )
+    arguments = [
+        "import",
+        "squad",
+        "--train",
+        "train.json",
+        "--test",
+        "train.json",
+        "--out",
+        "./squad",
+    ]
     times = 3 if number == signal.SIGTERM else 1  # ``timeout`` sends it twice
-    done = stop(arguments, tmp_path, ".squad.partial-*/passages/*.arrow", number, group=True, times=times)
+    done = stop(
+        arguments, tmp_path, ".squad.partial-*/passages/*.arrow", number, group=True, times=times
+    )
     line = "posbias: stopped; nothing half-written was left under a final name\n"
     assert (done.returncode, done.stdout, done.stderr) == (code, "", line)
     assert [path.name for path in tmp_path.iterdir()] == ["train.json"]
@@ -125,24 +161,39 @@ def test_a_stopped_import_leaves_nothing(tmp_path: Path, number: int, code: int)
 
 @pytest.mark.parametrize(
     ("number", "code", "workers", "group"),
-    [(signal.SIGTERM, 143, "1", True), (signal.SIGINT, 130, "2", True), (signal.SIGINT, 130, "2", False)],
+    [
+        (signal.SIGTERM, 143, "1", True),
+        (signal.SIGINT, 130, "2", True),
+        (signal.SIGINT, 130, "2", False),
+    ],
     ids=["1", "2", "2, the parent alone"],
 )
-def test_a_stopped_debias_goes_on_when_run_again(tmp_path: Path, number: int, code: int, workers: str, group: bool) -> None:
+def test_a_stopped_debias_goes_on_when_run_again(
+    tmp_path: Path, number: int, code: int, workers: str, group: bool
+) -> None:
     with create_collection(tmp_path / "many") as writer:
         for start in range(0, 60_000, 12_000):
-            writer.add_passages(Passage(f"p{number}", "one two three " * 20) for number in range(start, start + 12_000))
+            writer.add_passages(
+                Passage(f"p{number}", "one two three " * 20)
+                for number in range(start, start + 12_000)
+            )
         writer.finish(Manifest("collection", "many", "a test"))
     arguments = ["debias", "./many", "--out", "./rotated", "--workers", workers]
     done = stop(arguments, tmp_path, ".rotated.work/content/passages/*.arrow", number, group=group)
-    assert (done.returncode, done.stdout, done.stderr) == (code, "", "posbias: stopped; run the same command again to go on\n")
+    assert (done.returncode, done.stdout, done.stderr) == (
+        code,
+        "",
+        "posbias: stopped; run the same command again to go on\n",
+    )
     assert sorted(path.name for path in tmp_path.iterdir()) == [".rotated.work", "many"]
     again = run(tmp_path, *arguments)
     assert again.returncode == 0, again.stderr
     assert sorted(path.name for path in tmp_path.iterdir()) == ["many", "rotated"]
 
 
-def test_what_is_told_to_ignore_a_signal_ignores_it(small_collection: Collection, tmp_path: Path) -> None:
+def test_what_is_told_to_ignore_a_signal_ignores_it(
+    small_collection: Collection, tmp_path: Path
+) -> None:
     ignoring = f"import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)\n{RUN}"
     done = subprocess.run(
         [sys.executable, "-c", ignoring, "show", str(small_collection.path)],
@@ -156,13 +207,20 @@ def test_what_is_told_to_ignore_a_signal_ignores_it(small_collection: Collection
 
 
 def test_little_is_imported_before_signals_are_handled() -> None:
-    code = "import sys; before = {*sys.modules}; import positionbias.__main__; print(*sorted({*sys.modules} - before))"
-    done = subprocess.run([sys.executable, "-S", "-c", code], capture_output=True, text=True, check=True)
+    code = (
+        "import sys; before = {*sys.modules}; import positionbias.__main__; "
+        "print(*sorted({*sys.modules} - before))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", code], capture_output=True, text=True, check=True
+    )
     assert not {"typing", "contextlib", "re", "click"} & set(done.stdout.split()), done.stdout
 
 
 @BOTH
-def test_a_signal_that_a_library_keeps_from_python_ends_the_command(tmp_path: Path, number: int, code: int) -> None:
+def test_a_signal_that_a_library_keeps_from_python_ends_the_command(
+    tmp_path: Path, number: int, code: int
+) -> None:
     deaf = """
 import ctypes, os, signal, sys
 from positionbias.core import stopping
@@ -177,15 +235,26 @@ threading.Timer(0.2, os.kill, (os.getpid(), int(sys.argv[1]))).start()
 lock(mutex), lock(mutex)  # the second waits forever, and no signal interrupts it
 """
     done = subprocess.run(
-        [sys.executable, "-c", deaf, str(int(number))], capture_output=True, text=True, check=False, timeout=60
+        [sys.executable, "-c", deaf, str(int(number))],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
     )
     line = "posbias: stopped, while a library was waiting; run the same command again to go on\n"
     assert (done.returncode, done.stderr) == (code, line)
 
 
 def test_too_few_addresses_are_one_line() -> None:
-    little = "import resource; resource.setrlimit(resource.RLIMIT_AS, (300_000 << 10,) * 2); from positionbias.__main__ import main; main()"
-    done = subprocess.run([sys.executable, "-c", little], capture_output=True, text=True, check=False)
+    little = (
+        "import resource; resource.setrlimit(resource.RLIMIT_AS, (300_000 << 10,) * 2); from "
+        "positionbias.__main__ import main; main()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", little], capture_output=True, text=True, check=False
+    )
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith("posbias: the limit of addresses (ulimit -v) is 300,000 KB, and libraries need 1,048,576 KB")
+    assert done.stderr.startswith(
+        "posbias: the limit of addresses (ulimit -v) is 300,000 KB, and libraries need 1,048,576 KB"
+    )
     assert done.stderr.count("\n") == 1

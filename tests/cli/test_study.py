@@ -1,4 +1,6 @@
-"""``posbias study position-bias`` and ``posbias demo``: from a collection to a report, in two commands."""
+"""``posbias study position-bias`` and ``posbias demo``: from a collection to a report, in two
+commands.
+"""
 
 from __future__ import annotations
 
@@ -36,15 +38,22 @@ def collection(tmp_path_factory: pytest.TempPathFactory) -> Collection:
     return planted(tmp_path_factory.mktemp("study") / "planted", settings)
 
 
-SMALL = [item for name, size in (("dimension", 8), ("heads", 2), ("head_size", 3)) for item in ("--set", f"tk.{name}={size}")]
+SMALL = [
+    item
+    for name, size in (("dimension", 8), ("heads", 2), ("head_size", 3))
+    for item in ("--set", f"tk.{name}={size}")
+]
 LITTLE = (
-    "--depth", 3, "--train-depth", 3, "--max-steps", 1, "--validate-every", 1, "--batch-size", 4, "--threads", 1,
+    "--depth", 3, "--train-depth", 3, "--max-steps", 1, "--validate-every", 1, "--batch-size", 4,
+    "--threads", 1,
     "--seeds", 1, "--rotations", 1, *SMALL,
 )  # fmt: skip
 
 
 def test_drawn_queries_without_candidates_count(collection, tmp_path):
-    """What is drawn are judged queries, whatever was retrieved for them; validation keeps all of its own."""
+    """What is drawn are judged queries, whatever was retrieved for them; validation keeps all of
+    its own.
+    """
     workspace = Workspace(tmp_path / "study")
     run = read_run(workspace.candidates(collection.path, "test", 3, Bm25Settings()))
     some = sorted(drawn_queries(collection.qrels("test"), 6, 1))[:3]
@@ -59,7 +68,9 @@ def test_drawn_queries_without_candidates_count(collection, tmp_path):
     assert drawn_queries(qrels, 10_000, 1) == {qrel.query_id for qrel in qrels}
     assert {qrel.query_id for qrel in judgements(collection, ("test",), 6, 1)} == drawn
     for folder, queries in (("a", some), ("b", some[:1])):  # files of one name
-        part = workspace.within(folder).test_sample(collection.path, "test", tmp_path / folder / "x.run", 6, seed=1)
+        part = workspace.within(folder).test_sample(
+            collection.path, "test", tmp_path / folder / "x.run", 6, seed=1
+        )
         assert set(read_run(part)) == drawn & set(queries)
     settings = PositionBiasSettings(tests=("validation",), test_queries=1)
     runs = candidate_runs(workspace, collection.path, settings, settings.splits)
@@ -95,11 +106,25 @@ def test_a_study(collection, tmp_path, capsys):
     assert "to be made" not in err
     assert all(line.endswith(": done before") for line in steps)
     results = json.loads(out)["results"]
-    assert {"finding", "nDCG@10", "MATS", "training", "answer positions", "rotation"} <= {r["measure"] for r in results}
+    assert {"finding", "nDCG@10", "MATS", "training", "answer positions", "rotation"} <= {
+        r["measure"] for r in results
+    }
 
 
-def test_three_seeds_and_two_rotations_from_seed_on_where_none_are_named(collection, tmp_path, capsys):
-    command = ("study", "position-bias", collection.path, "--out", tmp_path / "study", "--seed", 2, "--dry-run", "--json")
+def test_three_seeds_and_two_rotations_from_seed_on_where_none_are_named(
+    collection, tmp_path, capsys
+):
+    command = (
+        "study",
+        "position-bias",
+        collection.path,
+        "--out",
+        tmp_path / "study",
+        "--seed",
+        2,
+        "--dry-run",
+        "--json",
+    )
     code, out, err = posbias(capsys, *command)
     assert code == 0, err
     (plan,) = json.loads(out)["results"]
@@ -108,9 +133,20 @@ def test_three_seeds_and_two_rotations_from_seed_on_where_none_are_named(collect
     assert trainings == {f"train-tk-original-seed-{seed}" for seed in (2, 3, 4)} | rotated
 
 
-def test_only_one_training_with_rotations_at_reading_and_all_passages_probed(collection, tmp_path, capsys):
+def test_only_one_training_with_rotations_at_reading_and_all_passages_probed(
+    collection, tmp_path, capsys
+):
     options = ("--only", "rotated", "--rotate-at-reading", "--words", "whitespace", "--json")
-    code, out, err = posbias(capsys, "study", "position-bias", collection.path, "--out", tmp_path / "s", *LITTLE, *options)
+    code, out, err = posbias(
+        capsys,
+        "study",
+        "position-bias",
+        collection.path,
+        "--out",
+        tmp_path / "s",
+        *LITTLE,
+        *options,
+    )
     assert code == 0, err
     results = json.loads(out)["results"]
     assert {r["system"] for r in results if r["measure"] == "MATS"} == {"tk-rotated"}
@@ -127,9 +163,15 @@ def test_only_one_training_with_rotations_at_reading_and_all_passages_probed(col
     [
         (
             ("--models", "bert"),
-            "--models: wanted some of tk, bert_cat, bert_dot, knrm, duet, pacrr, conv_knrm, colbert, mono_t5; found 'bert'",
+            (
+                "--models: wanted some of tk, bert_cat, bert_dot, knrm, duet, pacrr, conv_knrm, "
+                "colbert, mono_t5; found 'bert'"
+            ),
         ),
-        (("--models", "tk", "--models", "tk"), "--models: wanted at least one, each once; found tk, tk"),
+        (
+            ("--models", "tk", "--models", "tk"),
+            "--models: wanted at least one, each once; found tk, tk",
+        ),
         (("--models", "bert_cat"), "--encoder, --start: wanted one of the two; found neither"),
         (("--encoder", "minilm"), "--encoder: wanted a model that uses it; found tk"),
         (
@@ -137,10 +179,16 @@ def test_only_one_training_with_rotations_at_reading_and_all_passages_probed(col
             "--word-vectors: wanted a model that uses it",
         ),
         (("--set", "tk.headz=2"), "found 'headz'"),
-        (("--start", "tk"), "--start: wanted MODEL=CHECKPOINT with a model of the study (tk); found 'tk'"),
+        (
+            ("--start", "tk"),
+            "--start: wanted MODEL=CHECKPOINT with a model of the study (tk); found 'tk'",
+        ),
         (("--seeds", 1, "--seeds", 1), "--seeds: wanted at least one, each once; found 1, 1"),
         (("--candidates", "test"), "--candidates: wanted SPLIT=RUN; found 'test'"),
-        (("--candidates", "dev=x.run"), "--candidates: wanted splits of the study (train, validation, test); found 'dev'"),
+        (
+            ("--candidates", "dev=x.run"),
+            "--candidates: wanted splits of the study (train, validation, test); found 'dev'",
+        ),
         (("--candidates", "test=nowhere.run"), "nowhere.run: wanted a readable file"),
         (("--test-split", "dl19"), "found no dl19 (there are train, validation, test)"),
         (("--validation-split", "dev"), "wanted the splits train, dev, test; found no dev"),
@@ -154,14 +202,18 @@ def test_only_one_training_with_rotations_at_reading_and_all_passages_probed(col
     ],
 )
 def test_one_clear_line(collection, tmp_path, capsys, arguments, complaint):
-    code, out, err = posbias(capsys, "study", "position-bias", collection.path, "--out", tmp_path / "s", *arguments)
+    code, out, err = posbias(
+        capsys, "study", "position-bias", collection.path, "--out", tmp_path / "s", *arguments
+    )
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert complaint in err
     assert not (tmp_path / "s").exists()
 
 
 def test_a_collection_without_training_queries(small_collection, tmp_path, capsys):
-    code, out, err = posbias(capsys, "study", "position-bias", small_collection.path, "--out", tmp_path / "s")
+    code, out, err = posbias(
+        capsys, "study", "position-bias", small_collection.path, "--out", tmp_path / "s"
+    )
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert "found no validation" in err
 
@@ -187,6 +239,10 @@ def test_the_demo_goes_on_where_it_was_stopped(small_demo, tmp_path, capsys, mon
     place = Path("posbias-demo")
     assert (place / "report.html").exists()
     collection = Collection(place / "collection")
-    assert (collection.name, collection.manifest.settings["seed"], len(collection)) == ("planted", 4, 100)
+    assert (collection.name, collection.manifest.settings["seed"], len(collection)) == (
+        "planted",
+        4,
+        100,
+    )
     study = read_manifest(place / "results").settings["study"]
     assert (study["seed"], study["seeds"], study["draws"]) == (4, [4], [4])

@@ -15,7 +15,19 @@ from positionbias.models.settings import EncoderSettings
 from ..tiny import PLANTED, TINY, planted
 
 GIVEN = ["--target", "test", "--target-relevant-from", 1, "--out", "./study", "--depth", 6]
-GIVEN += ["--train-depth", 8, "--threads", 1, "--batch-size", 8, "--loss", "kl", "--no-doses", "--seeds", 1]
+GIVEN += [
+    "--train-depth",
+    8,
+    "--threads",
+    1,
+    "--batch-size",
+    8,
+    "--loss",
+    "kl",
+    "--no-doses",
+    "--seeds",
+    1,
+]
 NAMES = ("dimension", "layers", "heads", "head_size", "feed_forward")
 SHAPE = [f"{name}={getattr(TINY, name)}" for name in NAMES]
 
@@ -23,7 +35,10 @@ SHAPE = [f"{name}={getattr(TINY, name)}" for name in NAMES]
 @pytest.fixture(scope="module")
 def collection(tmp_path_factory: pytest.TempPathFactory) -> Collection:
     # 27 training, 15 validation and 18 test queries: of fewer a Wilcoxon test takes long
-    return planted(tmp_path_factory.mktemp("contamination") / "planted", replace(PLANTED, validation_share=0.25))
+    return planted(
+        tmp_path_factory.mktemp("contamination") / "planted",
+        replace(PLANTED, validation_share=0.25),
+    )
 
 
 @pytest.fixture(scope="module")
@@ -39,19 +54,40 @@ def command(collection: Collection) -> list[object]:
 
 
 def test_bad_options(
-    command: list[object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    command: list[object],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
     for more, line in (
-        (["--loss", "lce"], "--loss: wanted one that reads a teacher's scores (margin_mse, kl, ranknet); found 'lce'"),
+        (
+            ["--loss", "lce"],
+            (
+                "--loss: wanted one that reads a teacher's scores (margin_mse, kl, ranknet); found "
+                "'lce'"
+            ),
+        ),
         (["--source", "test"], "--source, --target: wanted different splits; found 'test' as both"),
         (["--target", "dl19"], "found no dl19 (there are train, validation, test)"),
-        (["--target-relevant-from", 3], "wanted passages judged 3 or higher in target 'test'; found none"),
+        (
+            ["--target-relevant-from", 3],
+            "wanted passages judged 3 or higher in target 'test'; found none",
+        ),
         (["--models", "bm25"], "--models: wanted some of tk,"),
-        (["--teacher", "tk", "--teacher-encoder", "minilm"], "--teacher-encoder: wanted a teacher over an encoder; found tk"),
+        (
+            ["--teacher", "tk", "--teacher-encoder", "minilm"],
+            "--teacher-encoder: wanted a teacher over an encoder; found tk",
+        ),
         (["--teacher-set", "width=3"], "--teacher-set: wanted a setting of one of the models:"),
-        (["--contaminate", "train"], "--contaminate: wanted targets of the study (test); found 'train'"),
-        (["--warmup-steps", 3, "--warmup-share", 0.2], "--warmup-share: wanted a share from 0 to 1, or --warmup-steps"),
+        (
+            ["--contaminate", "train"],
+            "--contaminate: wanted targets of the study (test); found 'train'",
+        ),
+        (
+            ["--warmup-steps", 3, "--warmup-share", 0.2],
+            "--warmup-share: wanted a share from 0 to 1, or --warmup-steps",
+        ),
     ):
         with pytest.raises(SystemExit) as stop:
             main([*map(str, command), *map(str, more)])

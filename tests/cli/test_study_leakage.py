@@ -12,9 +12,23 @@ from ..papers.leakage.leaking import leaking_collection, leaking_pairs
 from ..tiny import TINY
 from .conftest import RunPosbias
 
-GIVEN = ["--target", "topics", "--source", "train", "--out", "./study", "--depth", 6, "--leaked-queries", 4]
+GIVEN = [
+    "--target",
+    "topics",
+    "--source",
+    "train",
+    "--out",
+    "./study",
+    "--depth",
+    6,
+    "--leaked-queries",
+    4,
+]
 GIVEN += ["--size", 12, "--size", 20, "--folds", 3, "--threads", 1, "--batch-size", 4, "--seeds", 1]
-SHAPE = [f"{name}={getattr(TINY, name)}" for name in ("dimension", "layers", "heads", "head_size", "feed_forward")]
+SHAPE = [
+    f"{name}={getattr(TINY, name)}"
+    for name in ("dimension", "layers", "heads", "head_size", "feed_forward")
+]
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +45,9 @@ def command(collection: Collection) -> list[object]:
     return given
 
 
-def test_the_plan_and_bad_options(run_posbias: RunPosbias, command: list[object], tmp_path: Path) -> None:
+def test_the_plan_and_bad_options(
+    run_posbias: RunPosbias, command: list[object], tmp_path: Path
+) -> None:
     dry = run_posbias(*command, "--dry-run")
     assert dry.returncode == 0, dry.stderr
     assert "train-tk-msm-20-seed-1" in dry.stdout
@@ -39,7 +55,10 @@ def test_the_plan_and_bad_options(run_posbias: RunPosbias, command: list[object]
     assert not (tmp_path / "study").exists()
     for more, line in (
         (["--size", 13], "--size: wanted an even number of instances, two per query; found 13"),
-        (["--leakage", "test"], "--leakage: wanted no, and a leakage to compare with it (msm, test); found test"),
+        (
+            ["--leakage", "test"],
+            "--leakage: wanted no, and a leakage to compare with it (msm, test); found test",
+        ),
         (["--source", "validation"], "found no validation (there are train, topics)"),
         (["--folds", 20], "wanted at least one query per fold; found 12 for 20 folds"),
         (["--prefixes", "a", "b"], "wanted pairs with queries of the target"),

@@ -1,4 +1,6 @@
-"""``posbias study pooling`` as a user runs it: the plan, the study and its report, published cells, bad input in one line."""
+"""``posbias study pooling`` as a user runs it: the plan, the study and its report, published cells,
+bad input in one line.
+"""
 
 from __future__ import annotations
 
@@ -30,13 +32,20 @@ def folder(tmp_path: Path) -> Path:
 
     lines = ["run\tgroup\tkind"]
     for system, run in simulated_runs(SIMULATION):
-        rankings = [(topics[int(r.query_id)], [document(p) for p in r.passage_ids], list(r.scores)) for r in run.rankings()]
+        rankings = [
+            (topics[int(r.query_id)], [document(p) for p in r.passage_ids], list(r.scores))
+            for r in run.rankings()
+        ]
         write_run(tmp_path / "runs" / f"{system.run}.run", Run(system.run, rankings))
         lines.append("\t".join(system))
     (tmp_path / "systems.tsv").write_text("\n".join(lines) + "\n")
     qrels = simulated_qrels(SIMULATION)
     write_qrels(
-        tmp_path / "qrels.txt", [q._replace(query_id=topics[int(q.query_id)], passage_id=document(q.passage_id)) for q in qrels]
+        tmp_path / "qrels.txt",
+        [
+            q._replace(query_id=topics[int(q.query_id)], passage_id=document(q.passage_id))
+            for q in qrels
+        ],
     )
     return tmp_path
 
@@ -64,16 +73,27 @@ def test_the_plan_and_the_study(run_posbias: RunPosbias, folder: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((*TASK, "--relevant-from", "passages=2"), "--relevant-from: wanted GRADE or TASK=GRADE, a grade from 1 up, of docs; found 'passages=2'"),
+        (
+            (*TASK, "--relevant-from", "passages=2"),
+            (
+                "--relevant-from: wanted GRADE or TASK=GRADE, a grade from 1 up, of docs; found "
+                "'passages=2'"
+            ),
+        ),
         ((*TASK, "--relevant-from", "0"), "--relevant-from: wanted GRADE or TASK=GRADE"),
         ((*TASK, *TASK), "--task: wanted at least one, each name once; found docs, docs"),
         (("--task", "a/b", *TASK[2:]), "--task: wanted a name without slashes"),
-        (("--task", "docs", "./nowhere", *TASK[3:]), "nowhere: wanted a folder of runs in TREC form; found nothing there"),
+        (
+            ("--task", "docs", "./nowhere", *TASK[3:]),
+            "nowhere: wanted a folder of runs in TREC form; found nothing there",
+        ),
         ((*TASK, "-m", "quality"), "-m: wanted a measure; found 'quality'"),
     ],
     ids=["no-such-task", "grade", "twice", "name", "runs", "measure"],
-)  # fmt: skip
-def test_bad_input_is_one_line(run_posbias: RunPosbias, folder: Path, arguments: tuple[str, ...], message: str) -> None:
+)
+def test_bad_input_is_one_line(
+    run_posbias: RunPosbias, folder: Path, arguments: tuple[str, ...], message: str
+) -> None:
     done = run_posbias("study", "pooling", *arguments, "--out", "./study")
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), done.stderr
     assert done.stderr.startswith(f"posbias: {message}")

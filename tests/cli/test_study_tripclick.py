@@ -1,4 +1,6 @@
-"""``posbias study tripclick`` as a user runs it: bad options, a dry run, a whole run with its report."""
+"""``posbias study tripclick`` as a user runs it: bad options, a dry run, a whole run with its
+report.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +16,34 @@ from positionbias.planted.generator import PlantedSettings, write_planted
 
 from ..tiny import TINY
 
-GIVEN = ["--test-split", "test:true", "--out", "./study", "--depth", 5, "--retrieval-depth", 8, "--depths", 2, "--depths", 8]
-GIVEN += ["--train-depth", 12, "--negatives", 2, "--threads", 1, "--batch-size", 8, "--max-steps", 2, "--validate-every", 1]
+GIVEN = [
+    "--test-split",
+    "test:true",
+    "--out",
+    "./study",
+    "--depth",
+    5,
+    "--retrieval-depth",
+    8,
+    "--depths",
+    2,
+    "--depths",
+    8,
+]
+GIVEN += [
+    "--train-depth",
+    12,
+    "--negatives",
+    2,
+    "--threads",
+    1,
+    "--batch-size",
+    8,
+    "--max-steps",
+    2,
+    "--validate-every",
+    1,
+]
 GIVEN += [
     "--seeds",
     1,
@@ -35,51 +63,127 @@ NAMES = ("dimension", "layers", "heads", "head_size", "feed_forward")
 def command(tmp_path_factory: pytest.TempPathFactory) -> list[object]:
     """A TK on two training sets, and a retriever."""
     folder = tmp_path_factory.mktemp("tripclick")
-    settings = PlantedSettings(queries=60, passages=60 * 5, answers_each=3, test_share=0.4, validation_share=0.05)
+    settings = PlantedSettings(
+        queries=60, passages=60 * 5, answers_each=3, test_share=0.4, validation_share=0.05
+    )
     collection: Collection = write_planted(folder / "clicks", settings)
-    make_encoder([collection], folder / "small", EncoderSettings(layers=1, width=8, heads=2, pieces=120))
-    given: list[object] = ["study", "tripclick", collection.path, *GIVEN, "--encoder", folder / "small"]
+    make_encoder(
+        [collection], folder / "small", EncoderSettings(layers=1, width=8, heads=2, pieces=120)
+    )
+    given: list[object] = [
+        "study",
+        "tripclick",
+        collection.path,
+        *GIVEN,
+        "--encoder",
+        folder / "small",
+    ]
     for name in NAMES:
         given += ["--set", f"tk.{name}={getattr(TINY, name)}"]
     return given
 
 
 def test_bad_options(
-    command: list[object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    command: list[object],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
     for more, line in (
-        (["--test-split", "test:"], "--test-split: wanted SPLIT or SPLIT:JUDGEMENTS; found 'test:'"),
+        (
+            ["--test-split", "test:"],
+            "--test-split: wanted SPLIT or SPLIT:JUDGEMENTS; found 'test:'",
+        ),
         (["--test-split", "dl19"], "found no dl19 (there are train, validation, test)"),
-        (["--test-split", "test:dctr"], "wanted judgements 'dctr' of split 'test'; found true, passed-over"),
+        (
+            ["--test-split", "test:dctr"],
+            "wanted judgements 'dctr' of split 'test'; found true, passed-over",
+        ),
         (["--models", "bm25"], "--models: wanted some of tk,"),
-        (["--models", "tk=minilm"], "--models: wanted KIND=ENCODER of a model over an encoder; found tk=minilm"),
-        (["--models", "bert_cat="], "--models: wanted KIND=ENCODER of a model over an encoder; found bert_cat="),
+        (
+            ["--models", "tk=minilm"],
+            "--models: wanted KIND=ENCODER of a model over an encoder; found tk=minilm",
+        ),
+        (
+            ["--models", "bert_cat="],
+            "--models: wanted KIND=ENCODER of a model over an encoder; found bert_cat=",
+        ),
         (["--models", "tk"], "--models: wanted each model once; found 'tk"),
-        (["--negatives-of", "passed-over"], "--negatives-of: wanted NAME=JUDGEMENTS; found 'passed-over'"),
+        (
+            ["--negatives-of", "passed-over"],
+            "--negatives-of: wanted NAME=JUDGEMENTS; found 'passed-over'",
+        ),
         (["--trainset", "mine"], "--trainset: wanted NAME=DIR; found 'mine'"),
-        (["--compared", "bert_cat"], "--compared: wanted models of the study (tk, bert_dot); found 'bert_cat'"),
+        (
+            ["--compared", "bert_cat"],
+            "--compared: wanted models of the study (tk, bert_dot); found 'bert_cat'",
+        ),
         (["--depth", "9"], "--depth: wanted at most --retrieval-depth (8)"),
-        (["--depths", "9"], "--depths: wanted at most --retrieval-depth (8), the number of BM25's candidates; found 9"),
-        (["--word-vectors", "none.bin"], "none.bin: wanted weights or word vectors to begin with; found no such file"),
-        (["--group-size", "6"], "--group-size: wanted 2, as models are trained on triples; found 6"),
-        (["--set", "most_depth=50"], "found 'most_depth' in 'most_depth=50', and validation is only at --depth; leave it out"),
-        (["--set", "tk.probe_passages=9"], "found 'probe_passages' in 'tk.probe_passages=9', and MATS is not logged"),
+        (
+            ["--depths", "9"],
+            (
+                "--depths: wanted at most --retrieval-depth (8), the number of BM25's candidates; "
+                "found 9"
+            ),
+        ),
+        (
+            ["--word-vectors", "none.bin"],
+            "none.bin: wanted weights or word vectors to begin with; found no such file",
+        ),
+        (
+            ["--group-size", "6"],
+            "--group-size: wanted 2, as models are trained on triples; found 6",
+        ),
+        (
+            ["--set", "most_depth=50"],
+            (
+                "found 'most_depth' in 'most_depth=50', and validation is only at --depth; leave "
+                "it out"
+            ),
+        ),
+        (
+            ["--set", "tk.probe_passages=9"],
+            "found 'probe_passages' in 'tk.probe_passages=9', and MATS is not logged",
+        ),
         (
             ["--start", "nosuch=/nothing"],
-            "--start: wanted MODEL=CHECKPOINT with a model of the study (tk, bert_dot); found 'nosuch=/nothing'",
+            (
+                "--start: wanted MODEL=CHECKPOINT with a model of the study (tk, bert_dot); found "
+                "'nosuch=/nothing'"
+            ),
         ),
-        (["--start", "tk=CHECKPOINT", "--start", "tk=CHECKPOINT"], "--start: wanted one checkpoint a model; found two of 'tk'"),
+        (
+            ["--start", "tk=CHECKPOINT", "--start", "tk=CHECKPOINT"],
+            "--start: wanted one checkpoint a model; found two of 'tk'",
+        ),
         (
             ["--models", "bert_cat=CHECKPOINT", "--start", "bert_cat=CHECKPOINT"],
-            "--start: wanted a model without an encoder of its own; found bert_cat=ENCODER; give one of the two",
+            (
+                "--start: wanted a model without an encoder of its own; found bert_cat=ENCODER; "
+                "give one of the two"
+            ),
         ),
-        (["--start", "bert_dot=CHECKPOINT"], "--encoder: wanted a model that uses it; found tk, bert_dot; leave it out"),
-        (["--negatives-of", "other=own", "--trainset", "other=CHECKPOINT"], "wanted each name once"),
-        (["--start", "tk=none.ckpt"], "none.ckpt: wanted weights or word vectors to begin with; found no such file"),
+        (
+            ["--start", "bert_dot=CHECKPOINT"],
+            "--encoder: wanted a model that uses it; found tk, bert_dot; leave it out",
+        ),
+        (
+            ["--negatives-of", "other=own", "--trainset", "other=CHECKPOINT"],
+            "wanted each name once",
+        ),
+        (
+            ["--start", "tk=none.ckpt"],
+            "none.ckpt: wanted weights or word vectors to begin with; found no such file",
+        ),
     ):
         with pytest.raises(SystemExit) as stop:
-            main([*map(str, command), *(str(part).replace("CHECKPOINT", str(tmp_path)) for part in more)])
+            main(
+                [
+                    *map(str, command),
+                    *(str(part).replace("CHECKPOINT", str(tmp_path)) for part in more),
+                ]
+            )
         said = capsys.readouterr().err
         assert (stop.value.code, said.count("\n")) == (2, 1), said
         assert line in said
@@ -87,11 +191,17 @@ def test_bad_options(
 
 
 def test_a_model_over_an_encoder_needs_one(
-    command: list[object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    command: list[object],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
     at = command.index("--encoder")
     with pytest.raises(SystemExit):
         main([str(part) for n, part in enumerate(command) if n not in (at, at + 1)])
-    wanted = "what bert_dot begins with (bert_dot=ENCODER, --encoder or --start bert_dot=CHECKPOINT); found none"
+    wanted = (
+        "what bert_dot begins with (bert_dot=ENCODER, --encoder or --start bert_dot=CHECKPOINT); "
+        "found none"
+    )
     assert wanted in capsys.readouterr().err

@@ -1,4 +1,6 @@
-"""``posbias teach``: scores by a model and out of a file, what options go together, and a student of them."""
+"""``posbias teach``: scores by a model and out of a file, what options go together, and a student
+of them.
+"""
 
 from __future__ import annotations
 
@@ -48,10 +50,21 @@ def posbias(capsys: pytest.CaptureFixture[str]) -> Command:
     return run
 
 
-def test_a_model_teaches(posbias: Command, collection: Collection, run_path: Path, model: Path, tmp_path: Path) -> None:
+def test_a_model_teaches(
+    posbias: Command, collection: Collection, run_path: Path, model: Path, tmp_path: Path
+) -> None:
     out = tmp_path / "scores"
     code, printed, err = posbias(
-        "teach", collection.path, "--model", model, "--candidates", run_path, "--depth", 4, "--out", out
+        "teach",
+        collection.path,
+        "--model",
+        model,
+        "--candidates",
+        run_path,
+        "--depth",
+        4,
+        "--out",
+        out,
     )
     assert code == 0, err
     teacher, run = open_teacher_scores(out), read_run(run_path)
@@ -60,13 +73,30 @@ def test_a_model_teaches(posbias: Command, collection: Collection, run_path: Pat
     assert re.search(rf"^queries +{len(run)}\npairs +{4 * len(run) + added}\n", printed)
     assert ("relevant passages added" in printed) == (added > 0)
     assert all(len(teacher.scores(q.query_id, [q.passage_id])) == 1 for q in relevant)
-    assert f"written to {out}; next: posbias train bert_dot {collection.path} --loss margin_mse --teacher-scores {out}" in err
-    code, _, err = posbias("teach", collection.path, "--model", model, "--candidates", run_path, "--out", out)
+    assert (
+        f"written to {out}; next: posbias train bert_dot {collection.path} --loss margin_mse "
+        f"--teacher-scores {out}"
+    ) in err
+    code, _, err = posbias(
+        "teach", collection.path, "--model", model, "--candidates", run_path, "--out", out
+    )
     assert (code, "give another --out, or --overwrite" in err) == (2, True)
 
 
-def test_as_json(posbias: Command, collection: Collection, run_path: Path, model: Path, tmp_path: Path) -> None:
-    asked = ("--model", model, "--candidates", run_path, "--name", "mine", "--out", tmp_path / "scores", "--json")
+def test_as_json(
+    posbias: Command, collection: Collection, run_path: Path, model: Path, tmp_path: Path
+) -> None:
+    asked = (
+        "--model",
+        model,
+        "--candidates",
+        run_path,
+        "--name",
+        "mine",
+        "--out",
+        tmp_path / "scores",
+        "--json",
+    )
     code, printed, err = posbias("teach", collection.path, *asked)
     assert code == 0, err
     (result,) = json.loads(printed)["results"]
@@ -76,18 +106,27 @@ def test_as_json(posbias: Command, collection: Collection, run_path: Path, model
         "train",
         "mine",
     )
-    scores = [s for r in open_teacher_scores(tmp_path / "scores").rankings() for s in r.scores.tolist()]
+    scores = [
+        s for r in open_teacher_scores(tmp_path / "scores").rankings() for s in r.scores.tolist()
+    ]
     rows = result["payload"]["rows"]
     assert (rows["queries"], rows["pairs"], rows["order only"]) == (30, len(scores), False)
     assert result["value"] == rows["mean score"] == pytest.approx(sum(scores) / len(scores))
     assert (rows["least score"], rows["greatest score"]) == (min(scores), max(scores))
 
 
-def test_a_training_set_is_scored_alone(posbias: Command, collection: Collection, model: Path, tmp_path: Path) -> None:
+def test_a_training_set_is_scored_alone(
+    posbias: Command, collection: Collection, model: Path, tmp_path: Path
+) -> None:
     pairs = [(q.query_id, q.passage_id) for q in collection.qrels("train") if q.grade][:3]
-    groups = [TrainingGroup(query_id, (passage_id, pairs[n - 1][1]), (1, 0)) for n, (query_id, passage_id) in enumerate(pairs)]
+    groups = [
+        TrainingGroup(query_id, (passage_id, pairs[n - 1][1]), (1, 0))
+        for n, (query_id, passage_id) in enumerate(pairs)
+    ]
     (tmp_path / "set").mkdir()
-    write_groups(tmp_path / "set", list, [groups], Manifest("trainset", "set", "a test"), splits=("train",))
+    write_groups(
+        tmp_path / "set", list, [groups], Manifest("trainset", "set", "a test"), splits=("train",)
+    )
     asked = ("--model", model, "--trainset", tmp_path / "set", "--out", tmp_path / "scores")
     code, printed, err = posbias("teach", collection.path, *asked)
     assert code == 0, err
@@ -98,20 +137,50 @@ def test_an_order_from_outside_and_its_student(
     posbias: Command, collection: Collection, run_path: Path, tmp_path: Path
 ) -> None:
     scores = tmp_path / "scores"
-    code, printed, err = posbias("teach", collection.path, "--scores", run_path, "--order-only", "--out", scores)
+    code, printed, err = posbias(
+        "teach", collection.path, "--scores", run_path, "--order-only", "--out", scores
+    )
     assert code == 0, err
     assert "their order only" in printed
     assert "--loss ranknet" in err
     run = read_run(run_path)
     table = tmp_path / "positives.tsv"  # a positive that the run lacks is a pair without a score
-    told = {r.query_id: dict(zip(r.passage_ids, r.scores.tolist(), strict=True)) for r in run.rankings()}
+    told = {
+        r.query_id: dict(zip(r.passage_ids, r.scores.tolist(), strict=True)) for r in run.rankings()
+    }
     for qrel in collection.qrels("train"):
         told[qrel.query_id].setdefault(qrel.passage_id, 99.0)
-    table.write_text("".join(f"{q}\t{p}\t{score!r}\n" for q, own in told.items() for p, score in own.items()))
+    table.write_text(
+        "".join(f"{q}\t{p}\t{score!r}\n" for q, own in told.items() for p, score in own.items())
+    )
     asked = ("--scores", table, "--order-only", "--out", scores, "--overwrite")
     assert posbias("teach", collection.path, *asked)[0] == 0
-    small = ("--dimension", 8, "--layers", 1, "--heads", 2, "--head-size", 3, "--feed-forward", 6, "--threads", 1)
-    student = ("train", "tk", collection.path, "--teacher-scores", scores, "--max-steps", 2, "--group-size", 3, *small)
+    small = (
+        "--dimension",
+        8,
+        "--layers",
+        1,
+        "--heads",
+        2,
+        "--head-size",
+        3,
+        "--feed-forward",
+        6,
+        "--threads",
+        1,
+    )
+    student = (
+        "train",
+        "tk",
+        collection.path,
+        "--teacher-scores",
+        scores,
+        "--max-steps",
+        2,
+        "--group-size",
+        3,
+        *small,
+    )
     code, _, err = posbias(*student, "--loss", "kl", "--out", tmp_path / "kl.ckpt")
     assert (code, "--loss: wanted ranknet" in err) == (2, True), err
     code, printed, err = posbias(*student, "--loss", "ranknet", "--out", tmp_path / "tk.ckpt")
@@ -129,10 +198,19 @@ def test_an_order_from_outside_and_its_student(
             {"--model": "m", "--candidates": "r", "--trainset": "t"},
             "--candidates, --trainset: wanted one of the two; found both",
         ),
-        ({"--scores": "s", "--candidates": "r"}, "--candidates: wanted none beside --scores, which has its own pairs"),
+        (
+            {"--scores": "s", "--candidates": "r"},
+            "--candidates: wanted none beside --scores, which has its own pairs",
+        ),
         ({"--scores": "s", "--depth": 3}, "--depth: wanted none beside --scores"),
-        ({"--scores": "s", "--workers": 2}, "--workers: wanted none beside --scores, which are not computed here"),
-        ({"--model": "m", "--candidates": "r", "--order-only": None}, "--order-only: wanted none beside --model"),
+        (
+            {"--scores": "s", "--workers": 2},
+            "--workers: wanted none beside --scores, which are not computed here",
+        ),
+        (
+            {"--model": "m", "--candidates": "r", "--order-only": None},
+            "--order-only: wanted none beside --model",
+        ),
         (
             {"--model": "m", "--trainset": "t", "--split": "dev"},
             "--split: wanted none beside --trainset, which says which pairs",
@@ -151,7 +229,11 @@ def test_an_order_from_outside_and_its_student(
     ],
 )
 def test_options_that_do_not_go_together(
-    posbias: Command, collection: Collection, tmp_path: Path, options: dict[str, object], message: str
+    posbias: Command,
+    collection: Collection,
+    tmp_path: Path,
+    options: dict[str, object],
+    message: str,
 ) -> None:
     given = [part for option in options.items() for part in option if part is not None]
     code, _, err = posbias("teach", collection.path, *given, "--out", tmp_path / "scores")

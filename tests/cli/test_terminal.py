@@ -1,4 +1,6 @@
-"""What a terminal gets to see: names, tags and ids of other people's files can send it no commands."""
+"""What a terminal gets to see: names, tags and ids of other people's files can send it no
+commands.
+"""
 
 from __future__ import annotations
 
@@ -22,10 +24,14 @@ COMMAND = [sys.executable, "-m", "positionbias"]
 OF_A_BAR = re.compile(rb"\x1b\[[?\d;]*[a-zA-Z]|\r")
 
 
-def on_a_terminal(folder: Path, *arguments: object, stdin: int = subprocess.DEVNULL) -> tuple[int, bytes]:
+def on_a_terminal(
+    folder: Path, *arguments: object, stdin: int = subprocess.DEVNULL
+) -> tuple[int, bytes]:
     """The exit code of a command, and what a terminal on both outputs shows."""
     master, slave = pty.openpty()
-    with subprocess.Popen([*COMMAND, *map(str, arguments)], cwd=folder, stdin=stdin, stdout=slave, stderr=slave) as process:
+    with subprocess.Popen(
+        [*COMMAND, *map(str, arguments)], cwd=folder, stdin=stdin, stdout=slave, stderr=slave
+    ) as process:
         os.close(slave)
         shown = b""
         try:
@@ -43,9 +49,25 @@ def hostile(tmp_path: Path) -> Collection:
     place = tmp_path / f"p{OSC}"
     with create_collection(place) as writer:
         writer.add_passages([Passage(f"d{OSC}", f"a {OSC} b c"), Passage("e", "d e f")])
-        writer.add_split("test", [Query(f"q{OSC}", "a")], [Qrel(f"q{OSC}", "e", 1)], [Answer(f"q{OSC}", "e", "d")])
-        writer.finish(Manifest("collection", "n[red] owned", f"made{OSC}", settings={OSC: OSC}, licence=OSC, notes=(OSC,)))
-    (tmp_path / "x.run").write_text(f"q{OSC} Q0 e 1 2.0 tag{OSC}\nq{OSC} Q0 d{OSC} 2 1.0 tag{OSC}\n")
+        writer.add_split(
+            "test",
+            [Query(f"q{OSC}", "a")],
+            [Qrel(f"q{OSC}", "e", 1)],
+            [Answer(f"q{OSC}", "e", "d")],
+        )
+        writer.finish(
+            Manifest(
+                "collection",
+                "n[red] owned",
+                f"made{OSC}",
+                settings={OSC: OSC},
+                licence=OSC,
+                notes=(OSC,),
+            )
+        )
+    (tmp_path / "x.run").write_text(
+        f"q{OSC} Q0 e 1 2.0 tag{OSC}\nq{OSC} Q0 d{OSC} 2 1.0 tag{OSC}\n"
+    )
     return Collection(place)
 
 
@@ -59,7 +81,9 @@ def hostile(tmp_path: Path) -> Collection:
     ],
     ids=lambda arguments: ascii(" ".join(arguments)),
 )
-def test_no_name_reaches_a_terminal_raw(hostile: Collection, tmp_path: Path, arguments: list[str]) -> None:
+def test_no_name_reaches_a_terminal_raw(
+    hostile: Collection, tmp_path: Path, arguments: list[str]
+) -> None:
     (tmp_path / "data.tsv").write_text(f"i{OSC}\ta {OSC} b\n")
     named = [str(hostile.path) if argument == "COLLECTION" else argument for argument in arguments]
     code, shown = on_a_terminal(tmp_path, *named)
@@ -70,5 +94,9 @@ def test_no_name_reaches_a_terminal_raw(hostile: Collection, tmp_path: Path, arg
 
 
 def test_json_with_such_names_reads_back_equal(hostile: Collection, tmp_path: Path) -> None:
-    done = subprocess.run([*COMMAND, "show", str(hostile.path), "--json"], capture_output=True, text=True, check=True)
-    assert {result["collection"] for result in json.loads(done.stdout)["results"]} == {hostile.manifest.name}
+    done = subprocess.run(
+        [*COMMAND, "show", str(hostile.path), "--json"], capture_output=True, text=True, check=True
+    )
+    assert {result["collection"] for result in json.loads(done.stdout)["results"]} == {
+        hostile.manifest.name
+    }

@@ -17,8 +17,10 @@ from positionbias.training.state import unfinished
 from ..tiny import candidates, planted, tiny_encoder
 
 SMALL = (
-    *("--dimension", 8, "--layers", 1, "--heads", 2, "--head-size", 3, "--feed-forward", 6, "--threads", 1),
-    *("--max-steps", 4, "--validate-every", 2, "--batch-size", 8, "--probe-passages", 20, "--learning-rate", 0.05),
+    *("--dimension", 8, "--layers", 1, "--heads", 2, "--head-size", 3, "--feed-forward", 6,
+    "--threads", 1),
+    *("--max-steps", 4, "--validate-every", 2, "--batch-size", 8, "--probe-passages", 20,
+    "--learning-rate", 0.05),
 )  # fmt: skip
 
 
@@ -43,7 +45,11 @@ def posbias(capsys, *arguments):
 @pytest.fixture
 def train(collection, runs, capsys):
     def run(*arguments, **changes):
-        options = {"--candidates": runs["train"], "--validation-candidates": runs["validation"], **changes}
+        options = {
+            "--candidates": runs["train"],
+            "--validation-candidates": runs["validation"],
+            **changes,
+        }
         pairs = [part for option in options.items() for part in option]
         return posbias(capsys, "train", "tk", collection.path, *pairs, *SMALL, *arguments)
 
@@ -64,8 +70,15 @@ def test_remedies_in_training(train, tmp_path):
     settings = load_checkpoint(tmp_path / "tk.ckpt").manifest.settings
     assert settings["training"]["offset_positions"] == 20
     assert settings["training"]["consistency"] == 0.1
-    code, _, err = train("--out", tmp_path / "none.ckpt", "--positions", "none", "--offset-positions", 5)
-    assert (code, err.startswith("posbias: --offset-positions: wanted a model with absolute positions; found tk")) == (2, True)
+    code, _, err = train(
+        "--out", tmp_path / "none.ckpt", "--positions", "none", "--offset-positions", 5
+    )
+    assert (
+        code,
+        err.startswith(
+            "posbias: --offset-positions: wanted a model with absolute positions; found tk"
+        ),
+    ) == (2, True)
     assert not (tmp_path / "none.ckpt").exists()
 
 
@@ -80,9 +93,9 @@ def test_a_checkpoint(train, tmp_path):
     assert "nDCG@10 0." in lines[0]
     assert "MATS" in lines[1]
     assert (
-        "30 training groups; left out: 0 without a candidate to set against them, 0 whose passage is not in the collection"
-        in err
-    )
+        "30 training groups; left out: 0 without a candidate to set against them, 0 whose "
+        "passage is not in the collection"
+    ) in err
     assert f"next: posbias rerank --model {tmp_path / 'tk.ckpt'}" in err
 
 
@@ -92,17 +105,42 @@ def test_as_json(train, tmp_path):
     (result,) = json.loads(out)["results"]
     assert (result["measure"], result["system"], result["kind"]) == ("training", "tk", "training")
     assert result["payload"]["steps"] == [0, 2, 4]
-    assert result["value"] == load_checkpoint(tmp_path / "tk.ckpt").manifest.content["validation_ndcg@10"]
+    assert (
+        result["value"]
+        == load_checkpoint(tmp_path / "tk.ckpt").manifest.content["validation_ndcg@10"]
+    )
 
 
 def test_what_a_name_wrote_a_name_reads(collection, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for split in ("train", "validation", "test"):
-        assert posbias(capsys, "retrieve", collection.path, "--split", split, "--depth", 4, "--out", f"bm25-{split}")[0] == 0
+        assert (
+            posbias(
+                capsys,
+                "retrieve",
+                collection.path,
+                "--split",
+                split,
+                "--depth",
+                4,
+                "--out",
+                f"bm25-{split}",
+            )[0]
+            == 0
+        )
     runs = ("--candidates", "bm25-train", "--validation-candidates", "bm25-validation")
     assert posbias(capsys, "train", "tk", collection.path, *runs, *SMALL, "--out", "mine")[0] == 0
     assert Path("mine", "manifest.json").exists()
-    rerank = ("rerank", collection.path, "--model", "mine", "--candidates", "bm25-test", "--out", "reranked")
+    rerank = (
+        "rerank",
+        collection.path,
+        "--model",
+        "mine",
+        "--candidates",
+        "bm25-test",
+        "--out",
+        "reranked",
+    )
     code, _, err = posbias(capsys, *rerank)
     assert code == 0, err
     assert "written to reranked; next: posbias evaluate reranked --collection " in err
@@ -137,7 +175,9 @@ def test_resumed(train, tmp_path, monkeypatch):
         patch.setattr(command, "_say_row", stop)
         code, _, err = train("--out", out)
     assert code == 130
-    assert err.splitlines() == ["posbias: stopped; nothing half-written was left under a final name"]
+    assert err.splitlines() == [
+        "posbias: stopped; nothing half-written was left under a final name"
+    ]
     assert not out.exists()
     assert unfinished(out) is not None
     code, _, err = train("--out", out)
@@ -149,7 +189,10 @@ def test_resumed(train, tmp_path, monkeypatch):
     code, _, err = train("--out", out, "--resume")
     assert code == 0
     assert "step 0" not in err
-    weights = [(tmp_path / name / "tk.ckpt" / "model.safetensors").read_bytes() for name in ("whole", "stopped")]
+    weights = [
+        (tmp_path / name / "tk.ckpt" / "model.safetensors").read_bytes()
+        for name in ("whole", "stopped")
+    ]
     assert weights[0] == weights[1]
 
 
@@ -168,12 +211,21 @@ def test_resumed(train, tmp_path, monkeypatch):
         (("--accumulate", 0), "--accumulate: wanted at least 1"),
         (("--bucket", 0), "--bucket: wanted at least 1"),
         (("--clip", -1), "--clip: wanted a number from 0"),
-        (("--start", "."), "--dimension: wanted no shape beside --start, which has its own; found 8; leave it out"),
+        (
+            ("--start", "."),
+            "--dimension: wanted no shape beside --start, which has its own; found 8; leave it out",
+        ),
         (("--split", "dev"), "wanted split 'dev'; found train, validation, test"),
-        (("--word-vectors", "none.txt"), "--word-vectors: wanted a path to read; found nothing at none.txt"),
-        (("--candidates", "none.run"), "--candidates: wanted a path to read; found nothing at none.run"),
+        (
+            ("--word-vectors", "none.txt"),
+            "--word-vectors: wanted a path to read; found nothing at none.txt",
+        ),
+        (
+            ("--candidates", "none.run"),
+            "--candidates: wanted a path to read; found nothing at none.run",
+        ),
     ],
-)  # fmt: skip
+)
 def test_one_clear_line(train, tmp_path, arguments, complaint):
     before = sorted(tmp_path.iterdir())
     code, out, err = train(*arguments, "--out", tmp_path / "tk.ckpt")
@@ -184,7 +236,9 @@ def test_one_clear_line(train, tmp_path, arguments, complaint):
 
 def test_candidates_of_another_collection(train, tmp_path):
     (tmp_path / "alien.run").write_text("q1 Q0 nowhere 1 1.0 bm25\n")
-    code, out, err = train("--out", tmp_path / "tk.ckpt", **{"--candidates": tmp_path / "alien.run"})
+    code, out, err = train(
+        "--out", tmp_path / "tk.ckpt", **{"--candidates": tmp_path / "alien.run"}
+    )
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert "wanted passage 'nowhere' in the collection" in err
     (tmp_path / "broken.run").write_text("q1 Q0 p 1 1.0\n")
@@ -201,7 +255,7 @@ def test_what_stands_is_not_replaced_unasked(train, tmp_path):
     assert train("--out", tmp_path / "tk.ckpt", "--overwrite")[0] == 0
 
 
-# -- over an encoder --------------------------------------------------------------------------------------
+# -- over an encoder -------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -212,31 +266,65 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def over_encoder(collection, runs, capsys):
     def run(kind, *arguments):
-        options = ("--candidates", runs["train"], "--validation-candidates", runs["validation"], "--threads", 1)
-        steps = ("--max-steps", 4, "--validate-every", 2, "--batch-size", 4, "--learning-rate", 1e-3)
+        options = (
+            "--candidates",
+            runs["train"],
+            "--validation-candidates",
+            runs["validation"],
+            "--threads",
+            1,
+        )
+        steps = (
+            "--max-steps",
+            4,
+            "--validate-every",
+            2,
+            "--batch-size",
+            4,
+            "--learning-rate",
+            1e-3,
+        )
         return posbias(capsys, "train", kind, collection.path, *options, *steps, *arguments)
 
     return run
 
 
 @pytest.mark.parametrize(
-    ("kind", "length"), [("bert_cat", "--pair-length"), ("bert_dot", "--passage-length"), ("colbert", "--dimension")]
+    ("kind", "length"),
+    [("bert_cat", "--pair-length"), ("bert_dot", "--passage-length"), ("colbert", "--dimension")],
 )
 def test_over_an_encoder(over_encoder, encoder, tmp_path, kind, length):
     out = tmp_path / "m.ckpt"
     code, _, err = over_encoder(
-        kind, "--encoder", encoder, length, 100, "--accumulate", 2, "--tracker", "tensorboard", "--out", out
+        kind,
+        "--encoder",
+        encoder,
+        length,
+        100,
+        "--accumulate",
+        2,
+        "--tracker",
+        "tensorboard",
+        "--out",
+        out,
     )
     assert code == 0, err
     lines = err.splitlines()
     assert [line.split()[:2] for line in lines[:3]] == [["step", "0"], ["step", "2"], ["step", "4"]]
-    assert all(part in lines[1] for part in ("loss ", "pair accuracy ", "margin ", "nDCG@10 0.", "pairs/s"))
+    assert all(
+        part in lines[1] for part in ("loss ", "pair accuracy ", "margin ", "nDCG@10 0.", "pairs/s")
+    )
     assert "MATS" not in err
     checkpoint = load_checkpoint(out)
     assert (checkpoint.manifest.command, checkpoint.model.kind) == (f"train {kind}", kind)
     assert checkpoint.manifest.settings["model"][length[2:].replace("-", "_")] == 100
-    assert checkpoint.manifest.settings["encoder"] == {"name": "encoder", "checksum": model_checksum(encoder)}
-    EventAccumulator = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator").EventAccumulator
+    assert checkpoint.manifest.settings["encoder"] == {
+        "name": "encoder",
+        "checksum": model_checksum(encoder),
+    }
+    EventAccumulator = pytest.importorskip(
+        "tensorboard.backend.event_processing.event_accumulator"
+    ).EventAccumulator
     (events,) = (tmp_path / "tensorboard" / "m").iterdir()
     found = EventAccumulator(str(events)).Reload()
     assert [(event.step, event.value) for event in found.Scalars("ndcg")] == [
@@ -247,28 +335,44 @@ def test_over_an_encoder(over_encoder, encoder, tmp_path, kind, length):
 
 def test_going_on_from_a_checkpoint(over_encoder, encoder, tmp_path):
     assert over_encoder("bert_dot", "--encoder", encoder, "--out", tmp_path / "a.ckpt")[0] == 0
-    code, _, err = over_encoder("bert_dot", "--start", tmp_path / "a.ckpt", "--out", tmp_path / "b.ckpt")
+    code, _, err = over_encoder(
+        "bert_dot", "--start", tmp_path / "a.ckpt", "--out", tmp_path / "b.ckpt"
+    )
     assert code == 0, err
     first, second = load_checkpoint(tmp_path / "a.ckpt"), load_checkpoint(tmp_path / "b.ckpt")
     assert second.manifest.input("start").checksum == first.manifest.content["checksum"]
-    # untrained it is what it started from, with other validation depths than at the end: as many digits as are shown
+    # untrained it is what it started from, with other validation depths than at the end: as many
+    # digits as are shown
     at_best = next(row for row in first.training.log if row["step"] == first.training.best_step)
     assert second.training.log[0]["ndcg"] == at_best["ndcg"]
-    code, _, err = over_encoder("bert_cat", "--start", tmp_path / "a.ckpt", "--out", tmp_path / "c.ckpt")
+    code, _, err = over_encoder(
+        "bert_cat", "--start", tmp_path / "a.ckpt", "--out", tmp_path / "c.ckpt"
+    )
     assert (code, err.count("\n")) == (2, 1)
     assert "--start: wanted a checkpoint of kind bert_cat; found bert_dot" in err
-    code, _, err = over_encoder("bert_dot", "--start", tmp_path / "none", "--out", tmp_path / "c.ckpt")
+    code, _, err = over_encoder(
+        "bert_dot", "--start", tmp_path / "none", "--out", tmp_path / "c.ckpt"
+    )
     assert (code, err.count("\n")) == (2, 1)
     assert "--start: wanted a path to read; found nothing at " in err
 
 
-# -- other losses, and no validation ----------------------------------------------------------------------
+# -- other losses, and no validation ---------------------------------------------------------------
 
 
 @pytest.fixture
 def unvalidated(collection, runs, capsys):
     def run(kind, *arguments):
-        settings = ("--candidates", runs["train"], "--threads", 1, "--batch-size", 8, "--learning-rate", 1e-3)
+        settings = (
+            "--candidates",
+            runs["train"],
+            "--threads",
+            1,
+            "--batch-size",
+            8,
+            "--learning-rate",
+            1e-3,
+        )
         return posbias(capsys, "train", kind, collection.path, *settings, *arguments)
 
     return run
@@ -280,12 +384,27 @@ def unvalidated(collection, runs, capsys):
         (
             "tk",
             ("--loss", "pointwise"),
-            "--loss: wanted hinge, lce, margin_mse, kl, ranknet: this tk has no head for relevant and not relevant; found pointwise",
+            (
+                "--loss: wanted hinge, lce, margin_mse, kl, ranknet: this tk has no head for "
+                "relevant and not relevant; found pointwise"
+            ),
         ),
-        ("bert_dot", ("--loss", "pointwise"), "--loss: wanted hinge, lce, margin_mse, kl, ranknet: this bert_dot has no head"),
-        ("mono_t5", ("--loss", "hinge"), "--loss: wanted pointwise: this mono_t5 scores by log-probability; found hinge"),
+        (
+            "bert_dot",
+            ("--loss", "pointwise"),
+            "--loss: wanted hinge, lce, margin_mse, kl, ranknet: this bert_dot has no head",
+        ),
+        (
+            "mono_t5",
+            ("--loss", "hinge"),
+            "--loss: wanted pointwise: this mono_t5 scores by log-probability; found hinge",
+        ),
         ("tk", ("--epochs", 0), "--epochs: wanted at least 1"),
-        ("tk", ("--epochs", 2, "--max-steps", 9), "--epochs, --max-steps: wanted one of the two; found 2 and 9; give one"),
+        (
+            "tk",
+            ("--epochs", 2, "--max-steps", 9),
+            "--epochs, --max-steps: wanted one of the two; found 2 and 9; give one",
+        ),
         ("mono_t5", (), "t5-base: wanted a folder, or the id of a model"),
     ],
 )
@@ -335,20 +454,27 @@ def test_any_tracker_gets_each_validation(over_encoder, encoder, tmp_path, monke
         def finish(self):
             kept.append("finished")
 
-    monkeypatch.setitem(tracking.LOGGER_TYPE_TO_CLASS, "wandb", Kept)  # as where the package is installed
+    # as where the package is installed
+    monkeypatch.setitem(tracking.LOGGER_TYPE_TO_CLASS, "wandb", Kept)
     monkeypatch.setattr(tracking, "_available_trackers", [tracking.LoggerType.WANDB])
     assert accelerator.LOGGER_TYPE_TO_CLASS is tracking.LOGGER_TYPE_TO_CLASS
-    code, _, err = over_encoder("bert_dot", "--encoder", encoder, "--tracker", "wandb", "--out", tmp_path / "m.ckpt")
+    code, _, err = over_encoder(
+        "bert_dot", "--encoder", encoder, "--tracker", "wandb", "--out", tmp_path / "m.ckpt"
+    )
     assert code == 0, err
     started, *rows, ended = kept
     assert (started, ended) == (("positionbias", {"name": "m"}), "finished")
     log = load_checkpoint(tmp_path / "m.ckpt").training.log
-    assert [(step, values["ndcg"]) for step, values in rows] == [(row["step"], row["ndcg"]) for row in log]
+    assert [(step, values["ndcg"]) for step, values in rows] == [
+        (row["step"], row["ndcg"]) for row in log
+    ]
     assert not (tmp_path / "tensorboard").exists()
 
 
 def test_no_package_of_a_tracker(over_encoder, encoder, tmp_path):
-    code, _, err = over_encoder("bert_dot", "--encoder", encoder, "--tracker", "comet_ml", "--out", tmp_path / "m")
+    code, _, err = over_encoder(
+        "bert_dot", "--encoder", encoder, "--tracker", "comet_ml", "--out", tmp_path / "m"
+    )
     assert (code, err.count("\n")) == (2, 1)
     assert "--tracker: wanted the package of comet_ml; found none; run: pip install comet-ml" in err
     assert sorted(path.name for path in tmp_path.iterdir()) == []
@@ -357,10 +483,26 @@ def test_no_package_of_a_tracker(over_encoder, encoder, tmp_path):
 @pytest.mark.parametrize(
     ("flag", "value", "complaint"),
     [
-        ("--candidates", "gone.run", "--candidates: wanted a path to read; found nothing at gone.run; check it"),
-        ("--validation-candidates", "gone.run", "--validation-candidates: wanted a path to read; found nothing at gone.run"),
-        ("--word-vectors", "gone.vec", "--word-vectors: wanted a path to read; found nothing at gone.vec; check it"),
-        ("--start", "gone.ckpt", "--start: wanted a path to read; found nothing at gone.ckpt; check it"),
+        (
+            "--candidates",
+            "gone.run",
+            "--candidates: wanted a path to read; found nothing at gone.run; check it",
+        ),
+        (
+            "--validation-candidates",
+            "gone.run",
+            "--validation-candidates: wanted a path to read; found nothing at gone.run",
+        ),
+        (
+            "--word-vectors",
+            "gone.vec",
+            "--word-vectors: wanted a path to read; found nothing at gone.vec; check it",
+        ),
+        (
+            "--start",
+            "gone.ckpt",
+            "--start: wanted a path to read; found nothing at gone.ckpt; check it",
+        ),
         ("--validation-split", "text", "found train, validation, test; did you mean test?"),
     ],
 )
@@ -371,7 +513,15 @@ def test_what_is_not_there_is_named_with_its_flag(train, tmp_path, flag, value, 
 
 
 def test_a_number_of_validation_queries_wants_candidates(collection, runs, capsys, tmp_path):
-    given = ("--candidates", runs["train"], "--validation-queries", 3, *SMALL, "--out", tmp_path / "x.ckpt")
+    given = (
+        "--candidates",
+        runs["train"],
+        "--validation-queries",
+        3,
+        *SMALL,
+        "--out",
+        tmp_path / "x.ckpt",
+    )
     code, _, err = posbias(capsys, "train", "tk", collection.path, *given)
     assert (code, err.count("\n")) == (2, 1), err
     assert "--validation-queries: wanted --validation-candidates beside it; found 3 alone" in err

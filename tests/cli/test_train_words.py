@@ -1,4 +1,6 @@
-"""``posbias train`` knrm, conv_knrm, duet and pacrr: trained, kept, re-ranked with; what they learn beside chance; what is refused."""
+"""``posbias train`` knrm, conv_knrm, duet and pacrr: trained, kept, re-ranked with; what they learn
+beside chance; what is refused.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,18 @@ OPTIONS = {
         "--kernel-learning-rate",
         0.02,
     ),
-    "duet": ("--filters", 16, "--ngraphs", 200, "--passage-length", 100, "--pooling-window", 10, "--learning-rate", 0.003),
+    "duet": (
+        "--filters",
+        16,
+        "--ngraphs",
+        200,
+        "--passage-length",
+        100,
+        "--pooling-window",
+        10,
+        "--learning-rate",
+        0.003,
+    ),
     "pacrr": ("--dimension", 32, "--filters", 4, "--learning-rate", 0.02),
 }
 TRAINING = ("--threads", 1, "--max-steps", 60, "--validate-every", 30)
@@ -41,7 +54,9 @@ TRAINING = ("--threads", 1, "--max-steps", 60, "--validate-every", 30)
 
 @pytest.fixture(scope="module")
 def collection(tmp_path_factory: pytest.TempPathFactory) -> Collection:
-    return planted(tmp_path_factory.mktemp("words") / "planted", PlantedSettings(queries=400, passages=900))
+    return planted(
+        tmp_path_factory.mktemp("words") / "planted", PlantedSettings(queries=400, passages=900)
+    )
 
 
 @pytest.fixture(scope="module")
@@ -50,16 +65,35 @@ def runs(collection: Collection) -> dict[str, Path]:
 
 
 def ranks(collection: Collection, run_path: Path) -> list[tuple[int, int]]:
-    """Of each test query whose passage is among its candidates: the rank of that, and how many they are."""
-    relevant = {qrel.query_id: qrel.passage_id for qrel in collection.qrels("test") if qrel.grade > 0}
-    found = {ranking.query_id: list(ranking.passage_ids) for ranking in read_run(run_path).rankings()}
-    return [(ids.index(relevant[q]) + 1, len(ids)) for q, ids in found.items() if relevant[q] in ids]
+    """Of each test query whose passage is among its candidates: the rank of that, and how many they
+    are.
+    """
+    relevant = {
+        qrel.query_id: qrel.passage_id for qrel in collection.qrels("test") if qrel.grade > 0
+    }
+    found = {
+        ranking.query_id: list(ranking.passage_ids) for ranking in read_run(run_path).rankings()
+    }
+    return [
+        (ids.index(relevant[q]) + 1, len(ids)) for q, ids in found.items() if relevant[q] in ids
+    ]
 
 
 @pytest.mark.parametrize("kind", OPTIONS)
-def test_trained_and_re_ranked_with(kind: str, collection: Collection, runs: dict[str, Path], capsys, tmp_path: Path) -> None:
-    given = ("--candidates", runs["train"], "--validation-candidates", runs["validation"], "--out", tmp_path / "m.ckpt")
-    code, out, err = posbias(capsys, "train", kind, collection.path, *given, *TRAINING, *OPTIONS[kind], "--json")
+def test_trained_and_re_ranked_with(
+    kind: str, collection: Collection, runs: dict[str, Path], capsys, tmp_path: Path
+) -> None:
+    given = (
+        "--candidates",
+        runs["train"],
+        "--validation-candidates",
+        runs["validation"],
+        "--out",
+        tmp_path / "m.ckpt",
+    )
+    code, out, err = posbias(
+        capsys, "train", kind, collection.path, *given, *TRAINING, *OPTIONS[kind], "--json"
+    )
     assert code == 0, err
     assert "MATS" not in err  # none has vectors for the probe
     (result,) = json.loads(out)["results"]
@@ -72,8 +106,18 @@ def test_trained_and_re_ranked_with(kind: str, collection: Collection, runs: dic
     if isinstance(checkpoint.model, Duet):
         assert len(json.loads((tmp_path / "m.ckpt" / "ngraphs.json").read_text())) == 200
     if isinstance(checkpoint.model, PACRR):
-        assert checkpoint.model.idf[2] < checkpoint.model.idf[-1]  # the most frequent word and a rare one
-    rerank = ("rerank", collection.path, "--model", tmp_path / "m.ckpt", "--candidates", runs["test"], "--depth", 8)
+        # the most frequent word and a rare one
+        assert checkpoint.model.idf[2] < checkpoint.model.idf[-1]
+    rerank = (
+        "rerank",
+        collection.path,
+        "--model",
+        tmp_path / "m.ckpt",
+        "--candidates",
+        runs["test"],
+        "--depth",
+        8,
+    )
     code, _, err = posbias(capsys, *rerank, "--out", tmp_path / "test.run")
     assert code == 0, err
     found = ranks(collection, tmp_path / "test.run")
@@ -82,19 +126,32 @@ def test_trained_and_re_ranked_with(kind: str, collection: Collection, runs: dic
     assert mean(1 / log2(1 + rank) for rank, _ in found) > chance + 0.1
 
 
-def test_what_a_model_of_words_goes_on_from(collection: Collection, runs: dict[str, Path], capsys, tmp_path: Path) -> None:
+def test_what_a_model_of_words_goes_on_from(
+    collection: Collection, runs: dict[str, Path], capsys, tmp_path: Path
+) -> None:
     given = ("--candidates", runs["train"], "--validation-candidates", runs["validation"])
     few = ("--threads", 1, "--max-steps", 2, "--validate-every", 2, "--batch-size", 4)
     (tmp_path / "v.txt").write_text(f"the {' '.join(['0.5'] * 32)}\n")
     for kind, options in OPTIONS.items():
         train = ("train", kind, collection.path, *given, *few)
         vectors = () if kind == "duet" else ("--word-vectors", tmp_path / "v.txt")
-        code, _, err = posbias(capsys, *train, *options, *vectors, "--out", tmp_path / f"{kind}.ckpt")
+        code, _, err = posbias(
+            capsys, *train, *options, *vectors, "--out", tmp_path / f"{kind}.ckpt"
+        )
         assert code == 0, err
         assert ("1 of " in err) == (kind != "duet")
-        code, _, err = posbias(capsys, *train, "--start", tmp_path / f"{kind}.ckpt", "--out", tmp_path / f"{kind}-on.ckpt")
+        code, _, err = posbias(
+            capsys,
+            *train,
+            "--start",
+            tmp_path / f"{kind}.ckpt",
+            "--out",
+            tmp_path / f"{kind}-on.ckpt",
+        )
         assert code == 0, err
-        begun, gone_on = (load_checkpoint(tmp_path / f"{kind}{name}.ckpt").model for name in ("", "-on"))
+        begun, gone_on = (
+            load_checkpoint(tmp_path / f"{kind}{name}.ckpt").model for name in ("", "-on")
+        )
         assert gone_on.config == begun.config  # type: ignore[union-attr]
 
 
@@ -102,7 +159,10 @@ def test_what_a_model_of_words_goes_on_from(collection: Collection, runs: dict[s
     ("arguments", "complaint"),
     [
         (("duet", "--word-vectors", "v.txt"), "wanted an option; found --word-vectors; "),
-        (("duet", "--pooling-window", 300), "--passage-length: wanted at least the 302 words of a window; found 200"),
+        (
+            ("duet", "--pooling-window", 300),
+            "--passage-length: wanted at least the 302 words of a window; found 200",
+        ),
         (("duet", "--dropout-rate", 1), "--dropout-rate: wanted a share from 0"),
         (("knrm", "--kernels", 1), "--kernels: wanted at least 3; found 1"),
         (("conv_knrm", "--longest-ngram", 0), "--longest-ngram: wanted at least 1; found 0"),
@@ -113,7 +173,14 @@ def test_what_is_refused(
     arguments, complaint: str, collection: Collection, runs: dict[str, Path], capsys, tmp_path: Path
 ) -> None:
     kind, *options = arguments
-    given = ("--candidates", runs["train"], "--validation-candidates", runs["validation"], "--out", tmp_path / "no.ckpt")
+    given = (
+        "--candidates",
+        runs["train"],
+        "--validation-candidates",
+        runs["validation"],
+        "--out",
+        tmp_path / "no.ckpt",
+    )
     code, _, err = posbias(capsys, "train", kind, collection.path, *given, *options)
     assert (code, err.count("\n")) == (2, 1)
     assert complaint in err
@@ -122,10 +189,30 @@ def test_what_is_refused(
 
 def test_in_a_study(collection: Collection, capsys, tmp_path: Path) -> None:
     (tmp_path / "v.txt").write_text("the 1\n")
-    study = ("study", "position-bias", collection.path, "--dry-run", "--out", tmp_path / "study", "--only", "original")
+    study = (
+        "study",
+        "position-bias",
+        collection.path,
+        "--dry-run",
+        "--out",
+        tmp_path / "study",
+        "--only",
+        "original",
+    )
     sizes = ("--set", "dimension=1", "--set", "filters=2", "--batch-size", 2)
     vectors = ("--models", "duet", "--word-vectors", tmp_path / "v.txt")
-    code, out, err = posbias(capsys, *study, "--models", "knrm", "--models", "conv_knrm", "--models", "pacrr", *vectors, *sizes)
+    code, out, err = posbias(
+        capsys,
+        *study,
+        "--models",
+        "knrm",
+        "--models",
+        "conv_knrm",
+        "--models",
+        "pacrr",
+        *vectors,
+        *sizes,
+    )
     assert code == 0, err
     assert all(f"train-{kind}-original-seed-1" in out for kind in OPTIONS)
     assert "probe" not in out  # none has term vectors

@@ -1,4 +1,6 @@
-"""``posbias trainset leaked`` as a user runs it: from a planted pair of source and target to a trained model, and bad input in one line."""
+"""``posbias trainset leaked`` as a user runs it: from a planted pair of source and target to a
+trained model, and bad input in one line.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,10 @@ from positionbias.results.result import load_results
 
 from ..tiny import candidates
 
-SETTINGS = PlantedSettings(queries=60, passages=240, test_share=0.3, validation_share=0.2, leaked_queries=20)  # 18 test queries
+# 18 test queries
+SETTINGS = PlantedSettings(
+    queries=60, passages=240, test_share=0.3, validation_share=0.2, leaked_queries=20
+)
 
 
 @pytest.fixture
@@ -37,35 +42,78 @@ LEAKED = ("trainset", "leaked", "./pair", "--target", "test", "--pairs", "pair",
 
 
 def test_from_a_planted_pair_to_a_model(pair: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    arguments = ("--candidates", "train.run", "--size", 24, "--size", 40, "--repeats", 2, "--leaked-queries", 10, "--wide")
+    arguments = (
+        "--candidates",
+        "train.run",
+        "--size",
+        24,
+        "--size",
+        40,
+        "--repeats",
+        2,
+        "--leaked-queries",
+        10,
+        "--wide",
+    )
     code, out, err = posbias(capsys, *LEAKED, *arguments)
     assert code == 0, err
     lines = out.splitlines()
     assert lines[0].split("  ")[0] == "set"
     assert len(lines) == 1 + 3 * 2 * 2 + 3
     assert lines[5].split() == ["msm-24-1", "24", "10", "83.3%", "2", "of", "train"]
-    assert lines[-2] == "train: 50 queries, 20 that can be used and leak, 30 that can fill"  # 60 - 18 - 12 + 20
+    # 60 - 18 - 12 + 20
+    assert lines[-2] == "train: 50 queries, 20 that can be used and leak, 30 that can fill"
     assert "12 training sets written to sets" in err
     names = {result.system for result in load_results(pair / "sets")}
-    assert names == {f"{kind}-{size}-{seed}" for kind in ("no", "msm", "test") for size in (24, 40) for seed in (1, 2)}
+    assert names == {
+        f"{kind}-{size}-{seed}"
+        for kind in ("no", "msm", "test")
+        for size in (24, 40)
+        for seed in (1, 2)
+    }
     shape = ("--dimension", 8, "--layers", 1, "--heads", 2, "--head-size", 3, "--feed-forward", 6)
     for name in ("no-24-1", "msm-24-1", "test-24-1"):
-        training = ("--max-steps", 4, "--validate-every", 2, "--batch-size", 4, "--probe-passages", 0, "--threads", 1)
+        training = (
+            "--max-steps",
+            4,
+            "--validate-every",
+            2,
+            "--batch-size",
+            4,
+            "--probe-passages",
+            0,
+            "--threads",
+            1,
+        )
         done = posbias(
-            capsys, "train", "tk", "./pair", "--trainset", f"./sets/{name}", "--validation-candidates", "validation.run", *shape, *training,
+            capsys, "train", "tk", "./pair", "--trainset", f"./sets/{name}",
+            "--validation-candidates", "validation.run", *shape, *training,
             "--out", f"./{name}.ckpt",
         )  # fmt: skip
         assert done[0] == 0, done[2]
         manifest = read_manifest(pair / f"{name}.ckpt")
         assert manifest.content["training_groups"] == 12
-        assert manifest.input("trainset").checksum == Groups(pair / "sets" / name).checksum  # type: ignore[union-attr]
-    words = {read_manifest(pair / f"{name}.ckpt").content["words"] for name in ("no-24-1", "msm-24-1", "test-24-1")}
+        assert manifest.input("trainset").checksum == Groups(pair / "sets" / name).checksum
+    words = {
+        read_manifest(pair / f"{name}.ckpt").content["words"]
+        for name in ("no-24-1", "msm-24-1", "test-24-1")
+    }
     assert len(words) == 1  # all kinds know the same words
 
 
 def test_json_is_one_result_a_set(pair: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = posbias(
-        capsys, *LEAKED, "--candidates", "train=train.run", "--leakage", "msm", "--size", 40, "--leaked-share", 0.5, "--json"
+        capsys,
+        *LEAKED,
+        "--candidates",
+        "train=train.run",
+        "--leakage",
+        "msm",
+        "--size",
+        40,
+        "--leaked-share",
+        0.5,
+        "--json",
     )
     results = json.loads(out)["results"]
     assert code == 0
@@ -90,11 +138,22 @@ def test_what_was_found_against_the_truth(pair: Path, capsys: pytest.CaptureFixt
         "./leaks",
     )
     assert code == 0, err
-    (result,) = [item for item in load_results(pair / "leaks") if item.measure == "found pairs against the truth"]
+    (result,) = [
+        item
+        for item in load_results(pair / "leaks")
+        if item.measure == "found pairs against the truth"
+    ]
     rows = result.payload.rows  # type: ignore[union-attr]
-    found = sum(rows[name].found for name in ("identical", "generalization", "specialization", "reformulation"))
+    found = sum(
+        rows[name].found
+        for name in ("identical", "generalization", "specialization", "reformulation")
+    )
     assert rows["all"].found == found
-    assert (rows["all"].true, rows["identical"].recall, rows["specialization"].recall) == (20, 1.0, 1.0)
+    assert (rows["all"].true, rows["identical"].recall, rows["specialization"].recall) == (
+        20,
+        1.0,
+        1.0,
+    )
     assert f"  all: {found} of 20 (recall {found / 20:.3f})" in out.splitlines()
     assert {item.role for item in read_manifest(pair / "leaks").inputs} >= {"true pairs"}
 
@@ -103,25 +162,75 @@ def test_what_was_found_against_the_truth(pair: Path, capsys: pytest.CaptureFixt
     ("arguments", "message"),
     [
         (["--candidates", "none.run"], "none.run: wanted a readable file"),
-        (["--candidates", "validation=validation.run"], "--candidates: wanted SPLIT=RUN with one of the sources, train; found"),
-        (["--candidates", "train.run", "--candidates", "train=train.run"], "--candidates: wanted one run for each source; found two for 'train'"),
-        (["--source", "train", "--source", "validation", "--candidates", "train.run"], "--candidates: wanted SPLIT=RUN with one of the sources"),
+        (
+            ["--candidates", "validation=validation.run"],
+            "--candidates: wanted SPLIT=RUN with one of the sources, train; found",
+        ),
+        (
+            ["--candidates", "train.run", "--candidates", "train=train.run"],
+            "--candidates: wanted one run for each source; found two for 'train'",
+        ),
+        (
+            ["--source", "train", "--source", "validation", "--candidates", "train.run"],
+            "--candidates: wanted SPLIT=RUN with one of the sources",
+        ),
         (
             ["--source", "train", "--source", "validation", "--candidates", "train=train.run"],
-            "--candidates: wanted a run for each source; found none for 'validation'; add --candidates validation=RUN",
+            (
+                "--candidates: wanted a run for each source; found none for 'validation'; add "
+                "--candidates validation=RUN"
+            ),
         ),
-        (["--source", "train", "--source", "train", "--candidates", "train=train.run"], "--source: wanted each split once"),
-        (["--source", "test", "--candidates", "test.run"], "--target, --source: wanted different splits; found 'test' as both"),
-        (["--candidates", "train.run"], "--size: wanted at least 72 instances for 36 leaked queries; found 30"),
-        (["--candidates", "train.run", "--leakage", "msm", "--leaked-queries", "21", "--size", "60"], "pair: wanted 21 leaked queries of kind msm; found 20"),
-        (["--candidates", "train.run", "--leakage", "no", "--size", "62"], "pair: wanted 31 queries that do not leak to fill a set of 62 instances"),
-        (["--candidates", "train.run", "--size", "31"], "--size: wanted an even number of instances"),
-        (["--candidates", "train.run", "--size", "30", "--leaked-share", "2"], "--leaked-share: wanted a share above 0, to 1; found 2"),
-        (["--candidates", "train.run", "--prefixes", "a", "b"], "pair/pairs.jsonl: wanted pairs with queries of the target; found 20 pairs with others"),
-        (["--candidates", "train.run", "--threshold", "0.9", "--train-depth", "0"], "--train-depth: wanted at least 1"),
+        (
+            ["--source", "train", "--source", "train", "--candidates", "train=train.run"],
+            "--source: wanted each split once",
+        ),
+        (
+            ["--source", "test", "--candidates", "test.run"],
+            "--target, --source: wanted different splits; found 'test' as both",
+        ),
+        (
+            ["--candidates", "train.run"],
+            "--size: wanted at least 72 instances for 36 leaked queries; found 30",
+        ),
+        (
+            [
+                "--candidates",
+                "train.run",
+                "--leakage",
+                "msm",
+                "--leaked-queries",
+                "21",
+                "--size",
+                "60",
+            ],
+            "pair: wanted 21 leaked queries of kind msm; found 20",
+        ),
+        (
+            ["--candidates", "train.run", "--leakage", "no", "--size", "62"],
+            "pair: wanted 31 queries that do not leak to fill a set of 62 instances",
+        ),
+        (
+            ["--candidates", "train.run", "--size", "31"],
+            "--size: wanted an even number of instances",
+        ),
+        (
+            ["--candidates", "train.run", "--size", "30", "--leaked-share", "2"],
+            "--leaked-share: wanted a share above 0, to 1; found 2",
+        ),
+        (
+            ["--candidates", "train.run", "--prefixes", "a", "b"],
+            "pair/pairs.jsonl: wanted pairs with queries of the target; found 20 pairs with others",
+        ),
+        (
+            ["--candidates", "train.run", "--threshold", "0.9", "--train-depth", "0"],
+            "--train-depth: wanted at least 1",
+        ),
     ],
-)  # fmt: skip
-def test_bad_input_is_one_line(pair: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str) -> None:
+)
+def test_bad_input_is_one_line(
+    pair: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+) -> None:
     before = sorted(path.name for path in pair.iterdir())
     size = () if "--size" in arguments else ("--size", 30)
     code, out, err = posbias(capsys, *LEAKED, *size, "--repeats", 1, *arguments)

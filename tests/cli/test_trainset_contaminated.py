@@ -1,4 +1,6 @@
-"""``posbias trainset contaminated`` as a user runs it: to a trained teacher, the figures of real judgements, and bad input in one line."""
+"""``posbias trainset contaminated`` as a user runs it: to a trained teacher, the figures of real
+judgements, and bad input in one line.
+"""
 
 from __future__ import annotations
 
@@ -50,9 +52,21 @@ def test_to_a_teacher_that_saw_the_test(folder: Path, capsys: pytest.CaptureFixt
     assert lines[2].split()[:5] == ["test", "18", "of", "18", str(test)]
     assert f"{train + test} training groups written to set" in err
     shape = ("--dimension", 8, "--layers", 1, "--heads", 2, "--head-size", 3, "--feed-forward", 6)
-    training = ("--max-steps", 4, "--validate-every", 2, "--batch-size", 4, "--probe-passages", 0, "--threads", 1)
+    training = (
+        "--max-steps",
+        4,
+        "--validate-every",
+        2,
+        "--batch-size",
+        4,
+        "--probe-passages",
+        0,
+        "--threads",
+        1,
+    )
     done = posbias(
-        capsys, "train", "tk", "./small", "--trainset", "./set", "--loss", "lce", "--group-size", 4, *shape, *training,
+        capsys, "train", "tk", "./small", "--trainset", "./set", "--loss", "lce", "--group-size", 4,
+        *shape, *training,
         "--validation-candidates", "validation.run", "--out", "./teacher.ckpt",
     )  # fmt: skip
     assert done[0] == 0, done[2]
@@ -83,7 +97,9 @@ def test_missing_passages_are_told_by_id(folder: Path, capsys: pytest.CaptureFix
     head = "query-id\tcorpus-id\tscore\n"
     (folder / "tiny" / "qrels" / "train.tsv").write_text(f"{head}a\td0\t1\n")
     gone = "".join(f"t\tgone{number:02d}\t2\n" for number in range(12))
-    (folder / "tiny" / "qrels" / "test.tsv").write_text(f"{head}t\td1\t2\nt\tlost\t0\n{gone}u\td3\t1\n")
+    (folder / "tiny" / "qrels" / "test.tsv").write_text(
+        f"{head}t\td1\t2\nt\tlost\t0\n{gone}u\td3\t1\n"
+    )
     code, _, err = posbias(capsys, "import", "beir", "tiny", "--out", "./imported")
     assert code == 0, err
     (folder / "tiny.run").write_text("a Q0 d1 1 2.0 x\na Q0 d2 2 1.0 x\n")
@@ -113,19 +129,45 @@ def test_missing_passages_are_told_by_id(folder: Path, capsys: pytest.CaptureFix
 
 
 @pytest.mark.realdata
-@pytest.mark.parametrize(("name", "queries", "groups", "missing"), [("dl19", 43, 1_790, 711), ("dl20", 54, 1_122, 544)])
+@pytest.mark.parametrize(
+    ("name", "queries", "groups", "missing"), [("dl19", 43, 1_790, 711), ("dl20", 54, 1_122, 544)]
+)
 def test_the_deep_learning_tracks_over_a_sample_of_their_corpus(
-    tmp_path: Path, posbias_data: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch,
-    name: str, queries: int, groups: int, missing: int,
-) -> None:  # fmt: skip
-    """Of the 2,501 and 1,666 positives of the paper, those whose passages are in the sample: each once, the others by id."""
+    tmp_path: Path,
+    posbias_data: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    queries: int,
+    groups: int,
+    missing: int,
+) -> None:
+    """Of the 2,501 and 1,666 positives of the paper, those whose passages are in the sample: each
+    once, the others by id.
+    """
     monkeypatch.chdir(tmp_path)
     source = posbias_data / "msmarco_mini"
     attached = ("--attach", name, source / f"queries.{name}.tsv", source / f"qrels.{name}.txt")
-    assert posbias(capsys, "import", "msmarco", source, *attached, "--validation-queries", 200, "--out", "./mini")[0] == 0
+    assert (
+        posbias(
+            capsys,
+            "import",
+            "msmarco",
+            source,
+            *attached,
+            "--validation-queries",
+            200,
+            "--out",
+            "./mini",
+        )[0]
+        == 0
+    )
     collection = Collection(tmp_path / "mini")
     some = [passage.passage_id for passage, _ in zip(collection.passages(), range(5), strict=False)]
-    rankings = ((query_id, some, [5.0, 4.0, 3.0, 2.0, 1.0]) for query_id, _ in collection.query_texts("train"))
+    rankings = (
+        (query_id, some, [5.0, 4.0, 3.0, 2.0, 1.0])
+        for query_id, _ in collection.query_texts("train")
+    )
     write_run(tmp_path / "some.run", Run("some", rankings))
     made = posbias(
         capsys,
@@ -142,12 +184,22 @@ def test_the_deep_learning_tracks_over_a_sample_of_their_corpus(
     )
     assert made[0] == 0, made[2]
     counts = json.loads(made[1])["results"][0]["payload"]["rows"]["targets"][name]
-    assert (counts["queries"], counts["groups"], counts["positives missing from the corpus"]) == (queries, groups, missing)
-    relevant = {(qrel.query_id, qrel.passage_id) for qrel in collection.qrels(name) if qrel.grade >= 2}
+    assert (counts["queries"], counts["groups"], counts["positives missing from the corpus"]) == (
+        queries,
+        groups,
+        missing,
+    )
+    relevant = {
+        (qrel.query_id, qrel.passage_id) for qrel in collection.qrels(name) if qrel.grade >= 2
+    }
     assert groups + missing == len(relevant) == {"dl19": 2_501, "dl20": 1_666}[name]
     stored = [group for group in Groups(tmp_path / "set") if group.query_id in counts["query_ids"]]
     there = {(group.query_id, group.passage_ids[0]) for group in stored}
-    lost = {(query_id, item) for query_id, items in counts["missing_positives"].items() for item in items}
+    lost = {
+        (query_id, item)
+        for query_id, items in counts["missing_positives"].items()
+        for item in items
+    }
     assert (len(there), len(lost)) == (groups, missing)
     assert there | lost == relevant
     assert counts["negatives judged"] + counts["negatives random"] == groups
@@ -157,10 +209,22 @@ def test_the_deep_learning_tracks_over_a_sample_of_their_corpus(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--contaminate", "tset"], "small: wanted a split 'tset' for --contaminate; found train, validation, test"),
-        (["--contaminate", "test"], "small: wanted a passage judged 2 or higher in target 'test'; found"),
-        (["--contaminate", "train"], "--contaminate, --split: wanted different splits; found 'train' as both"),
-        (["--contaminate", "test", "--share", "1.5"], "--share: wanted a share of each target's queries, 0 to 1; found 1.5"),
+        (
+            ["--contaminate", "tset"],
+            "small: wanted a split 'tset' for --contaminate; found train, validation, test",
+        ),
+        (
+            ["--contaminate", "test"],
+            "small: wanted a passage judged 2 or higher in target 'test'; found",
+        ),
+        (
+            ["--contaminate", "train"],
+            "--contaminate, --split: wanted different splits; found 'train' as both",
+        ),
+        (
+            ["--contaminate", "test", "--share", "1.5"],
+            "--share: wanted a share of each target's queries, 0 to 1; found 1.5",
+        ),
         (
             ["--contaminate", "test", "--group-size", "1"],
             "--group-size: wanted at least 2; found 1",
@@ -170,7 +234,9 @@ def test_the_deep_learning_tracks_over_a_sample_of_their_corpus(
         (["--candidates", "none.run"], "none.run: wanted a readable file"),
     ],
 )
-def test_bad_input_is_one_line(folder: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str) -> None:
+def test_bad_input_is_one_line(
+    folder: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+) -> None:
     before = sorted(path.name for path in folder.iterdir())
     run = () if "--candidates" in arguments else ("--candidates", "train.run")
     code, out, err = posbias(capsys, *CONTAMINATED, *run, *arguments)

@@ -42,10 +42,17 @@ def test_distil(places: list[str], tmp_path: Path, capsys: pytest.CaptureFixture
     assert code == 0, err
     # twice or more: the green lamp oil hall iron gate stone is water and
     assert out.startswith("11 words, 4 wide, ")
-    assert out.endswith("of the variance kept; left out: 3 too rare, 0 that the encoder cannot read\n")  # burns in of
+    # burns in of
+    assert out.endswith(
+        "of the variance kept; left out: 3 too rare, 0 that the encoder cannot read\n"
+    )
     assert f"--word-vectors {place}" in err
     assert len(read_word_vectors(place, ["stone", "lamp", "burns"], 4).vectors) == 2
-    assert [item.role for item in read_manifest(place).inputs] == ["encoder", "collection", "collection"]
+    assert [item.role for item in read_manifest(place).inputs] == [
+        "encoder",
+        "collection",
+        "collection",
+    ]
 
 
 def test_as_json(places: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -61,7 +68,11 @@ def test_as_json(places: list[str], tmp_path: Path, capsys: pytest.CaptureFixtur
     )
     assert result["payload"]["rows"]["dimension"] == 4
     settings = read_manifest(tmp_path / "v.safetensors").settings
-    assert (settings["minimum_count"], settings["sif_coefficient"], settings["batch_words"]) == (1, 0, 2)
+    assert (settings["minimum_count"], settings["sif_coefficient"], settings["batch_words"]) == (
+        1,
+        0,
+        2,
+    )
 
 
 @pytest.mark.parametrize(
@@ -75,7 +86,11 @@ def test_as_json(places: list[str], tmp_path: Path, capsys: pytest.CaptureFixtur
     ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_one_line_and_exit_code_2(
-    places: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str], more: tuple[object, ...], complaint: str
+    places: list[str],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    more: tuple[object, ...],
+    complaint: str,
 ) -> None:
     code, out, err = call(capsys, *places, *more, "--out", tmp_path / "v.safetensors")
     assert (code, out, err.count("\n")) == (2, "", 1), err

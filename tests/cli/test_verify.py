@@ -31,20 +31,26 @@ def made_run(tmp_path: Path) -> Path:
     return place
 
 
-def test_all_artefacts_in_a_folder_are_compared(small_collection: Collection, capsys: pytest.CaptureFixture[str]) -> None:
+def test_all_artefacts_in_a_folder_are_compared(
+    small_collection: Collection, capsys: pytest.CaptureFixture[str]
+) -> None:
     code, out, err = run(capsys, str(small_collection.path.parent))
     assert (code, err) == (0, "")
     kinds = [line.split()[:2] for line in out.splitlines()]
     assert kinds == [["whole", "index"], ["whole", "collection"]]
 
 
-def test_damage_is_named_and_the_exit_code_is_2(small_collection: Collection, capsys: pytest.CaptureFixture[str]) -> None:
+def test_damage_is_named_and_the_exit_code_is_2(
+    small_collection: Collection, capsys: pytest.CaptureFixture[str]
+) -> None:
     (small_collection.path / "queries" / "test.parquet").write_bytes(b"")
     code, out, err = run(capsys, str(small_collection.path))
     assert code == 2
     assert out.splitlines()[-2].startswith("damaged     collection")
     assert "test.parquet: wanted" in out.splitlines()[-1]
-    assert err.startswith("posbias: wanted 2 artefacts as they were written; found 1 damaged; restore")
+    assert err.startswith(
+        "posbias: wanted 2 artefacts as they were written; found 1 damaged; restore"
+    )
 
 
 @pytest.mark.parametrize("target", ["manifest.json", "nowhere"])
@@ -59,7 +65,9 @@ def test_a_manifest_that_leads_nowhere_is_damage(
     assert f"damaged                        0 files        0.0 MB  {small_collection.path}\n" in out
 
 
-def test_a_manifest_that_is_a_pipe_is_damage(small_collection: Collection, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_manifest_that_is_a_pipe_is_damage(
+    small_collection: Collection, capsys: pytest.CaptureFixture[str]
+) -> None:
     manifest = small_collection.path / "manifest.json"
     manifest.unlink()
     os.mkfifo(manifest)
@@ -69,7 +77,9 @@ def test_a_manifest_that_is_a_pipe_is_damage(small_collection: Collection, capsy
 
 
 @pytest.mark.parametrize("stray", ["passages", "queries", "."])
-@pytest.mark.parametrize("content", ["", "{}", "signed", '{"kind": "run", "format_version": 1, "files": null}'])
+@pytest.mark.parametrize(
+    "content", ["", "{}", "signed", '{"kind": "run", "format_version": 1, "files": null}']
+)
 def test_no_stray_manifest_switches_digests_off(
     small_collection: Collection, capsys: pytest.CaptureFixture[str], stray: str, content: str
 ) -> None:
@@ -99,7 +109,9 @@ def test_an_artefact_whose_manifest_is_replaced_is_damaged(
         read_run(made_run)
 
 
-def test_a_foreign_manifest_among_artefacts_is_named(small_collection: Collection, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_foreign_manifest_among_artefacts_is_named(
+    small_collection: Collection, capsys: pytest.CaptureFixture[str]
+) -> None:
     other = small_collection.path.parent / "site"
     other.mkdir()
     (other / "manifest.json").write_text("{}")
@@ -109,23 +121,36 @@ def test_a_foreign_manifest_among_artefacts_is_named(small_collection: Collectio
     assert run(capsys, str(other))[0] == 2
 
 
-def test_json_has_every_artefact(small_collection: Collection, capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_has_every_artefact(
+    small_collection: Collection, capsys: pytest.CaptureFixture[str]
+) -> None:
     code, out, _ = run(capsys, str(small_collection.path), "--json")
     found = json.loads(out)["artefacts"]
-    assert (code, [item["kind"] for item in found], [item["fault"] for item in found]) == (0, ["index", "collection"], ["", ""])
+    assert (code, [item["kind"] for item in found], [item["fault"] for item in found]) == (
+        0,
+        ["index", "collection"],
+        ["", ""],
+    )
     assert found[1]["path"] == str(small_collection.path)
 
 
-def test_what_is_no_artefact_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_no_artefact_is_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert run(capsys, str(tmp_path))[::2] == (
         2,
-        f"posbias: {tmp_path}: wanted an artefact of posbias; found no manifest.json; check the path\n",
+        (
+            f"posbias: {tmp_path}: wanted an artefact of posbias; found no manifest.json; check "
+            "the path\n"
+        ),
     )
     assert "found nothing there" in run(capsys, str(tmp_path / "no"))[2]
 
 
 def test_lines_fit_the_terminal_and_paths_stay_whole(
-    small_collection: Collection, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    small_collection: Collection,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     place = small_collection.path

@@ -12,14 +12,18 @@ import pytest
 
 from positionbias.cli.main import posbias
 
-# Options whose values differ between commands, and why. A key before a value (SPLIT=RUN), and being given again, are no difference.
+# Options whose values differ between commands, and why. A key before a value (SPLIT=RUN), and being
+# given again, are no difference.
 TAKES_DIFFERENT = {
     "--loss": "a study trains by several, each with its group size and part of the steps",
     "--out": "a folder, a file, or a pipe, as the command writes it",
     "--relevant-from": "study pooling has several tasks, each with its grade",
     "--score": "a calibration may be of the mean of two scores",
     "--skip": "each release has files of its own",
-    "--source": "a split of one collection, the place of a split of any, or the name of one that was found in",
+    "--source": (
+        "a split of one collection, the place of a split of any, or the name of one that was found "
+        "in"
+    ),
     "--test": "a file of a release, or a test set in any form",
 }
 # Options whose help differs, with a word of each meaning that every help of the option has to hold.
@@ -94,7 +98,9 @@ MEANS = {
 }
 
 
-def commands(command: click.Command = posbias, context: click.Context | None = None) -> Iterator[tuple[str, click.Command]]:
+def commands(
+    command: click.Command = posbias, context: click.Context | None = None
+) -> Iterator[tuple[str, click.Command]]:
     """Every command that is no group, by its words."""
     context = context or click.Context(posbias, info_name="posbias")
     if not isinstance(command, click.Group):
@@ -120,13 +126,19 @@ OPTIONS = options()
 
 
 def takes(option: click.Option) -> str:
-    """What an option takes: nothing, one of some names, or a number or text, with the word that stands for it in the help."""
+    """What an option takes: nothing, one of some names, or a number or text, with the word that
+    stands for it in the help.
+    """
     if option.is_flag:
         return "nothing"
     if isinstance(option.type, click.Choice):
         return f"one of {', '.join(option.type.choices)}"
     named = re.sub(r"^\[?[A-Z]+=\]?|\[:[A-Z]+\]$", "", option.metavar or "")
-    kinds = {click.types.IntParamType: "whole number", click.types.FloatParamType: "number", click.Tuple: "several"}
+    kinds = {
+        click.types.IntParamType: "whole number",
+        click.types.FloatParamType: "number",
+        click.Tuple: "several",
+    }
     kind = next((name for of, name in kinds.items() if isinstance(option.type, of)), "text")
     return f"{kind} {named}"
 

@@ -22,19 +22,29 @@ QUERIES, PASSAGES, DEPTH = 30, 80, 25
 
 @pytest.fixture(scope="module")
 def clicks(tmp_path_factory: pytest.TempPathFactory) -> tuple[Collection, Path]:
-    """30 queries with 25 candidates each; query n has 1 + n mod 3 clicks among them, one shown and not clicked, and a third grade in another set."""
+    """30 queries with 25 candidates each; query n has 1 + n mod 3 clicks among them, one shown and
+    not clicked, and a third grade in another set.
+    """
     folder = tmp_path_factory.mktemp("clicks")
     lines, qrels, further = [], [], []
     for number in range(QUERIES):
         ranked = [f"p{(number * 7 + rank * 3) % PASSAGES}" for rank in range(DEPTH)]
-        lines += [f"q{number} Q0 {item} {rank} {50 - rank} bm25\n" for rank, item in enumerate(ranked, 1)]
+        lines += [
+            f"q{number} Q0 {item} {rank} {50 - rank} bm25\n" for rank, item in enumerate(ranked, 1)
+        ]
         qrels += [Qrel(f"q{number}", ranked[2 * place], 1) for place in range(1 + number % 3)]
         qrels.append(Qrel(f"q{number}", ranked[1], 0))
         further.append(Qrel(f"q{number}", ranked[5], 2))
     qrels += [Qrel("q0", "gone", 1), Qrel("alone", "p3", 1)]
     with create_collection(folder / "tiny") as writer:
-        writer.add_passages(Passage(f"p{n}", f"text\tof\n{n}" if n else "") for n in range(PASSAGES))
-        queries = [*(Query(f"q{n}", f"question {n}") for n in range(QUERIES)), Query("alone", "x"), Query("unjudged", "y")]
+        writer.add_passages(
+            Passage(f"p{n}", f"text\tof\n{n}" if n else "") for n in range(PASSAGES)
+        )
+        queries = [
+            *(Query(f"q{n}", f"question {n}") for n in range(QUERIES)),
+            Query("alone", "x"),
+            Query("unjudged", "y"),
+        ]
         writer.add_split("train", queries, qrels)
         writer.add_qrels("train", "dctr", further)
         writer.finish(Manifest("collection", "tiny", "a test"), allow_absent=True)

@@ -1,4 +1,6 @@
-"""Training sets of clicks that were stopped, or met a full disk: the next run ends with the same bytes, and trusts nothing that is cut or of another order."""
+"""Training sets of clicks that were stopped, or met a full disk: the next run ends with the same
+bytes, and trusts nothing that is cut or of another order.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ from tests.clicks.conftest import contents, draw
 from tests.forked import forked
 
 
-def test_an_interrupted_run_goes_on(clicks: tuple[Collection, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_run_goes_on(
+    clicks: tuple[Collection, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(trainset, "run_blocks", lambda path: run_blocks(path, 700))
     whole = list(draw(tmp_path / "whole", clicks))
     made = stop_at(monkeypatch, "draw_block", 4)
@@ -35,7 +39,9 @@ def test_an_interrupted_run_goes_on(clicks: tuple[Collection, Path], tmp_path: P
 
 
 def stop_at(monkeypatch: pytest.MonkeyPatch, name: str, time: int) -> list[int]:
-    """Let a function of ``trainset`` be interrupted when it is called for the given time; gives what counts its calls."""
+    """Let a function of ``trainset`` be interrupted when it is called for the given time; gives
+    what counts its calls.
+    """
     made: list[int] = []
     whole = getattr(trainset, name)
 
@@ -49,11 +55,19 @@ def stop_at(monkeypatch: pytest.MonkeyPatch, name: str, time: int) -> list[int]:
     return made
 
 
-@pytest.mark.parametrize(("step", "time"), [("draw_block", 1), ("_groups_of", 2), ("_write_lines", 1), ("_write_quality", 1)])
+@pytest.mark.parametrize(
+    ("step", "time"),
+    [("draw_block", 1), ("_groups_of", 2), ("_write_lines", 1), ("_write_quality", 1)],
+)
 def test_wherever_it_stops_it_ends_with_the_same_bytes(
-    clicks: tuple[Collection, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str, time: int
+    clicks: tuple[Collection, Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    step: str,
+    time: int,
 ) -> None:
-    monkeypatch.setattr(trainset, "ranges", lambda paths, wanted: ranges(paths, wanted, 200))  # several shards of groups
+    # several shards of groups
+    monkeypatch.setattr(trainset, "ranges", lambda paths, wanted: ranges(paths, wanted, 200))
     settings: dict[str, Any] = {"negatives": 15, "form": "text"}
     draw(tmp_path / "whole" / "set", clicks, **settings)
     made = stop_at(monkeypatch, step, time)
@@ -67,7 +81,9 @@ def test_wherever_it_stops_it_ends_with_the_same_bytes(
 def test_a_collection_in_another_order_is_drawn_from_anew(
     clicks: tuple[Collection, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The same passages at the same place in another order have the same checksum and other rows."""
+    """The same passages at the same place in another order have the same checksum and other
+    rows.
+    """
     place, settings = tmp_path / "tiny", {"negatives": 3, "form": "ids"}
     shutil.copytree(clicks[0].path, place)
     with monkeypatch.context() as interrupted:
@@ -81,7 +97,9 @@ def test_a_collection_in_another_order_is_drawn_from_anew(
         writer.finish(Manifest("collection", "tiny", "a test"), allow_absent=True)
     assert Collection(place).checksum == clicks[0].checksum
     whole = draw(tmp_path / "whole" / "set", clicks, **settings)
-    assert list(draw(tmp_path / "part" / "set", (Collection(place), clicks[1]), **settings)) == list(whole)
+    assert list(
+        draw(tmp_path / "part" / "set", (Collection(place), clicks[1]), **settings)
+    ) == list(whole)
 
 
 FULL_DISK = """
@@ -93,7 +111,8 @@ from positionbias.core.collection import Collection
 from positionbias.core.errors import StorageError
 
 place, run, out, limit = sys.argv[1:]
-resource.setrlimit(resource.RLIMIT_FSIZE, (int(limit), int(limit)))  # refused as on a full disk, with EFBIG for ENOSPC
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(limit), int(limit)))  # refused as on a full disk, \
+with EFBIG for ENOSPC
 try:
     write_click_set(Path(out), Collection(place), Path(run), ClickSettings(negatives=2, triples=20))
 except StorageError as error:
@@ -101,11 +120,16 @@ except StorageError as error:
 """
 
 
-def test_a_full_disk_leaves_no_draw_that_is_cut(clicks: tuple[Collection, Path], tmp_path: Path) -> None:
+def test_a_full_disk_leaves_no_draw_that_is_cut(
+    clicks: tuple[Collection, Path], tmp_path: Path
+) -> None:
     whole = list(draw(tmp_path / "whole", clicks, negatives=2, triples=20))
     out = tmp_path / "set"
-    # all but the last query, 57 positives with two negatives each, make 2,736 bytes, of which the disk takes 2,600
-    done = forked([clicks[0].path, clicks[1], out, 2600], Path(__file__).parents[2], os.environ, FULL_DISK)
+    # all but the last query, 57 positives with two negatives each, make 2,736 bytes, of which the
+    # disk takes 2,600
+    done = forked(
+        [clicks[0].path, clicks[1], out, 2600], Path(__file__).parents[2], os.environ, FULL_DISK
+    )
     assert done.returncode == 0, done.stderr
     assert "found: File too large" in done.stdout
     assert done.stdout.endswith("what is finished is kept: run the same command again to go on\n")
@@ -123,6 +147,9 @@ def test_a_draw_that_was_kept_and_is_cut_is_made_again(
     whole = list(draw(tmp_path / "whole", clicks, negatives=2))
     with monkeypatch.context() as patched:
         patched.setattr(trainset, "draw_block", cut)
-        with pytest.raises(StorageError, match=r"wanted 2,736 bytes of drawn triples; found 2,616; check the disk, then run"):
+        with pytest.raises(
+            StorageError,
+            match=r"wanted 2,736 bytes of drawn triples; found 2,616; check the disk, then run",
+        ):
             draw(tmp_path / "set", clicks, negatives=2)
     assert list(draw(tmp_path / "set", clicks, negatives=2)) == whole

@@ -1,4 +1,6 @@
-"""Simulated error rates against the noncentral t distribution, what would be wanted, and clean models in turn."""
+"""Simulated error rates against the noncentral t distribution, what would be wanted, and clean
+models in turn.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,12 @@ import pytest
 from scipy import stats
 
 from positionbias.contamination.contrast import Contrast, Values
-from positionbias.contamination.error_rates import controls_wanted, in_turn, queries_wanted, simulated_rates
+from positionbias.contamination.error_rates import (
+    controls_wanted,
+    in_turn,
+    queries_wanted,
+    simulated_rates,
+)
 from positionbias.contamination.excess import Tested as Outcome
 from positionbias.contamination.excess import excess_of
 from positionbias.evaluation.moderated import Moderated
@@ -18,7 +25,9 @@ IDS = [f"q{number}" for number in range(50)]
 CONTRAST = Contrast("test", "other", IDS, [(query_id,) for query_id in IDS], paired=False)
 
 
-def outcome(controls: int, freedom: float, *, spread: float = 0.02, query_error: float = 1e-6) -> Outcome:
+def outcome(
+    controls: int, freedom: float, *, spread: float = 0.02, query_error: float = 1e-6
+) -> Outcome:
     among = Moderated(np.array(spread**2), np.array(freedom), np.array(spread**2), np.array(0.0))
     return Outcome(0.0, controls, among, [controls - 1], query_error, 398)
 
@@ -28,7 +37,9 @@ def test_with_a_known_spread_power_is_that_of_the_noncentral_t() -> None:
     error = 0.02 * math.sqrt(1 + 1 / controls)
     needed = stats.t.ppf(0.95, controls - 1)
     expected = [stats.nct.sf(needed, controls - 1, effect / error) for effect in effects]
-    assert simulated_rates(outcome(controls, 1e7), 0.05, effects, seed=1) == pytest.approx(expected, abs=0.015)
+    assert simulated_rates(outcome(controls, 1e7), 0.05, effects, seed=1) == pytest.approx(
+        expected, abs=0.015
+    )
 
 
 def test_a_spread_hardly_known_is_averaged_over_and_false_alarms_stay() -> None:
@@ -44,7 +55,8 @@ def test_queries_bound_the_spread_below() -> None:
 
 def test_it_is_the_same_draw_whoever_asks() -> None:
     assert (
-        simulated_rates(outcome(5, 4), 0.05, (0.05,), seed=3) == simulated_rates(outcome(5, 4), 0.05, (0.0, 0.05), seed=3)[1:]
+        simulated_rates(outcome(5, 4), 0.05, (0.05,), seed=3)
+        == simulated_rates(outcome(5, 4), 0.05, (0.0, 0.05), seed=3)[1:]
     )
 
 
@@ -53,7 +65,9 @@ def test_controls_and_queries_that_would_do() -> None:
     assert wanted is not None
 
     def needed(controls: int) -> float:
-        return float(stats.t.ppf([0.95, 0.8], controls - 1).sum() * 0.015 * math.sqrt(1 + 1 / controls))
+        return float(
+            stats.t.ppf([0.95, 0.8], controls - 1).sum() * 0.015 * math.sqrt(1 + 1 / controls)
+        )
 
     assert needed(wanted) <= 0.05 < needed(wanted - 1)
     assert controls_wanted(outcome(3, 2, spread=0.03), 0.05, 0.05) is None
@@ -77,6 +91,9 @@ def test_clean_models_in_turn() -> None:
     assert first is not None
     assert found.alarms == sum(
         of is not None and of.p() <= 0.05
-        for of in (excess_of(model, [x for x in groups[0] if x is not model], groups[1:], CONTRAST) for model in groups[0])
+        for of in (
+            excess_of(model, [x for x in groups[0] if x is not model], groups[1:], CONTRAST)
+            for model in groups[0]
+        )
     )
     assert in_turn(groups[1:], CONTRAST, 0.05, 10.0) is None

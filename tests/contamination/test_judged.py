@@ -10,7 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from positionbias.contamination.judged import Judged, judged_groups, read_target, split_negatives, taken
+from positionbias.contamination.judged import (
+    Judged,
+    judged_groups,
+    read_target,
+    split_negatives,
+    taken,
+)
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.groups import TrainingGroup
 from positionbias.core.records import Qrel
@@ -21,7 +27,11 @@ judgements = st.dictionaries(
     st.tuples(st.sampled_from(["q1", "q2", "q3", "q4"]), st.sampled_from([*CORPUS[:22], *GONE])),
     st.integers(-1, 3),
     max_size=60,
-).map(lambda grades: [Qrel(query_id, passage_id, grade) for (query_id, passage_id), grade in grades.items()])
+).map(
+    lambda grades: [
+        Qrel(query_id, passage_id, grade) for (query_id, passage_id), grade in grades.items()
+    ]
+)
 
 
 def ids_at(places: np.ndarray) -> Sequence[str]:
@@ -29,19 +39,37 @@ def ids_at(places: np.ndarray) -> Sequence[str]:
 
 
 def groups(query: Judged, size: int, seed: int = 1) -> list[TrainingGroup]:
-    return list(judged_groups(query, size=size, seed=seed, passages=len(CORPUS), passage_ids_at=ids_at))
+    return list(
+        judged_groups(query, size=size, seed=seed, passages=len(CORPUS), passage_ids_at=ids_at)
+    )
 
 
 def test_grades_become_positives_and_negatives() -> None:
-    qrels = [Qrel("q", "a", 3), Qrel("q", "b", 2), Qrel("q", "c", 1), Qrel("q", "d", 0), Qrel("q", "e", -2), Qrel("r", "a", 1)]
+    qrels = [
+        Qrel("q", "a", 3),
+        Qrel("q", "b", 2),
+        Qrel("q", "c", 1),
+        Qrel("q", "d", 0),
+        Qrel("q", "e", -2),
+        Qrel("r", "a", 1),
+    ]
     target = read_target("t", qrels)
     assert target.queries == [Judged("q", ("a", "b"), ("c", "d", "e"), ("a", "b", "c", "d", "e"))]
     assert (target.missing, target.missing_negatives, target.without_positive) == ({}, {}, 1)
-    assert [query.positives for query in read_target("t", qrels, relevant_from=1).queries] == [("a", "b", "c"), ("a",)]
+    assert [query.positives for query in read_target("t", qrels, relevant_from=1).queries] == [
+        ("a", "b", "c"),
+        ("a",),
+    ]
 
 
 def test_what_the_corpus_lacks_is_told_by_query() -> None:
-    qrels = [Qrel("q", "a", 3), Qrel("q", "b", 2), Qrel("q", "d", 0), Qrel("r", "b", 2), Qrel("r", "d", 0)]
+    qrels = [
+        Qrel("q", "a", 3),
+        Qrel("q", "b", 2),
+        Qrel("q", "d", 0),
+        Qrel("r", "b", 2),
+        Qrel("r", "d", 0),
+    ]
     target = read_target("t", qrels, {"b", "d"})
     assert target.queries == [Judged("q", ("a",), (), ("a",))]
     # r has no positive left, so that its negatives are wanted by nobody
@@ -49,14 +77,27 @@ def test_what_the_corpus_lacks_is_told_by_query() -> None:
 
 
 def test_of_two_grades_the_higher_counts_and_what_is_relevant_elsewhere_is_no_negative() -> None:
-    qrels = [Qrel("q", "a", 0), Qrel("q", "a", 2), Qrel("q", "b", 1), Qrel("q", "b", 0), Qrel("q", "c", 0)]
+    qrels = [
+        Qrel("q", "a", 0),
+        Qrel("q", "a", 2),
+        Qrel("q", "b", 1),
+        Qrel("q", "b", 0),
+        Qrel("q", "c", 0),
+    ]
     (query,) = read_target("t", qrels, relevant_elsewhere={"q": ("c", "x")}).queries
     assert query == Judged("q", ("a",), ("b",), ("a", "b", "c", "x"))
 
 
 def test_a_negative_stands_in_one_group_and_random_ones_follow() -> None:
-    """Three positives and four negatives in groups of 3: six negatives wanted, four judged, two random."""
-    query = Judged("q", ("p0", "p1", "p2"), ("p3", "p4", "p5", "p6"), tuple(f"p{number}" for number in range(7)))
+    """Three positives and four negatives in groups of 3: six negatives wanted, four judged, two
+    random.
+    """
+    query = Judged(
+        "q",
+        ("p0", "p1", "p2"),
+        ("p3", "p4", "p5", "p6"),
+        tuple(f"p{number}" for number in range(7)),
+    )
     made = groups(query, 3)
     assert [group.labels for group in made] == [(1, 0, 0)] * 3
     assert {group.passage_ids[0] for group in made} == {"p0", "p1", "p2"}
@@ -71,22 +112,28 @@ def test_a_draw_depends_on_its_query_and_seed_alone() -> None:
     query = Judged("q", ("p0", "p1"), (), ("p0", "p1"))
     assert groups(query, 5) == groups(query, 5) != groups(query, 5, seed=2)
     # the first random negatives of a larger group are those of a smaller one
-    assert [group.passage_ids[:3] for group in groups(query, 5)] == [group.passage_ids for group in groups(query, 3)]
+    assert [group.passage_ids[:3] for group in groups(query, 5)] == [
+        group.passage_ids for group in groups(query, 3)
+    ]
 
 
 def test_random_negatives_are_uniform_over_what_is_not_judged() -> None:
     drawn = Counter(
-        groups(Judged(f"q{number}", ("p0",), (), tuple(CORPUS[:50])), 2)[0].passage_ids[1] for number in range(3_000)
+        groups(Judged(f"q{number}", ("p0",), (), tuple(CORPUS[:50])), 2)[0].passage_ids[1]
+        for number in range(3_000)
     )
     assert set(drawn) == set(CORPUS[50:])
-    assert all(abs(count - 300) < 5 * 16.5 for count in drawn.values())  # sqrt(3000 · 0.1 · 0.9) = 16.4
+    # sqrt(3000 · 0.1 · 0.9) = 16.4
+    assert all(abs(count - 300) < 5 * 16.5 for count in drawn.values())
 
 
 def test_all_of_a_corpus_can_be_drawn_and_no_more() -> None:
     query = Judged("q", ("p0",), (), tuple(CORPUS[:57]))
     (group,) = groups(query, 4)
     assert sorted(group.passage_ids[1:]) == ["p57", "p58", "p59"]
-    with pytest.raises(InputError, match=r"query 'q': wanted 4 random unjudged passages; found 3 in a corpus of 60"):
+    with pytest.raises(
+        InputError, match=r"query 'q': wanted 4 random unjudged passages; found 3 in a corpus of 60"
+    ):
         groups(query, 5)
 
 
@@ -118,12 +165,16 @@ def test_whatever_is_judged(qrels: list[Qrel], size: int, relevant_from: int, se
 
 
 @given(st.integers(1, 40), st.floats(0, 1), st.floats(0, 1), st.integers(0, 99))
-def test_a_smaller_share_is_the_beginning_of_a_larger_one(number: int, one: float, other: float, seed: int) -> None:
+def test_a_smaller_share_is_the_beginning_of_a_larger_one(
+    number: int, one: float, other: float, seed: int
+) -> None:
     target = read_target("t", [Qrel(f"q{place}", "a", 2) for place in range(number)])
     low, high = sorted((one, other))
     for share in (low, high):
         if share > 0 and round(share * number) == 0:
-            with pytest.raises(SettingError, match=r"--share: wanted a share of at least one query of 't'"):
+            with pytest.raises(
+                SettingError, match=r"--share: wanted a share of at least one query of 't'"
+            ):
                 taken(target, share, seed)
             return
     fewer, more = taken(target, low, seed), taken(target, high, seed)

@@ -1,4 +1,6 @@
-"""Contaminated training sets on disk: what stands in them, the clean one that they begin with, and what is refused."""
+"""Contaminated training sets on disk: what stands in them, the clean one that they begin with, and
+what is refused.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,11 @@ from hypothesis import strategies as st
 
 from positionbias.contamination import ordinary, trainsets
 from positionbias.contamination.settings import ContaminatedSettings
-from positionbias.contamination.trainsets import contaminated_result, set_counts, write_contaminated_set
+from positionbias.contamination.trainsets import (
+    contaminated_result,
+    set_counts,
+    write_contaminated_set,
+)
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError, OutputExistsError, SettingError
@@ -27,9 +33,11 @@ TRAIN = [Query(f"a{number}", f"what is a{number}") for number in range(6)]
 TEST = [Query(f"t{number}", f"where is t{number}") for number in range(4)]
 TRAIN_QRELS = [Qrel(query.query_id, f"{query.query_id}+", 1) for query in TRAIN]
 TRAIN_QRELS += [Qrel("a0", "a0*", 1), Qrel("a1", "gone", 1), Qrel("a1", "a1-", 0)]
-# t0: two positives, a negative, one of each missing; t1: one and two; t2: none at grade 2; t3: one, missing
+# t0: two positives, a negative, one of each missing; t1: one and two; t2: none at grade 2; t3: one,
+# missing
 TEST_QRELS = [
-    Qrel("t0", "t0+", 3), Qrel("t0", "t0*", 2), Qrel("t0", "t0-", 1), Qrel("t0", "gone", 2), Qrel("t0", "lost", 0),
+    Qrel("t0", "t0+", 3), Qrel("t0", "t0*", 2), Qrel("t0", "t0-", 1), Qrel("t0", "gone", 2),
+    Qrel("t0", "lost", 0),
     Qrel("t1", "t1+", 2), Qrel("t1", "t1*", 0), Qrel("t1", "t1-", 0),
     Qrel("t2", "t2+", 1), Qrel("t3", "gone", 2),
 ]  # fmt: skip
@@ -41,10 +49,14 @@ def corpus(place: Path, splits: Splits = SPLITS) -> Collection:
     """Four passages for each query: ``a0+``, ``a0*``, ``a0-``, ``a0_``."""
     with create_collection(place) as writer:
         ids = dict.fromkeys(query.query_id for queries, _ in splits.values() for query in queries)
-        writer.add_passages(Passage(f"{item}{kind}", f"text of {item}") for item in ids for kind in "+*-_")
+        writer.add_passages(
+            Passage(f"{item}{kind}", f"text of {item}") for item in ids for kind in "+*-_"
+        )
         for split, (queries, qrels) in splits.items():
             writer.add_split(split, queries, qrels)
-        writer.finish(Manifest("collection", place.name, "a test", licence="invented"), allow_absent=True)
+        writer.finish(
+            Manifest("collection", place.name, "a test", licence="invented"), allow_absent=True
+        )
     return Collection(place)
 
 
@@ -54,7 +66,14 @@ def candidates(place: Path, kinds: str = "+*-_") -> Path:
         place,
         Run(
             "bm25",
-            ((q.query_id, [f"{q.query_id}{kind}" for kind in kinds], list(range(9, 9 - len(kinds), -1))) for q in TRAIN[:-1]),
+            (
+                (
+                    q.query_id,
+                    [f"{q.query_id}{kind}" for kind in kinds],
+                    list(range(9, 9 - len(kinds), -1)),
+                )
+                for q in TRAIN[:-1]
+            ),
         ),
     )
     return place
@@ -75,7 +94,9 @@ def shards(groups: Groups) -> list[bytes]:
 
 
 def test_a_set_by_hand(collection: Collection, run: Path, tmp_path: Path) -> None:
-    stored = write_contaminated_set(tmp_path / "sets" / "one", collection, run, ContaminatedSettings(targets=("test",), seed=3))
+    stored = write_contaminated_set(
+        tmp_path / "sets" / "one", collection, run, ContaminatedSettings(targets=("test",), seed=3)
+    )
     groups = list(stored)
     # five of six training queries have candidates; a0 has two positives, one of a1's is missing
     assert [(group.query_id, group.passage_ids[0]) for group in groups[:6]] == [
@@ -94,7 +115,9 @@ def test_a_set_by_hand(collection: Collection, run: Path, tmp_path: Path) -> Non
 
 
 def test_the_manifest_counts_by_origin(collection: Collection, run: Path, tmp_path: Path) -> None:
-    stored = write_contaminated_set(tmp_path / "sets" / "one", collection, run, ContaminatedSettings(targets=("test",), seed=3))
+    stored = write_contaminated_set(
+        tmp_path / "sets" / "one", collection, run, ContaminatedSettings(targets=("test",), seed=3)
+    )
     manifest, content = stored.manifest, stored.manifest.content
     assert content["ordinary"] == {
         "split": "train",
@@ -119,7 +142,12 @@ def test_the_manifest_counts_by_origin(collection: Collection, run: Path, tmp_pa
         "missing_negatives": {"t0": ["lost"]},
     }
     assert (content["contaminated_groups"], content["share_of_groups"]) == (3, 3 / 9)
-    assert (manifest.command, manifest.seed, manifest.licence, manifest.name) == ("trainset contaminated", 3, "invented", "one")
+    assert (manifest.command, manifest.seed, manifest.licence, manifest.name) == (
+        "trainset contaminated",
+        3,
+        "invented",
+        "one",
+    )
     assert {item.role: item.checksum for item in manifest.inputs} == {
         "collection": collection.checksum,
         "candidates": sha256_file(run),
@@ -135,11 +163,15 @@ def test_the_manifest_counts_by_origin(collection: Collection, run: Path, tmp_pa
     )
     assert result.payload == set_counts(stored)
     assert set_counts(stored).to_rows()["targets"] == content["targets"]
-    save_results(tmp_path / "results", [result], Manifest("results", "one", "trainset contaminated"))
+    save_results(
+        tmp_path / "results", [result], Manifest("results", "one", "trainset contaminated")
+    )
     assert load_results(tmp_path / "results") == [result]
 
 
-def test_without_contamination_the_set_is_the_clean_one(collection: Collection, run: Path, tmp_path: Path) -> None:
+def test_without_contamination_the_set_is_the_clean_one(
+    collection: Collection, run: Path, tmp_path: Path
+) -> None:
     made = [
         write_contaminated_set(tmp_path / place / "set", collection, run, settings)
         for place, settings in (
@@ -151,15 +183,27 @@ def test_without_contamination_the_set_is_the_clean_one(collection: Collection, 
     assert shards(made[0]) == shards(made[1])
     assert made[0].splits == ("train",)
     content = made[0].manifest.content
-    assert (content["targets"], content["contaminated_groups"], content["share_of_groups"]) == ({}, 0, 0.0)
-    whole = write_contaminated_set(tmp_path / "whole", collection, run, ContaminatedSettings(targets=("test",)))
+    assert (content["targets"], content["contaminated_groups"], content["share_of_groups"]) == (
+        {},
+        0,
+        0.0,
+    )
+    whole = write_contaminated_set(
+        tmp_path / "whole", collection, run, ContaminatedSettings(targets=("test",))
+    )
     assert shards(whole)[0] == shards(made[0])[0]
 
 
-def test_blocks_change_no_group(collection: Collection, run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = write_contaminated_set(tmp_path / "whole", collection, run, ContaminatedSettings(targets=("test",), group_size=3))
+def test_blocks_change_no_group(
+    collection: Collection, run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = write_contaminated_set(
+        tmp_path / "whole", collection, run, ContaminatedSettings(targets=("test",), group_size=3)
+    )
     monkeypatch.setattr(ordinary, "_BLOCK_CANDIDATES", 5)  # two queries of four candidates
-    cut = write_contaminated_set(tmp_path / "cut", collection, run, ContaminatedSettings(targets=("test",), group_size=3))
+    cut = write_contaminated_set(
+        tmp_path / "cut", collection, run, ContaminatedSettings(targets=("test",), group_size=3)
+    )
     assert list(cut) == list(whole)
     assert (whole.manifest.content["shards"], cut.manifest.content["shards"]) == (2, 4)
     assert cut.manifest.content["ordinary"] == whole.manifest.content["ordinary"]
@@ -188,14 +232,21 @@ def test_an_interrupted_set_goes_on_and_ends_the_same(
     assert cut.manifest.content == whole.manifest.content
 
 
-def test_a_group_is_smaller_where_candidates_are_few(collection: Collection, tmp_path: Path) -> None:
+def test_a_group_is_smaller_where_candidates_are_few(
+    collection: Collection, tmp_path: Path
+) -> None:
     run = candidates(tmp_path / "few.run")
-    stored = write_contaminated_set(tmp_path / "set", collection, run, ContaminatedSettings(group_size=4, train_depth=3))
+    stored = write_contaminated_set(
+        tmp_path / "set", collection, run, ContaminatedSettings(group_size=4, train_depth=3)
+    )
     sizes = {group.query_id: len(group.passage_ids) for group in stored}
     assert sizes == {"a0": 2, "a1": 3, "a2": 3, "a3": 3, "a4": 3}  # of + * - what is not relevant
     assert stored.manifest.content["ordinary"]["groups smaller than asked for"] == 6
-    shallow = write_contaminated_set(tmp_path / "shallow", collection, run, ContaminatedSettings(train_depth=2))
-    assert shallow.manifest.content["ordinary"]["positives without candidates"] == 3  # a0's two, a5's
+    shallow = write_contaminated_set(
+        tmp_path / "shallow", collection, run, ContaminatedSettings(train_depth=2)
+    )
+    # a0's two, a5's
+    assert shallow.manifest.content["ordinary"]["positives without candidates"] == 3
     assert [group.query_id for group in shallow] == ["a1", "a2", "a3", "a4"]
 
 
@@ -208,21 +259,44 @@ def test_a_target_of_another_corpus_is_merged(tmp_path: Path) -> None:
     given = ContaminatedSettings(split="ms.train", targets=("covid.test",))
     stored = write_contaminated_set(tmp_path / "set", both, run, given)
     assert stored.splits == ("ms.train", "covid.test")
-    assert {group.query_id for group in stored if group.query_id.startswith("covid:")} == {"covid:t0", "covid:t1"}
+    assert {group.query_id for group in stored if group.query_id.startswith("covid:")} == {
+        "covid:t0",
+        "covid:t1",
+    }
 
 
 @settings(max_examples=10)
-@given(data=st.data(), one=st.floats(0, 1), other=st.floats(0, 1), size=st.integers(2, 6), seed=st.integers(0, 9))
+@given(
+    data=st.data(),
+    one=st.floats(0, 1),
+    other=st.floats(0, 1),
+    size=st.integers(2, 6),
+    seed=st.integers(0, 9),
+)
 def test_any_share_begins_as_a_larger_one(
-    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject, one: float, other: float, size: int, seed: int
+    tmp_path_factory: pytest.TempPathFactory,
+    data: st.DataObject,
+    one: float,
+    other: float,
+    size: int,
+    seed: int,
 ) -> None:
     folder = tmp_path_factory.mktemp("any")
     grades = data.draw(
         st.lists(
-            st.tuples(st.integers(0, 3), st.sampled_from("+*-_"), st.integers(0, 3)), max_size=12, unique_by=lambda g: g[:2]
+            st.tuples(st.integers(0, 3), st.sampled_from("+*-_"), st.integers(0, 3)),
+            max_size=12,
+            unique_by=lambda g: g[:2],
         )
     )
-    qrels = [Qrel("t0", "t0+", 2), *(Qrel(f"t{n}", f"t{n}{kind}", grade) for n, kind, grade in grades if (n, kind) != (0, "+"))]
+    qrels = [
+        Qrel("t0", "t0+", 2),
+        *(
+            Qrel(f"t{n}", f"t{n}{kind}", grade)
+            for n, kind, grade in grades
+            if (n, kind) != (0, "+")
+        ),
+    ]
     collection = corpus(folder / "c", {"train": (TRAIN, TRAIN_QRELS), "test": (TEST, qrels)})
     run = candidates(folder / "train.run")
     queries = len({qrel.query_id for qrel in qrels if qrel.grade >= 2})
@@ -233,7 +307,9 @@ def test_any_share_begins_as_a_larger_one(
                 folder / name,
                 collection,
                 run,
-                ContaminatedSettings(targets=("test",), share=number / queries, group_size=size, seed=seed),
+                ContaminatedSettings(
+                    targets=("test",), share=number / queries, group_size=size, seed=seed
+                ),
             )
         )
         for name, number in (("few", low), ("many", high))
@@ -242,39 +318,119 @@ def test_any_share_begins_as_a_larger_one(
     relevant = {(q.query_id, q.passage_id) for q in TRAIN_QRELS if q.grade >= 1} | {
         (q.query_id, q.passage_id) for q in qrels if q.grade >= 2
     }
-    assert not any((group.query_id, item) in relevant for group in many for item in group.passage_ids[1:])
+    assert not any(
+        (group.query_id, item) in relevant for group in many for item in group.passage_ids[1:]
+    )
     positives = [(group.query_id, group.passage_ids[0]) for group in many]
     assert len(set(positives)) == len(positives)
     assert set(positives) <= relevant
     assert all(len(group.passage_ids) == size for group in many if group.query_id.startswith("t"))
 
 
-TWO_TEXTS: Splits = {"train": (TRAIN, TRAIN_QRELS), "test": ([Query("a0", "another question")], [Qrel("a0", "a1+", 2)])}
-ALL_MISSING: Splits = {"train": (TRAIN, TRAIN_QRELS), "test": (TEST, [Qrel("t0", "gone", 2), Qrel("t1", "lost", 3)])}
+TWO_TEXTS: Splits = {
+    "train": (TRAIN, TRAIN_QRELS),
+    "test": ([Query("a0", "another question")], [Qrel("a0", "a1+", 2)]),
+}
+ALL_MISSING: Splits = {
+    "train": (TRAIN, TRAIN_QRELS),
+    "test": (TEST, [Qrel("t0", "gone", 2), Qrel("t1", "lost", 3)]),
+}
 
 
 @pytest.mark.parametrize(
     ("given", "splits", "message"),
     [
-        ({"targets": ("robust",)}, SPLITS, r"c: wanted a split 'robust' for --contaminate; found train, test; name one of these; .*posbias merge"),
-        ({"targets": ("tset",)}, SPLITS, r"c: wanted a split 'tset' for --contaminate; found train, test; did you mean test\?"),
-        ({"split": "dev"}, SPLITS, r"c: wanted split 'dev'; found train, test; give one of these to --split"),
-        ({"split": "trian"}, SPLITS, r"c: wanted split 'trian'; found train, test; did you mean train\?"),
+        (
+            {"targets": ("robust",)},
+            SPLITS,
+            (
+                r"c: wanted a split 'robust' for --contaminate; found train, test; name one of "
+                r"these; .*posbias merge"
+            ),
+        ),
+        (
+            {"targets": ("tset",)},
+            SPLITS,
+            r"c: wanted a split 'tset' for --contaminate; found train, test; did you mean test\?",
+        ),
+        (
+            {"split": "dev"},
+            SPLITS,
+            r"c: wanted split 'dev'; found train, test; give one of these to --split",
+        ),
+        (
+            {"split": "trian"},
+            SPLITS,
+            r"c: wanted split 'trian'; found train, test; did you mean train\?",
+        ),
         (
             {"targets": ("test",), "target_relevant_from": 4},
             SPLITS,
-            r"wanted a passage judged 4 or higher in target 'test'; found 10 judgements, the highest of grade 3; give a lower --target-relevant-from",
+            (
+                r"wanted a passage judged 4 or higher in target 'test'; found 10 judgements, the "
+                r"highest of grade 3; give a lower --target-relevant-from"
+            ),
         ),
-        ({"targets": ("test",)}, {**SPLITS, "test": (TEST, [])}, r"in target 'test'; found no judgements"),
-        ({"targets": ("test",)}, ALL_MISSING, r"in target 'test'; found 2 positives, all missing from the corpus; join .*posbias merge"),
-        ({"targets": ("test",)}, TWO_TEXTS, r"wanted one text a query id in splits train, test; found two of query 'a0': 'what is a0', and in test"),
-        ({"targets": ("test",), "share": 0.1}, SPLITS, r"--share: wanted a share of at least one query of 'test'; found 0.1 of 2; give 0.5 or more"),
-        ({"targets": ("test",), "group_size": 99}, SPLITS, r"wanted 97 random unjudged passages; found 37 in a corpus of 40"),
-        ({"relevant_from": 2}, SPLITS, r"train.run: wanted candidates for queries of split 'train' with relevant passages; found none; check"),
+        (
+            {"targets": ("test",)},
+            {**SPLITS, "test": (TEST, [])},
+            r"in target 'test'; found no judgements",
+        ),
+        (
+            {"targets": ("test",)},
+            ALL_MISSING,
+            (
+                r"in target 'test'; found 2 positives, all missing from the corpus; join .*posbias "
+                r"merge"
+            ),
+        ),
+        (
+            {"targets": ("test",)},
+            TWO_TEXTS,
+            (
+                r"wanted one text a query id in splits train, test; found two of query 'a0': 'what "
+                r"is a0', and in test"
+            ),
+        ),
+        (
+            {"targets": ("test",), "share": 0.1},
+            SPLITS,
+            (
+                r"--share: wanted a share of at least one query of 'test'; found 0.1 of 2; give "
+                r"0.5 or more"
+            ),
+        ),
+        (
+            {"targets": ("test",), "group_size": 99},
+            SPLITS,
+            r"wanted 97 random unjudged passages; found 37 in a corpus of 40",
+        ),
+        (
+            {"relevant_from": 2},
+            SPLITS,
+            (
+                r"train.run: wanted candidates for queries of split 'train' with relevant "
+                r"passages; found none; check"
+            ),
+        ),
     ],
-    ids=["target", "near target", "split", "near split", "grade", "unjudged", "missing", "two-texts", "share", "corpus", "no-groups"],
-)  # fmt: skip
-def test_bad_input_is_one_line_and_leaves_nothing(tmp_path: Path, given: dict, splits: Splits, message: str) -> None:
+    ids=[
+        "target",
+        "near target",
+        "split",
+        "near split",
+        "grade",
+        "unjudged",
+        "missing",
+        "two-texts",
+        "share",
+        "corpus",
+        "no-groups",
+    ],
+)
+def test_bad_input_is_one_line_and_leaves_nothing(
+    tmp_path: Path, given: dict, splits: Splits, message: str
+) -> None:
     collection, run = corpus(tmp_path / "c", splits), candidates(tmp_path / "train.run")
     before = sorted(tmp_path.iterdir())
     with pytest.raises((InputError, SettingError), match=message):
@@ -287,19 +443,40 @@ def test_bad_input_is_one_line_and_leaves_nothing(tmp_path: Path, given: dict, s
     [
         (
             "b7 Q0 a0+ 1 1.0 x",
-            r"train.run: wanted queries of split 'train'; found query 'b7'; check --split, and that --candidates",
+            (
+                r"train.run: wanted queries of split 'train'; found query 'b7'; check --split, and "
+                r"that --candidates"
+            ),
         ),
-        ("a0 Q0 b7 1 1.0 x", r"train.run: wanted passages of c; found passage 'b7'; check --split, and that --candidates"),
+        (
+            "a0 Q0 b7 1 1.0 x",
+            (
+                r"train.run: wanted passages of c; found passage 'b7'; check --split, and that "
+                r"--candidates"
+            ),
+        ),
         ("a0 Q0 a0+ 1 1.0", r"train.run:1: wanted six columns"),
     ],
     ids=["query", "passage", "columns"],
 )
-def test_candidates_of_another_collection_are_one_line(collection: Collection, tmp_path: Path, line: str, message: str) -> None:
+def test_candidates_of_another_collection_are_one_line(
+    collection: Collection, tmp_path: Path, line: str, message: str
+) -> None:
     (tmp_path / "train.run").write_text(f"{line}\n")
     with pytest.raises(InputError, match=message):
-        write_contaminated_set(tmp_path / "set", collection, tmp_path / "train.run", ContaminatedSettings(targets=("test",)))
+        write_contaminated_set(
+            tmp_path / "set",
+            collection,
+            tmp_path / "train.run",
+            ContaminatedSettings(targets=("test",)),
+        )
     with pytest.raises(InputError, match=r"none.run: wanted a readable file"):
-        write_contaminated_set(tmp_path / "set", collection, tmp_path / "none.run", ContaminatedSettings(targets=("test",)))
+        write_contaminated_set(
+            tmp_path / "set",
+            collection,
+            tmp_path / "none.run",
+            ContaminatedSettings(targets=("test",)),
+        )
     assert not (tmp_path / "set").exists()
 
 
@@ -314,7 +491,10 @@ def test_candidates_of_another_collection_are_one_line(collection: Collection, t
         ({"target_relevant_from": 0}, "--target-relevant-from: wanted at least 1; found 0"),
         ({"train_depth": 0}, "--train-depth: wanted at least 1; found 0"),
         ({"targets": ("test", "test")}, "--contaminate: wanted each target once; found test, test"),
-        ({"targets": ("train",)}, "--contaminate, --split: wanted different splits; found 'train' as both"),
+        (
+            {"targets": ("train",)},
+            "--contaminate, --split: wanted different splits; found 'train' as both",
+        ),
     ],
 )
 def test_settings_are_checked(given: dict, message: str) -> None:
@@ -326,5 +506,7 @@ def test_nothing_is_replaced_unasked(collection: Collection, run: Path, tmp_path
     write_contaminated_set(tmp_path / "set", collection, run, ContaminatedSettings())
     with pytest.raises(OutputExistsError):
         write_contaminated_set(tmp_path / "set", collection, run, ContaminatedSettings())
-    again = write_contaminated_set(tmp_path / "set", collection, run, ContaminatedSettings(targets=("test",)), overwrite=True)
+    again = write_contaminated_set(
+        tmp_path / "set", collection, run, ContaminatedSettings(targets=("test",)), overwrite=True
+    )
     assert len(again) == 9

@@ -1,4 +1,6 @@
-"""Items made ahead: in order, no further ahead than allowed, errors where they belong, nothing left running."""
+"""Items made ahead: in order, no further ahead than allowed, errors where they belong, nothing left
+running.
+"""
 
 from __future__ import annotations
 

@@ -23,12 +23,16 @@ def break_head(path: Path) -> None:
 def test_vectors_whose_head_is_not_closed_are_one_line(tmp_path: Path) -> None:
     np.save(tmp_path / "v.npy", np.ones((2, 2), np.float32))
     break_head(tmp_path / "v.npy")
-    with pytest.raises(InputError, match="wanted vectors as .npy; found a head that cannot be read"):
+    with pytest.raises(
+        InputError, match="wanted vectors as .npy; found a head that cannot be read"
+    ):
         list(stored_blocks([tmp_path / "v.npy"]))
 
 
 @pytest.mark.parametrize("name", ["buckets.npy", "records.npy"])
-def test_an_index_whose_head_is_not_closed_is_built_anew(small_collection: Collection, name: str) -> None:
+def test_an_index_whose_head_is_not_closed_is_built_anew(
+    small_collection: Collection, name: str
+) -> None:
     folder = small_collection.path / "cache" / "passages"
     ids = small_collection.passage_ids()
     whole = (folder / name).read_bytes()

@@ -1,4 +1,6 @@
-"""Blocks: whole lines, cut alike however the text is packed; what is not text is named by its line and byte."""
+"""Blocks: whole lines, cut alike however the text is packed; what is not text is named by its line
+and byte.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,14 @@ def lines_of(blocks: list[Block]) -> list[tuple[int, str]]:
 def test_blocks_end_with_the_line_that_fills_them(tmp_path: Path, packing: str) -> None:
     # bytes: "one\n" is 0..4, "three\n" 4..10, "\n" 10..11, "vier" 11..15
     path = packed(tmp_path, b"one\nthree\n\nvier", packing)
-    for size, ends in ((1, [4, 10, 11, 15]), (4, [4, 10, 15]), (5, [10, 15]), (7, [10, 15]), (11, [11, 15]), (99, [15])):
+    for size, ends in (
+        (1, [4, 10, 11, 15]),
+        (4, [4, 10, 15]),
+        (5, [10, 15]),
+        (7, [10, 15]),
+        (11, [11, 15]),
+        (99, [15]),
+    ):
         blocks = list(file_blocks(path, size))
         assert [block.end for block in blocks] == ends
         assert [block.start for block in blocks] == [0, *ends[:-1]]
@@ -50,7 +59,10 @@ def test_blocks_end_with_the_line_that_fills_them(tmp_path: Path, packing: str) 
 
 @packings
 def test_a_newline_at_the_end_begins_no_line(tmp_path: Path, packing: str) -> None:
-    assert lines_of(list(file_blocks(packed(tmp_path, b"a\nb\n", packing), 1))) == [(1, "a"), (2, "b")]
+    assert lines_of(list(file_blocks(packed(tmp_path, b"a\nb\n", packing), 1))) == [
+        (1, "a"),
+        (2, "b"),
+    ]
     assert lines_of(list(file_blocks(packed(tmp_path, b"\n", packing), 1))) == [(1, "")]
     assert list(file_blocks(packed(tmp_path, b"", packing), 1)) == []
 
@@ -79,7 +91,10 @@ def test_file_compressed_file_and_stream_are_cut_alike(
     tmp_path_factory: pytest.TempPathFactory, text: str, size: int, counts: list[int]
 ) -> None:
     data, folder = text.encode(), tmp_path_factory.mktemp("alike")
-    wanted = [(block.index, block.start, block.end, block.read()) for block in file_blocks(packed(folder, data, "plain"), size)]
+    wanted = [
+        (block.index, block.start, block.end, block.read())
+        for block in file_blocks(packed(folder, data, "plain"), size)
+    ]
     others = [list(file_blocks(packed(folder, data, packing), size)) for packing in ("gz", "zst")]
     others.append(list(stream_blocks(Dribble(data, counts), "standard input", size)))
     for blocks in others:
@@ -96,7 +111,9 @@ def test_file_compressed_file_and_stream_are_cut_alike(
 
 
 @packings
-def test_crlf_ends_a_line_and_a_cr_nul_and_other_line_ends_are_text(tmp_path: Path, packing: str) -> None:
+def test_crlf_ends_a_line_and_a_cr_nul_and_other_line_ends_are_text(
+    tmp_path: Path, packing: str
+) -> None:
     path = packed(tmp_path, "a\r\nb\0c\rd\u2028e\n\x1c\x85\r\r\nf\r".encode(), packing)
     for size in (1, 100):
         lines = [(1, "a"), (2, "b\0c\rd\u2028e"), (3, "\x1c\x85\r"), (4, "f\r")]
@@ -109,7 +126,8 @@ def test_a_byte_order_mark_is_dropped_at_the_start_alone(tmp_path: Path, packing
     for size in (1, 100):
         blocks = list(file_blocks(path, size))
         assert lines_of(blocks) == [(1, "a"), (2, "\ufeffb")]
-        assert b"".join(block.read() for block in blocks) == "\ufeffa\n\ufeffb\n".encode()  # bytes stay as they are
+        # bytes stay as they are
+        assert b"".join(block.read() for block in blocks) == "\ufeffa\n\ufeffb\n".encode()
 
 
 @packings
@@ -122,10 +140,15 @@ def test_a_line_of_10_mb_makes_a_longer_block(tmp_path: Path, packing: str, size
 
 
 @packings
-def test_a_line_beyond_all_measure_is_one_clear_line(tmp_path: Path, packing: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_line_beyond_all_measure_is_one_clear_line(
+    tmp_path: Path, packing: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("POSBIAS_MAX_LINE", str(1 << 20))
     path = packed(tmp_path, b"a\nb\n" + b"x" * (3 << 20), packing)
-    wanted = r"file\.\w+:3: wanted at most 1,048,576 bytes a line; found a longer line; check .*, or raise \$POSBIAS_MAX_LINE$"
+    wanted = (
+        r"file\.\w+:3: wanted at most 1,048,576 bytes a line; found a longer line; check .*, or "
+        r"raise \$POSBIAS_MAX_LINE$"
+    )
     with pytest.raises(InputError, match=wanted):
         list(file_blocks(path, 4096))
 
@@ -146,11 +169,16 @@ def test_the_line_budget_is_exact_whatever_the_block_size(
 @packings
 @pytest.mark.parametrize("size", [1, 9, 10, 1_000])
 @pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"], ids=["", "bom"])
-def test_what_is_not_utf8_is_named_by_its_line_and_byte(tmp_path: Path, packing: str, size: int, mark: bytes) -> None:
+def test_what_is_not_utf8_is_named_by_its_line_and_byte(
+    tmp_path: Path, packing: str, size: int, mark: bytes
+) -> None:
     path = packed(tmp_path, mark + b"one\n\ntwo\nna\xefve caf\xe9\nend\n", packing)
     with pytest.raises(InputError) as caught:
         lines_of(list(file_blocks(path, size)))
-    assert str(caught.value) == f"{path}:4: wanted text in UTF-8; found the byte 0xef, which is not; convert the file"
+    assert (
+        str(caught.value)
+        == f"{path}:4: wanted text in UTF-8; found the byte 0xef, which is not; convert the file"
+    )
 
 
 @packings
@@ -158,15 +186,21 @@ def test_a_readers_own_complaint_names_the_line_in_the_source(tmp_path: Path, pa
     path = packed(tmp_path, b"a\nb\nc\nd\n", packing)
     second = list(file_blocks(path, 3))[1]  # lines c and d
     assert [line for _, line in second.lines()] == ["c", "d"]
-    assert str(second.bad_line(1, wanted="x", found="y", do="z")) == f"{path}:4: wanted x; found y; z"
+    assert (
+        str(second.bad_line(1, wanted="x", found="y", do="z")) == f"{path}:4: wanted x; found y; z"
+    )
 
 
 @pytest.mark.parametrize("packing", ["gz", "zst"])
 @pytest.mark.parametrize("size", [1, 1 << 20])
-def test_a_compressed_file_that_was_cut_is_one_clear_line(tmp_path: Path, packing: str, size: int) -> None:
+def test_a_compressed_file_that_was_cut_is_one_clear_line(
+    tmp_path: Path, packing: str, size: int
+) -> None:
     path = packed(tmp_path, b"".join(b"%d\n" % number for number in range(50_000)), packing)
     path.write_bytes(path.read_bytes()[:-9])
-    with pytest.raises(InputError, match=r"wanted a compressed file, whole; found .*; fetch the file again"):
+    with pytest.raises(
+        InputError, match=r"wanted a compressed file, whole; found .*; fetch the file again"
+    ):
         list(file_blocks(path, size))
 
 
@@ -175,12 +209,17 @@ def test_a_compressed_file_that_was_damaged_is_one_clear_line(tmp_path: Path) ->
     data = bytearray(path.read_bytes())
     data[len(data) // 2] ^= 0xFF
     path.write_bytes(data)
-    with pytest.raises(InputError, match=r"file\.gz: wanted a compressed file, whole; found .*; fetch the file again"):
+    with pytest.raises(
+        InputError,
+        match=r"file\.gz: wanted a compressed file, whole; found .*; fetch the file again",
+    ):
         list(file_blocks(path, 1 << 20))
 
 
 def test_joined_gzip_members_are_one_text(tmp_path: Path) -> None:
-    (tmp_path / "file.gz").write_bytes(gzip.compress(b"a\nb") + gzip.compress(b"") + gzip.compress(b"c\n"))
+    (tmp_path / "file.gz").write_bytes(
+        gzip.compress(b"a\nb") + gzip.compress(b"") + gzip.compress(b"c\n")
+    )
     assert lines_of(list(file_blocks(tmp_path / "file.gz", 1))) == [(1, "a"), (2, "bc")]
 
 
@@ -194,10 +233,15 @@ def test_a_file_that_goes_or_shrinks_under_the_reader_is_one_clear_line(tmp_path
     path = packed(tmp_path, b"a\nb\n", "plain")
     block = list(file_blocks(path, 1))[1]
     path.write_bytes(b"a\n")
-    with pytest.raises(InputError, match="wanted a file that stays as it is; found one that became shorter; run again"):
+    with pytest.raises(
+        InputError,
+        match="wanted a file that stays as it is; found one that became shorter; run again",
+    ):
         block.read()
     path.unlink()
-    with pytest.raises(InputError, match=r"file\.plain: wanted a readable file; found No such file or directory"):
+    with pytest.raises(
+        InputError, match=r"file\.plain: wanted a readable file; found No such file or directory"
+    ):
         block.read()
 
 

@@ -1,4 +1,6 @@
-"""Budgets: a small file that unpacks to gigabytes, a document or line without end, and what is no file, each one clear line."""
+"""Budgets: a small file that unpacks to gigabytes, a document or line without end, and what is no
+file, each one clear line.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,11 @@ LINES: dict[str, Callable[[Path], Any]] = {
     "pairs": lambda path: list(read_pairs(path)),
     "systems": read_systems,
 }
-DOCUMENTS: dict[str, Callable[[Path], Any]] = {"json": read_json, "squad": read_squad, "topics": read_topics}
+DOCUMENTS: dict[str, Callable[[Path], Any]] = {
+    "json": read_json,
+    "squad": read_squad,
+    "topics": read_topics,
+}
 
 
 def bomb(path: Path, packing: str, megabytes: int) -> Path:
@@ -59,13 +65,19 @@ def peak(work: Callable[[], Any]) -> int:
 
 
 @pytest.mark.parametrize(
-    ("reader", "packing"), [*((reader, "gz") for reader in [*LINES, *DOCUMENTS]), (next(iter(LINES)), "zst")]
+    ("reader", "packing"),
+    [*((reader, "gz") for reader in [*LINES, *DOCUMENTS]), (next(iter(LINES)), "zst")],
 )
-def test_a_small_file_of_one_endless_line_is_refused_and_not_held(tmp_path: Path, reader: str, packing: str) -> None:
+def test_a_small_file_of_one_endless_line_is_refused_and_not_held(
+    tmp_path: Path, reader: str, packing: str
+) -> None:
     path = bomb(tmp_path / "file", packing, 300)
 
     def read() -> None:
-        with pytest.raises(InputError, match=r"file: wanted at most 200 unpacked bytes .* raise \$POSBIAS_MAX_RATIO$"):
+        with pytest.raises(
+            InputError,
+            match=r"file: wanted at most 200 unpacked bytes .* raise \$POSBIAS_MAX_RATIO$",
+        ):
             {**LINES, **DOCUMENTS}[reader](path)
 
     assert peak(read) < 200 << 20
@@ -80,23 +92,33 @@ def test_every_reader_of_lines_names_the_line_over_the_budget(
     path.write_bytes(b"\n" * 3 + b"x" * 1_001)
     with pytest.raises(InputError) as caught:
         LINES[reader](path)
-    wanted = f"{path}:4: wanted at most 1,000 bytes a line; found a longer line; check that the file has one record a line, or raise "
+    wanted = (
+        f"{path}:4: wanted at most 1,000 bytes a line; found a longer line; check that the file "
+        "has one record a line, or raise "
+    )
     assert str(caught.value) == f"{wanted}$POSBIAS_MAX_LINE"
 
 
 @pytest.mark.parametrize("reader", DOCUMENTS)
-def test_a_document_over_the_budget_is_one_line(tmp_path: Path, reader: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_document_over_the_budget_is_one_line(
+    tmp_path: Path, reader: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("POSBIAS_MAX_DOCUMENT", "1000")
     path = tmp_path / "file"
     path.write_bytes(b" " * 1_001)
-    with pytest.raises(InputError, match=r"file: wanted at most 1,000 bytes a document; found more; .*\$POSBIAS_MAX_DOCUMENT$"):
+    with pytest.raises(
+        InputError,
+        match=r"file: wanted at most 1,000 bytes a document; found more; .*\$POSBIAS_MAX_DOCUMENT$",
+    ):
         DOCUMENTS[reader](path)
     monkeypatch.setenv("POSBIAS_MAX_DOCUMENT", "1001")
     with pytest.raises(InputError, match="empty|none"):
         DOCUMENTS[reader](path)
 
 
-def test_the_ratio_can_be_raised_and_ordinary_text_is_never_near_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_ratio_can_be_raised_and_ordinary_text_is_never_near_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = bomb(tmp_path / "file", "gz", 70)
     monkeypatch.setenv("POSBIAS_MAX_RATIO", "2000")
     with open_bytes(path) as handle:
@@ -106,7 +128,9 @@ def test_the_ratio_can_be_raised_and_ordinary_text_is_never_near_it(tmp_path: Pa
 @pytest.mark.parametrize("text", ["0", "-1", "64M", "1.5", "9" * 30, "²"])
 def test_a_budget_that_is_no_number_is_named(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     monkeypatch.setenv("POSBIAS_MAX_LINE", text)
-    with pytest.raises(SettingError, match=r"^\$POSBIAS_MAX_LINE: wanted a whole number above 0 .* 67,108,864$"):
+    with pytest.raises(
+        SettingError, match=r"^\$POSBIAS_MAX_LINE: wanted a whole number above 0 .* 67,108,864$"
+    ):
         _ = LINE.limit
     monkeypatch.setenv("POSBIAS_MAX_LINE", "")
     assert LINE.limit == 64 << 20

@@ -31,5 +31,6 @@ def test_without_names_nothing_is_close():
 def test_a_missing_file_has_a_neighbour(tmp_path: Path):
     (tmp_path / "test.run").touch()
     assert near_file(tmp_path / "tst.run", "check it") == f"did you mean {tmp_path / 'test.run'}?"
-    assert near_file(tmp_path / "test.run", "check it") == "check it"  # it is there: something else is wrong
+    # it is there: something else is wrong
+    assert near_file(tmp_path / "test.run", "check it") == "check it"
     assert near_file(tmp_path / "nowhere" / "tst.run", "check it") == "check it"

@@ -24,10 +24,20 @@ def test_everything_that_goes_in_comes_out(small_collection: Collection) -> None
     assert len(small_collection) == len(passages) == 7
     assert small_collection.passage_ids()[:2] == ["p-lamp", "p-gate"]
     assert small_collection.splits == ["train", "test"]
-    assert [small_collection.count_queries(split) for split in ("train", "test", "dev")] == [2, 3, 0]
+    assert [small_collection.count_queries(split) for split in ("train", "test", "dev")] == [
+        2,
+        3,
+        0,
+    ]
     assert [query.query_id for query in small_collection.queries("test")] == ["q3", "q4", "q5"]
-    assert small_collection.queries("test")[0] == Query("q3", "what joins the banks of the Mirren", {"type": "entity"})
-    assert small_collection.qrels("train") == [Qrel("q1", "p-lamp", 1), Qrel("q1", "p-gate", 0), Qrel("q2", "p-gate", 1)]
+    assert small_collection.queries("test")[0] == Query(
+        "q3", "what joins the banks of the Mirren", {"type": "entity"}
+    )
+    assert small_collection.qrels("train") == [
+        Qrel("q1", "p-lamp", 1),
+        Qrel("q1", "p-gate", 0),
+        Qrel("q2", "p-gate", 1),
+    ]
     answers = small_collection.answers("test")
     assert answers[-1] == Answer("q5", "p-cafe", "three crowns", None, None)
     texts = dict(passages)
@@ -43,19 +53,29 @@ def test_ids_by_their_rows_and_rows_by_their_ids(small_collection: Collection) -
 
 
 def test_an_unknown_split_names_those_there_are(small_collection: Collection) -> None:
-    with pytest.raises(InputError, match="wanted split 'dev'; found train, test; give one of these to --split"):
+    with pytest.raises(
+        InputError, match="wanted split 'dev'; found train, test; give one of these to --split"
+    ):
         small_collection.queries("dev")
 
 
 def test_splits_are_checked(tmp_path: Path) -> None:
     passages = [Passage("p", "text")]
     twice = {"test": ([Query("q", "a"), Query("q", "b")], [])}
-    with pytest.raises(InputError, match="split 'test': wanted every query id once; found 'q' twice"):
+    with pytest.raises(
+        InputError, match="split 'test': wanted every query id once; found 'q' twice"
+    ):
         make_collection(tmp_path / "a", passages, twice)
-    with pytest.raises(InputError, match="wanted qrels of its own queries; found one of query 'other'"):
-        make_collection(tmp_path / "b", passages, {"test": ([Query("q", "a")], [Qrel("other", "p", 1)])})
+    with pytest.raises(
+        InputError, match="wanted qrels of its own queries; found one of query 'other'"
+    ):
+        make_collection(
+            tmp_path / "b", passages, {"test": ([Query("q", "a")], [Qrel("other", "p", 1)])}
+        )
     with pytest.raises(InputError, match="found 1 that are not, the first 'absent'"):
-        make_collection(tmp_path / "c", passages, {"test": ([Query("q", "a")], [Qrel("q", "absent", 1)])})
+        make_collection(
+            tmp_path / "c", passages, {"test": ([Query("q", "a")], [Qrel("q", "absent", 1)])}
+        )
     assert list(tmp_path.iterdir()) == []
 
 
@@ -78,9 +98,17 @@ def test_further_judgement_sets_are_kept_apart_and_counted(tmp_path: Path) -> No
     )
     assert one.manifest.content["splits"]["test"]["qrels_sets"] == {"raw": 1, "clicks": 0}
     assert (made("none", {}).qrels_names("test"), "absent" in one.manifest.content) == ([], False)
-    names = ({}, {"raw": [Qrel("q", "p", 3)]}, {"raw": [Qrel("q", "p", 2)]}, {"other": [Qrel("q", "p", 3)]})
+    names = (
+        {},
+        {"raw": [Qrel("q", "p", 3)]},
+        {"raw": [Qrel("q", "p", 2)]},
+        {"other": [Qrel("q", "p", 3)]},
+    )
     assert len({made(f"c{number}", further).checksum for number, further in enumerate(names)}) == 4
-    with pytest.raises(InputError, match=r"wanted judgements 'votes' of split 'test'; found raw, clicks; give one of these to"):
+    with pytest.raises(
+        InputError,
+        match=r"wanted judgements 'votes' of split 'test'; found raw, clicks; give one of these to",
+    ):
         one.qrels("test", "votes")
 
 
@@ -94,11 +122,15 @@ def test_names_of_splits_and_judgement_sets_are_checked(tmp_path: Path) -> None:
                 writer.add_split(name, [], [])
             with pytest.raises(InputError, match="wanted a name of letters, digits"):
                 writer.add_qrels("test", name, [])
-        with pytest.raises(InputError, match="split 'test': wanted the queries of a split once; found them twice"):
+        with pytest.raises(
+            InputError, match="split 'test': wanted the queries of a split once; found them twice"
+        ):
             writer.add_split("test", [], [])
         with pytest.raises(InputError, match=r"split 'test.raw': wanted the qrels of a split once"):
             writer.add_split("test.raw", [], [])
-        with pytest.raises(InputError, match="wanted qrels of its own queries; found one of query 'z'"):
+        with pytest.raises(
+            InputError, match="wanted qrels of its own queries; found one of query 'z'"
+        ):
             writer.add_qrels("test", "more", [Qrel("z", "p", 1)])
         writer.finish(Manifest("collection", "c", "a test"))
 
@@ -124,7 +156,11 @@ def test_judgements_of_absent_passages_are_kept_where_that_is_allowed(tmp_path: 
             writer.finish(Manifest("collection", "d", "a test"), allow_absent=True)
 
     with pytest.raises(
-        InputError, match="wanted every answering passage in the collection; found 1 that are not, the first 'gone'"
+        InputError,
+        match=(
+            "wanted every answering passage in the collection; found 1 that are not, the first "
+            "'gone'"
+        ),
     ):
         answered_in_a_lost_passage()
 
@@ -137,7 +173,9 @@ def test_judgements_of_absent_passages_are_kept_where_that_is_allowed(tmp_path: 
         (OSError(28, "No space left on device"), StorageError),
     ],
 )
-def test_an_interrupted_writing_leaves_nothing(tmp_path: Path, error: BaseException, seen: type[BaseException]) -> None:
+def test_an_interrupted_writing_leaves_nothing(
+    tmp_path: Path, error: BaseException, seen: type[BaseException]
+) -> None:
     def passages() -> Iterator[Passage]:
         yield Passage("p", "text")
         raise error
@@ -148,7 +186,10 @@ def test_an_interrupted_writing_leaves_nothing(tmp_path: Path, error: BaseExcept
 
 
 def test_a_block_without_finish_leaves_nothing(tmp_path: Path) -> None:
-    with pytest.raises(RuntimeError, match="without finish"), create_collection(tmp_path / "half") as writer:
+    with (
+        pytest.raises(RuntimeError, match="without finish"),
+        create_collection(tmp_path / "half") as writer,
+    ):
         writer.add_passages([Passage("p", "text")])
     assert list(tmp_path.iterdir()) == []
 
@@ -158,7 +199,9 @@ def test_overwriting_replaces_whole_and_is_asked_for(tmp_path: Path) -> None:
     with pytest.raises(OutputExistsError, match="give another --out, or --overwrite"):
         make_collection(tmp_path / "c", [Passage("new", "text")])
     assert Collection(tmp_path / "c").passage_ids() == ["old"]
-    assert make_collection(tmp_path / "c", [Passage("new", "text")], overwrite=True).passage_ids() == ["new"]
+    assert make_collection(
+        tmp_path / "c", [Passage("new", "text")], overwrite=True
+    ).passage_ids() == ["new"]
     assert [path.name for path in tmp_path.iterdir()] == ["c"]
     assert not (tmp_path / "c" / "queries").exists()
 
@@ -173,7 +216,13 @@ def test_a_failed_overwriting_leaves_the_old_one(tmp_path: Path) -> None:
 
 def test_an_empty_collection_and_an_empty_split_are_whole(tmp_path: Path) -> None:
     made = make_collection(tmp_path / "empty", [], {"test": ([], [])})
-    assert (len(made), list(made.passages()), made.queries("test"), made.qrels("test"), made.answers("test")) == (
+    assert (
+        len(made),
+        list(made.passages()),
+        made.queries("test"),
+        made.qrels("test"),
+        made.answers("test"),
+    ) == (
         0,
         [],
         [],
@@ -186,7 +235,9 @@ def test_an_empty_collection_and_an_empty_split_are_whole(tmp_path: Path) -> Non
 def test_a_broken_table_is_one_line(small_collection: Collection) -> None:
     (small_collection.path / "queries" / "test.parquet").write_bytes(b"PAR1 not really")
     reseal(small_collection.path)
-    with pytest.raises(InputError, match=r"test.parquet: wanted a table of query_id, text, fields; found"):
+    with pytest.raises(
+        InputError, match=r"test.parquet: wanted a table of query_id, text, fields; found"
+    ):
         small_collection.queries("test")
 
 
@@ -207,11 +258,16 @@ def test_a_collection_opens_by_path_then_by_name(
     make_collection(tmp_path / "mine", [Passage("here", "text")], overwrite=True)
     assert opened("mine").passage_ids() == ["here"]
     assert pickle.loads(pickle.dumps(at_home)).passage_ids() == ["home"]  # noqa: S301
-    wanted = rf"nowhere: wanted a collection \(a folder, or a name under {posbias_home}\); found none; make one with: .* --out nowhere"
+    wanted = (
+        rf"nowhere: wanted a collection \(a folder, or a name under {posbias_home}\); found none; "
+        r"make one with: .* --out nowhere"
+    )
     with pytest.raises(InputError, match=wanted):
         opened("nowhere")
     (tmp_path / "folder").mkdir()
-    with pytest.raises(InputError, match="wanted a collection; found a folder without manifest.json"):
+    with pytest.raises(
+        InputError, match="wanted a collection; found a folder without manifest.json"
+    ):
         opened("folder")
 
 
@@ -235,14 +291,25 @@ def test_workers_and_time_stand_under_provenance_only(tmp_path: Path) -> None:
     for number, workers in enumerate((1, 8)):
         with create_collection(tmp_path / f"c{number}") as writer:
             writer.add_passages([Passage("p", "text")])
-            writer.finish(Manifest("collection", "c", "a test", settings={"k": 1}, seed=3, provenance={"workers": workers}))
+            writer.finish(
+                Manifest(
+                    "collection",
+                    "c",
+                    "a test",
+                    settings={"k": 1},
+                    seed=3,
+                    provenance={"workers": workers},
+                )
+            )
     one, two = (read_manifest(tmp_path / f"c{number}") for number in (0, 1))
     assert one.comparable() == two.comparable()
     assert (one.provenance["workers"], two.provenance["workers"]) == (1, 8)
 
 
 @pytest.mark.parametrize("name", ["../test", "a/b", ".hidden", "test\n"])
-def test_a_split_whose_name_leads_elsewhere_is_refused(small_collection: Collection, name: str) -> None:
+def test_a_split_whose_name_leads_elsewhere_is_refused(
+    small_collection: Collection, name: str
+) -> None:
     def rename(record: dict[str, Any]) -> None:
         splits = record["content"]["splits"]
         splits[name] = splits.pop("test")
@@ -253,7 +320,9 @@ def test_a_split_whose_name_leads_elsewhere_is_refused(small_collection: Collect
 
 
 @pytest.mark.parametrize("kind", ["queries", "qrels", "answers"])
-def test_a_table_of_another_length_than_the_manifest_says_is_refused(small_collection: Collection, kind: str) -> None:
+def test_a_table_of_another_length_than_the_manifest_says_is_refused(
+    small_collection: Collection, kind: str
+) -> None:
     def count_more(record: dict[str, Any]) -> None:
         record["content"]["splits"]["test"][kind] += 1
 
@@ -273,15 +342,25 @@ def test_a_manifest_that_hides_the_answers_is_refused(small_collection: Collecti
 
 
 @pytest.mark.parametrize(
-    "inside", ["cache", "cache/bm25s", "cache/passages/records.npy", "cache/bm25s/k1-0.9-b-0.4/manifest.json"]
+    "inside",
+    [
+        "cache",
+        "cache/bm25s",
+        "cache/passages/records.npy",
+        "cache/bm25s/k1-0.9-b-0.4/manifest.json",
+    ],
 )
-def test_a_cache_that_leads_elsewhere_is_refused(small_collection: Collection, tmp_path: Path, inside: str) -> None:
+def test_a_cache_that_leads_elsewhere_is_refused(
+    small_collection: Collection, tmp_path: Path, inside: str
+) -> None:
     place, elsewhere = small_collection.path / inside, tmp_path / "elsewhere"
     if place.exists():
         place.rename(elsewhere)
     place.parent.mkdir(parents=True, exist_ok=True)
     place.symlink_to(elsewhere)
-    with pytest.raises(InputError, match=f"{inside}: wanted a (folder|file); found a link; remove it"):
+    with pytest.raises(
+        InputError, match=f"{inside}: wanted a (folder|file); found a link; remove it"
+    ):
         Collection(small_collection.path).find(["p-lamp"])
 
 

@@ -26,10 +26,13 @@ from positionbias.results.result import Facts, Result
         ),  # the last five rise by 0.004, which changes no conclusion
         ([0.8, 0.801, 0.802, 0.803, 0.8049], Finish.FINISHED),  # 0.0049
         ([0.8, 0.81, 0.82, 0.83, 0.84], Finish.NOT_FINISHED),
-        ([0.8, 0.82, 0.81, 0.83, 0.84], Finish.NOT_FINISHED),  # one pair of ten falls, and the last is the best
-        ([0.9, 0.8, 0.82, 0.81, 0.83, 0.84], Finish.FINISHED),  # one pair falls, and the first was the best
+        # one pair of ten falls, and the last is the best
+        ([0.8, 0.82, 0.81, 0.83, 0.84], Finish.NOT_FINISHED),
+        # one pair falls, and the first was the best
+        ([0.9, 0.8, 0.82, 0.81, 0.83, 0.84], Finish.FINISHED),
         ([0.9, 0.8, 0.81, 0.82, 0.83, 0.84], Finish.NOT_FINISHED),  # all rise again, from a fall
-        ([0.8, 0.82, 0.81, 0.80, 0.84], Finish.FINISHED),  # the best is the last, which one flat curve of five shows
+        # the best is the last, which one flat curve of five shows
+        ([0.8, 0.82, 0.81, 0.80, 0.84], Finish.FINISHED),
         ([0.8] * 12, Finish.FINISHED),
     ],
 )
@@ -47,7 +50,9 @@ def test_of_many_validations_blocks_of_the_last_half_are_compared() -> None:
 
 @pytest.mark.parametrize(("count", "alarms"), [(4, 1), (5, 4)])
 def test_the_chance_of_a_false_alarm_is_that_of_the_orders(count: int, alarms: int) -> None:
-    """Of a flat curve's 24 orders of four one rises; of 120 of five that one, and three in which one neighbouring pair before the last is exchanged."""
+    """Of a flat curve's 24 orders of four one rises; of 120 of five that one, and three in which
+    one neighbouring pair before the last is exchanged.
+    """
     found = [finish_of([0.1 * value for value in order]) for order in permutations(range(count))]
     assert found.count(Finish.NOT_FINISHED) == alarms
     assert alarms / len(found) < 0.05
@@ -60,20 +65,44 @@ def test_what_is_said_of_an_ending() -> None:
     assert unfinished.startswith("not finished: validation nDCG@10 still rose")
     idle = Ending(Finish.FINISHED, 0.77, 1, 0.77)
     assert idle.beats_first_stage is False
-    assert idle.remarks() == ["does not beat its first stage on validation", "these scores change nothing: depth 1"]
-    assert idle.remarks(20) == ["does not beat its first stage on validation"]  # asked to re-rank deeper all the same
-    assert Ending(Finish.FINISHED, 0.8, 20, 0.7).remarks(1) == ["these scores change nothing: depth 1"]
+    assert idle.remarks() == [
+        "does not beat its first stage on validation",
+        "these scores change nothing: depth 1",
+    ]
+    # asked to re-rank deeper all the same
+    assert idle.remarks(20) == ["does not beat its first stage on validation"]
+    assert Ending(Finish.FINISHED, 0.8, 20, 0.7).remarks(1) == [
+        "these scores change nothing: depth 1"
+    ]
     below = Ending(Finish.FINISHED, 0.7, 10, 0.75)
     assert below.remarks() == [
-        "does not beat its first stage on validation (nDCG@10 0.7000 at depth 10, the first stage 0.7500)"
+        (
+            "does not beat its first stage on validation (nDCG@10 0.7000 at depth 10, the first "
+            "stage 0.7500)"
+        )
     ]
     assert Ending(Finish.FINISHED, 0.7, 10, None).beats_first_stage is None
 
 
 def test_it_goes_through_json_with_its_curve() -> None:
-    curve = TrainingCurve([0, 5], {"validation nDCG@10": [0.1, 0.2]}, ending=Ending(Finish.TOO_FEW, 0.2, 5, 0.1))
-    result = Result("training", "c", "validation", "tk", 1, 0.2, None, 2, curve, Facts(model="tk", unfinished=True))
+    curve = TrainingCurve(
+        [0, 5], {"validation nDCG@10": [0.1, 0.2]}, ending=Ending(Finish.TOO_FEW, 0.2, 5, 0.1)
+    )
+    result = Result(
+        "training",
+        "c",
+        "validation",
+        "tk",
+        1,
+        0.2,
+        None,
+        2,
+        curve,
+        Facts(model="tk", unfinished=True),
+    )
     record = json.loads(json.dumps(result.to_json()))
     assert record["payload"]["ending"]["finish"] == "too few validations to tell"
     assert Result.from_json(record) == result
-    assert "unfinished" not in Result("m", "c", "", "", None, None, None, 0, curve).to_json()["facts"]
+    assert (
+        "unfinished" not in Result("m", "c", "", "", None, None, None, 0, curve).to_json()["facts"]
+    )

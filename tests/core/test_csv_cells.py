@@ -1,4 +1,6 @@
-"""Text that a spreadsheet would take for a formula is written as text, numbers as numbers, and reads back equal."""
+"""Text that a spreadsheet would take for a formula is written as text, numbers as numbers, and
+reads back equal.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ def test_formulas_become_text_and_numbers_stay() -> None:
     [cells] = written([list(FORMULAS)])
     assert cells == [*(f"'{text}" for text in FORMULAS[:6]), "=", "''=1", "'''-x"]
     numbers = [-0.5, "-0.5", "+3", "-1e-07", "-inf", 7, None, "", "-", "a=b", "'tis"]
-    assert written([numbers]) == [["-0.5", "-0.5", "+3", "-1e-07", "-inf", "7", "", "", "-", "a=b", "'tis"]]
+    assert written([numbers]) == [
+        ["-0.5", "-0.5", "+3", "-1e-07", "-inf", "7", "", "", "-", "a=b", "'tis"]
+    ]
 
 
 @pytest.mark.parametrize("text", FORMULAS)
@@ -37,9 +41,13 @@ def test_what_we_read_back_is_equal(text: str) -> None:
 
 @given(st.lists(st.text(alphabet="'=+-@\t\rab1.,\"\n", max_size=6), min_size=1, max_size=4))
 def test_any_row_reads_back_equal(row: list[str]) -> None:
-    assert [[read_cell(cell) for cell in cells] for cells in written([[*row, "end"]])] == [[*row, "end"]]
+    assert [[read_cell(cell) for cell in cells] for cells in written([[*row, "end"]])] == [
+        [*row, "end"]
+    ]
 
 
 def test_all_csv_is_written_here() -> None:
     package = Path(positionbias.__file__).parent
-    assert [path.name for path in package.rglob("*.py") if "csv.writer(" in path.read_text()] == ["csv_cells.py"]
+    assert [path.name for path in package.rglob("*.py") if "csv.writer(" in path.read_text()] == [
+        "csv_cells.py"
+    ]

@@ -1,4 +1,6 @@
-"""What an error says stays on one line that can be printed, whatever a broken file brought into it."""
+"""What an error says stays on one line that can be printed, whatever a broken file brought into
+it.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,8 @@ from positionbias.core.errors import InputError, PositionBiasError, SettingError
 def test_the_one_form_of_an_input_error() -> None:
     error = bad_input("a.tsv", line=3, wanted="a tab", found="none", do="fix it")
     assert str(error) == "a.tsv:3: wanted a tab; found none; fix it"
-    assert type(pickle.loads(pickle.dumps(error))) is InputError  # noqa: S301 (our own; as a worker sends it)
+    # our own; as a worker sends it
+    assert type(pickle.loads(pickle.dumps(error))) is InputError  # noqa: S301
     assert str(pickle.loads(pickle.dumps(error))) == str(error)  # noqa: S301
 
 
@@ -34,7 +37,15 @@ def test_every_message_can_be_printed_on_one_line(given: str, shown: str) -> Non
 
 
 def test_a_long_message_keeps_its_place_and_what_to_do() -> None:
-    text = str(bad_input("qrels.txt", line=7, wanted="a grade", found=repr("x" * 40_000), do="fix or drop the line"))
+    text = str(
+        bad_input(
+            "qrels.txt",
+            line=7,
+            wanted="a grade",
+            found=repr("x" * 40_000),
+            do="fix or drop the line",
+        )
+    )
     assert text.startswith("qrels.txt:7: wanted a grade; found 'xxx")
     assert text.endswith("xxx'; fix or drop the line")
     assert len(text) == 800 + 3 + 400

@@ -36,7 +36,7 @@ def test_a_run_of_a_dict_is_the_run_of_its_rankings() -> None:
 
 def test_whole_numbers_as_ids_are_written_out() -> None:
     frame = pandas.DataFrame({"qid": [7, 7], "docno": np.array([1, 2]), "score": [1, 2]})
-    assert Run({7: {1: 1.0, np.int64(2): 2.0}}).to_dict() == {"7": {"2": 2.0, "1": 1.0}}  # type: ignore[dict-item]
+    assert Run({7: {1: 1.0, np.int64(2): 2.0}}).to_dict() == {"7": {"2": 2.0, "1": 1.0}}
     assert Run.from_frame(frame).to_dict() == {"7": {"2": 2.0, "1": 1.0}}
 
 
@@ -49,7 +49,8 @@ def test_whole_numbers_as_ids_are_written_out() -> None:
     ],
 )
 def test_a_frame_in_and_out(columns: list[str], form: Any) -> None:
-    rows = [("q2", "a", 0.5), ("q1", "b", 0.1), ("q2", "b", 2.0), ("q2", "c", 0.5)]  # queries apart, ranks not given
+    # queries apart, ranks not given
+    rows = [("q2", "a", 0.5), ("q1", "b", 0.1), ("q2", "b", 2.0), ("q2", "c", 0.5)]
     run = Run.from_frame(pandas.DataFrame(rows, columns=columns), "mine")
     assert (run.name, in_order(run.to_dict())) == ("mine", in_order(BEST_FIRST))
     if form:
@@ -62,17 +63,29 @@ def test_a_frame_in_and_out(columns: list[str], form: Any) -> None:
 def test_scored_documents_in_and_out() -> None:
     scored = list(Run(SCORES).to_ir_measures())
     assert scored[:2] == [ScoredDoc("q2", "b", 2.0), ScoredDoc("q2", "c", 0.5)]
-    assert in_order(Run.from_ir_measures(reversed(scored)).to_dict()) == [in_order(BEST_FIRST)[1], in_order(BEST_FIRST)[0]]
+    assert in_order(Run.from_ir_measures(reversed(scored)).to_dict()) == [
+        in_order(BEST_FIRST)[1],
+        in_order(BEST_FIRST)[0],
+    ]
 
 
-def test_a_file_in_and_out_by_name_or_path(posbias_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_in_and_out_by_name_or_path(
+    posbias_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     run = Run(SCORES, name="mine")
     assert run.save("kept") == Path("kept")
     run.save(posbias_home / "away")
-    for again in (Run.from_file("kept"), Run.from_file("away"), Run.from_file(posbias_home / "away"), read_run("kept")):
+    for again in (
+        Run.from_file("kept"),
+        Run.from_file("away"),
+        Run.from_file(posbias_home / "away"),
+        read_run("kept"),
+    ):
         assert again.name == "mine"
-        assert [ranking.passage_ids for ranking in again.rankings()] == [list(row) for row in BEST_FIRST.values()]
+        assert [ranking.passage_ids for ranking in again.rankings()] == [
+            list(row) for row in BEST_FIRST.values()
+        ]
         assert (np.diff(again["q2"].scores) < 0).all()  # strictly decreasing, as commands write it
     with pytest.raises(OutputExistsError):
         run.save("kept")
@@ -83,16 +96,34 @@ def test_a_file_in_and_out_by_name_or_path(posbias_home: Path, tmp_path: Path, m
 @pytest.mark.parametrize(
     ("made", "message"),
     [
-        (lambda: Run({"q": {"d": "high"}}), "wanted finite scores; found what is no number for query 'q'"),  # type: ignore[dict-item]
-        (lambda: Run({"q": {"d": float("nan")}}), "wanted finite scores; found nan for passage 'd' of query 'q'"),
-        (lambda: Run({"q": [("d", 1.0)]}), r"Run: wanted {query: {passage: score}}; found dict of other values"),  # type: ignore[dict-item]
-        (lambda: Run(pandas.DataFrame({"qid": ["q"]})), r"Run: wanted {query: {passage: score}}; found DataFrame"),  # type: ignore[call-overload]
-        (lambda: Run({1.5: {"d": 1.0}}), "Run: wanted ids as text or whole numbers; found 1.5; convert them"),  # type: ignore[dict-item]
+        (
+            lambda: Run({"q": {"d": "high"}}),
+            "wanted finite scores; found what is no number for query 'q'",
+        ),  # type: ignore[dict-item]
+        (
+            lambda: Run({"q": {"d": float("nan")}}),
+            "wanted finite scores; found nan for passage 'd' of query 'q'",
+        ),
+        (
+            lambda: Run({"q": [("d", 1.0)]}),
+            r"Run: wanted {query: {passage: score}}; found dict of other values",
+        ),  # type: ignore[dict-item]
+        (
+            lambda: Run(pandas.DataFrame({"qid": ["q"]})),
+            r"Run: wanted {query: {passage: score}}; found DataFrame",
+        ),  # type: ignore[call-overload]
+        (
+            lambda: Run({1.5: {"d": 1.0}}),
+            "Run: wanted ids as text or whole numbers; found 1.5; convert them",
+        ),  # type: ignore[dict-item]
         (lambda: Run({"q": {"": 1.0}}), "Run: wanted ids as text or whole numbers; found ''"),
-        (lambda: Run.from_frame([]), "Run.from_frame: wanted a pandas data frame; found list"),  # type: ignore[arg-type]
+        (lambda: Run.from_frame([]), "Run.from_frame: wanted a pandas data frame; found list"),
         (
             lambda: Run.from_frame(pandas.DataFrame({"qid": ["q"], "score": [1.0]})),
-            "Run.from_frame: wanted a column passage_id or doc_id or docno; found qid, score; rename the frame's columns",
+            (
+                "Run.from_frame: wanted a column passage_id or doc_id or docno; found qid, score; "
+                "rename the frame's columns"
+            ),
         ),
         (
             lambda: Run.from_ir_measures([ScoredDoc("q", "d", 1.0), ScoredDoc("q", "d", 2.0)]),
@@ -107,17 +138,25 @@ def test_what_makes_no_run_is_one_line(made: Any, message: str) -> None:
 
 
 def test_an_unknown_form_is_refused() -> None:
-    with pytest.raises(SettingError, match="form: wanted ir_measures or pyterrier; found 'terrier'"):
+    with pytest.raises(
+        SettingError, match="form: wanted ir_measures or pyterrier; found 'terrier'"
+    ):
         Run(SCORES).to_frame("terrier")  # type: ignore[arg-type]
 
 
 def test_ir_measures_takes_a_run_as_it_is() -> None:
-    measures = [ir_measures.parse_measure(name) for name in ("nDCG@10", "RR", "Judged@10", "Accuracy")]
+    measures = [
+        ir_measures.parse_measure(name) for name in ("nDCG@10", "RR", "Judged@10", "Accuracy")
+    ]
     qrels = {"q1": {"b": 0, "x": 1}, "q2": {"a": 1}}
     run = Run(SCORES)
-    assert ir_measures.calc_aggregate(measures, qrels, run) == ir_measures.calc_aggregate(measures, qrels, run.to_dict())
+    assert ir_measures.calc_aggregate(measures, qrels, run) == ir_measures.calc_aggregate(
+        measures, qrels, run.to_dict()
+    )
     # of q2's two tied passages "c" is first, so "a" is third
-    assert ir_measures.calc_aggregate([ir_measures.RR], {"q2": {"a": 1}}, run) == {ir_measures.RR: 1 / 3}
+    assert ir_measures.calc_aggregate([ir_measures.RR], {"q2": {"a": 1}}, run) == {
+        ir_measures.RR: 1 / 3
+    }
 
 
 GRADES = {"q2": {"a": 0, "b": 2}, "q1": {"b": -1}}
@@ -129,8 +168,8 @@ def test_judgements_of_a_dict_are_its_records_in_order() -> None:
         assert qrels == JUDGED
         assert in_order(qrels.to_dict()) == in_order(GRADES)
         assert repr(qrels) == "Qrels(2 queries, 3 judgements)"
-    assert Qrels({7: {1: np.int64(1), "p": 2.0}}) == [Qrel("7", "1", 1), Qrel("7", "p", 2)]  # type: ignore[dict-item]
-    assert [type(qrel.grade) for qrel in Qrels({"q": {"p": np.int64(1)}})] == [int]  # type: ignore[dict-item]
+    assert Qrels({7: {1: np.int64(1), "p": 2.0}}) == [Qrel("7", "1", 1), Qrel("7", "p", 2)]
+    assert [type(qrel.grade) for qrel in Qrels({"q": {"p": np.int64(1)}})] == [int]  # type: ignore
     assert pickle.loads(pickle.dumps(Qrels(GRADES))) == JUDGED  # noqa: S301
 
 
@@ -166,7 +205,9 @@ def test_a_file_of_judgements_in_and_out_by_name_or_path(
     assert Qrels.from_file("judged") == Qrels.from_file("away") == JUDGED
     with pytest.raises(OutputExistsError):
         Qrels(GRADES).save("judged")
-    (tmp_path / "test.tsv").write_text("query-id\tcorpus-id\tscore\r\nq2\ta\t0\r\nq2\tb\t2\r\nq1\tb\t-1\r\n")
+    (tmp_path / "test.tsv").write_text(
+        "query-id\tcorpus-id\tscore\r\nq2\ta\t0\r\nq2\tb\t2\r\nq1\tb\t-1\r\n"
+    )
     assert Qrels.from_file(tmp_path / "test.tsv") == JUDGED
 
 
@@ -178,12 +219,23 @@ def test_a_file_of_judgements_in_and_out_by_name_or_path(
             "Qrels: wanted a whole number up to 1,000,000 as grade; found 'high'; convert it",
         ),  # type: ignore[dict-item]
         (lambda: Qrels({"q": {"p": 0.5}}), "as grade; found 0.5"),  # type: ignore[dict-item]
-        (lambda: Qrels({"q": {"p": float("nan")}}), "as grade; found nan"),  # type: ignore[dict-item]
-        (lambda: Qrels({"q": 1}), r"Qrels: wanted {query: {passage: grade}}; found dict of other values"),  # type: ignore[dict-item]
-        (lambda: Qrels([("q", "p", 1)]), "Qrels: wanted records of Qrel; found records of tuple; use from_ir_measures"),  # type: ignore[list-item]
+        (lambda: Qrels({"q": {"p": float("nan")}}), "as grade; found nan"),  # type: ignore
         (
-            lambda: Qrels.from_ir_measures([ir_measures.Qrel("q", "p", 1), ir_measures.Qrel("q", "p", 1)]),
-            "Qrels.from_ir_measures: wanted each pair judged once; found passage 'p' of query 'q' again; drop one",
+            lambda: Qrels({"q": 1}),
+            r"Qrels: wanted {query: {passage: grade}}; found dict of other values",
+        ),  # type: ignore[dict-item]
+        (
+            lambda: Qrels([("q", "p", 1)]),
+            "Qrels: wanted records of Qrel; found records of tuple; use from_ir_measures",
+        ),  # type: ignore[list-item]
+        (
+            lambda: Qrels.from_ir_measures(
+                [ir_measures.Qrel("q", "p", 1), ir_measures.Qrel("q", "p", 1)]
+            ),
+            (
+                "Qrels.from_ir_measures: wanted each pair judged once; found passage 'p' of query "
+                "'q' again; drop one"
+            ),
         ),
         (
             lambda: Qrels.from_frame(pandas.DataFrame({"qid": ["q"], "docno": ["p"]})),
@@ -199,13 +251,27 @@ def test_what_makes_no_judgements_is_one_line(made: Any, message: str) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("query-id\tcorpus-id\tscore\nq\tp\t0\t1\n", ":2: wanted three columns: query-id corpus-id score; found 4 columns"),
-        ("query-id\tcorpus-id\tscore\nq\tp\thigh\n", ":2: wanted a whole number up to 1,000,000 as grade; found 'high'"),
-        ("query-id\tcorpus-id\tscore\n", "wanted three columns: query-id corpus-id score; found an empty file"),
-        ("query-id\tcorpus-id\tgrade\nq\tp\t1\n", ":1: wanted four columns: query iteration passage grade; found 3 columns"),
+        (
+            "query-id\tcorpus-id\tscore\nq\tp\t0\t1\n",
+            ":2: wanted three columns: query-id corpus-id score; found 4 columns",
+        ),
+        (
+            "query-id\tcorpus-id\tscore\nq\tp\thigh\n",
+            ":2: wanted a whole number up to 1,000,000 as grade; found 'high'",
+        ),
+        (
+            "query-id\tcorpus-id\tscore\n",
+            "wanted three columns: query-id corpus-id score; found an empty file",
+        ),
+        (
+            "query-id\tcorpus-id\tgrade\nq\tp\t1\n",
+            ":1: wanted four columns: query iteration passage grade; found 3 columns",
+        ),
     ],
 )
-def test_faults_of_judgements_in_beirs_form_name_the_line(tmp_path: Path, text: str, message: str) -> None:
+def test_faults_of_judgements_in_beirs_form_name_the_line(
+    tmp_path: Path, text: str, message: str
+) -> None:
     (tmp_path / "test.tsv").write_text(text)
     with pytest.raises(InputError, match=message):
         Qrels.from_file(tmp_path / "test.tsv")

@@ -6,7 +6,16 @@ import math
 
 import pytest
 
-from positionbias.core.formatting import count, decimal, interval, p_value, percent, setting, slug, with_interval
+from positionbias.core.formatting import (
+    count,
+    decimal,
+    interval,
+    p_value,
+    percent,
+    setting,
+    slug,
+    with_interval,
+)
 from positionbias.core.interval import Interval
 
 
@@ -38,12 +47,23 @@ def test_sign_is_given_to_what_is_not_zero() -> None:
 def test_interval_has_its_values_unit() -> None:
     bounds = Interval(-0.1004, -0.0716)
     assert interval(bounds) == "[−0.100,\u00a0−0.072]"
-    assert with_interval(percent(-0.086), interval(bounds, as_percent=True)) == "−8.6\u00a0%\u00a0[−10.0,\u00a0−7.2]"
+    assert (
+        with_interval(percent(-0.086), interval(bounds, as_percent=True))
+        == "−8.6\u00a0%\u00a0[−10.0,\u00a0−7.2]"
+    )
     assert with_interval("0.395", interval(None)) == "0.395"
 
 
 @pytest.mark.parametrize(
-    ("p", "text"), [(0.0004, "<0.001"), (0.0005, "0.001"), (0.0314, "0.031"), (1.0, "1.000"), (None, "–"), (math.nan, "–")]
+    ("p", "text"),
+    [
+        (0.0004, "<0.001"),
+        (0.0005, "0.001"),
+        (0.0314, "0.031"),
+        (1.0, "1.000"),
+        (None, "–"),
+        (math.nan, "–"),
+    ],
 )
 def test_p_value(p: float | None, text: str) -> None:
     assert p_value(p) == text
@@ -51,7 +71,10 @@ def test_p_value(p: float | None, text: str) -> None:
 
 def test_counts_and_settings() -> None:
     assert (count(8_841_823), count(None)) == ("8,841,823", "–")
-    assert setting({"depth": 1000, "rotate": True, "margin": 0.0001}) == "depth 1,000, rotate yes, margin 0.0001"
+    assert (
+        setting({"depth": 1000, "rotate": True, "margin": 0.0001})
+        == "depth 1,000, rotate yes, margin 0.0001"
+    )
     assert setting(["nDCG@10", None, -2.5]) == "nDCG@10, –, −2.5"
     assert setting([]) == "–"
 

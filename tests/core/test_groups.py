@@ -29,7 +29,9 @@ def as_it_is(part: Any) -> Any:
 
 def make(folder: Path, parts: Sequence[list[TrainingGroup] | Triples]) -> Groups:
     folder.mkdir()
-    write_groups(folder, as_it_is, parts, Manifest("trainset", "set", "a test"), splits=("train", "test"))
+    write_groups(
+        folder, as_it_is, parts, Manifest("trainset", "set", "a test"), splits=("train", "test")
+    )
     return Groups(folder)
 
 
@@ -50,7 +52,12 @@ def test_what_is_counted_while_groups_are_made_stands_in_the_manifest(tmp_path: 
 
     (tmp_path / "set").mkdir()
     write_groups(
-        tmp_path / "set", list, items(), Manifest("trainset", "set", "a test"), splits=("train",), content=lambda: counts
+        tmp_path / "set",
+        list,
+        items(),
+        Manifest("trainset", "set", "a test"),
+        splits=("train",),
+        content=lambda: counts,
     )
     assert Groups(tmp_path / "set").manifest.content["items"] == 2
 
@@ -71,7 +78,9 @@ def test_the_checksum_is_of_the_groups_alone(tmp_path: Path) -> None:
     ids=["one passage", "one label", "one score"],
 )
 def test_a_group_that_does_not_fit_is_one_line(tmp_path: Path, group: TrainingGroup) -> None:
-    with pytest.raises(InputError, match="training group of query 'q': wanted two passages or more"):
+    with pytest.raises(
+        InputError, match="training group of query 'q': wanted two passages or more"
+    ):
         make(tmp_path / "set", [[group]])
 
 
@@ -79,10 +88,14 @@ def test_a_lost_or_cut_shard_is_one_line(tmp_path: Path) -> None:
     stored = make(tmp_path / "set", [GROUPS[:20], GROUPS[20:]])
     shard = stored.path / "groups" / "00001.arrow"
     shard.write_bytes(shard.read_bytes()[:200])
-    with pytest.raises(InputError, match=r"00001.arrow: wanted .* bytes, as its manifest says; found 200"):
+    with pytest.raises(
+        InputError, match=r"00001.arrow: wanted .* bytes, as its manifest says; found 200"
+    ):
         list(Groups(stored.path))
     reseal(stored.path)
-    with pytest.raises(InputError, match="00001.arrow: wanted a whole Arrow file; found .*; restore it"):
+    with pytest.raises(
+        InputError, match="00001.arrow: wanted a whole Arrow file; found .*; restore it"
+    ):
         list(Groups(stored.path))
     shard.unlink()
     reseal(stored.path)
@@ -100,7 +113,10 @@ def test_a_count_of_groups_that_is_not_theirs_is_one_line(tmp_path: Path) -> Non
 def test_a_manifest_without_its_splits_is_one_line(tmp_path: Path) -> None:
     stored = make(tmp_path / "set", [GROUPS])
     reseal(stored.path, lambda record: record["content"].pop("splits"))
-    with pytest.raises(InputError, match=r"manifest.json: wanted fields .*; found .* missing required field `splits`"):
+    with pytest.raises(
+        InputError,
+        match=r"manifest.json: wanted fields .*; found .* missing required field `splits`",
+    ):
         Groups(stored.path)
 
 
@@ -116,16 +132,25 @@ def asked(place: Path, *splits: tuple[str, dict[str, str]]) -> Collection:
 def test_queries_of_several_splits_are_told_by_their_ids(tmp_path: Path) -> None:
     both = {"7": "iron gate"}
     collection = asked(
-        tmp_path / "c", ("train", {"1": "lamp", **both}), ("clicks", both), ("test", {"1": "tower", "2": "bridge"})
+        tmp_path / "c",
+        ("train", {"1": "lamp", **both}),
+        ("clicks", both),
+        ("test", {"1": "tower", "2": "bridge"}),
     )
     assert group_queries(collection, ("train",)) == {"1": "lamp", "7": "iron gate"}
     texts = group_queries(collection, ("clicks", "test"))
     assert texts == {"7": "iron gate", "1": "tower", "2": "bridge"}
     with pytest.raises(
-        InputError, match="one text a query id in splits train, test; found two of query '1': 'lamp', and in test 'tower'"
+        InputError,
+        match=(
+            "one text a query id in splits train, test; found two of query '1': 'lamp', and in "
+            "test 'tower'"
+        ),
     ):
         group_queries(collection, ("train", "test"))
-    with pytest.raises(InputError, match="wanted query '9' of a training group in split clicks or test; found none"):
+    with pytest.raises(
+        InputError, match="wanted query '9' of a training group in split clicks or test; found none"
+    ):
         texts["9"]
     with pytest.raises(InputError, match="wanted split 'dev'; found train, clicks, test"):
         group_queries(collection, ("dev",))
@@ -133,9 +158,15 @@ def test_queries_of_several_splits_are_told_by_their_ids(tmp_path: Path) -> None
 
 def test_triples_are_stored_as_groups_of_two(tmp_path: Path) -> None:
     many = [TrainingGroup(f"é{n % 7}", (f"p'{n}", f"n{n}"), (1, 0)) for n in range(40)]
-    columns = Triples(pa.array([group.query_id for group in many]), *zip(*(group.passage_ids for group in many), strict=True))
+    columns = Triples(
+        pa.array([group.query_id for group in many]),
+        *zip(*(group.passage_ids for group in many), strict=True),
+    )
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(groups, "_BATCH", 15)
-        one, other = make(tmp_path / "groups", [many, []]), make(tmp_path / "triples", [columns, NONE])
+        one, other = (
+            make(tmp_path / "groups", [many, []]),
+            make(tmp_path / "triples", [columns, NONE]),
+        )
     assert list(one) == list(other) == many
     assert one.checksum == other.checksum

@@ -24,7 +24,11 @@ def test_a_file_is_told_by_its_content(tmp_path: Path) -> None:
     path = tmp_path / "in"
     path.write_text("a")
     os.utime(path, ns=(1, 5))
-    assert file_state(path) == {"name": "in", "bytes": 1, "sha256": hashlib.sha256(b"a").hexdigest()}
+    assert file_state(path) == {
+        "name": "in",
+        "bytes": 1,
+        "sha256": hashlib.sha256(b"a").hexdigest(),
+    }
     assert file_mark(path) == {"name": "in", "bytes": 1, "changed": 5}
     rewrite(path, "b")
     assert file_mark(path) == {"name": "in", "bytes": 1, "changed": 5}
@@ -33,7 +37,8 @@ def test_a_file_is_told_by_its_content(tmp_path: Path) -> None:
 
 def test_a_file_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[Path] = []
-    monkeypatch.setattr(input_state, "_SETTLED", -1_000_000_000)  # as if it had been written long ago
+    # as if it had been written long ago
+    monkeypatch.setattr(input_state, "_SETTLED", -1_000_000_000)
     monkeypatch.setattr(input_state, "sha256_file", lambda path: (read.append(path), "digest")[1])
     (tmp_path / "in").write_text("read once")
     with unchanged([tmp_path / "in"]):
@@ -44,9 +49,14 @@ def test_a_file_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 def test_what_is_no_file_is_one_line(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     for tell in (file_state, file_mark, content_digest):
-        with pytest.raises(InputError, match="none: wanted a readable file; found No such file or directory; check the path"):
+        with pytest.raises(
+            InputError,
+            match="none: wanted a readable file; found No such file or directory; check the path",
+        ):
             tell(tmp_path / "none")
-        with pytest.raises(InputError, match="pipe: wanted a readable file; found a pipe or device; give a file"):
+        with pytest.raises(
+            InputError, match="pipe: wanted a readable file; found a pipe or device; give a file"
+        ):
             tell(tmp_path / "pipe")
 
 

@@ -1,4 +1,6 @@
-"""A key twice in an object is one clear line, wherever JSON is read: else one of two texts would go on unseen."""
+"""A key twice in an object is one clear line, wherever JSON is read: else one of two texts would go
+on unseen.
+"""
 
 from __future__ import annotations
 
@@ -21,9 +23,15 @@ from positionbias.positions.settings import RawForm
 
 READERS: dict[str, tuple[str, Callable[[Path], Any]]] = {
     "json": ('{"a": 1, "b": 2, "a": 3}', read_json),
-    "lines": ('{"a": {"a": 1, "a": 2}}', lambda path: [list(json_lines(block)) for block in file_blocks(path)]),
+    "lines": (
+        '{"a": {"a": 1, "a": 2}}',
+        lambda path: [list(json_lines(block)) for block in file_blocks(path)],
+    ),
     "columns": ('{"a": {"0": {"a": 1, "a": 2}}}', lambda path: column_blocks(path, ("a",))),
-    "pairs": ('{"train_id": "1", "train_id": "2", "test_id": "a", "a": 1, "a": 2}', lambda path: list(read_pairs(path))),
+    "pairs": (
+        '{"train_id": "1", "train_id": "2", "test_id": "a", "a": 1, "a": 2}',
+        lambda path: list(read_pairs(path)),
+    ),
     "debias jsonl": (
         '{"id": "1", "text": "one two three", "text": "four five six"}',
         lambda path: debias_file(path, path.with_name("out"), Rotation(), RawForm("jsonl")),
@@ -40,7 +48,9 @@ def test_a_key_twice_is_refused_and_named(tmp_path: Path, reader: str) -> None:
     text, read = READERS[reader]
     path = tmp_path / "file"
     path.write_text(text)
-    with pytest.raises(InputError, match=r"file.*: wanted .*; found the key '\w+' twice in an object"):
+    with pytest.raises(
+        InputError, match=r"file.*: wanted .*; found the key '\w+' twice in an object"
+    ):
         read(path)
     assert not (tmp_path / "out").exists()
 

@@ -20,13 +20,17 @@ def test_it_answers_as_a_dictionary_does(batches: list[list[tuple[int, int]]]) -
         for place, (key, value) in enumerate(batch):
             assert new[place] == (key not in first)
             assert clash[place] == (first.setdefault(key, value) != value)
-        assert seen.contains(np.arange(13, dtype=np.uint64)).tolist() == [key in first for key in range(13)]
+        assert seen.contains(np.arange(13, dtype=np.uint64)).tolist() == [
+            key in first for key in range(13)
+        ]
 
 
 def test_a_million_keys_take_8_bytes_each_and_their_values() -> None:
     seen = KeyMap(np.bool_)
     for start in range(0, 1_000_000, 10_000):
-        assert seen.add(np.arange(start, start + 10_000, dtype=np.uint64) * np.uint64(2**40 + 1)).new.all()
+        assert seen.add(
+            np.arange(start, start + 10_000, dtype=np.uint64) * np.uint64(2**40 + 1)
+        ).new.all()
     assert sum(keys.nbytes + values.nbytes for keys, values in seen._runs) == 9_000_000
     assert len(seen._runs) < 20
 
@@ -36,6 +40,8 @@ def test_numbers_follow_first_appearance(batches: list[list[int]]) -> None:
     numbers, first = KeyNumbers(), dict[int, int]()
     for batch in batches:
         found, new = numbers.add(np.array(batch, np.uint64))
-        assert new.tolist() == [key not in first and key not in batch[:place] for place, key in enumerate(batch)]
+        assert new.tolist() == [
+            key not in first and key not in batch[:place] for place, key in enumerate(batch)
+        ]
         assert found.tolist() == [first.setdefault(key, len(first)) for key in batch]
         assert numbers.count == len(first)

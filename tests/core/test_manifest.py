@@ -28,7 +28,9 @@ from positionbias.core.seal import seal_file, signed
 from tests.sealing import reseal
 
 
-def test_an_input_stands_relative_to_its_artefact(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_input_stands_relative_to_its_artefact(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "data").mkdir()
     (tmp_path / "work").mkdir()
     (tmp_path / "data" / "train.json").write_text("{}")
@@ -80,23 +82,61 @@ def test_no_absolute_path_is_written(small_collection) -> None:
     [
         ([1], "wanted a posbias manifest; found other JSON"),
         ({"name": "x"}, "wanted a posbias manifest; found other JSON"),
-        ({"kind": "run", "format_version": 2}, "wanted manifest format 1; found format 2; make the artefact again"),
-        ({"kind": "run", "format_version": 1}, "wanted fields as posbias writes them; found .*name"),
-        ({"kind": "run", "format_version": 1, "name": "x", "command": "x", "colour": 1}, "found .*colour"),
-        ({"kind": "run", "format_version": 1, "name": "x", "command": "x", "inputs": [{"role": "x"}]}, "found .*path"),
-        ({"kind": "checkpoint", "format_version": 1, "name": "x", "command": "x"}, "wanted a posbias run; found a checkpoint"),
+        (
+            {"kind": "run", "format_version": 2},
+            "wanted manifest format 1; found format 2; make the artefact again",
+        ),
+        (
+            {"kind": "run", "format_version": 1},
+            "wanted fields as posbias writes them; found .*name",
+        ),
+        (
+            {"kind": "run", "format_version": 1, "name": "x", "command": "x", "colour": 1},
+            "found .*colour",
+        ),
+        (
+            {
+                "kind": "run",
+                "format_version": 1,
+                "name": "x",
+                "command": "x",
+                "inputs": [{"role": "x"}],
+            },
+            "found .*path",
+        ),
+        (
+            {"kind": "checkpoint", "format_version": 1, "name": "x", "command": "x"},
+            "wanted a posbias run; found a checkpoint",
+        ),
     ],
 )
 def test_what_is_no_manifest_of_ours_is_one_line(tmp_path: Path, record: Any, message: str) -> None:
-    (tmp_path / "manifest.json").write_text(json.dumps(signed({**record, "files": {}}) if "kind" in record else record))
+    (tmp_path / "manifest.json").write_text(
+        json.dumps(signed({**record, "files": {}}) if "kind" in record else record)
+    )
     with pytest.raises(InputError, match=message):
         read_manifest(tmp_path, kind="run")
 
 
-PATHS = ["../../../X", "/tmp/X", "..", ".", "a/b", "..\\X", "C:X", "C:\\X", "new\nline", "nul\0", "x" * 256, "ä" * 128]
+PATHS = [
+    "../../../X",
+    "/tmp/X",
+    "..",
+    ".",
+    "a/b",
+    "..\\X",
+    "C:X",
+    "C:\\X",
+    "new\nline",
+    "nul\0",
+    "x" * 256,
+    "ä" * 128,
+]
 
 
-@pytest.mark.parametrize("kind", ["collection", "checkpoint", "vectors", "trainset", "index", "passages", "export"])
+@pytest.mark.parametrize(
+    "kind", ["collection", "checkpoint", "vectors", "trainset", "index", "passages", "export"]
+)
 @pytest.mark.parametrize("name", PATHS)
 def test_a_name_that_is_a_path_is_refused(tmp_path: Path, kind: str, name: str) -> None:
     write_manifest(tmp_path / "manifest.json", Manifest(kind, name, "a test"))
@@ -111,18 +151,26 @@ def test_other_names_are_read(tmp_path: Path, name: str) -> None:
     assert read_manifest(tmp_path).name == name
     for kind in ("results", "teacher-scores"):
         write_manifest(tmp_path / "manifest.json", Manifest(kind, "rerank:BAAI/bge-m3", "a test"))
-        assert read_manifest(tmp_path).name == "rerank:BAAI/bge-m3"  # a title, of which no file is named
+        # a title, of which no file is named
+        assert read_manifest(tmp_path).name == "rerank:BAAI/bge-m3"
 
 
-def test_a_collection_that_is_named_by_a_path_is_not_opened(small_collection: Collection, tmp_path: Path) -> None:
+def test_a_collection_that_is_named_by_a_path_is_not_opened(
+    small_collection: Collection, tmp_path: Path
+) -> None:
     reseal(small_collection.path, lambda record: record.update(name="../../../X"))
     with pytest.raises(InputError, match="manifest.json: '../../../X' is no name of an artefact"):
         Collection(small_collection.path)
     with pytest.raises(InputError, match="is no name of an artefact"):
-        overlap_leakage([small_collection.path], tests=[small_collection.path], out=tmp_path / "a" / "b" / "c")
+        overlap_leakage(
+            [small_collection.path], tests=[small_collection.path], out=tmp_path / "a" / "b" / "c"
+        )
     assert not list(tmp_path.rglob("*X*"))
 
 
 def test_an_artefact_without_manifest_is_one_line(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"x.run: wanted a posbias run; found no x.run.manifest.json; check the path"):
+    with pytest.raises(
+        InputError,
+        match=r"x.run: wanted a posbias run; found no x.run.manifest.json; check the path",
+    ):
         read_manifest(tmp_path / "x.run", kind="run")

@@ -1,4 +1,6 @@
-"""What is said of a collection that is not there: a command that exists, with options that exist."""
+"""What is said of a collection that is not there: a command that exists, with options that
+exist.
+"""
 
 from __future__ import annotations
 
@@ -31,8 +33,14 @@ def test_the_command_of_a_known_name_can_be_parsed(name: str) -> None:
     ("place", "said"),
     [
         ("msmarco", "posbias import msmarco collectionandqueries.tar.gz --out msmarco"),
-        ("MSMARCO_passage", "posbias import msmarco collectionandqueries.tar.gz --out MSMARCO_passage"),
-        ("trec-dl-2019", "--attach dl19 msmarco-test2019-queries.tsv.gz 2019qrels-pass.txt --out trec-dl-2019"),
+        (
+            "MSMARCO_passage",
+            "posbias import msmarco collectionandqueries.tar.gz --out MSMARCO_passage",
+        ),
+        (
+            "trec-dl-2019",
+            "--attach dl19 msmarco-test2019-queries.tsv.gz 2019qrels-pass.txt --out trec-dl-2019",
+        ),
         ("msmarco-rotated-3", "posbias debias msmarco --seed 3"),
         ("data/x-rotated-17", "posbias debias data/x --seed 17 --out data/x-rotated-17"),
         ("x-rotated", "posbias debias x --out x-rotated"),
@@ -52,14 +60,32 @@ def test_the_error_ends_with_the_command(place: str, said: str) -> None:
     [
         (
             "my data.tsv",
-            "my data.tsv: a file, not a collection; import the table with: posbias import table 'my data.tsv' --out 'my data'",
+            (
+                "my data.tsv: a file, not a collection; import the table with: posbias import "
+                "table 'my data.tsv' --out 'my data'"
+            ),
         ),
-        ("mine.csv", "mine.csv: a file, not a collection; import the table with: posbias import table mine.csv --out mine"),
+        (
+            "mine.csv",
+            (
+                "mine.csv: a file, not a collection; import the table with: posbias import table "
+                "mine.csv --out mine"
+            ),
+        ),
         (
             "Rows.PARQUET",
-            "Rows.PARQUET: a file, not a collection; import the table with: posbias import table Rows.PARQUET --out Rows",
+            (
+                "Rows.PARQUET: a file, not a collection; import the table with: posbias import "
+                "table Rows.PARQUET --out Rows"
+            ),
         ),
-        ("squad", "squad: a file, not a collection; import it with the command for its form: posbias import --help"),
+        (
+            "squad",
+            (
+                "squad: a file, not a collection; import it with the command for its form: posbias "
+                "import --help"
+            ),
+        ),
     ],
 )
 def test_a_file_is_imported_and_never_planted_over(

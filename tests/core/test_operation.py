@@ -75,13 +75,17 @@ def test_values_in_settings_are_checked_however_deep_they_stand(tmp_path: Path) 
         nested(outer=Outer(share=1.5), out="out")
     same = tmp_path / "same"
     same.touch()
-    with pytest.raises(SettingError, match="--out: wanted a place apart from what is read; found .*same"):
+    with pytest.raises(
+        SettingError, match="--out: wanted a place apart from what is read; found .*same"
+    ):
         nested(outer=Outer(Inner(1, str(same))), out=str(same))
 
 
 @pytest.mark.parametrize("wrong", [None, 5, {}])
 def test_settings_of_another_class_are_refused(wrong: Any) -> None:
-    with pytest.raises(SettingError, match="outer: wanted a Outer; found .*; give one of positionbias.settings"):
+    with pytest.raises(
+        SettingError, match="outer: wanted a Outer; found .*; give one of positionbias.settings"
+    ):
         nested(outer=wrong, out="out")
 
 
@@ -108,7 +112,9 @@ def test_what_can_be_read_once_is_checked_and_reaches_the_operation() -> None:
 
 
 @operation
-def each(name: Annotated[str, Setting("A name.")], *others: Annotated[str, Setting("Others.")]) -> tuple[str, ...]:
+def each(
+    name: Annotated[str, Setting("A name.")], *others: Annotated[str, Setting("Others.")]
+) -> tuple[str, ...]:
     """Return what was given."""
     return (name, *others)
 

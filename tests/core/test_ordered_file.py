@@ -15,7 +15,15 @@ import pytest
 from positionbias.core.errors import OutputExistsError
 from positionbias.core.files import open_bytes
 from positionbias.core.manifest import Manifest, write_manifest
-from positionbias.core.ordered_file import OrderedFile, Packing, pack, packing_of, resumable_file, resumed_file, unpack
+from positionbias.core.ordered_file import (
+    OrderedFile,
+    Packing,
+    pack,
+    packing_of,
+    resumable_file,
+    resumed_file,
+    unpack,
+)
 from positionbias.core.shard_work import work_folder
 
 JOB = {"command": "a test"}
@@ -26,7 +34,13 @@ class Killed(Exception):
     """What a test ends a run with: nothing is cleared away for it."""
 
 
-def write(final: Path, pieces: list[bytes], *, stop_after: int | None = None, packing: Packing | None = None) -> list[bytes]:
+def write(
+    final: Path,
+    pieces: list[bytes],
+    *,
+    stop_after: int | None = None,
+    packing: Packing | None = None,
+) -> list[bytes]:
     """Write pieces, going on after those that are there; gives those that were made now."""
     made = []
     with resumable_file(final, JOB) as folder:
@@ -41,7 +55,9 @@ def write(final: Path, pieces: list[bytes], *, stop_after: int | None = None, pa
                 made.append(piece)
             assert file.checksum == hashlib.sha256(b"".join(pieces)).hexdigest()
             assert file.size == len(b"".join(pieces))
-        write_manifest(folder / f"{final.name}.manifest.json", Manifest("file", final.name, "a test"))
+        write_manifest(
+            folder / f"{final.name}.manifest.json", Manifest("file", final.name, "a test")
+        )
     return made
 
 
@@ -70,7 +86,9 @@ def test_a_killed_run_goes_on_after_the_last_piece(tmp_path: Path, name: str) ->
         ("no log", 3),
     ],
 )
-def test_only_what_the_log_agrees_with_is_kept(tmp_path: Path, damage: str, made_again: int) -> None:
+def test_only_what_the_log_agrees_with_is_kept(
+    tmp_path: Path, damage: str, made_again: int
+) -> None:
     final = tmp_path / "out"
     with pytest.raises(Killed):
         write(final, PIECES, stop_after=2)
@@ -105,7 +123,10 @@ def test_a_file_that_is_there_is_not_replaced_and_a_folder_never(tmp_path: Path)
     with resumable_file(final, JOB, overwrite=True) as folder:
         (folder / "out").write_text("new")
     assert final.read_text() == "new"
-    with pytest.raises(OutputExistsError, match="found a folder"), resumable_file(tmp_path, JOB, overwrite=True):
+    with (
+        pytest.raises(OutputExistsError, match="found a folder"),
+        resumable_file(tmp_path, JOB, overwrite=True),
+    ):
         pass
 
 
@@ -142,13 +163,16 @@ def test_a_pipe_that_takes_little_at_a_time_gets_all() -> None:
 
 def test_a_gzip_member_carries_no_name_and_no_time() -> None:
     packed = pack(b"text", "gzip")
-    assert packed[:8] == b"\x1f\x8b\x08\x00\x00\x00\x00\x00"  # magic, deflate, no flags (no name), time 0
+    # magic, deflate, no flags (no name), time 0
+    assert packed[:8] == b"\x1f\x8b\x08\x00\x00\x00\x00\x00"
     assert gzip.decompress(packed) == b"text"
 
 
 @pytest.mark.parametrize("name", ["out", ".pieces"])
 @pytest.mark.parametrize("kind", ["link", "pipe"])
-def test_nothing_elsewhere_is_written_through_a_link_and_no_pipe_is_waited_for(tmp_path: Path, name: str, kind: str) -> None:
+def test_nothing_elsewhere_is_written_through_a_link_and_no_pipe_is_waited_for(
+    tmp_path: Path, name: str, kind: str
+) -> None:
     final, elsewhere = tmp_path / "out", tmp_path / "elsewhere"
     elsewhere.write_text("mine")
     with pytest.raises(Killed):

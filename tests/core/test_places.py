@@ -1,4 +1,6 @@
-"""Where things are written and looked for: --out is a path; names are found in the current directory, then under $POSBIAS_HOME."""
+"""Where things are written and looked for: --out is a path; names are found in the current
+directory, then under $POSBIAS_HOME.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,14 @@ import pytest
 from positionbias.core import progress
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, SettingError
-from positionbias.core.places import home_place, input_place, output_place, pasted, refuse_inputs, shown_place
+from positionbias.core.places import (
+    home_place,
+    input_place,
+    output_place,
+    pasted,
+    refuse_inputs,
+    shown_place,
+)
 
 
 @pytest.fixture
@@ -35,7 +44,9 @@ def test_an_input_is_looked_for_here_then_under_home(
     here: Path, posbias_home: Path, name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert input_place(name) == Path(name)  # in neither
-    with pytest.raises(InputError, match=f"--trainset: wanted a path to read; found nothing at {name}; check it"):
+    with pytest.raises(
+        InputError, match=f"--trainset: wanted a path to read; found nothing at {name}; check it"
+    ):
         input_place(name, flag="--trainset")
     (posbias_home / name).mkdir(parents=True)
     assert input_place(name) == posbias_home / name
@@ -43,14 +54,16 @@ def test_an_input_is_looked_for_here_then_under_home(
     assert capsys.readouterr().err == ""
     Path(name).mkdir(parents=True)
     assert [input_place(name), input_place(name)] == [Path(name), Path(name)]
-    assert (
-        capsys.readouterr().err
-        == f"posbias: {name}: read from the current directory; there is another at {posbias_home / name}\n"
+    assert capsys.readouterr().err == (
+        f"posbias: {name}: read from the current directory; there is another at "
+        f"{posbias_home / name}\n"
     )
 
 
 @pytest.mark.parametrize("name", ["./squad", "../squad", ".answers"])
-def test_what_begins_with_a_dot_is_not_looked_for_under_home(here: Path, posbias_home: Path, name: str) -> None:
+def test_what_begins_with_a_dot_is_not_looked_for_under_home(
+    here: Path, posbias_home: Path, name: str
+) -> None:
     (posbias_home / name).mkdir(parents=True, exist_ok=True)
     assert input_place(name) == Path(name)
 
@@ -75,12 +88,22 @@ def test_a_folder_here_that_is_no_collection_hides_none_under_home(
 
 def test_a_place_is_shown_as_the_next_command_takes_it(here: Path, posbias_home: Path) -> None:
     (posbias_home / "squad").mkdir()
-    shown = {"x": "x", here / "runs" / "a.run": "runs/a.run", "runs/../x": "x", posbias_home / "squad": "squad"}
+    shown = {
+        "x": "x",
+        here / "runs" / "a.run": "runs/a.run",
+        "runs/../x": "x",
+        posbias_home / "squad": "squad",
+    }
     for place, wanted in shown.items():
         assert shown_place(place) == wanted
         assert input_place(wanted).resolve() == Path(place).resolve()
     Path("squad").mkdir()  # by its name it would be this one
-    for place in (posbias_home / "squad", posbias_home, posbias_home / ".answers", here.parent / "y"):
+    for place in (
+        posbias_home / "squad",
+        posbias_home,
+        posbias_home / ".answers",
+        here.parent / "y",
+    ):
         assert shown_place(place) == str(place)
     assert shown_place("../y") == str(here.parent / "y")
     assert shlex.split(pasted("my runs/a.run")) == ["my runs/a.run"]
@@ -91,7 +114,10 @@ def test_either_place_that_an_input_may_mean_is_no_output(here: Path, posbias_ho
     refuse_inputs({"--out": "squad"}, ["squad"])  # a new folder here
     for _ in range(2):
         with pytest.raises(
-            SettingError, match="--out: wanted a place apart from what is read; found .*, which is the input squad"
+            SettingError,
+            match=(
+                "--out: wanted a place apart from what is read; found .*, which is the input squad"
+            ),
         ):
             refuse_inputs({"--out": posbias_home / "squad"}, ["squad"])
         Path("squad").mkdir(exist_ok=True)
@@ -101,7 +127,10 @@ def test_either_place_that_an_input_may_mean_is_no_output(here: Path, posbias_ho
 
 def test_a_tilde_that_no_shell_expanded_is_refused() -> None:
     with pytest.raises(
-        InputError, match=r"^~/kept: wanted a path; found a ~ that the shell left as it is; write \$HOME instead$"
+        InputError,
+        match=(
+            r"^~/kept: wanted a path; found a ~ that the shell left as it is; write \$HOME instead$"
+        ),
     ):
         output_place("~/kept")
     assert output_place("~kept") == Path("~kept")
@@ -112,6 +141,8 @@ def test_an_address_is_no_output() -> None:
         output_place("s3://bucket/key")
 
 
-def test_a_name_like_an_option_is_pasted_as_a_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_name_like_an_option_is_pasted_as_a_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     assert pasted("-x") == "./-x"

@@ -1,4 +1,6 @@
-"""Products of all kinds: what they must find, that all lead to one result, and what a user's settings may not change."""
+"""Products of all kinds: what they must find, that all lead to one result, and what a user's
+settings may not change.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,10 @@ from positionbias.core.onednn import OneDnnProducts, SievedProducts, products_he
 from positionbias.core.products import NumpyProducts, Products, lengths64, true_places
 
 SIEVED = pytest.param(
-    SievedProducts, marks=pytest.mark.skipif(not onednn.multiplies_bfloat16(), reason="this processor multiplies no bfloat16")
+    SievedProducts,
+    marks=pytest.mark.skipif(
+        not onednn.multiplies_bfloat16(), reason="this processor multiplies no bfloat16"
+    ),
 )
 KINDS = [NumpyProducts, OneDnnProducts, SIEVED]
 Kind = Callable[[np.ndarray], Products]
@@ -44,7 +49,9 @@ def precision() -> Iterator[Callable[[str], None]]:
 def test_each_pair_that_reaches_its_bound_is_found_once(kind: Kind, scale: float) -> None:
     draw = np.random.default_rng(8)
     tests = draw.standard_normal((7, 24), np.float32) * np.float32(scale)
-    tile = draw.standard_normal((150, 24), np.float32) * 10 ** draw.integers(-2, 2, (150, 1)).astype(np.float32)
+    tile = draw.standard_normal((150, 24), np.float32) * 10 ** draw.integers(
+        -2, 2, (150, 1)
+    ).astype(np.float32)
     exact = tests.astype(np.float64) @ tile.astype(np.float64).T
     bounds = np.sort(exact, axis=1)[:, -20]  # twenty reach it, one of them just so
     device = kind(tests)
@@ -71,10 +78,15 @@ def test_all_kinds_lead_to_the_same_bits(seed: int, similarity: str, k: int, ris
     draw = np.random.default_rng(seed)
     tests = draw.standard_normal((8, 16), np.float32)
     train = draw.standard_normal((300, 16), np.float32)
-    train[draw.integers(0, 300, 60)] = train[draw.integers(0, 300, 60)] * np.float32(1 + 1e-6)  # near and true ties
+    # near and true ties
+    train[draw.integers(0, 300, 60)] = train[draw.integers(0, 300, 60)] * np.float32(1 + 1e-6)
     if rising:  # the worst order: every vector reaches the bound
         train = train[np.argsort(train @ tests[0])]
-    kinds = [NumpyProducts, OneDnnProducts, *([SievedProducts] if onednn.multiplies_bfloat16() else [])]
+    kinds = [
+        NumpyProducts,
+        OneDnnProducts,
+        *([SievedProducts] if onednn.multiplies_bfloat16() else []),
+    ]
     results = [
         nearest(
             tests,
@@ -89,8 +101,12 @@ def test_all_kinds_lead_to_the_same_bits(seed: int, similarity: str, k: int, ris
     ]
     exact = tests.astype(np.float64) @ train.astype(np.float64).T
     if similarity == "cosine":
-        exact /= np.linalg.norm(tests.astype(np.float64), axis=1)[:, None] * np.linalg.norm(train.astype(np.float64), axis=1)
-    np.testing.assert_allclose(results[0].scores, -np.sort(-exact, axis=1)[:, :k], rtol=1e-6, atol=1e-6)
+        exact /= np.linalg.norm(tests.astype(np.float64), axis=1)[:, None] * np.linalg.norm(
+            train.astype(np.float64), axis=1
+        )
+    np.testing.assert_allclose(
+        results[0].scores, -np.sort(-exact, axis=1)[:, :k], rtol=1e-6, atol=1e-6
+    )
     for other in results[1:]:
         np.testing.assert_array_equal(other.numbers, results[0].numbers)
         np.testing.assert_array_equal(other.scores, results[0].scores)
@@ -99,8 +115,16 @@ def test_all_kinds_lead_to_the_same_bits(seed: int, similarity: str, k: int, ris
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("kind", KINDS)
 def test_products_at_the_end_of_float32_are_found_without_a_warning(kind: Kind) -> None:
-    tests = np.float32(1.8e19) * np.array([[1, 0], [0, 1], [-1, 0]], np.float32)  # 1.8e19² = 3.24e38
-    found = nearest(tests, [(np.arange(3), tests)], neighbours=3, rows=2, similarity="dot", products=lambda made, _: kind(made))
+    # 1.8e19² = 3.24e38
+    tests = np.float32(1.8e19) * np.array([[1, 0], [0, 1], [-1, 0]], np.float32)
+    found = nearest(
+        tests,
+        [(np.arange(3), tests)],
+        neighbours=3,
+        rows=2,
+        similarity="dot",
+        products=lambda made, _: kind(made),
+    )
     assert found.numbers.tolist() == [[0, 1, 2], [1, 0, 2], [2, 1, 0]]
     assert found.scores[:, 0] == pytest.approx(3.24e38, rel=1e-6)
 
@@ -121,16 +145,23 @@ def test_true_places_are_those_of_numpy(cells: list[bool]) -> None:
 
 
 @pytest.mark.parametrize("chosen", ["high", "medium"])
-def test_a_lower_precision_that_the_user_chose_changes_no_result(chosen: str, precision: Callable[[str], None]) -> None:
+def test_a_lower_precision_that_the_user_chose_changes_no_result(
+    chosen: str, precision: Callable[[str], None]
+) -> None:
     draw = np.random.default_rng(9)
-    tests, train = draw.standard_normal((5, 32), np.float32), draw.standard_normal((500, 32), np.float32)
+    tests, train = (
+        draw.standard_normal((5, 32), np.float32),
+        draw.standard_normal((500, 32), np.float32),
+    )
     find = lambda: nearest(tests, [(np.arange(500), train)], neighbours=9, rows=100)  # noqa: E731
     strict = products_here(tests).error(0, products_here(tests).prepare(train, 10.0))
     expected = find()
     precision(chosen)
     assert isinstance(products_here(tests), OneDnnProducts)
     # both factors may lose 2⁻⁸ of themselves
-    assert (products_here(tests).error(0, products_here(tests).prepare(train, 10.0)) > 1_000 * strict).all()
+    assert (
+        products_here(tests).error(0, products_here(tests).prepare(train, 10.0)) > 1_000 * strict
+    ).all()
     np.testing.assert_array_equal(find().scores, expected.scores)
 
 
@@ -143,7 +174,12 @@ def test_torchs_threads_are_as_before() -> None:
     before = torch.get_num_threads()
     try:
         torch.set_num_threads(2)
-        nearest(np.ones((4, 3), np.float32), [(np.arange(5), np.ones((5, 3), np.float32))], neighbours=2, rows=5)
+        nearest(
+            np.ones((4, 3), np.float32),
+            [(np.arange(5), np.ones((5, 3), np.float32))],
+            neighbours=2,
+            rows=5,
+        )
         assert torch.get_num_threads() == 2
     finally:
         torch.set_num_threads(before)
@@ -153,9 +189,17 @@ def test_torchs_threads_are_as_before() -> None:
 @pytest.mark.parametrize("count", [1, 3])
 def test_the_number_of_threads_changes_no_bit(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
     draw = np.random.default_rng(10)
-    tests, train = draw.standard_normal((20, 16), np.float32), draw.standard_normal((2_000, 16), np.float32)
-    blocks = [(np.arange(start, start + 100), train[start : start + 100]) for start in range(0, 2_000, 100)]
-    expected = nearest(tests, blocks, neighbours=7, rows=250, products=lambda compared, _: NumpyProducts(compared))
+    tests, train = (
+        draw.standard_normal((20, 16), np.float32),
+        draw.standard_normal((2_000, 16), np.float32),
+    )
+    blocks = [
+        (np.arange(start, start + 100), train[start : start + 100])
+        for start in range(0, 2_000, 100)
+    ]
+    expected = nearest(
+        tests, blocks, neighbours=7, rows=250, products=lambda compared, _: NumpyProducts(compared)
+    )
     monkeypatch.setattr(onednn, "cores", lambda: count)
     monkeypatch.setattr(torch, "get_num_threads", lambda: count)  # with no effect on those that run
     assert OneDnnProducts(tests).threads == count
@@ -173,7 +217,8 @@ find = importlib.util.find_spec
 importlib.util.find_spec = lambda name, *rest: None if name == "torch" else find(name, *rest)
 import numpy as np
 from positionbias.core.nearest import nearest
-found = nearest(np.eye(2, dtype=np.float32), [(np.arange(2), np.eye(2, dtype=np.float32))], neighbours=1, rows=2)
+found = nearest(np.eye(2, dtype=np.float32), [(np.arange(2), np.eye(2, dtype=np.float32))], \
+neighbours=1, rows=2)
 print(found.numbers.tolist())
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

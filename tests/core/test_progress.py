@@ -1,4 +1,6 @@
-"""Progress: a bar on a terminal, a line now and then in a log, and nothing but the items where a step is short."""
+"""Progress: a bar on a terminal, a line now and then in a log, and nothing but the items where a
+step is short.
+"""
 
 from __future__ import annotations
 
@@ -73,7 +75,9 @@ def watchers() -> int:
     return sum(thread.name == "progress" for thread in threading.enumerate())
 
 
-def test_a_log_gets_lines_while_a_single_batch_runs_and_none_afterwards(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_log_gets_lines_while_a_single_batch_runs_and_none_afterwards(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     log = as_log(monkeypatch)
     with step("encoding", 9_000, unit="passages") as bar:
         wait_until(lambda: len(log.lines) >= 3)
@@ -99,18 +103,24 @@ def test_a_line_comes_when_it_is_due(monkeypatch: pytest.MonkeyPatch) -> None:
         assert time.monotonic() - began >= 1.0
 
 
-def shown(description: str, total: int | None, looks: list[tuple[float, int]], note: str = "") -> str:
+def shown(
+    description: str, total: int | None, looks: list[tuple[float, int]], note: str = ""
+) -> str:
     lines = progress._Lines(description, total, "passages", io.StringIO())
     lines.note(note)
     return lines._shown(deque(looks))
 
 
 def test_the_rate_and_the_time_left_are_of_what_was_done_while_watched() -> None:
-    # 1,650 passages in 30 s are 55 a second; 6,350 more take 115 s. The 1,000 of the first second may be an earlier run's.
+    # 1,650 passages in 30 s are 55 a second; 6,350 more take 115 s. The 1,000 of the first second
+    # may be an earlier run's.
     assert shown("encoding", 9_000, [(1, 1_000), (16, 1_300), (31, 2_650)]) == (
         "encoding: 2,650 of 9,000 passages, 55 passages/s, about 2 minutes left"
     )
-    assert shown("reading", None, [(1, 0), (31, 123_000)]) == "reading: 123,000 passages, 4,100 passages/s"
+    assert (
+        shown("reading", None, [(1, 0), (31, 123_000)])
+        == "reading: 123,000 passages, 4,100 passages/s"
+    )
     assert shown("slow", 100, [(1, 0), (61, 3)], "loss 0.5") == (
         "slow: 3 of 100 passages, 3 passages/min, about 32 minutes left, loss 0.5"
     )
@@ -169,7 +179,9 @@ class Broken(Log):
 
 
 @pytest.mark.parametrize("stream", [Broken(), None])
-def test_a_log_that_cannot_be_written_changes_nothing(monkeypatch: pytest.MonkeyPatch, stream: Broken | None) -> None:
+def test_a_log_that_cannot_be_written_changes_nothing(
+    monkeypatch: pytest.MonkeyPatch, stream: Broken | None
+) -> None:
     as_log(monkeypatch)
     monkeypatch.setattr(sys, "stderr", stream)
     with step("encoding", 2) as bar:
@@ -192,7 +204,9 @@ time.sleep(0.2)
 
 
 def test_a_step_that_is_never_ended_lets_python_end() -> None:
-    done = subprocess.run([sys.executable, "-c", NEVER_ENDED], capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", NEVER_ENDED], capture_output=True, text=True, check=False, timeout=60
+    )
     assert (done.returncode, set(done.stderr.splitlines())) == (0, {"encoding: 0 of 10 items"})
 
 
@@ -206,12 +220,16 @@ class Clock:
         return self.now
 
     def wait(self, seconds: float) -> bool:
-        self._step.advance(round(self.now + seconds) * self._each_second - round(self.now) * self._each_second)
+        self._step.advance(
+            round(self.now + seconds) * self._each_second - round(self.now) * self._each_second
+        )
         self.now += seconds
         return self.now > self._until
 
 
-def test_a_log_has_a_line_each_half_minute_with_the_time_left(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_log_has_a_line_each_half_minute_with_the_time_left(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     log = Log()
     lines = progress._Lines("encoding", 9_000, "passages", log)
     clock = Clock(lines, until=100, each_second=50)
@@ -226,7 +244,9 @@ def test_a_log_has_a_line_each_half_minute_with_the_time_left(monkeypatch: pytes
     ]
 
 
-def test_an_hour_of_silence_has_a_line_each_half_minute_too(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_hour_of_silence_has_a_line_each_half_minute_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     log = Log()
     lines = progress._Lines("one batch", None, "batches", log)
     clock = Clock(lines, until=3_600, each_second=0)

@@ -1,4 +1,6 @@
-"""Artefacts are whole or absent, whatever ends their making, and replace only what is ours; a full disk is one clear line."""
+"""Artefacts are whole or absent, whatever ends their making, and replace only what is ours; a full
+disk is one clear line.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ from positionbias.core.publish import atomic_file, atomic_folder, recover, refus
 from positionbias.core.run import read_run
 from tests.forked import forked
 
-MANIFEST = json.dumps({"kind": "results", "command": "a test", "format_version": 1, "files": {"a": {}, "text": {}}})
+MANIFEST = json.dumps(
+    {"kind": "results", "command": "a test", "format_version": 1, "files": {"a": {}, "text": {}}}
+)
 
 
 def names(folder: Path) -> list[str]:
@@ -97,7 +101,9 @@ def test_what_stands_there_is_replaced_only_when_asked(tmp_path: Path) -> None:
 def test_a_file_in_the_way_of_a_folder_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("not a folder")
     with (
-        pytest.raises(StorageError, match="wanted to write here; found: File exists; check the path"),
+        pytest.raises(
+            StorageError, match="wanted to write here; found: File exists; check the path"
+        ),
         atomic_file(tmp_path / "file" / "x"),
     ):
         pytest.fail("the block must not run")
@@ -105,7 +111,11 @@ def test_a_file_in_the_way_of_a_folder_is_one_line(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("code", "advice"),
-    [(errno.ENOSPC, "free some space"), (errno.EACCES, "check the permissions"), (errno.EIO, "check the path and the disk")],
+    [
+        (errno.ENOSPC, "free some space"),
+        (errno.EACCES, "check the permissions"),
+        (errno.EIO, "check the path and the disk"),
+    ],
 )
 def test_what_the_system_says_comes_with_advice(tmp_path: Path, code: int, advice: str) -> None:
     message = rf"file: wanted to write here; found: {os.strerror(code)}; {advice}"
@@ -114,7 +124,8 @@ def test_what_the_system_says_comes_with_advice(tmp_path: Path, code: int, advic
     assert names(tmp_path) == []
 
 
-# Each writes more than the limit that its process is given; the system refuses as on a full disk (with EFBIG for ENOSPC).
+# Each writes more than the limit that its process is given; the system refuses as on a full disk
+# (with EFBIG for ENOSPC).
 WRITERS = {
     "collection": """
 from positionbias.core.collection_writer import create_collection
@@ -129,7 +140,8 @@ from positionbias.core.collection_writer import create_collection
 from positionbias.core.manifest import Manifest
 from positionbias.core.records import Passage
 with create_collection(place) as writer:
-    writer.add_blocks(list, [[Passage(f"p{n}", "") for n in range(start, start + 1_000)] for start in range(0, 30_000, 1_000)])
+    writer.add_blocks(list, [[Passage(f"p{n}", "") for n in range(start, start + 1_000)] for start \
+in range(0, 30_000, 1_000)])
     writer.finish(Manifest("collection", "x", "x"))
 """,
     "queries": """
@@ -138,12 +150,14 @@ from positionbias.core.manifest import Manifest
 from positionbias.core.records import Query
 import hashlib
 with create_collection(place) as writer:
-    writer.add_split("train", [Query(f"q{n}", hashlib.sha256(str(n).encode()).hexdigest() * 3) for n in range(20_000)], [])
+    writer.add_split("train", [Query(f"q{n}", hashlib.sha256(str(n).encode()).hexdigest() * 3) for \
+n in range(20_000)], [])
     writer.finish(Manifest("collection", "x", "x"))
 """,
     "run": """
 from positionbias.core.run import Run, write_run
-write_run(place, Run("r", ((f"q{n}", [f"passage-{m}" for m in range(100)], list(range(100))) for n in range(200))))
+write_run(place, Run("r", ((f"q{n}", [f"passage-{m}" for m in range(100)], list(range(100))) for n \
+in range(200))))
 """,
     "json": """
 from positionbias.core.publish import write_json
@@ -155,13 +169,16 @@ from positionbias.results.payloads import PerQuery
 from positionbias.results.result import Result, save_results
 import random
 payload = PerQuery([f"q{n}" for n in range(50_000)], [random.random() for _ in range(50_000)])
-save_results(place, [Result("m", "c", "s", "x", 1, 0.5, None, 1, payload)], Manifest(kind="results", name="x", command="x"))
+save_results(place, [Result("m", "c", "s", "x", 1, 0.5, None, 1, payload)], \
+Manifest(kind="results", name="x", command="x"))
 """,
 }
 
 
 @pytest.mark.parametrize("what", WRITERS)
-def test_a_disk_that_takes_no_more_is_one_line_and_nothing_half_written(tmp_path: Path, what: str) -> None:
+def test_a_disk_that_takes_no_more_is_one_line_and_nothing_half_written(
+    tmp_path: Path, what: str
+) -> None:
     code = f"""
 import resource, signal, sys
 from pathlib import Path
@@ -206,7 +223,11 @@ def write_pair(final: Path, text: str, *, manifest: bool = True, **more: bool) -
 
 
 def contents(folder: Path) -> dict[str, str]:
-    return {path.relative_to(folder).as_posix(): path.read_text() for path in sorted(folder.rglob("*")) if path.is_file()}
+    return {
+        path.relative_to(folder).as_posix(): path.read_text()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
 
 
 def test_a_folder_is_replaced(tmp_path: Path, way: str) -> None:
@@ -243,7 +264,8 @@ def test_a_file_and_its_manifest_are_one(tmp_path: Path) -> None:
     assert contents(tmp_path) == {"run": "old", "run.manifest.json": "of old"}
     write_pair(final, "new", overwrite=True)
     assert contents(tmp_path) == {"run": "new", "run.manifest.json": "of new"}
-    write_pair(final, "plain", overwrite=True, manifest=False)  # the manifest of another file would be a lie
+    # the manifest of another file would be a lie
+    write_pair(final, "plain", overwrite=True, manifest=False)
     assert contents(tmp_path) == {"run": "plain"}
     assert names(tmp_path) == ["run"]
 
@@ -296,7 +318,9 @@ def test_a_kill_anywhere_leaves_the_old_or_the_new(
         except Killed:
             whole = False
         recover(final)  # the next open
-        found = {name: text for name, text in contents(final.parent).items() if not name.startswith(".")}
+        found = {
+            name: text for name, text in contents(final.parent).items() if not name.startswith(".")
+        }
         text = found.get("out/text") or found.get("out")
         if text:
             assert set(found.values()) == {text, MANIFEST if "out/text" in found else f"of {text}"}
@@ -311,7 +335,9 @@ def test_a_kill_anywhere_leaves_the_old_or_the_new(
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit])
-def test_a_signal_anywhere_leaves_no_partial(tmp_path: Path, way: str, error: type[BaseException]) -> None:
+def test_a_signal_anywhere_leaves_no_partial(
+    tmp_path: Path, way: str, error: type[BaseException]
+) -> None:
     """Raised in place of the n-th call; clean-ups run."""
     for write in (write_folder, write_pair):
         for number in range(100):
@@ -337,7 +363,13 @@ def test_a_signal_anywhere_leaves_no_partial(tmp_path: Path, way: str, error: ty
                 with suppress(error):
                     write(final, "new", overwrite=True)
             assert [name for name in names(final.parent) if name.startswith(".")] == []
-            assert len({text.removeprefix("of ") for text in contents(final.parent).values()} - {MANIFEST}) == 1
+            assert (
+                len(
+                    {text.removeprefix("of ") for text in contents(final.parent).values()}
+                    - {MANIFEST}
+                )
+                == 1
+            )
             if left >= 0:
                 break
         assert left >= 0
@@ -383,7 +415,8 @@ def test_without_locks_nothing_is_swept(tmp_path: Path, monkeypatch: pytest.Monk
 def test_what_two_renames_have_left_is_put_back_at_the_next_open(tmp_path: Path) -> None:
     write_folder(tmp_path / "out", "old")
     os.rename(tmp_path / "out", tmp_path / ".out.retired-01234567")
-    with durable.locked(tmp_path / ".out.retired-01234567"):  # its owner lives, and is about to rename the new one
+    # its owner lives, and is about to rename the new one
+    with durable.locked(tmp_path / ".out.retired-01234567"):
         recover(tmp_path / "out")
         publish.sweep(tmp_path / "out")
         assert names(tmp_path) == [".out.retired-01234567"]
@@ -408,7 +441,10 @@ def test_what_is_no_file_is_never_replaced(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "link").symlink_to("/dev/null")
     for place in (tmp_path / "pipe", tmp_path / "link", Path("/dev/null")):
-        with pytest.raises(OutputExistsError, match="wanted a file or a folder to write; found a device, a pipe or a socket"):
+        with pytest.raises(
+            OutputExistsError,
+            match="wanted a file or a folder to write; found a device, a pipe or a socket",
+        ):
             refuse_existing(place, overwrite=True, folder=False)
 
 
@@ -420,35 +456,51 @@ def test_new_folders_above_are_synced(tmp_path: Path, monkeypatch: pytest.Monkey
     assert synced == [tmp_path / "a", tmp_path]
 
 
-def test_all_is_synced_before_its_name_and_the_folder_after_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_is_synced_before_its_name_and_the_folder_after_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     log: list[str] = []
     fsync, flagged = os.fsync, durable._flagged
-    monkeypatch.setattr(os, "fsync", lambda h: (log.append(Path(os.readlink(f"/proc/self/fd/{h}")).name), fsync(h))[1])
-    monkeypatch.setattr(durable, "_flagged", lambda *given: (log.append("rename"), flagged(*given))[1])
+    monkeypatch.setattr(
+        os,
+        "fsync",
+        lambda h: (log.append(Path(os.readlink(f"/proc/self/fd/{h}")).name), fsync(h))[1],
+    )
+    monkeypatch.setattr(
+        durable, "_flagged", lambda *given: (log.append("rename"), flagged(*given))[1]
+    )
     write_folder(tmp_path / "out", "old")
     assert sorted(log[:2]) == ["manifest.json", "text"]
     assert log[2].startswith(".out.partial-")
     assert log[3:] == ["rename", tmp_path.name]
 
 
-def test_an_artefact_into_which_somebody_put_a_file_is_not_replaced(small_collection: Collection) -> None:
+def test_an_artefact_into_which_somebody_put_a_file_is_not_replaced(
+    small_collection: Collection,
+) -> None:
     final = small_collection.path
     refuse_existing(final, overwrite=True, folder=True)
     (final / "queries" / "notes.txt").write_text("mine")
     with pytest.raises(
-        OutputExistsError, match="found queries/notes.txt, which is not part of it; give another --out, or remove it"
+        OutputExistsError,
+        match="found queries/notes.txt, which is not part of it; give another --out, or remove it",
     ):
         refuse_existing(final, overwrite=True, folder=True)
     assert (final / "queries" / "notes.txt").read_text() == "mine"
 
 
-@pytest.mark.parametrize("content", [{"notes.txt": "mine"}, {"manifest.json": "{}"}, {"manifest.json": "{"}])
+@pytest.mark.parametrize(
+    "content", [{"notes.txt": "mine"}, {"manifest.json": "{}"}, {"manifest.json": "{"}]
+)
 def test_a_folder_that_is_not_ours_is_not_replaced(tmp_path: Path, content: dict[str, str]) -> None:
     final = tmp_path / "out"
     final.mkdir()
     for name, text in content.items():
         (final / name).write_text(text)
-    message = "out: wanted an artefact of posbias to replace; found a folder without its manifest.json; give another --out"
+    message = (
+        "out: wanted an artefact of posbias to replace; found a folder without its manifest.json; "
+        "give another --out"
+    )
     with pytest.raises(OutputExistsError, match=message), atomic_folder(final, overwrite=True):
         pytest.fail("the block must not run")
     assert contents(final) == content
@@ -461,15 +513,24 @@ def test_a_folder_that_is_not_ours_is_not_replaced(tmp_path: Path, content: dict
 def test_a_file_replaces_a_file_and_a_folder_a_folder(tmp_path: Path) -> None:
     write_folder(tmp_path / "folder", "old")
     write_pair(tmp_path / "file", "old")
-    with pytest.raises(OutputExistsError, match="file: wanted a folder to replace; found a file; give another --out"):
+    with pytest.raises(
+        OutputExistsError,
+        match="file: wanted a folder to replace; found a file; give another --out",
+    ):
         write_folder(tmp_path / "file", "new", overwrite=True)
-    with pytest.raises(OutputExistsError, match="folder: wanted a file to replace; found a folder; give another --out"):
+    with pytest.raises(
+        OutputExistsError,
+        match="folder: wanted a file to replace; found a folder; give another --out",
+    ):
         write_pair(tmp_path / "folder", "new", overwrite=True)
 
 
 @pytest.mark.parametrize("place", [".", "..", "/", "folder/.."])
 def test_a_place_without_a_name_is_one_line(place: str) -> None:
-    with pytest.raises(OutputExistsError, match="wanted a new path to write to; found a folder to stand in; give --out a name"):
+    with pytest.raises(
+        OutputExistsError,
+        match="wanted a new path to write to; found a folder to stand in; give --out a name",
+    ):
         refuse_existing(place, overwrite=True)
 
 
@@ -494,7 +555,9 @@ def test_what_a_link_in_place_of_a_commit_leads_to_is_left_alone(tmp_path: Path)
     with atomic_file(final) as partial:
         partial.write_text("new")
     assert final.read_text() == "new"
-    assert [path.read_text() for path in sorted(elsewhere.rglob("*")) if path.is_file()] == ["mine"] * 3
+    assert [path.read_text() for path in sorted(elsewhere.rglob("*")) if path.is_file()] == [
+        "mine"
+    ] * 3
 
 
 @pytest.mark.parametrize("inside", ["a.run", "a.run.manifest.json", "else"])

@@ -14,14 +14,21 @@ from positionbias.core.records import Qrel
 def test_spaces_tabs_and_blank_lines(tmp_path):
     path = tmp_path / "qrels.txt"
     path.write_text("19335 Q0 1017759 0\n\n1\t4.5\t005b2j4b\t2\r\n  7   0  é-1 -1\n")
-    assert read_qrels(path) == [Qrel("19335", "1017759", 0), Qrel("1", "005b2j4b", 2), Qrel("7", "é-1", -1)]
+    assert read_qrels(path) == [
+        Qrel("19335", "1017759", 0),
+        Qrel("1", "005b2j4b", 2),
+        Qrel("7", "é-1", -1),
+    ]
 
 
 ID = st.text(st.characters(codec="utf-8", exclude_categories=("Z", "C")), min_size=1, max_size=8)
 
 
 @settings(max_examples=25, deadline=None)
-@given(st.dictionaries(st.tuples(ID, ID), st.integers(-2, 9), min_size=1), st.sampled_from(["q.txt", "q.txt.gz"]))
+@given(
+    st.dictionaries(st.tuples(ID, ID), st.integers(-2, 9), min_size=1),
+    st.sampled_from(["q.txt", "q.txt.gz"]),
+)
 def test_what_is_written_is_read_again(tmp_path_factory, judged, name):
     path = tmp_path_factory.mktemp("trec") / name
     qrels = [Qrel(query_id, passage_id, grade) for (query_id, passage_id), grade in judged.items()]
@@ -37,14 +44,20 @@ def test_what_is_written_is_read_again(tmp_path_factory, judged, name):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("q 0 p 1\nq 0 p2\n", r":2: wanted four columns: query iteration passage grade; found 3 columns"),
+        (
+            "q 0 p 1\nq 0 p2\n",
+            r":2: wanted four columns: query iteration passage grade; found 3 columns",
+        ),
         ("q 0 p 1 extra\n", r":1: wanted four columns.*found 5 columns"),
         ("q 0 p 1.0\n", r":1: wanted a whole number up to 1,000,000 as grade; found '1.0'"),
         ("q 0 p 1000001\n", r":1: wanted a whole number up to 1,000,000 as grade; found '1000001'"),
         ("q 0 p high\n", r":1: wanted a whole number up to 1,000,000 as grade; found 'high'"),
         (
             "q 0 p 1\nq 0 r 1\nq 1 p 1\n",
-            r":3: wanted each pair judged once; found passage 'p' of query 'q' again, first at line 1",
+            (
+                r":3: wanted each pair judged once; found passage 'p' of query 'q' again, first at "
+                r"line 1"
+            ),
         ),
         ("", "found an empty file"),
         ("\n \n", "found an empty file"),
@@ -71,7 +84,9 @@ def test_broken_files(tmp_path):
 
 
 def test_what_is_no_list_is_refused():
-    with pytest.raises(InputError, match="Qrels: wanted records of Qrel, or .*; found NoneType; give these"):
+    with pytest.raises(
+        InputError, match="Qrels: wanted records of Qrel, or .*; found NoneType; give these"
+    ):
         Qrels(None)
 
 

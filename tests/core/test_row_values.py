@@ -14,13 +14,24 @@ from positionbias.core.columns import Columns
 from positionbias.core.row_values import Objects, RowCounts, Statements, ValueReader
 from positionbias.core.shards import read_shard
 
-TEXT = st.sampled_from(["The lamp burns oil.", "oil", "Ö oil ö", "", " ", "a b", "half \ud800", "7", "1.0", "dev"])
-NESTED = [["oil", "lamp"], [], [0, 3], [5, 900], {"text": ["oil"], "answer_start": [15]}, {"text": []}, {"start": 4, "end": 8}]
+TEXT = st.sampled_from(
+    ["The lamp burns oil.", "oil", "Ö oil ö", "", " ", "a b", "half \ud800", "7", "1.0", "dev"]
+)
+NESTED = [
+    ["oil", "lamp"],
+    [],
+    [0, 3],
+    [5, 900],
+    {"text": ["oil"], "answer_start": [15]},
+    {"text": []},
+    {"start": 4, "end": 8},
+]
 OTHER = st.sampled_from([None, None, 0, 1, -1, 2.0, 2.5, True, float("nan"), 10**12, *NESTED])
 ROW = st.fixed_dictionaries(
     {"passage": st.one_of(st.just("The lamp burns oil."), TEXT, OTHER)},
     optional={
-        name: st.one_of(TEXT, OTHER) for name in ("query", "answer", "answer_start", "passage_id", "query_id", "split", "deep")
+        name: st.one_of(TEXT, OTHER)
+        for name in ("query", "answer", "answer_start", "passage_id", "query_id", "split", "deep")
     }
     | {"label": st.one_of(st.sampled_from(["", " ", "7", "1.0", " 2"]), OTHER)},
 )
@@ -29,11 +40,18 @@ ROW = st.fixed_dictionaries(
 def read(rows: list[dict[str, Any]], size: int) -> tuple[list[tuple[Any, ...]], RowCounts]:
     counts, found = RowCounts(), Statements()
     reader = ValueReader(
-        Columns().of(list({"passage", *(name for row in rows for name in row)}), "rows"), "test", "rows", counts
+        Columns().of(list({"passage", *(name for row in rows for name in row)}), "rows"),
+        "test",
+        "rows",
+        counts,
     )
     for start in range(0, len(rows), size):
-        found.extend(reader.read(Objects(range(start + 1, len(rows) + 1)[:size], rows[start : start + size])))
-    return [(*row, list(answers), split) for *row, answers, split in zip(*found.columns(), strict=True)], counts
+        found.extend(
+            reader.read(Objects(range(start + 1, len(rows) + 1)[:size], rows[start : start + size]))
+        )
+    return [
+        (*row, list(answers), split) for *row, answers, split in zip(*found.columns(), strict=True)
+    ], counts
 
 
 @given(st.lists(ROW, min_size=1, max_size=80))
@@ -44,10 +62,14 @@ def test_a_batch_says_what_its_rows_say(rows: list[dict[str, Any]]) -> None:
 
 
 def test_few_rows_that_do_not_fit_leave_the_others_in_order() -> None:
-    rows: list[dict[str, Any]] = [{"passage": f"Text {n}.", "query": f"q {n}", "answer": "Text"} for n in range(5_000)]
+    rows: list[dict[str, Any]] = [
+        {"passage": f"Text {n}.", "query": f"q {n}", "answer": "Text"} for n in range(5_000)
+    ]
     rows[70]["passage"], rows[71]["answer"], rows[4_000]["query"] = None, [3, 99], ["several"]
     found, counts = read(rows, 5_000)
-    assert [row[1] for row in found] == [f"Text {n}." for n in range(5_000) if n not in (70, 71, 4_000)]
+    assert [row[1] for row in found] == [
+        f"Text {n}." for n in range(5_000) if n not in (70, 71, 4_000)
+    ]
     assert counts.first == {
         "no passage": "rows 71",
         "answer: offsets outside the passage": "rows 72",
@@ -59,7 +81,9 @@ def test_lists_within_lists_are_counted() -> None:
     deep: Any = "oil"
     for _ in range(100_000):
         deep = [deep]
-    found, counts = read([{"passage": "oil", "query": "q", "answer": deep}, {"passage": "oil", "query": "q"}], 2)
+    found, counts = read(
+        [{"passage": "oil", "query": "q", "answer": deep}, {"passage": "oil", "query": "q"}], 2
+    )
     assert (len(found), counts.left_out) == (1, {"lists within lists": 1})
 
 
@@ -80,8 +104,17 @@ def test_passages_by_column_fill_the_shards_that_single_ones_fill(
             stream = iter(passages)
             batches = ([next(stream) for _ in range(size)] for size in sizes)
             writer.add_texts(
-                Texts([i.encode() for i, _ in batch], [t.encode() for _, t in batch], [len(t) for _, t in batch])
+                Texts(
+                    [i.encode() for i, _ in batch],
+                    [t.encode() for _, t in batch],
+                    [len(t) for _, t in batch],
+                )
                 for batch in batches
             )
-        shards.append([read_shard(path).to_pylist() for path in sorted((tmp_path / name / "passages").iterdir())])
+        shards.append(
+            [
+                read_shard(path).to_pylist()
+                for path in sorted((tmp_path / name / "passages").iterdir())
+            ]
+        )
     assert shards[0] == shards[1]

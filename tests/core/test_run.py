@@ -1,4 +1,6 @@
-"""A run: trec_eval's tie rule, strictly decreasing on disk, a round trip, one line for each malformed one."""
+"""A run: trec_eval's tie rule, strictly decreasing on disk, a round trip, one line for each
+malformed one.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from positionbias.core.errors import InputError, OutputExistsError
-from positionbias.core.run import Run, _read_apart, order_by_score, read_rankings, read_run, strictly_decreasing, write_run
+from positionbias.core.run import (
+    Run,
+    _read_apart,
+    order_by_score,
+    read_rankings,
+    read_run,
+    strictly_decreasing,
+    write_run,
+)
 
 ids = st.text(st.characters(codec="utf-8", exclude_categories=["Z", "C"]), min_size=1, max_size=6)
 scores = st.floats(-(2.0**100), 2.0**100, width=32) | st.sampled_from([0.0, -0.0, 1.0, 1.0 + 1e-12])
@@ -20,11 +30,17 @@ scores = st.floats(-(2.0**100), 2.0**100, width=32) | st.sampled_from([0.0, -0.0
 
 def test_equal_scores_go_by_id_descending_as_strings() -> None:
     # "9" > "10" as strings; 0.5 stands before both
-    assert order_by_score(["10", "9", "1", "2"], np.array([0.25, 0.25, 0.5, 0.25])).tolist() == [2, 1, 3, 0]
+    assert order_by_score(["10", "9", "1", "2"], np.array([0.25, 0.25, 0.5, 0.25])).tolist() == [
+        2,
+        1,
+        3,
+        0,
+    ]
 
 
 def test_scores_are_rounded_to_float32_before_they_are_ordered() -> None:
-    # 1 + 1e-9 is 1 in float32, so the two are tied and "b" goes first although "a" scored higher in float64
+    # 1 + 1e-9 is 1 in float32, so the two are tied and "b" goes first although "a" scored higher in
+    # float64
     assert order_by_score(["a", "b"], np.array([1 + 1e-9, 1.0])).tolist() == [1, 0]
     assert order_by_score(["a", "b"], np.array([1 + 1e-6, 1.0])).tolist() == [0, 1]
 
@@ -45,13 +61,17 @@ def test_strictly_decreasing_keeps_order_for_any_scores(values: list[float]) -> 
 
 
 @given(
-    st.dictionaries(ids, st.dictionaries(ids, scores, min_size=1, max_size=8), min_size=1, max_size=4),
+    st.dictionaries(
+        ids, st.dictionaries(ids, scores, min_size=1, max_size=8), min_size=1, max_size=4
+    ),
     st.sampled_from(["run.trec", "run.trec.gz"]),
 )
 def test_a_round_trip_keeps_queries_and_ranks(
     tmp_path_factory: pytest.TempPathFactory, table: dict[str, dict[str, float]], name: str
 ) -> None:
-    run = Run("sys tem", ((query_id, list(row), list(row.values())) for query_id, row in table.items()))
+    run = Run(
+        "sys tem", ((query_id, list(row), list(row.values())) for query_id, row in table.items())
+    )
     path = tmp_path_factory.mktemp("run") / name
     write_run(path, run)
     again = read_run(path)
@@ -61,13 +81,18 @@ def test_a_round_trip_keeps_queries_and_ranks(
         assert again[query_id].passage_ids == run[query_id].passage_ids
         assert (np.diff(again[query_id].scores) < 0).all()
     write_run(path.with_name("second"), again)
-    assert read_run(path.with_name("second"))[next(iter(run))].scores.tolist() == again[next(iter(run))].scores.tolist()
+    assert (
+        read_run(path.with_name("second"))[next(iter(run))].scores.tolist()
+        == again[next(iter(run))].scores.tolist()
+    )
 
 
 def test_what_is_written_is_trec_form(tmp_path: Path) -> None:
     write_run(tmp_path / "r", Run("bm25", [("q1", ["a", "b", "c"], [0.5, 2.0, 0.5])]))
     # 0.5 one float32 step down is 0.49999997; "c" > "a" on the tie
-    assert (tmp_path / "r").read_text() == "q1 Q0 b 1 2.0 bm25\nq1 Q0 c 2 0.5 bm25\nq1 Q0 a 3 0.49999997 bm25\n"
+    assert (
+        tmp_path / "r"
+    ).read_text() == "q1 Q0 b 1 2.0 bm25\nq1 Q0 c 2 0.5 bm25\nq1 Q0 a 3 0.49999997 bm25\n"
 
 
 def test_the_same_run_gives_the_same_gzip_bytes(tmp_path: Path) -> None:
@@ -88,7 +113,12 @@ def test_trec_eval_sees_our_ranks(tmp_path: Path) -> None:
     write_run(tmp_path / "r", tied)
     for relevant, rank in (("p9", 1), ("p7", 3), ("p0", 10)):
         qrels = [ir_measures.Qrel("q", relevant, 1)]
-        assert ir_measures.calc_aggregate([RR], qrels, ir_measures.read_trec_run(str(tmp_path / "r")))[RR] == 1 / rank
+        assert (
+            ir_measures.calc_aggregate([RR], qrels, ir_measures.read_trec_run(str(tmp_path / "r")))[
+                RR
+            ]
+            == 1 / rank
+        )
 
 
 def test_the_order_comes_from_the_scores_not_from_the_rank_column(tmp_path: Path) -> None:
@@ -116,7 +146,9 @@ def test_the_name_is_the_files_where_tags_differ(tmp_path: Path) -> None:
 
 
 def test_zstd_and_windows_line_ends_are_read(tmp_path: Path) -> None:
-    (tmp_path / "r.zst").write_bytes(zstandard.ZstdCompressor().compress(b"q Q0 a 1 1.0 x\r\nq Q0 b 2 0.5 x\r\n"))
+    (tmp_path / "r.zst").write_bytes(
+        zstandard.ZstdCompressor().compress(b"q Q0 a 1 1.0 x\r\nq Q0 b 2 0.5 x\r\n")
+    )
     assert read_run(tmp_path / "r.zst")["q"].passage_ids == ["a", "b"]
 
 
@@ -130,7 +162,10 @@ def test_zstd_and_windows_line_ends_are_read(tmp_path: Path) -> None:
         ("q Q0 a 1 1e300 x\n", r"wanted finite scores.*query 'q'"),
         ("", r"wanted six columns.*found an empty file"),
         ("\n \n", r"found an empty file"),
-        ("q Q0 a 1 2 x\nq Q0 a 2 1 x\n", r"wanted each passage once a query; found 'a' twice for query 'q'"),
+        (
+            "q Q0 a 1 2 x\nq Q0 a 2 1 x\n",
+            r"wanted each passage once a query; found 'a' twice for query 'q'",
+        ),
     ],
 )
 def test_a_malformed_run_is_one_line(tmp_path: Path, text: str, message: str) -> None:
@@ -145,7 +180,8 @@ def test_one_ranking_at_a_time_is_the_whole_run(tmp_path: Path) -> None:
     (tmp_path / "some.run").write_text(text)
     whole = read_run(tmp_path / "some.run")
     rankings = list(read_rankings(tmp_path / "some.run"))
-    assert [ranking.passage_ids for ranking in rankings] == [["b", "c", "a"], ["a"]]  # equal scores: id descending
+    # equal scores: id descending
+    assert [ranking.passage_ids for ranking in rankings] == [["b", "c", "a"], ["a"]]
     for one, other in zip(rankings, whole.rankings(), strict=True):
         assert (one.query_id, one.passage_ids) == (other.query_id, other.passage_ids)
         np.testing.assert_array_equal(one.scores, other.scores)
@@ -155,39 +191,59 @@ def test_rankings_that_come_in_pieces_are_refused_one_at_a_time(tmp_path: Path) 
     (tmp_path / "mixed.run").write_text("q Q0 a 1 2.0 x\nr Q0 a 1 2.0 x\nq Q0 b 2 1.0 x\n")
     assert read_run(tmp_path / "mixed.run")["q"].passage_ids == ["a", "b"]
     with pytest.raises(
-        InputError, match=r"mixed.run:3: wanted a query's lines together; found query 'q' again, after others; sort"
+        InputError,
+        match=(
+            r"mixed.run:3: wanted a query's lines together; found query 'q' again, after others; "
+            r"sort"
+        ),
     ):
         list(read_rankings(tmp_path / "mixed.run"))
 
 
 def test_a_bad_byte_is_named_with_its_line(tmp_path: Path) -> None:
-    # the decoder reads 8 KiB ahead: the line must be the one with the byte, not the one that was read last
+    # the decoder reads 8 KiB ahead: the line must be the one with the byte, not the one that was
+    # read last
     lines = [f"q Q0 p{n} {n} {1000 - n} x\n".encode() for n in range(1000)]
     lines[700] = b"q Q0 caf\xe9 701 300 x\n"
     (tmp_path / "latin.run").write_bytes(b"".join(lines))
-    with pytest.raises(InputError, match=r"latin.run:701: wanted text in UTF-8; found the byte 0xe9, which is not"):
+    with pytest.raises(
+        InputError, match=r"latin.run:701: wanted text in UTF-8; found the byte 0xe9, which is not"
+    ):
         read_run(tmp_path / "latin.run")
 
 
 @pytest.mark.parametrize("compress", [gzip.compress, zstandard.ZstdCompressor().compress])
 def test_a_cut_archive_is_one_line(tmp_path: Path, compress) -> None:
-    whole = compress("".join(f"q Q0 p{n * 7919 % 100003} {n} {9e9 - n} x\n" for n in range(20_000)).encode())
+    whole = compress(
+        "".join(f"q Q0 p{n * 7919 % 100003} {n} {9e9 - n} x\n" for n in range(20_000)).encode()
+    )
     for length in (len(whole) // 2, len(whole) - 3):
         (tmp_path / "cut.run.gz").write_bytes(whole[:length])
-        with pytest.raises(InputError, match=r"cut.run.gz: wanted a TREC run, whole; found Compressed file ended before"):
+        with pytest.raises(
+            InputError,
+            match=r"cut.run.gz: wanted a TREC run, whole; found Compressed file ended before",
+        ):
             read_run(tmp_path / "cut.run.gz")
 
 
 def test_a_damaged_archive_is_one_line(tmp_path: Path) -> None:
-    whole = bytearray(gzip.compress("".join(f"q Q0 p{n * 7919 % 100003} {n} {9e9 - n} x\n" for n in range(20_000)).encode()))
+    whole = bytearray(
+        gzip.compress(
+            "".join(f"q Q0 p{n * 7919 % 100003} {n} {9e9 - n} x\n" for n in range(20_000)).encode()
+        )
+    )
     whole[1000:1100] = bytes(byte ^ 0xFF for byte in whole[1000:1100])
     (tmp_path / "r.gz").write_bytes(whole)
-    with pytest.raises(InputError, match=r"r.gz: wanted a TREC run.*fetch the file again|r.gz:\d+: wanted"):
+    with pytest.raises(
+        InputError, match=r"r.gz: wanted a TREC run.*fetch the file again|r.gz:\d+: wanted"
+    ):
         read_run(tmp_path / "r.gz")
 
 
 def test_a_missing_file_or_a_folder_is_one_line(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="none.run: wanted a readable file; found No such file or directory"):
+    with pytest.raises(
+        InputError, match="none.run: wanted a readable file; found No such file or directory"
+    ):
         read_run(tmp_path / "none.run")
     with pytest.raises(InputError, match="wanted a readable file; found Is a directory"):
         read_run(tmp_path)
@@ -210,9 +266,13 @@ def test_writing_does_not_replace_unasked(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("ids", [("q 1", "a"), ("q1", "a\tb"), ("", "a")])
-def test_an_id_that_would_break_the_columns_is_refused(tmp_path: Path, ids: tuple[str, str]) -> None:
+def test_an_id_that_would_break_the_columns_is_refused(
+    tmp_path: Path, ids: tuple[str, str]
+) -> None:
     bad = next(item for item in ids if item.split() != [item])
-    with pytest.raises(InputError, match=rf"run 'r': wanted ids without spaces; found {bad!r}".replace("\\", r"\\")):
+    with pytest.raises(
+        InputError, match=rf"run 'r': wanted ids without spaces; found {bad!r}".replace("\\", r"\\")
+    ):
         write_run(tmp_path / "r", Run("r", [(ids[0], [ids[1]], [1.0])]))
     assert list(tmp_path.iterdir()) == []
 
@@ -221,10 +281,17 @@ def test_other_scores_for_the_same_passages() -> None:
     run = Run("bm25", [("q1", ["a", "b", "c"], [3.0, 2.0, 1.0]), ("q2", ["c"], [1.0])])
     other = run.rescored("model", {"q1": np.array([0.5, 2.0, 0.5]), "q2": np.array([-1.0])})
     assert other["q1"].passage_ids == ["b", "c", "a"]  # "c" > "a" on the tie
-    assert (other["q1"].scores.tolist(), other.name, list(other)) == ([2.0, 0.5, 0.5], "model", ["q1", "q2"])
+    assert (other["q1"].scores.tolist(), other.name, list(other)) == (
+        [2.0, 0.5, 0.5],
+        "model",
+        ["q1", "q2"],
+    )
     assert other.passage_ids is run.passage_ids
     assert run["q1"].passage_ids == ["a", "b", "c"]
-    with pytest.raises(InputError, match="run 'model': wanted finite scores; found inf for passage 'b' of query 'q1'"):
+    with pytest.raises(
+        InputError,
+        match="run 'model': wanted finite scores; found inf for passage 'b' of query 'q1'",
+    ):
         run.rescored("model", {"q1": np.array([0.5, np.inf, 0.5]), "q2": np.array([-1.0])})
 
 
@@ -245,10 +312,17 @@ def test_ties_and_disorder_are_ranked_as_line_by_line(tmp_path: Path) -> None:
             if query % 3
             else -np.arange(len(passages), dtype=float)
         )
-        lines += [f"q{query} Q0 {p} 1 {score!r} t{query % 2}\n" for p, score in zip(passages, scores.tolist(), strict=True)]
+        lines += [
+            f"q{query} Q0 {p} 1 {score!r} t{query % 2}\n"
+            for p, score in zip(passages, scores.tolist(), strict=True)
+        ]
     (tmp_path / "r.run").write_text("".join(lines), encoding="utf-8")
     found, expected = read_run(tmp_path / "r.run"), _read_apart(tmp_path / "r.run", None)
-    assert (found.name, list(found), found.passage_ids) == ("r", list(expected), expected.passage_ids)
+    assert (found.name, list(found), found.passage_ids) == (
+        "r",
+        list(expected),
+        expected.passage_ids,
+    )
     for query_id in expected:
         assert found[query_id].passage_ids == expected[query_id].passage_ids
         assert found[query_id].scores.tolist() == expected[query_id].scores.tolist()
@@ -259,7 +333,9 @@ def test_a_query_whose_lines_lie_apart_is_one_ranking(tmp_path: Path) -> None:
     run = read_run(tmp_path / "r.run")
     assert (run["q"].passage_ids, run["r"].passage_ids, run.name) == (["b", "a"], ["a"], "t")
     (tmp_path / "r.run").write_text("q Q0 a 1 1 t\nr Q0 a 1 1 t\nq Q0 a 2 2 t\n")
-    with pytest.raises(InputError, match="wanted each passage once a query; found 'a' twice for query 'q'"):
+    with pytest.raises(
+        InputError, match="wanted each passage once a query; found 'a' twice for query 'q'"
+    ):
         read_run(tmp_path / "r.run")
 
 
@@ -271,7 +347,10 @@ def test_a_run_of_rows_names_only_what_was_found_and_each_once():
         return [f"p{row}" for row in rows]
 
     found = {"a": ([7, 2], [2.0, 1.0]), "none": ([], []), "b": ([2, 9, 0], [3.0, 3.0, 0.5])}
-    triples = [(query, np.array(rows, np.int64), np.array(scores, np.float32)) for query, (rows, scores) in found.items()]
+    triples = [
+        (query, np.array(rows, np.int64), np.array(scores, np.float32))
+        for query, (rows, scores) in found.items()
+    ]
     run = Run.of_rows("rows", triples, 10, ids_of)
     assert asked == [[0, 2, 7, 9]]
     assert list(run) == ["a", "none", "b"]

@@ -1,4 +1,6 @@
-"""ir_metadata headers: their text from a manifest, worked by hand, and that every reader reads a run as it does without them."""
+"""ir_metadata headers: their text from a manifest, worked by hand, and that every reader reads a
+run as it does without them.
+"""
 
 from __future__ import annotations
 
@@ -84,11 +86,15 @@ def test_the_machine_is_told_only_on_request() -> None:
     found = msgspec.yaml.decode("\n".join(line.removeprefix("# ") for line in lines[1:-1]))
     assert found["platform"]["hardware"]["cpu"]["number of cores"] >= 1
     assert found["platform"]["operating system"]["kernel"]
-    with pytest.raises(SettingError, match="--ir-metadata: wanted one of nothing, software, hardware; found 'all'"):
+    with pytest.raises(
+        SettingError, match="--ir-metadata: wanted one of nothing, software, hardware; found 'all'"
+    ):
         RunHeader("all")  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("header", [HEADER, HEADER * 2, "\ufeff" + HEADER, HEADER.replace("\n", "\r\n")])
+@pytest.mark.parametrize(
+    "header", [HEADER, HEADER * 2, "\ufeff" + HEADER, HEADER.replace("\n", "\r\n")]
+)
 @pytest.mark.parametrize("size", [1, 30, 1 << 20])
 @pytest.mark.parametrize("packed", [False, True])
 def test_a_run_with_a_header_is_the_run_without(
@@ -104,12 +110,15 @@ def test_a_run_with_a_header_is_the_run_without(
 
 
 @pytest.mark.parametrize("read", [read_run, lambda path: list(read_rankings(path))])
-def test_faults_behind_and_in_a_header_name_their_line(tmp_path: Path, read: Callable[[Path], object]) -> None:
+def test_faults_behind_and_in_a_header_name_their_line(
+    tmp_path: Path, read: Callable[[Path], object]
+) -> None:
     path = tmp_path / "r.run"
     cases = {
         HEADER + RUN + "q3 Q0 p1\n": r"r\.run:8: wanted six columns: .*; found 3 columns",
         RUN + HEADER: r"r\.run:4: wanted six columns: .*; found 2 columns",
-        HEADER.removesuffix("# ir_metadata.end\n") + RUN: r"r\.run:1: wanted a line '# ir_metadata\.end' after",
+        HEADER.removesuffix("# ir_metadata.end\n")
+        + RUN: r"r\.run:1: wanted a line '# ir_metadata\.end' after",
         HEADER * 2 + "# ir_metadata.start\n": r"r\.run:9: wanted a line '# ir_metadata\.end' after",
         HEADER: r"r\.run: wanted six columns: .*; found an empty file",
     }
@@ -125,15 +134,28 @@ def test_a_query_may_be_called_as_a_comment_begins(tmp_path: Path) -> None:
 
 
 def test_written_runs_differ_by_their_header_alone(tmp_path: Path) -> None:
-    planted = pb.import_planted(planted=PlantedSettings(queries=40, passages=80), out=str(tmp_path / "planted"))
+    planted = pb.import_planted(
+        planted=PlantedSettings(queries=40, passages=80), out=str(tmp_path / "planted")
+    )
     places = {}
     for told in ("nothing", "software", "hardware"):
         places[told] = tmp_path / f"{told}.run"
-        pb.retrieve(planted, wanted=Retrieval(depth=5, header=RunHeader(told)), out=str(places[told]))
-    texts = {told: path.read_text().partition("# ir_metadata.end\n") for told, path in places.items()}
+        pb.retrieve(
+            planted, wanted=Retrieval(depth=5, header=RunHeader(told)), out=str(places[told])
+        )
+    texts = {
+        told: path.read_text().partition("# ir_metadata.end\n") for told, path in places.items()
+    }
     assert texts["software"][2] == texts["hardware"][2] == texts["nothing"][0]
-    pb.ensemble([str(places["software"]), str(places["hardware"])], header=RunHeader("software"), out=str(tmp_path / "e.run"))
+    pb.ensemble(
+        [str(places["software"]), str(places["hardware"])],
+        header=RunHeader("software"),
+        out=str(tmp_path / "e.run"),
+    )
     lines = (tmp_path / "e.run").read_text().partition("# ir_metadata.end\n")[0].splitlines()
-    assert lines[lines.index("#     interpolates:") + 1 :][:2] == ["#     - software", "#     - hardware"]
+    assert lines[lines.index("#     interpolates:") + 1 :][:2] == [
+        "#     - software",
+        "#     - hardware",
+    ]
     assert len(read_run(tmp_path / "e.run")) == len(planted.queries("test"))
     pb.verify([str(tmp_path)])

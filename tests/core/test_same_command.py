@@ -15,15 +15,20 @@ from positionbias.core.same_command import DoneBefore, job_of
 from positionbias.settings import Retrieval
 
 
-def test_what_stands_there_was_made_by_the_same_call(small_collection: pb.Collection, tmp_path: Path) -> None:
+def test_what_stands_there_was_made_by_the_same_call(
+    small_collection: pb.Collection, tmp_path: Path
+) -> None:
     made = pb.debias(small_collection, out=tmp_path / "rotated")
-    with pytest.raises(DoneBefore, match="rotated: done before, by the same command from the same inputs") as done:
+    with pytest.raises(
+        DoneBefore, match="rotated: done before, by the same command from the same inputs"
+    ) as done:
         pb.debias(small_collection, out=tmp_path / "rotated")
     assert done.value.exit_code == 0
     with pytest.raises(OutputExistsError, match="wanted a new path") as refused:
         pb.debias(small_collection, out=tmp_path / "rotated", rotation=pb.settings.Rotation(seed=2))
     assert refused.value.exit_code == 2
-    assert pb.verify([made.path]).artefacts[-1].fault == ""  # the manifest was signed with the job in it
+    # the manifest was signed with the job in it
+    assert pb.verify([made.path]).artefacts[-1].fault == ""
     pb.debias(small_collection, out=tmp_path / "rotated", overwrite=True)
 
 
@@ -46,7 +51,9 @@ class Depth:
     depth: int
 
 
-def test_a_job_is_known_by_its_arguments_and_the_state_of_its_inputs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_job_is_known_by_its_arguments_and_the_state_of_its_inputs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     Path("in.tsv").write_text("a")
     Path("own.py").write_text("")

@@ -39,7 +39,9 @@ def test_the_width_is_that_of_columns_or_the_terminal(
 ) -> None:
     monkeypatch.setenv("COLUMNS", columns)
     monkeypatch.setattr(sys, "stdout", Terminal() if terminal else io.StringIO())
-    monkeypatch.setattr(os, "get_terminal_size", lambda descriptor: os.terminal_size((terminal or 1, 24)))
+    monkeypatch.setattr(
+        os, "get_terminal_size", lambda descriptor: os.terminal_size((terminal or 1, 24))
+    )
     assert line_width() == width
     with lines_of(None):
         assert line_width() is None
@@ -48,7 +50,9 @@ def test_the_width_is_that_of_columns_or_the_terminal(
     assert line_width() == width
 
 
-def test_a_terminal_that_does_not_know_its_width_has_a_pipes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_terminal_that_does_not_know_its_width_has_a_pipes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("COLUMNS", "")
     monkeypatch.setattr(sys, "stdout", None)
     assert line_width() == 100
@@ -61,14 +65,18 @@ def test_prose_is_wrapped_by_words_and_lists_are_indented() -> None:
         assert wrapped("  one two three four five") == "  one two three four\n    five"
         assert wrapped("a share of about 95 %.") == "a share of about\n95 %."
         assert wrapped("short\n\nlines stay") == "short\n\nlines stay"
-        assert wrapped("a mean of 0.421\u00a0[0.415,\u00a00.427]") == "a mean of\n0.421\u00a0[0.415,\u00a00.427]"
+        assert (
+            wrapped("a mean of 0.421\u00a0[0.415,\u00a00.427]")
+            == "a mean of\n0.421\u00a0[0.415,\u00a00.427]"
+        )
     with lines_of(None):
         assert wrapped("one " * 100) == "one " * 100
 
 
 def test_a_long_word_is_parted_at_its_slashes_and_hyphens_and_no_number_is() -> None:
     assert wrap("/home/somebody/runs/bm25.run", 12) == ["/home/", "somebody/", "runs/", "bm25.run"]
-    assert wrap("tk-rotated-2026-11-26", 12) == ["tk-", "rotated-2026", "-11-26"]  # no hyphen before a digit is a place to part
+    # no hyphen before a digit is a place to part
+    assert wrap("tk-rotated-2026-11-26", 12) == ["tk-", "rotated-2026", "-11-26"]
     assert wrap("日本語日本", 4) == ["日本", "語日", "本"]
 
 
@@ -82,11 +90,26 @@ def test_no_line_is_wider_and_no_character_but_spaces_is_lost(text: str, width: 
 @pytest.mark.parametrize(
     ("text", "lines"),
     [
-        ("written to a-long-name/of-a/run; next: posbias show x", ["written to a-long-name/of-a/run; next:", "posbias show x"]),
-        ("x: read from here; there is one at '/a b/c d e f g h'", ["x: read from here; there is one at", "'/a b/c d e f g h'"]),
-        ("one 'it'\"'\"'s here' and its manifest's kind, too", ["one 'it'\"'\"'s here' and its manifest's", "kind, too"]),
-        ("/a/path/that/is/longer/than/any/line/is/here says so", ["/a/path/that/is/longer/than/any/line/is/here", "says so"]),
-        ("    indented lines stay indented, all of them", ["    indented lines stay indented, all of", "    them"]),
+        (
+            "written to a-long-name/of-a/run; next: posbias show x",
+            ["written to a-long-name/of-a/run; next:", "posbias show x"],
+        ),
+        (
+            "x: read from here; there is one at '/a b/c d e f g h'",
+            ["x: read from here; there is one at", "'/a b/c d e f g h'"],
+        ),
+        (
+            "one 'it'\"'\"'s here' and its manifest's kind, too",
+            ["one 'it'\"'\"'s here' and its manifest's", "kind, too"],
+        ),
+        (
+            "/a/path/that/is/longer/than/any/line/is/here says so",
+            ["/a/path/that/is/longer/than/any/line/is/here", "says so"],
+        ),
+        (
+            "    indented lines stay indented, all of them",
+            ["    indented lines stay indented, all of", "    them"],
+        ),
     ],
 )
 def test_messages_part_no_path_and_no_command(text: str, lines: list[str]) -> None:

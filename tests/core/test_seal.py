@@ -1,4 +1,6 @@
-"""Damage is found where it is read: every file of an artefact, whole or by the block, and manifests that were changed."""
+"""Damage is found where it is read: every file of an artefact, whole or by the block, and manifests
+that were changed.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +18,24 @@ from positionbias.core.collection import Collection
 from positionbias.core.collection_index import build_index
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError, StorageError
-from positionbias.core.manifest import Manifest, manifest_if_any, manifest_path, read_manifest, write_manifest
+from positionbias.core.manifest import (
+    Manifest,
+    manifest_if_any,
+    manifest_path,
+    read_manifest,
+    write_manifest,
+)
 from positionbias.core.records import Answer, Passage, Qrel, Query
 from positionbias.core.run import Run, read_rankings, read_run, write_run
-from positionbias.core.seal import BLOCK, FileSeal, SealedFile, manifest_digest, seal_file, seal_folder, verified
+from positionbias.core.seal import (
+    BLOCK,
+    FileSeal,
+    SealedFile,
+    manifest_digest,
+    seal_file,
+    seal_folder,
+    verified,
+)
 from positionbias.core.verify import manifests_in, verify
 from tests.sealing import reseal
 
@@ -28,8 +44,12 @@ from tests.sealing import reseal
 def collection(tmp_path: Path) -> Path:
     place = tmp_path / "c"
     with create_collection(place) as writer:
-        writer.add_passages(Passage(f"p{number}", f"text {number} " * 40) for number in range(9_000))
-        writer.add_split("test", [Query("q1", "what")], [Qrel("q1", "p1", 1)], [Answer("q1", "p1", "text", 0, 4)])
+        writer.add_passages(
+            Passage(f"p{number}", f"text {number} " * 40) for number in range(9_000)
+        )
+        writer.add_split(
+            "test", [Query("q1", "what")], [Qrel("q1", "p1", 1)], [Answer("q1", "p1", "text", 0, 4)]
+        )
         writer.add_qrels("test", "more", [Qrel("q1", "p2", 2)])
         writer.finish(Manifest("collection", "c", "a test"))
     return place
@@ -59,7 +79,9 @@ def test_content_is_named_and_nothing_else(tmp_path: Path) -> None:
         (tmp_path / name).write_text(name)
     assert list(seal_folder(tmp_path)) == ["a/b", "a/cache/b", "a/manifest.json"]
     (tmp_path / "link").symlink_to(tmp_path / "a" / "b")
-    with pytest.raises(InputError, match="link: wanted a regular file in an artefact; found a link"):
+    with pytest.raises(
+        InputError, match="link: wanted a regular file in an artefact; found a link"
+    ):
         seal_folder(tmp_path)
 
 
@@ -76,14 +98,17 @@ READS: dict[str, Callable[[Path], object]] = {
 def test_one_changed_byte_is_found_where_it_is_read(collection: Path, name: str) -> None:
     READS[name](collection)
     flip(collection / name, (collection / name).stat().st_size // 2)
-    with pytest.raises(InputError, match=rf"{name}: wanted the content that its manifest names; found other bytes"):
+    with pytest.raises(
+        InputError, match=rf"{name}: wanted the content that its manifest names; found other bytes"
+    ):
         READS[name](collection)
 
 
 def test_random_access_verifies_what_it_touches_and_no_more(collection: Path) -> None:
     shard = collection / "passages" / "00000.arrow"
     assert shard.stat().st_size > 3 * BLOCK
-    flip(shard, 5 * BLOCK // 2)  # in the second of three batches; the first ends before the third MiB
+    # in the second of three batches; the first ends before the third MiB
+    flip(shard, 5 * BLOCK // 2)
     opened = Collection(collection)
     assert opened.texts(["p1"]) == ["text 1 " * 40]
     with pytest.raises(InputError, match="00000.arrow: wanted the content that its manifest names"):
@@ -92,9 +117,13 @@ def test_random_access_verifies_what_it_touches_and_no_more(collection: Path) ->
 
 def test_a_shard_of_another_collection_is_refused(collection: Path, tmp_path: Path) -> None:
     with create_collection(tmp_path / "d") as writer:
-        writer.add_passages(Passage(f"p{number}", f"TEXT {number} " * 40) for number in range(9_000))
+        writer.add_passages(
+            Passage(f"p{number}", f"TEXT {number} " * 40) for number in range(9_000)
+        )
         writer.finish(Manifest("collection", "d", "a test"))
-    shutil.copyfile(tmp_path / "d" / "passages" / "00000.arrow", collection / "passages" / "00000.arrow")
+    shutil.copyfile(
+        tmp_path / "d" / "passages" / "00000.arrow", collection / "passages" / "00000.arrow"
+    )
     with pytest.raises(InputError, match="wanted the content that its manifest names"):
         Collection(collection).texts(["p1"])
 
@@ -105,7 +134,10 @@ def test_a_rolled_index_does_not_give_other_texts(collection: Path) -> None:
     records[:, 2] = np.roll(records[:, 2], 1)
     np.save(path, records)
     with pytest.raises(
-        InputError, match="records.npy: wanted the index as it was written; found other bytes; delete its folder"
+        InputError,
+        match=(
+            "records.npy: wanted the index as it was written; found other bytes; delete its folder"
+        ),
     ):
         Collection(collection).texts(["p1"])
 
@@ -125,7 +157,9 @@ def test_an_index_that_names_rows_beyond_the_collection_is_refused(collection: P
     records[:, 2] += 1 << 40
     np.save(folder / "records.npy", records)
     reseal(folder)
-    with pytest.raises(InputError, match=r"records.npy: wanted rows of the collection; found row 1,099"):
+    with pytest.raises(
+        InputError, match=r"records.npy: wanted rows of the collection; found row 1,099"
+    ):
         Collection(collection).texts(["p1"])
 
 
@@ -133,7 +167,10 @@ def test_a_changed_manifest_is_refused(collection: Path) -> None:
     path = collection / "manifest.json"
     path.write_text(path.read_text().replace('"passages": 9000', '"passages": 9001'))
     with pytest.raises(
-        InputError, match="manifest.json: wanted a manifest as it was written; found one that was changed since"
+        InputError,
+        match=(
+            "manifest.json: wanted a manifest as it was written; found one that was changed since"
+        ),
     ):
         Collection(collection)
 
@@ -141,17 +178,34 @@ def test_a_changed_manifest_is_refused(collection: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda record: record.update(seed="three"), "found Expected `int | null`, got `str` - at `seed`"),
-        (lambda record: record.update(inputs={}), "found Expected `array`, got `object` - at `inputs`"),
-        (lambda record: record["content"].update(passages="many"), "found Expected `int`, got `str` - at `passages`"),
-        (lambda record: record["content"].update(passages=-1), "found Expected `int` >= 0 - at `passages`"),
-        (lambda record: record["content"].update(splits=["test"]), "found Expected `object`, got `array` - at `splits`"),
+        (
+            lambda record: record.update(seed="three"),
+            "found Expected `int | null`, got `str` - at `seed`",
+        ),
+        (
+            lambda record: record.update(inputs={}),
+            "found Expected `array`, got `object` - at `inputs`",
+        ),
+        (
+            lambda record: record["content"].update(passages="many"),
+            "found Expected `int`, got `str` - at `passages`",
+        ),
+        (
+            lambda record: record["content"].update(passages=-1),
+            "found Expected `int` >= 0 - at `passages`",
+        ),
+        (
+            lambda record: record["content"].update(splits=["test"]),
+            "found Expected `object`, got `array` - at `splits`",
+        ),
         (lambda record: record.update(versions="\ud800"), "found 'utf-8' codec can't encode"),
         (lambda record: record.update(colour="green"), "found the unknown field `colour`"),
         (lambda record: record.pop("name"), "missing required field `name`"),
     ],
 )
-def test_a_field_of_another_type_is_one_line(collection: Path, change: Callable[[dict], object], message: str) -> None:
+def test_a_field_of_another_type_is_one_line(
+    collection: Path, change: Callable[[dict], object], message: str
+) -> None:
     reseal(collection, change)
     with pytest.raises(InputError) as error:
         Collection(collection)
@@ -173,12 +227,19 @@ def test_a_run_and_its_manifest_belong_together(tmp_path: Path) -> None:
     assert list(read_run(path)["q1"].passage_ids) == ["a", "b"]
     path.write_text(path.read_text().replace(" a ", " c "))
     for read in (read_run, lambda path: list(read_rankings(path))):
-        with pytest.raises(InputError, match="bm25.run: wanted the content that its manifest names"):
+        with pytest.raises(
+            InputError, match="bm25.run: wanted the content that its manifest names"
+        ):
             read(path)
 
 
-@pytest.mark.parametrize("content", ['{"files": ["a"]}', '{"files": 3, "kind": 1}', "nothing of JSON", '{"version": 2}', ""])
-def test_a_manifest_of_somebody_else_above_a_file_is_nothing_to_us(tmp_path: Path, content: str) -> None:
+@pytest.mark.parametrize(
+    "content",
+    ['{"files": ["a"]}', '{"files": 3, "kind": 1}', "nothing of JSON", '{"version": 2}', ""],
+)
+def test_a_manifest_of_somebody_else_above_a_file_is_nothing_to_us(
+    tmp_path: Path, content: str
+) -> None:
     (tmp_path / "manifest.json").write_text(content)
     (tmp_path / "data").mkdir()
     write_run(tmp_path / "data" / "a.run", Run("a", [("q1", ["a"], [2.0])]))
@@ -210,15 +271,22 @@ def test_a_run_may_be_renamed_with_its_manifest_and_reached_by_a_link(tmp_path: 
 
 
 @pytest.mark.parametrize("leave", [os.mkfifo, os.mkdir, lambda place: os.symlink("nowhere", place)])
-def test_a_manifest_that_is_no_file_is_not_taken_for_none(tmp_path: Path, leave: Callable[[Path], None]) -> None:
+def test_a_manifest_that_is_no_file_is_not_taken_for_none(
+    tmp_path: Path, leave: Callable[[Path], None]
+) -> None:
     path = tmp_path / "bm25.run"
     write_run(path, Run("bm25", [("q1", ["a", "b"], [2.0, 1.0])]))
     assert manifest_if_any(path) is None
     leave(manifest_path(path))
-    with pytest.raises(InputError, match=r"wanted a posbias artefact; found bm25.run.manifest.json that is no file"):
+    with pytest.raises(
+        InputError, match=r"wanted a posbias artefact; found bm25.run.manifest.json that is no file"
+    ):
         manifest_if_any(path)
     with pytest.raises(
-        InputError, match=r"bm25.run.manifest.json: wanted a posbias manifest; found something other than a file"
+        InputError,
+        match=(
+            r"bm25.run.manifest.json: wanted a posbias manifest; found something other than a file"
+        ),
     ):
         read_run(path)
 
@@ -229,7 +297,10 @@ def test_what_others_leave_beside_is_no_part_of_a_collection(collection: Path) -
     (collection / "notes").symlink_to(collection.parent / "manifest.json")
     assert Collection(collection).texts(["p1"]) == ["text 1 " * 40]
     found = [verify(manifest) for manifest in manifests_in(collection.parent)]
-    assert [(item.kind, item.fault, item.strange) for item in found] == [("index", "", 0), ("collection", "", 1)]
+    assert [(item.kind, item.fault, item.strange) for item in found] == [
+        ("index", "", 0),
+        ("collection", "", 1),
+    ]
 
 
 def test_an_artefact_whose_manifest_is_gone_is_missed_for_its_cache(collection: Path) -> None:
@@ -240,7 +311,9 @@ def test_an_artefact_whose_manifest_is_gone_is_missed_for_its_cache(collection: 
         assert "manifest.json: wanted a readable file; found No such file" in gone.fault
 
 
-def test_a_collection_that_cannot_be_written_is_read_all_the_same(collection: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_collection_that_cannot_be_written_is_read_all_the_same(
+    collection: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def refuse(paths: object, folder: Path, *more: object) -> None:
         if folder.is_relative_to(collection):
             raise StorageError(f"{folder}: read-only")
@@ -252,7 +325,8 @@ def test_a_collection_that_cannot_be_written_is_read_all_the_same(collection: Pa
 
 
 def test_verify_names_what_is_damaged(collection: Path) -> None:
-    assert [verify(path).fault for path in manifests_in(collection.parent)] == ["", ""]  # the collection and its index of ids
+    # the collection and its index of ids
+    assert [verify(path).fault for path in manifests_in(collection.parent)] == ["", ""]
     flip(collection / "cache" / "passages" / "buckets.npy", 200)
     (collection / "answers" / "test.parquet").unlink()
     (collection / "notes.txt").write_text("mine")
@@ -270,7 +344,8 @@ def test_the_outermost_manifest_that_names_a_file_decides(tmp_path: Path) -> Non
     file.write_bytes(b"other")
     write_manifest(file.parent / "manifest.json", Manifest("results", "inner", "a test"))
     write_manifest(file.with_name("file.manifest.json"), Manifest("run", "file", "a test"))
-    assert verify(file.parent / "manifest.json").fault == ""  # verify holds each manifest against its own files
+    # verify holds each manifest against its own files
+    assert verify(file.parent / "manifest.json").fault == ""
     with pytest.raises(InputError, match="file: wanted the content that its manifest names"):
         verified(file)
     (tmp_path / "outer" / "manifest.json").unlink()
@@ -281,14 +356,20 @@ def test_a_file_that_shrinks_is_refused(tmp_path: Path) -> None:
     (tmp_path / "vectors").write_bytes(b"x" * 100)
     write_manifest(tmp_path / "manifest.json", Manifest("vectors", "v", "encode"))
     (tmp_path / "vectors").write_bytes(b"x" * 99)
-    with pytest.raises(InputError, match="vectors: wanted 100 bytes, as its manifest says; found 99"):
+    with pytest.raises(
+        InputError, match="vectors: wanted 100 bytes, as its manifest says; found 99"
+    ):
         SealedFile(tmp_path / "vectors")
-    with pytest.raises(InputError, match="vectors: wanted 100 bytes, as its manifest says; found 99"):
+    with pytest.raises(
+        InputError, match="vectors: wanted 100 bytes, as its manifest says; found 99"
+    ):
         read_manifest(tmp_path)
 
 
 @pytest.mark.parametrize("read", [verified, SealedFile])
-def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path, read: Callable[[Path], object]) -> None:
+def test_a_pipe_is_refused_and_not_waited_for(
+    tmp_path: Path, read: Callable[[Path], object]
+) -> None:
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(InputError, match="pipe: wanted a regular file; found something else"):
         read(tmp_path / "pipe")

@@ -1,4 +1,6 @@
-"""Keyed randomness: uniform, without bias at awkward bounds, independent between keys, the same everywhere."""
+"""Keyed randomness: uniform, without bias at awkward bounds, independent between keys, the same
+everywhere.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,8 @@ PINNED_DRAWS = [3, 2, 1, 8, 9, 6, 9, 3]
 
 
 def test_the_draw_is_uniform_over_ids() -> None:
-    # chi-square with 99 degrees of freedom; 1e-4 quantile: the draws are fixed, so this either always holds or never
+    # chi-square with 99 degrees of freedom; 1e-4 quantile: the draws are fixed, so this either
+    # always holds or never
     for bound in (2, 3, 7, 100):
         counts = Counter(below(bound, 1, "rotate", f"passage {number}") for number in range(20_000))
         assert set(counts) == set(range(bound))
@@ -29,7 +32,8 @@ def test_the_draw_is_uniform_over_ids() -> None:
 
 @pytest.mark.parametrize("bound", [3 << 62, (1 << 63) + 1, (1 << 64) - 1])
 def test_no_modulo_bias_where_it_would_show(bound: int) -> None:
-    # With bound = 3·2⁶² the plain product ⌊key·3/4⌋ hits every third number twice: residues modulo 3 would come 2 : 1 : 1.
+    # With bound = 3·2⁶² the plain product ⌊key·3/4⌋ hits every third number twice: residues modulo
+    # 3 would come 2 : 1 : 1.
     draws = [below(bound, 1, "bias", number) for number in range(4_000)]
     assert all(0 <= draw < bound for draw in draws)
     quarters = Counter(draw * 4 // bound for draw in draws)
@@ -39,7 +43,8 @@ def test_no_modulo_bias_where_it_would_show(bound: int) -> None:
 
 
 def test_rejection_draws_again_with_its_own_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    # bound 3: 2⁶⁴ mod 3 = 1, so a product whose low half is 0 (< 1) is thrown away, and only that one
+    # bound 3: 2⁶⁴ mod 3 = 1, so a product whose low half is 0 (< 1) is thrown away, and only that
+    # one
     first = iter([0, 0, 5])
     keys = []
 
@@ -80,7 +85,9 @@ def test_keys_differ_in_every_part() -> None:
 
 
 def test_draws_of_neighbouring_keys_are_independent() -> None:
-    draws = np.array([[key64(seed, "x", number) / 2**64 for number in range(5_000)] for seed in (1, 2)])
+    draws = np.array(
+        [[key64(seed, "x", number) / 2**64 for number in range(5_000)] for seed in (1, 2)]
+    )
     # 5,000 independent pairs: |r| stays below 4/√5000 = 0.057
     assert abs(np.corrcoef(draws)[0, 1]) < 0.057
     assert abs(np.corrcoef(draws[0, :-1], draws[0, 1:])[0, 1]) < 0.057
@@ -103,12 +110,15 @@ def test_the_numbers_are_pinned_and_the_same_in_another_process() -> None:
 
 
 @given(st.integers(1, 12), st.integers(0, 14), st.integers(0, 1000))
-def test_chosen_places_are_different_and_begin_with_the_draw_of_one(count: int, size: int, seed: int) -> None:
+def test_chosen_places_are_different_and_begin_with_the_draw_of_one(
+    count: int, size: int, seed: int
+) -> None:
     chosen = choose(count, size, seed, "a purpose", "q1")
     assert len(chosen) == len(set(chosen)) == min(size, count)
     assert set(chosen) <= set(range(count))
     assert chosen[:1] == [below(count, seed, "a purpose", "q1")][:size]
-    assert choose(count, size + 1, seed, "a purpose", "q1")[:size] == chosen  # more begin as fewer do
+    # more begin as fewer do
+    assert choose(count, size + 1, seed, "a purpose", "q1")[:size] == chosen
 
 
 def test_each_order_of_places_is_as_likely() -> None:
@@ -117,8 +127,15 @@ def test_each_order_of_places_is_as_likely() -> None:
     assert all(abs(count - 1_000) < 150 for count in orders.values())  # 5 standard deviations
 
 
-@given(st.lists(st.integers(0, 12), max_size=6), st.integers(0, 14), st.integers(0, 1000), st.integers(1, 40))
-def test_many_choices_are_those_of_one(counts: list[int], size: int, seed: int, at_once: int) -> None:
+@given(
+    st.lists(st.integers(0, 12), max_size=6),
+    st.integers(0, 14),
+    st.integers(0, 1000),
+    st.integers(1, 40),
+)
+def test_many_choices_are_those_of_one(
+    counts: list[int], size: int, seed: int, at_once: int
+) -> None:
     names = [f"q{number}" for number in range(len(counts))]
     keys = [f"{name}\x1fp é".encode() for name in names]
     with pytest.MonkeyPatch.context() as patched:
@@ -135,5 +152,15 @@ def test_a_drawn_order_is_keyed_by_the_ids_alone() -> None:
     order = seeds.drawn_order(ids, 1, "some queries")
     assert order == seeds.drawn_order(reversed(ids), 1, "some queries")
     assert order == sorted(ids, key=lambda one: seeds.key64(1, "some queries", one))
-    assert [one for one in order if one in ids[:10]] == seeds.drawn_order(ids[:10], 1, "some queries")
-    assert len({tuple(seeds.drawn_order(ids, *key)) for key in ((1, "a"), (2, "a"), (1, "b"), (1, "a", "c"))}) == 4
+    assert [one for one in order if one in ids[:10]] == seeds.drawn_order(
+        ids[:10], 1, "some queries"
+    )
+    assert (
+        len(
+            {
+                tuple(seeds.drawn_order(ids, *key))
+                for key in ((1, "a"), (2, "a"), (1, "b"), (1, "a", "c"))
+            }
+        )
+        == 4
+    )

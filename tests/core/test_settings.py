@@ -1,4 +1,6 @@
-"""Settings: a field's range is checked as it is declared, and its option says what the field says."""
+"""Settings: a field's range is checked as it is declared, and its option says what the field
+says.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,10 @@ class Lamp:
     ("changes", "complaint"),
     [
         ({"oil": 0}, "--oil: wanted at least 1; found 0; raise it"),
-        ({"oil": 10**9 + 1}, "--oil: wanted a whole number up to 1,000,000,000; found 1000000001; lower it"),
+        (
+            {"oil": 10**9 + 1},
+            "--oil: wanted a whole number up to 1,000,000,000; found 1000000001; lower it",
+        ),
         ({"share": 0.0}, "--share: wanted a number above 0 to 1; found 0.0; give another"),
         ({"share": 1.5}, "--share: wanted a number above 0 to 1; found 1.5; give another"),
         ({"width": float("inf")}, "--width: wanted a number from 0; found inf; give another"),
@@ -53,18 +58,27 @@ def test_a_value_outside_its_range_is_one_line(changes: dict[str, object], compl
 
 
 @pytest.mark.parametrize(
-    ("flag", "most"), [("--oil", 10**9), ("--threads", 1_024), ("--workers", 1_024), ("--seed", 2**63 - 1)]
+    ("flag", "most"),
+    [("--oil", 10**9), ("--threads", 1_024), ("--workers", 1_024), ("--seed", 2**63 - 1)],
 )
 def test_the_most_that_a_whole_number_may_be(flag: str, most: int) -> None:
     check_whole(flag, most)
-    with pytest.raises(SettingError, match=f"{flag}: wanted a whole number up to {most:,}; found {most + 1}; lower it"):
+    with pytest.raises(
+        SettingError,
+        match=f"{flag}: wanted a whole number up to {most:,}; found {most + 1}; lower it",
+    ):
         check_whole(flag, most + 1)
 
 
 def given_to(settings: type, *arguments: str) -> tuple[str, Any]:
-    """The help of a command with the options of these settings, and the settings that it makes of the arguments."""
+    """The help of a command with the options of these settings, and the settings that it makes of
+    the arguments.
+    """
     parameters = list(settings_parameters(settings, "settings"))
-    made = command_of("light", Command("Light it.", parameters, lambda given: found.append(made_of(settings, given))))
+    made = command_of(
+        "light",
+        Command("Light it.", parameters, lambda given: found.append(made_of(settings, given))),
+    )
     found: list[Any] = []
     made.main(list(arguments), standalone_mode=False)
     return made.get_help(click.Context(made, terminal_width=200)), found[0]
@@ -100,16 +114,22 @@ class Lamps:
 def test_a_switch_gives_options_that_are_not_given_their_values() -> None:
     assert given_to(Lamps, "--hours", "4")[1] == Lamps(hours=(4,))
     assert given_to(Lamps, "--thrift", "--hours", "4")[1] == Lamps(oil=1, hours=(4,), thrift=True)
-    assert given_to(Lamps, "--hours", "4", "--thrift", "--oil", "3")[1] == Lamps(oil=3, hours=(4,), thrift=True)
+    assert given_to(Lamps, "--hours", "4", "--thrift", "--oil", "3")[1] == Lamps(
+        oil=3, hours=(4,), thrift=True
+    )
 
 
 def test_a_mapping_is_an_option_of_keys_and_paths(tmp_path: Path) -> None:
-    text, made = given_to(Lamps, "--shades", f"desk={tmp_path}", "--shades", f"hall={tmp_path / 'a=b'}")
+    text, made = given_to(
+        Lamps, "--shades", f"desk={tmp_path}", "--shades", f"hall={tmp_path / 'a=b'}"
+    )
     assert "--shades LAMP=SHADE" in text
     assert made.shades["desk"] == tmp_path
     assert made.shades["hall"].name == "a=b"
     for wrong in ("desk", "=here", "desk="):
-        with pytest.raises(SettingError, match=f"--shades: wanted LAMP=SHADE; found '{wrong}'; write it so"):
+        with pytest.raises(
+            SettingError, match=f"--shades: wanted LAMP=SHADE; found '{wrong}'; write it so"
+        ):
             given_to(Lamps, "--shades", wrong)
 
 
@@ -123,7 +143,9 @@ class Room:
 
 
 def test_settings_and_lists_of_another_type_are_one_line() -> None:
-    with pytest.raises(SettingError, match="lamp: wanted a Lamp; found None; give one of positionbias.settings"):
+    with pytest.raises(
+        SettingError, match="lamp: wanted a Lamp; found None; give one of positionbias.settings"
+    ):
         Room(lamp=None)  # type: ignore[arg-type]
     with pytest.raises(SettingError, match=r"doors: wanted a tuple; found 3; give \(3,\)"):
         Room(doors=3)  # type: ignore[arg-type]

@@ -1,4 +1,6 @@
-"""Shard by shard: whatever ends a run, the next one of the same job keeps what is whole and makes the rest."""
+"""Shard by shard: whatever ends a run, the next one of the same job keeps what is whole and makes
+the rest.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ ITEMS = ("one", "two", "three", "four")
 WANTED = {f"{index}": f"{item}\n" for index, item in enumerate(ITEMS)}
 LENGTHS = [{"length": len(item)} for item in ITEMS]
 JOB = {"command": "a test", "settings": {"a": 1}}
-MANIFEST = json.dumps({"kind": "results", "command": "a test", "format_version": 1, "files": {"0": {}}})
+MANIFEST = json.dumps(
+    {"kind": "results", "command": "a test", "format_version": 1, "files": {"0": {}}}
+)
 
 
 class Maker:
@@ -55,7 +59,9 @@ def run(
 
 
 def content(folder: Path) -> dict[str, str]:
-    return {path.relative_to(folder).as_posix(): path.read_text() for path in sorted(folder.rglob("*"))}
+    return {
+        path.relative_to(folder).as_posix(): path.read_text() for path in sorted(folder.rglob("*"))
+    }
 
 
 def interrupted(final: Path, at: str = "three") -> None:
@@ -75,7 +81,9 @@ def test_a_run_without_trouble_leaves_the_shards_alone(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("at", ITEMS)
 @pytest.mark.parametrize(
-    "error", [KeyboardInterrupt(), OSError(28, "No space left on device"), RuntimeError("a fault")], ids=repr
+    "error",
+    [KeyboardInterrupt(), OSError(28, "No space left on device"), RuntimeError("a fault")],
+    ids=repr,
 )
 def test_a_rerun_makes_only_what_is_missing(tmp_path: Path, at: str, error: BaseException) -> None:
     final, first, second = tmp_path / "out", Maker(fail_at=at, error=error), Maker()
@@ -95,8 +103,8 @@ def test_ctrl_c_carries_a_note_and_a_full_disk_says_how_to_go_on(tmp_path: Path)
     with pytest.raises(StorageError) as full:
         run(tmp_path / "out", Maker(fail_at="two", error=OSError(28, "No space left on device")))
     assert str(full.value) == (
-        f"{tmp_path / 'out' / '1'}: wanted to write here; found: No space left on device; free some space or give another --out; "
-        f"what is finished is kept: {GO_ON}"
+        f"{tmp_path / 'out' / '1'}: wanted to write here; found: No space left on device; free "
+        f"some space or give another --out; what is finished is kept: {GO_ON}"
     )
 
 
@@ -110,7 +118,9 @@ def test_a_damaged_shard_is_made_again(tmp_path: Path, damage: bytes) -> None:
     assert content(final) == WANTED
 
 
-@pytest.mark.parametrize("damage", [b"", b"{", b"[]", b"{}", b'{"item": 1, "checksum": 2, "facts": 3}', b"\xff", None])
+@pytest.mark.parametrize(
+    "damage", [b"", b"{", b"[]", b"{}", b'{"item": 1, "checksum": 2, "facts": 3}', b"\xff", None]
+)
 def test_a_shard_with_a_damaged_receipt_is_made_again(tmp_path: Path, damage: bytes | None) -> None:
     final, again = tmp_path / "out", Maker()
     interrupted(final)
@@ -122,7 +132,9 @@ def test_a_shard_with_a_damaged_receipt_is_made_again(tmp_path: Path, damage: by
 
 
 @pytest.mark.parametrize(
-    "damage", ["", "{", "[]", json.dumps({"command": "a test", "settings": {"a": 2}})], ids=["empty", "cut", "list", "other"]
+    "damage",
+    ["", "{", "[]", json.dumps({"command": "a test", "settings": {"a": 2}})],
+    ids=["empty", "cut", "list", "other"],
 )
 def test_a_damaged_job_starts_afresh(tmp_path: Path, damage: str) -> None:
     final, again = tmp_path / "out", Maker()
@@ -134,7 +146,9 @@ def test_a_damaged_job_starts_afresh(tmp_path: Path, damage: str) -> None:
     assert content(final) == WANTED
 
 
-def test_another_job_or_another_version_starts_afresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_job_or_another_version_starts_afresh(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     final, again = tmp_path / "out", Maker()
     interrupted(final)
     run(final, again, job={"command": "a test", "settings": {"a": 2}})
@@ -154,7 +168,9 @@ def test_the_same_job_written_in_another_order_is_the_same(tmp_path: Path) -> No
 
 
 def test_a_shard_is_kept_for_its_own_item_only(tmp_path: Path) -> None:
-    """A job that forgets to say what decides its content (a stream, say) must not join two inputs."""
+    """A job that forgets to say what decides its content (a stream, say) must not join two
+    inputs.
+    """
     final, again = tmp_path / "out", Maker()
     interrupted(final)
     run(final, again, items=("one", "TWO", "three"))
@@ -201,9 +217,17 @@ def test_blocks_are_told_by_what_they_hold(tmp_path: Path) -> None:
         return {}
 
     with pytest.raises(KeyboardInterrupt), resumable_folder(final, JOB) as folder:
-        list(make_shards(dict, write, file_blocks(tmp_path / "in", 1), lambda index: folder / f"{index}"))
+        list(
+            make_shards(
+                dict, write, file_blocks(tmp_path / "in", 1), lambda index: folder / f"{index}"
+            )
+        )
     with resumable_folder(final, JOB) as folder:
-        list(make_shards(dict, write, file_blocks(tmp_path / "in", 1), lambda index: folder / f"{index}"))
+        list(
+            make_shards(
+                dict, write, file_blocks(tmp_path / "in", 1), lambda index: folder / f"{index}"
+            )
+        )
     assert made == ["a\n", "b\n", "b\n", "c\n"]
 
 
@@ -212,7 +236,8 @@ def test_two_runs_at_once(tmp_path: Path) -> None:
     with resumable_folder(final, JOB) as folder:
         (folder / "0").write_text("mine")
         with pytest.raises(
-            StorageError, match="wanted to be the only one writing here; found another run at work; wait for it"
+            StorageError,
+            match="wanted to be the only one writing here; found another run at work; wait for it",
         ):
             run(final, Maker(), job={"command": "another"})
         assert (folder / "0").read_text() == "mine"
@@ -220,7 +245,9 @@ def test_two_runs_at_once(tmp_path: Path) -> None:
     assert names(tmp_path) == ["out"]
 
 
-def test_whoever_waited_for_the_lock_finds_what_the_first_one_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_whoever_waited_for_the_lock_finds_what_the_first_one_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The other run ends between our look at the final place and our lock."""
     final = tmp_path / "out"
     only_one = shard_work.only_one
@@ -237,8 +264,12 @@ def test_whoever_waited_for_the_lock_finds_what_the_first_one_made(tmp_path: Pat
     assert names(tmp_path) == ["out"]
 
 
-def test_a_lock_that_was_taken_away_in_between_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Between opening the lock file and locking it, the run before removed it: what we hold then keeps nobody out."""
+def test_a_lock_that_was_taken_away_in_between_is_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between opening the lock file and locking it, the run before removed it: what we hold then
+    keeps nobody out.
+    """
     import fcntl
 
     flock, final = fcntl.flock, tmp_path / "out"
@@ -259,7 +290,9 @@ def test_a_lock_that_was_taken_away_in_between_is_none(tmp_path: Path, monkeypat
     assert names(tmp_path) == ["out"]
 
 
-def test_a_file_system_without_locks_is_used_without(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_system_without_locks_is_used_without(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     import fcntl
 
     def refuse(handle: Any, how: int) -> None:
@@ -329,7 +362,9 @@ def test_a_file_may_be_taken_out_of_the_folder(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("hidden", [".out.work", ".out.work.lock"])
 @pytest.mark.parametrize("kind", ["link", "pipe"])
-def test_what_a_link_for_hidden_work_leads_to_is_left_alone(tmp_path: Path, hidden: str, kind: str) -> None:
+def test_what_a_link_for_hidden_work_leads_to_is_left_alone(
+    tmp_path: Path, hidden: str, kind: str
+) -> None:
     elsewhere = tmp_path / "elsewhere"
     if hidden == ".out.work":
         elsewhere.mkdir()
@@ -341,7 +376,11 @@ def test_what_a_link_for_hidden_work_leads_to_is_left_alone(tmp_path: Path, hidd
     assert run(tmp_path / "out", Maker()) == LENGTHS
     assert content(tmp_path / "out") == WANTED
     assert names(tmp_path) == ["elsewhere", "out"]
-    assert (elsewhere / "inner").is_symlink() if hidden == ".out.work" else elsewhere.read_text() == "mine"
+    assert (
+        (elsewhere / "inner").is_symlink()
+        if hidden == ".out.work"
+        else elsewhere.read_text() == "mine"
+    )
 
 
 def test_shards_outside_a_work_folder_get_no_receipts(tmp_path: Path) -> None:
@@ -357,7 +396,14 @@ def test_shards_of_one_name_in_two_folders_are_two(tmp_path: Path) -> None:
         with resumable_folder(tmp_path / "out", JOB) as folder:
             for name in ("a", "b"):
                 (folder / name).mkdir(exist_ok=True)
-                list(make_shards(dict, maker, [name, f"{name}2"], lambda index, name=name: folder / name / f"{index}"))
+                list(
+                    make_shards(
+                        dict,
+                        maker,
+                        [name, f"{name}2"],
+                        lambda index, name=name: folder / name / f"{index}",
+                    )
+                )
 
     with pytest.raises(KeyboardInterrupt):
         both(Maker(fail_at="b2", error=KeyboardInterrupt()))
@@ -370,11 +416,16 @@ def test_shards_of_one_name_in_two_folders_are_two(tmp_path: Path) -> None:
 
 
 def content_of_files(folder: Path) -> Iterator[tuple[str, str]]:
-    return ((path.relative_to(folder).as_posix(), path.read_text()) for path in folder.rglob("*") if path.is_file())
+    return (
+        (path.relative_to(folder).as_posix(), path.read_text())
+        for path in folder.rglob("*")
+        if path.is_file()
+    )
 
 
-# Runs that kill themselves, as kill -9 would, at their n-th call that changes the disk: every step between two calls is met.
-# Each is a fork of this program, which reads what to run from standard input and answers how it ended.
+# Runs that kill themselves, as kill -9 would, at their n-th call that changes the disk: every step
+# between two calls is met. Each is a fork of this program, which reads what to run from standard
+# input and answers how it ended.
 KILLED = """
 import os, signal, sys
 from pathlib import Path
@@ -405,7 +456,8 @@ def run(final, steps, mode, log):
 
     with resumable_folder(final, {"command": "a test"}, overwrite=mode != "new") as folder:
         (folder / "passages").mkdir(exist_ok=True)
-        facts = list(make_shards(dict, make, ("one", "two", "three", "four"), lambda index: folder / "passages" / f"{index}"))
+        facts = list(make_shards(dict, make, ("one", "two", "three", "four"), lambda index: folder \
+/ "passages" / f"{index}"))
         assert facts == [{"length": 3}, {"length": 3}, {"length": 5}, {"length": 4}]
 
 for line in sys.stdin:
@@ -425,7 +477,9 @@ ALL = {f"passages/{name}": text for name, text in WANTED.items()}
 @pytest.mark.parametrize("mode", ["overwrite", "two-steps"])
 def test_kill_9_between_any_two_steps(tmp_path: Path, mode: str) -> None:
     """A run ended at its n-th step for n = 0, 1, 2 …, each time followed by a whole one."""
-    with subprocess.Popen([sys.executable, "-c", KILLED], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as runner:
+    with subprocess.Popen(
+        [sys.executable, "-c", KILLED], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as runner:
         assert runner.stdin is not None
         assert runner.stdout is not None
 
@@ -448,7 +502,9 @@ def test_kill_9_between_any_two_steps(tmp_path: Path, mode: str) -> None:
 
 
 def check_rerun(final: Path, mode: str, rerun: Callable[[], int]) -> None:
-    """After a killed run: what stands at ``final`` is whole, and a rerun makes again at most the shard that was under way."""
+    """After a killed run: what stands at ``final`` is whole, and a rerun makes again at most the
+    shard that was under way.
+    """
     published = (final / "passages").is_dir()
     recover(final)  # as the next open does
     if mode != "new" or final.exists():
@@ -492,7 +548,9 @@ def test_what_is_nested_too_deep_is_not_trusted(tmp_path: Path, name: str) -> No
 
 @pytest.mark.parametrize("name", ["content/manifest", "job.json", "receipts/0.json"])
 @pytest.mark.parametrize("kind", ["link", "link to a folder", "pipe"])
-def test_what_is_no_file_in_a_work_folder_is_cleared_away(tmp_path: Path, kind: str, name: str) -> None:
+def test_what_is_no_file_in_a_work_folder_is_cleared_away(
+    tmp_path: Path, kind: str, name: str
+) -> None:
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     (elsewhere / "text").write_text("mine")
@@ -500,7 +558,9 @@ def test_what_is_no_file_in_a_work_folder_is_cleared_away(tmp_path: Path, kind: 
         run(tmp_path / "out", Maker(fail_at="three", error=KeyboardInterrupt()))
     place = work_folder(tmp_path / "out") / name
     place.unlink(missing_ok=True)
-    place.symlink_to(elsewhere / "text" if kind == "link" else elsewhere) if kind.startswith("link") else os.mkfifo(place)
+    place.symlink_to(elsewhere / "text" if kind == "link" else elsewhere) if kind.startswith(
+        "link"
+    ) else os.mkfifo(place)
     with resumable_folder(tmp_path / "out", JOB) as folder:
         assert list(make_shards(dict, Maker(), ITEMS, lambda index: folder / f"{index}")) == LENGTHS
         (folder / "manifest").write_text("all")  # as what is written beside the shards is

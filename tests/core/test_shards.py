@@ -28,7 +28,10 @@ def test_a_shard_of_long_passages_ends_early(tmp_path: Path) -> None:
 
 
 def test_half_a_surrogate_pair_is_one_line(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"passage 'p': wanted text in Unicode; found '\\ud800', half of a surrogate pair"):
+    with pytest.raises(
+        InputError,
+        match=r"passage 'p': wanted text in Unicode; found '\\ud800', half of a surrogate pair",
+    ):
         make_collection(tmp_path / "c", [Passage("p", "a\ud800b")])
     with pytest.raises(InputError, match="split 'test': wanted text in Unicode"):
         make_collection(tmp_path / "c", [], {"test": ([Query("q", "a\ud800b")], [])})
@@ -36,22 +39,42 @@ def test_half_a_surrogate_pair_is_one_line(tmp_path: Path) -> None:
 
 def test_the_checksum_is_of_the_content_alone(tmp_path: Path) -> None:
     passages = [Passage(f"p{n}", f"text {n}") for n in range(10)]
-    queries, qrels = [Query("q1", "a"), Query("q2", "b")], [Qrel("q1", "p1", 1), Qrel("q2", "p2", 1)]
+    queries, qrels = (
+        [Query("q1", "a"), Query("q2", "b")],
+        [Qrel("q1", "p1", 1), Qrel("q2", "p2", 1)],
+    )
     first = make_collection(tmp_path / "a", passages, {"train": (queries, qrels)})
-    shuffled = make_collection(tmp_path / "b", passages[::-1], {"train": (queries[::-1], qrels[::-1])})
+    shuffled = make_collection(
+        tmp_path / "b", passages[::-1], {"train": (queries[::-1], qrels[::-1])}
+    )
     assert first.checksum == shuffled.checksum
     resharded = tmp_path / "s"
     with create_collection(resharded) as writer:
         writer.add_blocks(list, [passages[:5], passages[5:]])
         writer.add_split("train", queries, qrels)
         writer.finish(
-            Manifest("collection", "other name", "other command", settings={"other": 1}, seed=7, provenance={"workers": 4})
+            Manifest(
+                "collection",
+                "other name",
+                "other command",
+                settings={"other": 1},
+                seed=7,
+                provenance={"workers": 4},
+            )
         )
     assert Collection(resharded).checksum == first.checksum
-    moved = make_collection(tmp_path / "c", passages, {"train": (queries[:1], qrels[:1]), "test": (queries[1:], qrels[1:])})
+    moved = make_collection(
+        tmp_path / "c",
+        passages,
+        {"train": (queries[:1], qrels[:1]), "test": (queries[1:], qrels[1:])},
+    )
     assert moved.checksum != first.checksum
-    assert moved.manifest.content["passages_checksum"] == first.manifest.content["passages_checksum"]
-    edited = make_collection(tmp_path / "d", [*passages[:-1], Passage("p9", "text 9.")], {"train": (queries, qrels)})
+    assert (
+        moved.manifest.content["passages_checksum"] == first.manifest.content["passages_checksum"]
+    )
+    edited = make_collection(
+        tmp_path / "d", [*passages[:-1], Passage("p9", "text 9.")], {"train": (queries, qrels)}
+    )
     assert edited.checksum != first.checksum
 
 
@@ -78,7 +101,10 @@ def test_a_missing_or_cut_shard_is_one_line(small_collection: Collection) -> Non
     shard = small_collection.shard_paths[0]
     shard.write_bytes(shard.read_bytes()[:-40])
     reseal(small_collection.path)
-    with pytest.raises(InputError, match=r"00000.arrow: wanted a whole Arrow file; found .*; restore it from a copy, or make"):
+    with pytest.raises(
+        InputError,
+        match=r"00000.arrow: wanted a whole Arrow file; found .*; restore it from a copy, or make",
+    ):
         list(Collection(small_collection.path).passages())
     shard.unlink()
     reseal(small_collection.path)
@@ -90,12 +116,17 @@ def test_a_missing_or_cut_shard_is_one_line(small_collection: Collection) -> Non
 def test_the_checksum_of_pairs_is_that_of_their_rows(pairs: list[tuple[str, str]]) -> None:
     first, second = ([pair[place].encode() for pair in pairs] for place in (0, 1))
     assert pairs_checksum(first, second) == rows_checksum(pairs)
-    assert pairs_checksum(first, second, (1, 0), None) == rows_checksum((*pair, (1, 0), None) for pair in pairs)
+    assert pairs_checksum(first, second, (1, 0), None) == rows_checksum(
+        (*pair, (1, 0), None) for pair in pairs
+    )
 
 
 def test_a_checksum_of_rows_is_that_of_each_row_alone() -> None:
     alike: list[tuple[Any, ...]] = [("a", "ü", 3), ("b", None, -1), ("", [("x", "y")], 10**12)]
     uneven: list[tuple[Any, ...]] = [("a",), ("a", "b"), ("a", "b", "c")]
     for rows in (alike, uneven, [], alike * 3_000):
-        assert rows_checksum(iter(rows)) == sum(rows_checksum([row]) for row in rows) % CHECKSUM_MODULUS
+        assert (
+            rows_checksum(iter(rows))
+            == sum(rows_checksum([row]) for row in rows) % CHECKSUM_MODULUS
+        )
     assert rows_checksum([("ab", "c")]) != rows_checksum([("a", "bc")])

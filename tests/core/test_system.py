@@ -23,7 +23,18 @@ PACKAGE = Path(positionbias.__file__).parent
 ONLY_HERE = PACKAGE / "core/system.py"
 MODULES = {"fcntl", "resource", "msvcrt", "pwd", "grp", "termios", "winreg", "posix", "nt"}
 NAMES = {  # of os and signal, where not every system has them
-    *("uname", "fork", "sysconf", "getuid", "killpg", "getpgid", "sched_getaffinity", "posix_fallocate", "mkfifo", "statvfs"),
+    *(
+        "uname",
+        "fork",
+        "sysconf",
+        "getuid",
+        "killpg",
+        "getpgid",
+        "sched_getaffinity",
+        "posix_fallocate",
+        "mkfifo",
+        "statvfs",
+    ),
     *(
         "O_DIRECTORY",
         "O_NOFOLLOW",
@@ -48,11 +59,23 @@ def uses(path: Path) -> list[str]:
             found += [item.name for item in node.names if item.name.partition(".")[0] in MODULES]
         elif isinstance(node, ast.ImportFrom):
             found += [node.module] if node.module in MODULES else []
-        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in ("os", "signal"):
+        elif (
+            isinstance(node, ast.Attribute)
+            and isinstance(node.value, ast.Name)
+            and node.value.id in ("os", "signal")
+        ):
             found += [node.attr] if node.attr in NAMES else []
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.startswith(("/proc", "/sys/")):
+        elif (
+            isinstance(node, ast.Constant)
+            and isinstance(node.value, str)
+            and node.value.startswith(("/proc", "/sys/"))
+        ):
             found.append(node.value)
-        elif isinstance(node, ast.Call) and "CDLL" in ast.dump(node.func) and ast.dump(node.args[0]) == "Constant(value=None)":
+        elif (
+            isinstance(node, ast.Call)
+            and "CDLL" in ast.dump(node.func)
+            and ast.dump(node.args[0]) == "Constant(value=None)"
+        ):
             found.append("the C library")
     return [f"{path.relative_to(PACKAGE)}: {name}" for name in found]
 
@@ -75,7 +98,9 @@ with locked(Path(sys.argv[1])) as got:
 
 
 @pytest.mark.parametrize("kind", ["file", "folder"])
-def test_locks_exclude_without_fcntl(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_locks_exclude_without_fcntl(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     if find_spec("filelock") is None:
         pytest.skip("the package filelock is not installed")
     for name in [name for name in sys.modules if name.partition(".")[0] == "filelock"]:
@@ -84,7 +109,9 @@ def test_locks_exclude_without_fcntl(kind: str, tmp_path: Path, monkeypatch: pyt
     place.mkdir() if kind == "folder" else place.touch()
     monkeypatch.setitem(sys.modules, "fcntl", None)
     command = [sys.executable, "-c", HOLDER, str(place)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as other:
         assert other.stdout is not None
         assert other.stdout.readline() == "True\n"
         with locked(place) as got:
@@ -99,7 +126,9 @@ def test_locks_exclude_without_fcntl(kind: str, tmp_path: Path, monkeypatch: pyt
             assert again is False
 
 
-def test_a_system_that_opens_no_folders_publishes_by_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_system_that_opens_no_folders_publishes_by_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "file").touch()
     monkeypatch.setattr(system, "OPENS_FOLDERS", False)
     assert system.open_place(tmp_path, folder=True) == tmp_path
@@ -130,12 +159,17 @@ def test_what_the_machine_does_not_tell_is_none(monkeypatch: pytest.MonkeyPatch)
 
 @pytest.mark.parametrize("name", ["con", "NUL", "aux.old", "COM1"])
 def test_a_split_has_no_name_that_windows_keeps(name: str, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=f"^split '{name}': .* every system; found one that Windows keeps; rename it"):
+    with pytest.raises(
+        InputError,
+        match=f"^split '{name}': .* every system; found one that Windows keeps; rename it",
+    ):
         made(tmp_path, name)
 
 
 @pytest.mark.parametrize("splits", [("test", "Test"), ("STRASSE", "straße")])
-def test_splits_that_would_share_a_file_on_some_systems_are_refused(splits: tuple[str, str], tmp_path: Path) -> None:
+def test_splits_that_would_share_a_file_on_some_systems_are_refused(
+    splits: tuple[str, str], tmp_path: Path
+) -> None:
     with pytest.raises(InputError, match="once; found them twice"):
         made(tmp_path, *splits)
 
@@ -148,7 +182,13 @@ def made(folder: Path, *splits: str) -> None:
 
 def test_a_manifest_names_no_file_outside_in_any_systems_words(tmp_path: Path) -> None:
     for name in ("../x", "/x", "..\\x", "C:x", "\\x", "a/../../x"):
-        record = {"kind": "run", "format_version": 1, "name": "n", "command": "", "files": {name: {"bytes": 0, "digest": ""}}}
+        record = {
+            "kind": "run",
+            "format_version": 1,
+            "name": "n",
+            "command": "",
+            "files": {name: {"bytes": 0, "digest": ""}},
+        }
         (tmp_path / "manifest.json").write_text(json.dumps(record), encoding="utf-8")
         with pytest.raises(InputError):
             read_manifest(tmp_path)

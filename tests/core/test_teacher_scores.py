@@ -1,4 +1,6 @@
-"""A teacher's scores: stored and read by pair and by rank; outside files in each layout, and each fault with its line."""
+"""A teacher's scores: stored and read by pair and by rank; outside files in each layout, and each
+fault with its line.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,13 @@ from positionbias.core.errors import InputError
 from positionbias.core.manifest import Manifest
 from positionbias.core.run import Ranking
 from positionbias.core.teacher_files import Repeats, read_teacher_file, scored_pairs, spilled_parts
-from positionbias.core.teacher_scores import KIND, ScoredBlock, TeacherScores, open_teacher_scores, write_teacher_scores
+from positionbias.core.teacher_scores import (
+    KIND,
+    ScoredBlock,
+    TeacherScores,
+    open_teacher_scores,
+    write_teacher_scores,
+)
 from tests.sealing import reseal
 
 RANKINGS = [
@@ -46,33 +54,56 @@ def test_scores_by_pair_and_passages_by_rank(tmp_path: Path) -> None:
     assert teacher.scores("q3", ("a", "d", "a")) == (6.5, 7.0, 6.5)
     assert teacher.ranked("q1", 2) == ["b", "c"]  # c and a tie: the greater id first
     assert (teacher.ranked("q1", 9), teacher.ranked("q9", 2)) == (["b", "c", "a"], [])
-    assert [(r.query_id, r.passage_ids) for r in teacher.rankings()] == [(r.query_id, r.passage_ids) for r in RANKINGS]
+    assert [(r.query_id, r.passage_ids) for r in teacher.rankings()] == [
+        (r.query_id, r.passage_ids) for r in RANKINGS
+    ]
     content = teacher.manifest.content if teacher.manifest else {}
     # (2.5 + 1 + 1 − 0.25 + 7 + 6.5) / 6
-    assert (content["queries"], content["pairs"], content["seen"], content["mean"]) == (3, 6, 3, pytest.approx(17.75 / 6))
+    assert (content["queries"], content["pairs"], content["seen"], content["mean"]) == (
+        3,
+        6,
+        3,
+        pytest.approx(17.75 / 6),
+    )
     assert (content["least"], content["most"]) == (-0.25, 7.0)
 
 
 def test_the_checksum_is_of_the_scores_alone(tmp_path: Path) -> None:
-    one, two = stored(tmp_path / "one", [RANKINGS]), stored(tmp_path / "two", [RANKINGS[1:], RANKINGS[:1]])
-    other = stored(tmp_path / "other", [[RANKINGS[0]._replace(scores=np.array([2.5, 1, 0.5], np.float32)), *RANKINGS[1:]]])
+    one, two = (
+        stored(tmp_path / "one", [RANKINGS]),
+        stored(tmp_path / "two", [RANKINGS[1:], RANKINGS[:1]]),
+    )
+    other = stored(
+        tmp_path / "other",
+        [[RANKINGS[0]._replace(scores=np.array([2.5, 1, 0.5], np.float32)), *RANKINGS[1:]]],
+    )
     assert one.checksum == two.checksum != other.checksum
 
 
 def test_a_missing_score_names_the_pair(tmp_path: Path) -> None:
     teacher = stored(tmp_path / "scores", [RANKINGS])
     with pytest.raises(
-        InputError, match="wanted the teacher's score of passage 'd' for query 'q1'; found those of 3 other passages"
+        InputError,
+        match=(
+            "wanted the teacher's score of passage 'd' for query 'q1'; found those of 3 other "
+            "passages"
+        ),
     ):
         teacher.scores("q1", ["a", "d"])
     with pytest.raises(
-        InputError, match="score of passage 'a' for query 'q9'; found none of any passage for this query; have the"
+        InputError,
+        match=(
+            "score of passage 'a' for query 'q9'; found none of any passage for this query; have "
+            "the"
+        ),
     ):
         teacher.scores("q9", ["a"])
 
 
 def test_what_is_not_whole_is_one_line(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="nothing: wanted teacher scores, a folder or a file; found nothing there"):
+    with pytest.raises(
+        InputError, match="nothing: wanted teacher scores, a folder or a file; found nothing there"
+    ):
         open_teacher_scores(tmp_path / "nothing")
     teacher = stored(tmp_path / "scores", [RANKINGS[:1], RANKINGS[1:]])
     shard = teacher.path / "scores" / "00001.arrow"
@@ -103,7 +134,12 @@ def test_each_layout_of_an_outside_file(tmp_path: Path, text: str, compressed: b
     path = tmp_path / ("outside.v1.gz" if compressed else "outside.v1")
     path.write_bytes(gzip.compress(text.encode()) if compressed else text.encode())
     teacher = open_teacher_scores(path)
-    assert (teacher.name, teacher.split, teacher.manifest, teacher.order_only) == ("outside", None, None, False)
+    assert (teacher.name, teacher.split, teacher.manifest, teacher.order_only) == (
+        "outside",
+        None,
+        None,
+        False,
+    )
     assert list(teacher.query_ids) == ["q1", "q2"]
     assert teacher.scores("q1", ["a", "b", "c"]) == (1.0, 2.5, 1.0)
     assert teacher.ranked("q1", 2) == ["b", "c"]
@@ -118,7 +154,9 @@ def test_a_stored_file_and_the_file_say_the_same(tmp_path: Path) -> None:
     for query_id in ("q1", "q2"):
         ranked = open_teacher_scores(path).ranked(query_id, 9)
         assert teacher.ranked(query_id, 9) == ranked
-        assert teacher.scores(query_id, ranked) == open_teacher_scores(path).scores(query_id, ranked)
+        assert teacher.scores(query_id, ranked) == open_teacher_scores(path).scores(
+            query_id, ranked
+        )
 
 
 @pytest.mark.parametrize(
@@ -132,15 +170,34 @@ def test_a_stored_file_and_the_file_say_the_same(tmp_path: Path) -> None:
         ("q1 a 1\nq1 b 1e39\n", ":2: wanted a finite score; found '1e39'"),
         ("q1 Q0 a 1 nan tag\n", ":1: wanted a finite score; found 'nan'"),
         ("1 2 q1 a b\n1 inf q1 a c\n", ":2: wanted a finite score; found 'inf'"),
-        ("q1 a 1\nq1 Q0 b 2 1 tag\n", ":2: wanted 3 columns, as in the lines before; found 6 columns"),
-        ("q1 a 1\nq2 a 1\nq1 a 1\n", ":3: wanted each pair once; found passage 'a' of query 'q1' again, first at line 1"),
+        (
+            "q1 a 1\nq1 Q0 b 2 1 tag\n",
+            ":2: wanted 3 columns, as in the lines before; found 6 columns",
+        ),
+        (
+            "q1 a 1\nq2 a 1\nq1 a 1\n",
+            ":3: wanted each pair once; found passage 'a' of query 'q1' again, first at line 1",
+        ),
     ],
-    ids=["empty", "two", "header", "nan", "infinite", "beyond float32", "run", "margins", "mixed", "twice"],
+    ids=[
+        "empty",
+        "two",
+        "header",
+        "nan",
+        "infinite",
+        "beyond float32",
+        "run",
+        "margins",
+        "mixed",
+        "twice",
+    ],
 )
 def test_a_fault_of_an_outside_file_is_one_line(tmp_path: Path, text: str, message: str) -> None:
     path = tmp_path / "bad.tsv"
     path.write_text(text)
-    with pytest.raises(InputError, match=f"bad.tsv{message if message.startswith(':') else f': {message}'}"):
+    with pytest.raises(
+        InputError, match=f"bad.tsv{message if message.startswith(':') else f': {message}'}"
+    ):
         open_teacher_scores(path).scores("q1", ["a"])
 
 
@@ -152,25 +209,45 @@ def test_margins_keep_the_first_of_two_scores_and_count_the_rest(tmp_path: Path)
     folder.mkdir()
     (part,) = spilled_parts(path, folder, repeats)
     (ranking,) = part.rankings
-    assert (ranking.passage_ids, ranking.scores.tolist()) == (["a", "c", "d", "b"], [3.0, 2.0, 1.0, 1.0])
+    assert (ranking.passage_ids, ranking.scores.tolist()) == (
+        ["a", "c", "d", "b"],
+        [3.0, 2.0, 1.0, 1.0],
+    )
     assert (part.line("q1", "a"), part.line("q1", "d")) == (1, 3)
     # 3 again is the same; 3.5 and 2.75 are not, by 0.5 and 0.25
     assert (repeats.differing, repeats.largest) == (2, 0.5)
 
 
-@given(pairs=st.lists(st.tuples(st.integers(0, 30), st.integers(0, 9), st.floats(-9, 9, width=32)), min_size=1, max_size=60))
-def test_parts_of_a_file_are_the_file(tmp_path_factory: pytest.TempPathFactory, pairs: list[tuple[int, int, float]]) -> None:
+@given(
+    pairs=st.lists(
+        st.tuples(st.integers(0, 30), st.integers(0, 9), st.floats(-9, 9, width=32)),
+        min_size=1,
+        max_size=60,
+    )
+)
+def test_parts_of_a_file_are_the_file(
+    tmp_path_factory: pytest.TempPathFactory, pairs: list[tuple[int, int, float]]
+) -> None:
     from positionbias.core import teacher_files
 
     folder = tmp_path_factory.mktemp("spilled")
     path = folder / "table.tsv"
     distinct = {(f"q{query}", f"p{passage}"): score for query, passage, score in pairs}
-    path.write_text("".join(f"{query} {passage} {score!r}\n" for (query, passage), score in distinct.items()))
+    path.write_text(
+        "".join(f"{query} {passage} {score!r}\n" for (query, passage), score in distinct.items())
+    )
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(teacher_files, "_SPILL_BYTES", 64)
         parts = list(spilled_parts(path, folder, Repeats()))
-    found = {r.query_id: list(zip(r.passage_ids, r.scores.tolist(), strict=True)) for part in parts for r in part.rankings}
-    whole = {r.query_id: list(zip(r.passage_ids, r.scores.tolist(), strict=True)) for r in read_teacher_file(path)}
+    found = {
+        r.query_id: list(zip(r.passage_ids, r.scores.tolist(), strict=True))
+        for part in parts
+        for r in part.rankings
+    }
+    whole = {
+        r.query_id: list(zip(r.passage_ids, r.scores.tolist(), strict=True))
+        for r in read_teacher_file(path)
+    }
     assert found == whole
     assert sum(len(part.rankings) for part in parts) == len(whole)
     lines = {

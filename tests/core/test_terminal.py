@@ -8,7 +8,14 @@ import sys
 
 import pytest
 
-from positionbias.core.terminal import PLAIN, guard_streams, guarded_streams, json_line, neutral, unguarded
+from positionbias.core.terminal import (
+    PLAIN,
+    guard_streams,
+    guarded_streams,
+    json_line,
+    neutral,
+    unguarded,
+)
 
 EVIL = "run\x1b]0;owned\x07\x9b2J\r\x7f\u202e\u2028"
 
@@ -36,11 +43,16 @@ def test_json_reads_back_equal_from_a_stream_of_any_encoding(encoding: str | Non
 
 
 def test_our_signs_are_plain_where_the_encoding_lacks_them() -> None:
-    assert "a ─ −0.1\u00a0± 0.2 → é 😀".encode("ascii", PLAIN) == rb"a - -0.1 +- 0.2 -> \xe9 \U0001f600"
+    assert (
+        "a ─ −0.1\u00a0± 0.2 → é 😀".encode("ascii", PLAIN)
+        == rb"a - -0.1 +- 0.2 -> \xe9 \U0001f600"
+    )
     assert "a ─ −0.1\u00a0± é".encode("latin-1", PLAIN) == b"a - -0.1\xa0\xb1 \xe9"
 
 
-def test_guarded_streams_write_neutral_text_and_give_back_what_they_were(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_guarded_streams_write_neutral_text_and_give_back_what_they_were(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     out, err = io.TextIOWrapper(io.BytesIO(), encoding="utf-8"), io.StringIO()
     monkeypatch.setattr(sys, "stdout", out)
     monkeypatch.setattr(sys, "stderr", err)

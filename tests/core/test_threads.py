@@ -1,4 +1,6 @@
-"""How many threads compute: by affinity and quota, worked by hand; and that the command line says it before torch is loaded."""
+"""How many threads compute: by affinity and quota, worked by hand; and that the command line says
+it before torch is loaded.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ from positionbias.core.threads import cores, share_the_machine
         ({}, None),
     ],
 )
-def test_a_containers_quota_is_read(files: dict[str, str], quota: float | None, tmp_path: Path) -> None:
+def test_a_containers_quota_is_read(
+    files: dict[str, str], quota: float | None, tmp_path: Path
+) -> None:
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)
@@ -33,13 +37,17 @@ def test_a_containers_quota_is_read(files: dict[str, str], quota: float | None, 
 
 
 @pytest.mark.parametrize(("quota", "expected"), [(None, 8), (1.5, 2), (0.2, 1), (64.0, 8)])
-def test_cores_are_those_that_both_allow(quota: float | None, expected: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cores_are_those_that_both_allow(
+    quota: float | None, expected: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(threads, "processors", lambda: 8)
     monkeypatch.setattr(threads, "processor_quota", lambda: quota)
     assert cores() == expected
     environment: dict[str, str] = {}
     share_the_machine(environment)
-    assert environment == {"OMP_WAIT_POLICY": "passive"} | ({"OMP_NUM_THREADS": str(expected)} if expected < 8 else {})
+    assert environment == {"OMP_WAIT_POLICY": "passive"} | (
+        {"OMP_NUM_THREADS": str(expected)} if expected < 8 else {}
+    )
 
 
 def test_what_the_user_set_stays(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -61,7 +69,9 @@ sys.argv = ["posbias", "--version"]
 from positionbias.__main__ import main
 main()
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=dict(os.environ))
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=dict(os.environ)
+    )
     assert done.stdout.splitlines()[0] == "True False False", done.stderr
 
 
@@ -70,10 +80,17 @@ def test_an_import_says_it_before_anything_heavy_is_loaded(entry: str) -> None:
     code = f"""
 import os, sys
 import {entry}
-print(os.environ["OMP_WAIT_POLICY"], "OMP_NUM_THREADS" in os.environ, "numpy" in sys.modules, "torch" in sys.modules)
+print(os.environ["OMP_WAIT_POLICY"], "OMP_NUM_THREADS" in os.environ, "numpy" in sys.modules, \
+"torch" in sys.modules)
 """
-    environment = {name: value for name, value in os.environ.items() if name not in (*threads._WAITING, "OMP_NUM_THREADS")}
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment)
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in (*threads._WAITING, "OMP_NUM_THREADS")
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=environment
+    )
     assert done.stdout == "passive False False False\n", done.stderr
 
 

@@ -1,4 +1,6 @@
-"""A collection without some queries: exactly the others stay, and why the rest went is written down."""
+"""A collection without some queries: exactly the others stay, and why the rest went is written
+down.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,10 @@ from positionbias.corpora import without as without_module
 from positionbias.corpora.left_out import LeftOut, Removed
 from positionbias.corpora.without import without
 
-REASONS = {Removed("q1"): [{"test_id": "t1", "cosine": 0.95}], Removed("not-there"): [{"test_id": "t2"}]}
+REASONS = {
+    Removed("q1"): [{"test_id": "t1", "cosine": 0.95}],
+    Removed("not-there"): [{"test_id": "t2"}],
+}
 LEAKED = LeftOut("train", REASONS, "They leak.", "leakage clean", {"split": "train"})
 
 
@@ -27,9 +32,15 @@ def test_exactly_the_others_stay(small_collection: Collection, tmp_path: Path) -
     assert made.answers("test") == small_collection.answers("test")
     assert list(made.passages()) == list(small_collection.passages())
     assert made.checksum != small_collection.checksum
-    lines = (tmp_path / "clean" / "left_out" / "train.jsonl").read_text(encoding="utf-8").splitlines()
+    lines = (
+        (tmp_path / "clean" / "left_out" / "train.jsonl").read_text(encoding="utf-8").splitlines()
+    )
     assert [json.loads(line) for line in lines] == [
-        {"query_id": "q1", "text": "what does the lamp of Orvell burn", "reasons": REASONS[Removed("q1")]}
+        {
+            "query_id": "q1",
+            "text": "what does the lamp of Orvell burn",
+            "reasons": REASONS[Removed("q1")],
+        }
     ]
     facts = dict(made.manifest.content["left_out"])
     assert facts.pop("checksum") == sha256_file(tmp_path / "clean" / "left_out" / "train.jsonl")
@@ -46,7 +57,9 @@ def test_exactly_the_others_stay(small_collection: Collection, tmp_path: Path) -
 
 
 def test_nothing_leaks_and_all_leak(small_collection: Collection, tmp_path: Path) -> None:
-    same = without(small_collection, tmp_path / "same", LeftOut("train", {}, "", "leakage clean", {}))
+    same = without(
+        small_collection, tmp_path / "same", LeftOut("train", {}, "", "leakage clean", {})
+    )
     assert same.checksum == small_collection.checksum
     everything = LeftOut("train", {Removed("q1"): [], Removed("q2"): []}, "", "leakage clean", {})
     with pytest.raises(InputError, match="found reasons to remove all 2"):

@@ -1,4 +1,6 @@
-"""Passages, judgements and training groups left out: what goes with them, what stays, the ledger, and runs that were interrupted."""
+"""Passages, judgements and training groups left out: what goes with them, what stays, the ledger,
+and runs that were interrupted.
+"""
 
 from __future__ import annotations
 
@@ -26,19 +28,28 @@ WHY: JsonObject = {"test_id": "t1", "found_by": ["exact"]}
 
 
 def leaving(what: What, *items: Removed, split: str = "train") -> LeftOut:
-    return LeftOut(split, {item: [WHY] for item in items}, "They leak.", "leakage clean", {}, what=what)
+    return LeftOut(
+        split, {item: [WHY] for item in items}, "They leak.", "leakage clean", {}, what=what
+    )
 
 
 def ledger(folder: Path, name: str) -> list[JsonObject]:
-    return [json.loads(line) for line in (folder / "left_out" / name).read_text(encoding="utf-8").splitlines()]
+    return [
+        json.loads(line)
+        for line in (folder / "left_out" / name).read_text(encoding="utf-8").splitlines()
+    ]
 
 
 def judged(collection: Collection, split: str) -> list[tuple[str, str]]:
     return [(qrel.query_id, qrel.passage_id) for qrel in collection.qrels(split)]
 
 
-def test_a_passage_goes_with_its_judgements_and_answers_in_every_split(small_collection: Collection, tmp_path: Path) -> None:
-    gone = leaving("passages", Removed("", "p-tower"), Removed("", "p-gate"), Removed("", "nowhere"))
+def test_a_passage_goes_with_its_judgements_and_answers_in_every_split(
+    small_collection: Collection, tmp_path: Path
+) -> None:
+    gone = leaving(
+        "passages", Removed("", "p-tower"), Removed("", "p-gate"), Removed("", "nowhere")
+    )
     made = without(small_collection, tmp_path / "clean", gone)
     assert made.passage_ids() == ["p-lamp", "p-bridge", "p-cafe", "p-empty", "p-word"]
     assert made.texts(["p-cafe"]) == small_collection.texts(["p-cafe"])
@@ -48,7 +59,9 @@ def test_a_passage_goes_with_its_judgements_and_answers_in_every_split(small_col
     assert made.queries("train") == small_collection.queries("train")
     assert made.queries("test") == small_collection.queries("test")  # fields too
     # in stored order, whatever the order of the reasons
-    assert ledger(made.path, "passages.jsonl") == [{"passage_id": item, "reasons": [WHY]} for item in ("p-gate", "p-tower")]
+    assert ledger(made.path, "passages.jsonl") == [
+        {"passage_id": item, "reasons": [WHY]} for item in ("p-gate", "p-tower")
+    ]
     assert made.manifest.content["left_out"] == {
         "split": "train",
         "passages": 7,
@@ -65,7 +78,9 @@ def test_a_passage_goes_with_its_judgements_and_answers_in_every_split(small_col
     assert found.fault == ""
 
 
-def test_a_judgement_goes_and_its_query_and_passage_stay(small_collection: Collection, tmp_path: Path) -> None:
+def test_a_judgement_goes_and_its_query_and_passage_stay(
+    small_collection: Collection, tmp_path: Path
+) -> None:
     gone = leaving("judgements", Removed("q1", "p-lamp"), Removed("q1", "p-tower"))
     made = without(small_collection, tmp_path / "masked", gone)
     assert made.passages_checksum == small_collection.passages_checksum
@@ -73,10 +88,21 @@ def test_a_judgement_goes_and_its_query_and_passage_stay(small_collection: Colle
     assert judged(made, "train") == [("q1", "p-gate"), ("q2", "p-gate")]
     assert [answer.query_id for answer in made.answers("train")] == ["q2"]
     assert judged(made, "test") == judged(small_collection, "test")
-    assert ledger(made.path, "train.jsonl") == [{"query_id": "q1", "passage_id": "p-lamp", "grade": 1, "reasons": [WHY]}]
+    assert ledger(made.path, "train.jsonl") == [
+        {"query_id": "q1", "passage_id": "p-lamp", "grade": 1, "reasons": [WHY]}
+    ]
     facts = dict(made.manifest.content["left_out"])
-    assert (facts["judgements"], facts["left_out"], facts["kept"], facts["named_and_not_there"]) == (3, 1, 2, 1)
-    assert (facts["qrels_left_out"], facts["answers_left_out"], facts["queries_without_judgement"]) == (1, 1, 0)
+    assert (
+        facts["judgements"],
+        facts["left_out"],
+        facts["kept"],
+        facts["named_and_not_there"],
+    ) == (3, 1, 2, 1)
+    assert (
+        facts["qrels_left_out"],
+        facts["answers_left_out"],
+        facts["queries_without_judgement"],
+    ) == (1, 1, 0)
 
 
 def test_a_shard_may_lose_every_passage_and_further_judgements_go_too(tmp_path: Path) -> None:
@@ -86,28 +112,43 @@ def test_a_shard_may_lose_every_passage_and_further_judgements_go_too(tmp_path: 
         writer.add_split("train", [Query("q", "which")], [Qrel("q", "a", 1), Qrel("q", "c", 1)])
         writer.add_qrels("train", "second", [Qrel("q", "c", 2), Qrel("q", "b", 0)])
         writer.finish(Manifest("collection", "source", "a test"))
-    made = without(Collection(tmp_path / "source"), tmp_path / "clean", leaving("passages", Removed("", "c")))
+    made = without(
+        Collection(tmp_path / "source"), tmp_path / "clean", leaving("passages", Removed("", "c"))
+    )
     assert (made.passage_ids(), made.texts(["b", "a"])) == (["a", "b"], ["two", "one"])
     assert made.absent(["c", "a"]) == ["c"]
     assert list(made.qrels("train", "second")) == [Qrel("q", "b", 0)]
     with pytest.raises(InputError, match="wanted passages to keep; found reasons to remove all 3"):
-        without(Collection(tmp_path / "source"), tmp_path / "none", leaving("passages", *(Removed("", x) for x in "abc")))
+        without(
+            Collection(tmp_path / "source"),
+            tmp_path / "none",
+            leaving("passages", *(Removed("", x) for x in "abc")),
+        )
     assert not (tmp_path / "none").exists()
 
 
-def test_nothing_named_leaves_the_same_content(small_collection: Collection, tmp_path: Path) -> None:
+def test_nothing_named_leaves_the_same_content(
+    small_collection: Collection, tmp_path: Path
+) -> None:
     for what in ("passages", "judgements"):
         made = without(small_collection, tmp_path / what, leaving(what))  # type: ignore[arg-type]
         assert made.checksum == small_collection.checksum
 
 
-def test_an_interrupted_run_goes_on_to_equal_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_run_goes_on_to_equal_bytes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with create_collection(tmp_path / "source") as writer:
         for number in range(4):
-            writer.add_passages(Passage(f"p{number}{letter}", f"text {number} {letter}") for letter in "abc")
+            writer.add_passages(
+                Passage(f"p{number}{letter}", f"text {number} {letter}") for letter in "abc"
+            )
         writer.add_split("train", [Query("q", "which")], [Qrel("q", "p0a", 1)])
         writer.finish(Manifest("collection", "source", "a test"))
-    source, gone = Collection(tmp_path / "source"), leaving("passages", Removed("", "p1b"), Removed("", "p3a"))
+    source, gone = (
+        Collection(tmp_path / "source"),
+        leaving("passages", Removed("", "p1b"), Removed("", "p3a")),
+    )
     whole, made = without(source, tmp_path / "whole", gone), []
     true_filter = without_module._filter
 
@@ -121,7 +162,10 @@ def test_an_interrupted_run_goes_on_to_equal_bytes(tmp_path: Path, monkeypatch: 
         patched.setattr(without_module, "_filter", stopping)
         with pytest.raises(KeyboardInterrupt):
             without(source, tmp_path / "clean", gone)
-    assert (made, work_folder(tmp_path / "clean").exists()) == (["00000.arrow", "00001.arrow"], True)
+    assert (made, work_folder(tmp_path / "clean").exists()) == (
+        ["00000.arrow", "00001.arrow"],
+        True,
+    )
 
     def second(part, target):  # type: ignore[no-untyped-def]
         made.append(part.path.name)
@@ -132,19 +176,31 @@ def test_an_interrupted_run_goes_on_to_equal_bytes(tmp_path: Path, monkeypatch: 
     assert made[2:] == ["00002.arrow", "00003.arrow"]  # the finished ones were kept
     assert not work_folder(tmp_path / "clean").exists()
     ours, theirs = (
-        {place.relative_to(of.path): place.read_bytes() for place in sorted(of.path.rglob("*")) if place.is_file()}
+        {
+            place.relative_to(of.path): place.read_bytes()
+            for place in sorted(of.path.rglob("*"))
+            if place.is_file()
+        }
         for of in (again, whole)
     )
-    assert {name for name in ours if ours[name] != theirs[name]} == {Path("manifest.json")}  # its name and time
+    # its name and time
+    assert {name for name in ours if ours[name] != theirs[name]} == {Path("manifest.json")}
     assert again.checksum == whole.checksum
 
 
-def test_what_is_added_before_the_end_is_part_of_the_artefact(small_collection: Collection, tmp_path: Path) -> None:
+def test_what_is_added_before_the_end_is_part_of_the_artefact(
+    small_collection: Collection, tmp_path: Path
+) -> None:
     def finished(made: Collection) -> JsonObject:
         (made.path / "left_out" / "note.md").write_text(f"{len(made)} passages\n")
         return {"measured": 3}
 
-    made = without(small_collection, tmp_path / "clean", leaving("passages", Removed("", "p-word")), finished=finished)
+    made = without(
+        small_collection,
+        tmp_path / "clean",
+        leaving("passages", Removed("", "p-word")),
+        finished=finished,
+    )
     assert made.manifest.content["measured"] == 3
     assert (made.path / "left_out" / "note.md").read_text() == "6 passages\n"
     assert verify(made.path / "manifest.json").fault == ""
@@ -169,15 +225,24 @@ def groups_at(place: Path) -> Groups:
         ("queries", Removed("q1"), [("q2", "p1"), ("q3", "p3")]),
         ("passages", Removed("", "p1"), [("q1", "p2")]),  # also as a negative
         ("judgements", Removed("q1", "p1"), [("q1", "p2"), ("q2", "p1"), ("q3", "p3")]),
-        ("judgements", Removed("q3", "p1"), [("q1", "p1"), ("q1", "p2"), ("q2", "p1"), ("q3", "p3")]),  # a negative there
+        # a negative there
+        (
+            "judgements",
+            Removed("q3", "p1"),
+            [("q1", "p1"), ("q1", "p2"), ("q2", "p1"), ("q3", "p3")],
+        ),
     ],
 )
-def test_groups_go_as_a_whole(tmp_path: Path, what: What, item: Removed, stay: list[tuple[str, str]]) -> None:
+def test_groups_go_as_a_whole(
+    tmp_path: Path, what: What, item: Removed, stay: list[tuple[str, str]]
+) -> None:
     source = groups_at(tmp_path / "set")
     made = groups_without(source, tmp_path / "clean", leaving(what, item))
     assert [(group.query_id, group.passage_ids[0]) for group in made] == stay
     assert made.splits == ("train",)
-    named = {name: text for name, text in zip(("query_id", "passage_id"), item, strict=True) if text}
+    named = {
+        name: text for name, text in zip(("query_id", "passage_id"), item, strict=True) if text
+    }
     assert ledger(made.path, "groups.jsonl") == [{**named, "reasons": [WHY]}]
     assert read_manifest(made.path).content["left_out"]["groups"] == 4
     assert verify(made.path / "manifest.json").fault == ""
@@ -185,6 +250,8 @@ def test_groups_go_as_a_whole(tmp_path: Path, what: What, item: Removed, stay: l
 
 def test_a_training_set_that_would_be_empty_is_refused(tmp_path: Path) -> None:
     gone = leaving("queries", Removed("q1"), Removed("q2"), Removed("q3"))
-    with pytest.raises(InputError, match="wanted training groups to keep; found reasons to remove all 4"):
+    with pytest.raises(
+        InputError, match="wanted training groups to keep; found reasons to remove all 4"
+    ):
         groups_without(groups_at(tmp_path / "set"), tmp_path / "clean", gone)
     assert sorted(place.name for place in tmp_path.iterdir()) == ["set"]

@@ -22,10 +22,15 @@ WORDS = "lamp gate bridge tower oil dusk stone north hall river bank green iron 
 
 
 def passages(count: int) -> list[Passage]:
-    """Texts of one to six words; every seventh is the same, every eleventh is empty; ids are not in their order."""
+    """Texts of one to six words; every seventh is the same, every eleventh is empty; ids are not in
+    their order.
+    """
     draw = np.random.default_rng(4)
     texts = [" ".join(draw.choice(WORDS, draw.integers(1, 7))) for _ in range(count)]
-    texts = ["" if place % 11 == 5 else "lamp gate" if place % 7 == 3 else text for place, text in enumerate(texts)]
+    texts = [
+        "" if place % 11 == 5 else "lamp gate" if place % 7 == 3 else text
+        for place, text in enumerate(texts)
+    ]
     ids = draw.permutation(count)
     return [Passage(f"p{number}", text) for number, text in zip(ids.tolist(), texts, strict=True)]
 
@@ -37,7 +42,12 @@ def collection(tmp_path_factory: pytest.TempPathFactory) -> Collection:
     queries = ["lamp gate", "stone bridge", "", "green oil lamp", "river"]
     with create_collection(place) as writer:
         writer.add_passages(passages(60))
-        writer.add_split("test", [Query(f"q{n}", text) for n, text in enumerate(queries)], [Qrel("q0", "p3", 1)], [])
+        writer.add_split(
+            "test",
+            [Query(f"q{n}", text) for n, text in enumerate(queries)],
+            [Qrel("q0", "p3", 1)],
+            [],
+        )
         writer.finish(Manifest("collection", "dense", "a test"))
     return Collection(place)
 
@@ -46,7 +56,8 @@ def saved_dot(place: Path, seed: int = 1) -> Checkpoint:
     """A BERT_DOT with random weights."""
     torch.manual_seed(seed)
     model = BertDot.over(
-        BertDotConfig(query_length=8, passage_length=10), str(tiny_encoder(place.with_name(f"{place.name}-encoder"), seed=seed))
+        BertDotConfig(query_length=8, passage_length=10),
+        str(tiny_encoder(place.with_name(f"{place.name}-encoder"), seed=seed)),
     )
     manifest = Manifest(kind="checkpoint", name=place.name, command="a test")
     save_checkpoint(place, model.eval(), depth=None, training={}, manifest=manifest)

@@ -31,5 +31,7 @@ def write_vectors(place: Path, rows: np.ndarray, shard: int = 400) -> Vectors:
         "shards": len(starts),
         "shard_passages": shard,
     }
-    write_manifest(place / MANIFEST, Manifest(kind=KIND, name="v", command="a test", content=content))
+    write_manifest(
+        place / MANIFEST, Manifest(kind=KIND, name="v", command="a test", content=content)
+    )
     return Vectors(place)

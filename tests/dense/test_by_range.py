@@ -1,4 +1,6 @@
-"""Search by ranges: merged by hand, against one pass over all vectors, with other processes, and after a stop."""
+"""Search by ranges: merged by hand, against one pass over all vectors, with other processes, and
+after a stop.
+"""
 
 from __future__ import annotations
 
@@ -44,15 +46,21 @@ def test_ranges_are_merged_by_hand_with_ties_at_the_border() -> None:
     best.add(0, np.array([3, 1]), np.array([2, 0, 1, 2]), np.array([4.0, 2, 2, 1], np.float32))
     assert [one[0].tolist() for one in best.found()] == [[2, 0, 1], [2]]
     assert best.floor.tolist() == [2, -np.inf]
-    # rows 3 to 5: of the four with a score of 2, v5 and v4 are the higher ids, and only two have room
-    best.add(3, np.array([2, 3]), np.array([0, 1, 2, 0, 1]), np.array([2.0, 2, 3, 1, 1], np.float32))
+    # rows 3 to 5: of the four with a score of 2, v5 and v4 are the higher ids, and only two have
+    # room
+    best.add(
+        3, np.array([2, 3]), np.array([0, 1, 2, 0, 1]), np.array([2.0, 2, 3, 1, 1], np.float32)
+    )
     assert listed(best.found()) == [([2, 3, 4], [4.0, 2.0, 2.0]), ([5, 2, 3], [3.0, 1.0, 1.0])]
     best.add(6, np.array([0, 0]), np.empty(0, np.int64), np.empty(0, np.float32))
     assert best.floor.tolist() == [2, 1]
 
 
 def test_what_a_range_has_comes_back(tmp_path: Path) -> None:
-    found = [(np.array([4, 1]), np.array([2.5, -1], np.float32)), (np.empty(0, np.int64), np.empty(0, np.float32))]
+    found = [
+        (np.array([4, 1]), np.array([2.5, -1], np.float32)),
+        (np.empty(0, np.int64), np.empty(0, np.float32)),
+    ]
     assert write_found(tmp_path / "found", found) == 2
     counts, rows, scores = read_found(tmp_path / "found")
     assert (counts.tolist(), rows.tolist(), scores.tolist()) == ([2, 0], [4, 1], [2.5, -1.0])
@@ -63,7 +71,10 @@ def test_ranges_are_whole_shards(tmp_path: Path) -> None:
     assert cut_ranges(vectors, 9) == [Rows(0, 8), Rows(8, 16), Rows(16, 23)]
     assert cut_ranges(vectors, 1)[-1] == Rows(20, 23)
     part = VectorRange(vectors, Rows(8, 16))
-    assert [(rows.tolist(), block[0, 0]) for rows, block in part.blocks()] == [([0, 1, 2, 3], 16), ([4, 5, 6, 7], 24)]
+    assert [(rows.tolist(), block[0, 0]) for rows, block in part.blocks()] == [
+        ([0, 1, 2, 3], 16),
+        ([4, 5, 6, 7], 24),
+    ]
     # v9 and v8 before v15 to v10
     assert part.by_descending_id().tolist() == [1, 0, 7, 6, 5, 4, 3, 2]
     assert part.ids_at(np.array([3])) == ["v11"]
@@ -72,14 +83,18 @@ def test_ranges_are_whole_shards(tmp_path: Path) -> None:
 
 @given(st.data())
 @settings(max_examples=15, deadline=None)
-def test_any_cuts_find_what_one_pass_finds(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
+def test_any_cuts_find_what_one_pass_finds(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
     draw = np.random.default_rng(data.draw(st.integers(0, 2**31)))
     count, width = data.draw(st.integers(1, 60)), data.draw(st.integers(1, 5))
     rows = draw.standard_normal((count, width))
     if data.draw(st.booleans()):  # few distinct vectors: ties at every border
         rows = rows[draw.integers(0, 1 + count // 8, count)]
     place = tmp_path_factory.mktemp("cuts")
-    vectors = write_vectors(place / "v", rows.astype(data.draw(st.sampled_from([np.float16, np.float32]))), 4)
+    vectors = write_vectors(
+        place / "v", rows.astype(data.draw(st.sampled_from([np.float16, np.float32]))), 4
+    )
     queries = draw.standard_normal((data.draw(st.integers(1, 7)), width), np.float32)
     depth, size, at_once = (data.draw(st.integers(1, most)) for most in (12, 30, 4))
     wanted = listed(exact_search(vectors, queries, depth))
@@ -92,7 +107,9 @@ def test_any_cuts_find_what_one_pass_finds(tmp_path_factory: pytest.TempPathFact
             patch.setattr("positionbias.dense.exact.nearest_on_device", on_cpu)
             patch.setattr("positionbias.dense.by_range.pick_device", torch.device)
             find = ExactRange(depth, 1.0, device)
-            search = ByRange(place / device, vectors, cut_ranges(vectors, size), find, at_once=at_once)
+            search = ByRange(
+                place / device, vectors, cut_ranges(vectors, size), find, at_once=at_once
+            )
             assert listed(search.search(queries)) == wanted
 
 
@@ -105,7 +122,9 @@ def test_a_floor_leaves_out_what_is_below_it(tmp_path: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def vectors(checkpoint: Checkpoint, collection: Collection, tmp_path_factory: pytest.TempPathFactory) -> Vectors:
+def vectors(
+    checkpoint: Checkpoint, collection: Collection, tmp_path_factory: pytest.TempPathFactory
+) -> Vectors:
     """60 vectors in eight shards."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("positionbias.dense.encode.SHARD_PASSAGES", 8)
@@ -117,7 +136,11 @@ Retrieve = Callable[..., bytes]
 
 @pytest.fixture
 def retrieve(
-    checkpoint: Checkpoint, collection: Collection, vectors: Vectors, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    checkpoint: Checkpoint,
+    collection: Collection,
+    vectors: Vectors,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> Retrieve:
     """The bytes of a run of 9 passages a query: ranges of two shards, turns of two queries."""
     monkeypatch.setattr("positionbias.dense.retrieve.RANGE", 16)
@@ -127,14 +150,25 @@ def retrieve(
         place = tmp_path / name
         place.mkdir(exist_ok=True)
         settings, out = DenseSearch(**how), place / "d.run"
-        retrieve_dense(checkpoint, vectors, collection, Retrieval("test", 9), out, how=settings, map_shards=map_shards)
+        retrieve_dense(
+            checkpoint,
+            vectors,
+            collection,
+            Retrieval("test", 9),
+            out,
+            how=settings,
+            map_shards=map_shards,
+        )
         assert sorted(path.name for path in place.iterdir()) == ["d.run", "d.run.manifest.json"]
         return out.read_bytes()
 
     return run
 
 
-@pytest.mark.parametrize(("workers", "how"), [(3, {}), (2, {"index": "ivf", "ann": AnnSettings(lists=2, probes=2, shards=3)})])
+@pytest.mark.parametrize(
+    ("workers", "how"),
+    [(3, {}), (2, {"index": "ivf", "ann": AnnSettings(lists=2, probes=2, shards=3)})],
+)
 def test_workers_change_no_byte(retrieve: Retrieve, workers: int, how: dict[str, Any]) -> None:
     if how:
         pytest.importorskip("faiss")
@@ -145,9 +179,15 @@ def test_workers_change_no_byte(retrieve: Retrieve, workers: int, how: dict[str,
 
 
 @pytest.mark.parametrize("index", ["hnsw", "ivf"])
-def test_sharded_indexes_that_look_at_everything_find_what_exact_search_finds(retrieve: Retrieve, index: Index) -> None:
+def test_sharded_indexes_that_look_at_everything_find_what_exact_search_finds(
+    retrieve: Retrieve, index: Index
+) -> None:
     pytest.importorskip("faiss")
-    ann = AnnSettings(search_width=60, shards=3) if index == "hnsw" else AnnSettings(lists=2, probes=2, shards=3)
+    ann = (
+        AnnSettings(search_width=60, shards=3)
+        if index == "hnsw"
+        else AnnSettings(lists=2, probes=2, shards=3)
+    )
     assert retrieve("sharded", index=index, ann=ann) == retrieve("exact")
 
 
@@ -175,8 +215,12 @@ def searched(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 @pytest.mark.parametrize("before", [1, 3, 4, 6, 7])
-def test_a_stopped_search_goes_on(retrieve: Retrieve, tmp_path: Path, searched: list[int], before: int) -> None:
-    """Two turns of four ranges; a turn that is done is not searched again, nor are ranges of the one that is not."""
+def test_a_stopped_search_goes_on(
+    retrieve: Retrieve, tmp_path: Path, searched: list[int], before: int
+) -> None:
+    """Two turns of four ranges; a turn that is done is not searched again, nor are ranges of the
+    one that is not.
+    """
     wanted = retrieve("whole")
     with pytest.raises(KeyboardInterrupt):
         retrieve("stopped", Stopped(before))
@@ -204,7 +248,8 @@ def killed(function, items):
 retrieve.RANGE, retrieve.queries_at_once = 16, lambda *_: 2
 model, vectors, collection, out = sys.argv[1:5]
 retrieve.retrieve_dense(
-    load_checkpoint(Path(model)), Vectors(vectors), Collection(collection), Retrieval("test", 9), Path(out), map_shards=killed
+    load_checkpoint(Path(model)), Vectors(vectors), Collection(collection), Retrieval("test", 9), \
+Path(out), map_shards=killed
 )
 """
 
@@ -218,7 +263,9 @@ def test_kill_9_of_a_search_and_the_same_again(
     searched: list[int],
 ) -> None:
     out = tmp_path / "killed" / "d.run"
-    done = forked([checkpoint.path, vectors.path, collection.path, out], tmp_path, os.environ, KILLED)
+    done = forked(
+        [checkpoint.path, vectors.path, collection.path, out], tmp_path, os.environ, KILLED
+    )
     assert done.returncode == -signal.SIGKILL, done.stderr
     assert len(list((tmp_path / "killed" / ".d.run.work" / "receipts").glob("*.json"))) == 1
     assert not out.exists()
@@ -228,7 +275,11 @@ def test_kill_9_of_a_search_and_the_same_again(
 
 
 def test_vectors_that_change_meanwhile_are_refused(
-    checkpoint: Checkpoint, collection: Collection, vectors: Vectors, retrieve: Retrieve, monkeypatch: pytest.MonkeyPatch
+    checkpoint: Checkpoint,
+    collection: Collection,
+    vectors: Vectors,
+    retrieve: Retrieve,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(vectors, "checksum", "f" * 64)
     found = r"v: wanted the vectors ffffffffffff; found .* in a worker process; do not change them"

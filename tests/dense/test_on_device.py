@@ -1,4 +1,6 @@
-"""Exact search as a GPU runs it, on the processor: the bits of ``core.nearest`` on hard input, and nothing that a GPU would wait for."""
+"""Exact search as a GPU runs it, on the processor: the bits of ``core.nearest`` on hard input, and
+nothing that a GPU would wait for.
+"""
 
 from __future__ import annotations
 
@@ -18,12 +20,27 @@ from positionbias.dense.on_device import DeviceSearch, nearest_on_device
 from positionbias.dense.sums import paired_sums
 
 CPU, META = torch.device("cpu"), torch.device("meta")
-KINDS = ("random", "equal", "zeros", "lengths", "denormal", "nearly equal", "halves", "signs", "rising")
+KINDS = (
+    "random",
+    "equal",
+    "zeros",
+    "lengths",
+    "denormal",
+    "nearly equal",
+    "halves",
+    "signs",
+    "rising",
+)
 
 
-def made(draw: np.random.Generator, kind: str, count: int, width: int) -> tuple[np.ndarray, np.ndarray]:
+def made(
+    draw: np.random.Generator, kind: str, count: int, width: int
+) -> tuple[np.ndarray, np.ndarray]:
     """Return vectors and three tests."""
-    vectors, tests = draw.standard_normal((count, width), np.float32), draw.standard_normal((3, width), np.float32)
+    vectors, tests = (
+        draw.standard_normal((count, width), np.float32),
+        draw.standard_normal((3, width), np.float32),
+    )
     if kind in ("equal", "nearly equal"):
         vectors = vectors[draw.integers(0, 1 + count // 30, count)]
     if kind == "nearly equal":  # by less than a product's rounding
@@ -44,20 +61,38 @@ def made(draw: np.random.Generator, kind: str, count: int, width: int) -> tuple[
 
 
 def cut(numbers: np.ndarray, vectors: np.ndarray, size: int) -> list[Block]:
-    return [(numbers[first : first + size], vectors[first : first + size]) for first in range(0, len(vectors), size)]
+    return [
+        (numbers[first : first + size], vectors[first : first + size])
+        for first in range(0, len(vectors), size)
+    ]
 
 
-@given(st.integers(0, 2**31), st.sampled_from(KINDS), st.sampled_from([1, 4, 32]), st.sampled_from([50, 5_000, 1 << 28]))
-def test_the_bits_are_those_of_the_processors_search(seed: int, kind: str, more: int, cells: int) -> None:
+@given(
+    st.integers(0, 2**31),
+    st.sampled_from(KINDS),
+    st.sampled_from([1, 4, 32]),
+    st.sampled_from([50, 5_000, 1 << 28]),
+)
+def test_the_bits_are_those_of_the_processors_search(
+    seed: int, kind: str, more: int, cells: int
+) -> None:
     draw = np.random.default_rng(seed)
     count, width, k = (int(draw.integers(1, most)) for most in (500, 140, 30))
     vectors, tests = made(draw, kind, count, width)
     blocks = cut(draw.permutation(count), vectors, int(draw.integers(1, count + 1)))
     expected = nearest(tests, blocks, neighbours=k, rows=200, similarity="dot")
     with pytest.MonkeyPatch.context() as patch:
-        for name, value in (("_MORE", more), ("_CELLS", cells), ("_TESTS", 2), ("_PAIRED", 3_000), ("_GROUP", 4)):
+        for name, value in (
+            ("_MORE", more),
+            ("_CELLS", cells),
+            ("_TESTS", 2),
+            ("_PAIRED", 3_000),
+            ("_GROUP", 4),
+        ):
             patch.setattr(on_device, name, value)
-        found = nearest_on_device(tests, blocks, neighbours=k, device=CPU, rows=int(draw.integers(1, count + 1)))
+        found = nearest_on_device(
+            tests, blocks, neighbours=k, device=CPU, rows=int(draw.integers(1, count + 1))
+        )
     np.testing.assert_array_equal(found.numbers, expected.numbers)
     assert found.scores.tobytes() == expected.scores.tobytes()  # the sign of a zero included
 
@@ -84,7 +119,10 @@ def test_open_tests_are_searched_again_in_their_tile(monkeypatch: pytest.MonkeyP
 
 def test_fewer_candidates_are_scored_once_k_are_known() -> None:
     draw = np.random.default_rng(5)
-    vectors, tests = draw.standard_normal((6_000, 8), np.float32), draw.standard_normal((16, 8), np.float32)
+    vectors, tests = (
+        draw.standard_normal((6_000, 8), np.float32),
+        draw.standard_normal((16, 8), np.float32),
+    )
     tests[3] = 0  # to which all are equally near; one in sixteen
     search = DeviceSearch(tests, 200, CPU)
     widths = []
@@ -96,7 +134,9 @@ def test_fewer_candidates_are_scored_once_k_are_known() -> None:
     assert 200 / 5 + 32 <= widths[5] < 232
     assert (
         search.found().numbers
-        == nearest(tests, [(np.arange(6_000), vectors)], neighbours=200, rows=999, similarity="dot").numbers
+        == nearest(
+            tests, [(np.arange(6_000), vectors)], neighbours=200, rows=999, similarity="dot"
+        ).numbers
     ).all()
 
 
@@ -106,13 +146,19 @@ def tiles(search: DeviceSearch) -> Any:
 
 
 def test_no_tile_needs_a_number_that_only_the_device_has() -> None:
-    """Tensors on ``meta`` have no numbers: whatever reads one, by ``item``, ``nonzero``, a mask or a copy to the host, raises."""
+    """Tensors on ``meta`` have no numbers: whatever reads one, by ``item``, ``nonzero``, a mask or
+    a copy to the host, raises.
+    """
     search = DeviceSearch(np.ones((5, 16), np.float32), 10, META)
     with torch.inference_mode():
         for tile in tiles(search):
             begun = search._begin(tile)
             assert begun.report._tensor.shape == (3,)  # all that is read back of a tile
-    for wait in (lambda: begun.open.nonzero(), lambda: begun.open.any().item(), lambda: begun.open.cpu()):
+    for wait in (
+        lambda: begun.open.nonzero(),
+        lambda: begun.open.any().item(),
+        lambda: begun.open.cpu(),
+    ):
         with pytest.raises((NotImplementedError, RuntimeError)):
             wait()
 
@@ -146,34 +192,53 @@ def test_no_tile_calls_an_operation_whose_shape_depends_on_numbers() -> None:
     }
 
 
-@pytest.mark.parametrize("wrong", [np.nan, np.inf, 1e20])  # the square of the last is none in float32
+# the square of the last is none in float32
+@pytest.mark.parametrize("wrong", [np.nan, np.inf, 1e20])
 @pytest.mark.parametrize("place", [0, 99])
 def test_a_vector_that_is_not_finite_is_refused(wrong: float, place: int) -> None:
     vectors = np.ones((100, 4), np.float32)
     vectors[place, 2] = wrong
     with pytest.raises(InputError, match="wanted finite numbers of ordinary size"):
-        nearest_on_device(np.ones((2, 4), np.float32), cut(np.arange(100), vectors, 30), neighbours=3, device=CPU, rows=20)
+        nearest_on_device(
+            np.ones((2, 4), np.float32),
+            cut(np.arange(100), vectors, 30),
+            neighbours=3,
+            device=CPU,
+            rows=20,
+        )
     with pytest.raises(InputError, match=r"wanted \(n, 4\) numbers; found \(100, 5\)"):
-        nearest_on_device(np.ones((2, 4), np.float32), [(np.arange(100), np.ones((100, 5)))], neighbours=3, device=CPU)
+        nearest_on_device(
+            np.ones((2, 4), np.float32),
+            [(np.arange(100), np.ones((100, 5)))],
+            neighbours=3,
+            device=CPU,
+        )
 
 
 def test_fewer_vectors_than_neighbours_and_other_floats() -> None:
     vectors = np.array([[1, 0], [0, 2], [2, 0]], ">f8")
-    found = nearest_on_device(np.array([[1, 0]], np.float32), [(np.array([7, 4, 9]), vectors)], neighbours=4, device=CPU)
+    found = nearest_on_device(
+        np.array([[1, 0]], np.float32), [(np.array([7, 4, 9]), vectors)], neighbours=4, device=CPU
+    )
     assert found.numbers.tolist() == [[9, 7, 4, -1]]
     assert found.scores.tolist() == [[2.0, 1.0, 0.0, -np.inf]]
 
 
-@pytest.mark.parametrize("count", [1, 2, 7, 8, 9, 16, 100, 128, 129, 136, 200, 300, 384, 768, 1_000, 1_024])
+@pytest.mark.parametrize(
+    "count", [1, 2, 7, 8, 9, 16, 100, 128, 129, 136, 200, 300, 384, 768, 1_000, 1_024]
+)
 def test_sums_have_numpys_bits(count: int) -> None:
-    numbers = np.random.default_rng(count).standard_normal((40, count)) * 10.0 ** np.random.default_rng(1).integers(
-        -9, 9, (40, count)
-    )
+    numbers = np.random.default_rng(count).standard_normal(
+        (40, count)
+    ) * 10.0 ** np.random.default_rng(1).integers(-9, 9, (40, count))
     assert paired_sums(torch.from_numpy(numbers)).numpy().tobytes() == numbers.sum(axis=1).tobytes()
-    assert not np.signbit(paired_sums(torch.full((1, count), -0.0, dtype=torch.float64)).numpy())  # nor numpy's
+    # nor numpy's
+    assert not np.signbit(paired_sums(torch.full((1, count), -0.0, dtype=torch.float64)).numpy())
 
 
 def test_no_tests_have_no_neighbours() -> None:
     blocks = [(np.arange(5), np.ones((5, 4), np.float32))]
-    found = nearest_on_device(np.empty((0, 4), np.float32), blocks, neighbours=3, device=torch.device("cpu"))
+    found = nearest_on_device(
+        np.empty((0, 4), np.float32), blocks, neighbours=3, device=torch.device("cpu")
+    )
     assert (found.numbers.shape, found.scores.shape) == ((0, 3), (0, 3))

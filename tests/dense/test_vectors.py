@@ -1,4 +1,6 @@
-"""Encoding a collection: what is kept, what changes no byte, what an interruption leaves, and whose vectors they are."""
+"""Encoding a collection: what is kept, what changes no byte, what an interruption leaves, and whose
+vectors they are.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,9 @@ def stored(vectors: Vectors) -> np.ndarray:
 
 def content_of(folder: Path) -> dict[str, bytes]:
     """All bytes of an artefact but those of its manifest, whose provenance differs."""
-    files = sorted(path for path in folder.rglob("*") if path.is_file() and path.name != "manifest.json")
+    files = sorted(
+        path for path in folder.rglob("*") if path.is_file() and path.name != "manifest.json"
+    )
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
 
 
@@ -59,12 +63,21 @@ def test_a_row_is_the_models_vector_of_the_passage_in_stored_order(
     checkpoint: Checkpoint, collection: Collection, tmp_path: Path
 ) -> None:
     vectors = encode_collection(checkpoint, collection, tmp_path / "v", on_disk="float32")
-    assert (len(vectors), vectors.dimension, vectors.ids_at(np.arange(60))) == (60, 16, collection.passage_ids())
+    assert (len(vectors), vectors.dimension, vectors.ids_at(np.arange(60))) == (
+        60,
+        16,
+        collection.passage_ids(),
+    )
     model = SingleVectors(checkpoint).model
     with torch.inference_mode():  # one by one
-        expected = [model.encode_passages(model.read_passages([p.text]))[0][0, 0].numpy() for p in collection.passages()]
+        expected = [
+            model.encode_passages(model.read_passages([p.text]))[0][0, 0].numpy()
+            for p in collection.passages()
+        ]
     np.testing.assert_allclose(stored(vectors), expected, rtol=1e-5, atol=1e-5)
-    np.testing.assert_array_equal(vectors.take(np.array([59, 0, 7, 7])), stored(vectors)[[59, 0, 7, 7]])
+    np.testing.assert_array_equal(
+        vectors.take(np.array([59, 0, 7, 7])), stored(vectors)[[59, 0, 7, 7]]
+    )
     # ids are "p0" … "p59": p9 is the last of them as a string
     assert vectors.ids_at(vectors.by_descending_id()[:3]) == ["p9", "p8", "p7"]
 
@@ -74,11 +87,14 @@ def test_packed_passages_have_the_same_vectors(
 ) -> None:
     padded = encode_collection(checkpoint, collection, tmp_path / "padded", on_disk="float32")
     monkeypatch.setattr(packed_models, "packs_on", lambda device, dtype: True)
-    monkeypatch.setattr(passage_blocks, "READ_PASSAGES", 7)  # one block is begun before the one before it is finished
+    # one block is begun before the one before it is finished
+    monkeypatch.setattr(passage_blocks, "READ_PASSAGES", 7)
     packed = encode_collection(checkpoint, collection, tmp_path / "packed", on_disk="float32")
     np.testing.assert_allclose(stored(packed), stored(padded), rtol=1e-5, atol=1e-5)
     counts = ("passages", "truncated", "empty_passages")
-    assert [packed.manifest.content[name] for name in counts] == [padded.manifest.content[name] for name in counts]
+    assert [packed.manifest.content[name] for name in counts] == [
+        padded.manifest.content[name] for name in counts
+    ]
 
 
 def test_halves_are_the_float32_vectors_rounded_and_what_was_met_is_counted(
@@ -90,8 +106,12 @@ def test_halves_are_the_float32_vectors_rounded_and_what_was_met_is_counted(
     np.testing.assert_array_equal(stored(half), stored(full).astype(np.float16))
     content = half.manifest.content
     room = SingleVectors(checkpoint).model.room
-    read = SingleVectors(checkpoint).model.read_passages([passage.text for passage in collection.passages()])
-    assert content["empty_passages"] == sum(not passage.text for passage in collection.passages()) == 5
+    read = SingleVectors(checkpoint).model.read_passages(
+        [passage.text for passage in collection.passages()]
+    )
+    assert (
+        content["empty_passages"] == sum(not passage.text for passage in collection.passages()) == 5
+    )
     assert content["truncated"] == sum(len(row) >= room for row in read)
     assert (content["similarity"], half.manifest.settings["model"]) == ("dot", "dot")
 
@@ -105,9 +125,19 @@ def test_shards_of_the_collection_change_no_byte(
     assert content_of(tmp_path / "a") == content_of(tmp_path / "b")
     monkeypatch.setattr("positionbias.dense.encode.SHARD_PASSAGES", 16)
     cut = encode_collection(checkpoint, many, tmp_path / "c", config=RankingConfig(batch_tokens=12))
-    assert [path.name for path in cut.shard_paths] == ["00000.npy", "00001.npy", "00002.npy", "00003.npy"]
+    assert [path.name for path in cut.shard_paths] == [
+        "00000.npy",
+        "00001.npy",
+        "00002.npy",
+        "00003.npy",
+    ]
     # other batches: other roundings of the arithmetic, at most one step of a half
-    np.testing.assert_allclose(stored(cut).astype(float), stored(Vectors(tmp_path / "a")).astype(float), rtol=2e-3, atol=1e-3)
+    np.testing.assert_allclose(
+        stored(cut).astype(float),
+        stored(Vectors(tmp_path / "a")).astype(float),
+        rtol=2e-3,
+        atol=1e-3,
+    )
     assert [rows.tolist()[0] for rows, _ in cut.blocks()] == [0, 16, 32, 48]
     np.testing.assert_array_equal(cut.take(np.array([50, 3])), stored(cut)[[50, 3]])
 
@@ -150,13 +180,17 @@ def test_a_killed_encoding_goes_on_to_the_same_bytes(
     encode_collection(checkpoint, collection, tmp_path / "whole")
     arguments = [str(checkpoint.path), str(collection.path), str(tmp_path / "v")]
     assert forked(arguments, tmp_path, os.environ, INTERRUPTED).returncode == -9
-    kept = sorted(path.name for path in (tmp_path / ".v.work" / "content" / "vectors").glob("[0-9]*.npy"))
+    kept = sorted(
+        path.name for path in (tmp_path / ".v.work" / "content" / "vectors").glob("[0-9]*.npy")
+    )
     assert kept == ["00000.npy", "00001.npy"]
     made = shards_made(monkeypatch)
     vectors = encode_collection(checkpoint, collection, tmp_path / "v")
     assert made == [32, 48]
     assert content_of(tmp_path / "v") == content_of(tmp_path / "whole")
-    assert vectors.manifest.comparable() | {"name": ""} == Vectors(tmp_path / "whole").manifest.comparable() | {"name": ""}
+    assert vectors.manifest.comparable() | {"name": ""} == Vectors(
+        tmp_path / "whole"
+    ).manifest.comparable() | {"name": ""}
 
 
 @pytest.mark.usefixtures("torchs_threads")
@@ -194,13 +228,17 @@ def test_a_full_disk_is_one_line_and_what_is_finished_is_kept(
 
     monkeypatch.setattr(np.lib.format, "write_array_header_1_0", full)
     with pytest.raises(
-        StorageError, match=r"No space left on device.*free some space.*; what is finished is kept: run the same"
+        StorageError,
+        match=r"No space left on device.*free some space.*; what is finished is kept: run the same",
     ):
         encode_collection(checkpoint, collection, tmp_path / "v")
     assert not (tmp_path / "v").exists()
     monkeypatch.setattr(np.lib.format, "write_array_header_1_0", real)
     whole = encode_collection(checkpoint, collection, tmp_path / "whole")
-    assert stored(encode_collection(checkpoint, collection, tmp_path / "v")).tobytes() == stored(whole).tobytes()
+    assert (
+        stored(encode_collection(checkpoint, collection, tmp_path / "v")).tobytes()
+        == stored(whole).tobytes()
+    )
 
 
 def test_vectors_of_another_model_or_of_other_passages_are_refused(
@@ -210,31 +248,58 @@ def test_vectors_of_another_model_or_of_other_passages_are_refused(
     vectors.check(checkpoint, collection)
     other = saved_dot(tmp_path / "other", seed=2)
     with pytest.raises(
-        InputError, match=r"v: wanted vectors by the model other \(checksum .*; found vectors by dot .*give that"
+        InputError,
+        match=(
+            r"v: wanted vectors by the model other \(checksum .*; found vectors by dot .*give that"
+        ),
     ):
         vectors.check(other, collection)
-    longer = replace(checkpoint, model=BertDot(replace(checkpoint.model.config, passage_length=11), checkpoint.model.encoder))  # type: ignore[union-attr]
+    longer = replace(
+        checkpoint,
+        model=BertDot(
+            replace(checkpoint.model.config, passage_length=11), checkpoint.model.encoder
+        ),
+    )  # type: ignore[union-attr]
     with pytest.raises(
-        InputError, match=r"by dot as it reads now \(.*passage_length 11.*; found vectors by the same weights read otherwise"
+        InputError,
+        match=(
+            r"by dot as it reads now \(.*passage_length 11.*; found vectors by the same weights "
+            r"read otherwise"
+        ),
     ):
         vectors.check(longer, collection)
     with create_collection(tmp_path / "c2") as writer:
         writer.add_passages([Passage("p1", "other")])
         writer.finish(Manifest("collection", "second", "a test"))
-    with pytest.raises(InputError, match=r"v: wanted vectors of the passages of .*c2; found those of the collection 'dense'"):
+    with pytest.raises(
+        InputError,
+        match=r"v: wanted vectors of the passages of .*c2; found those of the collection 'dense'",
+    ):
         vectors.check(checkpoint, Collection(tmp_path / "c2"))
 
 
-def test_a_shape_that_is_no_record_is_refused(checkpoint: Checkpoint, collection: Collection, tmp_path: Path) -> None:
+def test_a_shape_that_is_no_record_is_refused(
+    checkpoint: Checkpoint, collection: Collection, tmp_path: Path
+) -> None:
     encode_collection(checkpoint, collection, tmp_path / "v")
-    reseal(tmp_path / "v", lambda record: record["settings"].update(shape=[[]]))  # an error of type, once
-    with pytest.raises(InputError, match=r"as it reads now .*; found vectors by the same weights read otherwise \(\)"):
+    # an error of type, once
+    reseal(tmp_path / "v", lambda record: record["settings"].update(shape=[[]]))
+    with pytest.raises(
+        InputError,
+        match=r"as it reads now .*; found vectors by the same weights read otherwise \(\)",
+    ):
         Vectors(tmp_path / "v").check(checkpoint, collection)
 
 
-def test_other_words_over_the_same_weights_are_another_model(collection: Collection, tmp_path: Path) -> None:
-    first, second = (Path(shutil.copytree(saved_dot(tmp_path / f"of-{n}").path, tmp_path / n / "dot")) for n in "ab")
-    for folder in (first, second):  # as sentence-transformers' own: no manifest of ours says what they held
+def test_other_words_over_the_same_weights_are_another_model(
+    collection: Collection, tmp_path: Path
+) -> None:
+    first, second = (
+        Path(shutil.copytree(saved_dot(tmp_path / f"of-{n}").path, tmp_path / n / "dot"))
+        for n in "ab"
+    )
+    # as sentence-transformers' own: no manifest of ours says what they held
+    for folder in (first, second):
         (folder / "posbias.json").unlink()
         (folder / "manifest.json").unlink()
     record = json.loads((second / "tokenizer.json").read_text())
@@ -245,7 +310,9 @@ def test_other_words_over_the_same_weights_are_another_model(collection: Collect
     (second / "tokenizer.json").write_text(json.dumps(record))
     vectors = encode_collection(load_checkpoint(first), collection, tmp_path / "v")
     vectors.check(load_checkpoint(first), collection)
-    with pytest.raises(InputError, match=r"v: wanted vectors by the model dot \(checksum .*; found vectors by dot"):
+    with pytest.raises(
+        InputError, match=r"v: wanted vectors by the model dot \(checksum .*; found vectors by dot"
+    ):
         vectors.check(load_checkpoint(second), collection)
 
 
@@ -254,14 +321,23 @@ def damaged_manifest(folder: Path) -> None:
 
 
 DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
-    "a shard gone": (lambda folder: (folder / "vectors" / "00000.npy").unlink(), "wanted 1 shards of vectors; found 0"),
-    "a shard cut": (lambda folder: cut(folder / "vectors" / "00000.npy"), "00000.npy: wanted vectors as .npy"),
+    "a shard gone": (
+        lambda folder: (folder / "vectors" / "00000.npy").unlink(),
+        "wanted 1 shards of vectors; found 0",
+    ),
+    "a shard cut": (
+        lambda folder: cut(folder / "vectors" / "00000.npy"),
+        "00000.npy: wanted vectors as .npy",
+    ),
     "a shard of another": (
         lambda folder: np.save(folder / "vectors" / "00000.npy", np.ones((3, 16), np.float16)),
         r"00000.npy: wanted \(60, 16\) numbers; found \(3, 16\)",
     ),
     "ids cut": (lambda folder: cut(folder / "ids.arrow"), "ids.arrow: wanted a whole Arrow file"),
-    "no ids": (lambda folder: no_ids(folder / "ids.arrow"), "ids.arrow: wanted 60 passage ids; found 0"),
+    "no ids": (
+        lambda folder: no_ids(folder / "ids.arrow"),
+        "ids.arrow: wanted 60 passage ids; found 0",
+    ),
     "a manifest without the width": (damaged_manifest, "missing required field `dimension`"),
 }
 
@@ -277,7 +353,9 @@ def cut(path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", DAMAGES)
-def test_damaged_vectors_are_one_clear_line(name: str, checkpoint: Checkpoint, collection: Collection, tmp_path: Path) -> None:
+def test_damaged_vectors_are_one_clear_line(
+    name: str, checkpoint: Checkpoint, collection: Collection, tmp_path: Path
+) -> None:
     encode_collection(checkpoint, collection, tmp_path / "v")
     damage, message = DAMAGES[name]
     damage(tmp_path / "v")
@@ -292,14 +370,18 @@ def test_damaged_vectors_are_one_clear_line(name: str, checkpoint: Checkpoint, c
         read()
 
 
-def test_a_dimension_beyond_all_memory_is_one_line(checkpoint: Checkpoint, collection: Collection, tmp_path: Path) -> None:
+def test_a_dimension_beyond_all_memory_is_one_line(
+    checkpoint: Checkpoint, collection: Collection, tmp_path: Path
+) -> None:
     encode_collection(checkpoint, collection, tmp_path / "v")
     reseal(tmp_path / "v", lambda record: record["content"].update(dimension=1 << 48))
     with pytest.raises(InputError, match=r"00000.npy: wanted \(60, 281474976710656\) numbers"):
         Vectors(tmp_path / "v").take(np.arange(3))
 
 
-@pytest.mark.parametrize("inside", ["cache", "cache/hnsw-links-32", "cache/hnsw-links-32/index.faiss"])
+@pytest.mark.parametrize(
+    "inside", ["cache", "cache/hnsw-links-32", "cache/hnsw-links-32/index.faiss"]
+)
 def test_a_cache_that_leads_elsewhere_is_refused(tmp_path: Path, inside: str) -> None:
     vectors = write_vectors(tmp_path / "v", np.ones((3, 2), np.float32))
     (tmp_path / "elsewhere").mkdir()
@@ -310,22 +392,34 @@ def test_a_cache_that_leads_elsewhere_is_refused(tmp_path: Path, inside: str) ->
         _ = vectors.cache
 
 
-# float16 has steps of 2⁻²⁴ = 5.96·10⁻⁸ below 2⁻¹⁴, so 10⁻⁶ = 16.78 steps is kept as 17, 1.3 % off, and 2.9·10⁻⁸, under half a step, as 0
-@pytest.mark.parametrize(("numbers", "held"), [
-    ([1e6, 0.0], False), ([1e-6, 1e-6], False), ([2.9e-8, 0.0], False), ([2.0**-20, 3 * 2.0**-24], True), ([1.0, 2.9e-8], True),
-    ([0.0, 0.0], True), ([1e-4, 0.1], True),
-])  # fmt: skip
+# float16 has steps of 2⁻²⁴ = 5.96·10⁻⁸ below 2⁻¹⁴, so 10⁻⁶ = 16.78 steps is kept as 17, 1.3 % off,
+# and 2.9·10⁻⁸, under half a step, as 0
+@pytest.mark.parametrize(
+    ("numbers", "held"),
+    [
+        ([1e6, 0.0], False),
+        ([1e-6, 1e-6], False),
+        ([2.9e-8, 0.0], False),
+        ([2.0**-20, 3 * 2.0**-24], True),
+        ([1.0, 2.9e-8], True),
+        ([0.0, 0.0], True),
+        ([1e-4, 0.1], True),
+    ],
+)
 def test_what_float16_cannot_hold_is_said_with_its_passage(
     numbers: list[float], held: bool, collection: Collection, tmp_path: Path
 ) -> None:
-    coded = user_checkpoint(lambda texts: np.tile(np.float32(numbers), (len(texts), 1)), "coded", "bi-encoder")
+    coded = user_checkpoint(
+        lambda texts: np.tile(np.float32(numbers), (len(texts), 1)), "coded", "bi-encoder"
+    )
     if held:
         kept = stored(encode_collection(coded, collection, tmp_path / "v"))
         np.testing.assert_array_equal(kept[0], np.float16(numbers))
     else:
         first = collection.passage_ids()[0]
         message = (
-            f"passage '{first}': float16 does not hold its vector, whose largest number is {max(numbers):g}; give --precision-"
+            f"passage '{first}': float16 does not hold its vector, whose largest number is "
+            f"{max(numbers):g}; give --precision-"
         )
         with pytest.raises(InputError, match=re.escape(message)):
             encode_collection(coded, collection, tmp_path / "v")
@@ -333,29 +427,45 @@ def test_what_float16_cannot_hold_is_said_with_its_passage(
     np.testing.assert_array_equal(full[0], np.float32(numbers))
 
 
-def test_models_with_several_vectors_or_a_distance_are_refused(collection: Collection, tmp_path: Path) -> None:
+def test_models_with_several_vectors_or_a_distance_are_refused(
+    collection: Collection, tmp_path: Path
+) -> None:
     from positionbias.models.checkpoint import load_checkpoint
 
     from ..tiny import saved_tk
 
     tk = load_checkpoint(saved_tk(tmp_path / "tk", collection))
-    with pytest.raises(SettingError, match=r"--model: wanted a model with one vector a text .*; found tk, of kind tk; give"):
+    with pytest.raises(
+        SettingError,
+        match=r"--model: wanted a model with one vector a text .*; found tk, of kind tk; give",
+    ):
         encode_collection(tk, collection, tmp_path / "v")
     dot = saved_dot(tmp_path / "dot")
     dot.model.vector_similarity = "euclidean"  # type: ignore[union-attr]
-    with pytest.raises(SettingError, match=r"wanted a model that compares vectors by cosine or dot; found dot, by euclidean"):
+    with pytest.raises(
+        SettingError,
+        match=r"wanted a model that compares vectors by cosine or dot; found dot, by euclidean",
+    ):
         encode_collection(dot, collection, tmp_path / "v")
-    with pytest.raises(SettingError, match="--precision-on-disk: wanted one of float16, float32; found 'float64'"):
-        encode_collection(saved_dot(tmp_path / "dot2"), collection, tmp_path / "v", on_disk="float64")
+    with pytest.raises(
+        SettingError, match="--precision-on-disk: wanted one of float16, float32; found 'float64'"
+    ):
+        encode_collection(
+            saved_dot(tmp_path / "dot2"), collection, tmp_path / "v", on_disk="float64"
+        )
 
 
 def test_length_one() -> None:
     # 3-4-5; zeros stay; lengths whose squares float32 cannot hold
     found = length_one(np.array([[3, 4], [0, 0], [1e30, 0], [0, -1e-30]], np.float32))
-    np.testing.assert_array_equal(found, np.array([[0.6, 0.8], [0, 0], [1, 0], [0, -1]], np.float32))
+    np.testing.assert_array_equal(
+        found, np.array([[0.6, 0.8], [0, 0], [1, 0], [0, -1]], np.float32)
+    )
 
 
-def test_vectors_compared_by_cosine_are_kept_at_length_one(collection: Collection, tmp_path: Path) -> None:
+def test_vectors_compared_by_cosine_are_kept_at_length_one(
+    collection: Collection, tmp_path: Path
+) -> None:
     dot = saved_dot(tmp_path / "dot")
     raw = stored(encode_collection(dot, collection, tmp_path / "raw", on_disk="float32"))
     dot.model.vector_similarity = "cosine"  # type: ignore[union-attr]
@@ -372,7 +482,9 @@ def test_workers_change_no_byte(
         spread = Spread(Computing().loading(checkpoint.path), map_shards)
         shared = encode_collection(checkpoint, collection, tmp_path / "shared", spread=spread)
     assert content_of(tmp_path / "shared") == content_of(tmp_path / "alone")
-    assert shared.manifest.comparable() | {"name": ""} == Vectors(tmp_path / "alone").manifest.comparable() | {"name": ""}
+    assert shared.manifest.comparable() | {"name": ""} == Vectors(
+        tmp_path / "alone"
+    ).manifest.comparable() | {"name": ""}
 
 
 def test_a_model_that_changes_meanwhile_is_refused(
@@ -384,4 +496,9 @@ def test_a_model_that_changes_meanwhile_is_refused(
         open_engine("local", 2) as map_shards,
         pytest.raises(InputError, match="other: wanted the model .*; found .* in a worker process"),
     ):
-        encode_collection(checkpoint, collection, tmp_path / "v", spread=Spread(Computing().loading(other.path), map_shards))
+        encode_collection(
+            checkpoint,
+            collection,
+            tmp_path / "v",
+            spread=Spread(Computing().loading(other.path), map_shards),
+        )

@@ -12,13 +12,17 @@ from typing import NamedTuple
 ROOT = Path(__file__).parents[2]
 PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
 _BLOCK = re.compile(
-    r"^(?P<heading>#.*)|^(?:    |\t).*(?:\n(?:    |\t).*)*|^```(?P<language>\w*)\n(?P<fenced>(?:(?!```).*\n)*)", re.MULTILINE
+    r"^(?P<heading>#.*)|^(?:    |\t).*(?:\n(?:    "
+    r"|\t).*)*|^```(?P<language>\w*)\n(?P<fenced>(?:(?!```).*\n)*)",
+    re.MULTILINE,
 )
 _ACTS = (ast.Import, ast.ImportFrom, ast.Call, ast.Assign)
 
 
 class Code(NamedTuple):
-    """A line that begins with ``posbias``, or a block of Python, and the number of headings above it."""
+    """A line that begins with ``posbias``, or a block of Python, and the number of headings above
+    it.
+    """
 
     text: str
     python: bool
@@ -26,7 +30,9 @@ class Code(NamedTuple):
 
 
 def codes(page: Path) -> Iterator[Code]:
-    """Yield the page's commands and Python blocks; what is printed, and commands of others, are neither."""
+    """Yield the page's commands and Python blocks; what is printed, and commands of others, are
+    neither.
+    """
     section = 0
     for found in _BLOCK.finditer(page.read_text("utf-8")):
         if found["heading"]:

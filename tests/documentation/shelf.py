@@ -1,4 +1,6 @@
-"""A folder with what the pages' commands read, under the names that the pages use: small collections, runs, models, releases."""
+"""A folder with what the pages' commands read, under the names that the pages use: small
+collections, runs, models, releases.
+"""
 
 from __future__ import annotations
 
@@ -33,12 +35,27 @@ from tests.formats.test_position_sets import posir
 from tests.models.t5 import saved_t5
 from tests.pooling.simulated_files import SIMULATION, write_pool
 
-SHAPE: Mapping[str, Any] = {"queries": 90, "passages": 320, "test_share": 0.3, "validation_share": 0.3}
+SHAPE: Mapping[str, Any] = {
+    "queries": 90,
+    "passages": 320,
+    "test_share": 0.3,
+    "validation_share": 0.3,
+}
 SENTENCE_TRANSFORMER: Mapping[str, Any] = {
     "modules.json": [
         {"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.models.Transformer"},
-        {"idx": 1, "name": "1", "path": "1_Pooling", "type": "sentence_transformers.models.Pooling"},
-        {"idx": 2, "name": "2", "path": "2_Normalize", "type": "sentence_transformers.models.Normalize"},
+        {
+            "idx": 1,
+            "name": "1",
+            "path": "1_Pooling",
+            "type": "sentence_transformers.models.Pooling",
+        },
+        {
+            "idx": 2,
+            "name": "2",
+            "path": "2_Normalize",
+            "type": "sentence_transformers.models.Normalize",
+        },
     ],
     "1_Pooling/config.json": {"word_embedding_dimension": 320, "pooling_mode_mean_tokens": True},
     "sentence_bert_config.json": {"max_seq_length": 512, "do_lower_case": False},
@@ -48,13 +65,16 @@ import numpy as np
 def score(query, passages):
     return [float(sum(passage.count(word) for word in query.split())) for passage in passages]
 def encode(texts):
-    return np.array([[len(text), text.count("e"), text.count("a"), 1.0] for text in texts], dtype=np.float32)
+    return np.array([[len(text), text.count("e"), text.count("a"), 1.0] for text in texts], \
+dtype=np.float32)
 """
 
 
 def make_shelf(folder: Path) -> None:
     """Fill a folder; small enough that all pages run in about a minute."""
-    planted = write_planted(Path("planted"), PlantedSettings(**SHAPE, leaked_queries=20), name="planted")
+    planted = write_planted(
+        Path("planted"), PlantedSettings(**SHAPE, leaked_queries=20), name="planted"
+    )
     _squad(planted)
     _collections(planted)
     _models()
@@ -67,23 +87,43 @@ def make_shelf(folder: Path) -> None:
 
 
 def _squad(planted: Collection) -> None:
-    """Write SQuAD's two files: training and validation questions in one, test questions in the other, an article a passage."""
+    """Write SQuAD's two files: training and validation questions in one, test questions in the
+    other, an article a passage.
+    """
     texts = {passage.passage_id: passage.text for passage in planted.passages()}
-    for name, splits in {"train-v1.1.json": ("train", "validation"), "dev-v1.1.json": ("test",)}.items():
+    for name, splits in {
+        "train-v1.1.json": ("train", "validation"),
+        "dev-v1.1.json": ("test",),
+    }.items():
         asked: dict[str, list[dict[str, Any]]] = defaultdict(list)
         for split in splits:
             questions = {query.query_id: query.text for query in planted.queries(split)}
-            for one in {one.query_id: one for one in planted.answers(split)}.values():  # one passage a question
+            # one passage a question
+            for one in {one.query_id: one for one in planted.answers(split)}.values():
                 answer = {"text": one.text, "answer_start": one.start}
-                asked[one.passage_id].append({"id": one.query_id, "question": questions[one.query_id], "answers": [answer]})
-        paragraphs = [{"context": texts[passage], "qas": found} for passage, found in sorted(asked.items())]
-        data = [{"title": f"Article {number}", "paragraphs": [one]} for number, one in enumerate(paragraphs)]
+                asked[one.passage_id].append(
+                    {"id": one.query_id, "question": questions[one.query_id], "answers": [answer]}
+                )
+        paragraphs = [
+            {"context": texts[passage], "qas": found} for passage, found in sorted(asked.items())
+        ]
+        data = [
+            {"title": f"Article {number}", "paragraphs": [one]}
+            for number, one in enumerate(paragraphs)
+        ]
         Path(name).write_text(json.dumps({"version": "1.1", "data": data}))
-    pb.import_squad(train=["train-v1.1.json"], test="dev-v1.1.json", validation=ValidationDraw(12), out="./squad")
+    pb.import_squad(
+        train=["train-v1.1.json"],
+        test="dev-v1.1.json",
+        validation=ValidationDraw(12),
+        out="./squad",
+    )
 
 
 def _renamed(planted: Collection, name: str, splits: Mapping[str, str]) -> None:
-    """Make a collection of the same passages, whose splits are those named; what is relevant has grade 3."""
+    """Make a collection of the same passages, whose splits are those named; what is relevant has
+    grade 3.
+    """
     with create_collection(Path(name)) as writer:
         writer.share_passages(planted)
         for split, source in splits.items():
@@ -93,30 +133,56 @@ def _renamed(planted: Collection, name: str, splits: Mapping[str, str]) -> None:
 
 
 def _collections(planted: Collection) -> None:
-    of_msmarco = {"train": "train", "validation": "validation", "test": "test", "dl19": "test", "dl20": "validation"}
+    of_msmarco = {
+        "train": "train",
+        "validation": "validation",
+        "test": "test",
+        "dl19": "test",
+        "dl20": "validation",
+    }
     _renamed(planted, "msmarco", of_msmarco)
-    for name, of in {"robust04": planted, "trec-covid": planted, "robust": Collection("squad")}.items():
+    for name, of in {
+        "robust04": planted,
+        "trec-covid": planted,
+        "robust": Collection("squad"),
+    }.items():
         _renamed(of, name, {"test": "test"})
     pb.export("./planted", to="beir", out="./beir/scifact")
     pb.import_beir("./beir/scifact", out="./scifact")
     texts = [f"{passage.passage_id}\t{passage.text}\n" for passage in planted.passages()]
     Path("collection.tsv").write_text("".join(texts))
     pb.export("./msmarco", to="msmarco", out="./msmarco-files")
-    files = {path.name: path.read_bytes() for path in Path("msmarco-files").iterdir() if path.suffix == ".tsv"}
+    files = {
+        path.name: path.read_bytes()
+        for path in Path("msmarco-files").iterdir()
+        if path.suffix == ".tsv"
+    }
     write_tar(Path("collectionandqueries.tar.gz"), files)
     _tripclick(planted)
 
 
 def _tripclick(planted: Collection) -> None:
-    """Write a release of TripClick: the invented files, and the planted passages and training queries among them."""
+    """Write a release of TripClick: the invented files, and the planted passages and training
+    queries among them.
+    """
     files = tripclick_files.files()
-    numbers = {passage.passage_id: str(number) for number, passage in enumerate(planted.passages(), 1000)}
-    made = [tripclick_files.document(numbers[one.passage_id], "", "", one.text) for one in planted.passages()]
+    numbers = {
+        passage.passage_id: str(number) for number, passage in enumerate(planted.passages(), 1000)
+    }
+    made = [
+        tripclick_files.document(numbers[one.passage_id], "", "", one.text)
+        for one in planted.passages()
+    ]
     files["benchmark/documents/docs_grp_02.txt"] = "".join(made)
-    queries = {query.query_id: str(number) for number, query in enumerate(planted.queries("train"), 1000)}
+    queries = {
+        query.query_id: str(number) for number, query in enumerate(planted.queries("train"), 1000)
+    }
     texts = {queries[query.query_id]: query.text for query in planted.queries("train")}
     files["benchmark/topics/topics.head.train.txt"] += tripclick_files.topics(texts)
-    clicked = [f"{queries[one.query_id]} 0 {numbers[one.passage_id]} {one.grade}\n" for one in planted.qrels("train")]
+    clicked = [
+        f"{queries[one.query_id]} 0 {numbers[one.passage_id]} {one.grade}\n"
+        for one in planted.qrels("train")
+    ]
     files["benchmark/qrels/qrels.raw.head.train.txt"] += "".join(clicked)
     for name, text in files.items():
         Path("release", name).parent.mkdir(parents=True, exist_ok=True)
@@ -124,9 +190,17 @@ def _tripclick(planted: Collection) -> None:
 
 
 def _models() -> None:
-    words = sorted({word for passage in Collection("squad").passages() for word in re.findall(r"\w+", passage.text.lower())})
+    words = sorted(
+        {
+            word
+            for passage in Collection("squad").passages()
+            for word in re.findall(r"\w+", passage.text.lower())
+        }
+    )
     for name in ("encoder", "minilm-files"):  # wide enough for word vectors of 300 numbers
-        tiny.tiny_encoder(Path(name), words, hidden_size=320, initializer_range=0.1, max_position_embeddings=600)
+        tiny.tiny_encoder(
+            Path(name), words, hidden_size=320, initializer_range=0.1, max_position_embeddings=600
+        )
     for name, facts in SENTENCE_TRANSFORMER.items():
         Path("minilm-files", name).parent.mkdir(exist_ok=True)
         Path("minilm-files", name).write_text(json.dumps(facts))
@@ -152,19 +226,32 @@ def _runs() -> None:
 
 def _tables() -> None:
     rows = [
-        {"passage": f"The lamp of house {n} burns green oil. It hangs in hall {n}.", "question": f"what burns in house {n}"}
+        {
+            "passage": f"The lamp of house {n} burns green oil. It hangs in hall {n}.",
+            "question": f"what burns in house {n}",
+        }
         for n in range(40)
     ]
     answers = {"text": ["green oil"], "answer_start": [0]}
-    golden = [{"chunk": row["passage"], "question": row["question"], "quote": "green oil"} for row in rows]
+    golden = [
+        {"chunk": row["passage"], "question": row["question"], "quote": "green oil"} for row in rows
+    ]
     Path("golden.jsonl").write_text("".join(json.dumps(row) + "\n" for row in golden))
-    pq.write_table(pa.Table.from_pylist([{**row, "answers": answers} for row in rows]), "train.parquet")
-    lines = ["passage,question,answers.text.0", *(f"{row['passage']},{row['question']},green oil" for row in rows[:9])]
+    pq.write_table(
+        pa.Table.from_pylist([{**row, "answers": answers} for row in rows]), "train.parquet"
+    )
+    lines = [
+        "passage,question,answers.text.0",
+        *(f"{row['passage']},{row['question']},green oil" for row in rows[:9]),
+    ]
     with gzip.open("held-out.csv.gz", "wt") as file:
         file.write("\n".join(lines) + "\n")
     posir(Path("PosIR-Benchmark-v1/eng-Latn/accommodation_catering_hotel"))
     for number, name in enumerate(("train", "validation")):
-        of_squad = [{"context": row["passage"], "question": row["question"], "answers": answers} for row in rows[number::2]]
+        of_squad = [
+            {"context": row["passage"], "question": row["question"], "answers": answers}
+            for row in rows[number::2]
+        ]
         pq.write_table(pa.Table.from_pylist(of_squad), f"{name}-00000-of-00001.parquet")
     for name in ("foil", "poison", "position_bias"):
         pair = {
@@ -181,23 +268,32 @@ def _topics(planted: Collection) -> None:
     lines = [f"{query.query_id}\t{query.text}\n" for query in planted.queries("train")]
     Path("queries.train.tsv").write_text("".join(lines))
     topics = [
-        f"<top>\n<num> Number: {n}\n<title> {query.text}\n</top>\n" for n, query in enumerate(planted.queries("test"), 301)
+        f"<top>\n<num> Number: {n}\n<title> {query.text}\n</top>\n"
+        for n, query in enumerate(planted.queries("test"), 301)
     ]
     Path("topics.robust04.txt").write_text("\n".join(topics))
     labels = [
-        {"train_id": f"t{n}", "test_id": f"q{n}", "train_text": f"{n} a b c", "test_text": f"{n} a b d", "cosine": 1 - n / 400,
-         "jaccard": 1 - n / 300, "label": "identical" if n < 80 else "no", "source": "s", "field": "title"}
+        {"train_id": f"t{n}", "test_id": f"q{n}", "train_text": f"{n} a b c",
+         "test_text": f"{n} a b d", "cosine": 1 - n / 400,
+         "jaccard": 1 - n / 300, "label": "identical" if n < 80 else "no", "source": "s",
+         "field": "title"}
         for n in range(120)
     ]  # fmt: skip
     Path("annotated.jsonl").write_text("".join(json.dumps(row) + "\n" for row in labels))
     found = FindSettings(nearest=NearestSettings(floor=0.9))
-    pb.find_leakage(["./squad:train", "./squad:test"], settings=found, encoder=Encoder("./minilm-files"), out=Path("leaks"))
+    pb.find_leakage(
+        ["./squad:train", "./squad:test"],
+        settings=found,
+        encoder=Encoder("./minilm-files"),
+        out=Path("leaks"),
+    )
     pb.review_pairs("./leaks", out="./first.tsv")
     head, *pairs = Path("first.tsv").read_text().splitlines()
     for name in ("first.tsv", "second.tsv"):
         Path(name).write_text("\n".join([head, *(f"{pair}identical" for pair in pairs)]) + "\n")
     rationales = [
-        {"query_id": one.query_id, "passage_id": one.passage_id, "answer": one.text} for one in planted.answers("test")
+        {"query_id": one.query_id, "passage_id": one.passage_id, "answer": one.text}
+        for one in planted.answers("test")
     ]
     Path("rationales.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rationales))
 
@@ -211,11 +307,17 @@ def _pools() -> None:
 
 
 def _pages() -> None:
-    """Make what a page has under a name that others use otherwise: ``pages/PAGE`` is laid over the rest."""
+    """Make what a page has under a name that others use otherwise: ``pages/PAGE`` is laid over the
+    rest.
+    """
     for name in ("contamination", "pools", "tripclick", "usage"):
         Path("pages", f"{name}.md").mkdir(parents=True)
-    pb.retrieve("./msmarco", wanted=Retrieval(split="train"), out="./pages/contamination.md/train.run")
-    write_run(Path("pages/pools.md/my.run"), list(simulated_runs(replace(SIMULATION, seed=9)))[-1][1])
+    pb.retrieve(
+        "./msmarco", wanted=Retrieval(split="train"), out="./pages/contamination.md/train.run"
+    )
+    write_run(
+        Path("pages/pools.md/my.run"), list(simulated_runs(replace(SIMULATION, seed=9)))[-1][1]
+    )
     for number, name in enumerate(("bm25", "model")):
         Path("pages/tripclick.md", f"{name}.run").write_text(
             f"38 Q0 {11 + number} 1 2.0 {name}\n38 Q0 {12 - number} 2 1.0 {name}\n"

@@ -1,4 +1,6 @@
-"""Every command in a code block of README and docs is one that posbias accepts: its name, its options and what is required."""
+"""Every command in a code block of README and docs is one that posbias accepts: its name, its
+options and what is required.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The job script and the manifest of docs/cluster.md: what they start, and which fields they have."""
+"""The job script and the manifest of docs/cluster.md: what they start, and which fields they
+have.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,12 @@ STUBS = {
 FIELDS: Mapping[str, Mapping[str, bool]] = {
     "": {"apiVersion": True, "kind": True, "metadata": True, "spec": True},
     "metadata": {"name": True},
-    "spec": {"entrypoint": True, "shutdownAfterJobFinishes": False, "backoffLimit": False, "rayClusterSpec": True},
+    "spec": {
+        "entrypoint": True,
+        "shutdownAfterJobFinishes": False,
+        "backoffLimit": False,
+        "rayClusterSpec": True,
+    },
     "spec.rayClusterSpec": {"headGroupSpec": True, "workerGroupSpecs": False},
     "spec.rayClusterSpec.headGroupSpec": {"rayStartParams": False, "template": True},
     "spec.rayClusterSpec.workerGroupSpecs": {
@@ -53,20 +60,34 @@ def test_the_job_script_is_well_formed(tmp_path: Path) -> None:
 
 
 @BASH
-def test_the_job_script_starts_ray_on_every_node_and_the_command_on_the_first(tmp_path: Path) -> None:
+def test_the_job_script_starts_ray_on_every_node_and_the_command_on_the_first(
+    tmp_path: Path,
+) -> None:
     for name, body in STUBS.items():
         stub = tmp_path / name
         stub.write_text(f"#!/usr/bin/env bash\n{body}\n")
         stub.chmod(0o755)
     log = tmp_path / "log"
-    environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}", "LOG": str(log), "SLURM_SUBMIT_DIR": str(tmp_path)}
-    environment |= {"SLURM_JOB_NODELIST": "node[1-3]", "SLURM_JOB_ID": "20042", "SLURM_JOB_NUM_NODES": "3"}
+    environment = {
+        **os.environ,
+        "PATH": f"{tmp_path}:{os.environ['PATH']}",
+        "LOG": str(log),
+        "SLURM_SUBMIT_DIR": str(tmp_path),
+    }
+    environment |= {
+        "SLURM_JOB_NODELIST": "node[1-3]",
+        "SLURM_JOB_ID": "20042",
+        "SLURM_JOB_NUM_NODES": "3",
+    }
     subprocess.run(["bash", "-c", fenced("bash")], check=True, env=environment, timeout=60)
     told = log.read_text().splitlines()
     address, first = "node1:20042", "--overlap --nodes=1 --ntasks=1 --nodelist=node1"
     assert f"srun {first} ray start --head --port=20042 --include-dashboard=false --block" in told
     assert f"srun {first} ray status --address={address}" in told
-    assert f"srun --overlap --nodes=2 --ntasks=2 --exclude=node1 ray start --address={address} --block" in told
+    assert (
+        f"srun --overlap --nodes=2 --ntasks=2 --exclude=node1 ray start --address={address} --block"
+        in told
+    )
     command = f"encode ./msmarco --model minilm --out ./vectors --engine ray --address {address}"
     assert told[-1] == f"posbias {command}"
     assert f"srun {first} posbias {command}" in told
@@ -75,7 +96,10 @@ def test_the_job_script_starts_ray_on_every_node_and_the_command_on_the_first(tm
 def objects(of: Any, path: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Every object of the manifest outside of pods, by its path; those of a list share one."""
     for one in of if isinstance(of, list) else [of]:
-        if isinstance(one, Mapping) and path.rpartition(".")[2] not in ("template", "rayStartParams"):
+        if isinstance(one, Mapping) and path.rpartition(".")[2] not in (
+            "template",
+            "rayStartParams",
+        ):
             yield path, one
             for name, value in one.items():
                 yield from objects(value, f"{path}.{name}".lstrip("."))
@@ -101,8 +125,13 @@ def test_pods_share_a_file_system_and_have_gpus() -> None:
         (container,) = pod["containers"]
         assert (pod.keys(), container.keys()) == (POD, CONTAINER)
         assert int(container["resources"]["limits"]["nvidia.com/gpu"]) >= 1
-        assert [mount["name"] for mount in container["volumeMounts"]] == [volume["name"] for volume in pod["volumes"]]
-        assert container["resources"]["limits"]["memory"] == container["resources"]["requests"]["memory"]
+        assert [mount["name"] for mount in container["volumeMounts"]] == [
+            volume["name"] for volume in pod["volumes"]
+        ]
+        assert (
+            container["resources"]["limits"]["memory"]
+            == container["resources"]["requests"]["memory"]
+        )
     (workers,) = cluster["workerGroupSpecs"]
     assert workers["minReplicas"] == workers["replicas"] == workers["maxReplicas"]
 

@@ -1,4 +1,6 @@
-"""Every command and Python block of README and docs runs, page by page, on small files under the names that the pages use."""
+"""Every command and Python block of README and docs runs, page by page, on small files under the
+names that the pages use.
+"""
 
 from __future__ import annotations
 
@@ -34,10 +36,13 @@ TOY = {
     r"(posbias leakage find (?!.*--encoder).*)": r"\1 --encoder minilm",
     r"(posbias (?:audit|check) .*?)(?: --queries \d+)?$": r"\1 --queries 9 --permutations 100",
     r"--lengths 128,256,512": "--lengths 64,128",
-    r"(posbias leakage overlap msmarco .*)": r"\1 --ngram 5",  # of which the small queries have some
+    # of which the small queries have some
+    r"(posbias leakage overlap msmarco .*)": r"\1 --ngram 5",
     "msmarco.dl19.passages": "msmarco.dl19.queries",
-    r"(posbias leakage (?:find|clean) (?!.*--remove).*)": r"\1 --threshold 0.99",  # of an encoder that nobody knows
-    r"(posbias debias \w+(?: --workers \d)?)$": r"\1 --overwrite",  # what an earlier section has written
+    # of an encoder that nobody knows
+    r"(posbias leakage (?:find|clean) (?!.*--remove).*)": r"\1 --threshold 0.99",
+    # what an earlier section has written
+    r"(posbias debias \w+(?: --workers \d)?)$": r"\1 --overwrite",
     r"(posbias study (?!.*--dry-run).*)": r"\1 --dry-run",
 }
 # What no test can run, and why.
@@ -71,7 +76,9 @@ def shelf(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def there(shelf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A copy of the shelf as the working directory and $POSBIAS_HOME, where ``minilm`` is a small encoder."""
+    """A copy of the shelf as the working directory and $POSBIAS_HOME, where ``minilm`` is a small
+    encoder.
+    """
     folder = tmp_path / "here"
     shutil.copytree(shelf, folder)
     monkeypatch.chdir(folder)
@@ -81,9 +88,22 @@ def there(shelf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if any(codes(page))], ids=lambda page: page.name)
-def test_a_page_runs(page: Path, shelf: Path, there: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    failed, names = [], {"positionbias": positionbias, "text": "one two three", "passage_id": "p1", "rows": [], "frame": None}
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if any(codes(page))], ids=lambda page: page.name
+)
+def test_a_page_runs(
+    page: Path, shelf: Path, there: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    failed, names = (
+        [],
+        {
+            "positionbias": positionbias,
+            "text": "one two three",
+            "passage_id": "p1",
+            "rows": [],
+            "frame": None,
+        },
+    )
     at = 0
     for code, python, section in codes(page):
         if section > at:  # each begins with the files of the shelf

@@ -1,4 +1,6 @@
-"""The Ray engine, for real: a cluster of two nodes on this machine, one of which is killed at the end, and a Ray of its own."""
+"""The Ray engine, for real: a cluster of two nodes on this machine, one of which is killed at the
+end, and a Ray of its own.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,9 @@ from .session import assert_within, processes_of_session
 
 pytestmark = [
     # Ray leaves the processes that it started, and their pipes, to the end of ours
-    pytest.mark.filterwarnings("ignore::ResourceWarning:ray.*", "ignore:subprocess .* is still running:ResourceWarning"),
+    pytest.mark.filterwarnings(
+        "ignore::ResourceWarning:ray.*", "ignore:subprocess .* is still running:ResourceWarning"
+    ),
 ]
 SHARDS, SHARD = 40, 400
 
@@ -55,7 +59,9 @@ def written(place: Path, shard: int) -> Collection:
     """40 shards of so many passages, and a question on every hundredth."""
     with create_collection(place) as writer:
         for start in range(0, SHARDS * shard, shard):
-            writer.add_passages(Passage(f"p{number}", text_of(number)) for number in range(start, start + shard))
+            writer.add_passages(
+                Passage(f"p{number}", text_of(number)) for number in range(start, start + shard)
+            )
         asked = range(0, SHARDS * shard, 100)
         writer.add_split(
             "test",
@@ -89,7 +95,9 @@ Step = Callable[[MapShards, Path], Any]
 
 
 def files_of(place: Path) -> dict[str, bytes]:
-    """The bytes of a file, or of every file of a collection but its manifest, which names time and workers."""
+    """The bytes of a file, or of every file of a collection but its manifest, which names time and
+    workers.
+    """
     if place.is_file():
         return {"": place.read_bytes()}
     paths = (path for path in place.rglob("*") if path.is_file() and path.name != "manifest.json")
@@ -99,7 +107,8 @@ def files_of(place: Path) -> dict[str, bytes]:
 def made_by(step: Step, place: Path, map_shards: MapShards) -> tuple[dict[str, bytes], Any]:
     place.parent.mkdir()
     step(map_shards, place)
-    assert [path.name for path in place.parent.iterdir() if path.name.startswith(".")] == []  # no work folder is left
+    # no work folder is left
+    assert [path.name for path in place.parent.iterdir() if path.name.startswith(".")] == []
     return files_of(place), read_manifest(place).comparable()
 
 
@@ -120,10 +129,19 @@ def rotate_collection(original: Collection, map_shards: MapShards, out: Path) ->
 
 
 def rotate_file(source: Path, map_shards: MapShards, out: Path) -> None:
-    debias_file(source, out, Rotation(words="whitespace"), RawForm("tsv"), map_shards=map_shards, block_bytes=1 << 20)
+    debias_file(
+        source,
+        out,
+        Rotation(words="whitespace"),
+        RawForm("tsv"),
+        map_shards=map_shards,
+        block_bytes=1 << 20,
+    )
 
 
-def test_debias_writes_the_same_bytes_on_every_engine(same_everywhere: Any, original: Collection) -> None:
+def test_debias_writes_the_same_bytes_on_every_engine(
+    same_everywhere: Any, original: Collection
+) -> None:
     same_everywhere(partial(rotate_collection, original), "rotated")
 
 
@@ -136,7 +154,9 @@ def test_results_come_in_order_and_items_as_they_are_used(on_cluster: MapShards)
             yield item
 
     results = on_cluster(math.factorial, items())
-    assert [next(results) for _ in range(4)] == [math.factorial(item) for item in (3_000, 1, 2_000, 2)]
+    assert [next(results) for _ in range(4)] == [
+        math.factorial(item) for item in (3_000, 1, 2_000, 2)
+    ]
     assert len(taken) <= 4 + 2 * 2
     assert list(on_cluster(math.sqrt, [])) == []
 
@@ -146,7 +166,10 @@ def test_errors_of_ours_come_as_themselves(on_cluster: MapShards) -> None:
     with pytest.raises(InputError) as caught:
         list(on_cluster(Block.text, [bad]))
     assert type(caught.value) is InputError
-    assert str(caught.value) == "file.tsv:1: wanted text in UTF-8; found the byte 0xff, which is not; convert the file"
+    assert (
+        str(caught.value)
+        == "file.tsv:1: wanted text in UTF-8; found the byte 0xff, which is not; convert the file"
+    )
     results = on_cluster(math.sqrt, [4.0, -1.0])
     assert next(results) == 2.0
     with pytest.raises(ValueError, match="math domain error|nonnegative"):
@@ -158,7 +181,8 @@ def test_a_task_that_dies_every_time_is_one_clear_line(
 ) -> None:
     monkeypatch.setattr("positionbias.engine.ray.RETRIES", 1)
     with pytest.raises(
-        PositionBiasError, match=r"^wanted every shard done on the Ray cluster; found, after 1 retries: "
+        PositionBiasError,
+        match=r"^wanted every shard done on the Ray cluster; found, after 1 retries: ",
     ) as caught:
         list(on_cluster(os._exit, [1]))
     assert "\n" not in str(caught.value)
@@ -174,7 +198,8 @@ def test_relative_paths_begin_where_the_command_was_given(
         assert list(map_shards(os.path.abspath, ["x"])) == [str(tmp_path / "elsewhere" / "x")]
         (tmp_path / "elsewhere").rmdir()
         with pytest.raises(
-            PositionBiasError, match="wanted a folder that every machine of the cluster sees; found: No such file"
+            PositionBiasError,
+            match="wanted a folder that every machine of the cluster sees; found: No such file",
         ):
             list(map_shards(os.path.abspath, ["x"]))
 
@@ -185,20 +210,26 @@ def test_other_software_on_a_node_is_refused(cluster: Any, monkeypatch: pytest.M
     here = engine._software()
     monkeypatch.setattr(engine, "_software", lambda: (("python", "2.7"), *here[1:]))
     with open_engine("ray", 1, cluster.address) as map_shards:
-        found = f"wanted the same software on every machine of the cluster; found python {here[0][1]} instead of 2.7; install"
+        found = (
+            f"wanted the same software on every machine of the cluster; found python {here[0][1]} "
+            "instead of 2.7; install"
+        )
         with pytest.raises(PositionBiasError, match=found):
             list(map_shards(math.sqrt, [4.0]))
 
 
 COMMAND = """
 import signal, sys
-signal.signal(signal.SIGINT, signal.default_int_handler)  # a process in the background of a script ignores Ctrl-C
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a process in the background of a \
+script ignores Ctrl-C
 from positionbias.__main__ import main
 main()
 """
 
 
-def start(folder: Path, original: Collection, *arguments: str, **environment: str) -> subprocess.Popen[str]:
+def start(
+    folder: Path, original: Collection, *arguments: str, **environment: str
+) -> subprocess.Popen[str]:
     """``posbias debias … --engine ray`` at the head of a session of its own."""
     return subprocess.Popen(
         [
@@ -237,10 +268,15 @@ def finished(folder: Path) -> dict[str, int]:
 
 
 def kept(folder: Path, before: dict[str, int]) -> int:
-    return sum(path.stat().st_ino == before.get(path.name) for path in (folder / "rotated" / "passages").iterdir())
+    return sum(
+        path.stat().st_ino == before.get(path.name)
+        for path in (folder / "rotated" / "passages").iterdir()
+    )
 
 
-def test_a_stop_on_a_ray_of_this_machine_and_the_same_command_again(original: Collection, tmp_path: Path) -> None:
+def test_a_stop_on_a_ray_of_this_machine_and_the_same_command_again(
+    original: Collection, tmp_path: Path
+) -> None:
     (tmp_path / "tmp").mkdir()
     with start(tmp_path, original, "--workers", "2", TMPDIR=str(tmp_path / "tmp")) as command:
         some_shards(tmp_path, command)
@@ -248,7 +284,11 @@ def test_a_stop_on_a_ray_of_this_machine_and_the_same_command_again(original: Co
         out, err = command.communicate()
     # Ray's own, now and then, which nothing turns off
     err = re.sub(r"\[.*\.cc:\d+: .*\n", "", err)
-    assert (command.returncode, out, err) == (130, "", "posbias: stopped; run the same command again to go on\n")
+    assert (command.returncode, out, err) == (
+        130,
+        "",
+        "posbias: stopped; run the same command again to go on\n",
+    )
     assert_within(60, lambda: processes_of_session(command.pid) == [])
     before = finished(tmp_path)
     assert 3 <= len(before) < SHARDS
@@ -258,12 +298,16 @@ def test_a_stop_on_a_ray_of_this_machine_and_the_same_command_again(original: Co
     assert out.startswith('{"results": [{"measure": "rotation"')
     assert err.splitlines()[-1].startswith("written to rotated;")
     assert kept(tmp_path, before) >= len(before) - 2  # each worker may have been before a receipt
-    assert files_of(tmp_path / "rotated") == files_of(debias(original, tmp_path / "wanted" / "rotated", Rotation()).path)
+    assert files_of(tmp_path / "rotated") == files_of(
+        debias(original, tmp_path / "wanted" / "rotated", Rotation()).path
+    )
     assert sorted(path.name for path in tmp_path.iterdir()) == ["rotated", "tmp", "wanted"]
     assert list((tmp_path / "tmp").iterdir()) == []
 
 
-def test_a_death_of_ray_is_one_line_and_the_same_command_goes_on(original: Collection, tmp_path: Path) -> None:
+def test_a_death_of_ray_is_one_line_and_the_same_command_goes_on(
+    original: Collection, tmp_path: Path
+) -> None:
     """Without its agent Ray's node ends, and with it the process that is connected to it."""
     with start(tmp_path, original, "--workers", "2") as command:
         some_shards(tmp_path, command)
@@ -275,8 +319,8 @@ def test_a_death_of_ray_is_one_line_and_the_same_command_goes_on(original: Colle
         os.kill(agent, signal.SIGKILL)
         out, err = command.communicate()
     said = (
-        "posbias: --engine ray: a process of Ray ended, killed or out of memory; run the same command again to go on, "
-        "with fewer --workers if memory was short\n"
+        "posbias: --engine ray: a process of Ray ended, killed or out of memory; run the same "
+        "command again to go on, with fewer --workers if memory was short\n"
     )
     assert (command.returncode, out, err) == (70, "", said)
     assert_within(60, lambda: processes_of_session(command.pid) == [])
@@ -287,7 +331,9 @@ def test_a_death_of_ray_is_one_line_and_the_same_command_goes_on(original: Colle
         out, err = command.communicate()
     assert command.returncode == 0, err
     assert kept(tmp_path, before) >= len(before) - 2
-    assert files_of(tmp_path / "rotated") == files_of(debias(original, tmp_path / "wanted" / "rotated", Rotation()).path)
+    assert files_of(tmp_path / "rotated") == files_of(
+        debias(original, tmp_path / "wanted" / "rotated", Rotation()).path
+    )
 
 
 def test_kill_9_of_a_command_on_a_cluster_and_the_same_command_again(
@@ -304,8 +350,11 @@ def test_kill_9_of_a_command_on_a_cluster_and_the_same_command_again(
         out, err = command.communicate()
     assert (command.returncode, out.count("\n")) == (0, 1), err
     assert err.splitlines()[-1].startswith("written to rotated;")
-    assert kept(tmp_path, before) >= len(before) - 4  # two of the killed command, and two that it still made
-    assert files_of(tmp_path / "rotated") == files_of(debias(original, tmp_path / "wanted" / "rotated", Rotation()).path)
+    # two of the killed command, and two that it still made
+    assert kept(tmp_path, before) >= len(before) - 4
+    assert files_of(tmp_path / "rotated") == files_of(
+        debias(original, tmp_path / "wanted" / "rotated", Rotation()).path
+    )
     assert sorted(path.name for path in tmp_path.iterdir()) == ["rotated", "wanted"]
 
 
@@ -335,7 +384,10 @@ def test_each_gpu_has_a_process_that_keeps_what_it_has_loaded(cluster: Any) -> N
     with open_engine("ray", 1, cluster.address, gpus=True) as map_shards:
         found = list(map_shards(partial(with_loaded, PerProcess(Load())), range(30)))
         assert [square for _, _, square in found] == [item * item for item in range(30)]
-        assert (len({made for made, _, _ in found}), len({process for _, process, _ in found})) == (2, 2)
+        assert (len({made for made, _, _ in found}), len({process for _, process, _ in found})) == (
+            2,
+            2,
+        )
         assert list(map_shards(math.sqrt, [])) == []
         with pytest.raises(ValueError, match="math domain error|nonnegative"):
             list(map_shards(math.sqrt, [4.0, -1.0]))
@@ -347,17 +399,25 @@ def test_a_process_with_a_gpu_that_dies_leaves_its_items_to_others(
     for name in ("twice", "always"):
         (tmp_path / name).mkdir()
     with open_engine("ray", 1, cluster.address, gpus=True) as map_shards:
-        assert list(map_shards(partial(dying, tmp_path / "twice", 2), range(12))) == [item * item for item in range(12)]
+        assert list(map_shards(partial(dying, tmp_path / "twice", 2), range(12))) == [
+            item * item for item in range(12)
+        ]
         monkeypatch.setattr("positionbias.engine.ray_gpus.RETRIES", 1)
         with pytest.raises(
-            PositionBiasError, match="^wanted every shard done on the Ray cluster; found, after .*: .*; look at"
+            PositionBiasError,
+            match="^wanted every shard done on the Ray cluster; found, after .*: .*; look at",
         ):
             list(map_shards(partial(dying, tmp_path / "always", 99), range(12)))
 
 
-def test_a_cluster_without_a_gpu_is_one_clear_line(cluster: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cluster_without_a_gpu_is_one_clear_line(
+    cluster: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("ray.cluster_resources", dict)
-    found = pytest.raises(SettingError, match="--engine ray: wanted a GPU in the cluster; found none; give --device cpu")
+    found = pytest.raises(
+        SettingError,
+        match="--engine ray: wanted a GPU in the cluster; found none; give --device cpu",
+    )
     with open_engine("ray", 1, cluster.address, gpus=True) as map_shards, found:
         list(map_shards(math.sqrt, [4.0]))
 
@@ -378,16 +438,26 @@ def test_a_re_ranked_run_has_the_same_bytes_on_every_engine(
     again = rerank_run(checkpoint, collection, run, tmp_path / "alone.run").counts.again
     with open_engine("ray", 1, cluster.address, gpus=False) as map_shards:
         spread = Spread(Computing().loading(checkpoint.path), map_shards)
-        assert rerank_run(checkpoint, collection, run, tmp_path / "shared.run", spread=spread).counts.again == again > 0
+        assert (
+            rerank_run(
+                checkpoint, collection, run, tmp_path / "shared.run", spread=spread
+            ).counts.again
+            == again
+            > 0
+        )
     assert (tmp_path / "shared.run").read_bytes() == (tmp_path / "alone.run").read_bytes()
 
 
 def test_a_node_that_is_killed_half_way_changes_nothing(
     cluster: Any, original: Collection, release: Path, tmp_path: Path
 ) -> None:
-    """The last test: a node dies under a debias, and the raw file follows on the cluster as it then is."""
+    """The last test: a node dies under a debias, and the raw file follows on the cluster as it then
+    is.
+    """
     wanted = made_by(partial(rotate_collection, original), tmp_path / "one" / "rotated", map)
-    wanted_file = made_by(partial(rotate_file, release / "collection.tsv"), tmp_path / "file" / "rotated.tsv", map)
+    wanted_file = made_by(
+        partial(rotate_file, release / "collection.tsv"), tmp_path / "file" / "rotated.tsv", map
+    )
     shards = tmp_path / "ray" / ".rotated.work" / "content" / "passages"
     finished_at_the_kill: list[int] = []
 
@@ -400,7 +470,10 @@ def test_a_node_that_is_killed_half_way_changes_nothing(
     killer = threading.Thread(target=kill)
     killer.start()
     with open_engine("ray", 1, cluster.address) as map_shards:
-        assert made_by(partial(rotate_collection, original), tmp_path / "ray" / "rotated", map_shards) == wanted
+        assert (
+            made_by(partial(rotate_collection, original), tmp_path / "ray" / "rotated", map_shards)
+            == wanted
+        )
         killer.join()
         assert SHARDS // 4 <= finished_at_the_kill[0] < SHARDS
         step = partial(rotate_file, release / "collection.tsv")

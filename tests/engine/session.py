@@ -8,7 +8,9 @@ from pathlib import Path
 
 
 def processes_of_session(session: int) -> list[int]:
-    """The ids of the processes that run in the session that process ``session`` leads; one that has ended is none."""
+    """The ids of the processes that run in the session that process ``session`` leads; one that has
+    ended is none.
+    """
     found = []
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:

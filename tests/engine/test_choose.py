@@ -37,17 +37,26 @@ def test_workers_below_one_name_the_flag(engine: str) -> None:
 
 
 def test_an_address_is_rays() -> None:
-    with pytest.raises(SettingError, match="--address: wanted with --engine ray only; found 'head:6379'; add --engine ray"):
+    with pytest.raises(
+        SettingError,
+        match="--address: wanted with --engine ray only; found 'head:6379'; add --engine ray",
+    ):
         choose("local", 1, "head:6379")
 
 
 def test_without_ray_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
-    with pytest.raises(DependencyError, match=r"--engine ray: wanted the package ray; .*pip install 'positionbias\[ray\]'$"):
+    with pytest.raises(
+        DependencyError,
+        match=r"--engine ray: wanted the package ray; .*pip install 'positionbias\[ray\]'$",
+    ):
         choose("ray")
 
 
-@pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="ray is not installed: pip install 'positionbias[ray]'")
+@pytest.mark.skipif(
+    importlib.util.find_spec("ray") is None,
+    reason="ray is not installed: pip install 'positionbias[ray]'",
+)
 def test_an_address_where_no_ray_answers_is_one_clear_line() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         port = silent.getsockname()[1]
@@ -61,7 +70,11 @@ def test_an_address_where_no_ray_answers_is_one_clear_line() -> None:
         for address, found in cases:
             with (
                 pytest.raises(
-                    SettingError, match=rf"^--address: wanted HOST:PORT of a Ray cluster; found at '{address}': .*{found}"
+                    SettingError,
+                    match=(
+                        rf"^--address: wanted HOST:PORT of a Ray cluster; found at '{address}': "
+                        rf".*{found}"
+                    ),
                 ),
                 open_engine("ray", 1, address),
             ):

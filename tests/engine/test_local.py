@@ -1,4 +1,6 @@
-"""Mapping over shards: the same results, in order, in one process or several; failures are one error."""
+"""Mapping over shards: the same results, in order, in one process or several; failures are one
+error.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ from .session import processes_of_session
 def test_results_come_in_the_order_of_the_items(workers: int) -> None:
     # large factorials take longer than small ones: the first item is not the first to be done
     items = [3_000, 1, 2_000, 2, 3]
-    assert list(map_shards(math.factorial, items, workers)) == [math.factorial(item) for item in items]
+    assert list(map_shards(math.factorial, items, workers)) == [
+        math.factorial(item) for item in items
+    ]
 
 
 def test_no_items_no_results() -> None:
@@ -116,11 +120,15 @@ if __name__ == "__main__":
 
 
 @pytest.mark.parametrize(
-    "then", ["time.sleep(60)", "list(over_processes(time.sleep, [60] * 9))"], ids=["workers wait", "workers work"]
+    "then",
+    ["time.sleep(60)", "list(over_processes(time.sleep, [60] * 9))"],
+    ids=["workers wait", "workers work"],
 )
 def test_workers_whose_parent_is_killed_end_by_themselves(tmp_path: Path, then: str) -> None:
     (tmp_path / "script.py").write_text(ORPHANED.format(then=then))
-    with subprocess.Popen([sys.executable, tmp_path / "script.py"], stdout=subprocess.PIPE, start_new_session=True) as parent:
+    with subprocess.Popen(
+        [sys.executable, tmp_path / "script.py"], stdout=subprocess.PIPE, start_new_session=True
+    ) as parent:
         assert parent.stdout is not None
         assert parent.stdout.readline() == b"started\n"
         assert len(processes_of_session(parent.pid)) >= 3
@@ -145,8 +153,13 @@ def stop_then_write(path: Path | None) -> bytes:
 
 
 def test_a_worker_that_is_asked_to_stop_begins_nothing_more(tmp_path: Path) -> None:
-    """It answers in whole messages: one that died in the middle of a message would leave this process waiting for the rest."""
-    with processes(2) as over_processes, pytest.raises(PositionBiasError, match="ended from outside"):
+    """It answers in whole messages: one that died in the middle of a message would leave this
+    process waiting for the rest.
+    """
+    with (
+        processes(2) as over_processes,
+        pytest.raises(PositionBiasError, match="ended from outside"),
+    ):
         list(over_processes(stop_then_write, [None, None, tmp_path / "later"]))
     assert not (tmp_path / "later").exists()
 
@@ -167,7 +180,9 @@ except KeyboardInterrupt:
 
 
 def test_what_is_held_back_is_heard_afterwards() -> None:
-    done = subprocess.run([sys.executable, "-c", HELD_BACK], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", HELD_BACK], capture_output=True, text=True, check=True
+    )
     assert done.stdout == "to its end\nthen stopped 143\n"
 
 
@@ -183,5 +198,8 @@ def die_while_answering(item: int) -> int:
 
 def test_a_worker_that_is_killed_within_a_message_is_one_clear_line() -> None:
     """Python's pool alone would wait for the other half for ever."""
-    with processes(2) as over_processes, pytest.raises(PositionBiasError, match="ended from outside"):
+    with (
+        processes(2) as over_processes,
+        pytest.raises(PositionBiasError, match="ended from outside"),
+    ):
         list(over_processes(die_while_answering, range(9)))

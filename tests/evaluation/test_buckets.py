@@ -22,17 +22,29 @@ def test_a_bucket_holds_its_left_end_and_the_last_one_its_right_too():
 
 def test_squad_posq_counts_what_lies_beyond_its_last_edge_as_outside():
     assert SQUAD_POSQ.edges == (0, 100, 200, 300, 400, 500, 3120)
-    assert SQUAD_POSQ.assign(np.array([0, 99, 100, 499, 500, 3120, 3121])).tolist() == [0, 0, 1, 4, 5, 5, -1]
+    assert SQUAD_POSQ.assign(np.array([0, 99, 100, 499, 500, 3120, 3121])).tolist() == [
+        0,
+        0,
+        1,
+        4,
+        5,
+        5,
+        -1,
+    ]
 
 
 @given(st.integers(1, 400), st.data())
 def test_positions_on_an_edge_belong_to_the_bucket_that_it_starts(words, data):
     # 20·first / words in whole numbers, against float positions and edges
     first = data.draw(st.integers(0, words - 1))
-    assert Buckets.relative(20).assign(np.array([first / words])).tolist() == [int(20 * Fraction(first, words))]
+    assert Buckets.relative(20).assign(np.array([first / words])).tolist() == [
+        int(20 * Fraction(first, words))
+    ]
 
 
-@pytest.mark.parametrize(("queries", "count"), [(0, 2), (89, 2), (90, 3), (599, 19), (600, 20), (1_000_000, 20)])
+@pytest.mark.parametrize(
+    ("queries", "count"), [(0, 2), (89, 2), (90, 3), (599, 19), (600, 20), (1_000_000, 20)]
+)
 def test_default_buckets_follow_the_number_of_queries(queries, count):
     assert len(Buckets.relative_for(queries)) == count
 

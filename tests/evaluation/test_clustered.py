@@ -1,4 +1,6 @@
-"""Clustered means and slopes: by hand, against scipy and statsmodels' robust errors, and by leaving clusters out one by one."""
+"""Clustered means and slopes: by hand, against scipy and statsmodels' robust errors, and by leaving
+clusters out one by one.
+"""
 
 import numpy as np
 import pytest
@@ -21,7 +23,9 @@ def random_queries(seed, queries=40, clusters=9, strata=3):
 
 def refitted_slope(x, y, stratum):
     """Least squares with a column a stratum."""
-    columns = np.column_stack([x, *(np.where(stratum == s, 1.0, 0.0) for s in sorted(set(stratum)))])
+    columns = np.column_stack(
+        [x, *(np.where(stratum == s, 1.0, 0.0) for s in sorted(set(stratum)))]
+    )
     return np.linalg.lstsq(columns, y, rcond=None)[0][0]
 
 
@@ -42,12 +46,15 @@ def test_mean_of_queries_on_their_own_is_the_textbook_s():
     interval = test.confidence_interval(0.95)
     found = clustered_mean(values, None)
     assert found.value == pytest.approx(values.mean())
-    assert shown(found) == pytest.approx((stats.sem(values), interval.low, interval.high, test.pvalue))
+    assert shown(found) == pytest.approx(
+        (stats.sem(values), interval.low, interval.high, test.pvalue)
+    )
     assert found.interval.method == "cluster jackknife, t, 25 queries"
 
 
 def test_slope_by_hand():
-    # x = 0, 1, 2; y = 0, 2, 1: Σ(x−1)(y−1) = 1, Σ(x−1)² = 2. Without the first: −1, the second: ½, the third: 2
+    # x = 0, 1, 2; y = 0, 2, 1: Σ(x−1)(y−1) = 1, Σ(x−1)² = 2. Without the first: −1, the second: ½,
+    # the third: 2
     found = clustered_slope(np.array([0.0, 1, 2]), np.array([0.0, 2, 1]), None)
     assert found.value == pytest.approx(0.5)
     assert found.standard_error == pytest.approx((2 / 3 * (1.5**2 + 0 + 1.5**2)) ** 0.5)
@@ -65,11 +72,14 @@ def test_slope_and_mean_equal_fits_without_each_cluster(seed, stratified):
     assert slope.value == pytest.approx(expected)
     assert shown(slope) == pytest.approx(plain_jackknife(expected, without, len(names)))
     mean = clustered_mean(y, labels)
-    assert shown(mean) == pytest.approx(plain_jackknife(y.mean(), [y[k].mean() for k in keep], len(names)))
+    assert shown(mean) == pytest.approx(
+        plain_jackknife(y.mean(), [y[k].mean() for k in keep], len(names))
+    )
 
 
 def test_slope_in_many_strata_is_that_within_queries():
-    # strata of two rows each, all of one line a stratum with slope 3: no interval, as it would have no width
+    # strata of two rows each, all of one line a stratum with slope 3: no interval, as it would have
+    # no width
     x = np.array([0, 1, 0.2, 0.4, 0.5, 1, 0, 0.3, 0.1, 0.9])
     y = 3 * x + np.array([5, 5, -2, -2, 9, 9, 0, 0, 1, 1])
     found = clustered_slope(x, y, list("aabbccddee"), np.array([7, 7, 3, 3, 5, 5, 1, 1, 2, 2]))
@@ -87,11 +97,14 @@ def test_the_order_of_queries_changes_nothing(seed, random):
 
 
 def test_detectable_is_found_with_the_power_it_names():
-    # 2,000 tests of 30 normal values with that mean: 80 % are found, ± 2.5 standard errors of 0.9 points
+    # 2,000 tests of 30 normal values with that mean: 80 % are found, ± 2.5 standard errors of 0.9
+    # points
     values = generator(3, "test").normal(size=30)
     detectable = clustered_mean(values / values.std(ddof=1), None).detectable
     draws = generator(4, "test").normal(detectable, 1, (2_000, 30))
-    assert (stats.ttest_1samp(draws, 0, axis=1).pvalue < 0.05).mean() == pytest.approx(0.8, abs=0.023)
+    assert (stats.ttest_1samp(draws, 0, axis=1).pvalue < 0.05).mean() == pytest.approx(
+        0.8, abs=0.023
+    )
     many = clustered_mean(generator(5, "test").normal(size=40_000), None)
     assert many.detectable == pytest.approx(2.8016 * many.standard_error, rel=1e-3)
 
@@ -104,7 +117,13 @@ def test_detectable_is_found_with_the_power_it_names():
         ([0.5, 0.5, 0.5], [1, 2, 3], None, None, "every position is the same"),
         ([0, 1], [0, 2], ["a", "a"], 2.0, "the interval: fewer than 5 clusters of queries"),
         ([0, 1], [0, 2], None, 2.0, "the interval: without one cluster every position is the same"),
-        ([0, 0, 1], [0, 0, 2], None, 2.0, "the interval: without one cluster every position is the same"),
+        (
+            [0, 0, 1],
+            [0, 0, 2],
+            None,
+            2.0,
+            "the interval: without one cluster every position is the same",
+        ),
         ([0, 0.4, 1], [0.1, 0.1, 0.1], None, 0.0, "p: all clusters agree"),
     ],
 )
@@ -145,7 +164,11 @@ def test_a_measure_s_mean_stays_within_it() -> None:
     assert (high.low, high.high) == (pytest.approx(0.9 - stats.t.ppf(0.975, 4) * 0.1), 1.0)
     # seven that agree: at most 3 / 7 of all differ, by 1 at most
     same = clustered_mean(np.array([0.1] * 7), None, Span(0.0, 1.0)).interval
-    assert (same.low, same.high, same.method) == (0.0, pytest.approx(0.1 + 3 / 7), "rule of three, n = 7")
+    assert (same.low, same.high, same.method) == (
+        0.0,
+        pytest.approx(0.1 + 3 / 7),
+        "rule of three, n = 7",
+    )
     assert clustered_mean(np.array([1.0]), None).least is None
 
 
@@ -155,7 +178,8 @@ def test_labels_must_be_one_a_query():
 
 
 def test_holm_over_a_family_by_hand():
-    # sorted 0.01, 0.02, 0.04 times 3, 2, 1, each at least the one before; what is undefined does not count
+    # sorted 0.01, 0.02, 0.04 times 3, 2, 1, each at least the one before; what is undefined does
+    # not count
     adjusted = family_wise({"slope": 0.04, "gap": 0.01, "psi": 0.02, "response": None})
     assert adjusted == pytest.approx({"slope": 0.04, "gap": 0.03, "psi": 0.04, "response": None})
     assert list(adjusted) == ["slope", "gap", "psi", "response"]

@@ -18,7 +18,8 @@ VALUES = {
 
 def test_the_choice_by_hand() -> None:
     found = cross_validate(VALUES, FOLDS)
-    # without {a, b}: 1000 has (0.9 + 0.2) / 2, 2000 has (0.1 + 0.3) / 2; without c: 0.6 / 3 against 1.1 / 3; without d: 1.3 against 0.9
+    # without {a, b}: 1000 has (0.9 + 0.2) / 2, 2000 has (0.1 + 0.3) / 2; without c: 0.6 / 3 against
+    # 1.1 / 3; without d: 1.3 against 0.9
     assert found.chosen == (1000, 2000, 1000)
     assert found.values == {"a": 0.1, "b": 0.3, "c": 0.1, "d": 0.2}
 
@@ -40,7 +41,9 @@ def test_a_setting_without_a_query() -> None:
 
 
 @given(st.sets(st.text(min_size=1, max_size=4), min_size=5, max_size=40), st.integers(0, 99))
-def test_folds_part_the_queries_evenly_and_do_not_depend_on_their_order(queries: set[str], seed: int) -> None:
+def test_folds_part_the_queries_evenly_and_do_not_depend_on_their_order(
+    queries: set[str], seed: int
+) -> None:
     folds = query_folds(sorted(queries), seed=seed)
     assert sorted(query for fold in folds for query in fold) == sorted(queries)
     assert max(map(len, folds)) - min(map(len, folds)) <= 1
@@ -48,10 +51,15 @@ def test_folds_part_the_queries_evenly_and_do_not_depend_on_their_order(queries:
 
 
 def test_what_cannot_be_folded() -> None:
-    with pytest.raises(InputError, match="wanted at least one query per fold; found 4 for 5 folds; lower --folds"):
+    with pytest.raises(
+        InputError, match="wanted at least one query per fold; found 4 for 5 folds; lower --folds"
+    ):
         query_folds(["a", "b", "c", "d"], seed=1)
     with pytest.raises(SettingError, match="--folds: wanted at least 2; found 1"):
         query_folds(["a", "b"], folds=1, seed=1)
     check_folds(FOLDS, {"a", "c", "d"})
-    with pytest.raises(InputError, match=r"a query with relevant passages in each fold; found none in fold 2 of 3 \(c\)"):
+    with pytest.raises(
+        InputError,
+        match=r"a query with relevant passages in each fold; found none in fold 2 of 3 \(c\)",
+    ):
         check_folds(FOLDS, {"a", "b", "d"})

@@ -50,7 +50,10 @@ def test_depth_by_hand():
     choice = tune_depth(CANDIDATES, MODEL, [Qrel("q", "d", 1), Qrel("other", "x", 2)], [4])
     assert choice.value == pytest.approx(0.5)
     # cutoff 3: d is out of sight until depth 4
-    assert tune_depth(CANDIDATES, MODEL, [Qrel("q", "d", 1)], [3, 4], cutoff=3).curve == {3: 0.0, 4: 1.0}
+    assert tune_depth(CANDIDATES, MODEL, [Qrel("q", "d", 1)], [3, 4], cutoff=3).curve == {
+        3: 0.0,
+        4: 1.0,
+    }
 
 
 def test_gain_is_linear_in_the_grade():
@@ -83,7 +86,11 @@ def rankings(draw):
         scores = draw(st.lists(st.integers(0, 6), min_size=len(passages), max_size=len(passages)))
         candidates.append((f"q{number}", passages, draw(st.permutations(range(len(passages))))))
         rescored.append((f"q{number}", passages, scores))
-        grades = draw(st.dictionaries(st.sampled_from([f"p{i}" for i in range(20)]), st.integers(-1, 3), max_size=8))
+        grades = draw(
+            st.dictionaries(
+                st.sampled_from([f"p{i}" for i in range(20)]), st.integers(-1, 3), max_size=8
+            )
+        )
         qrels += [Qrel(f"q{number}", passage, grade) for passage, grade in grades.items()]
     return Run("first", candidates), Run("model", rescored), [*qrels, Qrel("extra", "p1", 1)]
 
@@ -99,7 +106,10 @@ def test_every_depth_equals_ir_measures(case, cutoff):
         values = per_query(run, qrels, [measure])[measure]
         assert choice.curve[depth] == pytest.approx(np.mean(list(values.values())), abs=1e-12)
         # the written scores say the same to an evaluator that reads them itself
-        scores = {r.query_id: {p: float(s) for p, s in zip(r.passage_ids, r.scores, strict=True)} for r in run.rankings()}
+        scores = {
+            r.query_id: {p: float(s) for p, s in zip(r.passage_ids, r.scores, strict=True)}
+            for r in run.rankings()
+        }
         judged = {}
         for qrel in qrels:
             judged.setdefault(qrel.query_id, {})[qrel.passage_id] = qrel.grade
@@ -112,7 +122,10 @@ def ndcg(ranked, grades, cutoff):
     """As one would write it down."""
     gains = [max(0, grades.get(passage_id, 0)) for passage_id in ranked[:cutoff]]
     best = sorted((grade for grade in grades.values() if grade > 0), reverse=True)[:cutoff]
-    dcg = [sum(gain / math.log2(rank + 1) for rank, gain in enumerate(column, 1)) for column in (gains, best)]
+    dcg = [
+        sum(gain / math.log2(rank + 1) for rank, gain in enumerate(column, 1))
+        for column in (gains, best)
+    ]
     return dcg[0] / dcg[1] if dcg[1] else 0.0
 
 
@@ -142,16 +155,23 @@ def test_every_depth_equals_a_brute_force_loop(case, cutoff, block):
 def test_a_model_s_further_passages_do_not_count():
     # the model also ranked x and y, which are no candidates of this depth or of this query
     candidates = Run("bm25", [("q", ["a", "b"], [2.0, 1.0]), ("r", ["x"], [1.0])])
-    rescored = Run("model", [("q", ["y", "b", "x", "a"], [4.0, 3.0, 2.0, 1.0]), ("r", ["x"], [1.0])])
+    rescored = Run(
+        "model", [("q", ["y", "b", "x", "a"], [4.0, 3.0, 2.0, 1.0]), ("r", ["x"], [1.0])]
+    )
     assert apply_depth(candidates, rescored, 2)["q"].passage_ids == ["b", "a"]
     assert apply_depth(candidates, rescored, 2)["q"].scores.tolist() == [3.0, 1.0]
-    assert tune_depth(candidates, rescored, [Qrel("q", "b", 1)], [1, 2]).curve == {1: pytest.approx(1 / math.log2(3)), 2: 1.0}
+    assert tune_depth(candidates, rescored, [Qrel("q", "b", 1)], [1, 2]).curve == {
+        1: pytest.approx(1 / math.log2(3)),
+        2: 1.0,
+    }
 
 
 def test_a_candidate_without_a_score_is_named():
     short = Run("model", [("q", ["a", "b"], [1.0, 2.0])])
     assert apply_depth(CANDIDATES, short, 2)["q"].passage_ids == ["b", "a", "c", "d"]
-    with pytest.raises(InputError, match=r"'c' of query 'q'.*re-rank these candidates at least as deep"):
+    with pytest.raises(
+        InputError, match=r"'c' of query 'q'.*re-rank these candidates at least as deep"
+    ):
         apply_depth(CANDIDATES, short, 3)
     with pytest.raises(InputError, match="'c' of query 'q'"):
         tune_depth(CANDIDATES, short, [Qrel("q", "d", 1)], [1, 3])
@@ -172,14 +192,22 @@ def test_queries_without_candidates_may_have_an_empty_ranking():
     candidates = Run("bm25", [("q", [], []), ("r", ["a"], [1.0])])
     rescored = Run("model", [("r", ["a"], [5.0])])
     assert apply_depth(candidates, rescored, 5)["q"].passage_ids == []
-    assert tune_depth(candidates, rescored, [Qrel("q", "a", 1), Qrel("r", "a", 1)], [1]).value == pytest.approx(0.5)
+    assert tune_depth(
+        candidates, rescored, [Qrel("q", "a", 1), Qrel("r", "a", 1)], [1]
+    ).value == pytest.approx(0.5)
 
 
 def test_a_run_made_from_the_candidates_is_merged_like_any_other():
-    candidates = Run("bm25", [("q", ["a", "b", "c"], [3.0, 2.0, 1.0]), ("r", ["c", "a"], [2.0, 1.0])])
-    shared = candidates.rescored("model", {"q": np.array([1.0, 3.0, 2.0]), "r": np.array([1.0, 2.0])})
+    candidates = Run(
+        "bm25", [("q", ["a", "b", "c"], [3.0, 2.0, 1.0]), ("r", ["c", "a"], [2.0, 1.0])]
+    )
+    shared = candidates.rescored(
+        "model", {"q": np.array([1.0, 3.0, 2.0]), "r": np.array([1.0, 2.0])}
+    )
     apart = Run("model", [(r.query_id, r.passage_ids, r.scores) for r in shared.rankings()])
     for depth in (1, 2, 3):
         one, other = apply_depth(candidates, shared, depth), apply_depth(candidates, apart, depth)
-        assert {q: r.passage_ids for q, r in one.items()} == {q: r.passage_ids for q, r in other.items()}
+        assert {q: r.passage_ids for q, r in one.items()} == {
+            q: r.passage_ids for q, r in other.items()
+        }
     assert apply_depth(candidates, shared, 2)["q"].passage_ids == ["b", "a", "c"]

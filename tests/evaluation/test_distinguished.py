@@ -17,8 +17,13 @@ def test_each_pair_is_scipy_s_paired_t_test() -> None:
     for block in range(2):
         for i in range(7):
             for j in range(7):
-                if i != j and stats.ttest_rel(values[block, :, i], values[block, :, j]).pvalue < 0.05:
-                    expected[block, i, j] = np.sign(values[block, :, i].mean() - values[block, :, j].mean())
+                if (
+                    i != j
+                    and stats.ttest_rel(values[block, :, i], values[block, :, j]).pvalue < 0.05
+                ):
+                    expected[block, i, j] = np.sign(
+                        values[block, :, i].mean() - values[block, :, j].mean()
+                    )
     assert 0 < np.abs(expected).sum() < 2 * 42
     assert found.tolist() == expected.tolist()
 
@@ -32,6 +37,10 @@ def test_equal_systems_are_not_distinguished_and_a_steady_difference_is() -> Non
 
 def test_share_of_pairs_by_hand() -> None:
     apart = np.array([[0, 1, 0], [-1, 0, -1], [0, 1, 0]])
-    members = np.array([[True, True, True], [True, True, False], [True, False, True], [False, True, False]])
+    members = np.array(
+        [[True, True, True], [True, True, False], [True, False, True], [False, True, False]]
+    )
     # of three pairs two; the pair 0, 1; the pair 0, 2, which is not; one system has no pair
-    assert share_of_pairs(np.abs(apart), members) == pytest.approx([2 / 3, 1, 0, np.nan], nan_ok=True)
+    assert share_of_pairs(np.abs(apart), members) == pytest.approx(
+        [2 / 3, 1, 0, np.nan], nan_ok=True
+    )

@@ -11,8 +11,22 @@ from positionbias.core.run import Run
 from positionbias.evaluation.first_rank import first_ranks
 from positionbias.evaluation.measures import per_query
 
-RUN = Run("r", [("q1", ["a", "b", "c"], [3, 2, 1]), ("q2", ["a", "b", "c"], [3, 2, 1]), ("q3", ["a", "b"], [2, 1])])
-QRELS = [Qrel("q1", "a", 1), Qrel("q1", "b", 2), Qrel("q2", "c", 2), Qrel("q3", "z", 1), Qrel("q4", "a", 1), Qrel("q5", "a", 0)]
+RUN = Run(
+    "r",
+    [
+        ("q1", ["a", "b", "c"], [3, 2, 1]),
+        ("q2", ["a", "b", "c"], [3, 2, 1]),
+        ("q3", ["a", "b"], [2, 1]),
+    ],
+)
+QRELS = [
+    Qrel("q1", "a", 1),
+    Qrel("q1", "b", 2),
+    Qrel("q2", "c", 2),
+    Qrel("q3", "z", 1),
+    Qrel("q4", "a", 1),
+    Qrel("q5", "a", 0),
+]
 
 
 def test_ranks_by_hand() -> None:
@@ -34,11 +48,15 @@ def test_against_the_reciprocal_rank_of_ir_measures() -> None:
     ids = [f"p{n}" for n in range(12)]
     run = Run("r", [(f"q{n}", ids, rng.normal(size=12)) for n in range(40)])
     qrels = [
-        Qrel(f"q{n}", passage, int(rng.integers(0, 3))) for n in range(40) for passage in rng.choice(ids, 3, replace=False)
+        Qrel(f"q{n}", passage, int(rng.integers(0, 3)))
+        for n in range(40)
+        for passage in rng.choice(ids, 3, replace=False)
     ]
     ranks = first_ranks(run, qrels, depth=12, relevant_from=2).ranks
     reciprocal = per_query(run, qrels, ["RR(rel=2)"])["RR(rel=2)"]
-    assert {q: 0.0 if rank == 13 else 1 / rank for q, rank in ranks.items()} == pytest.approx(reciprocal)
+    assert {q: 0.0 if rank == 13 else 1 / rank for q, rank in ranks.items()} == pytest.approx(
+        reciprocal
+    )
 
 
 def test_what_cannot_be_measured() -> None:

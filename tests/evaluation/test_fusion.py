@@ -1,4 +1,6 @@
-"""Several runs as one: by hand, in any order, against a plain implementation; what a run has not is counted."""
+"""Several runs as one: by hand, in any order, against a plain implementation; what a run has not is
+counted.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,13 @@ from hypothesis import strategies as st
 
 from positionbias.core.errors import InputError, OutputExistsError, SettingError
 from positionbias.core.files import sha256_file
-from positionbias.core.manifest import Manifest, input_ref, manifest_path, read_manifest, write_manifest
+from positionbias.core.manifest import (
+    Manifest,
+    input_ref,
+    manifest_path,
+    read_manifest,
+    write_manifest,
+)
 from positionbias.core.run import Run, read_run, strictly_decreasing, write_run
 from positionbias.evaluation.fusing import FUSIONS, Fusing
 from positionbias.evaluation.fusion import equal_again, fuse, fuse_runs, z_scores
@@ -32,18 +40,25 @@ def scores(run: Run, query_id: str = "q") -> dict[str, float]:
 
 
 def test_z_scores_by_hand() -> None:
-    # one: mean 6, population deviation √6: a √1.5, b 0, c −√1.5; two: c 1, a −1, and b, which it has not, its least: −1
+    # one: mean 6, population deviation √6: a √1.5, b 0, c −√1.5; two: c 1, a −1, and b, which it
+    # has not, its least: −1
     done = fuse([ONE, TWO])
     root = math.sqrt(1.5)
-    assert scores(done.run) == pytest.approx({"a": (root - 1) / 2, "b": -0.5, "c": (1 - root) / 2}, abs=1e-7)
+    assert scores(done.run) == pytest.approx(
+        {"a": (root - 1) / 2, "b": -0.5, "c": (1 - root) / 2}, abs=1e-7
+    )
     assert done.run["q"].passage_ids == ["a", "c", "b"]
     assert done.missing == {"one": Missing(), "two": Missing(passages=1)}
 
 
 def test_reciprocal_ranks_by_hand() -> None:
     done = fuse([ONE, TWO], Fusing("reciprocal-ranks", k=60))
-    assert scores(done.run) == pytest.approx({"a": 1 / 61 + 1 / 62, "c": 1 / 63 + 1 / 61, "b": 1 / 62}, abs=1e-8)
-    assert scores(fuse([ONE, TWO], Fusing("reciprocal-ranks", k=0)).run) == pytest.approx({"a": 1.5, "c": 4 / 3, "b": 0.5})
+    assert scores(done.run) == pytest.approx(
+        {"a": 1 / 61 + 1 / 62, "c": 1 / 63 + 1 / 61, "b": 1 / 62}, abs=1e-8
+    )
+    assert scores(fuse([ONE, TWO], Fusing("reciprocal-ranks", k=0)).run) == pytest.approx(
+        {"a": 1.5, "c": 4 / 3, "b": 0.5}
+    )
 
 
 def test_a_query_whose_scores_are_equal_says_nothing() -> None:
@@ -66,7 +81,11 @@ def test_a_query_that_one_run_has_not() -> None:
 
 
 RUNS = st.lists(
-    st.dictionaries(st.sampled_from("abcdefgh"), st.floats(-50, 50, width=16).map(lambda value: round(value, 2)), min_size=1),
+    st.dictionaries(
+        st.sampled_from("abcdefgh"),
+        st.floats(-50, 50, width=16).map(lambda value: round(value, 2)),
+        min_size=1,
+    ),
     min_size=2,
     max_size=5,
 )
@@ -74,7 +93,9 @@ RUNS = st.lists(
 
 @given(found=RUNS, turn=st.randoms(use_true_random=False))
 @pytest.mark.parametrize("by", FUSIONS)
-def test_the_order_of_the_runs_does_not_matter(by: str, found: list[dict[str, float]], turn) -> None:
+def test_the_order_of_the_runs_does_not_matter(
+    by: str, found: list[dict[str, float]], turn
+) -> None:
     made = [Run(f"r{i}", [("q", [*of, "z"], [*of.values(), 0.5])]) for i, of in enumerate(found)]
     turned = list(made)
     turn.shuffle(turned)
@@ -91,13 +112,18 @@ def test_against_a_plain_implementation(found: list[dict[str, float]]) -> None:
     for run in made:
         of = scores(run)
         mean, deviation = statistics.fmean(of.values()), statistics.pstdev(of.values())
-        z = {p: (score - mean) / deviation if len(set(of.values())) > 1 else 0.0 for p, score in of.items()}
+        z = {
+            p: (score - mean) / deviation if len(set(of.values())) > 1 else 0.0
+            for p, score in of.items()
+        }
         for passage in union:
             by_z[passage] += z.get(passage, min(z.values())) / len(made)
         for rank, passage in enumerate(sorted(of, key=lambda p: (of[p], p), reverse=True), 1):
             by_rank[passage] += 1 / (7 + rank)
     assert scores(fuse(made).run) == pytest.approx(by_z, abs=1e-5)
-    assert scores(fuse(made, Fusing("reciprocal-ranks", k=7)).run) == pytest.approx(by_rank, rel=1e-6)
+    assert scores(fuse(made, Fusing("reciprocal-ranks", k=7)).run) == pytest.approx(
+        by_rank, rel=1e-6
+    )
 
 
 @given(values=st.lists(st.integers(-1000, 1000), min_size=2, max_size=20))
@@ -118,10 +144,14 @@ RERANKED = Run("dot", [("q", ["b", "a", "c", "d", "e"], [0.51, 0.5, -1.0, -2.0, 
 
 
 def test_what_stands_below_a_re_ranking_depth_is_no_score() -> None:
-    # bm25: mean 6, population deviation √14; dot: b 1, a −1, and c, d, e, which it has not scored, its least: −1
+    # bm25: mean 6, population deviation √14; dot: b 1, a −1, and c, d, e, which it has not scored,
+    # its least: −1
     done = fuse([FIRST, RERANKED], scored=[None, 2])
     away = math.sqrt(14)
-    by_hand = {"b": (3 / away + 1) / 2, **{p: (x / away - 1) / 2 for p, x in zip("acde", (4, 2, -4, -5), strict=True)}}
+    by_hand = {
+        "b": (3 / away + 1) / 2,
+        **{p: (x / away - 1) / 2 for p, x in zip("acde", (4, 2, -4, -5), strict=True)},
+    }
     assert scores(done.run) == pytest.approx(by_hand, abs=1e-7)
     assert done.run["q"].passage_ids == ["b", "a", "c", "d", "e"]
     assert done.missing == {"bm25": Missing(), "dot": Missing(below=3)}
@@ -177,9 +207,16 @@ def test_a_constant_scorer_on_disk_says_nothing(tmp_path: Path) -> None:
         (
             [ONE, Run("dl20", [("other", ["a"], [1.0])])],
             {},
-            "run 'dl20': wanted queries of run 'one'; found none of them; give runs over the same queries and collection",
+            (
+                "run 'dl20': wanted queries of run 'one'; found none of them; give runs over the "
+                "same queries and collection"
+            ),
         ),
-        ([ONE, Run("beir", [("q", ["x"], [1.0])])], {}, "run 'beir': wanted passages of run 'one'; found none of them"),
+        (
+            [ONE, Run("beir", [("q", ["x"], [1.0])])],
+            {},
+            "run 'beir': wanted passages of run 'one'; found none of them",
+        ),
     ],
 )
 def test_what_is_no_ensemble(runs: list[Run], settings: dict, complaint: str) -> None:
@@ -203,10 +240,17 @@ def test_settings_out_of_range_name_their_flag(settings: dict, complaint: str) -
     assert str(stop.value).startswith(complaint)
 
 
-# -- files ------------------------------------------------------------------------------------------
+# -- files -----------------------------------------------------------------------------------------
 
 
-def kept(folder: Path, run: Run, collection: str | None = None, *, command: str = "rerank", **more: object) -> Path:
+def kept(
+    folder: Path,
+    run: Run,
+    collection: str | None = None,
+    *,
+    command: str = "rerank",
+    **more: object,
+) -> Path:
     place = folder / f"{run.name}.run"
     write_run(place, run)
     if collection is not None:
@@ -214,7 +258,14 @@ def kept(folder: Path, run: Run, collection: str | None = None, *, command: str 
         settings = {"split": "dl19", **more}
         write_manifest(
             manifest_path(place),
-            Manifest(kind="run", name=run.name, command=command, settings=settings, inputs=inputs, licence="theirs"),
+            Manifest(
+                kind="run",
+                name=run.name,
+                command=command,
+                settings=settings,
+                inputs=inputs,
+                licence="theirs",
+            ),
         )
     return place
 
@@ -235,7 +286,13 @@ def test_files_and_their_manifest(tmp_path: Path) -> None:
     ]
     assert manifest.content["missing"] == {"one": [0, 0, 0, 0], "two": [0, 1, 0, 0]}
     result = done.results[0]
-    assert (result.collection, result.split, result.system, result.value, result.count) == ("mini", "dl19", "both", 3.0, 1)
+    assert (result.collection, result.split, result.system, result.value, result.count) == (
+        "mini",
+        "dl19",
+        "both",
+        3.0,
+        1,
+    )
     assert json.loads(json.dumps(result.to_json()))["payload"]["rows"]["two: passages missing"] == 1
     assert Result.from_json(result.to_json()) == result
     with pytest.raises(OutputExistsError):
@@ -257,7 +314,13 @@ def test_the_first_passages_alone(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("command", "depth", "below"),
-    [("rerank", 2, 3), ("rerank", 5, 0), ("rerank", 200, 0), ("retrieve", 2, 0), ("rerank", None, 0)],
+    [
+        ("rerank", 2, 3),
+        ("rerank", 5, 0),
+        ("rerank", 200, 0),
+        ("retrieve", 2, 0),
+        ("rerank", None, 0),
+    ],
 )
 def test_the_manifest_says_how_deep_a_re_ranked_run_is_scored(
     command: str, depth: int | None, below: int, tmp_path: Path
@@ -266,7 +329,9 @@ def test_the_manifest_says_how_deep_a_re_ranked_run_is_scored(
     done = fuse_runs(paths, tmp_path / "both.run")
     assert done.missing["dot"] == Missing(below=below)
     assert done.run["q"].passage_ids[0] == ("b" if below else "a")
-    assert read_manifest(tmp_path / "both.run").settings.get("scored") == ({"dot": depth} if below else None)
+    assert read_manifest(tmp_path / "both.run").settings.get("scored") == (
+        {"dot": depth} if below else None
+    )
     assert done.results[0].to_json()["payload"]["rows"]["dot: passages below its depth"] == below
 
 
@@ -275,7 +340,9 @@ def test_an_output_that_is_one_of_the_runs(tmp_path: Path) -> None:
     before = [path.read_bytes() for path in paths]
     (tmp_path / "link.run").symlink_to(paths[1])
     for out in (paths[0], tmp_path / "x" / ".." / "two.run", tmp_path / "link.run"):
-        with pytest.raises(SettingError, match=r"--out: wanted a new file; found .*, one of the runs; give another"):
+        with pytest.raises(
+            SettingError, match=r"--out: wanted a new file; found .*, one of the runs; give another"
+        ):
             fuse_runs(paths, out, overwrite=True)
     with pytest.raises(SettingError, match=r"RUN: wanted each run once; found .*link.run twice"):
         fuse_runs([*paths, tmp_path / "link.run"], tmp_path / "no.run")
@@ -289,7 +356,10 @@ def test_an_output_that_is_one_of_the_runs(tmp_path: Path) -> None:
 
 def test_runs_on_different_collections(tmp_path: Path) -> None:
     paths = [kept(tmp_path, ONE, "abc"), kept(tmp_path, TWO, "xyz")]
-    with pytest.raises(InputError, match=r"two.run: wanted a run on the collection mini, like the earlier runs; found one on"):
+    with pytest.raises(
+        InputError,
+        match=r"two.run: wanted a run on the collection mini, like the earlier runs; found one on",
+    ):
         fuse_runs(paths, tmp_path / "no.run")
     with pytest.raises(SettingError, match=r"RUN: wanted each run once; found .*one.run twice"):
         fuse_runs([paths[0], paths[0]], tmp_path / "no.run")

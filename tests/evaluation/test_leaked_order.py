@@ -19,7 +19,12 @@ from positionbias.results.result import Result
 def values(systems: int, queries: int, seed: int, noise: float = 0.2) -> np.ndarray:
     """Systems that differ by 0.01 each, on queries of differing difficulty."""
     rng = np.random.default_rng(seed)
-    return 0.3 + 0.2 * rng.random(queries) + 0.01 * np.arange(systems)[:, None] + noise * rng.random((systems, queries))
+    return (
+        0.3
+        + 0.2 * rng.random(queries)
+        + 0.01 * np.arange(systems)[:, None]
+        + noise * rng.random((systems, queries))
+    )
 
 
 def found(of: np.ndarray, leaked: int) -> LeakedOrder:
@@ -60,7 +65,9 @@ def test_marks_at_random_are_no_finding() -> None:
 def test_the_sentence() -> None:
     order = found(values(4, 30, seed=6), 7)
     sentence = order_sentence("order of systems by nDCG@10", order)
-    assert sentence.startswith("nDCG@10: order of systems on leaked and on clean queries: Kendall's τ ")
+    assert sentence.startswith(
+        "nDCG@10: order of systems on leaked and on clean queries: Kendall's τ "
+    )
     assert "between 7 leaked and 23 clean queries, " in sentence
     assert "one-sided p " in sentence
     (finding,) = order_findings([result(order)])
@@ -80,4 +87,6 @@ def test_json_gives_an_undefined_order_back() -> None:
 
 
 def result(order: LeakedOrder) -> Result:
-    return Result("order of systems by nDCG@10", "c", "test", "a, b", 1, order.tau, None, order.systems, order)
+    return Result(
+        "order of systems by nDCG@10", "c", "test", "a, b", 1, order.tau, None, order.systems, order
+    )

@@ -20,9 +20,10 @@ def letters(systems, clusters=None):
 
 
 def test_letters_by_hand():
-    # six queries; b above a on all: two of the 64 sign patterns are as far out: p = 2 / 64 = 0.03125
-    # c above a on all as well; c − b = +.1 −.15 +.3 −.35 +.5 +.6 of 2 at most: the sum is 1 or more where what has a minus has the sum ½ at most:
-    # none, five alone (all but .6) and the pairs .1 + .15, .1 + .3, .1 + .35, .15 + .3 and .15 + .35; 11 in all: p = 2 · 11 / 64
+    # six queries; b above a on all: two of the 64 sign patterns are as far out: p = 2 / 64 =
+    # 0.03125 c above a on all as well; c − b = +.1 −.15 +.3 −.35 +.5 +.6 of 2 at most: the sum is 1
+    # or more where what has a minus has the sum ½ at most: none, five alone (all but .6) and the
+    # pairs .1 + .15, .1 + .3, .1 + .35, .15 + .3 and .15 + .35; 11 in all: p = 2 · 11 / 64
     a = np.zeros(6)
     b = np.array([1, 2, 3, 4, 5, 6]) / 10
     c = b + np.array([0.1, -0.15, 0.3, -0.35, 0.5, 0.6])
@@ -61,11 +62,15 @@ def test_queries_of_one_passage_count_once():
     assert letters(systems).p_values == {(0, 1): 2 / 1024}
     found = letters(systems, {f"q{place}": f"passage {place // 2}" for place in range(10)})
     assert found.p_values == {(0, 1): 2 / 32}
-    assert letters(systems, {f"q{place}": f"passage {place // 5}" for place in range(10)}).plain == ("", "")
+    assert letters(
+        systems, {f"q{place}": f"passage {place // 5}" for place in range(10)}
+    ).plain == ("", "")
 
 
 def test_the_queries_that_both_have():
-    found = letters([by_query([0.0] * 6), {**by_query([0.1, 0.2, 0.3, 0.4, 0.5, 0.6]), "other": -9.0}])
+    found = letters(
+        [by_query([0.0] * 6), {**by_query([0.1, 0.2, 0.3, 0.4, 0.5, 0.6]), "other": -9.0}]
+    )
     assert found.plain == ("", "a")
     with pytest.raises(InputError, match="systems a and b: wanted queries that both have"):
         letters([{"q": 1.0}, {"r": 1.0}])
@@ -76,12 +81,18 @@ def test_trainings_are_paired_by_seed_and_draw():
     base = random.random(30)
     one = {(seed, None): by_query(base + shift) for seed, shift in ((1, 0.0), (2, 0.3), (3, -0.2))}
     gains = {(1, 1): 0.05, (1, 2): 0.06, (2, 1): 0.04, (2, 2): 0.05, (3, 1): 0.06, (3, 2): 0.07}
-    other = {key: by_query(np.array(list(one[key[0], None].values())) + gain) for key, gain in gains.items()}
-    # gains of 0.055, 0.045 and 0.065 a seed: t = 0.055 / (0.01 / √3) with 2 degrees of freedom; seeds apart differ by far more
+    other = {
+        key: by_query(np.array(list(one[key[0], None].values())) + gain)
+        for key, gain in gains.items()
+    }
+    # gains of 0.055, 0.045 and 0.065 a seed: t = 0.055 / (0.01 / √3) with 2 degrees of freedom;
+    # seeds apart differ by far more
     found = significance_letters([one, other], seed=1)
     assert found.p_values[0, 1] == pytest.approx(2 * stats.t.sf(0.055 / (0.01 / 3**0.5), 2))
     assert found.plain == ("", "a")
-    two = significance_letters([{key: of for key, of in each.items() if key[0] < 3} for each in (one, other)], seed=1)
+    two = significance_letters(
+        [{key: of for key, of in each.items() if key[0] < 3} for each in (one, other)], seed=1
+    )
     assert (two.p_values, two.plain) == ({(0, 1): None}, ("", ""))
 
 
@@ -98,7 +109,10 @@ def test_every_pair_has_its_p_and_the_higher_mean_its_letter(count, queries, see
     values = [np.round(random.random(queries) + 0.1 * row, decimals) for row in range(count)]
     clusters = [f"c{place:02d}" for place in random.integers(0, queries, queries)]
     names = sorted(by_query(values[0]))  # as text
-    found = letters([dict(zip(names, column, strict=True)) for column in values], dict(zip(names, clusters, strict=True)))
+    found = letters(
+        [dict(zip(names, column, strict=True)) for column in values],
+        dict(zip(names, clusters, strict=True)),
+    )
     family = []
     for (one, other), p in found.p_values.items():
         differences = np.round(values[other] - values[one], 12)
@@ -115,4 +129,6 @@ def test_every_pair_has_its_p_and_the_higher_mean_its_letter(count, queries, see
     for place, (pair, p) in enumerate(sorted(family, key=lambda item: item[1])):
         least = max(least, min(1.0, p * (len(family) - place)))
         assert found.p_holm[pair] == pytest.approx(least)
-    assert all(set(strict) <= set(plain) for strict, plain in zip(found.holm, found.plain, strict=True))
+    assert all(
+        set(strict) <= set(plain) for strict, plain in zip(found.holm, found.plain, strict=True)
+    )

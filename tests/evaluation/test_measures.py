@@ -1,4 +1,6 @@
-"""Measures on exactly our ranks: by hand, ties that must not reorder, names, and real runs against published figures."""
+"""Measures on exactly our ranks: by hand, ties that must not reorder, names, and real runs against
+published figures.
+"""
 
 import csv
 import math
@@ -14,7 +16,13 @@ from positionbias.core.qrels import read_qrels
 from positionbias.core.records import Qrel
 from positionbias.core.run import Run, read_run
 from positionbias.core.seeds import key64
-from positionbias.evaluation.measures import JUDGED, canonical, evaluate_run, parse_measure, per_query
+from positionbias.evaluation.measures import (
+    JUDGED,
+    canonical,
+    evaluate_run,
+    parse_measure,
+    per_query,
+)
 from positionbias.results.payloads import PerQuery
 
 RUN = Run("s", [("q1", ["a", "b", "c"], [3.0, 2.0, 1.0]), ("q2", ["x", "y"], [1.0, 0.5])])
@@ -22,7 +30,9 @@ QRELS = [Qrel("q1", "b", 2), Qrel("q1", "c", 1), Qrel("q2", "y", 1), Qrel("q3", 
 
 
 def test_values_by_hand():
-    values = per_query(RUN, QRELS, ["nDCG@10", "RR@10", "RR(rel=2)@10", "R@2", "AP(rel=2)", "P@1", "AP", "RR"])
+    values = per_query(
+        RUN, QRELS, ["nDCG@10", "RR@10", "RR(rel=2)@10", "R@2", "AP(rel=2)", "P@1", "AP", "RR"]
+    )
     # q1: grades 0 2 1: (2 / log2 3 + 1 / 2) / (2 + 1 / log2 3)
     assert values["nDCG@10"]["q1"] == pytest.approx((2 / np.log2(3) + 0.5) / (2 + 1 / np.log2(3)))
     assert values["nDCG@10"]["q2"] == pytest.approx(1 / np.log2(3))
@@ -39,32 +49,70 @@ def test_values_by_hand():
 @pytest.mark.parametrize(
     ("spelling", "name"),
     [
-        ("ndcg@10", "nDCG@10"), ("NDCG@10", "nDCG@10"), ("ndcg_cut_10", "nDCG@10"), ("ndcg_cut.10", "nDCG@10"), ("ndcg", "nDCG"),
-        ("mrr@10", "RR@10"), ("MRR", "RR"), ("recip_rank", "RR"), ("rr(rel=2)@10", "RR(rel=2)@10"),
-        ("map", "AP"), ("map_cut_100", "AP@100"), ("ap(rel=2)", "AP(rel=2)"),
-        ("recall@100", "R@100"), ("recall_100", "R@100"), ("r@5", "R@5"), ("P_5", "P@5"), ("precision@5", "P@5"),
-        ("j@10", "Judged@10"), ("J@10", "Judged@10"), ("hit@1", "Success@1"), ("success_1", "Success@1"),
-        ("bpref", "Bpref"), ("rprec", "Rprec"), ("nDCG@10", "nDCG@10"),
+        ("ndcg@10", "nDCG@10"),
+        ("NDCG@10", "nDCG@10"),
+        ("ndcg_cut_10", "nDCG@10"),
+        ("ndcg_cut.10", "nDCG@10"),
+        ("ndcg", "nDCG"),
+        ("mrr@10", "RR@10"),
+        ("MRR", "RR"),
+        ("recip_rank", "RR"),
+        ("rr(rel=2)@10", "RR(rel=2)@10"),
+        ("map", "AP"),
+        ("map_cut_100", "AP@100"),
+        ("ap(rel=2)", "AP(rel=2)"),
+        ("recall@100", "R@100"),
+        ("recall_100", "R@100"),
+        ("r@5", "R@5"),
+        ("P_5", "P@5"),
+        ("precision@5", "P@5"),
+        ("j@10", "Judged@10"),
+        ("J@10", "Judged@10"),
+        ("hit@1", "Success@1"),
+        ("success_1", "Success@1"),
+        ("bpref", "Bpref"),
+        ("rprec", "Rprec"),
+        ("nDCG@10", "nDCG@10"),
     ],
-)  # fmt: skip
+)
 def test_usual_spellings_mean_ir_measures_names(spelling, name):
     assert canonical([spelling]) == (name,)
     assert per_query(RUN, QRELS, [spelling])[spelling] == per_query(RUN, QRELS, [name])[name]
 
 
 def test_results_have_the_canonical_name_once():
-    results = evaluate_run(RUN, QRELS, ["ndcg@10", "nDCG@10", "map"], collection="c", split="s", seed=1)
+    results = evaluate_run(
+        RUN, QRELS, ["ndcg@10", "nDCG@10", "map"], collection="c", split="s", seed=1
+    )
     assert [result.measure for result in results] == ["nDCG@10", "AP"]
 
 
 def test_query_ids_choose_what_counts():
-    assert per_query(RUN, QRELS, ["RR@10"], query_ids=["q2", "q3", "unjudged"])["RR@10"] == {"q2": 0.5, "q3": 0.0}
+    assert per_query(RUN, QRELS, ["RR@10"], query_ids=["q2", "q3", "unjudged"])["RR@10"] == {
+        "q2": 0.5,
+        "q3": 0.0,
+    }
 
 
 def test_results_count_what_is_missing():
-    run = Run("s", [*((r.query_id, r.passage_ids, r.scores) for r in RUN.rankings()), ("q9", ["a"], [1.0]), ("q3", [], [])])
-    ndcg, rr = evaluate_run(run, QRELS, ["nDCG@10", "MRR@10", "RR@10"], collection="c", split="test", seed=1)
-    assert (rr.measure, rr.system, rr.collection, rr.split, rr.count) == ("RR@10", "s", "c", "test", 3)
+    run = Run(
+        "s",
+        [
+            *((r.query_id, r.passage_ids, r.scores) for r in RUN.rankings()),
+            ("q9", ["a"], [1.0]),
+            ("q3", [], []),
+        ],
+    )
+    ndcg, rr = evaluate_run(
+        run, QRELS, ["nDCG@10", "MRR@10", "RR@10"], collection="c", split="test", seed=1
+    )
+    assert (rr.measure, rr.system, rr.collection, rr.split, rr.count) == (
+        "RR@10",
+        "s",
+        "c",
+        "test",
+        3,
+    )
     assert rr.value == pytest.approx(1 / 3)
     assert isinstance(rr.payload, PerQuery)
     assert rr.payload.notes == {"queries without candidates": 1, "queries without judgements": 1}
@@ -88,7 +136,9 @@ def test_results_count_what_is_missing():
 )
 def test_intervals_lie_within_the_measure(found_at, low, high):
     run = Run("s", [(f"q{k:02d}", ["x", "y"], [2.0, 1.0]) for k in range(len(found_at))])
-    qrels = [Qrel(f"q{k:02d}", {0: "z", 1: "x", 2: "y"}[rank], 1) for k, rank in enumerate(found_at)]
+    qrels = [
+        Qrel(f"q{k:02d}", {0: "z", 1: "x", 2: "y"}[rank], 1) for k, rank in enumerate(found_at)
+    ]
     (rr,) = evaluate_run(run, qrels, ["RR"], collection="c", split="test", seed=1)
     if low is None:
         assert rr.interval is None
@@ -97,7 +147,8 @@ def test_intervals_lie_within_the_measure(found_at, low, high):
 
 
 def test_counts_have_no_range():
-    # relevant passages found, 2 of each query: not a share, and of ten that agree nobody knows how far others may differ
+    # relevant passages found, 2 of each query: not a share, and of ten that agree nobody knows how
+    # far others may differ
     run = Run("s", [(f"q{k}", ["x", "y"], [2.0, 1.0]) for k in range(10)])
     qrels = [Qrel(f"q{k}", passage, 1) for k in range(10) for passage in "xy"]
     (count,) = evaluate_run(run, qrels, ["NumRelRet"], collection="c", split="test", seed=1)
@@ -107,7 +158,9 @@ def test_counts_have_no_range():
 def test_the_evaluator_sees_our_ranks_where_it_would_see_a_tie():
     # pytrec_eval reads scores as float32: 1 + 1e-8 ties with 1, and the tie goes to the higher id
     judged = {"q": {"a": 1, "b": 0}}
-    tied = pytrec_eval.RelevanceEvaluator(judged, {"recip_rank"}).evaluate({"q": {"a": 1 + 1e-8, "b": 1.0}})
+    tied = pytrec_eval.RelevanceEvaluator(judged, {"recip_rank"}).evaluate(
+        {"q": {"a": 1 + 1e-8, "b": 1.0}}
+    )
     assert tied["q"]["recip_rank"] == 0.5
     # 100,000 ranks, neighbours one float32 step apart
     scores = np.float32(1) + np.arange(100_000, 0, -1) * np.finfo(np.float32).eps
@@ -120,22 +173,34 @@ def test_the_evaluator_sees_our_ranks_where_it_would_see_a_tie():
 def test_equal_scores_go_to_the_higher_id():
     run = Run("s", [("q", ["a", "c", "b"], [1.0, 1.0, 1.0])])
     for passage, rank in (("c", 1), ("b", 2), ("a", 3)):
-        assert per_query(run, [Qrel("q", passage, 1)], ["RR@10"])["RR@10"]["q"] == pytest.approx(1 / rank)
+        assert per_query(run, [Qrel("q", passage, 1)], ["RR@10"])["RR@10"]["q"] == pytest.approx(
+            1 / rank
+        )
 
 
 def test_a_constant_scorer_ranks_at_chance_when_ids_are_hashes():
-    # 3,000 queries, 20 candidates each, the relevant one always made first: its rank must be uniform on 1..20,
-    # mean 10.5 with standard error sqrt((20² − 1) / 12 / 3000) = 0.105; and mean 1/rank = H(20) / 20 = 0.1799
+    # 3,000 queries, 20 candidates each, the relevant one always made first: its rank must be
+    # uniform on 1..20, mean 10.5 with standard error sqrt((20² − 1) / 12 / 3000) = 0.105; and mean
+    # 1/rank = H(20) / 20 = 0.1799
     def passage(query, number):
         return f"{key64(1, 'passage', query, number):016x}"
 
-    run = Run("constant", ((str(q), [passage(q, n) for n in range(20)], np.ones(20)) for q in range(3_000)))
-    reciprocal = per_query(run, [Qrel(str(q), passage(q, 0), 1) for q in range(3_000)], ["RR"])["RR"]
+    run = Run(
+        "constant",
+        ((str(q), [passage(q, n) for n in range(20)], np.ones(20)) for q in range(3_000)),
+    )
+    reciprocal = per_query(run, [Qrel(str(q), passage(q, 0), 1) for q in range(3_000)], ["RR"])[
+        "RR"
+    ]
     ranks = np.array([round(1 / value) for value in reciprocal.values()])
     assert ranks.mean() == pytest.approx(10.5, abs=4 * 0.105)
-    assert np.mean(list(reciprocal.values())) == pytest.approx(sum(1 / r for r in range(1, 21)) / 20, abs=0.02)
+    assert np.mean(list(reciprocal.values())) == pytest.approx(
+        sum(1 / r for r in range(1, 21)) / 20, abs=0.02
+    )
     # ids that carry the order give the game away, which is why generated collections hash theirs
-    run = Run("constant", ((str(q), [f"{q}-{n:02d}" for n in range(20)], np.ones(20)) for q in range(50)))
+    run = Run(
+        "constant", ((str(q), [f"{q}-{n:02d}" for n in range(20)], np.ones(20)) for q in range(50))
+    )
     telling = per_query(run, [Qrel(str(q), f"{q}-00", 1) for q in range(50)], ["RR"])["RR"]
     assert set(telling.values()) == {1 / 20}
 
@@ -146,10 +211,21 @@ def test_names():
     assert str(parse_measure("MRR@10")) == "RR@10"
     assert str(parse_measure("IPrec@0.1")) == "IPrec@0.1"
     for name in ("nDGC@10", "", "nDCG@", "nDCG 10", "@10", "nDCG@10; RR"):
-        with pytest.raises(SettingError, match=r"-m: wanted a measure; found .*(nDCG@10.*RR@10|did you mean nDCG@10)") as error:
+        with pytest.raises(
+            SettingError,
+            match=r"-m: wanted a measure; found .*(nDCG@10.*RR@10|did you mean nDCG@10)",
+        ) as error:
             parse_measure(name)
         assert "\n" not in str(error.value)
-    for name in ("nDCG@ten", "R", "AP(level=2)", "AP(2)", "AP(rel=x)", "nDCG(cutoff='a')", "AP(rel=)"):
+    for name in (
+        "nDCG@ten",
+        "R",
+        "AP(level=2)",
+        "AP(2)",
+        "AP(rel=x)",
+        "nDCG(cutoff='a')",
+        "AP(rel=)",
+    ):
         with pytest.raises(SettingError, match="-m: wanted settings of"):
             parse_measure(name)
     with pytest.raises(SettingError, match="can be computed here"):
@@ -164,15 +240,19 @@ def test_no_judged_query_is_one_clear_line():
 
 
 def test_a_measure_that_reads_scores_takes_retrieved_passages_first():
-    # Compat with p = 0.5: the ideal ranking nearest to b a c is b d, as b was retrieved and d was not
-    # run: 1/1 + 0.5 · 1/2 + 0.25 · 1/3 = 4/3; the ideal itself: 1/1 + 0.5 · 2/2 + 0.25 · 2/3 = 5/3
+    # Compat with p = 0.5: the ideal ranking nearest to b a c is b d, as b was retrieved and d was
+    # not run: 1/1 + 0.5 · 1/2 + 0.25 · 1/3 = 4/3; the ideal itself: 1/1 + 0.5 · 2/2 + 0.25 · 2/3 =
+    # 5/3
     run = Run("s", [("q", ["b", "a", "c"], [-1.0, -2.0, -3.0])])
     values = per_query(run, [Qrel("q", "d", 1), Qrel("q", "b", 1)], ["Compat(p=0.5)"])
     assert values["Compat(p=0.5)"]["q"] == pytest.approx(0.8)
 
 
 def test_a_measure_that_divides_by_zero_is_one_line():
-    with pytest.raises(InputError, match="run 's': Accuracy@1 cannot be computed: ir_measures divides by zero; leave it out"):
+    with pytest.raises(
+        InputError,
+        match="run 's': Accuracy@1 cannot be computed: ir_measures divides by zero; leave it out",
+    ):
         per_query(Run("s", [("q", ["a", "b"], [2.0, 1.0])]), [Qrel("q", "a", 1)], ["Accuracy@1"])
 
 
@@ -180,12 +260,23 @@ def test_a_measure_that_divides_by_zero_is_one_line():
 @pytest.mark.parametrize("name", ["Compat", "Compat(p=0.8,normalize=False)", "infAP", "Rprec"])
 def test_measures_equal_those_of_ir_measures_on_other_positive_scores(posbias_data, name):
     folder = posbias_data / "trec_covid_r5"
-    run, qrels = read_run(folder / "runs" / "BRPHJ_BM25.run.gz"), read_qrels(folder / "qrels.round5.txt")
+    run, qrels = (
+        read_run(folder / "runs" / "BRPHJ_BM25.run.gz"),
+        read_qrels(folder / "qrels.round5.txt"),
+    )
     values = per_query(run, qrels, [name])[name]
     # the run's own scores are rounded, and tied
-    scores = {query_id: {item: 1 / rank for rank, item in enumerate(run[query_id].passage_ids, 1)} for query_id in run}
-    judged = [ir_measures.Qrel(qrel.query_id, qrel.passage_id, max(qrel.grade, -1)) for qrel in qrels]
-    peer = {found.query_id: found.value for found in ir_measures.iter_calc([ir_measures.parse_measure(name)], judged, scores)}
+    scores = {
+        query_id: {item: 1 / rank for rank, item in enumerate(run[query_id].passage_ids, 1)}
+        for query_id in run
+    }
+    judged = [
+        ir_measures.Qrel(qrel.query_id, qrel.passage_id, max(qrel.grade, -1)) for qrel in qrels
+    ]
+    peer = {
+        found.query_id: found.value
+        for found in ir_measures.iter_calc([ir_measures.parse_measure(name)], judged, scores)
+    }
     assert values == pytest.approx(peer, abs=1e-12)
     assert len(values) == 50
     if name == "Compat":
@@ -202,9 +293,14 @@ def test_bm25_of_trec_dl_2019(posbias_data):
     for qrel in qrels:
         judged.setdefault(qrel.query_id, {})[qrel.passage_id] = qrel.grade
     direct = pytrec_eval.RelevanceEvaluator(judged, {"ndcg_cut_10"}).evaluate(
-        {r.query_id: dict(zip(r.passage_ids, map(float, r.scores), strict=True)) for r in run.rankings()}
+        {
+            r.query_id: dict(zip(r.passage_ids, map(float, r.scores), strict=True))
+            for r in run.rankings()
+        }
     )
-    assert values["nDCG@10"] == pytest.approx({query_id: value["ndcg_cut_10"] for query_id, value in direct.items()}, abs=1e-12)
+    assert values["nDCG@10"] == pytest.approx(
+        {query_id: value["ndcg_cut_10"] for query_id, value in direct.items()}, abs=1e-12
+    )
     assert np.mean(list(values["nDCG@10"].values())) == pytest.approx(0.50, abs=0.02)
 
 
@@ -216,7 +312,9 @@ def test_trec_covid_equals_the_published_figures(posbias_data):
         systems = list(csv.DictReader(handle, delimiter="\t"))
     differing = []
     for system in systems:
-        values = per_query(read_run(folder / "runs" / f"{system['run']}.run.gz"), qrels, ["nDCG@20"])["nDCG@20"]
+        values = per_query(
+            read_run(folder / "runs" / f"{system['run']}.run.gz"), qrels, ["nDCG@20"]
+        )["nDCG@20"]
         if round(np.mean(list(values.values())), 4) != float(system["published_ndcg"]):
             differing.append(system["run"])
     assert len(systems) == 126
@@ -225,7 +323,9 @@ def test_trec_covid_equals_the_published_figures(posbias_data):
 
 def test_j_at_10_of_a_ranking_without_passages_is_0() -> None:
     qrels = [Qrel("a", "p1", 0), Qrel("b", "p1", 1)]
-    run = Run("r", [("a", ["p1", "p2", "p3", "p4"], np.array([4, 3, 2, 1.0])), ("b", [], np.empty(0))])
+    run = Run(
+        "r", [("a", ["p1", "p2", "p3", "p4"], np.array([4, 3, 2, 1.0])), ("b", [], np.empty(0))]
+    )
     # one of four has a judgement, of grade 0; nothing was retrieved for b
     assert per_query(run, qrels, [JUDGED]) == {JUDGED: {"a": 0.25, "b": 0.0}}
 
@@ -270,12 +370,22 @@ def test_settings_that_c_and_perl_would_end_the_process_for_are_refused_before(n
 
 
 def test_settings_at_their_bounds_are_computed():
-    for name in ("nDCG@1", "nDCG@1000000", "IPrec@0.0", "IPrec@1.0", "IPrec@0.55", "SetF(beta=0.5)", "nDCG(gains={1:7})@10"):
+    for name in (
+        "nDCG@1",
+        "nDCG@1000000",
+        "IPrec@0.0",
+        "IPrec@1.0",
+        "IPrec@0.55",
+        "SetF(beta=0.5)",
+        "nDCG(gains={1:7})@10",
+    ):
         found = per_query(RUN, QRELS, [name])[name]
         assert all(0 <= value <= 1 for value in found.values()), name
 
 
-@pytest.mark.skipif(not shutil.which("perl"), reason="ir_measures computes ERR in Perl, and there is none")
+@pytest.mark.skipif(
+    not shutil.which("perl"), reason="ir_measures computes ERR in Perl, and there is none"
+)
 @pytest.mark.parametrize("odd", ["q1", "0007", "amean", "a b\tc", "é\x1b", "1\n2 Q0 x 1 9 x"])
 def test_ids_of_any_form_are_measured_by_perl_too(odd):
     # ERR@10 of one relevant passage (grade 1 of 4: (2 − 1) / 16) at rank 2: 1/16 · 1/2
@@ -289,14 +399,21 @@ def test_ids_of_any_form_are_measured_by_perl_too(odd):
 
 def test_a_grade_too_high_to_be_computed_with_is_one_line():
     run = Run("r", [("q", ["a", "b"], [2.0, 1.0])])
-    assert per_query(run, [Qrel("q", "b", 1_000_000)], ["nDCG@10"])["nDCG@10"]["q"] == pytest.approx(1 / math.log2(3))
+    assert per_query(run, [Qrel("q", "b", 1_000_000)], ["nDCG@10"])["nDCG@10"][
+        "q"
+    ] == pytest.approx(1 / math.log2(3))
     with pytest.raises(
-        InputError, match=r"judgements: wanted grades up to 1,000,000; found 500,000,000 for query 'q'; rescale"
+        InputError,
+        match=(
+            r"judgements: wanted grades up to 1,000,000; found 500,000,000 for query 'q'; rescale"
+        ),
     ):
         per_query(run, [Qrel("q", "b", 500_000_000)], ["nDCG@10"])
 
 
-@pytest.mark.parametrize(("name", "near"), [("ndcgg", "nDCG@10"), ("ndgc@20", "nDCG@10"), ("bpreff", "Bpref")])
+@pytest.mark.parametrize(
+    ("name", "near"), [("ndcgg", "nDCG@10"), ("ndgc@20", "nDCG@10"), ("bpreff", "Bpref")]
+)
 def test_the_closest_measure_is_named_whatever_its_cutoff(name: str, near: str) -> None:
     with pytest.raises(SettingError, match=f"did you mean {near}"):
         parse_measure(name)

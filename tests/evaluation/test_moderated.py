@@ -1,4 +1,6 @@
-"""Moderated variances by hand, against the formulas of limma, and the level of the t test that uses them."""
+"""Moderated variances by hand, against the formulas of limma, and the level of the t test that uses
+them.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,11 @@ from positionbias.evaluation.moderated import moderated
 
 def test_with_fewer_than_three_other_groups_it_is_its_own() -> None:
     found = moderated(np.array([2.0, 1.0, 1.0]), np.array([3, 40, 40]))
-    assert (float(found.variance), float(found.freedom), float(found.prior_freedom)) == (2.0, 3.0, 0.0)
+    assert (float(found.variance), float(found.freedom), float(found.prior_freedom)) == (
+        2.0,
+        3.0,
+        0.0,
+    )
 
 
 def test_groups_that_differ_less_than_by_chance_are_pooled() -> None:
@@ -26,7 +32,9 @@ def test_groups_that_differ_less_than_by_chance_are_pooled() -> None:
 
 
 def test_groups_that_differ_follow_smyth() -> None:
-    """With equal degrees of freedom: trigamma(d0 / 2) = var(e) − trigamma(d / 2), log s0² = mean(e) + digamma(d0 / 2) − log(d0 / 2)."""
+    """With equal degrees of freedom: trigamma(d0 / 2) = var(e) − trigamma(d / 2), log s0² = mean(e)
+    + digamma(d0 / 2) − log(d0 / 2).
+    """
     variances, freedom = np.array([8.0, 1.0, 0.3, 3.0, 0.1]), 6
     logs = np.log(variances) - digamma(freedom / 2) + np.log(freedom / 2)
     found = moderated(variances, np.full(5, freedom))
@@ -34,7 +42,9 @@ def test_groups_that_differ_follow_smyth() -> None:
     assert polygamma(1, prior / 2) == pytest.approx(logs.var(ddof=1) - polygamma(1, freedom / 2))
     scale = math.exp(logs.mean() + digamma(prior / 2) - math.log(prior / 2))
     assert float(found.prior_variance) == pytest.approx(scale)
-    assert float(found.variance) == pytest.approx((prior * scale + freedom * 8.0) / (prior + freedom))
+    assert float(found.variance) == pytest.approx(
+        (prior * scale + freedom * 8.0) / (prior + freedom)
+    )
     assert float(found.freedom) == pytest.approx(prior + freedom)
 
 
@@ -47,7 +57,9 @@ def test_a_unit_changes_nothing_but_the_variance() -> None:
 
 @pytest.mark.parametrize("prior", [math.inf, 10.0], ids=["alike", "unlike"])
 def test_a_clean_model_is_rejected_five_times_in_a_hundred(prior: float) -> None:
-    """20,000 draws: three controls and ten groups of six trainings, whose true variances are alike or differ."""
+    """20,000 draws: three controls and ten groups of six trainings, whose true variances are alike
+    or differ.
+    """
     rng, freedoms, draws = np.random.default_rng(3), np.array([2, *[5] * 10]), 20_000
     true = np.ones((draws, 11)) if math.isinf(prior) else prior / rng.chisquare(prior, (draws, 11))
     found = moderated(true * rng.chisquare(freedoms, true.shape) / freedoms, freedoms)

@@ -27,4 +27,5 @@ def test_one_system_alone_in_the_second_condition() -> None:
     # lower is better: MFR 1.649 → 1.383, the other's is 1.577
     first_rank = {"t5": 1.577, "pacrr": 1.649}, {"t5": 1.503, "pacrr": 1.383}
     assert overtakes(*first_rank, larger_is_better=False) == [("pacrr", "t5")]
-    assert overtakes({"a": 0.1, "b": 0.2}, {"a": 0.2, "b": 0.2}) == []  # drawing level is not overtaking
+    # drawing level is not overtaking
+    assert overtakes({"a": 0.1, "b": 0.2}, {"a": 0.2, "b": 0.2}) == []

@@ -1,4 +1,6 @@
-"""Permutation tests: p by hand where all arrangements are gone through, against scipy where they are drawn, and their level."""
+"""Permutation tests: p by hand where all arrangements are gone through, against scipy where they
+are drawn, and their level.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,8 @@ values_of = st.lists(st.floats(-1, 1), min_size=2, max_size=9)
 
 
 def test_sign_flips_by_hand() -> None:
-    # sums of ±1 ±2 ±3 ±4, 16 of them: 10 (all), 8 (1 flipped), 6 (2 flipped), 4 (3; and 1 with 2), …
+    # sums of ±1 ±2 ±3 ±4, 16 of them: 10 (all), 8 (1 flipped), 6 (2 flipped), 4 (3; and 1 with 2),
+    # …
     assert sign_flip_p(np.array([1.0, 2, 3, 4]), seed=1) == 1 / 16
     assert sign_flip_p(np.array([-1.0, 2, 3, 4]), seed=1) == 2 / 16
     assert sign_flip_p(np.array([-1.0, -2, 3, 4]), seed=1) == 5 / 16
@@ -51,7 +54,11 @@ def test_queries_that_do_not_differ_leave_the_rest_exact() -> None:
 def test_all_signs_are_those_of_scipy(values: list[float]) -> None:
     differences = np.round(values, 3)
     theirs = stats.permutation_test(
-        (differences,), np.sum, permutation_type="samples", alternative="greater", n_resamples=np.inf
+        (differences,),
+        np.sum,
+        permutation_type="samples",
+        alternative="greater",
+        n_resamples=np.inf,
     )
     assert sign_flip_p(differences, seed=1) == pytest.approx(theirs.pvalue)
 
@@ -59,7 +66,9 @@ def test_all_signs_are_those_of_scipy(values: list[float]) -> None:
 @given(values_of)
 def test_both_sides_are_those_of_scipy(values: list[float]) -> None:
     differences = np.round(values, 3)
-    theirs = stats.permutation_test((differences,), np.sum, permutation_type="samples", n_resamples=np.inf)
+    theirs = stats.permutation_test(
+        (differences,), np.sum, permutation_type="samples", n_resamples=np.inf
+    )
     assert sign_flip_p(differences, seed=1, two_sided=True) == pytest.approx(theirs.pvalue)
 
 
@@ -68,21 +77,36 @@ def test_both_sides_do_not_depend_on_order_sign_or_scale(values: list[float], se
     differences, clusters = np.round(values, 3), [f"c{place // 2}" for place in range(len(values))]
     found = sign_flip_p(differences, clusters, seed=1, two_sided=True)
     turned = np.random.default_rng(seed).permutation(len(values))
-    assert sign_flip_p(differences[turned], [clusters[place] for place in turned], seed=1, two_sided=True) == found
+    assert (
+        sign_flip_p(
+            differences[turned], [clusters[place] for place in turned], seed=1, two_sided=True
+        )
+        == found
+    )
     assert sign_flip_p(-differences, clusters, seed=1, two_sided=True) == found
     assert sign_flip_p(differences * 1000, clusters, seed=seed, two_sided=True) == found
 
 
 def test_many_signs_are_drawn_by_the_seed_alone() -> None:
     rng = np.random.default_rng(5)
-    differences, clusters = rng.normal(0.15, 1, 300), [f"c{place:03d}" for place in rng.integers(0, 120, 300)]
+    differences, clusters = (
+        rng.normal(0.15, 1, 300),
+        [f"c{place:03d}" for place in rng.integers(0, 120, 300)],
+    )
     found = sign_flip_p(differences, clusters, seed=1, two_sided=True)
     turned = rng.permutation(300)
-    assert sign_flip_p(differences[turned], [clusters[place] for place in turned], seed=1, two_sided=True) == found
+    assert (
+        sign_flip_p(
+            differences[turned], [clusters[place] for place in turned], seed=1, two_sided=True
+        )
+        == found
+    )
     assert sign_flip_p(differences, clusters, seed=2, two_sided=True) != found
     # the sums are many: near the normal tail of their total
     sums = np.bincount(np.unique(clusters, return_inverse=True)[1], weights=differences)
-    assert found == pytest.approx(2 * stats.norm.sf(abs(sums.sum()) / np.sqrt((sums**2).sum())), abs=0.015)
+    assert found == pytest.approx(
+        2 * stats.norm.sf(abs(sums.sum()) / np.sqrt((sums**2).sum())), abs=0.015
+    )
 
 
 def test_drawn_arrangements_come_near_to_all() -> None:
@@ -104,7 +128,9 @@ def test_p_is_never_nothing() -> None:
 
 @pytest.mark.parametrize("spread", [0.0, 2.0], ids=["alone", "in clusters"])
 def test_under_the_null_five_in_a_hundred_are_rejected(spread: float) -> None:
-    """600 trials each; 5 % ± 4 standard errors. Queries of one cluster share a part of their value."""
+    """600 trials each; 5 % ± 4 standard errors. Queries of one cluster share a part of their
+    value.
+    """
     rng, rejected = np.random.default_rng(11), 0
     clusters = [f"c{number // 2}" for number in range(40)]
     for trial in range(600):

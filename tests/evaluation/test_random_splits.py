@@ -11,12 +11,20 @@ from positionbias.evaluation.random_splits import Marked, mark_queries, random_p
 def marked(systems: int = 4, queries: int = 36, leaked: int = 12, seed: int = 1) -> Marked:
     """Systems that differ, on queries of differing difficulty, the first few leaked."""
     rng = np.random.default_rng(seed)
-    values = 0.4 + 0.3 * rng.random(queries) + 0.02 * np.arange(systems)[:, None] + 0.2 * rng.random((systems, queries))
+    values = (
+        0.4
+        + 0.3 * rng.random(queries)
+        + 0.02 * np.arange(systems)[:, None]
+        + 0.2 * rng.random((systems, queries))
+    )
     return mark_queries(values, np.arange(queries) < leaked)
 
 
 def test_means_of_both_parts() -> None:
-    found = mark_queries(np.array([[0.9, 0.7, 0.2, 0.3, 0.1], [0.5, 0.5, 0.4, 0.5, 0.3]]), np.array([1, 1, 0, 0, 0], bool))
+    found = mark_queries(
+        np.array([[0.9, 0.7, 0.2, 0.3, 0.1], [0.5, 0.5, 0.4, 0.5, 0.3]]),
+        np.array([1, 1, 0, 0, 0], bool),
+    )
     parts = found.parts(found.leaked[None])
     assert parts.leaked[0] == pytest.approx([0.8, 0.5])
     assert parts.clean[0] == pytest.approx([0.2, 0.4])
@@ -29,7 +37,9 @@ def test_splits_keep_the_sizes_within_classes_of_difficulty() -> None:
     for stratum in range(5):
         own = found.strata == stratum
         assert set(masks[:, own].sum(axis=1)) == {found.leaked[own].sum()}
-    assert masks.mean(axis=0)[found.strata == 0] == pytest.approx(found.leaked[found.strata == 0].mean(), abs=0.12)
+    assert masks.mean(axis=0)[found.strata == 0] == pytest.approx(
+        found.leaked[found.strata == 0].mean(), abs=0.12
+    )
     again = np.concatenate(list(found.splits(200, seed=1)))
     assert (masks == again).all()
 
@@ -40,7 +50,8 @@ def test_classes_follow_the_median_system_and_ties_stay_together() -> None:
     found = mark_queries(values, np.arange(20) % 2 == 0)
     assert len(set(found.strata[:10].tolist())) == len(set(found.strata[10:].tolist())) == 1
     assert found.strata[0] != found.strata[10]
-    assert set(marked(queries=11, leaked=3).strata.tolist()) == {0}  # two classes would have fewer than six units
+    # two classes would have fewer than six units
+    assert set(marked(queries=11, leaked=3).strata.tolist()) == {0}
 
 
 def test_clusters_are_dealt_together() -> None:

@@ -17,9 +17,20 @@ SCIPY = {spearman: stats.spearmanr, kendall: stats.kendalltau}
 @given(data=st.data())
 def test_rows_equal_scipy_s(ours, data):
     k = data.draw(st.integers(2, 8))
-    positions = np.array(data.draw(st.lists(st.sampled_from([0.1, 0.2, 0.5, 0.9]), min_size=k, max_size=k)))
+    positions = np.array(
+        data.draw(st.lists(st.sampled_from([0.1, 0.2, 0.5, 0.9]), min_size=k, max_size=k))
+    )
     # few values, so that ties are frequent
-    rows = np.array(data.draw(st.lists(st.lists(st.integers(0, 4), min_size=k, max_size=k), min_size=1, max_size=6))) / 3
+    rows = (
+        np.array(
+            data.draw(
+                st.lists(
+                    st.lists(st.integers(0, 4), min_size=k, max_size=k), min_size=1, max_size=6
+                )
+            )
+        )
+        / 3
+    )
     found = ours(positions, rows)
     for value, row in zip(found, rows, strict=True):
         with warnings.catch_warnings():
@@ -35,11 +46,14 @@ def test_row_against_row(data):
     found = agreement(rows[:, 0], rows[:, 1])
     for tau, swaps, (one, other) in zip(*found, rows, strict=True):
         assert tau == pytest.approx(stats.kendalltau(one, other).statistic, nan_ok=True)
-        assert swaps == sum((one[i] - one[j]) * (other[i] - other[j]) < 0 for i in range(k) for j in range(i))
+        assert swaps == sum(
+            (one[i] - one[j]) * (other[i] - other[j]) < 0 for i in range(k) for j in range(i)
+        )
 
 
 def test_by_hand():
-    # ranks 1, 3, 2 against 1, 2, 3: ρ = 1 − 6·(0 + 1 + 1)/(3·8) = ½; two of three pairs agree: τ = (2 − 1)/3
+    # ranks 1, 3, 2 against 1, 2, 3: ρ = 1 − 6·(0 + 1 + 1)/(3·8) = ½; two of three pairs agree: τ =
+    # (2 − 1)/3
     means = np.array([[0.2, 0.9, 0.5]])
     assert spearman(np.array([0, 1, 2]), means) == pytest.approx([0.5])
     assert kendall(np.array([0, 1, 2]), means) == pytest.approx([1 / 3])
@@ -52,7 +66,9 @@ def test_rounding_makes_no_trend():
 
 
 def test_a_row_with_a_hole_has_none():
-    assert np.isnan(kendall(np.array([0, 1, 2]), np.array([[0.1, np.nan, 0.3], [0.1, 0.2, 0.3]]))).tolist() == [True, False]
+    assert np.isnan(
+        kendall(np.array([0, 1, 2]), np.array([[0.1, np.nan, 0.3], [0.1, 0.2, 0.3]]))
+    ).tolist() == [True, False]
 
 
 def test_blocks_change_nothing(monkeypatch):

@@ -10,7 +10,9 @@ rankings = st.lists(st.integers(0, 12), max_size=9, unique=True)
 
 
 def agreement_at(depth, short, long):
-    """The share of ids in common at a depth: seen as far as the rankings go, beyond it at the rate that was seen (Webber, §4.4)."""
+    """The share of ids in common at a depth: seen as far as the rankings go, beyond it at the rate
+    that was seen (Webber, §4.4).
+    """
     s, of_long = len(short), min(depth, len(long))
     seen = len(set(short[:depth]) & set(long[:of_long]))
     rate = len(set(short) & set(long[:s])) / s
@@ -20,7 +22,9 @@ def agreement_at(depth, short, long):
 def summed(first, second, p):
     """(1 − p) Σ p^(d−1) A_d, a thousand ranks deep."""
     short, long = sorted((first, second), key=len)
-    return (1 - p) * sum(p ** (depth - 1) * agreement_at(depth, short, long) for depth in range(1, 1_001))
+    return (1 - p) * sum(
+        p ** (depth - 1) * agreement_at(depth, short, long) for depth in range(1, 1_001)
+    )
 
 
 def test_by_hand():
@@ -31,7 +35,8 @@ def test_by_hand():
 
 
 def test_uneven_lengths_by_hand():
-    # a against a b: X_1 = 1 of 1, and what comes after a in the shorter one is taken to agree like it did: 1
+    # a against a b: X_1 = 1 of 1, and what comes after a in the shorter one is taken to agree like
+    # it did: 1
     assert rank_biased_overlap(["a"], ["a", "b"]) == pytest.approx(1)
     # b against a b: at depth 1 nothing agrees (rate 0), at depth 2 one of two: ½·p of the weight
     assert rank_biased_overlap(["b"], ["a", "b"], 0.9) == pytest.approx(0.5 * 0.9)
@@ -39,7 +44,9 @@ def test_uneven_lengths_by_hand():
 
 @given(rankings.filter(bool), rankings.filter(bool), st.sampled_from([0.5, 0.9, 0.95]))
 def test_it_is_the_sum_that_defines_it(first, second, p):
-    assert rank_biased_overlap(first, second, p) == pytest.approx(summed(first, second, p), abs=1e-9)
+    assert rank_biased_overlap(first, second, p) == pytest.approx(
+        summed(first, second, p), abs=1e-9
+    )
 
 
 @given(rankings, rankings)
@@ -72,4 +79,6 @@ def test_faults():
 
 
 def test_many():
-    assert rank_biased_overlaps([list("ab"), list("ab")], [list("ab"), list("ba")], 0.5) == pytest.approx([1, 0.5])
+    assert rank_biased_overlaps(
+        [list("ab"), list("ab")], [list("ab"), list("ba")], 0.5
+    ) == pytest.approx([1, 0.5])

@@ -1,4 +1,6 @@
-"""Fieller's interval of a ratio of paired means and Welch's of two groups: worked by hand, and where they are undefined."""
+"""Fieller's interval of a ratio of paired means and Welch's of two groups: worked by hand, and
+where they are undefined.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +53,8 @@ def test_the_ends_are_where_the_t_test_turns(seed: int, shift: float) -> None:
 
 
 def test_two_groups_by_hand() -> None:
-    # three times 1, 3 and twice 0, 2, 4: means 2 and 2, variances 6/5 and 16/5, se² = 1/5 + 8/15 = 11/15, df = (11/15)² / ((1/5)² / 5 + (8/15)² / 5)
+    # three times 1, 3 and twice 0, 2, 4: means 2 and 2, variances 6/5 and 16/5, se² = 1/5 + 8/15 =
+    # 11/15, df = (11/15)² / ((1/5)² / 5 + (8/15)² / 5)
     first, second = np.array([1.0, 3.0] * 3), np.array([0.0, 2.0, 4.0] * 2)
     difference, interval = difference_of_groups(first, second)
     assert difference == 0
@@ -64,7 +67,8 @@ def test_two_groups_by_hand() -> None:
 
 
 def test_queries_of_one_passage_are_taken_together() -> None:
-    # six clusters: x̄ = 24 / 12 = 2, ȳ = 12 / 12 = 1; without each of them x 2, 19/10, 21/10 and y 1, 9/10, 11/10, twice
+    # six clusters: x̄ = 24 / 12 = 2, ȳ = 12 / 12 = 1; without each of them x 2, 19/10, 21/10 and y
+    # 1, 9/10, 11/10, twice
     x, y = np.tile([2.0, 2, 2, 3, 1, 2], 2), np.tile([1.0, 1, 1, 2, 0, 1], 2)
     clusters = [*"aabbccddeeff"]
     # v = 5/6 · Σ (x − x̄)² = 5/6 · 4/100 = 1/30 throughout, t(0.975, 5)² = 6.607891
@@ -73,9 +77,13 @@ def test_queries_of_one_passage_are_taken_together() -> None:
     half = ((2 - e) ** 2 - (4 - e) * (1 - e)) ** 0.5
     assert found == 0.5
     assert interval is not None
-    assert (interval.low, interval.high) == (pytest.approx((2 - e - half) / (4 - e)), pytest.approx((2 - e + half) / (4 - e)))
+    assert (interval.low, interval.high) == (
+        pytest.approx((2 - e - half) / (4 - e)),
+        pytest.approx((2 - e + half) / (4 - e)),
+    )
     assert interval.method == "Fieller, t, 6 clusters of 12 queries"
-    # the difference: se² = 1/30 on each side, 5 degrees of freedom each: df = (1/15)² / (2 · (1/30)² / 5) = 10
+    # the difference: se² = 1/30 on each side, 5 degrees of freedom each: df = (1/15)² / (2 ·
+    # (1/30)² / 5) = 10
     difference, interval = difference_of_groups(x, y, clusters, clusters)
     assert difference == 1.0
     assert interval is not None
@@ -92,8 +100,13 @@ def test_twice_the_same_queries_say_nothing_more(seed: int) -> None:
     names = [f"p{place:02d}" for place in range(12)]
     for once, twice in (
         (ratio_of_means(y, x), ratio_of_means(np.tile(y, 2), np.tile(x, 2), names * 2)),
-        (difference_of_groups(x, y), difference_of_groups(np.tile(x, 2), np.tile(y, 2), names * 2, names * 2)),
+        (
+            difference_of_groups(x, y),
+            difference_of_groups(np.tile(x, 2), np.tile(y, 2), names * 2, names * 2),
+        ),
     ):
         assert once[1] is not None
         assert twice[1] is not None
-        assert (twice[0], twice[1].low, twice[1].high) == pytest.approx((once[0], once[1].low, once[1].high))
+        assert (twice[0], twice[1].low, twice[1].high) == pytest.approx(
+            (once[0], once[1].low, once[1].high)
+        )

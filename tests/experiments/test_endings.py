@@ -1,4 +1,6 @@
-"""Trainings that are not finished: named so wherever they stand, and compared with no finished one."""
+"""Trainings that are not finished: named so wherever they stand, and compared with no finished
+one.
+"""
 
 from __future__ import annotations
 
@@ -33,19 +35,34 @@ SUBJECT = "tk-rotated-1-seed-1"
 
 
 def curve(system: str, ending: Ending, seed: int = 1) -> Result:
-    return Result("training", "c", "", system, 1, None, None, 1, TrainingCurve([0], {}, ending=ending), Facts(seed=seed))
+    return Result(
+        "training",
+        "c",
+        "",
+        system,
+        1,
+        None,
+        None,
+        1,
+        TrainingCurve([0], {}, ending=ending),
+        Facts(seed=seed),
+    )
 
 
 def write_ending(model: Path, ending: Ending) -> None:
     """Give an invented checkpoint what tells how its training ended."""
-    (model / "posbias.json").write_text(json.dumps({"kind": "tk", "depth": ending.depth, "shape": {}}))
+    (model / "posbias.json").write_text(
+        json.dumps({"kind": "tk", "depth": ending.depth, "shape": {}})
+    )
     (model / "training.json").write_text(json.dumps({"log": [], "ending": asdict(ending)}))
 
 
 def end_as(model: Path, finish: Finish) -> None:
     """Say in a checkpoint's log that its training ended so."""
     log = json.loads((model / "training.json").read_text())
-    (model / "training.json").write_text(json.dumps({**log, "ending": {**log["ending"], "finish": finish.value}}))
+    (model / "training.json").write_text(
+        json.dumps({**log, "ending": {**log["ending"], "finish": finish.value}})
+    )
     reseal(model)
 
 
@@ -59,7 +76,10 @@ def mixed(collection: Collection) -> Path:
     """A study whose rotated training was not finished, and whose original one was."""
     out = collection.path.parent / "mixed"
     run(collection, out)
-    for subject, finish in (("tk-original-seed-1", Finish.FINISHED), (SUBJECT, Finish.NOT_FINISHED)):
+    for subject, finish in (
+        ("tk-original-seed-1", Finish.FINISHED),
+        (SUBJECT, Finish.NOT_FINISHED),
+    ):
         end_as(out / "models" / subject, finish)
         receipt = out / "steps" / f"train-{subject}.json"
         record = json.loads(receipt.read_text())
@@ -74,9 +94,14 @@ def test_the_words_stand_wherever_the_training_does(mixed: Path, tmp_path: Path)
     results = load_results(mixed / "results")
     rotated = {result.system for result in results if result.facts.training == "rotated"}
     assert rotated == {"tk-rotated, not finished"}
-    assert all(result.facts.unfinished == (result.facts.training == "rotated") for result in results)
+    assert all(
+        result.facts.unfinished == (result.facts.training == "rotated") for result in results
+    )
     said = [result.payload.text for result in results if isinstance(result.payload, Finding)]
-    assert any(text.startswith("Trainings not finished: tk-rotated. Their validation nDCG@10 still rose") for text in said)
+    assert any(
+        text.startswith("Trainings not finished: tk-rotated. Their validation nDCG@10 still rose")
+        for text in said
+    )
     assert all("not finished" in text for text in said if "tk-rotated" in text)
     write_report([mixed / "results"], tmp_path / "report.html")
     page = (tmp_path / "report.html").read_text()
@@ -85,7 +110,11 @@ def test_the_words_stand_wherever_the_training_does(mixed: Path, tmp_path: Path)
 
 
 def test_it_is_compared_with_itself_and_baselines_alone(mixed: Path) -> None:
-    compared = [result.payload for result in load_results(mixed / "results") if isinstance(result.payload, Comparison)]
+    compared = [
+        result.payload
+        for result in load_results(mixed / "results")
+        if isinstance(result.payload, Comparison)
+    ]
     systems = {(payload.notes["axis"], *payload.notes["systems"]) for payload in compared}
     assert {axis for axis, *_ in systems} == {"test sets", "baseline"}
     assert ("test sets", "tk-rotated, not finished", "tk-rotated, not finished") in systems
@@ -93,7 +122,9 @@ def test_it_is_compared_with_itself_and_baselines_alone(mixed: Path) -> None:
 
 
 def test_a_finished_one_keeps_its_name(mixed: Path) -> None:
-    subject = subject_of(Facts(model="tk", training="original"), mixed / "models" / "tk-original-seed-1")
+    subject = subject_of(
+        Facts(model="tk", training="original"), mixed / "models" / "tk-original-seed-1"
+    )
     assert (subject.system, subject.facts.unfinished) == ("tk-original", False)
 
 
@@ -109,7 +140,10 @@ def test_facts_say_what_the_trainings_that_they_rest_on_say(mixed: Path) -> None
 
 
 def test_what_is_found_of_endings() -> None:
-    assert ending_findings([curve("a", Ending(Finish.FINISHED, 0.8, 20, 0.7)), curve("b", Ending())]) == []
+    assert (
+        ending_findings([curve("a", Ending(Finish.FINISHED, 0.8, 20, 0.7)), curve("b", Ending())])
+        == []
+    )
     found = ending_findings(
         [
             curve("a, not finished", Ending(Finish.NOT_FINISHED, 0.8, 20, 0.7)),
@@ -119,18 +153,28 @@ def test_what_is_found_of_endings() -> None:
     )
     assert [item.text.partition(". ")[0].rstrip(".") for item in found] == [
         "Trainings not finished: a",
-        "Share of trainings that did not finish: b 0 of 2 (95\u00a0% interval 0\u00a0% to 84\u00a0%)",
-        "Cannot tell from fewer than 4 validations whether these trainings are finished: b (1 of 2 trainings)",
+        (
+            "Share of trainings that did not finish: b 0 of 2 (95\u00a0% interval 0\u00a0% to "
+            "84\u00a0%)"
+        ),
+        (
+            "Cannot tell from fewer than 4 validations whether these trainings are finished: b (1 "
+            "of 2 trainings)"
+        ),
         "Does not beat its first stage on validation: b (1 of 2 trainings)",
     ]
     assert not_finished([]) == []
 
 
 def test_the_share_of_trainings_that_fail_has_an_exact_interval() -> None:
-    # none of 3 fails with the chance (1 − p)³, which is 2.5 % at p = 1 − 0.025 ** (1/3) = 0.708; 1 of 3: scipy's binomtest
-    (found,) = failed_shares([("a", False)] * 3 + [("b", False), ("b, not finished", True), ("b", False), ("c", True)])
+    # none of 3 fails with the chance (1 − p)³, which is 2.5 % at p = 1 − 0.025 ** (1/3) = 0.708; 1
+    # of 3: scipy's binomtest
+    (found,) = failed_shares(
+        [("a", False)] * 3 + [("b", False), ("b, not finished", True), ("b", False), ("c", True)]
+    )
     assert found.text.replace("\u00a0", " ") == (
-        "Share of trainings that did not finish: a 0 of 3 (95 % interval 0 % to 71 %), b 1 of 3 (95 % interval 1 % to 91 %)."
+        "Share of trainings that did not finish: a 0 of 3 (95 % interval 0 % to 71 %), b 1 of "
+        "3 (95 % interval 1 % to 91 %)."
     )
     assert failed_shares([("a", False), ("b", True)]) == []  # one training each
 
@@ -141,12 +185,17 @@ def test_what_an_unfinished_teacher_taught_is_compared_with_its_kind_alone(tmp_p
         if trial.facts.role == "teacher" and trial.facts.source == "dl19":
             write_ending(trial.trained, Ending(Finish.NOT_FINISHED, 0.8, 10, 0.7))
     results = measure_contamination(study)
-    assert all(result.facts.unfinished == (result.facts.source == "dl19") for result in results if result.facts.role)
+    assert all(
+        result.facts.unfinished == (result.facts.source == "dl19")
+        for result in results
+        if result.facts.role
+    )
     compared = {result.facts.source for result in results if isinstance(result.payload, Comparison)}
     assert compared == {"", "dl20"}
     said = [result.payload.text for result in results if isinstance(result.payload, Finding)]
     started = (
-        "Trainings not finished: teacher bert_cat (lce), contaminated with dl19, student tk (kl), contaminated with dl19. "
+        "Trainings not finished: teacher bert_cat (lce), contaminated with dl19, student tk (kl), "
+        "contaminated with dl19. "
     )
     assert any(text.startswith(started) for text in said)
     save_results(tmp_path / "results", results, Manifest("results", "study", "study contamination"))
@@ -158,13 +207,22 @@ def test_what_an_unfinished_teacher_taught_is_compared_with_its_kind_alone(tmp_p
 def test_an_ensemble_is_not_compared_with_a_member_that_is_not_finished(tmp_path: Path) -> None:
     study = made_up(tmp_path / "study", lambda *_: 1)
     unfinished = [
-        trial._replace(facts=replace(trial.facts, unfinished=True)) if trial.facts.model == "tk" else trial
+        trial._replace(facts=replace(trial.facts, unfinished=True))
+        if trial.facts.model == "tk"
+        else trial
         for trial in study.trials
     ]
     results = measure_tripclick(replace(study, trials=unfinished))
-    members = {r.payload.baseline for r in results if isinstance(r.payload, Comparison) and r.payload.notes["axis"] == MEMBERS}
+    members = {
+        r.payload.baseline
+        for r in results
+        if isinstance(r.payload, Comparison) and r.payload.notes["axis"] == MEMBERS
+    }
     assert members
     assert not any(name.startswith("TK") for name in members)
     assert any(result.system.startswith("TK, not finished") for result in results)
     save_results(tmp_path / "results", results, Manifest("results", "study", "study tripclick"))
-    assert "TK, not finished" in write_report([tmp_path / "results"], tmp_path / "page.html").read_text()
+    assert (
+        "TK, not finished"
+        in write_report([tmp_path / "results"], tmp_path / "page.html").read_text()
+    )

@@ -15,8 +15,15 @@ from positionbias.training.plan import TrainPlan
 
 from ..tiny import TINY, planted
 
-CONFIG = TrainConfig(batch_size=4, max_steps=10, validate_every=5, most_depth=6, validation_queries=8, threads=1)
-PLAN = TrainPlan(model=TINY, candidates=Path("train.run"), validation_candidates=Path("validation.run"), training=CONFIG)
+CONFIG = TrainConfig(
+    batch_size=4, max_steps=10, validate_every=5, most_depth=6, validation_queries=8, threads=1
+)
+PLAN = TrainPlan(
+    model=TINY,
+    candidates=Path("train.run"),
+    validation_candidates=Path("validation.run"),
+    training=CONFIG,
+)
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +49,8 @@ def test_an_interrupted_training_has_steps_behind_it(collection: Collection) -> 
 def test_epochs_are_of_the_queries_or_of_the_groups_that_are_known(
     collection: Collection, groups: int | None, steps: int
 ) -> None:
-    twice = replace(PLAN, training=replace(CONFIG, epochs=2))  # 2 × ⌈30 / 4⌉ and 2 × ⌈9 / 4⌉ batches
+    # 2 × ⌈30 / 4⌉ and 2 × ⌈9 / 4⌉ batches
+    twice = replace(PLAN, training=replace(CONFIG, epochs=2))
     work, _ = training(collection, twice, None, groups)
     assert work.amount == steps
 
@@ -53,15 +61,19 @@ def test_time_is_that_of_finished_steps_of_the_unit() -> None:
     assert Work("queries", 4).seconds(taken) is None
 
 
-def test_candidates_of_some_queries_are_scored_to_the_depth(collection: Collection, tmp_path: Path) -> None:
+def test_candidates_of_some_queries_are_scored_to_the_depth(
+    collection: Collection, tmp_path: Path
+) -> None:
     workspace = Workspace(tmp_path / "study", dry_run=True)
     model, runs = tmp_path / "study" / "models" / "m", tmp_path / "some.run"
-    assert workspace._reranking(model, collection.path, "test", runs, 5) is None  # nothing tells what it is
+    # nothing tells what it is
+    assert workspace._reranking(model, collection.path, "test", runs, 5) is None
     workspace._plans[model] = PLAN
     work = workspace._reranking(model, collection.path, "test", runs, 5)
     assert work is not None
     assert (work.unit, work.amount) == ("pairs re-ranked by tk", 18 * 5)
     workspace._drawn[runs] = 4
-    work = workspace._reranking(model, collection.path, "test", runs, None)  # as deep as a validation looks
+    # as deep as a validation looks
+    work = workspace._reranking(model, collection.path, "test", runs, None)
     assert work is not None
     assert work.amount == 4 * 6

@@ -17,27 +17,62 @@ MODELS = (ModelSettings("tk"), ModelSettings("bert_cat", encoder="minilm"))
 
 
 def test_settings_of_one_model_and_of_all() -> None:
-    assignments = ("batch_size=16", "bert_cat.learning-rate=2e-5", "bert_cat.batch_size=4", "tk.heads=8", "passage_length=180")
+    assignments = (
+        "batch_size=16",
+        "bert_cat.learning-rate=2e-5",
+        "bert_cat.batch_size=4",
+        "tk.heads=8",
+        "passage_length=180",
+    )
     tk, cat = with_assignments(MODELS, assignments)
-    assert (tk.training.batch_size, tk.training.learning_rate, tk.model.heads, tk.model.passage_length) == (16, None, 8, 180)
-    assert (cat.training.batch_size, cat.training.learning_rate, cat.model) == (4, 2e-5, MODELS[1].model)
-    assert (tk.model, tk.training) == (TKConfig(heads=8, passage_length=180), TrainConfig(batch_size=16))
+    assert (
+        tk.training.batch_size,
+        tk.training.learning_rate,
+        tk.model.heads,
+        tk.model.passage_length,
+    ) == (16, None, 8, 180)
+    assert (cat.training.batch_size, cat.training.learning_rate, cat.model) == (
+        4,
+        2e-5,
+        MODELS[1].model,
+    )
+    assert (tk.model, tk.training) == (
+        TKConfig(heads=8, passage_length=180),
+        TrainConfig(batch_size=16),
+    )
 
 
 def test_values_by_their_kind() -> None:
     (tk,) = with_assignments(
-        MODELS[:1], ("kernel_layout=even", "tk.learning_rate=1e-3", "learning_rate=none", "precision=bfloat16")
+        MODELS[:1],
+        ("kernel_layout=even", "tk.learning_rate=1e-3", "learning_rate=none", "precision=bfloat16"),
     )
-    assert (tk.model.kernel_layout, tk.training.learning_rate, tk.training.precision) == ("even", None, "bfloat16")
+    assert (tk.model.kernel_layout, tk.training.learning_rate, tk.training.precision) == (
+        "even",
+        None,
+        "bfloat16",
+    )
 
 
 @pytest.mark.parametrize(
     ("assignment", "complaint"),
     [
-        ("batch_size", r"--set: wanted MODEL.SETTING=VALUE, or SETTING=VALUE for all models; found 'batch_size'"),
+        (
+            "batch_size",
+            (
+                r"--set: wanted MODEL.SETTING=VALUE, or SETTING=VALUE for all models; found "
+                r"'batch_size'"
+            ),
+        ),
         ("=3", "--set: wanted MODEL.SETTING=VALUE"),
-        ("bert_dot.batch_size=3", r"--set: wanted a model of the study \(tk, bert_cat\); found 'bert_dot'"),
-        ("bert_cat.heads=3", "--set: wanted a setting of bert_cat: batch_size, .*pair_length.*; found 'heads'"),
+        (
+            "bert_dot.batch_size=3",
+            r"--set: wanted a model of the study \(tk, bert_cat\); found 'bert_dot'",
+        ),
+        (
+            "bert_cat.heads=3",
+            "--set: wanted a setting of bert_cat: batch_size, .*pair_length.*; found 'heads'",
+        ),
         ("depht=3", "--set: wanted a setting of one of the models: batch_size, .*; found 'depht'"),
         ("tk.seed=3", "found 'seed'"),
         ("batch_size=many", "--set tk.batch_size: wanted a whole number; found 'many'"),
@@ -51,7 +86,9 @@ def test_what_is_refused(assignment: str, complaint: str) -> None:
 
 
 def test_what_does_not_go_together() -> None:
-    with pytest.raises(SettingError, match="--encoder, --start: wanted one of the two; found neither"):
+    with pytest.raises(
+        SettingError, match="--encoder, --start: wanted one of the two; found neither"
+    ):
         ModelSettings("bert_dot")
     with pytest.raises(SettingError, match="--encoder: wanted none for tk"):
         ModelSettings("tk", encoder="minilm")
@@ -71,11 +108,16 @@ def test_what_training_begins_with(tmp_path: Path) -> None:
     ]
     words = ["", "minilm", "distilbert-base-uncased", "vectors.safetensors", "tk-original"]
     assert [model.pretrained for model in named] == words
-    manifest = Manifest(kind="vectors", name="vectors", command="vectors distil", settings={"encoder": "minilm"})
+    manifest = Manifest(
+        kind="vectors", name="vectors", command="vectors distil", settings={"encoder": "minilm"}
+    )
     write_manifest(manifest_path(vectors), manifest)
     assert named[3].pretrained == "vectors.safetensors (minilm)"
     record = named[3].record()
-    assert (record["begins with"], record["training"]["learning_rate"]) == ("vectors.safetensors (minilm)", 1e-4)
+    assert (record["begins with"], record["training"]["learning_rate"]) == (
+        "vectors.safetensors (minilm)",
+        1e-4,
+    )
     assert not any("/" in str(value) for value in record.values())
 
 
@@ -89,5 +131,7 @@ def test_a_plan(tmp_path: Path) -> None:
         7,
         "dev",
     )
-    later = replace(MODELS[1], training=TrainConfig(max_steps=5)).plan(*runs, start=tmp_path / "first")
+    later = replace(MODELS[1], training=TrainConfig(max_steps=5)).plan(
+        *runs, start=tmp_path / "first"
+    )
     assert (later.encoder, later.start, later.training.max_steps) == (None, tmp_path / "first", 5)

@@ -1,4 +1,6 @@
-"""A study's parts side by side: on as many threads anywhere, told in order, and ended by the first error."""
+"""A study's parts side by side: on as many threads anywhere, told in order, and ended by the first
+error.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,13 @@ class Made(NamedTuple):
 
 
 def make(steps: Steps, item: int) -> Made:
-    steps.make(f"step-{item}", steps.folder / str(item), {}, {}, partial((steps.folder / str(item)).write_text, str(item)))
+    steps.make(
+        f"step-{item}",
+        steps.folder / str(item),
+        {},
+        {},
+        partial((steps.folder / str(item)).write_text, str(item)),
+    )
     (numpy,) = {one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas"}
     assert numpy == torch.get_num_threads()  # its products too have other last bits
     return Made(item, numpy, os.getpid())
@@ -49,10 +57,14 @@ def four_processors(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("four_processors")
 @pytest.mark.parametrize("threads", [2])
-def test_parts_have_the_threads_of_their_trainings_in_every_process(tmp_path: Path, threads: int) -> None:
+def test_parts_have_the_threads_of_their_trainings_in_every_process(
+    tmp_path: Path, threads: int
+) -> None:
     before, told = torch.get_num_threads(), list[str]()
     steps = Steps(tmp_path, told.append)
-    found = list(in_parts(Engine(workers=2), steps, partial(make, steps), range(6), models(threads)))
+    found = list(
+        in_parts(Engine(workers=2), steps, partial(make, steps), range(6), models(threads))
+    )
     assert [one.item for one in found] == list(range(6))
     assert {one.threads for one in found} == {threads}
     assert os.getpid() not in {one.process for one in found}
@@ -65,19 +77,37 @@ def test_parts_have_the_threads_of_their_trainings_in_every_process(tmp_path: Pa
 
 
 @pytest.mark.usefixtures("four_processors")
-def test_parts_of_all_processors_are_made_one_after_another(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_parts_of_all_processors_are_made_one_after_another(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     steps = Steps(tmp_path)
-    found = list(in_parts(Engine(workers=2), steps, partial(make, steps), range(2), [*models(1), *models(3)]))
+    found = list(
+        in_parts(Engine(workers=2), steps, partial(make, steps), range(2), [*models(1), *models(3)])
+    )
     assert found == [Made(number, 3, os.getpid()) for number in range(2)]
-    said = "models are made one after another, as each takes 3 threads; with --threads 1 several are made side by side"
+    said = (
+        "models are made one after another, as each takes 3 threads; with --threads 1 several are "
+        "made side by side"
+    )
     assert said in " ".join(capsys.readouterr().err.split())
 
 
 def test_how_many_parts_run_at_once_worked_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("positionbias.engine.choose.cores", lambda: 8)
-    assert [Engine(workers=4).at_once(threads) for threads in (1, 2, 3, 5, 8, 16)] == [4, 4, 2, 1, 1, 1]
+    assert [Engine(workers=4).at_once(threads) for threads in (1, 2, 3, 5, 8, 16)] == [
+        4,
+        4,
+        2,
+        1,
+        1,
+        1,
+    ]
     assert Engine(workers=4).at_once(8, gpus=True) == 4
-    assert [Engine(workers=12, engine="ray").at_once(threads) for threads in (1, 4, 16)] == [12, 3, 1]
+    assert [Engine(workers=12, engine="ray").at_once(threads) for threads in (1, 4, 16)] == [
+        12,
+        3,
+        1,
+    ]
     assert Engine(engine="ray", address="head:6379").at_once(4) is None
 
 
@@ -101,7 +131,9 @@ def test_parts_whose_items_are_the_parts_of_others(tmp_path: Path) -> None:
     """As students are: each needs its teacher, and nothing else."""
     steps, engine = Steps(tmp_path), Engine(workers=2)
     first = in_parts(engine, steps, partial(make, steps), range(3), models(1))
-    second = in_parts(engine, steps, partial(make, steps), (10 + one.item for one in first), models(1))
+    second = in_parts(
+        engine, steps, partial(make, steps), (10 + one.item for one in first), models(1)
+    )
     assert [one.item for one in second] == [10, 11, 12]
 
 
@@ -109,17 +141,25 @@ def test_another_kind_of_device_is_refused(tmp_path: Path, monkeypatch: pytest.M
     from positionbias.experiments.parts import _Part
 
     part = _Part(int, Steps(tmp_path), 1, "cuda")
-    with pytest.raises(SettingError, match="--engine: wanted cuda on every machine, as on the study's own; found cpu on"):
+    with pytest.raises(
+        SettingError,
+        match="--engine: wanted cuda on every machine, as on the study's own; found cpu on",
+    ):
         part(1)
 
 
-def test_a_step_that_another_process_is_at_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_step_that_another_process_is_at_is_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(step_module, "PATIENCE", 0.3)
     make(Steps(tmp_path), 1)
     lock, receipt = tmp_path / "steps" / ".step-1.json.lock", tmp_path / "steps" / "step-1.json"
     kept = receipt.read_bytes()
     receipt.unlink()
-    with only_one(lock, tmp_path), pytest.raises(StorageError, match="wanted to be the only one writing here; found another"):
+    with (
+        only_one(lock, tmp_path),
+        pytest.raises(StorageError, match="wanted to be the only one writing here; found another"),
+    ):
         make(Steps(tmp_path), 1)
     monkeypatch.setattr(step_module, "PATIENCE", 60.0)
     held, let_go = threading.Event(), threading.Event()

@@ -15,7 +15,10 @@ from positionbias.core.settings import setting
 from positionbias.experiments.same_settings import RECORD, record_of, same_settings
 from positionbias.training.config import TrainConfig
 
-TWO, FOUR = {"study": "a", "settings": {"max_steps": 2}}, {"study": "a", "settings": {"max_steps": 4}}
+TWO, FOUR = (
+    {"study": "a", "settings": {"max_steps": 2}},
+    {"study": "a", "settings": {"max_steps": 4}},
+)
 
 
 def test_the_same_settings_go_on_and_work_side_by_side(tmp_path: Path) -> None:
@@ -30,7 +33,8 @@ def test_other_settings_are_refused_while_a_study_works(tmp_path: Path, overwrit
     with (
         same_settings(tmp_path / "s", TWO),
         pytest.raises(
-            OutputExistsError, match=r"s: another study is at work here \(max_steps 2, now 4\); wait for it, or give"
+            OutputExistsError,
+            match=r"s: another study is at work here \(max_steps 2, now 4\); wait for it, or give",
         ),
         same_settings(tmp_path / "s", FOUR, overwrite=overwrite),
     ):
@@ -41,18 +45,28 @@ def test_other_settings_replace_a_study_only_when_asked(tmp_path: Path) -> None:
     with same_settings(tmp_path / "s", TWO):
         pass
     with (
-        pytest.raises(OutputExistsError, match=r"another study was made here \(max_steps 2, now 4\); .*--overwrite"),
+        pytest.raises(
+            OutputExistsError,
+            match=r"another study was made here \(max_steps 2, now 4\); .*--overwrite",
+        ),
         same_settings(tmp_path / "s", FOUR),
     ):
         pytest.fail("the block must not run")
     with same_settings(tmp_path / "s", FOUR, overwrite=True):
         pass
-    with pytest.raises(OutputExistsError, match="max_steps 4, now 2"), same_settings(tmp_path / "s", TWO):
+    with (
+        pytest.raises(OutputExistsError, match="max_steps 4, now 2"),
+        same_settings(tmp_path / "s", TWO),
+    ):
         pytest.fail("the block must not run")
 
 
 def test_a_lock_is_shared_or_not(tmp_path: Path) -> None:
-    with locked(tmp_path, shared=True) as first, locked(tmp_path, shared=True) as second, locked(tmp_path) as alone:
+    with (
+        locked(tmp_path, shared=True) as first,
+        locked(tmp_path, shared=True) as second,
+        locked(tmp_path) as alone,
+    ):
         assert (first, second, alone) == (True, True, False)
     with locked(tmp_path) as alone, locked(tmp_path, shared=True) as other:
         assert (alone, other) == (True, False)

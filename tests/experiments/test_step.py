@@ -19,7 +19,9 @@ class Study:
     def __init__(self, folder: Path) -> None:
         self.folder, self.made, self.told = folder, 0, []
 
-    def step(self, settings: dict | None = None, inputs: dict | None = None, *, fails: bool = False) -> bool:
+    def step(
+        self, settings: dict | None = None, inputs: dict | None = None, *, fails: bool = False
+    ) -> bool:
         """Whether the step was made."""
         before = self.made
         artefact = self.folder / "thing"
@@ -31,7 +33,12 @@ class Study:
             artefact.write_text(f"made {self.made}")
 
         steps = Steps(self.folder, self.told.append)
-        assert steps.make("thing", artefact, settings or {"k": 1}, inputs or {"collection": "abc"}, make) == artefact
+        assert (
+            steps.make(
+                "thing", artefact, settings or {"k": 1}, inputs or {"collection": "abc"}, make
+            )
+            == artefact
+        )
         return self.made > before
 
 
@@ -47,7 +54,11 @@ def test_a_finished_step_is_skipped(study: Study) -> None:
     assert (study.folder / "thing").read_text() == "made 1"
     assert study.told == ["thing: 0 s", "thing: done before"]
     receipt = json.loads((study.folder / "steps" / "thing.json").read_text())
-    assert (receipt["step"], receipt["artefact"], receipt["settings"]) == ("thing", "thing", {"k": 1})
+    assert (receipt["step"], receipt["artefact"], receipt["settings"]) == (
+        "thing",
+        "thing",
+        {"k": 1},
+    )
 
 
 def test_other_settings_or_inputs_make_it_again_and_back_again(study: Study) -> None:
@@ -104,14 +115,18 @@ def test_content_of_a_folder(tmp_path: Path) -> None:
 UNITS = Work("units", 10)
 
 
-def dry(folder: Path, settings: dict, inputs: dict | None = None, work: Work | None = UNITS) -> Steps:
+def dry(
+    folder: Path, settings: dict, inputs: dict | None = None, work: Work | None = UNITS
+) -> Steps:
     """A dry run of one step, of 10 units where nothing else is said."""
 
     def make() -> None:
         raise AssertionError("a dry run makes nothing")
 
     steps = Steps(folder, dry_run=True)
-    steps.make("thing", folder / "thing", settings, inputs or {"collection": "abc"}, make, work=work)
+    steps.make(
+        "thing", folder / "thing", settings, inputs or {"collection": "abc"}, make, work=work
+    )
     return steps
 
 
@@ -120,10 +135,15 @@ def test_a_dry_run_says_what_is_done_and_what_would_be_made(study: Study) -> Non
     done = dry(study.folder, {"k": 1})
     assert (done.planned, done.unmade) == ([Planned("thing", True)], set())
     other = dry(study.folder, {"k": 2})
-    assert (other.planned, other.unmade) == ([Planned("thing", False, None)], {study.folder / "thing"})
+    assert (other.planned, other.unmade) == (
+        [Planned("thing", False, None)],
+        {study.folder / "thing"},
+    )
     assert dry(study.folder, {"k": 2}, work=None).planned == [Planned("thing", False, None)]
     # what it rests on is not there yet: it would be made again whatever its receipt says
-    assert dry(study.folder, {"k": 1}, {"collection": None}).planned == [Planned("thing", False, None)]
+    assert dry(study.folder, {"k": 1}, {"collection": None}).planned == [
+        Planned("thing", False, None)
+    ]
     assert sorted((path, path.stat().st_mtime_ns) for path in study.folder.rglob("*")) == before
 
 
@@ -135,11 +155,16 @@ def test_a_dry_run_goes_by_what_the_study_has_taken(tmp_path: Path) -> None:
         record = json.loads(receipt.read_text())
         record["seconds"] = {"one": 1.0, "two": 4.0}[name]
         receipt.write_text(json.dumps(record))
-    assert dry(tmp_path, {}).planned == [Planned("thing", False, 5.0)]  # 5 s for 10 units then, 10 units now
-    assert dry(tmp_path, {}, work=Work("other units", 10)).planned == [Planned("thing", False, None)]
+    # 5 s for 10 units then, 10 units now
+    assert dry(tmp_path, {}).planned == [Planned("thing", False, 5.0)]
+    assert dry(tmp_path, {}, work=Work("other units", 10)).planned == [
+        Planned("thing", False, None)
+    ]
 
 
-@pytest.mark.parametrize(("seconds", "shown"), [(0.4, "0 s"), (99, "99 s"), (150, "2 min"), (7200, "2.0 h")])
+@pytest.mark.parametrize(
+    ("seconds", "shown"), [(0.4, "0 s"), (99, "99 s"), (150, "2 min"), (7200, "2.0 h")]
+)
 def test_times(seconds: float, shown: str) -> None:
     assert shown_time(seconds) == shown
 

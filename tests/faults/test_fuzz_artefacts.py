@@ -1,4 +1,6 @@
-"""A sample of ``benchmarks/fuzz``: damaged artefacts of our own, and commands killed and run again. Thousands: ``artefacts.py`` and ``kills.py`` there."""
+"""A sample of ``benchmarks/fuzz``: damaged artefacts of our own, and commands killed and run again.
+Thousands: ``artefacts.py`` and ``kills.py`` there.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ def state(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_damaged_artefacts(state: Path) -> None:
-    name, inputs, _, refused, *_, faults = run("artefacts.py", "--inputs", "20", "--state", str(state))
+    name, inputs, _, refused, *_, faults = run(
+        "artefacts.py", "--inputs", "20", "--state", str(state)
+    )
     assert (name, inputs, faults) == ("all", "20", "0")
     assert int(refused) > 2
 

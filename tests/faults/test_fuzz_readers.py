@@ -1,4 +1,6 @@
-"""Some mutated inputs for every reader: something whole in which nothing is lost, or one line. Thousands: ``benchmarks/fuzz``."""
+"""Some mutated inputs for every reader: something whole in which nothing is lost, or one line.
+Thousands: ``benchmarks/fuzz``.
+"""
 
 from __future__ import annotations
 
@@ -32,14 +34,18 @@ def test_mutated_inputs(folder: Path, reader: Reader) -> None:
     for number in range(INPUTS):
         found = run_input(reader, number, folder / "input")
         shutil.rmtree(folder / "input")
-        assert found.how != "fault", f"{reader.name}, input {number} ({', '.join(found.done)}): {found.said}"
+        assert found.how != "fault", (
+            f"{reader.name}, input {number} ({', '.join(found.done)}): {found.said}"
+        )
         ended.append(found.how)
     assert ended[0] == "valid"  # the first is as it was published
     assert 2 <= ended.count("valid") <= INPUTS - 2  # else the faults are too many, or none
 
 
 def test_what_was_lost_is_a_fault(folder: Path) -> None:
-    """The harness sees a reader that drops a line, one that hangs, and one that leaves something behind."""
+    """The harness sees a reader that drops a line, one that hangs, and one that leaves something
+    behind.
+    """
 
     def hangs(*_: object) -> None:
         while True:
@@ -62,9 +68,14 @@ def test_what_was_lost_is_a_fault(folder: Path) -> None:
 
 def test_inputs_depend_on_their_number_alone() -> None:
     for reader in READERS:
-        one, other = (mutated(random := random_of(1, reader.name, 7), SEEDS[reader.name](random)) for _ in range(2))
+        one, other = (
+            mutated(random := random_of(1, reader.name, 7), SEEDS[reader.name](random))
+            for _ in range(2)
+        )
         assert one == other
-    assert mutated(random_of(1, "msmarco", 7), {"a": b"x y\n"}) != mutated(random_of(1, "msmarco", 8), {"a": b"x y\n"})
+    assert mutated(random_of(1, "msmarco", 7), {"a": b"x y\n"}) != mutated(
+        random_of(1, "msmarco", 8), {"a": b"x y\n"}
+    )
 
 
 @pytest.mark.parametrize("form", ["gz", "zst"])

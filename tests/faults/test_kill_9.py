@@ -1,4 +1,5 @@
-"""kill -9 at any moment of a debias or a placing: the same command again ends with what an uninterrupted run gives, and makes nothing twice.
+"""kill -9 at any moment of a debias or a placing: the same command again ends with what an
+uninterrupted run gives, and makes nothing twice.
 
 A sample; ``benchmarks/fuzz/kills.py`` kills thousands of commands.
 """
@@ -45,17 +46,23 @@ from positionbias.positions.settings import RawForm
 if __name__ == "__main__":
     with open_engine("local", 2) as map_shards:
         rotation = Rotation(words="whitespace")
-        debias_file(Path(sys.argv[1]), Path(sys.argv[2]), rotation, RawForm("tsv"), map_shards=map_shards, block_bytes={1 << 19})
+        debias_file(Path(sys.argv[1]), Path(sys.argv[2]), rotation, RawForm("tsv"), \
+map_shards=map_shards, block_bytes={1 << 19})
 """
 
 
 def text_of(number: int) -> str:
     """Words in sentences of three, four to ten of them."""
-    return " ".join(f"W{number * 7 % 501}x{word}{'.' if word % 3 == 2 else ''}" for word in range(10 + number % 20))
+    return " ".join(
+        f"W{number * 7 % 501}x{word}{'.' if word % 3 == 2 else ''}"
+        for word in range(10 + number % 20)
+    )
 
 
 class Work(NamedTuple):
-    """A command that is to be killed, how many of its shards are finished in a folder, and what comes of it uninterrupted."""
+    """A command that is to be killed, how many of its shards are finished in a folder, and what
+    comes of it uninterrupted.
+    """
 
     command: list[str]
     finished: Callable[[Path], int]
@@ -66,7 +73,12 @@ def run(work: Work, folder: Path) -> subprocess.Popen[bytes]:
     """The command with two workers, at the head of a session of its own."""
     # readline gives processes a COLUMNS that os.environ does not have
     return subprocess.Popen(
-        work.command, cwd=folder, env=os.environ, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True
+        work.command,
+        cwd=folder,
+        env=os.environ,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
     )
 
 
@@ -77,7 +89,9 @@ def run_whole(work: Work, folder: Path) -> None:
 
 
 def run_and_kill(work: Work, folder: Path, after: int, wait: float, *, group: bool) -> None:
-    """Kill -9 ``wait`` seconds after shard number ``after``: the command alone, or with its workers."""
+    """Kill -9 ``wait`` seconds after shard number ``after``: the command alone, or with its
+    workers.
+    """
     with run(work, folder) as process:
         while work.finished(folder) < after and process.poll() is None:
             time.sleep(0.001)
@@ -93,7 +107,9 @@ def run_and_kill(work: Work, folder: Path, after: int, wait: float, *, group: bo
 
 
 def files_of(place: Path) -> dict[str, bytes]:
-    """The bytes of a file, or of every file of a collection but its manifest, which names the time."""
+    """The bytes of a file, or of every file of a collection but its manifest, which names the
+    time.
+    """
     if place.is_file():
         return {"": place.read_bytes()}
     paths = (path for path in place.rglob("*") if path.is_file() and path.name != "manifest.json")
@@ -102,7 +118,9 @@ def files_of(place: Path) -> dict[str, bytes]:
 
 @pytest.fixture(scope="module")
 def collection(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Work:
-    """100,000 passages in 20 shards, some with an answer, and what an uninterrupted run makes of them."""
+    """100,000 passages in 20 shards, some with an answer, and what an uninterrupted run makes of
+    them.
+    """
     folder = tmp_path_factory.mktemp("kill")
     with create_collection(folder / "original") as writer:
         for start in range(0, PASSAGES, PASSAGES // SHARDS):
@@ -130,21 +148,32 @@ def receipt_names(folder: Path) -> list[str]:
 
 
 def receipts(folder: Path) -> dict[str, int]:
-    """The shards whose receipts are there, and their inodes: a shard that is made again has another."""
+    """The shards whose receipts are there, and their inodes: a shard that is made again has
+    another.
+    """
     names = (name.removesuffix(".json").rpartition(",")[2] for name in receipt_names(folder))
-    return {name: (folder / ".rotated.work" / "content" / "passages" / name).stat().st_ino for name in names}
+    return {
+        name: (folder / ".rotated.work" / "content" / "passages" / name).stat().st_ino
+        for name in names
+    }
 
 
 @pytest.mark.parametrize("collection", [DEBIAS, PLACE], indirect=True)
 def test_a_killed_rewriting_of_a_collection_goes_on(collection: Work, tmp_path: Path) -> None:
     draws = generator(1, "kill -9", 0)
-    after, wait, group = int(draws.integers(1, SHARDS)), float(draws.uniform(0, 0.03)), bool(draws.integers(2))
+    after, wait, group = (
+        int(draws.integers(1, SHARDS)),
+        float(draws.uniform(0, 0.03)),
+        bool(draws.integers(2)),
+    )
     run_and_kill(collection, tmp_path, after, wait, group=group)
     if not (tmp_path / "rotated").exists():  # else it came through before it was killed
         before = receipts(tmp_path)
         assert len(before) >= after
         run_whole(collection, tmp_path)
-        made = {path.name: path.stat().st_ino for path in (tmp_path / "rotated" / "passages").iterdir()}
+        made = {
+            path.name: path.stat().st_ino for path in (tmp_path / "rotated" / "passages").iterdir()
+        }
         assert before.items() <= made.items()  # finished shards were not made again
         assert [path.name for path in tmp_path.iterdir()] == ["rotated"]
     rotated = Collection(tmp_path / "rotated")
@@ -160,14 +189,21 @@ def raw_file(tmp_path_factory: pytest.TempPathFactory) -> Work:
     with open(folder / "collection.tsv", "w") as file:
         file.writelines(f"p{number}\t{text_of(number)}\n" for number in range(PASSAGES))
     (folder / "debias.py").write_text(DEBIAS_FILE)
-    command = [sys.executable, str(folder / "debias.py"), str(folder / "collection.tsv"), "rotated.tsv"]
+    command = [
+        sys.executable,
+        str(folder / "debias.py"),
+        str(folder / "collection.tsv"),
+        "rotated.tsv",
+    ]
     work = Work(command, lambda place: len(pieces(place)), folder / "rotated.tsv")
     run_whole(work, folder)
     return work
 
 
 def pieces(folder: Path) -> list[int]:
-    """The lengths of the blocks that have been written, in order, as the log beside the file tells."""
+    """The lengths of the blocks that have been written, in order, as the log beside the file
+    tells.
+    """
     log = folder / ".rotated.tsv.work" / "content" / ".pieces"
     lines = log.read_bytes().split(b"\n")[:-1] if log.exists() else []
     return [json.loads(line)["bytes"] for line in lines]
@@ -178,7 +214,9 @@ def test_a_debias_of_a_file_that_is_killed_twice_goes_on(raw_file: Work, tmp_pat
     first, second = sorted(int(after) for after in draws.choice(range(1, 25), 2, replace=False))
     before: list[int] = []
     for after in (first, second):
-        run_and_kill(raw_file, tmp_path, after, float(draws.uniform(0, 0.01)), group=bool(draws.integers(2)))
+        run_and_kill(
+            raw_file, tmp_path, after, float(draws.uniform(0, 0.01)), group=bool(draws.integers(2))
+        )
         if (tmp_path / "rotated.tsv").exists():
             break
         assert pieces(tmp_path)[: len(before)] == before  # what the first run wrote stands

@@ -1,4 +1,6 @@
-"""Sums over postings: the same bytes as a plain sum and sort, whatever the scores, ties, repeats and depths."""
+"""Sums over postings: the same bytes as a plain sum and sort, whatever the scores, ties, repeats
+and depths.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +18,14 @@ from positionbias.firststage.best_postings import Postings, add_scores
 RANKS = (1, 2, 5, 11)
 
 
-def postings_of(folder: Path, terms: Sequence[dict[int, float]], places: Sequence[int], ranks: tuple[int, ...]) -> Postings:
+def postings_of(
+    folder: Path, terms: Sequence[dict[int, float]], places: Sequence[int], ranks: tuple[int, ...]
+) -> Postings:
     """Postings of these terms, each a score by row, with bests at these ranks."""
     rows = [sorted(term) for term in terms]
-    scores = np.array([term[row] for term, held in zip(terms, rows, strict=True) for row in held], np.float32)
+    scores = np.array(
+        [term[row] for term, held in zip(terms, rows, strict=True) for row in held], np.float32
+    )
     holding = np.array([len(held) for held in rows])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(bm25s_build, "RANKS", ranks)
@@ -45,12 +51,16 @@ def plain(
         for row, score in terms[number].items():
             sums[row] += np.float32(score)
     best = sorted((-score, places[row], row) for row, score in enumerate(sums) if score > 0)[:depth]
-    return [row for _, _, row in best], np.array([-score for score, _, _ in best], np.float32).tobytes()
+    return [row for _, _, row in best], np.array(
+        [-score for score, _, _ in best], np.float32
+    ).tobytes()
 
 
 # sums that round, tie, and tie only after rounding
 SCORE = st.one_of(
-    st.sampled_from([1.0, 0.5, 0.1, 0.2, 0.3, 0.7, 1e-7, 2.0**-24, 3.0, 3.0000002, 16_777_216.0, 1e-38]),
+    st.sampled_from(
+        [1.0, 0.5, 0.1, 0.2, 0.3, 0.7, 1e-7, 2.0**-24, 3.0, 3.0000002, 16_777_216.0, 1e-38]
+    ),
     st.floats(2.0**-20, 20, width=32),
 )
 

@@ -1,4 +1,6 @@
-"""BM25: the formula by hand, the tie rule at the cut, and an index that is reused only when it may be."""
+"""BM25: the formula by hand, the tie rule at the cut, and an index that is reused only when it may
+be.
+"""
 
 import json
 import math
@@ -40,11 +42,14 @@ def rank(collection, text, depth=10, **bm25):
 
 @pytest.fixture
 def animals(tmp_path):
-    return collection_of(tmp_path / "animals", {"p1": "Red fox.", "p2": "red, red hen", "p3": "blue whale song"})
+    return collection_of(
+        tmp_path / "animals", {"p1": "Red fox.", "p2": "red, red hen", "p3": "blue whale song"}
+    )
 
 
 def test_scores_worked_by_hand(animals):
-    # 3 passages of 2, 3 and 3 terms, mean 8/3; "red" stands in two: idf = ln(1 + 1.5 / 2.5) = ln 1.6
+    # 3 passages of 2, 3 and 3 terms, mean 8/3; "red" stands in two: idf = ln(1 + 1.5 / 2.5) = ln
+    # 1.6
     idf = math.log(1.6)
     # p1: f 1, 0.9 · (0.6 + 0.4 · 2 / (8/3)) = 0.81; p2: f 2, 0.9 · (0.6 + 0.4 · 3 / (8/3)) = 0.945
     p1, p2 = idf * 1 / 1.81, idf * 2 / 2.945
@@ -54,12 +59,15 @@ def test_scores_worked_by_hand(animals):
     # a repeated term counts twice; "fox" stands in one: idf = ln(1 + 2.5 / 1.5)
     ranking = rank(animals, "red fox red")
     assert ranking.passage_ids == ["p1", "p2"]
-    assert ranking.scores == pytest.approx([2 * p1 + math.log(1 + 2.5 / 1.5) / 1.81, 2 * p2], rel=1e-6)
+    assert ranking.scores == pytest.approx(
+        [2 * p1 + math.log(1 + 2.5 / 1.5) / 1.81, 2 * p2], rel=1e-6
+    )
 
 
 def test_scripts_without_spaces_are_indexed_by_bigrams(tmp_path):
     made = collection_of(
-        tmp_path / "cities", {"p1": "東京都の天気", "p2": "京都の天気", "p3": "กรุงเทพ is a city", "p4": "서울 날씨"}
+        tmp_path / "cities",
+        {"p1": "東京都の天気", "p2": "京都の天気", "p3": "กรุงเทพ is a city", "p4": "서울 날씨"},
     )
     # the bigrams of 東京都 are 東京 and 京都: p1 has both, p2 one;
     # one word in all a passage would find neither
@@ -90,7 +98,13 @@ def test_a_query_without_a_known_term_has_an_empty_ranking(animals, text):
 
 
 def test_ties_go_to_the_higher_id_at_the_cut_too(tmp_path):
-    texts = {"a9": "same words", "b1": "same words", "c5": "same words", "a1": "same words same", "zz": "other"}
+    texts = {
+        "a9": "same words",
+        "b1": "same words",
+        "c5": "same words",
+        "a1": "same words same",
+        "zz": "other",
+    }
     collection = collection_of(tmp_path / "ties", texts)
     assert rank(collection, "same", 3, b=0.0).passage_ids == ["a1", "c5", "b1"]
     assert rank(collection, "same", 2, b=0.0).passage_ids == ["a1", "c5"]
@@ -135,7 +149,9 @@ def test_equals_a_plain_loop(tmp_path_factory, texts, query, depth):
     expected = sorted(scored, reverse=True)
     assert len(ranking.passage_ids) == min(depth, len(expected))
     assert ranking.scores == pytest.approx([score for score, _ in expected[:depth]], abs=2e-5)
-    rounded = [(round(float(s), 4), p) for s, p in zip(ranking.scores, ranking.passage_ids, strict=True)]
+    rounded = [
+        (round(float(s), 4), p) for s, p in zip(ranking.scores, ranking.passage_ids, strict=True)
+    ]
     assert rounded == sorted(rounded, reverse=True)
 
 
@@ -161,7 +177,9 @@ def test_an_index_made_otherwise_is_built_anew(animals):
     assert open_index(animals, Bm25Settings()).origin == "reused"
 
 
-@pytest.mark.parametrize("name", ["data.csc.index.npy", "terms.arrow", "places.npy", "params.index.json"])
+@pytest.mark.parametrize(
+    "name", ["data.csc.index.npy", "terms.arrow", "places.npy", "params.index.json"]
+)
 def test_a_damaged_index_is_built_anew(animals, name):
     before = rank(animals, "red fox").scores
     path = animals.cache / "bm25s" / FOLDER / name
@@ -186,7 +204,9 @@ def test_the_index_of_the_same_passages_in_another_order_is_not_reused(tmp_path)
     open_index(first, Bm25Settings())
     second = collection_of(tmp_path / "second", dict(reversed(texts.items())))
     shutil.copytree(first.cache / "bm25s", second.cache / "bm25s")
-    assert first.manifest.content["passages_checksum"] == second.manifest.content["passages_checksum"]
+    assert (
+        first.manifest.content["passages_checksum"] == second.manifest.content["passages_checksum"]
+    )
     assert rank(second, "whale").passage_ids == ["p3"]
 
 
@@ -198,7 +218,12 @@ def test_a_cache_that_cannot_be_written_does_not_stop_the_search(animals):
 
 
 def test_settings_outside_their_range_name_the_flag(animals):
-    for wrong, flag in ({"k1": -1.0}, "--k1"), ({"k1": math.inf}, "--k1"), ({"b": 1.5}, "--b"), ({"b": math.nan}, "--b"):
+    for wrong, flag in (
+        ({"k1": -1.0}, "--k1"),
+        ({"k1": math.inf}, "--k1"),
+        ({"b": 1.5}, "--b"),
+        ({"b": math.nan}, "--b"),
+    ):
         with pytest.raises(SettingError, match=flag):
             Bm25Settings(**wrong)
     with pytest.raises(SettingError, match="--depth"):
@@ -220,11 +245,15 @@ def test_scores_are_float32(animals):
 @pytest.mark.realdata
 def test_squad_questions_find_their_paragraph(posbias_data, tmp_path):
     squad = posbias_data / "squad"
-    collection = import_squad([squad / "train44-v1.1.json"], squad / "dev-v1.1.json", tmp_path / "squad")
+    collection = import_squad(
+        [squad / "train44-v1.1.json"], squad / "dev-v1.1.json", tmp_path / "squad"
+    )
     relevant = {qrel.query_id: qrel.passage_id for qrel in collection.qrels("test")}
     run = retrieve(collection, collection.queries("test"), 10, Bm25Settings())
     reciprocal = [
-        1 / (run[query_id].passage_ids.index(passage_id) + 1) if passage_id in run[query_id].passage_ids else 0.0
+        1 / (run[query_id].passage_ids.index(passage_id) + 1)
+        if passage_id in run[query_id].passage_ids
+        else 0.0
         for query_id, passage_id in relevant.items()
     ]
     assert (len(collection), len(reciprocal)) == (4_497, 10_570)
@@ -242,7 +271,11 @@ def _offsets_outside(folder):
     path = folder / "terms.arrow"
     terms = pa.ipc.open_file(path).get_batch(0).column("term")
     offsets = np.frombuffer(terms.buffers()[1], np.int64)
-    path.write_bytes(path.read_bytes().replace(offsets.tobytes(), np.where(offsets, offsets + (1 << 40), 0).tobytes()))
+    path.write_bytes(
+        path.read_bytes().replace(
+            offsets.tobytes(), np.where(offsets, offsets + (1 << 40), 0).tobytes()
+        )
+    )
 
 
 def _saved(name, change):
@@ -270,7 +303,9 @@ def _saved(name, change):
         _saved("bests.npy", lambda bests: bests.astype(np.float64)),
         lambda folder: (folder / "params.index.json").write_text("[]"),
         lambda folder: (folder / "params.index.json").write_text(
-            (folder / "params.index.json").read_text().replace('"num_docs": ', '"num_docs": 1000000000000')
+            (folder / "params.index.json")
+            .read_text()
+            .replace('"num_docs": ', '"num_docs": 1000000000000')
         ),
     ],
 )

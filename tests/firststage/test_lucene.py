@@ -1,6 +1,8 @@
-"""BM25 by Lucene in a running Java: the formula, ties, raw queries, reuse, and agreement with bm25s and with Pyserini.
+"""BM25 by Lucene in a running Java: the formula, ties, raw queries, reuse, and agreement with bm25s
+and with Pyserini.
 
-All tests that start Java in their own process stand in this file, so that one test worker runs them.
+All tests that start Java in their own process stand in this file, so that one test worker runs
+them.
 """
 
 from __future__ import annotations
@@ -39,7 +41,9 @@ def collection_of(path: Path, texts: Mapping[str, str]) -> Collection:
 
 
 def rank(collection: Collection, text: str, depth: int = 10, **bm25: float) -> Ranking:
-    return retrieve(collection, [Query("q", text)], depth, Bm25Settings(**bm25), backend="lucene")["q"]
+    return retrieve(collection, [Query("q", text)], depth, Bm25Settings(**bm25), backend="lucene")[
+        "q"
+    ]
 
 
 def origin(collection: Collection, **bm25: float) -> str:
@@ -48,11 +52,14 @@ def origin(collection: Collection, **bm25: float) -> str:
 
 @pytest.fixture
 def animals(tmp_path):
-    return collection_of(tmp_path / "animals", {"p1": "Red fox.", "p2": "red, red hen", "p3": "blue whale song"})
+    return collection_of(
+        tmp_path / "animals", {"p1": "Red fox.", "p2": "red, red hen", "p3": "blue whale song"}
+    )
 
 
 def test_scores_worked_by_hand(animals):
-    # as for bm25s: 3 passages of 2, 3 and 3 terms (so short that the byte holds them exactly), mean 8/3; idf = ln(1 + 1.5 / 2.5)
+    # as for bm25s: 3 passages of 2, 3 and 3 terms (so short that the byte holds them exactly), mean
+    # 8/3; idf = ln(1 + 1.5 / 2.5)
     idf = math.log(1.6)
     p1, p2 = idf * 1 / 1.81, idf * 2 / 2.945
     ranking = rank(animals, "red")
@@ -61,7 +68,9 @@ def test_scores_worked_by_hand(animals):
     # a repeated term counts twice; "fox" stands in one: idf = ln(1 + 2.5 / 1.5)
     ranking = rank(animals, "red fox red")
     assert ranking.passage_ids == ["p1", "p2"]
-    assert ranking.scores == pytest.approx([2 * p1 + math.log(1 + 2.5 / 1.5) / 1.81, 2 * p2], rel=1e-6)
+    assert ranking.scores == pytest.approx(
+        [2 * p1 + math.log(1 + 2.5 / 1.5) / 1.81, 2 * p2], rel=1e-6
+    )
     # k1 = 0: every score is its idf
     assert rank(animals, "red", k1=0.0, b=0.0).scores == pytest.approx([idf, idf], rel=1e-6)
 
@@ -72,7 +81,8 @@ def test_analysis_is_anserinis(tmp_path):
     assert rank(collection, "RUNS").passage_ids == ["a"]
     assert rank(collection, "rome").passage_ids == ["a"]
     assert rank(collection, "vitamin").passage_ids == ["c"]
-    # Porter takes both to "gener"; the newer Snowball rules know "general" as an exception of their own
+    # Porter takes both to "gener"; the newer Snowball rules know "general" as an exception of their
+    # own
     assert rank(collection, "generously").passage_ids == ["b"]
 
 
@@ -113,7 +123,9 @@ IDS = ("a b", 'quote"d', "back\\slash", "tab\tbed", "é", "中", "😀", "\u2028
 
 
 def test_ids_and_texts_come_through_as_they_are(tmp_path):
-    collection = collection_of(tmp_path / "c", dict.fromkeys(IDS, "same") | {"x": "人口 \x00 😀 \\n"})
+    collection = collection_of(
+        tmp_path / "c", dict.fromkeys(IDS, "same") | {"x": "人口 \x00 😀 \\n"}
+    )
     # every text alike: the tie rule orders them, by code points, descending
     assert rank(collection, "same", 20).passage_ids == sorted(IDS, reverse=True)
     assert rank(collection, "人口").passage_ids == ["x"]
@@ -121,11 +133,19 @@ def test_ids_and_texts_come_through_as_they_are(tmp_path):
 
 
 def test_ties_go_to_the_higher_id_at_the_cut_too(tmp_path):
-    texts = {"a9": "same words", "b1": "same words", "c5": "same words", "a1": "same words same", "zz": "other"}
+    texts = {
+        "a9": "same words",
+        "b1": "same words",
+        "c5": "same words",
+        "a1": "same words same",
+        "zz": "other",
+    }
     collection = collection_of(tmp_path / "ties", texts)
     assert rank(collection, "same", 3, b=0.0).passage_ids == ["a1", "c5", "b1"]
     assert rank(collection, "same", 2, b=0.0).passage_ids == ["a1", "c5"]
-    many = collection_of(tmp_path / "many", {f"{(7919 * number) % 1000:03d}": "same" for number in range(1000)})
+    many = collection_of(
+        tmp_path / "many", {f"{(7919 * number) % 1000:03d}": "same" for number in range(1000)}
+    )
     assert rank(many, "same", 5).passage_ids == ["999", "998", "997", "996", "995"]
 
 
@@ -143,7 +163,9 @@ def test_equals_bm25s_where_both_see_the_same_terms(tmp_path_factory, texts, que
     assert found.scores == pytest.approx(ours.scores, rel=1e-5)
     # where scores differ by more than float32's last digits, so do the places
     close = zip(found.passage_ids, found.scores, ours.passage_ids, ours.scores, strict=True)
-    assert all(theirs == mine or abs(score - other) <= 1e-5 * other for theirs, score, mine, other in close)
+    assert all(
+        theirs == mine or abs(score - other) <= 1e-5 * other for theirs, score, mine, other in close
+    )
 
 
 def test_one_index_serves_every_setting(animals):
@@ -151,7 +173,9 @@ def test_one_index_serves_every_setting(animals):
     assert origin(animals) == "reused"
     assert origin(animals, k1=1.2, b=0.75) == "reused"
     assert open_index(animals, Bm25Settings(), backend="bm25s").origin == "built"
-    assert sorted(path.name for path in animals.cache.iterdir() if path.name in ("bm25s", "lucene")) == ["bm25s", "lucene"]
+    assert sorted(
+        path.name for path in animals.cache.iterdir() if path.name in ("bm25s", "lucene")
+    ) == ["bm25s", "lucene"]
 
 
 def test_an_index_that_does_not_belong_is_built_anew(animals, tmp_path):
@@ -205,12 +229,14 @@ def test_blank_passages_are_left_out_and_none_else(tmp_path):
     directory = java_class("org.apache.lucene.store.FSDirectory").open(
         lucene._path(collection.cache / "lucene" / "english" / "index")
     )
-    assert java_class("org.apache.lucene.index.DirectoryReader").open(directory).numDocs() == 3  # a, d, e
+    # a, d, e
+    assert java_class("org.apache.lucene.index.DirectoryReader").open(directory).numDocs() == 3
 
 
 def test_a_passage_that_lucene_leaves_out_is_no_silent_loss(tmp_path, monkeypatch):
     collection = collection_of(tmp_path / "c", {"a": "red", "b": " "})
-    monkeypatch.setattr(lucene, "_JAVA_BLANK", "x")  # so that the blank one is handed over, and Anserini drops it
+    # so that the blank one is handed over, and Anserini drops it
+    monkeypatch.setattr(lucene, "_JAVA_BLANK", "x")
     with pytest.raises(StorageError, match="wanted an index of 2 passages; found 1; check"):
         lucene.build_lucene(collection, tmp_path)
 
@@ -222,7 +248,9 @@ def test_a_collection_without_text_is_one_clear_line(tmp_path, texts):
 
 
 def test_a_line_of_ten_megabytes(tmp_path):
-    collection = collection_of(tmp_path / "c", {"long": "fox " * 2_500_000, "word": "人" * 3_000_000, "short": "fox hen"})
+    collection = collection_of(
+        tmp_path / "c", {"long": "fox " * 2_500_000, "word": "人" * 3_000_000, "short": "fox hen"}
+    )
     assert rank(collection, "fox").passage_ids == ["long", "short"]
     assert rank(collection, "人").passage_ids == ["word"]
 
@@ -230,10 +258,18 @@ def test_a_line_of_ten_megabytes(tmp_path):
 def test_threads_change_no_ranking(tmp_path, monkeypatch):
     monkeypatch.setattr(lucene, "_BATCH", 7)
     words = ("red", "fox", "hen", "song", "whale")
-    texts = {f"p{n:03d}": " ".join(words[(n * k) % 5] for k in range(1, n % 9 + 2)) for n in range(300)}
+    texts = {
+        f"p{n:03d}": " ".join(words[(n * k) % 5] for k in range(1, n % 9 + 2)) for n in range(300)
+    }
     queries = [Query(f"{a} {b}", f"{a} {b}") for a in words for b in words]
-    one = search(open_index(collection_of(tmp_path / "one", texts), Bm25Settings(), backend="lucene"), queries, 20)
-    index = open_index(collection_of(tmp_path / "two", texts), Bm25Settings(), backend="lucene", workers=3)
+    one = search(
+        open_index(collection_of(tmp_path / "one", texts), Bm25Settings(), backend="lucene"),
+        queries,
+        20,
+    )
+    index = open_index(
+        collection_of(tmp_path / "two", texts), Bm25Settings(), backend="lucene", workers=3
+    )
     two = search(index, queries, 20)
     assert list(one) == list(two) == [query.query_id for query in queries]
     for query_id in one:
@@ -255,19 +291,27 @@ def test_pyserini_searches_our_index_alike(tmp_path, monkeypatch):
     hits = {hit.docid: hit.score for hit in searcher.search("red fox hen number7", k=60)}
     assert len(hits) == 60
     # Pyserini rounds scores and lowers those that tie; the tied ones it orders by ascending id
-    assert [hits[passage_id] for passage_id in ours.passage_ids] == pytest.approx(ours.scores, abs=2e-4)
-    assert min(hits[passage_id] for passage_id in ours.passage_ids) >= sorted(hits.values())[-10] - 2e-4
+    assert [hits[passage_id] for passage_id in ours.passage_ids] == pytest.approx(
+        ours.scores, abs=2e-4
+    )
+    assert (
+        min(hits[passage_id] for passage_id in ours.passage_ids)
+        >= sorted(hits.values())[-10] - 2e-4
+    )
 
 
 def overlap(one: Run, other: Run, depth: int) -> float:
     """The mean share of the first ``depth`` passages that both have."""
-    return mean(len({*one[q].passage_ids[:depth]} & {*other[q].passage_ids[:depth]}) / depth for q in other)
+    return mean(
+        len({*one[q].passage_ids[:depth]} & {*other[q].passage_ids[:depth]}) / depth for q in other
+    )
 
 
 def reciprocal_rank(run: Run, relevant: Mapping[str, set[str]]) -> float:
     """RR@10, mean over the queries with a relevant passage."""
     ranks = (
-        next((n for n, p in enumerate(run[q].passage_ids[:10], 1) if p in found), math.inf) for q, found in relevant.items()
+        next((n for n, p in enumerate(run[q].passage_ids[:10], 1) if p in found), math.inf)
+        for q, found in relevant.items()
     )
     return mean(1 / rank for rank in ranks)
 
@@ -277,19 +321,27 @@ def test_agreement_with_anserini_over_all_of_ms_marco(posbias_data, tmp_path):
     mini = posbias_data / "msmarco_mini"
     with create_collection(tmp_path / "mini") as writer:
         writer.add_passages(
-            Passage(*line.split("\t", 1)) for line in (mini / "collection.tsv").read_text("utf-8").rstrip("\n").split("\n")
+            Passage(*line.split("\t", 1))
+            for line in (mini / "collection.tsv").read_text("utf-8").rstrip("\n").split("\n")
         )
         writer.finish(Manifest("collection", "mini", "a test"))
     collection = Collection(tmp_path / "mini")
-    queries = [Query(*line.split("\t")) for line in (mini / "queries.dl19.tsv").read_text("utf-8").splitlines()]
+    queries = [
+        Query(*line.split("\t"))
+        for line in (mini / "queries.dl19.tsv").read_text("utf-8").splitlines()
+    ]
     relevant: dict[str, set[str]] = {}
     for line in (mini / "qrels.dl19.txt").read_text("utf-8").splitlines():
         query_id, _, passage_id, grade = line.split()
         if int(grade) >= 2:
             relevant.setdefault(query_id, set()).add(passage_id)
-    # over 8.8 million passages, all that it found are in the small collection: terms weigh otherwise here, and what is found is alike
+    # over 8.8 million passages, all that it found are in the small collection: terms weigh
+    # otherwise here, and what is found is alike
     reference = read_run(mini / "bm25.dl19.run")
-    ours, found = (retrieve(collection, queries, 100, PRESETS["anserini"], backend=backend) for backend in ("bm25s", "lucene"))
+    ours, found = (
+        retrieve(collection, queries, 100, PRESETS["anserini"], backend=backend)
+        for backend in ("bm25s", "lucene")
+    )
     assert (len(collection), len(reference), reference.depth) == (36_985, 43, 100)
     assert overlap(ours, found, 10) > 0.88  # measured: 0.909
     assert overlap(ours, found, 100) > 0.94  # 0.961

@@ -1,4 +1,6 @@
-"""The stored order of passages: its checksum, places by id, ids of rows; all independent of shards."""
+"""The stored order of passages: its checksum, places by id, ids of rows; all independent of
+shards.
+"""
 
 from __future__ import annotations
 
@@ -61,7 +63,10 @@ def test_the_checksum_tells_the_order_and_where_an_id_ends(tmp_path):
 
 
 @settings(max_examples=25, deadline=None)
-@given(st.lists(st.text(min_size=1, max_size=4), min_size=1, max_size=30, unique=True), st.integers(0, 30))
+@given(
+    st.lists(st.text(min_size=1, max_size=4), min_size=1, max_size=30, unique=True),
+    st.integers(0, 30),
+)
 def test_any_ids(tmp_path_factory, ids, cut):
     collection = collection_of(tmp_path_factory.mktemp("ids") / "c", [ids[:cut], ids[cut:]])
     places = places_by_id(collection)

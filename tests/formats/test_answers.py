@@ -18,8 +18,21 @@ from positionbias.formats.answers import AttachedAnswers, attach_answers
 LAMP = "The lamp of Orvell burns green oil."
 COLLECTION = [
     {"passage_id": "p1", "passage": LAMP, "query_id": "q1", "query": "What?", "split": "train"},
-    {"passage_id": "2", "passage": "It hangs in the hall.", "query_id": "7", "query": "Where?", "answer": "hall"},
-    {"passage_id": "3", "passage": "A bell.", "query_id": "q1", "query": "What?", "split": "train", "label": 0},
+    {
+        "passage_id": "2",
+        "passage": "It hangs in the hall.",
+        "query_id": "7",
+        "query": "Where?",
+        "answer": "hall",
+    },
+    {
+        "passage_id": "3",
+        "passage": "A bell.",
+        "query_id": "q1",
+        "query": "What?",
+        "split": "train",
+        "label": 0,
+    },
 ]
 
 
@@ -34,7 +47,9 @@ def table(place: Path, rows: list[dict[str, Any]]) -> Path:
     return path
 
 
-def test_answers_go_to_their_splits_and_what_does_not_fit_is_counted(tmp_path: Path, collection: Collection) -> None:
+def test_answers_go_to_their_splits_and_what_does_not_fit_is_counted(
+    tmp_path: Path, collection: Collection
+) -> None:
     rows: list[dict[str, Any]] = [
         {"qid": "q1", "pid": "p1", "answer": "green oil", "answer_start": 25},
         {"qid": 7, "pid": 2, "answer": ["it", "hangs"], "answer_start": None},
@@ -50,13 +65,25 @@ def test_answers_go_to_their_splits_and_what_does_not_fit_is_counted(tmp_path: P
     ]
     made = attach_answers(collection, table(tmp_path, rows), tmp_path / "with")
     assert made.answers("train") == [Answer("q1", "p1", "green oil", 25, 34)]
-    assert made.answers("test") == [Answer("7", "2", "hall"), Answer("7", "2", "it"), Answer("7", "2", "hangs")]
+    assert made.answers("test") == [
+        Answer("7", "2", "hall"),
+        Answer("7", "2", "it"),
+        Answer("7", "2", "hangs"),
+    ]
     for split in ("train", "test"):
-        assert (made.queries(split), made.qrels(split)) == (collection.queries(split), collection.qrels(split))
+        assert (made.queries(split), made.qrels(split)) == (
+            collection.queries(split),
+            collection.qrels(split),
+        )
     assert list(made.passages()) == list(collection.passages())
     facts = made.manifest.content_as(AttachedAnswers, "attached")
     assert facts.added == {"train": 1, "test": 2}
-    assert facts.columns == {"query_id": "qid", "passage_id": "pid", "answer": "answer", "answer_start": "answer_start"}
+    assert facts.columns == {
+        "query_id": "qid",
+        "passage_id": "pid",
+        "answer": "answer",
+        "answer_start": "answer_start",
+    }
     assert (facts.counts.rows, facts.counts.again) == (11, {"answers": 1})
     assert facts.counts.left_out == {
         "unknown query": 1,
@@ -72,23 +99,32 @@ def test_answers_go_to_their_splits_and_what_does_not_fit_is_counted(tmp_path: P
 
 def test_csv_says_the_same(tmp_path: Path, collection: Collection) -> None:
     with open(tmp_path / "answers.csv", "w", newline="") as handle:
-        csv.writer(handle).writerows([("query-id", "corpus-id", "answer"), ("q1", "p1", "green oil")])
+        csv.writer(handle).writerows(
+            [("query-id", "corpus-id", "answer"), ("q1", "p1", "green oil")]
+        )
     made = attach_answers(collection, tmp_path / "answers.csv", tmp_path / "with")
     assert made.answers("train") == [Answer("q1", "p1", "green oil")]
 
 
 def test_columns_that_only_late_rows_have_are_read(tmp_path: Path, collection: Collection) -> None:
-    unknown = [{"qid": "q1", "pid": f"none-{number}", "answer": "oil"} for number in range(BATCH_ROWS)]
+    unknown = [
+        {"qid": "q1", "pid": f"none-{number}", "answer": "oil"} for number in range(BATCH_ROWS)
+    ]
     # "l" stands four times: the start in the last row says which of them is meant
     late = {"qid": "q1", "pid": "p1", "answer": "l", "answer_start": LAMP.rindex("l")}
     made = attach_answers(collection, table(tmp_path, [*unknown, late]), tmp_path / "with")
     assert made.answers("train") == [Answer("q1", "p1", "l", 33, 34)]
     facts = made.manifest.content_as(AttachedAnswers, "attached")
     assert facts.columns["answer_start"] == "answer_start"
-    assert (facts.counts.rows, facts.counts.left_out) == (BATCH_ROWS + 1, {"unknown passage": BATCH_ROWS})
+    assert (facts.counts.rows, facts.counts.left_out) == (
+        BATCH_ROWS + 1,
+        {"unknown passage": BATCH_ROWS},
+    )
 
     rows = [{"qid": "q1", "pid": "none"}] * BATCH_ROWS  # none of which has an answer
-    made = attach_answers(collection, table(tmp_path, [*rows, late]), tmp_path / "late", overwrite=True)
+    made = attach_answers(
+        collection, table(tmp_path, [*rows, late]), tmp_path / "late", overwrite=True
+    )
     assert made.answers("train") == [Answer("q1", "p1", "l", 33, 34)]
 
 
@@ -106,7 +142,9 @@ def test_columns_that_only_late_rows_have_are_read(tmp_path: Path, collection: C
         ),
     ],
 )
-def test_what_cannot_be_attached_is_one_line(tmp_path: Path, collection: Collection, row: dict[str, Any], wanted: str) -> None:
+def test_what_cannot_be_attached_is_one_line(
+    tmp_path: Path, collection: Collection, row: dict[str, Any], wanted: str
+) -> None:
     with pytest.raises(InputError, match=wanted):
         attach_answers(collection, table(tmp_path, [row]), tmp_path / "with")
     assert not (tmp_path / "with").exists()

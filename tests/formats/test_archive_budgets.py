@@ -21,12 +21,16 @@ from positionbias.formats.unix_compress import with_own_stack
 from positionbias.models.word_vectors import read_word_vectors
 from tests.formats.trec_disc import lzw
 
-RATIO = r"wanted at most 200 unpacked bytes for each packed byte; found .* raise \$POSBIAS_MAX_RATIO$"
+RATIO = (
+    r"wanted at most 200 unpacked bytes for each packed byte; found .* raise \$POSBIAS_MAX_RATIO$"
+)
 
 
 def files_of(data: bytes) -> dict[str, int]:
     """Every file in an archive and its length."""
-    return {name: sum(map(len, stream)) for name, _, stream in streams_in(io.BytesIO(data), "a.tar")}
+    return {
+        name: sum(map(len, stream)) for name, _, stream in streams_in(io.BytesIO(data), "a.tar")
+    }
 
 
 def header(name: str, size: int, kind: bytes) -> bytes:
@@ -42,11 +46,16 @@ def test_a_sparse_member_is_refused() -> None:
     block[483:495] = b"\x80" + (1 << 40).to_bytes(11, "big")
     block[148:156] = b" " * 8
     block[148:156] = b"%06o\0 " % sum(block)
-    with pytest.raises(InputError, match=r"a\.tar: wanted files without holes; found 'holes', a sparse one; unpack it first"):
+    with pytest.raises(
+        InputError,
+        match=r"a\.tar: wanted files without holes; found 'holes', a sparse one; unpack it first",
+    ):
         files_of(bytes(block) + bytes(1_024))
 
 
-@pytest.mark.parametrize("kind", [tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK])
+@pytest.mark.parametrize(
+    "kind", [tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK]
+)
 def test_a_header_without_end_is_not_held(kind: bytes) -> None:
     class Endless(io.RawIOBase):
         given = 0
@@ -56,10 +65,17 @@ def test_a_header_without_end_is_not_held(kind: bytes) -> None:
 
         def read(self, size: int = -1) -> bytes:
             self.given += size
-            return (header("x", 1 << 32, kind) + bytes(size))[:size] if self.given == size else bytes(size)
+            return (
+                (header("x", 1 << 32, kind) + bytes(size))[:size]
+                if self.given == size
+                else bytes(size)
+            )
 
     endless = Endless()
-    with pytest.raises(InputError, match=r"a\.tar: wanted a complete tar archive; found a header of 4,294,967,296 bytes"):
+    with pytest.raises(
+        InputError,
+        match=r"a\.tar: wanted a complete tar archive; found a header of 4,294,967,296 bytes",
+    ):
         list(streams_in(endless, "a.tar"))  # type: ignore[arg-type]
     assert endless.given < 4 << 20
 
@@ -70,7 +86,9 @@ def test_lzw_keeps_to_the_ratio() -> None:
         files_of(lzw(bytes(100 << 20)))
 
 
-def test_a_zip_and_a_line_of_word_vectors_keep_to_their_budgets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_zip_and_a_line_of_word_vectors_keep_to_their_budgets(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with zipfile.ZipFile(tmp_path / "v.zip", "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("v.txt", bytes(100 << 20))
     with pytest.raises(InputError, match=RATIO):
@@ -83,13 +101,23 @@ def test_a_zip_and_a_line_of_word_vectors_keep_to_their_budgets(tmp_path: Path, 
 
 def test_parquet_keeps_to_the_ratio(tmp_path: Path) -> None:
     path = tmp_path / "p.parquet"
-    columns = {"query_id": ["1"], "query": ["x" * (70 << 20)], "passages": ["p"], "id": ["1"], "text": ["a b"]}
-    pq.write_table(pa.table(columns), path, compression="zstd", use_dictionary=False, write_statistics=False)
+    columns = {
+        "query_id": ["1"],
+        "query": ["x" * (70 << 20)],
+        "passages": ["p"],
+        "id": ["1"],
+        "text": ["a b"],
+    }
+    pq.write_table(
+        pa.table(columns), path, compression="zstd", use_dictionary=False, write_statistics=False
+    )
     with pytest.raises(InputError, match=RATIO):
         list(qa_blocks(path, tmp_path / "work"))
 
 
-def test_a_member_that_must_be_held_keeps_to_the_budget(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_member_that_must_be_held_keeps_to_the_budget(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with tarfile.open(tmp_path / "a.tar", "w") as archive:
         info = tarfile.TarInfo("queries.tsv")
         info.size = 1_000
@@ -103,6 +131,9 @@ def test_a_member_that_must_be_held_keeps_to_the_budget(tmp_path: Path, monkeypa
                 assert list(held.queries("queries")) == ["1"]
                 continue
             with pytest.raises(
-                InputError, match=r"a\.tar:queries\.tsv: wanted at most 999 bytes a document; found more; unpack"
+                InputError,
+                match=(
+                    r"a\.tar:queries\.tsv: wanted at most 999 bytes a document; found more; unpack"
+                ),
             ):
                 held.take("queries", source)

@@ -1,4 +1,6 @@
-"""Queries and judgements attached by name: both forms, what is left out, further judgement sets, faults."""
+"""Queries and judgements attached by name: both forms, what is left out, further judgement sets,
+faults.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ from positionbias.formats.splits import Split
 
 from .msmarco_files import write_files
 
-QUERIES = "19335\tanthropological definition\n47923\taxon terminals\tand a tab\n9\tnobody judged this\n"
+QUERIES = (
+    "19335\tanthropological definition\n47923\taxon terminals\tand a tab\n9\tnobody judged this\n"
+)
 QRELS = "19335 Q0 1017759 0\n19335 Q0 1082489 2\n47923\t0\t99\t3\n5 0 99 1\n"
 
 
@@ -51,7 +55,11 @@ def test_an_attached_split_has_its_judged_queries_and_counts_the_rest(folder: Pa
     splits: list[Split] = []
     attach(splits, [Attachment("dl19", folder / "q.tsv", folder / "qrels.txt")])
     assert [query.query_id for query in splits[0].queries] == ["19335", "47923"]
-    assert splits[0].qrels == [Qrel("19335", "1017759", 0), Qrel("19335", "1082489", 2), Qrel("47923", "99", 3)]
+    assert splits[0].qrels == [
+        Qrel("19335", "1017759", 0),
+        Qrel("19335", "1082489", 2),
+        Qrel("47923", "99", 3),
+    ]
     assert splits[0].left_out() == {"unjudged_queries": 1, "judgements_without_query": 1}
     attach(splits, [Attachment("all", folder / "q.tsv", folder / "qrels.txt")], keep_unjudged=True)
     assert [len(split.queries) for split in splits] == [2, 3]
@@ -89,11 +97,16 @@ def test_names_that_cannot_be(folder: Path, name: str, message: str) -> None:
 
 def test_files_that_do_not_belong_together(folder: Path) -> None:
     write_files(folder, {"other.txt": "77 0 p 1\n", "texts.tsv": "19335\tanother text\n"})
-    with pytest.raises(InputError, match=r"other.txt: wanted judgements of the queries in .*; found none of them"):
+    with pytest.raises(
+        InputError, match=r"other.txt: wanted judgements of the queries in .*; found none of them"
+    ):
         attach([], [Attachment("x", folder / "q.tsv", folder / "other.txt")])
     splits: list[Split] = []
     attach(splits, [Attachment("x", folder / "q.tsv", folder / "qrels.txt")])
-    with pytest.raises(InputError, match=r"texts.tsv: wanted the queries of split 'x'; found another text for query '19335'"):
+    with pytest.raises(
+        InputError,
+        match=r"texts.tsv: wanted the queries of split 'x'; found another text for query '19335'",
+    ):
         attach(splits, [Attachment("x.set", folder / "texts.tsv", folder / "qrels.txt")])
 
 
@@ -117,11 +130,17 @@ def test_faults_name_the_line(tmp_path: Path, text: str, message: str) -> None:
 
 def test_a_grade_that_no_measure_can_count(tmp_path: Path) -> None:
     write_files(tmp_path, {"r.txt": "1 0 p 1000000\n2 0 p 1000001\n"})
-    with pytest.raises(InputError, match=":2: wanted a whole number up to 1,000,000 as grade; found '1000001'"):
+    with pytest.raises(
+        InputError, match=":2: wanted a whole number up to 1,000,000 as grade; found '1000001'"
+    ):
         read_judgements(tmp_path / "r.txt")
 
 
-@pytest.mark.parametrize("damage", [lambda data: data[:-9], lambda data: data[:20] + b"!!" + data[22:]], ids=["cut", "changed"])
+@pytest.mark.parametrize(
+    "damage",
+    [lambda data: data[:-9], lambda data: data[:20] + b"!!" + data[22:]],
+    ids=["cut", "changed"],
+)
 @pytest.mark.parametrize("pack", [gzip.compress, zstandard.compress], ids=["gz", "zst"])
 def test_a_damaged_archive_is_one_line(tmp_path: Path, pack: Any, damage: Any) -> None:
     for read in (read_queries, read_judgements):

@@ -1,4 +1,6 @@
-"""BEIR: what the published layout becomes, that an export gives it back, and one line for each fault."""
+"""BEIR: what the published layout becomes, that an export gives it back, and one line for each
+fault.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,9 @@ def lines(records: Any) -> bytes:
 
 
 def table(rows: Any) -> bytes:
-    return "".join("\t".join(row) + "\n" for row in (("query-id", "corpus-id", "score"), *rows)).encode()
+    return "".join(
+        "\t".join(row) + "\n" for row in (("query-id", "corpus-id", "score"), *rows)
+    ).encode()
 
 
 def beir_folder(folder: Path, **files: bytes | None) -> Path:
@@ -121,15 +125,22 @@ def test_mteb_s_layout_gives_the_same(tmp_path: Path, form: str, place: str) -> 
         else:
             path.with_suffix(".jsonl").write_bytes(lines(rows))
 
-    corpus = [{"_id": str(row["_id"]), "title": row.get("title"), "text": row["text"]} for row in CORPUS]
+    corpus = [
+        {"_id": str(row["_id"]), "title": row.get("title"), "text": row["text"]} for row in CORPUS
+    ]
     queries = [{"_id": str(row["_id"]), "text": row["text"]} for row in QUERIES]
     folder = tmp_path / "mteb"
     save(folder / "corpus" / "corpus-00000-of-00002", corpus[:2])
     save(folder / "corpus" / "corpus-00001-of-00002", corpus[2:])
     save(folder / "queries" / "queries-00000-of-00001", queries)
     for split, rows in QRELS.items():
-        judged = [dict(zip(("query-id", "corpus-id", "score"), (*ids, float(score)), strict=True)) for *ids, score in rows]
-        save(folder / place / (f"{split}-00000-of-00002" if form == "parquet" else split), judged[:1])
+        judged = [
+            dict(zip(("query-id", "corpus-id", "score"), (*ids, float(score)), strict=True))
+            for *ids, score in rows
+        ]
+        save(
+            folder / place / (f"{split}-00000-of-00002" if form == "parquet" else split), judged[:1]
+        )
         if form == "parquet":
             save(folder / place / f"{split}-00001-of-00002", judged[1:])
         else:
@@ -167,13 +178,20 @@ def test_parquet_with_id_and_numbered_files(tmp_path: Path, ending: str) -> None
 
 
 def test_the_corpus_alone_comes_in(tmp_path: Path) -> None:
-    beir = import_beir(beir_folder(tmp_path / "in", queries=None, train=None, dev=None, test=None), tmp_path / "out")
+    beir = import_beir(
+        beir_folder(tmp_path / "in", queries=None, train=None, dev=None, test=None),
+        tmp_path / "out",
+    )
     assert (len(beir), beir.splits) == (5, [])
 
 
-def test_no_final_newline_a_byte_order_mark_and_windows_line_ends_are_no_content(tmp_path: Path) -> None:
+def test_no_final_newline_a_byte_order_mark_and_windows_line_ends_are_no_content(
+    tmp_path: Path,
+) -> None:
     test = table(QRELS["test"]).replace(b"\n", b"\r\n")
-    changed = beir_folder(tmp_path / "changed", corpus=b"\xef\xbb\xbf" + lines(CORPUS)[:-1], test=test + b"\r\n")
+    changed = beir_folder(
+        tmp_path / "changed", corpus=b"\xef\xbb\xbf" + lines(CORPUS)[:-1], test=test + b"\r\n"
+    )
     plain = import_beir(beir_folder(tmp_path / "in"), tmp_path / "out")
     assert import_beir(changed, tmp_path / "out2").checksum == plain.checksum
 
@@ -186,19 +204,27 @@ def test_an_export_comes_back_the_same(tmp_path: Path) -> None:
     assert written == (5, 4, 6, 1, 0)
     back = import_beir(tmp_path / "export", tmp_path / "back")
     assert back.checksum == beir.checksum
-    assert (tmp_path / "export" / "qrels" / "dev.tsv").read_text() == "query-id\tcorpus-id\tscore\nq2\td2\t1\nq2\tgone\t1\n"
+    assert (
+        tmp_path / "export" / "qrels" / "dev.tsv"
+    ).read_text() == "query-id\tcorpus-id\tscore\nq2\td2\t1\nq2\tgone\t1\n"
     two = write_beir(beir, tmp_path / "two", ["train"], map_shards=partial(map_shards, workers=2))
-    assert (tmp_path / "two" / "corpus.jsonl").read_bytes() == (tmp_path / "export" / "corpus.jsonl").read_bytes()
+    assert (tmp_path / "two" / "corpus.jsonl").read_bytes() == (
+        tmp_path / "export" / "corpus.jsonl"
+    ).read_bytes()
     assert two == (5, 1, 2, 0, 0)
 
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
-IDS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\t\n\r"), min_size=1, max_size=5)
+IDS = st.text(
+    st.characters(exclude_categories=["Cs"], exclude_characters="\t\n\r"), min_size=1, max_size=5
+)
 
 
 @given(
     passages=st.dictionaries(IDS, TEXTS, min_size=1, max_size=5),
-    queries=st.dictionaries(IDS, st.tuples(TEXTS, st.dictionaries(TEXTS, TEXTS, max_size=2)), min_size=1, max_size=4),
+    queries=st.dictionaries(
+        IDS, st.tuples(TEXTS, st.dictionaries(TEXTS, TEXTS, max_size=2)), min_size=1, max_size=4
+    ),
     grades=st.lists(st.integers(-5, 1_000_000), min_size=4, max_size=4),
 )
 def test_any_text_survives_the_round_trip(
@@ -209,7 +235,9 @@ def test_any_text_survives_the_round_trip(
     with create_collection(folder / "a") as writer:
         writer.add_passages(Passage(*item) for item in passages.items())
         records = [Query(query_id, text, fields) for query_id, (text, fields) in queries.items()]
-        qrels = [Qrel(query_id, place, grade) for query_id, grade in zip(queries, grades, strict=False)]
+        qrels = [
+            Qrel(query_id, place, grade) for query_id, grade in zip(queries, grades, strict=False)
+        ]
         writer.add_split("validation", records, qrels)
         writer.finish(Manifest("collection", "a", "a test"))
     made = Collection(folder / "a")
@@ -222,7 +250,10 @@ def test_what_has_no_place_in_beir_is_counted(tmp_path: Path, small_collection: 
     # 7 passages; 2 + 3 queries; 3 + 4 judgements; 2 + 4 answers
     assert written == (7, 5, 7, 0, 6)
     back = import_beir(tmp_path / "beir", tmp_path / "back")
-    assert back.manifest.content["passages_checksum"] == small_collection.manifest.content["passages_checksum"]
+    assert (
+        back.manifest.content["passages_checksum"]
+        == small_collection.manifest.content["passages_checksum"]
+    )
     assert back.queries("test") == small_collection.queries("test")
     assert back.qrels("train") == small_collection.qrels("train")
     with pytest.raises(OutputExistsError):
@@ -230,12 +261,19 @@ def test_what_has_no_place_in_beir_is_counted(tmp_path: Path, small_collection: 
     assert write_beir(small_collection, tmp_path / "beir", ["train"], overwrite=True).queries == 2
 
 
-def own_collection(place: Path, splits: dict[str, list[Query]], passage_id: str = "p") -> Collection:
+def own_collection(
+    place: Path, splits: dict[str, list[Query]], passage_id: str = "p"
+) -> Collection:
     with create_collection(place) as writer:
         writer.add_passages([Passage(passage_id, "one two")])
         for split, queries in splits.items():
             judged = [Qrel(query.query_id, passage_id, 1) for query in queries]
-            writer.add_split(split, queries, judged, [Answer(query.query_id, passage_id, "two") for query in queries])
+            writer.add_split(
+                split,
+                queries,
+                judged,
+                [Answer(query.query_id, passage_id, "two") for query in queries],
+            )
         writer.finish(Manifest("collection", "own", "a test"))
     return Collection(place)
 
@@ -245,12 +283,18 @@ def own_collection(place: Path, splits: dict[str, list[Query]], passage_id: str 
     [
         ({"dev": [Query("q", "a")], "validation": [Query("r", "b")]}, "p", "found two for dev.tsv"),
         ({"train": [Query("q", "a")], "test": [Query("q", "b")]}, "p", "found two for 'q'"),
-        ({"train": [Query("q", "a")], "test": [Query("q", "a", {"type": "x"})]}, "p", "found two for 'q'"),
+        (
+            {"train": [Query("q", "a")], "test": [Query("q", "a", {"type": "x"})]},
+            "p",
+            "found two for 'q'",
+        ),
         ({"train": [Query("q\t1", "a")]}, "p", r"found 'q\t1'"),
         ({"train": []}, "p\n", r"found 'p\n'"),
     ],
 )
-def test_what_beir_cannot_hold_is_one_line(tmp_path: Path, splits: dict[str, list[Query]], passage_id: str, found: str) -> None:
+def test_what_beir_cannot_hold_is_one_line(
+    tmp_path: Path, splits: dict[str, list[Query]], passage_id: str, found: str
+) -> None:
     own = own_collection(tmp_path / "own", splits, passage_id)
     with pytest.raises(InputError) as raised:
         write_beir(own, tmp_path / "beir", list(splits))
@@ -260,30 +304,52 @@ def test_what_beir_cannot_hold_is_one_line(tmp_path: Path, splits: dict[str, lis
 
 
 FAULTS: dict[str, tuple[dict[str, bytes | None], str]] = {
-    "no corpus": ({"corpus": None}, "in: wanted a BEIR folder with corpus.jsonl, or MTEB's with corpus/*.parquet; found neither"),
+    "no corpus": ({"corpus": None},
+    "in: wanted a BEIR folder with corpus.jsonl, or MTEB's with corpus/*.parquet; found neither"),
     "no queries": ({"queries": None}, "in: wanted queries.jsonl beside the qrels; found none"),
-    "an empty corpus": ({"corpus": b""}, "corpus.jsonl: wanted a corpus: one JSON object a line; found an empty file"),
-    "corpus cut short": ({"corpus": lines(CORPUS)[:-5]}, "corpus.jsonl:5: wanted one JSON object a line; found Unterminated"),
-    "no object": ({"corpus": b'{"_id": "1", "text": "a"}\n[]\n'}, "corpus.jsonl:2: wanted an object with _id and text; found a list"),
-    "no id": ({"corpus": b'{"text": "a"}\n'}, "corpus.jsonl:1: wanted '_id' as text; found no such key, or null"),
-    "no text": ({"corpus": b'{"_id": "1"}\n'}, "corpus.jsonl:1: wanted 'text' as text; found no such key, or null"),
-    "an id with a tab": ({"corpus": b'{"_id": "1\\t", "text": ""}\n'}, "corpus.jsonl:1: wanted '_id' without tabs"),
-    "a title that is a number": ({"corpus": b'{"_id": "1", "title": 1, "text": ""}\n'}, "wanted 'title' as text; found 1;"),
-    "half a surrogate pair": ({"corpus": b'{"_id": "1", "text": "\\ud800"}\n'}, "corpus.jsonl:1: wanted 'text' in valid Unicode"),
-    "no UTF-8": ({"corpus": b'{"_id": "1", "text": ""}\n{"_id": "\xff"}\n'}, "corpus.jsonl:2: wanted text in UTF-8; found the byte 0xff"),
+    "an empty corpus": ({"corpus": b""},
+    "corpus.jsonl: wanted a corpus: one JSON object a line; found an empty file"),
+    "corpus cut short": ({"corpus": lines(CORPUS)[:-5]},
+    "corpus.jsonl:5: wanted one JSON object a line; found Unterminated"),
+    "no object": ({"corpus": b'{"_id": "1", "text": "a"}\n[]\n'},
+    "corpus.jsonl:2: wanted an object with _id and text; found a list"),
+    "no id": ({"corpus": b'{"text": "a"}\n'},
+    "corpus.jsonl:1: wanted '_id' as text; found no such key, or null"),
+    "no text": ({"corpus": b'{"_id": "1"}\n'},
+    "corpus.jsonl:1: wanted 'text' as text; found no such key, or null"),
+    "an id with a tab": ({"corpus": b'{"_id": "1\\t", "text": ""}\n'},
+    "corpus.jsonl:1: wanted '_id' without tabs"),
+    "a title that is a number": ({"corpus": b'{"_id": "1", "title": 1, "text": ""}\n'},
+    "wanted 'title' as text; found 1;"),
+    "half a surrogate pair": ({"corpus": b'{"_id": "1", "text": "\\ud800"}\n'},
+    "corpus.jsonl:1: wanted 'text' in valid Unicode"),
+    "no UTF-8": ({"corpus": b'{"_id": "1", "text": ""}\n{"_id": "\xff"}\n'},
+    "corpus.jsonl:2: wanted text in UTF-8; found the byte 0xff"),
     "a passage twice": ({"corpus": lines(CORPUS + CORPUS[:1])}, "share the id 'd1'"),
-    "a query twice": ({"queries": lines(QUERIES + QUERIES[:1])}, "queries.jsonl:5: wanted every query id once; found 'q1' again"),
-    "metadata in a list": ({"queries": b'{"_id": "q1", "text": "", "metadata": []}\n'}, "queries.jsonl:1: wanted 'metadata' as an object"),
-    "two columns": ({"test": table([("q1", "d1")])}, "test.tsv:2: wanted three columns: query-id, corpus-id, score; found 2"),
-    "no number": ({"test": table([("q1", "d1", "1"), ("q1", "d2", "high")])}, "test.tsv:3: wanted a whole number up to 1,000,000 as score; found 'high'"),
-    "half a grade": ({"test": table([("q1", "d1", "0.5")])}, "test.tsv:2: wanted a whole number up to 1,000,000 as score; found '0.5'"),
-    "a grade too large": ({"test": table([("q1", "d1", "1000001")])}, "test.tsv:2: wanted a whole number up to 1,000,000 as score"),
-    "another header": ({"test": b"topic\tdoc\trel\n"}, "test.tsv:1: wanted a whole number up to 1,000,000 as score; found 'rel'"),
-    "a header again": ({"test": table([]) * 2}, "test.tsv:2: wanted a whole number up to 1,000,000 as score; found 'score'"),
-    "unknown queries alone": ({"test": table([("q9", "d1", "1")])}, "test.tsv: wanted judgements of queries in queries.jsonl; found 1, all of other queries"),
-    "two grades": ({"test": table([("q1", "d1", "1"), ("q1", "d1", "2")])}, "test.tsv:3: wanted one score per pair; found passage 'd1'"),
-    "dev and validation": ({"validation": table([])}, "wanted one file of qrels for split validation; found this beside"),
-    "a split that is called unjudged": ({"unjudged": table([])}, "unjudged.tsv: wanted another name"),
+    "a query twice": ({"queries": lines(QUERIES + QUERIES[:1])},
+    "queries.jsonl:5: wanted every query id once; found 'q1' again"),
+    "metadata in a list": ({"queries": b'{"_id": "q1", "text": "", "metadata": []}\n'},
+    "queries.jsonl:1: wanted 'metadata' as an object"),
+    "two columns": ({"test": table([("q1", "d1")])},
+    "test.tsv:2: wanted three columns: query-id, corpus-id, score; found 2"),
+    "no number": ({"test": table([("q1", "d1", "1"), ("q1", "d2", "high")])},
+    "test.tsv:3: wanted a whole number up to 1,000,000 as score; found 'high'"),
+    "half a grade": ({"test": table([("q1", "d1", "0.5")])},
+    "test.tsv:2: wanted a whole number up to 1,000,000 as score; found '0.5'"),
+    "a grade too large": ({"test": table([("q1", "d1", "1000001")])},
+    "test.tsv:2: wanted a whole number up to 1,000,000 as score"),
+    "another header": ({"test": b"topic\tdoc\trel\n"},
+    "test.tsv:1: wanted a whole number up to 1,000,000 as score; found 'rel'"),
+    "a header again": ({"test": table([]) * 2},
+    "test.tsv:2: wanted a whole number up to 1,000,000 as score; found 'score'"),
+    "unknown queries alone": ({"test": table([("q9", "d1", "1")])},
+    "test.tsv: wanted judgements of queries in queries.jsonl; found 1, all of other queries"),
+    "two grades": ({"test": table([("q1", "d1", "1"), ("q1", "d1", "2")])},
+    "test.tsv:3: wanted one score per pair; found passage 'd1'"),
+    "dev and validation": ({"validation": table([])},
+    "wanted one file of qrels for split validation; found this beside"),
+    "a split that is called unjudged": ({"unjudged": table([])},
+    "unjudged.tsv: wanted another name"),
 }  # fmt: skip
 
 

@@ -1,4 +1,6 @@
-"""Archives of some size that are cut or damaged: the fault lies beyond the first bytes, where a reader is long under way."""
+"""Archives of some size that are cut or damaged: the fault lies beyond the first bytes, where a
+reader is long under way.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ from .trec_disc import FT, tar
 
 WORDS = random.Random(1)
 DOCUMENTS = b"".join(
-    FT.replace(b"FT911-1", b"FT911-%d" % number).replace(b"green oil", WORDS.randbytes(100).hex().encode())
+    FT.replace(b"FT911-1", b"FT911-%d" % number).replace(
+        b"green oil", WORDS.randbytes(100).hex().encode()
+    )
     for number in range(2_000)
 )
 ARCHIVES: dict[str, Callable[[], bytes]] = {
@@ -29,7 +33,9 @@ ARCHIVES: dict[str, Callable[[], bytes]] = {
 
 
 CASES = [
-    (name, damage) for name in ARCHIVES for damage in ("cut in the middle", "cut before its end", "a run of bytes changed")
+    (name, damage)
+    for name in ARCHIVES
+    for damage in ("cut in the middle", "cut before its end", "a run of bytes changed")
 ]
 CASES.remove(("docs.tar", "a run of bytes changed"))  # which has no checksum of its content
 
@@ -42,7 +48,11 @@ def test_damage_deep_inside_is_one_line(tmp_path: Path, name: str, damage: str) 
         data = data[:at] + bytes(byte ^ 0x55 for byte in data[at : at + 64]) + data[at + 64 :]
     else:
         # a tar archive ends with up to 20 blocks of zeros, of which the loss is none
-        data = data[:at] if damage == "cut in the middle" else data[: -12_000 if name == "docs.tar" else -3]
+        data = (
+            data[:at]
+            if damage == "cut in the middle"
+            else data[: -12_000 if name == "docs.tar" else -3]
+        )
     (tmp_path / name).write_bytes(data)
     with pytest.raises(InputError, match=rf"{name}.*: wanted .*; found .*; fetch the file again"):
         import_trec([tmp_path / name], (), (), tmp_path / "out")

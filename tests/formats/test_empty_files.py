@@ -1,4 +1,6 @@
-"""An empty file is one that was not fetched: never a collection in which something is missing without a word."""
+"""An empty file is one that was not fetched: never a collection in which something is missing
+without a word.
+"""
 
 from __future__ import annotations
 
@@ -25,8 +27,12 @@ from .msmarco_files import write_files
     ],
     ids=["msmarco", "msmarco-docs", "orcas"],
 )
-def test_an_empty_file_is_one_line(tmp_path: Path, read: Callable[..., Any], empty: str, other: str, content: str) -> None:
+def test_an_empty_file_is_one_line(
+    tmp_path: Path, read: Callable[..., Any], empty: str, other: str, content: str
+) -> None:
     folder = write_files(tmp_path / "in", {empty: "", other: content})
-    with pytest.raises(InputError, match=rf"{empty}: wanted \w+; found an empty file; fetch it again"):
+    with pytest.raises(
+        InputError, match=rf"{empty}: wanted \w+; found an empty file; fetch it again"
+    ):
         read([folder], tmp_path / "out")
     assert [path.name for path in tmp_path.iterdir()] == ["in"]

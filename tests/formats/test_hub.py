@@ -29,18 +29,36 @@ def test_the_splits_of_a_saved_data_set_become_splits(tmp_path: Path) -> None:
 def test_the_names_of_classes_are_read_not_their_numbers(tmp_path: Path) -> None:
     rows = {"passage": ["yes", "no", "open"], "query": ["a", "a", "b"], "label": [0, 1, -1]}
     features = {name: datasets.Value("string") for name in ("passage", "query")}
-    coded = datasets.Features({**features, "label": datasets.ClassLabel(names=["entailment", "not_entailment"])})
+    coded = datasets.Features(
+        {**features, "label": datasets.ClassLabel(names=["entailment", "not_entailment"])}
+    )
     graded = datasets.Features({**features, "label": datasets.ClassLabel(names=["2", "0"])})
     qnli = datasets.Dataset.from_dict(rows, features=coded)
     qnli.save_to_disk(tmp_path / "saved")
     qnli.to_parquet(tmp_path / "saved.parquet")
     datasets.Dataset.from_dict(rows, features=graded).save_to_disk(tmp_path / "graded")
-    with pytest.raises(InputError, match="saved/test: the labels in 'label' are classes, .*: entailment, not_entailment"):
+    with pytest.raises(
+        InputError,
+        match="saved/test: the labels in 'label' are classes, .*: entailment, not_entailment",
+    ):
         bring(str(tmp_path / "saved"), tmp_path / "c")
-    with pytest.raises(InputError, match=r"saved.parquet: the labels .*: entailment, not_entailment"):
-        import_table([("test", tmp_path / "saved.parquet")], tmp_path / "c", columns=Columns(), validation=ValidationDraw())
+    with pytest.raises(
+        InputError, match=r"saved.parquet: the labels .*: entailment, not_entailment"
+    ):
+        import_table(
+            [("test", tmp_path / "saved.parquet")],
+            tmp_path / "c",
+            columns=Columns(),
+            validation=ValidationDraw(),
+        )
     given = Columns(grade=("entailment=1",))
-    made = import_hub(str(tmp_path / "saved"), tmp_path / "c", config="", columns=given, validation=ValidationDraw())
+    made = import_hub(
+        str(tmp_path / "saved"),
+        tmp_path / "c",
+        config="",
+        columns=given,
+        validation=ValidationDraw(),
+    )
     assert [qrel.grade for qrel in made.qrels("test")] == [1, 0]
     assert made.manifest.content["source"]["counts"]["left_out"] == {"unlabelled (label -1)": 1}
     bring(str(tmp_path / "graded"), tmp_path / "d")
@@ -50,14 +68,19 @@ def test_the_names_of_classes_are_read_not_their_numbers(tmp_path: Path) -> None
 def test_without_the_package_it_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "datasets", None)
     with pytest.raises(
-        DependencyError, match=r"import hf: wanted the package datasets; found it is not installed; run: pip install"
+        DependencyError,
+        match=(
+            r"import hf: wanted the package datasets; found it is not installed; run: pip install"
+        ),
     ):
         bring("x", tmp_path / "c")
 
 
 def test_what_is_no_data_set_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
-    with pytest.raises(InputError, match="empty: wanted a data set of the Hub, or its folder; found ") as caught:
+    with pytest.raises(
+        InputError, match="empty: wanted a data set of the Hub, or its folder; found "
+    ) as caught:
         bring(str(tmp_path / "empty"), tmp_path / "c")
     assert "\n" not in str(caught.value)
     assert not (tmp_path / "c").exists()

@@ -1,4 +1,6 @@
-"""Column-oriented JSON: rows joined over columns, however the file is cut while it is read, and one line for each fault."""
+"""Column-oriented JSON: rows joined over columns, however the file is cut while it is read, and one
+line for each fault.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ from positionbias.formats.json_columns import column_blocks, has_columns
 TABLE = {"a": {"0": "x", "1": 'é "}" 日本'}, "b": {"0": [1, {"0": 2}], "1": -1.5e3}}
 
 
-def rows(path: Path, columns: tuple[str, ...] = ("a", "b"), **settings: Any) -> list[tuple[int, dict[str, Any]]]:
+def rows(
+    path: Path, columns: tuple[str, ...] = ("a", "b"), **settings: Any
+) -> list[tuple[int, dict[str, Any]]]:
     return [row for block in column_blocks(path, columns, **settings) for row in block.rows()]
 
 
@@ -30,13 +34,22 @@ def save(folder: Path, data: bytes | str) -> Path:
 
 def test_rows_are_joined_over_the_columns(tmp_path: Path) -> None:
     wanted = [(0, {"a": "x", "b": [1, {"0": 2}]}), (1, {"a": 'é "}" 日本', "b": -1500.0})]
-    for text in (json.dumps(TABLE), json.dumps(TABLE, ensure_ascii=False, indent=3), "\ufeff" + json.dumps(TABLE) + "\r\n"):
+    for text in (
+        json.dumps(TABLE),
+        json.dumps(TABLE, ensure_ascii=False, indent=3),
+        "\ufeff" + json.dumps(TABLE) + "\r\n",
+    ):
         assert rows(save(tmp_path, text)) == wanted
-    assert rows(save(tmp_path, json.dumps(TABLE)), ("b",)) == [(number, {"b": row["b"]}) for number, row in wanted]
+    assert rows(save(tmp_path, json.dumps(TABLE)), ("b",)) == [
+        (number, {"b": row["b"]}) for number, row in wanted
+    ]
 
 
 def test_what_is_no_column_of_rows_is_skipped(tmp_path: Path) -> None:
-    text = '{"version": 2.1, "a": {"7": null, "3": true}, "of others": {"x": [1], "7": 2}, "b": {"7": 1, "3": 2}, "c": "}"}'
+    text = (
+        '{"version": 2.1, "a": {"7": null, "3": true}, "of others": {"x": [1], "7": 2}, "b": {"7": '
+        '1, "3": 2}, "c": "}"}'
+    )
     with pytest.raises(InputError, match="a row number in double quotes and a colon"):
         rows(save(tmp_path, text))
     text = text.replace('"x": [1], ', "")
@@ -44,8 +57,14 @@ def test_what_is_no_column_of_rows_is_skipped(tmp_path: Path) -> None:
 
 
 VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(st.characters(exclude_categories=["Cs"])),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False)
+    | st.text(st.characters(exclude_categories=["Cs"])),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3)
+    ),
     max_leaves=5,
 )
 
@@ -65,11 +84,17 @@ def test_any_table_survives_any_cut(
     ascii_only: bool,
     separators: tuple[str, str],
 ) -> None:
-    table = {name: {str(row): pair[at] for row, pair in enumerate(values)} for at, name in enumerate("ab")}
+    table = {
+        name: {str(row): pair[at] for row, pair in enumerate(values)}
+        for at, name in enumerate("ab")
+    }
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(json_scanner, "_CHUNK", chunk)
         patch.setattr(json_scanner, "ROWS_A_MARK", mark)
-        path = save(tmp_path_factory.mktemp("t"), json.dumps(table, ensure_ascii=ascii_only, separators=separators))
+        path = save(
+            tmp_path_factory.mktemp("t"),
+            json.dumps(table, ensure_ascii=ascii_only, separators=separators),
+        )
         found = rows(path, size=1)
     assert found == [(row, {"a": pair[0], "b": pair[1]}) for row, pair in enumerate(values)]
 
@@ -78,7 +103,8 @@ def test_blocks_hold_about_as_much_as_was_asked_for(tmp_path: Path) -> None:
     table = {name: {str(row): name * 96 for row in range(2_000)} for name in "ab"}
     path = save(tmp_path, json.dumps(table, separators=(",", ":")))
     blocks = column_blocks(path, ("a", "b"), size=100_000)
-    # a row takes some 2 × 105 bytes, 256 rows 54 kB, so two lots of 256 make a block: 2,000 rows are 3.9 of these
+    # a row takes some 2 × 105 bytes, 256 rows 54 kB, so two lots of 256 make a block: 2,000 rows
+    # are 3.9 of these
     assert [sum(1 for _ in block.rows()) for block in blocks] == [512, 512, 512, 464]
     assert len({block.fingerprint() for block in blocks}) == 4
 
@@ -88,7 +114,9 @@ def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
     with open(path, "w") as handle:
         for opening, name in (("{", "a"), (",", "b")):
             handle.write(f'{opening}"{name}":{{')
-            handle.writelines(f'{"," if row else ""}"{row}":"{"x" * 2_000}"' for row in range(12_000))
+            handle.writelines(
+                f'{"," if row else ""}"{row}":"{"x" * 2_000}"' for row in range(12_000)
+            )
             handle.write("}")
         handle.write("}")
     assert path.stat().st_size > 48_000_000
@@ -97,7 +125,8 @@ def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert len(blocks) == 3
-    # 4 MiB as bytes, as text, joined to what was left of the text before, and that: 16 MiB; 12,000 row numbers of 8 bytes
+    # 4 MiB as bytes, as text, joined to what was left of the text before, and that: 16 MiB; 12,000
+    # row numbers of 8 bytes
     assert peak < 24 << 20
 
 
@@ -119,28 +148,42 @@ def test_the_first_bytes_tell(head: bytes, columns: bool) -> None:
 
 
 FAULTS = {
-    "empty": ("", "wanted column-oriented JSON: an object of columns; found the end of the file at byte 0"),
+    "empty": ("",
+    "wanted column-oriented JSON: an object of columns; found the end of the file at byte 0"),
     "a list": ("[1]", "an object of columns; found '[' at byte 0"),
     "cut in a value": ('{"a": {"0": "x', "valid JSON; found the end of the file at byte 12"),
     "cut in a list": ('{"a": {"0": [1, 2', "valid JSON; found the end of the file at byte 17"),
     "cut in a word": ('{"a": {"0": tru', "valid JSON; found Expecting value at byte 12"),
-    "cut after a value": ('{"a": {"0": 1', "a comma or a closing brace; found the end of the file at byte 13"),
-    "cut after a column": ('{"a": {"0": 1}', "a comma or a closing brace; found the end of the file at byte 14"),
-    "cut in a row number": ('{"a": {"0": 1, "1', "a row number in double quotes and a colon; found '\"' at byte 15"),
-    "cut after a comma": ('{"a": {"0": 1,', "a row number in double quotes and a colon; found the end of the file at byte 14"),
-    "no JSON": ('{"a": {"0": [1 2]}}' + " " * 99, "valid JSON; found Expecting ',' delimiter at byte 15"),
-    "a raw line break in a text": ('{"a": {"0": "x\n"}}' + " " * 99, "valid JSON; found Invalid control character at at byte 14"),
-    "more after the end": ('{"a": {"0": 1}} {', "nothing after the closing brace; found '{' at byte 16"),
+    "cut after a value": ('{"a": {"0": 1',
+    "a comma or a closing brace; found the end of the file at byte 13"),
+    "cut after a column": ('{"a": {"0": 1}',
+    "a comma or a closing brace; found the end of the file at byte 14"),
+    "cut in a row number": ('{"a": {"0": 1, "1',
+    "a row number in double quotes and a colon; found '\"' at byte 15"),
+    "cut after a comma": ('{"a": {"0": 1,',
+    "a row number in double quotes and a colon; found the end of the file at byte 14"),
+    "no JSON": ('{"a": {"0": [1 2]}}' + " " * 99,
+    "valid JSON; found Expecting ',' delimiter at byte 15"),
+    "a raw line break in a text": ('{"a": {"0": "x\n"}}' + " " * 99,
+    "valid JSON; found Invalid control character at at byte 14"),
+    "more after the end": ('{"a": {"0": 1}} {',
+    "nothing after the closing brace; found '{' at byte 16"),
     "no colon": ('{"a" {"0": 1}}', "a colon after 'a'; found '{' at byte 5"),
     "no name": ('{1: {"0": 1}}', "a name in double quotes; found '1' at byte 1"),
-    "no row number": ('{"a": {"x": 1}}', "a row number in double quotes and a colon; found '\"' at byte 7"),
-    "a column twice": ('{"a": {"0": 1}, "a": {"0": 1}}', "every column once; found column 'a' twice"),
+    "no row number": ('{"a": {"x": 1}}',
+    "a row number in double quotes and a colon; found '\"' at byte 7"),
+    "a column twice": ('{"a": {"0": 1}, "a": {"0": 1}}',
+    "every column once; found column 'a' twice"),
     "no such column": ('{"c": {"0": 1}}', "wanted the columns a, b; found none of them"),
-    "a row twice": ('{"a": {"0": 1, "0": 2}}', "wanted every row once in a column; found row 0 twice in column 'a'"),
-    "a row twice in a later one": ('{"a": {"0": 1, "1": 2}, "b": {"0": 1, "1": 1, "0": 1}}', "found row 0 twice in column 'b'"),
-    "a missing row": ('{"a": {"0": 1, "5": 2, "6": 3}, "b": {"0": 1}}', "found no row 5 in column 'b', and 1 more rows missing"),
+    "a row twice": ('{"a": {"0": 1, "0": 2}}',
+    "wanted every row once in a column; found row 0 twice in column 'a'"),
+    "a row twice in a later one": ('{"a": {"0": 1, "1": 2}, "b": {"0": 1, "1": 1, "0": 1}}',
+    "found row 0 twice in column 'b'"),
+    "a missing row": ('{"a": {"0": 1, "5": 2, "6": 3}, "b": {"0": 1}}',
+    "found no row 5 in column 'b', and 1 more rows missing"),
     "a row too many": ('{"a": {"0": 1}, "b": {"0": 1, "8": 1}}', "found no row 8 in column 'a'"),
-    "another order": ('{"a": {"0": 1, "1": 2}, "b": {"1": 1, "0": 2}}', "found row 1 of column 'b' where column 'a' has row 0"),
+    "another order": ('{"a": {"0": 1, "1": 2}, "b": {"1": 1, "0": 2}}',
+    "found row 1 of column 'b' where column 'a' has row 0"),
     "an empty column": ('{"a": {"0": 1}, "b": {}}', "found no row 0 in column 'b'"),
     "nested too deep": ('{"a": {"0": ' + "[" * 200_000 + "}}", "valid JSON; found "),
 }  # fmt: skip
@@ -148,7 +191,9 @@ FAULTS = {
 
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize("chunk", [3, 1 << 20])
-def test_a_fault_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: str, chunk: int) -> None:
+def test_a_fault_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: str, chunk: int
+) -> None:
     monkeypatch.setattr(json_scanner, "_CHUNK", chunk)
     text, message = FAULTS[fault]
     with pytest.raises(InputError) as raised:
@@ -158,15 +203,23 @@ def test_a_fault_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fa
 
 
 def test_a_byte_that_is_not_utf8_is_named(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"t\.json: .* in UTF-8; found the byte 0xff at byte 23, in column 'b'"):
+    with pytest.raises(
+        InputError, match=r"t\.json: .* in UTF-8; found the byte 0xff at byte 23, in column 'b'"
+    ):
         rows(save(tmp_path, b'{"a":{"0":1},"b":{"0":"\xff"}}'))
 
 
-def test_a_value_without_end_does_not_fill_the_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_value_without_end_does_not_fill_the_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("POSBIAS_MAX_LINE", str(1 << 20))
     monkeypatch.setattr(json_scanner, "_CHUNK", 1 << 16)
     with pytest.raises(
-        InputError, match="wanted at most 1,048,576 bytes a line; found a longer value at byte 10; .*POSBIAS_MAX_LINE"
+        InputError,
+        match=(
+            "wanted at most 1,048,576 bytes a line; found a longer value at byte 10; "
+            ".*POSBIAS_MAX_LINE"
+        ),
     ):
         rows(save(tmp_path, '{"a":{"0":"' + "x" * (3 << 20)))
 
@@ -179,7 +232,11 @@ def test_a_value_of_ten_megabytes_is_read(tmp_path: Path) -> None:
 def test_a_file_that_changes_while_it_is_read_is_said(tmp_path: Path) -> None:
     path = save(tmp_path, json.dumps(TABLE))
     [block] = column_blocks(path, ("a", "b"))
-    for changed in ("", json.dumps(TABLE).replace('"1": -1', '"0": -1'), json.dumps(TABLE).replace("[1, ", "[1 3")):
+    for changed in (
+        "",
+        json.dumps(TABLE).replace('"1": -1', '"0": -1'),
+        json.dumps(TABLE).replace("[1, ", "[1 3"),
+    ):
         save(tmp_path, changed)
         with pytest.raises(InputError, match="wanted an unchanged file"):
             list(block.rows())

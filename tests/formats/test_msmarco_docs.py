@@ -18,7 +18,10 @@ from positionbias.formats.release_settings import MsmarcoDocsSettings
 from .msmarco_files import write_files, write_tar
 
 RELEASE = {
-    "msmarco-docs.tsv.gz": "D1\thttp://a/\tLamp\tIt burns oil.\tGreen oil.\nD2\thttp://b/\t\tNo title.\nD3\thttp://c/\tNo body\t\n",
+    "msmarco-docs.tsv.gz": (
+        "D1\thttp://a/\tLamp\tIt burns oil.\tGreen oil.\nD2\thttp://b/\t\tNo title.\n"
+        "D3\thttp://c/\tNo body\t\n"
+    ),
     "msmarco-doctrain-queries.tsv.gz": "1\twhat burns\n2\tunjudged\n3\tno title\n",
     "msmarco-doctrain-qrels.tsv": "1 0 D1 1\n3 0 D2 1\n",
     "msmarco-docdev-queries.tsv": "5\tgreen\n",
@@ -45,15 +48,29 @@ def test_the_release_as_published(tmp_path: Path) -> None:
     assert source["missing"] == ["msmarco-doctrain-top100"]
     run = read_run(tmp_path / "out" / "runs" / "msmarco-docdev-top100.run")
     # equal scores go to the higher id, as trec_eval orders them
-    assert {query_id: run[query_id].passage_ids for query_id in run} == {"5": ["D2", "D1"], "6": ["D3"]}
-    assert read_manifest(tmp_path / "out" / "runs" / "msmarco-docdev-top100.run", kind="run").content["pairs"] == 3
+    assert {query_id: run[query_id].passage_ids for query_id in run} == {
+        "5": ["D2", "D1"],
+        "6": ["D3"],
+    }
+    assert (
+        read_manifest(tmp_path / "out" / "runs" / "msmarco-docdev-top100.run", kind="run").content[
+            "pairs"
+        ]
+        == 3
+    )
 
 
 def test_windows_line_ends_are_not_text(tmp_path: Path) -> None:
     windows = {name: content.replace("\n", "\r\n") for name, content in RELEASE.items()}
     made = import_msmarco_docs([write_tar(tmp_path / "docs.tar", windows)], tmp_path / "out")
-    assert made.checksum == import_msmarco_docs([write_files(tmp_path / "in", RELEASE)], tmp_path / "same").checksum
-    assert read_run(tmp_path / "out" / "runs" / "msmarco-docdev-top100.run")["5"].passage_ids == ["D2", "D1"]
+    assert (
+        made.checksum
+        == import_msmarco_docs([write_files(tmp_path / "in", RELEASE)], tmp_path / "same").checksum
+    )
+    assert read_run(tmp_path / "out" / "runs" / "msmarco-docdev-top100.run")["5"].passage_ids == [
+        "D2",
+        "D1",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -66,7 +83,9 @@ def test_windows_line_ends_are_not_text(tmp_path: Path) -> None:
 )
 def test_fields_make_the_text(tmp_path: Path, fields: tuple[str, ...], texts: list[str]) -> None:
     archive = write_tar(tmp_path / "docs.tar.gz", RELEASE)
-    made = import_msmarco_docs([archive], tmp_path / "out", fields=fields, release=MsmarcoDocsSettings(skip=["top100"]))
+    made = import_msmarco_docs(
+        [archive], tmp_path / "out", fields=fields, release=MsmarcoDocsSettings(skip=["top100"])
+    )
     assert [passage.text for passage in made.passages()] == texts
     assert made.manifest.settings["fields"] == list(fields)
     assert not (tmp_path / "out" / "runs").exists()
@@ -74,10 +93,16 @@ def test_fields_make_the_text(tmp_path: Path, fields: tuple[str, ...], texts: li
 
 def test_validation_and_attached_topics(tmp_path: Path) -> None:
     folder = write_files(tmp_path / "in", RELEASE)
-    write_files(folder, {"msmarco-test2019-queries.tsv": "7\tgraded\n", "2019qrels-docs.txt": "7 Q0 D1 3\n"})
-    dl19 = Attachment("dl19", folder / "msmarco-test2019-queries.tsv", folder / "2019qrels-docs.txt")
+    write_files(
+        folder, {"msmarco-test2019-queries.tsv": "7\tgraded\n", "2019qrels-docs.txt": "7 Q0 D1 3\n"}
+    )
+    dl19 = Attachment(
+        "dl19", folder / "msmarco-test2019-queries.tsv", folder / "2019qrels-docs.txt"
+    )
     made = import_msmarco_docs(
-        [folder], tmp_path / "out", release=MsmarcoDocsSettings(attach=[dl19], validation=ValidationDraw(1))
+        [folder],
+        tmp_path / "out",
+        release=MsmarcoDocsSettings(attach=[dl19], validation=ValidationDraw(1)),
     )
     assert made.splits == ["train", "validation", "test", "eval", "dl19"]
     assert (len(made.queries("train")), len(made.queries("validation"))) == (1, 1)
@@ -93,11 +118,31 @@ def test_fields_that_cannot_be(tmp_path: Path, fields: tuple[str, ...]) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("msmarco-docs.tsv", "D1\ta\tb\tc\nD2\ta\tb\n", r"msmarco-docs.tsv:2: wanted a document: .*; found 3 columns"),
-        ("msmarco-docs.tsv", "\ta\tb\tc\n", r"msmarco-docs.tsv:1: wanted a document: .*; found an empty id"),
-        ("msmarco-docdev-top100", "5 Q0 D1 1 2\n", r"top100:1: wanted six columns: .*; found 5 columns"),
-        ("msmarco-docdev-top100", "5 Q0 D1 1 high x\n", r"top100:1: wanted a finite score; found 'high'"),
-        ("msmarco-docdev-top100", "5 Q0 D1 1 1e39 x\n", r"top100:1: wanted a finite score; found '1e39'"),
+        (
+            "msmarco-docs.tsv",
+            "D1\ta\tb\tc\nD2\ta\tb\n",
+            r"msmarco-docs.tsv:2: wanted a document: .*; found 3 columns",
+        ),
+        (
+            "msmarco-docs.tsv",
+            "\ta\tb\tc\n",
+            r"msmarco-docs.tsv:1: wanted a document: .*; found an empty id",
+        ),
+        (
+            "msmarco-docdev-top100",
+            "5 Q0 D1 1 2\n",
+            r"top100:1: wanted six columns: .*; found 5 columns",
+        ),
+        (
+            "msmarco-docdev-top100",
+            "5 Q0 D1 1 high x\n",
+            r"top100:1: wanted a finite score; found 'high'",
+        ),
+        (
+            "msmarco-docdev-top100",
+            "5 Q0 D1 1 1e39 x\n",
+            r"top100:1: wanted a finite score; found '1e39'",
+        ),
         (
             "msmarco-docdev-top100",
             "5 Q0 D1 1 1 x\n6 Q0 D1 1 1 x\n5 Q0 D2 1 1 x\n",
@@ -110,7 +155,9 @@ def test_fields_that_cannot_be(tmp_path: Path, fields: tuple[str, ...]) -> None:
         ),
     ],
 )
-def test_faults_are_one_line_and_leave_nothing(tmp_path: Path, name: str, content: str, message: str) -> None:
+def test_faults_are_one_line_and_leave_nothing(
+    tmp_path: Path, name: str, content: str, message: str
+) -> None:
     folder = write_files(tmp_path / "in", {name: content})
     with pytest.raises(InputError, match=message):
         import_msmarco_docs([folder], tmp_path / "out")

@@ -45,13 +45,21 @@ def test_import_then_export_gives_the_lines_of_what_is_kept(tmp_path: Path) -> N
     assert manifest.input("collection").checksum == made.checksum  # type: ignore[union-attr]
 
 
-def test_any_collection_goes_round_with_its_names(tmp_path: Path, small_collection: Collection) -> None:
-    """Splits of other names, further judgement sets, queries without judgement; fields and answers have no place."""
+def test_any_collection_goes_round_with_its_names(
+    tmp_path: Path, small_collection: Collection
+) -> None:
+    """Splits of other names, further judgement sets, queries without judgement; fields and answers
+    have no place.
+    """
     with create_collection(tmp_path / "made") as writer:
         writer.add_passages(small_collection.passages())
-        writer.add_split("train", [Query("1", "one"), Query("2", "unjudged")], [Qrel("1", "p-lamp", 1)])
+        writer.add_split(
+            "train", [Query("1", "one"), Query("2", "unjudged")], [Qrel("1", "p-lamp", 1)]
+        )
         writer.add_split("validation", [Query("5", "five")], [Qrel("5", "p-gate", 2)])
-        writer.add_split("dl19", [Query("3", "three")], [Qrel("3", "p-lamp", 3), Qrel("3", "p-gate", 0)])
+        writer.add_split(
+            "dl19", [Query("3", "three")], [Qrel("3", "p-lamp", 3), Qrel("3", "p-gate", 0)]
+        )
         writer.add_qrels("dl19", "llm", [Qrel("3", "p-word", -1)])
         writer.add_split("eval", [Query("4", "four")], [])
         writer.finish(Manifest("collection", "made", "a test"))
@@ -61,27 +69,42 @@ def test_any_collection_goes_round_with_its_names(tmp_path: Path, small_collecti
         Attachment("dl19", out / "queries.dl19.tsv", out / "qrels.dl19.tsv"),
         Attachment("dl19.llm", out / "queries.dl19.tsv", out / "qrels.dl19.llm.tsv"),
     ]
-    again = import_msmarco([out], tmp_path / "again", release=MsmarcoSettings(attach=attachments, keep_unjudged=True))
+    again = import_msmarco(
+        [out], tmp_path / "again", release=MsmarcoSettings(attach=attachments, keep_unjudged=True)
+    )
     assert again.checksum == made.checksum
     written = write_msmarco(small_collection, tmp_path / "exported", ["test"])
     assert (written.fields_left_out, written.answers_left_out) == (1, 4)
 
 
 ID = st.text(st.characters(codec="utf-8", exclude_categories=("Z", "C")), min_size=1, max_size=6)
-TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\n"), max_size=30).filter(lambda text: not text.endswith("\r"))
+TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\n"), max_size=30).filter(
+    lambda text: not text.endswith("\r")
+)
 
 
 @settings(max_examples=25)
-@given(passages=st.dictionaries(ID, TEXT, max_size=6), queries=st.dictionaries(ID, TEXT, max_size=4), data=st.data())
+@given(
+    passages=st.dictionaries(ID, TEXT, max_size=6),
+    queries=st.dictionaries(ID, TEXT, max_size=4),
+    data=st.data(),
+)
 def test_any_text_goes_round(
-    tmp_path_factory: pytest.TempPathFactory, passages: dict[str, str], queries: dict[str, str], data: st.DataObject
+    tmp_path_factory: pytest.TempPathFactory,
+    passages: dict[str, str],
+    queries: dict[str, str],
+    data: st.DataObject,
 ) -> None:
     assume(passages or queries)
     folder = tmp_path_factory.mktemp("round")
     with create_collection(folder / "made") as writer:
         writer.add_passages(Passage(*item) for item in passages.items())
         split = data.draw(st.sampled_from(["train", "validation", "test", "eval"]))
-        judged = [Qrel(query, passage, data.draw(st.integers(-1, 3))) for query in queries for passage in passages]
+        judged = [
+            Qrel(query, passage, data.draw(st.integers(-1, 3)))
+            for query in queries
+            for passage in passages
+        ]
         if queries:
             writer.add_split(split, [Query(*item) for item in queries.items()], judged)
         writer.finish(Manifest("collection", "made", "a test"))
@@ -95,15 +118,29 @@ def test_any_text_goes_round(
 @pytest.mark.parametrize(
     ("passage", "query", "message"),
     [
-        (Passage("p", "two\nlines"), Query("1", "x"), "passage 'p': wanted text on one line; found a line break"),
-        (Passage("a\tb", "x"), Query("1", "x"), r"passage 'a\\tb': wanted an id without white space"),
+        (
+            Passage("p", "two\nlines"),
+            Query("1", "x"),
+            "passage 'p': wanted text on one line; found a line break",
+        ),
+        (
+            Passage("a\tb", "x"),
+            Query("1", "x"),
+            r"passage 'a\\tb': wanted an id without white space",
+        ),
         (Passage("", "x"), Query("1", "x"), "passage '': wanted an id without white space"),
-        (Passage("\ufeffp", "x"), Query("1", "x"), "wanted an id without white space or byte-order mark"),
+        (
+            Passage("\ufeffp", "x"),
+            Query("1", "x"),
+            "wanted an id without white space or byte-order mark",
+        ),
         (Passage("p", "x"), Query("1", "two\nlines"), "query '1': wanted text on one line"),
         (Passage("p", "x"), Query("a b", "x"), "query 'a b': wanted an id without white space"),
     ],
 )
-def test_what_a_line_cannot_hold_is_named(tmp_path: Path, passage: Passage, query: Query, message: str) -> None:
+def test_what_a_line_cannot_hold_is_named(
+    tmp_path: Path, passage: Passage, query: Query, message: str
+) -> None:
     with create_collection(tmp_path / "made") as writer:
         writer.add_passages([passage])
         writer.add_split("train", [query], [])
@@ -114,13 +151,17 @@ def test_what_a_line_cannot_hold_is_named(tmp_path: Path, passage: Passage, quer
     assert [path.name for path in tmp_path.iterdir()] == ["made"]
 
 
-def test_a_query_in_validation_and_test_and_a_taken_place(tmp_path: Path, small_collection: Collection) -> None:
+def test_a_query_in_validation_and_test_and_a_taken_place(
+    tmp_path: Path, small_collection: Collection
+) -> None:
     with create_collection(tmp_path / "made") as writer:
         writer.add_passages([Passage("p", "x")])
         for split in ("validation", "test"):
             writer.add_split(split, [Query("1", "x")], [Qrel("1", "p", 1)])
         writer.finish(Manifest("collection", "made", "a test"))
-    with pytest.raises(InputError, match="wanted each query in either validation or test, .*; found '1' in both"):
+    with pytest.raises(
+        InputError, match="wanted each query in either validation or test, .*; found '1' in both"
+    ):
         write_msmarco(Collection(tmp_path / "made"), tmp_path / "out", ["validation", "test"])
     with pytest.raises(OutputExistsError):
         write_msmarco(small_collection, tmp_path / "made", ["train"])

@@ -1,4 +1,6 @@
-"""MS MARCO QA: the three published layouts become the same collection, and one line for each fault."""
+"""MS MARCO QA: the three published layouts become the same collection, and one line for each
+fault.
+"""
 
 from __future__ import annotations
 
@@ -32,12 +34,16 @@ Row = dict[str, Any]
 
 
 def passages(*marked: tuple[str, int | None]) -> list[Row]:
-    found = [{"is_selected": mark, "passage_text": text, "url": "http://x"} for text, mark in marked]
+    found = [
+        {"is_selected": mark, "passage_text": text, "url": "http://x"} for text, mark in marked
+    ]
     return [{key: value for key, value in item.items() if value is not None} for item in found]
 
 
 def release() -> list[Row]:
-    """Four rows: an answered one, one without an answer, an answer in two passages, an answer whose passage is not selected."""
+    """Four rows: an answered one, one without an answer, an answer in two passages, an answer whose
+    passage is not selected.
+    """
     return [
         {
             "answers": ["green oil", "green oil", "", "burns green oil"],
@@ -90,7 +96,12 @@ def as_parquet(rows: Sequence[Row], *, group: int = 2) -> bytes:
     schema = pa.schema(
         [
             ("answers", texts),
-            ("passages", pa.struct([("is_selected", pa.list_(pa.int32())), ("passage_text", texts), ("url", texts)])),
+            (
+                "passages",
+                pa.struct(
+                    [("is_selected", pa.list_(pa.int32())), ("passage_text", texts), ("url", texts)]
+                ),
+            ),
             ("query", pa.string()),
             ("query_id", pa.int32()),
             ("query_type", pa.string()),
@@ -106,7 +117,9 @@ def as_parquet(rows: Sequence[Row], *, group: int = 2) -> bytes:
                 "passage_text": [item["passage_text"] for item in row["passages"]],
                 "url": [item["url"] for item in row["passages"]],
             },
-            "wellFormedAnswers": [] if row.get("wellFormedAnswers") in ("[]", None) else row["wellFormedAnswers"],
+            "wellFormedAnswers": []
+            if row.get("wellFormedAnswers") in ("[]", None)
+            else row["wellFormedAnswers"],
         }
         for row in rows
     ]
@@ -132,9 +145,15 @@ def test_rows_become_queries_judgements_and_answers(tmp_path: Path) -> None:
     qa = imported(tmp_path, as_lines(release()))
     lamp, gate, tower = map(passage_id, (LAMP, GATE, TOWER))
     # each text once, where it first stands, with every character
-    assert [tuple(passage) for passage in qa.passages()] == [(gate, GATE), (lamp, LAMP), (tower, TOWER)]
+    assert [tuple(passage) for passage in qa.passages()] == [
+        (gate, GATE),
+        (lamp, LAMP),
+        (tower, TOWER),
+    ]
     assert qa.queries("train") == [
-        Query("11", "what burns", {"type": "ENTITY", "well_formed": '["The lamp burns “green” oil."]'}),
+        Query(
+            "11", "what burns", {"type": "ENTITY", "well_formed": '["The lamp burns “green” oil."]'}
+        ),
         Query("12", ")who lit it", {"type": "PERSON"}),
         Query("13", "when", {"type": "NUMERIC"}),
         Query("14", "when not", {"type": "NUMERIC"}),
@@ -156,8 +175,10 @@ def test_rows_become_queries_judgements_and_answers(tmp_path: Path) -> None:
         "passages": {"read": 8, "distinct": 3},
         "splits": {
             "train": {
-                "queries": 4, "rows": 4, "merged_rows": 0, "selected": 3, "not_selected": 4, "not_judged": 0,
-                "rows_without_answers": 0, "no_answer_present": 1, "empty_answers": 1, "repeated_answers": 1,
+                "queries": 4, "rows": 4, "merged_rows": 0, "selected": 3, "not_selected": 4,
+                "not_judged": 0,
+                "rows_without_answers": 0, "no_answer_present": 1, "empty_answers": 1,
+                "repeated_answers": 1,
                 "answers_without_selected_passage": 1, "rows_without_type": 0,
             }
         },
@@ -187,10 +208,14 @@ LAYOUTS: dict[str, Callable[[Sequence[Row]], bytes]] = {
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("workers", [1, 2])
-def test_all_layouts_and_any_number_of_workers_give_the_same(tmp_path: Path, layout: str, workers: int) -> None:
+def test_all_layouts_and_any_number_of_workers_give_the_same(
+    tmp_path: Path, layout: str, workers: int
+) -> None:
     (tmp_path / "plain").mkdir()
     plain = imported(tmp_path / "plain", as_lines(release()))
-    qa = imported(tmp_path, LAYOUTS[layout](release()), map_shards=partial(map_shards, workers=workers))
+    qa = imported(
+        tmp_path, LAYOUTS[layout](release()), map_shards=partial(map_shards, workers=workers)
+    )
     assert qa.checksum == plain.checksum
     assert qa.manifest.content["source"] == plain.manifest.content["source"]
     assert sorted(path.name for path in qa.path.iterdir()) == [
@@ -204,7 +229,9 @@ def test_all_layouts_and_any_number_of_workers_give_the_same(tmp_path: Path, lay
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_passages_are_the_same_over_many_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, layout: str) -> None:
+def test_passages_are_the_same_over_many_blocks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, layout: str
+) -> None:
     monkeypatch.setattr(json_scanner, "ROWS_A_MARK", 1)
     monkeypatch.setattr(msmarco_qa, "qa_blocks", partial(qa_blocks, size=1))
     qa = imported(tmp_path, LAYOUTS[layout](release()))
@@ -219,7 +246,10 @@ def evaluation_rows() -> list[Row]:
     for row in rows:
         row.pop("answers")
         row.pop("wellFormedAnswers")
-        row["passages"] = [{key: value for key, value in item.items() if key != "is_selected"} for item in row["passages"]]
+        row["passages"] = [
+            {key: value for key, value in item.items() if key != "is_selected"}
+            for item in row["passages"]
+        ]
     return rows
 
 
@@ -232,7 +262,8 @@ def test_what_evaluation_files_leave_out_is_counted(tmp_path: Path, layout: str)
     assert qa.splits == ["train", "test"]
     assert (len(qa.queries("test")), qa.qrels("test"), qa.answers("test")) == (4, [], [])
     counts = qa.manifest.content["source"]["splits"]["test"]
-    # the gate stands twice in one row: 8 candidates, 7 pairs; Parquet has an empty list for no answers
+    # the gate stands twice in one row: 8 candidates, 7 pairs; Parquet has an empty list for no
+    # answers
     assert (counts["not_judged"], counts["selected"]) == (7, 0)
     assert counts["rows_without_answers"] == (0 if layout == "parquet" else 4)
     assert len(qa) == 3
@@ -240,33 +271,62 @@ def test_what_evaluation_files_leave_out_is_counted(tmp_path: Path, layout: str)
 
 def test_rows_of_one_query_are_one_query(tmp_path: Path) -> None:
     rows = release()[:1] * 2 + release()[1:2]
-    rows[1] = {**rows[1], "answers": ["oil", "green oil"], "query_type": None, "passages": passages((LAMP, 1), (GATE, 1))}
+    rows[1] = {
+        **rows[1],
+        "answers": ["oil", "green oil"],
+        "query_type": None,
+        "passages": passages((LAMP, 1), (GATE, 1)),
+    }
     qa = imported(tmp_path, as_lines(rows))
     assert {query.query_id for query in qa.queries("train")} == {"11", "12"}
-    assert {qrel[1:] for qrel in qa.qrels("train") if qrel.query_id == "11"} == {(passage_id(GATE), 1), (passage_id(LAMP), 1)}
-    assert [answer.text for answer in qa.answers("train")] == ["green oil", "burns green oil", "oil", "oil", "green oil"]
+    assert {qrel[1:] for qrel in qa.qrels("train") if qrel.query_id == "11"} == {
+        (passage_id(GATE), 1),
+        (passage_id(LAMP), 1),
+    }
+    assert [answer.text for answer in qa.answers("train")] == [
+        "green oil",
+        "burns green oil",
+        "oil",
+        "oil",
+        "green oil",
+    ]
     counts = qa.manifest.content["source"]["splits"]["train"]
-    assert (counts["rows"], counts["queries"], counts["merged_rows"], counts["rows_without_type"]) == (3, 2, 1, 1)
+    assert (
+        counts["rows"],
+        counts["queries"],
+        counts["merged_rows"],
+        counts["rows_without_type"],
+    ) == (3, 2, 1, 1)
 
 
 def test_files_of_a_split_come_together_and_splits_stay_apart(tmp_path: Path) -> None:
     rows = release()
-    first, second = (save(tmp_path / name, as_lines(part)) for name, part in (("a", rows[:2]), ("b", rows[2:])))
+    first, second = (
+        save(tmp_path / name, as_lines(part)) for name, part in (("a", rows[:2]), ("b", rows[2:]))
+    )
     both = import_msmarco_qa({"train": [first, second]}, tmp_path / "both")
     one = import_msmarco_qa({"train": [save(tmp_path / "c", as_columns(rows))]}, tmp_path / "one")
     assert both.checksum == one.checksum
     apart = import_msmarco_qa({"validation": [second], "train": [first]}, tmp_path / "apart")
-    assert [[query.query_id for query in apart.queries(split)] for split in ("train", "validation")] == [
+    assert [
+        [query.query_id for query in apart.queries(split)] for split in ("train", "validation")
+    ] == [
         ["11", "12"],
         ["13", "14"],
     ]
     assert apart.manifest.content["passages_checksum"] == one.manifest.content["passages_checksum"]
-    assert [(item.role, item.path) for item in apart.manifest.inputs] == [("train", "../a"), ("validation", "../b")]
+    assert [(item.role, item.path) for item in apart.manifest.inputs] == [
+        ("train", "../a"),
+        ("validation", "../b"),
+    ]
 
 
 def test_wellformed_answers_that_were_taken_for_characters_are_none(tmp_path: Path) -> None:
     forms: list[Any] = ["[]", "", [], ["[]"], ["[", "]"], None]
-    rows = [{**release()[1], "query_id": number, "wellFormedAnswers": form} for number, form in enumerate(forms)]
+    rows = [
+        {**release()[1], "query_id": number, "wellFormedAnswers": form}
+        for number, form in enumerate(forms)
+    ]
     qa = imported(tmp_path, as_lines(rows))
     assert {tuple(query.fields) for query in qa.queries("train")} == {("type",)}
 
@@ -274,7 +334,9 @@ def test_wellformed_answers_that_were_taken_for_characters_are_none(tmp_path: Pa
 def test_ids_hold_still(tmp_path: Path) -> None:
     # BLAKE2b-128 of "0␟msmarco qa passage id␟text", its first 8 bytes as a little-endian number
     qa = imported(tmp_path, as_lines([{**release()[0], "passages": passages(("a", 1))}]))
-    assert qa.passage_ids() == ["p" + key64(0, "msmarco qa passage id", "a").to_bytes(8, "big").hex()]
+    assert qa.passage_ids() == [
+        "p" + key64(0, "msmarco qa passage id", "a").to_bytes(8, "big").hex()
+    ]
 
 
 def test_the_first_of_equal_hashes_is_kept() -> None:
@@ -285,7 +347,9 @@ def test_the_first_of_equal_hashes_is_kept() -> None:
     assert first_places(hashes[:0]).tolist() == []
 
 
-def test_texts_that_share_an_id_are_refused_not_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_texts_that_share_an_id_are_refused_not_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     real = msmarco_qa_records.keys64
 
     def colliding(seed: int, purpose: str, keys: Sequence[bytes]) -> Any:
@@ -303,7 +367,9 @@ class Killed(BaseException):
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_an_interrupted_import_goes_on_to_the_same_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, layout: str) -> None:
+def test_an_interrupted_import_goes_on_to_the_same_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, layout: str
+) -> None:
     monkeypatch.setattr(json_scanner, "ROWS_A_MARK", 1)
     monkeypatch.setattr(msmarco_qa, "qa_blocks", partial(qa_blocks, size=1))
     file = save(tmp_path / "release", LAYOUTS[layout](release()))

@@ -44,7 +44,9 @@ def test_clicks_alone_make_queries_and_judgements(tmp_path: Path) -> None:
     assert "non-commercial" in made.manifest.licence
 
 
-def test_two_ids_with_one_hash_are_no_repeated_query(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_ids_with_one_hash_are_no_repeated_query(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     hashes, seeds = orcas_clicks.keys64, []
 
     def collide(seed: int, purpose: str, items: list[bytes]) -> np.ndarray:
@@ -57,17 +59,26 @@ def test_two_ids_with_one_hash_are_no_repeated_query(tmp_path: Path, monkeypatch
     assert {*seeds} == {0, 1}
     assert made.checksum == expected.checksum
     queries = TREC["orcas-doctrain-queries.tsv"]
-    twice = write_files(tmp_path / "twice", TREC | {"orcas-doctrain-queries.tsv": queries + "11\tlamp oil\n"})
-    with pytest.raises(InputError, match="queries.tsv:4: wanted every query id once; found '11' again"):
+    twice = write_files(
+        tmp_path / "twice", TREC | {"orcas-doctrain-queries.tsv": queries + "11\tlamp oil\n"}
+    )
+    with pytest.raises(
+        InputError, match="queries.tsv:4: wanted every query id once; found '11' again"
+    ):
         import_orcas([twice], tmp_path / "refused")
 
 
 def test_both_forms_are_the_same(tmp_path: Path) -> None:
-    clicks = import_orcas([write_tar(tmp_path / "orcas.tar.gz", {"orcas.tsv": CLICKS})], tmp_path / "clicks")
+    clicks = import_orcas(
+        [write_tar(tmp_path / "orcas.tar.gz", {"orcas.tsv": CLICKS})], tmp_path / "clicks"
+    )
     trec = import_orcas([write_files(tmp_path / "in", TREC)], tmp_path / "trec")
     assert trec.checksum == clicks.checksum
     assert trec.manifest.content["source"]["left_out"] == {"orcas": {"unjudged_queries": 1}}
-    assert read_run(tmp_path / "trec" / "runs" / "orcas-doctrain-top100.run")["10"].passage_ids == ["D2", "D1"]
+    assert read_run(tmp_path / "trec" / "runs" / "orcas-doctrain-top100.run")["10"].passage_ids == [
+        "D2",
+        "D1",
+    ]
     both = import_orcas([write_files(tmp_path / "in", {"orcas.tsv": CLICKS})], tmp_path / "both")
     assert both.checksum == clicks.checksum
     assert both.manifest.content["source"]["not_read"] == dict.fromkeys(
@@ -84,23 +95,35 @@ def test_windows_line_ends_are_not_text(tmp_path: Path, files: dict[str, str]) -
     assert made.qrels("orcas") == QRELS
 
 
-def test_beside_the_documents_it_is_one_more_split(tmp_path: Path, small_collection: Collection) -> None:
-    documents = import_msmarco_docs([write_files(tmp_path / "docs", docs.RELEASE)], tmp_path / "documents")
+def test_beside_the_documents_it_is_one_more_split(
+    tmp_path: Path, small_collection: Collection
+) -> None:
+    documents = import_msmarco_docs(
+        [write_files(tmp_path / "docs", docs.RELEASE)], tmp_path / "documents"
+    )
     clicks = write_files(tmp_path / "in", {"orcas.tsv": CLICKS})
     made = import_orcas([clicks], tmp_path / "out", documents=documents)
     assert list(made.passages()) == list(documents.passages())
-    assert made.manifest.content["passages_checksum"] == documents.manifest.content["passages_checksum"]
+    assert (
+        made.manifest.content["passages_checksum"]
+        == documents.manifest.content["passages_checksum"]
+    )
     assert made.splits == ["train", "test", "eval", "orcas"]
     for split in documents.splits:
-        assert (made.queries(split), made.qrels(split)) == (documents.queries(split), documents.qrels(split))
+        assert (made.queries(split), made.qrels(split)) == (
+            documents.queries(split),
+            documents.qrels(split),
+        )
     assert made.qrels("orcas") == QRELS
     assert made.manifest.content["absent"] == {"orcas": {"judgements": 1, "passages": 1}}  # D7
     assert "MS MARCO" in made.manifest.licence
     assert "ORCAS" in made.manifest.licence
-    assert made.manifest.input("documents").checksum == documents.checksum  # type: ignore[union-attr]
+    assert made.manifest.input("documents").checksum == documents.checksum  # type: ignore
     answered = import_orcas([clicks], tmp_path / "answered", documents=small_collection)
     assert answered.answers("test") == small_collection.answers("test")
-    with pytest.raises(SettingError, match="--documents: wanted a collection without a split 'orcas'; found one"):
+    with pytest.raises(
+        SettingError, match="--documents: wanted a collection without a split 'orcas'; found one"
+    ):
         import_orcas([clicks], tmp_path / "again", documents=made)
 
 
@@ -116,7 +139,9 @@ def test_a_split_is_what_dictionaries_make_of_it(
     for query, document in clicks:
         documents.setdefault(query, {})[f"D{document}"] = None
     queries = [Query(f"{query}", f"text {query}") for query in documents]
-    qrels = [Qrel(f"{query}", document, 1) for query, found in documents.items() for document in found]
+    qrels = [
+        Qrel(f"{query}", document, 1) for query, found in documents.items() for document in found
+    ]
     lines = "".join(f"{query}\ttext {query}\tD{document}\tu\n" for query, document in clicks)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(orcas_clicks, "BATCH", batch)
@@ -139,34 +164,57 @@ def test_the_trec_form_is_what_judged_split_makes_of_it(
     queries = [Query("12", "never clicked"), Query("10", "github com"), Query("11", "lamp oil")]
     qrels = [Qrel("11", "D2", 1), Qrel("99", "D2", 1), Qrel("10", "D1", 2), Qrel("11", "D1", 1)]
     want = judged_split(
-        "orcas", [] if "queries" in left_out else queries, [] if "qrels" in left_out else qrels, keep_unjudged=keep_unjudged
+        "orcas",
+        [] if "queries" in left_out else queries,
+        [] if "qrels" in left_out else qrels,
+        keep_unjudged=keep_unjudged,
     )
-    made = import_orcas([write_files(tmp_path / "in", files)], tmp_path / "out", keep_unjudged=keep_unjudged)
+    made = import_orcas(
+        [write_files(tmp_path / "in", files)], tmp_path / "out", keep_unjudged=keep_unjudged
+    )
     assert made.splits == (["orcas"] if want.queries else [])
     if want.queries:
         assert (made.queries("orcas"), made.qrels("orcas")) == (want.queries, want.qrels)
-    assert made.manifest.content["source"]["left_out"] == ({"orcas": want.left_out()} if want.left_out() else {})
+    assert made.manifest.content["source"]["left_out"] == (
+        {"orcas": want.left_out()} if want.left_out() else {}
+    )
 
 
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("queries", "10\ta\n11\tb\n10\tc\n12\n", r"queries.tsv:3: wanted every query id once; found '10' again"),
+        (
+            "queries",
+            "10\ta\n11\tb\n10\tc\n12\n",
+            r"queries.tsv:3: wanted every query id once; found '10' again",
+        ),
         ("queries", "10\ta\n11\n", r"queries.tsv:2: wanted a query: .*; found no tab"),
         ("queries", "", r"queries.tsv: wanted queries: id, tab, text; found an empty file"),
-        ("qrels", "10 0 D1 1\n10 0 D2 1\n10 0 D1 1\n", r"qrels.tsv:3: .* passage 'D1' of query '10' again, first at line 1"),
+        (
+            "qrels",
+            "10 0 D1 1\n10 0 D2 1\n10 0 D1 1\n",
+            r"qrels.tsv:3: .* passage 'D1' of query '10' again, first at line 1",
+        ),
         ("qrels", "10 0 D1 1\n10 0 D2\n", r"qrels.tsv:2: wanted four columns: .*; found 3 columns"),
         ("qrels", "\n", r"qrels.tsv: wanted four columns: .*; found an empty file"),
     ],
 )
 @pytest.mark.parametrize("batch", [1, 65_536])
 def test_faults_of_the_trec_form_name_their_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, content: str, message: str, batch: int
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    content: str,
+    message: str,
+    batch: int,
 ) -> None:
     monkeypatch.setattr(orcas_clicks, "BATCH", batch)
     files = {"orcas-doctrain-queries.tsv": "10\ta\n", "orcas-doctrain-qrels.tsv": "10 0 D1 1\n"}
     with pytest.raises(InputError, match=message):
-        import_orcas([write_files(tmp_path / "in", {**files, f"orcas-doctrain-{name}.tsv": content})], tmp_path / "out")
+        import_orcas(
+            [write_files(tmp_path / "in", {**files, f"orcas-doctrain-{name}.tsv": content})],
+            tmp_path / "out",
+        )
     assert [path.name for path in tmp_path.iterdir()] == ["in"]
 
 
@@ -175,9 +223,15 @@ def test_faults_of_the_trec_form_name_their_line(
     [
         ("10\tgithub\tD1\n", r"orcas.tsv:1: wanted a click: .*; found 3 columns"),
         ("10\tgithub\t\thttps://a/\n", r"orcas.tsv:1: wanted a click: .*; found an empty id"),
-        ("10\ta\tD1\tu\n10\tb\tD2\tu\n11\tc\n", r"orcas.tsv:2: wanted one text per query; found a second text for '10'"),
+        (
+            "10\ta\tD1\tu\n10\tb\tD2\tu\n11\tc\n",
+            r"orcas.tsv:2: wanted one text per query; found a second text for '10'",
+        ),
         ("", r"orcas.tsv: wanted clicks; found an empty file"),
-        ("10\ta\tD1\tu\n10\tb\tD2\tu\n", r"orcas.tsv:2: wanted one text per query; found a second text for '10'"),
+        (
+            "10\ta\tD1\tu\n10\tb\tD2\tu\n",
+            r"orcas.tsv:2: wanted one text per query; found a second text for '10'",
+        ),
     ],
 )
 def test_faults_are_one_line_and_leave_nothing(tmp_path: Path, content: str, message: str) -> None:

@@ -1,4 +1,6 @@
-"""The data sets of position bias of 2025 and 2026, in the layouts in which they are published: PosIR, SQuAD-PosQ, FineWeb-PosQ and ColDeR."""
+"""The data sets of position bias of 2025 and 2026, in the layouts in which they are published:
+PosIR, SQuAD-PosQ, FineWeb-PosQ and ColDeR.
+"""
 
 from __future__ import annotations
 
@@ -33,15 +35,34 @@ def save(path: Path, rows: list[dict[str, Any]]) -> Path:
 
 
 def posir(folder: Path, *first: dict[str, Any]) -> Path:
-    """``LANGUAGE/DOMAIN`` of PosIR: two passages, and a query in each; ``first`` replaces keys of the first query."""
-    save(folder / "corpus.parquet", [{"_id": "hotel_5", "text": LAMP}, {"_id": "hotel_6", "text": GATE}])
+    """``LANGUAGE/DOMAIN`` of PosIR: two passages, and a query in each; ``first`` replaces keys of
+    the first query.
+    """
+    save(
+        folder / "corpus.parquet",
+        [{"_id": "hotel_5", "text": LAMP}, {"_id": "hotel_6", "text": GATE}],
+    )
     rows = [
-        {"_id": IDS[0], "text": "where is it", **POSITIONS, **dict(item for own in first for item in own.items())},
-        {"_id": IDS[1], "text": "who passes", "pos_char_span": [0, 33], "pos_char_length": len(GATE), "pos_token_length": 14},
+        {
+            "_id": IDS[0],
+            "text": "where is it",
+            **POSITIONS,
+            **dict(item for own in first for item in own.items()),
+        },
+        {
+            "_id": IDS[1],
+            "text": "who passes",
+            "pos_char_span": [0, 33],
+            "pos_char_length": len(GATE),
+            "pos_token_length": 14,
+        },
     ]
     save(folder / "queries.parquet", rows)
     pairs = zip(IDS, ("hotel_5", "hotel_6"), strict=True)
-    save(folder / "qrels" / "test.parquet", [{"query-id": query, "corpus-id": own, "score": 1} for query, own in pairs])
+    save(
+        folder / "qrels" / "test.parquet",
+        [{"query-id": query, "corpus-id": own, "score": 1} for query, own in pairs],
+    )
     return folder
 
 
@@ -54,7 +75,8 @@ def test_posir_s_spans_are_answers(tmp_path: Path) -> None:
         Answer(IDS[1], "hotel_6", "Travellers pass the gate at dawn.", 0, 33),
     ]
     assert made.manifest.content["spans"] == {"answers": 2, "left_out": {}}
-    # the answers start at word 8 of 15 (a full stop is a word) and at the first: the mean of 8/15 and 0
+    # the answers start at word 8 of 15 (a full stop is a word) and at the first: the mean of 8/15
+    # and 0
     assert pb.histogram([made]).results[0].value == pytest.approx(4 / 15)
 
 
@@ -68,7 +90,9 @@ def test_posir_s_spans_are_answers(tmp_path: Path) -> None:
         ({"_id": "unasked"}, "query without judgements"),
     ],
 )
-def test_a_span_that_does_not_fit_is_counted(tmp_path: Path, query: dict[str, Any], cause: str) -> None:
+def test_a_span_that_does_not_fit_is_counted(
+    tmp_path: Path, query: dict[str, Any], cause: str
+) -> None:
     made = pb.import_beir(str(posir(tmp_path / "in", query)), out=str(tmp_path / "out"))
     assert [answer.query_id for answer in made.answers("test")] == [IDS[1]]
     assert made.manifest.content["spans"] == {"answers": 1, "left_out": {cause: 1}}
@@ -77,16 +101,24 @@ def test_a_span_that_does_not_fit_is_counted(tmp_path: Path, query: dict[str, An
 def test_a_span_of_several_relevant_passages_or_of_an_absent_one_is_counted(tmp_path: Path) -> None:
     folder = posir(tmp_path / "in")
     judged = [(IDS[0], "hotel_5"), (IDS[0], "hotel_6"), (IDS[1], "hotel_7")]
-    save(folder / "qrels" / "test.parquet", [{"query-id": query, "corpus-id": own, "score": 1} for query, own in judged])
+    save(
+        folder / "qrels" / "test.parquet",
+        [{"query-id": query, "corpus-id": own, "score": 1} for query, own in judged],
+    )
     made = pb.import_beir(str(folder), out=str(tmp_path / "out"))
     causes = {"query without one relevant passage": 1, "passage not in the corpus": 1}
     assert made.manifest.content["spans"] == {"answers": 0, "left_out": causes}
 
 
-@pytest.mark.parametrize("value", [{"pos_char_span": [1]}, {"pos_char_span": "1-5"}, {"pos_char_length": "63"}])
+@pytest.mark.parametrize(
+    "value", [{"pos_char_span": [1]}, {"pos_char_span": "1-5"}, {"pos_char_length": "63"}]
+)
 def test_a_broken_span_is_one_line(tmp_path: Path, value: dict[str, Any]) -> None:
     folder = posir(tmp_path / "in")
-    rows = [{"_id": IDS[0], "text": "where is it", **POSITIONS, **value}, {"_id": IDS[1], "text": "who passes"}]
+    rows = [
+        {"_id": IDS[0], "text": "where is it", **POSITIONS, **value},
+        {"_id": IDS[1], "text": "who passes"},
+    ]
     (folder / "queries.parquet").unlink()
     save(folder / "queries.jsonl", rows)
     with pytest.raises(InputError, match=r"queries\.jsonl:1: wanted 'pos_char_.*; found"):
@@ -96,13 +128,22 @@ def test_a_broken_span_is_one_line(tmp_path: Path, value: dict[str, Any]) -> Non
 
 def squad_v2(context: str, question: str, *answers: tuple[str, int]) -> dict[str, Any]:
     spans = {"text": [text for text, _ in answers], "answer_start": [start for _, start in answers]}
-    return {"id": question.replace(" ", "-"), "title": "Orvell", "context": context, "question": question, "answers": spans}
+    return {
+        "id": question.replace(" ", "-"),
+        "title": "Orvell",
+        "context": context,
+        "question": question,
+        "answers": spans,
+    }
 
 
 def test_squad_posq_is_both_splits_of_squad_2_as_one(tmp_path: Path) -> None:
     train = [squad_v2(LAMP, "burns what", ("green oil", 25)), squad_v2(GATE, "who sleeps")]
     validation = [squad_v2(LAMP, "hangs where", ("the north hall", 48), ("north hall", 52))]
-    places = [save(tmp_path / f"{name}.parquet", rows) for name, rows in (("train", train), ("validation", validation))]
+    places = [
+        save(tmp_path / f"{name}.parquet", rows)
+        for name, rows in (("train", train), ("validation", validation))
+    ]
     made = pb.import_table([f"test={place}" for place in places], out=str(tmp_path / "out"))
     # both questions with an answer, and all passages: also that of the question without one
     assert [query.query_id for query in made.queries("test")] == ["burns-what", "hangs-where"]
@@ -110,10 +151,22 @@ def test_squad_posq_is_both_splits_of_squad_2_as_one(tmp_path: Path) -> None:
     assert [answer.start for answer in made.answers("test")] == [25, 48, 52]
 
 
-def fineweb(question: str | None, content: str, span: list[int] | None, *classes: str) -> dict[str, Any]:
+def fineweb(
+    question: str | None, content: str, span: list[int] | None, *classes: str
+) -> dict[str, Any]:
     """A row of FineWeb-PosQ_raw, whose ``span`` is the chunk that the question was made of."""
-    told = {"content_summary": "On Orvell.", "answer": "Something else.", "question_level": "simple"}
-    return {"question": question, "content": content, **told, "span": span, "span_class": list(classes) or None}
+    told = {
+        "content_summary": "On Orvell.",
+        "answer": "Something else.",
+        "question_level": "simple",
+    }
+    return {
+        "question": question,
+        "content": content,
+        **told,
+        "span": span,
+        "span_class": list(classes) or None,
+    }
 
 
 def fineweb_rows() -> list[dict[str, Any]]:
@@ -136,23 +189,35 @@ def test_fineweb_posq_raw_has_spans(tmp_path: Path) -> None:
 
 def test_fineweb_posq_s_classes_are_splits(tmp_path: Path) -> None:
     keys = ("question", "content", "span_class")  # what the set without spans has
-    place = save(tmp_path / "train.jsonl", [{key: row[key] for key in keys} for row in fineweb_rows()])
-    made = pb.import_table([str(place)], columns=Columns(split="span_class"), out=str(tmp_path / "out"))
+    place = save(
+        tmp_path / "train.jsonl", [{key: row[key] for key in keys} for row in fineweb_rows()]
+    )
+    made = pb.import_table(
+        [str(place)], columns=Columns(split="span_class"), out=str(tmp_path / "out")
+    )
     found = {split: [query.text for query in made.queries(split)] for split in made.splits}
     assert found == {"beginning": ["what burns"], "middle": ["what hangs"], "end": ["what hangs"]}
     assert len(list(made.passages())) == 2
 
 
-def test_fineweb_posq_s_spans_and_classes_together_tell_whether_spans_are_characters(tmp_path: Path) -> None:
+def test_fineweb_posq_s_spans_and_classes_together_tell_whether_spans_are_characters(
+    tmp_path: Path,
+) -> None:
     place = save(tmp_path / "train.jsonl", fineweb_rows())
     columns = Columns(answer="span", split="span_class")
     made = pb.import_table([str(place)], columns=columns, out=str(tmp_path / "out"))
     assert [answer.start for answer in made.answers("beginning")] == [0]
-    assert [answer.start for answer in made.answers("middle")] == [answer.start for answer in made.answers("end")] == [26]
+    assert (
+        [answer.start for answer in made.answers("middle")]
+        == [answer.start for answer in made.answers("end")]
+        == [26]
+    )
 
 
 def colder(query: str, document_1: str, document_2: str, number: int) -> dict[str, Any]:
-    """A row of ColDeR: the pair of documents, and of Re-DocRED the entities and sentences, in tokens, that it was made of."""
+    """A row of ColDeR: the pair of documents, and of Re-DocRED the entities and sentences, in
+    tokens, that it was made of.
+    """
     tail = {"name": "green oil", "type": "MISC", "pos": [5, 7], "sent_id": 0}
     told = {
         "head_entity_names": ["Orvell"],
@@ -176,26 +241,39 @@ def colder(query: str, document_1: str, document_2: str, number: int) -> dict[st
 
 def test_colder_s_documents_are_a_judged_pair(tmp_path: Path) -> None:
     rows = [colder("what burns", GATE, LAMP, 7)]
-    places = {subset: save(tmp_path / "test" / f"{subset}.jsonl", rows) for subset in ("foil", "poison")}
+    places = {
+        subset: save(tmp_path / "test" / f"{subset}.jsonl", rows) for subset in ("foil", "poison")
+    }
     columns = Columns(passage="document_2", negative="document_1", answer="tail_entity_names")
     files = [f"{subset}={place}" for subset, place in places.items()]
     made = pb.import_table(files, columns=columns, out=str(tmp_path / "out"))
     assert made.splits == ["foil", "poison"]
     grades = {passage.text: passage.passage_id for passage in made.passages()}
-    assert list(made.qrels("foil")) == [Qrel("validation7", grades[LAMP], 1), Qrel("validation7", grades[GATE], 0)]
+    assert list(made.qrels("foil")) == [
+        Qrel("validation7", grades[LAMP], 1),
+        Qrel("validation7", grades[GATE], 0),
+    ]
     names = [("green oil", grades[LAMP]), ("oil", grades[LAMP])]
     assert [(answer.text, answer.passage_id) for answer in made.answers("foil")] == names
     # the pair as candidates, ordered once as the foil wins and once as the evidence does
     for first, value in ((GATE, 0.0), (LAMP, 1.0)):
         run = pb.Run({"validation7": {grades[text]: float(text == first) for text in (LAMP, GATE)}})
-        found = pb.evaluate([run], collection=made, measuring=Measuring(split="foil", measures=["P@1"]))
+        found = pb.evaluate(
+            [run], collection=made, measuring=Measuring(split="foil", measures=["P@1"])
+        )
         assert found.results[0].value == value
 
 
-@pytest.mark.parametrize(("negatives", "number"), [([GATE, "A third."], 2), (GATE, 1), (None, 0), ([], 0)])
+@pytest.mark.parametrize(
+    ("negatives", "number"), [([GATE, "A third."], 2), (GATE, 1), (None, 0), ([], 0)]
+)
 def test_negatives_are_a_text_or_a_list(tmp_path: Path, negatives: Any, number: int) -> None:
-    place = save(tmp_path / "test.jsonl", [{"anchor": "what burns", "positive": LAMP, "negative": negatives}])
-    made = pb.import_table([str(place)], columns=Columns(negative="negative"), out=str(tmp_path / "out"))
+    place = save(
+        tmp_path / "test.jsonl", [{"anchor": "what burns", "positive": LAMP, "negative": negatives}]
+    )
+    made = pb.import_table(
+        [str(place)], columns=Columns(negative="negative"), out=str(tmp_path / "out")
+    )
     assert [qrel.grade for qrel in made.qrels("test")] == [1] + [0] * number
 
 
@@ -206,10 +284,13 @@ def test_a_negative_that_does_not_fit_leaves_its_row_out(tmp_path: Path) -> None
         {"query": "unanswered", "positive": LAMP, "negative": GATE, "answer": []},
     ]
     place = save(tmp_path / "test.jsonl", rows)
-    made = pb.import_table([str(place)], columns=Columns(negative="negative"), out=str(tmp_path / "out"))
+    made = pb.import_table(
+        [str(place)], columns=Columns(negative="negative"), out=str(tmp_path / "out")
+    )
     counts = made.manifest.content_as(TableSource, "source").counts
     assert counts.left_out == {"no passage": 1}
     assert counts.unanswerable == 1
-    # the first grade of a pair counts, and a query without an answer is left out with its negatives' judgements
+    # the first grade of a pair counts, and a query without an answer is left out with its
+    # negatives' judgements
     assert [qrel.grade for qrel in made.qrels("test")] == [1]
     assert counts.again["pairs with another label; the first is used"] == 1

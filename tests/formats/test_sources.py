@@ -1,4 +1,6 @@
-"""The files of a release: by name, in folders and archives, each once, and one line for each fault."""
+"""The files of a release: by name, in folders and archives, each once, and one line for each
+fault.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +52,9 @@ def test_plain_packed_and_archived_files_hold_the_same(tmp_path: Path) -> None:
 
 
 def test_a_member_can_be_read_again_later(tmp_path: Path) -> None:
-    archive = write_tar(tmp_path / "all.tar.gz", {"a.tsv": "1\tone\n2\ttwo\n", "b.tsv": "3\tthree\n"})
+    archive = write_tar(
+        tmp_path / "all.tar.gz", {"a.tsv": "1\tone\n2\ttwo\n", "b.tsv": "3\tthree\n"}
+    )
     found = release(archive)
     sources = dict(found.visit())
     assert list(sources["a"].lines()) == LINES["a"]
@@ -58,8 +62,12 @@ def test_a_member_can_be_read_again_later(tmp_path: Path) -> None:
 
 
 def test_what_is_not_read_is_named_with_its_reason(tmp_path: Path) -> None:
-    write_files(tmp_path, {"a.tsv": "1\tone\n", "notes.txt": "x", ".hidden": "x", "big.tsv": "x\ty\n"})
-    write_tar(tmp_path / "all.tar", {"a.tsv": "other\ttext\n", "b.tsv": "3\tthree\n", "c.tsv": "x\n"})
+    write_files(
+        tmp_path, {"a.tsv": "1\tone\n", "notes.txt": "x", ".hidden": "x", "big.tsv": "x\ty\n"}
+    )
+    write_tar(
+        tmp_path / "all.tar", {"a.tsv": "other\ttext\n", "b.tsv": "3\tthree\n", "c.tsv": "x\n"}
+    )
     write_tar(tmp_path / "a.tar.gz", {"a.tsv": "other\ttext\n"})
     (tmp_path / "more").mkdir()
     found = release(tmp_path, skip="big")
@@ -104,20 +112,34 @@ def test_links_folders_and_odd_names_in_an_archive_do_nothing(tmp_path: Path) ->
 
 @pytest.mark.parametrize("cut", [0, 100, 513, 700, 1024, 1100, 2048])
 def test_an_archive_that_was_cut_is_one_line(tmp_path: Path, cut: int) -> None:
-    whole = write_tar(tmp_path / "whole.tar", {"a.tsv": "1\tone\n", "b.tsv": "3\tthree\n"}).read_bytes()
+    whole = write_tar(
+        tmp_path / "whole.tar", {"a.tsv": "1\tone\n", "b.tsv": "3\tthree\n"}
+    ).read_bytes()
     path = tmp_path / "cut.tar"
-    path.write_bytes(whole[:cut])  # headers at 0 and 1024, contents at 512 and 1536, zeros from 2048
-    with pytest.raises(InputError, match=r"cut.tar: wanted a complete tar archive; found .*; fetch the file again") as error:
+    # headers at 0 and 1024, contents at 512 and 1536, zeros from 2048
+    path.write_bytes(whole[:cut])
+    with pytest.raises(
+        InputError, match=r"cut.tar: wanted a complete tar archive; found .*; fetch the file again"
+    ) as error:
         [list(source.lines()) for source in archive_members(path)]
     assert "\n" not in str(error.value)
 
 
 def test_damage_in_an_archive_is_one_line(tmp_path: Path) -> None:
-    whole = write_tar(tmp_path / "whole.tar.gz", {"a.tsv": "1\tone\n" * 500, "b.tsv": "3\tthree\n"}).read_bytes()
+    whole = write_tar(
+        tmp_path / "whole.tar.gz", {"a.tsv": "1\tone\n" * 500, "b.tsv": "3\tthree\n"}
+    ).read_bytes()
     path = tmp_path / "bad.tar.gz"
     plain = bytearray(gzip.decompress(whole))
-    plain[512 + 3_072 + 150] ^= 1  # in the second header: a header of 512 bytes and 6 blocks of content stand before
-    for data in (whole[:-4], whole[: len(whole) // 2], gzip.compress(bytes(plain)), b"", b"\x1f\x8bnonsense"):
+    # in the second header: a header of 512 bytes and 6 blocks of content stand before
+    plain[512 + 3_072 + 150] ^= 1
+    for data in (
+        whole[:-4],
+        whole[: len(whole) // 2],
+        gzip.compress(bytes(plain)),
+        b"",
+        b"\x1f\x8bnonsense",
+    ):
         path.write_bytes(data)
         with pytest.raises(InputError, match="wanted a (complete tar archive|tar archive, whole)"):
             [list(source.lines()) for source in archive_members(path)]
@@ -125,12 +147,16 @@ def test_damage_in_an_archive_is_one_line(tmp_path: Path) -> None:
 
 def test_a_damaged_member_is_named(tmp_path: Path) -> None:
     archive = write_tar(tmp_path / "all.tar", {"a.tsv": b"1\tone\n2\t\xff\n"})
-    with pytest.raises(InputError, match=r"all.tar:a.tsv:2: wanted text in UTF-8; found the byte 0xff"):
+    with pytest.raises(
+        InputError, match=r"all.tar:a.tsv:2: wanted text in UTF-8; found the byte 0xff"
+    ):
         read(release(archive))
 
 
 def test_faults_of_places(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="none: wanted a folder, a file or a tar archive; found nothing there"):
+    with pytest.raises(
+        InputError, match="none: wanted a folder, a file or a tar archive; found nothing there"
+    ):
         release(tmp_path / "none")
     write_files(tmp_path, {"c.tsv": ""})
     with pytest.raises(InputError, match=r"c.tsv: wanted a.tsv or b.tsv; found another name"):
@@ -140,5 +166,10 @@ def test_faults_of_places(tmp_path: Path) -> None:
 def test_lines_are_numbered_over_blocks(tmp_path: Path) -> None:
     path = tmp_path / "a.tsv"
     path.write_bytes(b"\xef\xbb\xbf" + b"".join(b"%d\n" % number for number in range(1, 1_001)))
-    for blocks in (list(file_blocks(path, 64)), stream_blocks(io.BytesIO(path.read_bytes()), "a stream", 50)):
-        assert [(number, int(line)) for number, line in numbered_lines(blocks)] == [(n, n) for n in range(1, 1_001)]
+    for blocks in (
+        list(file_blocks(path, 64)),
+        stream_blocks(io.BytesIO(path.read_bytes()), "a stream", 50),
+    ):
+        assert [(number, int(line)) for number, line in numbered_lines(blocks)] == [
+            (n, n) for n in range(1, 1_001)
+        ]

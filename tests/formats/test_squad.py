@@ -31,7 +31,9 @@ def question(question_id: str, text: str, *answers: tuple[str, int], **more: Any
 
 
 def train_file() -> dict[str, Any]:
-    """Version 1.1: two articles, three paragraphs (one twice), three questions; offsets are those of LAMP and GATE."""
+    """Version 1.1: two articles, three paragraphs (one twice), three questions; offsets are those
+    of LAMP and GATE.
+    """
     return {
         "version": "1.1",
         "data": [
@@ -48,15 +50,25 @@ def train_file() -> dict[str, Any]:
                     {"context": GATE, "qas": []},
                 ],
             },
-            {"title": "Gates", "paragraphs": [{"context": GATE, "qas": [question("t3", "When?", ("at dusk", 25))]}]},
+            {
+                "title": "Gates",
+                "paragraphs": [
+                    {"context": GATE, "qas": [question("t3", "When?", ("at dusk", 25))]}
+                ],
+            },
         ],
     }
 
 
 def development_file() -> dict[str, Any]:
-    """Version 2.0: three annotators (two alike), an unanswerable question, a paragraph with nothing but such a one."""
+    """Version 2.0: three annotators (two alike), an unanswerable question, a paragraph with nothing
+    but such a one.
+    """
     answers = (("green oil", 25), ("oil", 31), ("green oil", 25))
-    unanswerable = {"is_impossible": True, "plausible_answers": [{"text": "dusk", "answer_start": 28}]}
+    unanswerable = {
+        "is_impossible": True,
+        "plausible_answers": [{"text": "dusk", "answer_start": 28}],
+    }
     return {
         "version": "v2.0",
         "data": [
@@ -70,7 +82,10 @@ def development_file() -> dict[str, Any]:
                             question("d2", "Who lit it?", **unanswerable),
                         ],
                     },
-                    {"context": GATE, "qas": [question("d3", "Who keeps the gate?", **unanswerable)]},
+                    {
+                        "context": GATE,
+                        "qas": [question("d3", "Who keeps the gate?", **unanswerable)],
+                    },
                 ],
             }
         ],
@@ -78,12 +93,18 @@ def development_file() -> dict[str, Any]:
 
 
 def save(path: Path, document: Any) -> Path:
-    path.write_text(document if isinstance(document, str) else json.dumps(document, ensure_ascii=False), encoding="utf-8")
+    path.write_text(
+        document if isinstance(document, str) else json.dumps(document, ensure_ascii=False),
+        encoding="utf-8",
+    )
     return path
 
 
 def imported(
-    folder: Path, train: dict[str, Any] | None = None, test: dict[str, Any] | None = None, **settings: Any
+    folder: Path,
+    train: dict[str, Any] | None = None,
+    test: dict[str, Any] | None = None,
+    **settings: Any,
 ) -> Collection:
     train_path = save(folder / "train.json", train or train_file())
     test_path = save(folder / "dev.json", test or development_file())
@@ -92,7 +113,8 @@ def imported(
 
 def test_paragraphs_become_passages_and_questions_queries(tmp_path: Path) -> None:
     squad = imported(tmp_path)
-    one_line = "The lamp of Orvell burns green oil.  It hangs in the “north” hall."  # tab, CR and LF: one space each
+    # tab, CR and LF: one space each
+    one_line = "The lamp of Orvell burns green oil.  It hangs in the “north” hall."
     assert [passage.text for passage in squad.passages()] == [one_line, GATE, GATE, one_line, GATE]
     assert len(one_line) == len(LAMP)
     assert squad.queries("train") == [
@@ -102,10 +124,17 @@ def test_paragraphs_become_passages_and_questions_queries(tmp_path: Path) -> Non
     ]
     ids = squad.passage_ids()
     assert len(set(ids)) == 5  # the same paragraph under another article is another passage
-    assert [tuple(qrel) for qrel in squad.qrels("train")] == [("t1", ids[0], 1), ("t2", ids[0], 1), ("t3", ids[2], 1)]
+    assert [tuple(qrel) for qrel in squad.qrels("train")] == [
+        ("t1", ids[0], 1),
+        ("t2", ids[0], 1),
+        ("t3", ids[2], 1),
+    ]
     assert squad.answers("train")[1] == Answer("t2", ids[0], "the “north” hall", 49, 65)
     assert squad.queries("test") == [Query("d1", "Which oil?")]
-    assert [(answer.text, answer.start) for answer in squad.answers("test")] == [("green oil", 25), ("oil", 31)]
+    assert [(answer.text, answer.start) for answer in squad.answers("test")] == [
+        ("green oil", 25),
+        ("oil", 31),
+    ]
     assert squad.splits == ["train", "test"]
 
 
@@ -144,7 +173,10 @@ def test_what_was_dropped_is_counted_and_the_source_kept(tmp_path: Path) -> None
         },
     ]
     assert manifest.licence.startswith("CC BY-SA 4.0")
-    assert [(item.role, item.path) for item in manifest.inputs] == [("train", "../train.json"), ("test", "../dev.json")]
+    assert [(item.role, item.path) for item in manifest.inputs] == [
+        ("train", "../train.json"),
+        ("test", "../dev.json"),
+    ]
 
 
 def test_ids_hold_still_and_say_nothing(tmp_path: Path) -> None:
@@ -154,14 +186,23 @@ def test_ids_hold_still_and_say_nothing(tmp_path: Path) -> None:
     # the same articles in two files, and a question more: the ids stay
     document = train_file()
     document["data"][1]["paragraphs"][0]["qas"].append(question("t4", "Who?", ("Travellers", 0)))
-    parts = [save(tmp_path / f"{n}.json", {**document, "data": [article]}) for n, article in enumerate(document["data"])]
+    parts = [
+        save(tmp_path / f"{n}.json", {**document, "data": [article]})
+        for n, article in enumerate(document["data"])
+    ]
     parted = import_squad(parts, tmp_path / "a" / "dev.json", tmp_path / "b" / "squad")
     assert parted.passage_ids() == whole.passage_ids()
     assert all(len(item) == 17 and item.startswith("p") for item in whole.passage_ids())
-    # with a hundred paragraphs, half of them relevant, ids order them by chance: within four deviations of half
-    contexts = [{"context": f"Text {n}.", "qas": [question(f"q{n}", "?", ("Text", 0))] if n < 50 else []} for n in range(100)]
+    # with a hundred paragraphs, half of them relevant, ids order them by chance: within four
+    # deviations of half
+    contexts = [
+        {"context": f"Text {n}.", "qas": [question(f"q{n}", "?", ("Text", 0))] if n < 50 else []}
+        for n in range(100)
+    ]
     many = {"version": "1.1", "data": [{"title": "x", "paragraphs": contexts}]}
-    squad = import_squad([save(tmp_path / "many.json", many)], tmp_path / "a" / "dev.json", tmp_path / "many")
+    squad = import_squad(
+        [save(tmp_path / "many.json", many)], tmp_path / "a" / "dev.json", tmp_path / "many"
+    )
     in_file = squad.passage_ids()[:100]
     relevant = {qrel.passage_id for qrel in squad.qrels("train")}
     assert relevant == set(in_file[:50])
@@ -171,14 +212,21 @@ def test_ids_hold_still_and_say_nothing(tmp_path: Path) -> None:
 
 def many_questions(count: int) -> dict[str, Any]:
     qas = [question(f"q{n:03}", "?", ("Travellers", 0)) for n in range(count)]
-    return {"version": "1.1", "data": [{"title": "x", "paragraphs": [{"context": GATE, "qas": qas}]}]}
+    return {
+        "version": "1.1",
+        "data": [{"title": "x", "paragraphs": [{"context": GATE, "qas": qas}]}],
+    }
 
 
 def test_validation_is_drawn_from_training_and_taken_out_of_it(tmp_path: Path) -> None:
     one_by_one: dict[str, Any] = {"seed": 1, "validation_by": HoldOut.QUERY}
     squad = imported(tmp_path, many_questions(200), validation=60, **one_by_one)
     split = {name: [query.query_id for query in squad.queries(name)] for name in squad.splits}
-    assert {name: len(ids) for name, ids in split.items()} == {"train": 140, "validation": 60, "test": 1}
+    assert {name: len(ids) for name, ids in split.items()} == {
+        "train": 140,
+        "validation": 60,
+        "test": 1,
+    }
     assert sorted(split["train"] + split["validation"]) == [f"q{n:03}" for n in range(200)]
     assert split["validation"] == sorted(split["validation"])  # in the file's order, not the draw's
     assert {qrel.query_id for qrel in squad.qrels("validation")} == set(split["validation"])
@@ -186,47 +234,74 @@ def test_validation_is_drawn_from_training_and_taken_out_of_it(tmp_path: Path) -
     # spread over the file: about 30 of each half, within four deviations of √(60·½·½·140/199) = 3.2
     assert abs(sum(item < "q100" for item in split["validation"]) - 30) < 13
     again = {
-        query.query_id for query in imported(tmp_path, many_questions(200), validation=60, **one_by_one).queries("validation")
+        query.query_id
+        for query in imported(tmp_path, many_questions(200), validation=60, **one_by_one).queries(
+            "validation"
+        )
     }
     other = {
         query.query_id
-        for query in imported(tmp_path, many_questions(200), validation=60, seed=2, validation_by=HoldOut.QUERY).queries(
-            "validation"
-        )
+        for query in imported(
+            tmp_path, many_questions(200), validation=60, seed=2, validation_by=HoldOut.QUERY
+        ).queries("validation")
     }
     assert again == set(split["validation"])
     assert other != again
     larger = {
-        query.query_id for query in imported(tmp_path, many_questions(200), validation=61, **one_by_one).queries("validation")
+        query.query_id
+        for query in imported(tmp_path, many_questions(200), validation=61, **one_by_one).queries(
+            "validation"
+        )
     }
     assert again < larger  # one more question changes no other's draw
 
 
-def test_validation_takes_whole_passages_and_whole_articles_where_they_come_near(tmp_path: Path) -> None:
+def test_validation_takes_whole_passages_and_whole_articles_where_they_come_near(
+    tmp_path: Path,
+) -> None:
     def article(number: int) -> dict[str, Any]:
         contexts = [
             {
                 "context": f"{GATE} {number}-{place}",
-                "qas": [question(f"q{number}-{place}-{n}", "?", ("Travellers", 0)) for n in range(4)],
+                "qas": [
+                    question(f"q{number}-{place}-{n}", "?", ("Travellers", 0)) for n in range(4)
+                ],
             }
             for place in range(5)
         ]
         return {"title": f"{number}", "paragraphs": contexts}
 
-    file = {"version": "1.1", "data": [article(number) for number in range(6)]}  # 6 articles of 5 passages of 4 questions
+    # 6 articles of 5 passages of 4 questions
+    file = {"version": "1.1", "data": [article(number) for number in range(6)]}
     for asked, by, found in ((41, "article", 40), (12, "passage", 12)):
         squad = imported(tmp_path, file, validation=asked, seed=1)
-        assert squad.manifest.content["validation"] | {"units": 0} == {"by": by, "asked": asked, "queries": found, "units": 0}
-        positives = [{qrel.passage_id for qrel in squad.qrels(split)} for split in ("train", "validation")]
+        assert squad.manifest.content["validation"] | {"units": 0} == {
+            "by": by,
+            "asked": asked,
+            "queries": found,
+            "units": 0,
+        }
+        positives = [
+            {qrel.passage_id for qrel in squad.qrels(split)} for split in ("train", "validation")
+        ]
         assert not positives[0] & positives[1]
-        articles = [{query.query_id[:2] for query in squad.queries(split)} for split in ("train", "validation")]
+        articles = [
+            {query.query_id[:2] for query in squad.queries(split)}
+            for split in ("train", "validation")
+        ]
         assert by == "passage" or not articles[0] & articles[1]
-        assert [len(squad.queries(split)) for split in ("train", "validation")] == [120 - found, found]
+        assert [len(squad.queries(split)) for split in ("train", "validation")] == [
+            120 - found,
+            found,
+        ]
 
 
 def test_no_text_and_no_article_is_both_trained_and_validated_on(tmp_path: Path) -> None:
     def paragraph(name: str, text: str) -> dict[str, Any]:
-        return {"context": f"{GATE} {text}", "qas": [question(f"{name}-{n}", "?", ("Travellers", 0)) for n in range(4)]}
+        return {
+            "context": f"{GATE} {text}",
+            "qas": [question(f"{name}-{n}", "?", ("Travellers", 0)) for n in range(4)],
+        }
 
     data = [  # each text in two articles, of which one in two parts
         {"title": f"{twin}{number // 2}", "paragraphs": [paragraph(f"{twin}{number}", f"{number}")]}
@@ -235,10 +310,15 @@ def test_no_text_and_no_article_is_both_trained_and_validated_on(tmp_path: Path)
     ]
     for asked in (16, 12):
         squad = imported(tmp_path, {"version": "1.1", "data": data}, validation=asked, seed=1)
-        texts = [set(squad.texts([qrel.passage_id for qrel in squad.qrels(split)])) for split in ("train", "validation")]
+        texts = [
+            set(squad.texts([qrel.passage_id for qrel in squad.qrels(split)]))
+            for split in ("train", "validation")
+        ]
         assert not texts[0] & texts[1]
         held_out = squad.manifest.content["validation"]
-        assert (held_out["by"], held_out["queries"]) == (("article", 16) if asked == 16 else ("passage", 8))
+        assert (held_out["by"], held_out["queries"]) == (
+            ("article", 16) if asked == 16 else ("passage", 8)
+        )
 
 
 @pytest.mark.parametrize("count", [-1, 3, 4])
@@ -254,7 +334,12 @@ def test_both_versions_come_back_as_they_were(tmp_path: Path) -> None:
     test = write_squad(squad, tmp_path / "dev-again.json", ["test"], version="2.0")
     assert train == (2, 3, 3, 0)
     assert test == (1, 2, 1, 0)
-    again = import_squad([tmp_path / "train-again.json"], tmp_path / "dev-again.json", tmp_path / "again", validation=1)
+    again = import_squad(
+        [tmp_path / "train-again.json"],
+        tmp_path / "dev-again.json",
+        tmp_path / "again",
+        validation=1,
+    )
     assert again.checksum == squad.checksum
     assert again.passage_ids() == squad.passage_ids()
 
@@ -266,30 +351,46 @@ def test_both_versions_come_back_as_they_were(tmp_path: Path) -> None:
                 paragraph["qas"].sort(key=lambda item: item["id"])
     assert written == expected
     answers = [{"text": "green oil", "answer_start": 25}, {"text": "oil", "answer_start": 31}]
-    paragraphs = json.loads((tmp_path / "dev-again.json").read_text(encoding="utf-8"))["data"][0]["paragraphs"]
-    assert paragraphs[0]["qas"] == [{"id": "d1", "question": "Which oil?", "answers": answers, "is_impossible": False}]
+    paragraphs = json.loads((tmp_path / "dev-again.json").read_text(encoding="utf-8"))["data"][0][
+        "paragraphs"
+    ]
+    assert paragraphs[0]["qas"] == [
+        {"id": "d1", "question": "Which oil?", "answers": answers, "is_impossible": False}
+    ]
     assert paragraphs[1] == {"context": GATE, "qas": []}
 
 
 def test_a_rotated_collection_is_written_with_its_moved_offsets(tmp_path: Path) -> None:
-    # GATE cut at "gate": "at dusk" moves from 25 to 5; LAMP cut inside "green oil": t1 has no answer left, t2's moves
+    # GATE cut at "gate": "at dusk" moves from 25 to 5; LAMP cut inside "green oil": t1 has no
+    # answer left, t2's moves
     squad = imported(tmp_path)
     cuts = {GATE: 20, "The lamp of Orvell burns green oil.  It hangs in the “north” hall.": 31}
     with create_collection(tmp_path / "rotated") as writer:
         writer.add_passages(
-            Passage(p.passage_id, f"{p.text[cuts[p.text] :]} {p.text[: cuts[p.text]]}") for p in squad.passages()
+            Passage(p.passage_id, f"{p.text[cuts[p.text] :]} {p.text[: cuts[p.text]]}")
+            for p in squad.passages()
         )
         ids = squad.passage_ids()
-        moved = [Answer("t2", ids[0], "the “north” hall", 18, 34), Answer("t3", ids[2], "at dusk", 5, 12)]
+        moved = [
+            Answer("t2", ids[0], "the “north” hall", 18, 34),
+            Answer("t3", ids[2], "at dusk", 5, 12),
+        ]
         writer.add_split("train", squad.queries("train"), squad.qrels("train"), moved)
-        writer.finish(Manifest("collection", "r", "debias", content={"source": squad.manifest.content["source"]}))
+        writer.finish(
+            Manifest(
+                "collection", "r", "debias", content={"source": squad.manifest.content["source"]}
+            )
+        )
     written = write_squad(Collection(tmp_path / "rotated"), tmp_path / "rotated.json", ["train"])
     assert written == (2, 3, 2, 1)
     document = read_squad(tmp_path / "rotated.json")  # which checks every offset against its text
     assert document.articles[1].paragraphs[0].text == "gate at dusk. Travellers pass the "
     assert [article.title for article in document.articles] == ["Orvell", "Gates"]
     spans = {
-        q.question_id: q.spans for article in document.articles for paragraph in article.paragraphs for q in paragraph.questions
+        q.question_id: q.spans
+        for article in document.articles
+        for paragraph in article.paragraphs
+        for q in paragraph.questions
     }
     assert spans == {"t2": (("the “north” hall", 18),), "t3": (("at dusk", 5),)}
 
@@ -300,7 +401,11 @@ contexts = st.text(st.characters(codec="utf-8"), min_size=1, max_size=40)
 @settings(max_examples=25)
 @given(
     st.lists(
-        st.tuples(contexts, st.lists(st.tuples(st.integers(0, 39), st.integers(1, 40)), max_size=3)), min_size=1, max_size=4
+        st.tuples(
+            contexts, st.lists(st.tuples(st.integers(0, 39), st.integers(1, 40)), max_size=3)
+        ),
+        min_size=1,
+        max_size=4,
     )
 )
 def test_any_text_goes_round(
@@ -323,7 +428,9 @@ def test_any_text_goes_round(
 
 
 def change(document: dict[str, Any], path: str, value: Any) -> dict[str, Any]:
-    """The document with one value replaced, or removed where ``value`` is KeyError; ``path`` as in "data.0.title"."""
+    """The document with one value replaced, or removed where ``value`` is KeyError; ``path`` as in
+    "data.0.title".
+    """
     document = copy.deepcopy(document)
     *way, last = [int(part) if part.isdigit() else part for part in path.split(".")]
     place: Any = document
@@ -347,22 +454,45 @@ QUESTION = f"{PARAGRAPH}.qas.0"
         ("data", [], r"wanted articles with paragraphs; found none"),
         ("data.0", "text", r"wanted an object with the key 'paragraphs'; found text \(article 1\)"),
         ("data.0.paragraphs", None, r"wanted 'paragraphs' as a list; found null"),
-        (f"{PARAGRAPH}.context", KeyError, r"the key 'context'.*\(article 1 'Orvell', paragraph 1\)"),
-        (f"{PARAGRAPH}.context", "half \ud800", r"wanted 'context' in valid Unicode; found half a surrogate pair"),
+        (
+            f"{PARAGRAPH}.context",
+            KeyError,
+            r"the key 'context'.*\(article 1 'Orvell', paragraph 1\)",
+        ),
+        (
+            f"{PARAGRAPH}.context",
+            "half \ud800",
+            r"wanted 'context' in valid Unicode; found half a surrogate pair",
+        ),
         (f"{PARAGRAPH}.qas", KeyError, r"the key 'qas'"),
         (f"{QUESTION}.id", KeyError, r"the key 'id'.*paragraph 1"),
         (f"{QUESTION}.id", "a b", r"wanted a question id without spaces; found 'a b'"),
         (f"{QUESTION}.id", "", r"wanted a question id without spaces; found ''"),
-        (f"{QUESTION}.question", KeyError, r"the key 'question'; found no such key \(question 't1'\)"),
+        (
+            f"{QUESTION}.question",
+            KeyError,
+            r"the key 'question'; found no such key \(question 't1'\)",
+        ),
         (f"{QUESTION}.answers.0.text", KeyError, r"the key 'text'.*question 't1'"),
-        (f"{QUESTION}.answers.0.answer_start", "25", r"wanted 'answer_start' as a whole number; found text"),
-        (f"{QUESTION}.answers.0.answer_start", True, r"wanted 'answer_start' as a whole number; found true or false"),
+        (
+            f"{QUESTION}.answers.0.answer_start",
+            "25",
+            r"wanted 'answer_start' as a whole number; found text",
+        ),
+        (
+            f"{QUESTION}.answers.0.answer_start",
+            True,
+            r"wanted 'answer_start' as a whole number; found true or false",
+        ),
         (f"{PARAGRAPH}.qas.1.id", "t1", r"wanted every question id once; found 't1' twice"),
     ],
 )
-def test_a_fault_is_one_line_that_names_its_place(tmp_path: Path, path: str, value: Any, message: str) -> None:
+def test_a_fault_is_one_line_that_names_its_place(
+    tmp_path: Path, path: str, value: Any, message: str
+) -> None:
     document = change(train_file(), path, value)
-    save(tmp_path / "train.json", json.dumps(document))  # ASCII: a lone surrogate stands as an escape
+    # ASCII: a lone surrogate stands as an escape
+    save(tmp_path / "train.json", json.dumps(document))
     save(tmp_path / "dev.json", development_file())
     with pytest.raises(InputError, match=rf"train.json.*{message}") as caught:
         import_squad([tmp_path / "train.json"], tmp_path / "dev.json", tmp_path / "squad")
@@ -414,28 +544,40 @@ def test_a_start_that_is_unknown_is_no_wrong_start(tmp_path: Path, start: Any) -
 
 def test_an_answer_that_stands_nowhere_has_no_place(tmp_path: Path) -> None:
     squad = imported(tmp_path, change(train_file(), f"{QUESTION}.answers.0.text", "blue oil!"))
-    assert squad.answers("train")[0] == Answer("t1", squad.answers("train")[0].passage_id, "blue oil!", None, None)
+    assert squad.answers("train")[0] == Answer(
+        "t1", squad.answers("train")[0].passage_id, "blue oil!", None, None
+    )
 
 
 def test_starts_that_count_something_else_are_refused(tmp_path: Path) -> None:
     document = train_file()
     for path, start in ((f"{QUESTION}.answers.0", 24), (f"{PARAGRAPH}.qas.1.answers.0", 51)):
         document = change(document, f"{path}.answer_start", start)
-    with pytest.raises(InputError, match=r"wanted answers at their stated start, in characters from 0; found 2 of 3 elsewhere"):
+    with pytest.raises(
+        InputError,
+        match=r"wanted answers at their stated start, in characters from 0; found 2 of 3 elsewhere",
+    ):
         imported(tmp_path, document)
 
 
 def test_training_or_test_alone_is_enough(tmp_path: Path) -> None:
-    train, test = save(tmp_path / "train.json", train_file()), save(tmp_path / "dev.json", development_file())
+    train, test = (
+        save(tmp_path / "train.json", train_file()),
+        save(tmp_path / "dev.json", development_file()),
+    )
     assert import_squad([train], None, tmp_path / "a").splits == ["train"]
     assert import_squad([], test, tmp_path / "b").splits == ["test"]
-    assert import_squad([train], None, tmp_path / "c", validation=1, validation_by=HoldOut.QUERY).splits == [
+    assert import_squad(
+        [train], None, tmp_path / "c", validation=1, validation_by=HoldOut.QUERY
+    ).splits == [
         "train",
         "validation",
     ]
     with pytest.raises(SettingError, match="--train, --test: wanted at least one file; found none"):
         import_squad([], None, tmp_path / "d")
-    with pytest.raises(SettingError, match="--validation-queries: wanted --train to draw from; found 3 alone"):
+    with pytest.raises(
+        SettingError, match="--validation-queries: wanted --train to draw from; found 3 alone"
+    ):
         import_squad([], test, tmp_path / "d", validation=3)
 
 
@@ -463,13 +605,21 @@ def test_a_file_that_is_none_is_one_line_and_leaves_nothing(tmp_path: Path, faul
 def test_a_question_id_in_two_files_names_both(tmp_path: Path) -> None:
     document = change(development_file(), f"{QUESTION}.id", "t2")
     with pytest.raises(
-        InputError, match=r"dev.json:1: wanted every question id once over all files; found 't2', also in .*train.json"
+        InputError,
+        match=(
+            r"dev.json:1: wanted every question id once over all files; found 't2', also in "
+            r".*train.json"
+        ),
     ):
         imported(tmp_path, test=document)
 
 
-def test_only_a_collection_from_squad_can_be_written(small_collection: Collection, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="wanted a collection made from SQuAD; found one made by 'a test'"):
+def test_only_a_collection_from_squad_can_be_written(
+    small_collection: Collection, tmp_path: Path
+) -> None:
+    with pytest.raises(
+        InputError, match="wanted a collection made from SQuAD; found one made by 'a test'"
+    ):
         write_squad(small_collection, tmp_path / "out.json", ["train"])
     squad = imported(tmp_path)
     with pytest.raises(InputError, match="wanted split 'dev'; found train, test"):
@@ -489,7 +639,9 @@ def test_the_real_files_become_4497_passages(posbias_data: Path, tmp_path: Path)
         "validation": 998,  # five whole articles
         "test": 10_570,
     }
-    positives = [{qrel.passage_id for qrel in squad.qrels(split)} for split in ("train", "validation")]
+    positives = [
+        {qrel.passage_id for qrel in squad.qrels(split)} for split in ("train", "validation")
+    ]
     assert not positives[0] & positives[1]
     texts = dict(squad.passages())
     for split in squad.splits:
@@ -497,5 +649,7 @@ def test_the_real_files_become_4497_passages(posbias_data: Path, tmp_path: Path)
             assert texts[answer.passage_id][answer.start : answer.end] == answer.text
     write_squad(squad, tmp_path / "train.json", ["train", "validation"])
     write_squad(squad, tmp_path / "dev.json", ["test"], version="2.0")
-    again = import_squad([tmp_path / "train.json"], tmp_path / "dev.json", tmp_path / "again", validation=1000)
+    again = import_squad(
+        [tmp_path / "train.json"], tmp_path / "dev.json", tmp_path / "again", validation=1000
+    )
     assert again.checksum == squad.checksum

@@ -1,4 +1,6 @@
-"""Tables of other people's making: every form gives the same collection, and what does not fit is counted or named."""
+"""Tables of other people's making: every form gives the same collection, and what does not fit is
+counted or named.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,14 @@ from positionbias.ops.imports import row_remarks
 
 LAMP = "The lamp of Orvell burns green oil."
 ROWS: list[dict[str, Any]] = [
-    {"pid": "p1", "context": LAMP, "qid": "q1", "question": "What does it burn?", "answer": "green oil", "answer_start": 25},
+    {
+        "pid": "p1",
+        "context": LAMP,
+        "qid": "q1",
+        "question": "What does it burn?",
+        "answer": "green oil",
+        "answer_start": 25,
+    },
     {
         "pid": "p2",
         "context": 'It hangs in the "north" hall, says Ö.',
@@ -64,13 +73,22 @@ def as_csv(place: Path, rows: list[dict[str, Any]]) -> Path:
 
 def as_tsv(place: Path, rows: list[dict[str, Any]]) -> Path:
     path = place / "rows.tsv"
-    lines = [NAMES, *([str(row.get(name) or ("0" if row.get(name) == 0 else "")) for name in NAMES] for row in rows)]
+    lines = [
+        NAMES,
+        *(
+            [str(row.get(name) or ("0" if row.get(name) == 0 else "")) for name in NAMES]
+            for row in rows
+        ),
+    ]
     path.write_text("".join("\t".join(line) + "\n" for line in lines))
     return path
 
 
 def as_parquet(place: Path, rows: list[dict[str, Any]]) -> Path:
-    pq.write_table(pa.Table.from_pylist([{name: row.get(name) for name in NAMES} for row in rows]), place / "rows.parquet")
+    pq.write_table(
+        pa.Table.from_pylist([{name: row.get(name) for name in NAMES} for row in rows]),
+        place / "rows.parquet",
+    )
     return place / "rows.parquet"
 
 
@@ -92,7 +110,9 @@ def as_zst(place: Path, rows: list[dict[str, Any]]) -> Path:
 
 
 def made(path: Path, out: Path, *, validation: int = 0, **columns: str) -> Collection:
-    return import_table([("test", path)], out, columns=Columns(**columns), validation=ValidationDraw(validation))
+    return import_table(
+        [("test", path)], out, columns=Columns(**columns), validation=ValidationDraw(validation)
+    )
 
 
 def counts(collection: Collection) -> Any:
@@ -100,16 +120,28 @@ def counts(collection: Collection) -> Any:
 
 
 @pytest.mark.parametrize("write", [as_lines, as_list, as_csv, as_tsv, as_parquet, as_gz, as_zst])
-def test_every_form_is_the_same_collection(tmp_path: Path, write: Callable[[Path, list[dict[str, Any]]], Path]) -> None:
+def test_every_form_is_the_same_collection(
+    tmp_path: Path, write: Callable[[Path, list[dict[str, Any]]], Path]
+) -> None:
     collection = made(write(tmp_path, ROWS), tmp_path / "c")
     assert list(collection.passages()) == [
         Passage("p1", LAMP),
         Passage("p2", 'It hangs in the "north" hall, says Ö.'),
         Passage("p3", "Nobody asked for this one."),
     ]
-    assert collection.queries("test") == [Query("q1", "What does it burn?"), Query("q2", "Whose lamp?")]
-    assert collection.qrels("test") == [Qrel("q1", "p1", 1), Qrel("q1", "p2", 0), Qrel("q2", "p1", 1)]
-    assert collection.answers("test") == [Answer("q1", "p1", "green oil", 25, 34), Answer("q2", "p1", "Orvell", None, None)]
+    assert collection.queries("test") == [
+        Query("q1", "What does it burn?"),
+        Query("q2", "Whose lamp?"),
+    ]
+    assert collection.qrels("test") == [
+        Qrel("q1", "p1", 1),
+        Qrel("q1", "p2", 0),
+        Qrel("q2", "p1", 1),
+    ]
+    assert collection.answers("test") == [
+        Answer("q1", "p1", "green oil", 25, 34),
+        Answer("q2", "p1", "Orvell", None, None),
+    ]
     assert counts(collection).left_out == {}
 
 
@@ -123,7 +155,9 @@ TEXTS = ['He said "hello" and left.', "one\ttwo", "two\r\nlines", "Größe, 5 cm
 @pytest.mark.parametrize("quoting", [csv.QUOTE_MINIMAL, csv.QUOTE_ALL, csv.QUOTE_NONNUMERIC])
 @pytest.mark.parametrize("texts", [TEXTS, TEXTS[3:5]])
 @pytest.mark.parametrize("ending", ["\n", "\r\n"])
-def test_quoted_tsv_is_read_as_pandas_reads_it(tmp_path: Path, quoting: Any, texts: list[str], ending: str) -> None:
+def test_quoted_tsv_is_read_as_pandas_reads_it(
+    tmp_path: Path, quoting: Any, texts: list[str], ending: str
+) -> None:
     path = tmp_path / "rows.tsv"
     frame = pd.DataFrame({"passage": texts, "label": 1})
     frame.to_csv(path, sep="\t", index=False, quoting=quoting, lineterminator=ending)
@@ -131,11 +165,15 @@ def test_quoted_tsv_is_read_as_pandas_reads_it(tmp_path: Path, quoting: Any, tex
     assert texts_of(path, tmp_path / "c") == texts
 
 
-def test_excel_quotes_cells_with_a_comma(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_excel_quotes_cells_with_a_comma(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = tmp_path / "excel.tsv"
     path.write_text('passage\tid\r\n"one, two"\t1\r\nthree\t2\r\n')
     assert texts_of(path, tmp_path / "c") == ["one, two", "three"]
-    assert capsys.readouterr().err.startswith("posbias: excel.tsv: its cells are quoted, as csv, pandas and Excel quote them")
+    assert capsys.readouterr().err.startswith(
+        "posbias: excel.tsv: its cells are quoted, as csv, pandas and Excel quote them"
+    )
 
 
 @pytest.mark.parametrize(
@@ -152,7 +190,9 @@ def test_excel_quotes_cells_with_a_comma(tmp_path: Path, capsys: pytest.CaptureF
 )
 def test_quotes_of_a_text_stay(tmp_path: Path, texts: list[str]) -> None:
     path = tmp_path / "rows.tsv"
-    path.write_text("passage\tid\n" + "".join(f"{text}\t{number}\n" for number, text in enumerate(texts)))
+    path.write_text(
+        "passage\tid\n" + "".join(f"{text}\t{number}\n" for number, text in enumerate(texts))
+    )
     assert texts_of(path, tmp_path / "c") == texts
 
 
@@ -163,7 +203,9 @@ def test_records_frames_and_data_sets_are_the_same_collection(tmp_path: Path) ->
     wanted = made(as_lines(tmp_path, ROWS), tmp_path / "c").checksum
     assert Collection.from_records(iter(rows), tmp_path / "r").checksum == wanted
     assert Collection.from_pandas(pd.DataFrame(rows), tmp_path / "f").checksum == wanted
-    assert Collection.from_dataset(datasets.Dataset.from_list(rows), tmp_path / "d").checksum == wanted
+    assert (
+        Collection.from_dataset(datasets.Dataset.from_list(rows), tmp_path / "d").checksum == wanted
+    )
 
 
 def test_a_plain_name_is_a_folder_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -176,19 +218,41 @@ def test_a_plain_name_is_a_folder_here(tmp_path: Path, monkeypatch: pytest.Monke
 @pytest.mark.parametrize(
     ("make", "given", "wanted"),
     [
-        (Collection.from_records, None, "records: wanted objects, one a row; found NoneType; give dicts"),
-        (Collection.from_records, [{"passage": LAMP}, 5], "records: wanted objects, one a row; found int as number 2; give"),
-        (Collection.from_records, [{0: LAMP}], "records: wanted keys as text; found 0; name the columns"),
-        (Collection.from_pandas, [1], "from_pandas: wanted a pandas data frame; found list; convert it"),
+        (
+            Collection.from_records,
+            None,
+            "records: wanted objects, one a row; found NoneType; give dicts",
+        ),
+        (
+            Collection.from_records,
+            [{"passage": LAMP}, 5],
+            "records: wanted objects, one a row; found int as number 2; give",
+        ),
+        (
+            Collection.from_records,
+            [{0: LAMP}],
+            "records: wanted keys as text; found 0; name the columns",
+        ),
+        (
+            Collection.from_pandas,
+            [1],
+            "from_pandas: wanted a pandas data frame; found list; convert it",
+        ),
         (
             Collection.from_pandas,
             pd.DataFrame([["a", "b"]], columns=["passage", "passage"]),
             "frame: wanted a name for each column; found 'passage' twice; rename one of them",
         ),
-        (Collection.from_dataset, [1, 2], "data set: wanted a Dataset or DatasetDict; found list; use from_records for rows"),
+        (
+            Collection.from_dataset,
+            [1, 2],
+            "data set: wanted a Dataset or DatasetDict; found list; use from_records for rows",
+        ),
     ],
 )
-def test_what_is_no_table_is_one_line(tmp_path: Path, make: Callable[..., Collection], given: Any, wanted: str) -> None:
+def test_what_is_no_table_is_one_line(
+    tmp_path: Path, make: Callable[..., Collection], given: Any, wanted: str
+) -> None:
     with pytest.raises(InputError, match=wanted):
         make(given, tmp_path / "c")
     assert not (tmp_path / "c").exists()
@@ -197,7 +261,15 @@ def test_what_is_no_table_is_one_line(tmp_path: Path, make: Callable[..., Collec
 def test_a_frame_goes_out_and_comes_back(tmp_path: Path) -> None:
     collection = made(as_lines(tmp_path, ROWS), tmp_path / "c")
     frame = collection.to_pandas("test")
-    assert frame.columns.tolist() == ["query_id", "query", "passage_id", "passage", "label", "answer", "answer_start"]
+    assert frame.columns.tolist() == [
+        "query_id",
+        "query",
+        "passage_id",
+        "passage",
+        "label",
+        "answer",
+        "answer_start",
+    ]
     again = Collection.from_pandas(frame, tmp_path / "again")
     for name in ("queries", "qrels", "answers"):
         assert getattr(again, name)("test") == getattr(collection, name)("test")
@@ -227,16 +299,23 @@ def test_a_frame_goes_out_and_comes_back(tmp_path: Path) -> None:
         (7, None, [("7", None)]),
     ],
 )
-def test_answers_have_many_forms(tmp_path: Path, value: Any, start: Any, wanted: list[tuple[str, int | None]]) -> None:
+def test_answers_have_many_forms(
+    tmp_path: Path, value: Any, start: Any, wanted: list[tuple[str, int | None]]
+) -> None:
     row = {"passage": LAMP, "query": "What?", "answer": value, "answer_start": start}
     found = Collection.from_records([row], tmp_path / "c").answers("test")
     assert [(answer.text, answer.start) for answer in found] == wanted
 
 
 def test_whole_floats_are_ids(tmp_path: Path) -> None:
-    frame = pd.DataFrame({"pid": [1, None, 2.5], "passage": ["One.", "Two.", "Three."], "query": "Which?"})
+    frame = pd.DataFrame(
+        {"pid": [1, None, 2.5], "passage": ["One.", "Two.", "Three."], "query": "Which?"}
+    )
     found = Collection.from_pandas(frame, tmp_path / "c")
-    assert [(text, passage_id == "1") for passage_id, text in found.passages()] == [("One.", True), ("Two.", False)]
+    assert [(text, passage_id == "1") for passage_id, text in found.passages()] == [
+        ("One.", True),
+        ("Two.", False),
+    ]
     assert counts(found).left_out == {"passage id: not a text": 1}
 
 
@@ -253,7 +332,12 @@ def test_columns_lead_into_objects_and_lists(tmp_path: Path) -> None:
     found = made(path, tmp_path / "all", passage="doc.body", query="q.text", answer="a.text")
     assert [answer.text for answer in found.answers("test")] == ["One", "Two"]
     found = made(
-        path, tmp_path / "hits", passage="hits.passage_text", query="q.text", label="hits.is_selected", answer="a.1.text"
+        path,
+        tmp_path / "hits",
+        passage="hits.passage_text",
+        query="q.text",
+        label="hits.is_selected",
+        answer="a.1.text",
     )
     assert [qrel.grade for qrel in found.qrels("test")] == [0, 1, 0]
     assert [found.texts([answer.passage_id]) for answer in found.answers("test")] == [["Two."]]
@@ -313,17 +397,20 @@ CLASSES = [
 
 def test_labels_that_are_classes_are_refused_without_grades(tmp_path: Path) -> None:
     message = (
-        r"records: the labels in 'label' are classes, not grades: entailment, not_entailment, -1, neutral; "
-        r".* --grade entailment=1"
+        r"records: the labels in 'label' are classes, not grades: entailment, not_entailment, -1, "
+        r"neutral; .* --grade entailment=1"
     )
     with pytest.raises(InputError, match=message):
         Collection.from_records(CLASSES, tmp_path / "c")
     passages = [{name: row[name] for name in ("passage", "label")} for row in CLASSES]
-    assert len(Collection.from_records(passages, tmp_path / "c")) == 6  # without queries nothing is judged
+    # without queries nothing is judged
+    assert len(Collection.from_records(passages, tmp_path / "c")) == 6
 
 
 def test_classes_have_the_grades_that_are_given(tmp_path: Path) -> None:
-    made = Collection.from_records(CLASSES, tmp_path / "c", columns={"grade": {"entailment": 2, "neutral": 1}})
+    made = Collection.from_records(
+        CLASSES, tmp_path / "c", columns={"grade": {"entailment": 2, "neutral": 1}}
+    )
     grades = {passage.text: passage.passage_id for passage in made.passages()}
     assert {qrel.passage_id: qrel.grade for qrel in made.qrels("test")} == {
         grades["relevant"]: 2,
@@ -333,10 +420,17 @@ def test_classes_have_the_grades_that_are_given(tmp_path: Path) -> None:
         grades["y"]: 2,
     }
     assert counts(made).left_out == {"unlabelled (label -1)": 1}
-    assert "grades: entailment 2, not_entailment 0, -1 left out, neutral 1" in list(row_remarks(counts(made)))
-    left_out = Collection.from_records(CLASSES, tmp_path / "d", columns={"grade": {"entailment": 1, "neutral": -1}})
+    assert "grades: entailment 2, not_entailment 0, -1 left out, neutral 1" in list(
+        row_remarks(counts(made))
+    )
+    left_out = Collection.from_records(
+        CLASSES, tmp_path / "d", columns={"grade": {"entailment": 1, "neutral": -1}}
+    )
     assert [qrel.grade for qrel in left_out.qrels("test")] == [1, 0]
-    with pytest.raises(InputError, match="wanted a class 'entailed' among the labels; found entailment, not_entailment, "):
+    with pytest.raises(
+        InputError,
+        match="wanted a class 'entailed' among the labels; found entailment, not_entailment, ",
+    ):
         Collection.from_records(CLASSES, tmp_path / "e", columns={"grade": {"entailed": 1}})
 
 
@@ -347,7 +441,9 @@ def test_codes_have_grades_too(tmp_path: Path) -> None:
     assert [qrel.grade for qrel in made_of.qrels("test")] == [1, 0]
 
 
-@pytest.mark.parametrize("grade", ["entailment", "=1", "entailment=high", "entailment=-2", "entailment=9999999", "a=1.0"])
+@pytest.mark.parametrize(
+    "grade", ["entailment", "=1", "entailment=high", "entailment=-2", "entailment=9999999", "a=1.0"]
+)
 def test_a_grade_names_its_class(grade: str) -> None:
     with pytest.raises(SettingError, match="--grade: .* is no class with its grade"):
         Columns(grade=(grade,))
@@ -358,22 +454,33 @@ def test_a_grade_names_its_class(grade: str) -> None:
 @pytest.mark.parametrize(
     ("answer", "cause"),
     [
-        ([0, 4, 25, 34], "answer: more offsets than a start and an end"),  # two spans as one list are no texts "0", "4" ...
+        # two spans as one list are no texts "0", "4" ...
+        ([0, 4, 25, 34], "answer: more offsets than a start and an end"),
         ([0.5, 4.0], "answer: offsets that are not whole numbers"),
         ([3, 4], "answer: offsets of white space"),
         ([[0, 3], [3, 4]], "answer: offsets of white space"),
         ({"answer_start": [4]}, "answer: an object without text, start or end"),
     ],
 )
-def test_numbers_that_are_no_spans_are_not_read_as_texts(tmp_path: Path, answer: Any, cause: str) -> None:
-    rows = [{"passage": LAMP, "query": "a", "answer": answer}, {"passage": LAMP, "query": "b", "answer": [" ", 1995]}]
+def test_numbers_that_are_no_spans_are_not_read_as_texts(
+    tmp_path: Path, answer: Any, cause: str
+) -> None:
+    rows = [
+        {"passage": LAMP, "query": "a", "answer": answer},
+        {"passage": LAMP, "query": "b", "answer": [" ", 1995]},
+    ]
     collection = Collection.from_records(rows, tmp_path / "c")
     assert counts(collection).left_out == {cause: 1}
-    assert [answer.text for answer in collection.answers("test")] == ["1995"]  # white space alone is no answer
+    # white space alone is no answer
+    assert [answer.text for answer in collection.answers("test")] == ["1995"]
 
 
-@pytest.mark.parametrize("form", [lambda row: row, lambda row: {**row, "passage": [row["passage"]]}])
-def test_answers_of_passages_judged_not_relevant_are_left_out_and_counted(tmp_path: Path, form: Any) -> None:
+@pytest.mark.parametrize(
+    "form", [lambda row: row, lambda row: {**row, "passage": [row["passage"]]}]
+)
+def test_answers_of_passages_judged_not_relevant_are_left_out_and_counted(
+    tmp_path: Path, form: Any
+) -> None:
     row = {"passage": LAMP, "query": "What?", "label": 0}
     rows = [
         {**row, "answer": "oil"},
@@ -387,7 +494,9 @@ def test_answers_of_passages_judged_not_relevant_are_left_out_and_counted(tmp_pa
     assert "answers of 1 pair judged not relevant left out" in list(row_remarks(counts(collection)))
 
 
-def test_splits_in_capitals_are_the_usual_ones_and_names_that_cannot_be_are_counted(tmp_path: Path) -> None:
+def test_splits_in_capitals_are_the_usual_ones_and_names_that_cannot_be_are_counted(
+    tmp_path: Path,
+) -> None:
     splits = ["TRAIN", "Validation", "Dev", "Test", "Own", "my split"]
     rows = [{"passage": LAMP, "query": "What?", "split": split} for split in splits]
     collection = Collection.from_records(rows, tmp_path / "c")
@@ -399,9 +508,14 @@ def test_splits_in_capitals_are_the_usual_ones_and_names_that_cannot_be_are_coun
 
 def test_what_stands_twice_is_one(tmp_path: Path) -> None:
     row = {"passage": LAMP, "query": "What?", "answer": "oil"}
-    collection = Collection.from_records([row, row, {**row, "label": 2}, {**row, "split": "dev"}], tmp_path / "c")
+    collection = Collection.from_records(
+        [row, row, {**row, "label": 2}, {**row, "split": "dev"}], tmp_path / "c"
+    )
     assert len(collection) == 1
-    assert [(split, collection.count_queries(split)) for split in collection.splits] == [("test", 1), ("validation", 1)]
+    assert [(split, collection.count_queries(split)) for split in collection.splits] == [
+        ("test", 1),
+        ("validation", 1),
+    ]
     assert [qrel.grade for qrel in collection.qrels("test")] == [1]
     assert counts(collection).again == {
         "passages": 3,
@@ -416,18 +530,45 @@ def test_what_stands_twice_is_one(tmp_path: Path) -> None:
     ("text", "name", "wanted"),
     [
         ("", "a.csv", "wanted a table; found an empty file"),
-        ("passage,passage\nx,y\n", "a.csv", "a.csv:1: wanted unique column names; found 'passage' twice"),
-        ("passage,query\nx,y,z\n", "a.csv", "a.csv:2: wanted 2 columns, as the first line has; found 3"),
+        (
+            "passage,passage\nx,y\n",
+            "a.csv",
+            "a.csv:1: wanted unique column names; found 'passage' twice",
+        ),
+        (
+            "passage,query\nx,y,z\n",
+            "a.csv",
+            "a.csv:2: wanted 2 columns, as the first line has; found 3",
+        ),
         ('passage,query\n"x,y\n', "a.csv", "a.csv:2: wanted CSV; found unexpected end of data"),
-        ("one,other\nx,y\n", "a.csv", "wanted a column of passages; found one, other; name it with --passage"),
-        ('{"passage": "x"}\n[1]\n', "a.jsonl", "a.jsonl:2: wanted one JSON object a line; found a list"),
+        (
+            "one,other\nx,y\n",
+            "a.csv",
+            "wanted a column of passages; found one, other; name it with --passage",
+        ),
+        (
+            '{"passage": "x"}\n[1]\n',
+            "a.jsonl",
+            "a.jsonl:2: wanted one JSON object a line; found a list",
+        ),
         ('[{"passage": "x"}, 3]', "a.json", "wanted a JSON list of objects; found 3 as item 2"),
-        ('{"passage": "x"\n', "a.jsonl", "a.jsonl:1: wanted one JSON object a line; found Expecting"),
-        ('{"passage": ""}\n', "a.jsonl", r"wanted rows with a passage; found none of 1 \(no passage: 1\); check the columns"),
+        (
+            '{"passage": "x"\n',
+            "a.jsonl",
+            "a.jsonl:1: wanted one JSON object a line; found Expecting",
+        ),
+        (
+            '{"passage": ""}\n',
+            "a.jsonl",
+            r"wanted rows with a passage; found none of 1 \(no passage: 1\); check the columns",
+        ),
         (
             '{"pid": "p", "passage": "x"}\n{"pid": "p", "passage": "y"}\n',
             "a.jsonl",
-            "wanted one text a passage id; found passage 'p' with two texts; name another column with --passage-id",
+            (
+                "wanted one text a passage id; found passage 'p' with two texts; name another "
+                "column with --passage-id"
+            ),
         ),
         ("PAR1 and no more", "a.parquet", "wanted a complete Parquet file; found"),
     ],
@@ -441,34 +582,60 @@ def test_what_cannot_be_read_is_one_line(tmp_path: Path, text: str, name: str, w
 
 
 def test_a_column_that_is_not_there_is_named_with_those_that_are(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="wanted a column 'quote'; found pid, .*; give one of these to --answer"):
+    with pytest.raises(
+        InputError, match="wanted a column 'quote'; found pid, .*; give one of these to --answer"
+    ):
         made(as_lines(tmp_path, ROWS), tmp_path / "c", answer="quote")
 
 
 def test_later_rows_with_columns_of_their_own(tmp_path: Path) -> None:
     bare = [{"passage": f"Passage {number}."} for number in range(5_000)]
-    asked = [{"passage": LAMP, "query": f"What {number}?", "answer": "oil"} for number in range(300)]
+    asked = [
+        {"passage": LAMP, "query": f"What {number}?", "answer": "oil"} for number in range(300)
+    ]
     near = Collection.from_records(bare[:1_100] + asked, tmp_path / "near")
     assert near.count_queries("test") == 300
     far = as_lines(tmp_path, bare + asked)
-    wanted = "rows.jsonl, lines from .*: wanted the columns of .*; found also query, answer; .*: --query query --answer answer$"
+    wanted = (
+        "rows.jsonl, lines from .*: wanted the columns of .*; found also query, answer; .*: "
+        "--query query --answer answer$"
+    )
     with pytest.raises(InputError, match=wanted):
         made(far, tmp_path / "c")
     assert made(far, tmp_path / "c", query="query", answer="answer").count_queries("test") == 300
     with pytest.raises(
-        InputError, match="wanted a column 'quote'; found passage, query, answer; give one of these to --answer"
+        InputError,
+        match=(
+            "wanted a column 'quote'; found passage, query, answer; give one of these to --answer"
+        ),
     ):
         made(far, tmp_path / "d", query="query", answer="quote")
 
 
 @pytest.mark.parametrize("write", [as_lines, as_parquet_of])
-def test_a_column_within_objects_that_no_row_has(tmp_path: Path, write: Callable[[Path, list[dict[str, Any]]], Path]) -> None:
-    rows = [{"passage": LAMP, "query": "What?", "answers": own} for own in ({"text": ["oil"]}, {"text": None}, None)]
-    with pytest.raises(InputError, match="wanted a column 'answers.txt'; found answers.text; did you mean answers.text\\?"):
+def test_a_column_within_objects_that_no_row_has(
+    tmp_path: Path, write: Callable[[Path, list[dict[str, Any]]], Path]
+) -> None:
+    rows = [
+        {"passage": LAMP, "query": "What?", "answers": own}
+        for own in ({"text": ["oil"]}, {"text": None}, None)
+    ]
+    with pytest.raises(
+        InputError,
+        match="wanted a column 'answers.txt'; found answers.text; did you mean answers.text\\?",
+    ):
         made(write(tmp_path, rows), tmp_path / "c", answer="answers.txt")
-    assert len(made(write(tmp_path, rows), tmp_path / "c", answer="answers.text").answers("test")) == 1
-    hidden = [{**row, "answers": None} for row in rows]  # as of test sets, of which no answer is published
-    assert made(as_lines(tmp_path, hidden), tmp_path / "d", answer="answers.text").count_queries("test") == 1
+    assert (
+        len(made(write(tmp_path, rows), tmp_path / "c", answer="answers.text").answers("test")) == 1
+    )
+    # as of test sets, of which no answer is published
+    hidden = [{**row, "answers": None} for row in rows]
+    assert (
+        made(as_lines(tmp_path, hidden), tmp_path / "d", answer="answers.text").count_queries(
+            "test"
+        )
+        == 1
+    )
 
 
 def test_a_byte_order_mark_before_a_list(tmp_path: Path) -> None:
@@ -483,7 +650,9 @@ def test_validation_is_drawn_by_passage(tmp_path: Path) -> None:
     draw = ValidationDraw(10)
     collection = import_table([("train", path)], tmp_path / "c", columns=Columns(), validation=draw)
     assert [collection.count_queries(split) for split in ("train", "validation")] == [30, 10]
-    passages = [{qrel.passage_id for qrel in collection.qrels(split)} for split in ("train", "validation")]
+    passages = [
+        {qrel.passage_id for qrel in collection.qrels(split)} for split in ("train", "validation")
+    ]
     assert not passages[0] & passages[1]
     assert len(collection.answers("train")) == 30
     assert sorted(path.name for path in (tmp_path / "c").iterdir()) == [
@@ -494,5 +663,10 @@ def test_validation_is_drawn_by_passage(tmp_path: Path) -> None:
         "qrels",
         "queries",
     ]
-    with pytest.raises(SettingError, match="--validation-queries: wanted fewer than the 40 training queries; found 40"):
-        import_table([("train", path)], tmp_path / "d", columns=Columns(), validation=ValidationDraw(40))
+    with pytest.raises(
+        SettingError,
+        match="--validation-queries: wanted fewer than the 40 training queries; found 40",
+    ):
+        import_table(
+            [("train", path)], tmp_path / "d", columns=Columns(), validation=ValidationDraw(40)
+        )

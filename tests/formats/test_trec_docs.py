@@ -18,7 +18,13 @@ from positionbias.core.errors import InputError, SettingError
 from positionbias.engine.local import map_shards
 from positionbias.formats.markup import collapse, escape, plain_text, resolve
 from positionbias.formats.trec_docs import Reading
-from positionbias.formats.trec_files import Bundle, Places, _document_ranges, _stream_documents, bundles
+from positionbias.formats.trec_files import (
+    Bundle,
+    Places,
+    _document_ranges,
+    _stream_documents,
+    bundles,
+)
 from positionbias.formats.trec_import import import_trec
 from tests.formats.trec_disc import DISC, FBIS, FR94, FT, LATIMES, lzw, nitf, tar, wapo
 
@@ -37,7 +43,9 @@ def source(collection: Collection) -> dict:
 
 @pytest.fixture
 def disc(tmp_path: Path) -> Path:
-    """A disc's folders: compressed as on the discs, gzipped, plain, with what is no document beside them."""
+    """A disc's folders: compressed as on the discs, gzipped, plain, with what is no document beside
+    them.
+    """
     folder = tmp_path / "disc"
     for name in ("ft/ft911", "fr94/01", "fbis", "latimes", ".hidden"):
         (folder / name).mkdir(parents=True)
@@ -54,7 +62,8 @@ def disc(tmp_path: Path) -> Path:
 def test_a_disc_in_its_packings(tmp_path, disc):
     collection = imported(tmp_path, disc)
     assert texts(collection) == DISC
-    assert list(texts(collection)) == ["FBIS3-1", "FR940104-0-00001", "FT911-1", "LA010189-0001"]  # folders in sorted order
+    # folders in sorted order
+    assert list(texts(collection)) == ["FBIS3-1", "FR940104-0-00001", "FT911-1", "LA010189-0001"]
     assert source(collection) == {
         "format": "trec",
         "documents": 4,
@@ -75,8 +84,12 @@ def test_the_engine_and_the_packing_do_not_change_what_is_read(tmp_path, disc):
         "all.gz": gzip.compress(together),
         "all.zst": zstandard.compress(together),
         "all.Z": lzw(together),
-        "all.tar": tar({"a/ft.z": lzw(FT), "la.gz": gzip.compress(LATIMES), "fr": FR94, "b/c/fb": FBIS}),
-        "all.tgz": tar({"inner.tar": tar({"x": FT + FR94}), "y.tgz": tar({"z": LATIMES + FBIS}, "gz")}, "gz"),
+        "all.tar": tar(
+            {"a/ft.z": lzw(FT), "la.gz": gzip.compress(LATIMES), "fr": FR94, "b/c/fb": FBIS}
+        ),
+        "all.tgz": tar(
+            {"inner.tar": tar({"x": FT + FR94}), "y.tgz": tar({"z": LATIMES + FBIS}, "gz")}, "gz"
+        ),
     }.items():
         (tmp_path / name).write_bytes(data)
         assert imported(tmp_path, tmp_path / name).checksum == expected, name
@@ -88,7 +101,8 @@ def test_only_the_tags_asked_for_are_text(tmp_path):
         "FT911-1": "By A N OTHER London Page 4"
     }
     (tmp_path / "open").write_bytes(
-        b"<DOC>\n<DOCNO>a</DOCNO><TITLE>x</TITLE>\n<TEXT>never closed\n</DOC><DOC><docno>b</docno></DOC>"
+        b"<DOC>\n<DOCNO>a</DOCNO><TITLE>x</TITLE>\n<TEXT>never closed\n"
+        b"</DOC><DOC><docno>b</docno></DOC>"
     )
     collection = imported(tmp_path, tmp_path / "open")
     assert texts(collection) == {"a": "x never closed", "b": ""}
@@ -98,16 +112,27 @@ def test_only_the_tags_asked_for_are_text(tmp_path):
 def test_bytes_that_are_not_utf8(tmp_path):
     def documents(*bodies: bytes) -> Path:
         path = tmp_path / "docs"
-        path.write_bytes(b"".join(b"<DOC>\n<DOCNO>%d</DOCNO>\n<TEXT>%s</TEXT>\n</DOC>\n" % item for item in enumerate(bodies)))
+        path.write_bytes(
+            b"".join(
+                b"<DOC>\n<DOCNO>%d</DOCNO>\n<TEXT>%s</TEXT>\n</DOC>\n" % item
+                for item in enumerate(bodies)
+            )
+        )
         return path
 
-    # document by document: UTF-8 stays, 0x93 and 0x94 are Windows-1252's quotes, 0x81 means nothing there
+    # document by document: UTF-8 stays, 0x93 and 0x94 are Windows-1252's quotes, 0x81 means nothing
+    # there
     path = documents("Brücke 東京".encode(), b"Br\xfccke \x93x\x94 \x81")
     collection = imported(tmp_path, path)
     assert texts(collection) == {"0": "Brücke 東京", "1": "Brücke “x” \x81"}
     assert source(collection)["not_utf8"] == 1
-    assert texts(imported(tmp_path, path, reading=Reading(encoding="latin-1")))["1"] == "Brücke \x93x\x94 \x81"
-    with pytest.raises(InputError, match=r"docs:7: wanted text in UTF-8 or utf-8; found the byte 0xfc"):
+    assert (
+        texts(imported(tmp_path, path, reading=Reading(encoding="latin-1")))["1"]
+        == "Brücke \x93x\x94 \x81"
+    )
+    with pytest.raises(
+        InputError, match=r"docs:7: wanted text in UTF-8 or utf-8; found the byte 0xfc"
+    ):
         imported(tmp_path, path, reading=Reading(encoding="utf-8"))
     path = documents("東京".encode("shift_jis"))
     assert texts(imported(tmp_path, path, reading=Reading(encoding="shift_jis"))) == {"0": "東京"}
@@ -121,15 +146,22 @@ def test_bytes_that_are_not_utf8(tmp_path):
 def test_odd_characters_pass_through(tmp_path):
     text = "a\0b é \ufeff tab\tcr\rnl\nend" + "x" * 10_000_000
     path = tmp_path / "docs"
-    path.write_bytes(b"\xef\xbb\xbf<DOC><DOCNO>1</DOCNO><TEXT>" + text.encode() + b"</TEXT></DOC>")  # one line, no newline
-    assert texts(imported(tmp_path, path)) == {"1": text.replace("\t", " ").replace("\r", " ").replace("\n", " ")}
+    # one line, no newline
+    path.write_bytes(b"\xef\xbb\xbf<DOC><DOCNO>1</DOCNO><TEXT>" + text.encode() + b"</TEXT></DOC>")
+    assert texts(imported(tmp_path, path)) == {
+        "1": text.replace("\t", " ").replace("\r", " ").replace("\n", " ")
+    }
 
 
 def test_new_york_times(tmp_path):
     month = tar(
         {
             "01/01/0000000.xml": nitf(
-                "0000000", "Lamps &amp; Oil", "The lamp", "The  lamp\n burns.", "It &#233; <b>hang</b>s."
+                "0000000",
+                "Lamps &amp; Oil",
+                "The lamp",
+                "The  lamp\n burns.",
+                "It &#233; <b>hang</b>s.",
             ),
             "01/01/0000001.xml": nitf("0000001", "Gate", "Only a lead."),
             "01/01/link.txt": b"not a document",
@@ -145,51 +177,113 @@ def test_new_york_times(tmp_path):
         "0000001": "Gate Only a lead.",
         "0000002": "Café &nosuch; 東京",
     }
-    assert source(collection) == {"format": "trec", "documents": 3, "nyt": 3, "skipped_files": {".txt": 1}}
+    assert source(collection) == {
+        "format": "trec",
+        "documents": 3,
+        "nyt": 3,
+        "skipped_files": {".txt": 1},
+    }
     assert "LDC" in collection.manifest.licence
     (tmp_path / "nyt_corpus.tgz").write_bytes(
-        tar({"data/1987/01.tgz": month, "data/plain.xml": (tmp_path / "plain.xml").read_bytes()}, "gz")
+        tar(
+            {"data/1987/01.tgz": month, "data/plain.xml": (tmp_path / "plain.xml").read_bytes()},
+            "gz",
+        )
     )
     assert imported(tmp_path, tmp_path / "nyt_corpus.tgz").checksum == collection.checksum
 
 
 def test_washington_post(tmp_path):
     lines = (
-        wapo("w-1", "Lamps &amp; Oil", 'The <a href="x>y">lam</a>p<br/>burns &lt;oil&gt;.', "5 < 6 &nbsp;")
+        wapo(
+            "w-1",
+            "Lamps &amp; Oil",
+            'The <a href="x>y">lam</a>p<br/>burns &lt;oil&gt;.',
+            "5 < 6 &nbsp;",
+        )
         + b"\r\n"
         + wapo("w-2", None, "東京")[:-1]
     )
     (tmp_path / "wp.jl").write_bytes(b"\xef\xbb\xbf" + lines)
     collection = imported(tmp_path, tmp_path / "wp.jl")
-    assert texts(collection) == {"w-1": "Lamps & Oil The lamp burns <oil>. 5 < 6 \xa0", "w-2": "東京"}
-    (tmp_path / "WashingtonPost.tar.gz").write_bytes(tar({"data/TREC_Washington_Post_collection.v2.jl": lines}, "gz"))
+    assert texts(collection) == {
+        "w-1": "Lamps & Oil The lamp burns <oil>. 5 < 6 \xa0",
+        "w-2": "東京",
+    }
+    (tmp_path / "WashingtonPost.tar.gz").write_bytes(
+        tar({"data/TREC_Washington_Post_collection.v2.jl": lines}, "gz")
+    )
     assert imported(tmp_path, tmp_path / "WashingtonPost.tar.gz").checksum == collection.checksum
 
 
 @pytest.mark.parametrize(
     ("name", "data", "message"),
     [
-        ("cut", FT + FT[: len(FT) // 2], r"cut:20: wanted </DOC> after this <DOC>; found the end of the file"),
-        ("twice", b"\n<DOC>\n<DOCNO>1</DOCNO>\n<DOC>\n</DOC>", r"twice:4: wanted every document .*found <DOC> inside a <DOC>"),
-        ("closed", b"<DOC>\n<DOCNO>1</DOCNO>\n</DOC>\n</DOC>", r"closed:4: .*found </DOC> without <DOC>"),
-        ("noid", FT + b"<DOC>\n<TEXT>x</TEXT>\n</DOC>", r"noid:20: wanted <DOCNO>…</DOCNO> in every document; found none"),
+        (
+            "cut",
+            FT + FT[: len(FT) // 2],
+            r"cut:20: wanted </DOC> after this <DOC>; found the end of the file",
+        ),
+        (
+            "twice",
+            b"\n<DOC>\n<DOCNO>1</DOCNO>\n<DOC>\n</DOC>",
+            r"twice:4: wanted every document .*found <DOC> inside a <DOC>",
+        ),
+        (
+            "closed",
+            b"<DOC>\n<DOCNO>1</DOCNO>\n</DOC>\n</DOC>",
+            r"closed:4: .*found </DOC> without <DOC>",
+        ),
+        (
+            "noid",
+            FT + b"<DOC>\n<TEXT>x</TEXT>\n</DOC>",
+            r"noid:20: wanted <DOCNO>…</DOCNO> in every document; found none",
+        ),
         ("same", FT + FT, r"share the id 'FT911-1'"),
-        ("a.xml", nitf("1", "x", "y")[:-12], r"a\.xml:2\d: wanted well-formed XML; found no element found|unclosed token"),
-        ("b.xml", nitf("1", "x", "y & z"), r"b\.xml:18: wanted well-formed XML; found not well-formed"),
-        ("c.xml", nitf("", "x", "y"), r"c\.xml: wanted an NITF article with <doc-id id-string=…>; found none"),
-        ("d.xml", b"<?xml version='1.0' encoding='nosuch'?><nitf/>", r"d\.xml.*wanted well-formed XML.*unknown encoding"),
+        (
+            "a.xml",
+            nitf("1", "x", "y")[:-12],
+            r"a\.xml:2\d: wanted well-formed XML; found no element found|unclosed token",
+        ),
+        (
+            "b.xml",
+            nitf("1", "x", "y & z"),
+            r"b\.xml:18: wanted well-formed XML; found not well-formed",
+        ),
+        (
+            "c.xml",
+            nitf("", "x", "y"),
+            r"c\.xml: wanted an NITF article with <doc-id id-string=…>; found none",
+        ),
+        (
+            "d.xml",
+            b"<?xml version='1.0' encoding='nosuch'?><nitf/>",
+            r"d\.xml.*wanted well-formed XML.*unknown encoding",
+        ),
         ("a.jl", wapo("1", "x") + b'{"id": "2"}\n', r"a\.jl:2: .*found no list of contents"),
         ("b.jl", b'{"contents": []}', r"b\.jl:1: .*found no id"),
         ("c.jl", b'{"id": "1", "contents": [}', r"c\.jl:1: .*found Expecting value at column 26"),
         ("d.jl", wapo("1", "x") + b'["a"]', r"d\.jl:2: .*found a JSON list"),
         ("e.jl", b'{"id": "\\ud800", "contents": []}', r"e\.jl:1: .*half a character \(U\+D800\)"),
         ("f.jl", b'{"id": "1", "contents": ' + b"[" * 100_000, r"f\.jl:1: .*"),
-        ("g.jl", wapo("1", "x") + b'{"id": "\xff"}', r"g\.jl:2: wanted text in UTF-8; found the byte 0xff"),
+        (
+            "g.jl",
+            wapo("1", "x") + b'{"id": "\xff"}',
+            r"g\.jl:2: wanted text in UTF-8; found the byte 0xff",
+        ),
         ("other", b"id,text\n", r"other: wanted TREC documents: .*found none of these"),
         ("empty", b"", r"empty: wanted TREC documents: .*found none of these"),
         ("a.z", lzw(FT)[:200], r"a\.z:1: wanted </DOC> after this <DOC>"),
-        ("b.z", b"\x1f\x9d\xff123", r"b\.z: wanted a file made by Unix compress; found compressed with 31 bits"),
-        ("a.gz", gzip.compress(FT * 9)[:-9], r"a\.gz: wanted a compressed file or archive, whole; found"),
+        (
+            "b.z",
+            b"\x1f\x9d\xff123",
+            r"b\.z: wanted a file made by Unix compress; found compressed with 31 bits",
+        ),
+        (
+            "a.gz",
+            gzip.compress(FT * 9)[:-9],
+            r"a\.gz: wanted a compressed file or archive, whole; found",
+        ),
         ("a.tar", tar({"x": FT, "y": FT})[:2000], r"a\.tar:?.*wanted"),
         ("b.tar", b"x" * 1024, r"b\.tar: wanted a complete tar archive"),
         ("c.tar", tar({"x": FT[:-8]}), r"c\.tar:x:1: wanted </DOC>"),
@@ -235,7 +329,9 @@ def test_an_external_document_type_is_not_read(tmp_path):
     (tmp_path / "nitf.dtd").write_text("<!ENTITY b 'fetched'>")
     path = tmp_path / "a.xml"
     path.write_bytes(
-        nitf("1", "x", "y &b;").replace(b"http://www.nitf.org/IPTC/NITF/3.3/specification/dtd/nitf-3-3.dtd", b"nitf.dtd")
+        nitf("1", "x", "y &b;").replace(
+            b"http://www.nitf.org/IPTC/NITF/3.3/specification/dtd/nitf-3-3.dtd", b"nitf.dtd"
+        )
     )
     assert texts(imported(tmp_path, path)) == {"1": "x y &b;"}
 
@@ -243,7 +339,9 @@ def test_an_external_document_type_is_not_read(tmp_path):
 def test_places_that_are_none(tmp_path):
     (tmp_path / "empty").mkdir()
     for name, found in (("empty", "an empty folder"), ("nothing", "nothing there")):
-        with pytest.raises(InputError, match=f"{name}: wanted a file or folder of TREC documents; found {found}"):
+        with pytest.raises(
+            InputError, match=f"{name}: wanted a file or folder of TREC documents; found {found}"
+        ):
             imported(tmp_path, tmp_path / name)
     (tmp_path / "empty/readme").write_text("nothing to read")
     with pytest.raises(InputError, match="empty: wanted TREC documents; found none"):
@@ -264,9 +362,14 @@ def test_places_that_are_none(tmp_path):
         imported(tmp_path, tmp_path / "empty")
 
 
-@given(st.lists(st.binary(max_size=30).filter(lambda item: b"<" not in item), min_size=1, max_size=12), st.integers(1, 120))
+@given(
+    st.lists(st.binary(max_size=30).filter(lambda item: b"<" not in item), min_size=1, max_size=12),
+    st.integers(1, 120),
+)
 def test_ranges_and_streams_are_cut_at_the_same_documents(tmp_path_factory, bodies, size):
-    data = b"lead" + b"".join(b"<%s>%s</DOC>\n" % (b"DOC" if i % 2 else b"doc ", body) for i, body in enumerate(bodies))
+    data = b"lead" + b"".join(
+        b"<%s>%s</DOC>\n" % (b"DOC" if i % 2 else b"doc ", body) for i, body in enumerate(bodies)
+    )
     path = tmp_path_factory.mktemp("cuts") / "docs"
     path.write_bytes(data)
     with open(path, "rb") as handle:
@@ -276,7 +379,10 @@ def test_ranges_and_streams_are_cut_at_the_same_documents(tmp_path_factory, bodi
     assert [block.read() for block in ranges] == [block.read() for block in blocks]
     assert b"".join(block.read() for block in blocks) == data
     assert [block.line_number(0) for block in ranges] == [block.line_number(0) for block in blocks]
-    assert all(block.read()[:4].lower() == b"<doc" and len(before.read()) >= size for before, block in pairwise(blocks))
+    assert all(
+        block.read()[:4].lower() == b"<doc" and len(before.read()) >= size
+        for before, block in pairwise(blocks)
+    )
 
 
 def test_small_files_are_bundled_by_kind(tmp_path):
@@ -285,7 +391,9 @@ def test_small_files_are_bundled_by_kind(tmp_path):
     (tmp_path / "2.jl").write_bytes(wapo("w", "x"))
     length = len(nitf("0", "x", "y"))
     found: list[Bundle] = list(bundles(Places([tmp_path]).parts(), 2 * length))
-    assert [(bundle.kind, [Path(block.source).name for block in bundle.blocks]) for bundle in found] == [
+    assert [
+        (bundle.kind, [Path(block.source).name for block in bundle.blocks]) for bundle in found
+    ] == [
         ("nyt", ["0.xml", "1.xml"]),
         ("wapo", ["2.jl"]),
         ("nyt", ["2.xml", "3.xml"]),

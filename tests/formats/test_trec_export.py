@@ -1,4 +1,6 @@
-"""A collection out in TREC form and in again: the same content, whatever its text; and the two commands."""
+"""A collection out in TREC form and in again: the same content, whatever its text; and the two
+commands.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +58,13 @@ def again(collection: Collection, folder: Path) -> Collection:
 
 
 def test_the_files_that_are_written(tmp_path):
-    queries = [Query("q1", "R&D <costs>", {"narrative": "Names it.", "type": "entity", "description": "What & why?"})]
+    queries = [
+        Query(
+            "q1",
+            "R&D <costs>",
+            {"narrative": "Names it.", "type": "entity", "description": "What & why?"},
+        )
+    ]
     collection = collected(
         tmp_path / "c",
         [Passage("p1", "5 < 6"), Passage("p2", " a\tb")],
@@ -66,11 +74,17 @@ def test_the_files_that_are_written(tmp_path):
     )
     written = write_trec(collection, tmp_path / "out", ["test"])
     assert written == (2, 1, 1, 1)
-    assert {str(path.relative_to(tmp_path / "out")): path.read_text() for path in (tmp_path / "out").rglob("*.[st]*")} == {
+    assert {
+        str(path.relative_to(tmp_path / "out")): path.read_text()
+        for path in (tmp_path / "out").rglob("*.[st]*")
+    } == {
         "docs/00000.sgml": "<DOC>\n<DOCNO>p1</DOCNO>\n<TEXT>\n5 &lt; 6\n</TEXT>\n</DOC>\n"
         "<DOC>\n<DOCNO>p2</DOCNO>\n<TEXT>\n&#32;a&#9;b\n</TEXT>\n</DOC>\n",
-        "topics.test.txt": "<top>\n<num> Number: q1\n<title> R&amp;D &lt;costs&gt;\n<desc> Description:\nWhat &amp; why?\n"
-        "<narr> Narrative:\nNames it.\n<type> entity\n</top>\n\n",
+        "topics.test.txt": (
+            "<top>\n<num> Number: q1\n<title> R&amp;D &lt;costs&gt;\n<desc> Description:\nWhat "
+            "&amp; why?\n"
+            "<narr> Narrative:\nNames it.\n<type> entity\n</top>\n\n"
+        ),
         "qrels.test.txt": "q1 0 p1 2\n",
     }
     with pytest.raises(OutputExistsError):
@@ -82,7 +96,10 @@ def test_the_files_that_are_written(tmp_path):
 
 def test_the_small_collection_comes_back(tmp_path, small_collection):
     back = again(small_collection, tmp_path)
-    assert back.manifest.content["passages_checksum"] == small_collection.manifest.content["passages_checksum"]
+    assert (
+        back.manifest.content["passages_checksum"]
+        == small_collection.manifest.content["passages_checksum"]
+    )
     for split in small_collection.splits:
         assert back.queries(split) == small_collection.queries(split)
         assert back.qrels(split) == small_collection.qrels(split)
@@ -92,7 +109,9 @@ def test_the_small_collection_comes_back(tmp_path, small_collection):
 @settings(max_examples=25)  # each writes and reads eight files
 @given(
     passages=st.dictionaries(ID, TEXT, min_size=1, max_size=4),
-    queries=st.dictionaries(ID, st.tuples(TEXT, st.dictionaries(FIELD, TEXT, max_size=3)), min_size=1, max_size=3),
+    queries=st.dictionaries(
+        ID, st.tuples(TEXT, st.dictionaries(FIELD, TEXT, max_size=3)), min_size=1, max_size=3
+    ),
 )
 def test_any_text_comes_back(tmp_path_factory, passages, queries):
     folder = tmp_path_factory.mktemp("trec")
@@ -108,14 +127,19 @@ def test_any_text_comes_back(tmp_path_factory, passages, queries):
 def test_workers_write_the_same_bytes(tmp_path):
     with create_collection(tmp_path / "c") as writer:
         for shard in range(3):
-            writer.add_passages(Passage(f"p{shard}-{number}", "lamp " * number) for number in range(20))
+            writer.add_passages(
+                Passage(f"p{shard}-{number}", "lamp " * number) for number in range(20)
+            )
         writer.finish(Manifest("collection", "x", "a test"))
     collection = Collection(tmp_path / "c")
     write_trec(collection, tmp_path / "one", [])
     write_trec(collection, tmp_path / "two", [], map_shards=partial(map_shards, workers=2))
     files = sorted(path.name for path in (tmp_path / "one/docs").iterdir())
     assert files == ["00000.sgml", "00001.sgml", "00002.sgml"]
-    assert all((tmp_path / "one/docs" / name).read_bytes() == (tmp_path / "two/docs" / name).read_bytes() for name in files)
+    assert all(
+        (tmp_path / "one/docs" / name).read_bytes() == (tmp_path / "two/docs" / name).read_bytes()
+        for name in files
+    )
 
 
 @pytest.mark.parametrize(
@@ -130,7 +154,9 @@ def test_workers_write_the_same_bytes(tmp_path):
     ],
 )
 def test_what_the_form_cannot_carry_is_said(tmp_path, passage_id, query_id, fields, message):
-    collection = collected(tmp_path / "c", [Passage(passage_id, "x")], [Query(query_id, "y", fields)], [])
+    collection = collected(
+        tmp_path / "c", [Passage(passage_id, "x")], [Query(query_id, "y", fields)], []
+    )
     with pytest.raises(InputError, match=message):
         write_trec(collection, tmp_path / "out", ["test"])
     assert not (tmp_path / "out").exists()
@@ -171,15 +197,30 @@ def test_splits_and_judgements_of_absent_documents(release):
     with pytest.raises(SettingError, match="wanted topics of split 'dev'; found none"):
         import_trec([release / "docs"], [], [("dev", release / "a.qrels")], release / "d")
     with pytest.raises(InputError, match="found one of query '2'"):
-        import_trec([release / "docs"], [("test", release / "a.txt")], [("test", release / "b.qrels")], release / "d")
+        import_trec(
+            [release / "docs"],
+            [("test", release / "a.txt")],
+            [("test", release / "b.qrels")],
+            release / "d",
+        )
     with pytest.raises(InputError, match="passage 'FT911-1' of query '1' in two files"):
-        import_trec([release / "docs"], [("t", release / "a.txt")], [("t", release / "a.qrels")] * 2, release / "d")
+        import_trec(
+            [release / "docs"],
+            [("t", release / "a.txt")],
+            [("t", release / "a.qrels")] * 2,
+            release / "d",
+        )
 
 
 def test_topics_take_the_numbers_of_their_judgements(release):
     (release / "topics").write_text("051\tlamp\n052\tgate\n099\tnot judged\nMB01\tno number\n")
     (release / "qrels").write_text("51 0 FT911-1 1\n52 0 LA010189-0001 1\nMB01 0 FT911-1 1\n")
-    made = import_trec([release / "docs"], [("test", release / "topics")], [("test", release / "qrels")], release / "c")
+    made = import_trec(
+        [release / "docs"],
+        [("test", release / "topics")],
+        [("test", release / "qrels")],
+        release / "c",
+    )
     assert [query.query_id for query in made.queries("test")] == ["51", "52", "099", "MB01"]
     assert made.manifest.content["source"]["renumbered"] == {"051": "51", "052": "52"}
     assert [qrel.query_id for qrel in made.qrels("test")] == ["51", "52", "MB01"]
@@ -192,15 +233,28 @@ def test_topics_take_the_numbers_of_their_judgements(release):
         (["000"], ["0"], ["0"]),
         (["051", "51"], ["51"], ["051", "51"]),  # as they are, each judgement has its topic
         (["051"], ["52"], "found one of query '52'"),
-        (["051", "51", "052"], ["51", "52"], "topics 051 and 51 and judgements of 51 differ by leading zeros alone"),
-        (["051"], ["51", "051"], "topics 051 and judgements of 051 and 51 differ by leading zeros alone"),
+        (
+            ["051", "51", "052"],
+            ["51", "52"],
+            "topics 051 and 51 and judgements of 51 differ by leading zeros alone",
+        ),
+        (
+            ["051"],
+            ["51", "051"],
+            "topics 051 and judgements of 051 and 51 differ by leading zeros alone",
+        ),
         (["A051"], ["A51"], "found one of query 'A51'"),
     ],
 )
 def test_numbers_that_differ_by_leading_zeros(release, topics, judged, ids):
     (release / "topics").write_text("".join(f"{topic}\tlamp\n" for topic in topics))
     (release / "qrels").write_text("".join(f"{query} 0 FT911-1 1\n" for query in judged))
-    arguments = ([release / "docs"], [("test", release / "topics")], [("test", release / "qrels")], release / "c")
+    arguments = (
+        [release / "docs"],
+        [("test", release / "topics")],
+        [("test", release / "qrels")],
+        release / "c",
+    )
     if isinstance(ids, str):
         with pytest.raises(InputError, match=ids):
             import_trec(*arguments)
@@ -233,7 +287,18 @@ def test_an_interrupted_import_goes_on(release, monkeypatch):
 def test_the_command(release, run_posbias):  # noqa: F811
     (release / "docs/readme").write_text("none")
     done = run_posbias(
-        *("import", "trec", "--docs", "docs", "--topics", "a.txt", "--topics", "dev=b.txt", "--qrels", "test=a.qrels"),
+        *(
+            "import",
+            "trec",
+            "--docs",
+            "docs",
+            "--topics",
+            "a.txt",
+            "--topics",
+            "dev=b.txt",
+            "--qrels",
+            "test=a.qrels",
+        ),
         *("--qrels", "dev=b.qrels", "--out", "./c", "--workers", 2, "--json"),
     )
     assert (done.returncode, done.stderr.splitlines()[:2]) == (
@@ -244,7 +309,9 @@ def test_the_command(release, run_posbias):  # noqa: F811
     assert Collection(release / "c").splits == ["test", "dev"]
     failed = run_posbias("import", "trec", "--docs", "nothing", "--out", "./d")
     assert (failed.returncode, failed.stderr.count("\n")) == (2, 1)
-    assert "nothing: wanted a file or folder of TREC documents; found nothing there" in failed.stderr
+    assert (
+        "nothing: wanted a file or folder of TREC documents; found nothing there" in failed.stderr
+    )
 
 
 def test_the_split_before_a_file(tmp_path, monkeypatch):

@@ -37,13 +37,21 @@ DOCS = {
     "sgml.gz": gzip.compress(FT + LATIMES, mtime=0),
     "sgml.z": lzw(FT + LATIMES),
     "nyt.xml": nitf("1", "Lamp", "oil", "one", "two"),
-    "nyt.tgz": tar({"01/1.xml": nitf("1", "Lamp", "oil", "one"), "01/2.xml": nitf("2", "Gate", "iron")}, "gz"),
+    "nyt.tgz": tar(
+        {"01/1.xml": nitf("1", "Lamp", "oil", "one"), "01/2.xml": nitf("2", "Gate", "iron")}, "gz"
+    ),
     "nested.tar": tar({"a.tar": tar({"b": FT}), "c.jl": wapo("1", "x", "y")}),
     "wapo.jl": wapo("1", "Lamp", "<p>burns</p>") + wapo("2", None, "x"),
 }
 TOPICS = {
-    "tagged": b"<top>\n<num> Number: 301\n<title> lamp\n<desc> Description:\noil &amp; gate\n<narr> Narrative:\nx\n</top>\n",
-    "xml": b"<topics><topic number='1'><query>lamp</query><narrative>oil &lt;</narrative></topic></topics>",
+    "tagged": (
+        b"<top>\n<num> Number: 301\n<title> lamp\n<desc> Description:\noil &amp; gate\n<narr> "
+        b"Narrative:\nx\n</top>\n"
+    ),
+    "xml": (
+        b"<topics><topic number='1'><query>lamp</query><narrative>oil "
+        b"&lt;</narrative></topic></topics>"
+    ),
     "lines": b"1\tlamp oil\n1\toil\n2\tgate\n",
 }
 

@@ -76,10 +76,13 @@ COVID = """<?xml version="1.0" encoding="UTF-8"?>
 TRIALS = """<topics task="2021 TREC Clinical Trials">
 <topic number="1"> A 45-year-old
 with a <b>gate</b> </topic>
-<topic number="2" template="glaucoma"><field name="definitive diagnosis">POAG</field><field name="age">60</field></topic>
+<topic number="2" template="glaucoma"><field name="definitive diagnosis">POAG</field><field \
+name="age">60</field></topic>
 </topics>"""
-WEB = """<webtrack2012><topic number="151" type="ambiguous"><query>403b</query><description>What is it?</description>
-<subtopic number="1" type="inf">first</subtopic><subtopic number="2" type="nav">second</subtopic></topic></webtrack2012>"""
+WEB = """<webtrack2012><topic number="151" type="ambiguous"><query>403b</query><description>What \
+is it?</description>
+<subtopic number="1" type="inf">first</subtopic><subtopic number="2" \
+type="nav">second</subtopic></topic></webtrack2012>"""
 INDRI = "<parameters><query><number>301</number><text>lamp oil</text></query></parameters>"
 
 
@@ -105,7 +108,16 @@ def topics(path: Path, text: str | bytes) -> list[Query]:
                 Query("302", "Description: of gates", {"description": "No label here."}),
             ],
         ),
-        (CLOSED, [Query("321", "Iron gate", {"description": "When it opens.", "narrative": "Twice a day."})]),
+        (
+            CLOSED,
+            [
+                Query(
+                    "321",
+                    "Iron gate",
+                    {"description": "When it opens.", "narrative": "Twice a day."},
+                )
+            ],
+        ),
         (
             TIPSTER,
             [
@@ -123,27 +135,50 @@ def topics(path: Path, text: str | bytes) -> list[Query]:
         ),
         (
             COVID,
-            [Query("1", "coronavirus origin", {"question": "what is the origin of COVID-19", "narrative": "seeking <its> origin"})],
+            [
+                Query(
+                    "1",
+                    "coronavirus origin",
+                    {
+                        "question": "what is the origin of COVID-19",
+                        "narrative": "seeking <its> origin",
+                    },
+                )
+            ],
         ),
-        (TRIALS, [Query("1", "A 45-year-old with a gate"), Query("2", "POAG", {"template": "glaucoma", "age": "60"})]),
+        (
+            TRIALS,
+            [
+                Query("1", "A 45-year-old with a gate"),
+                Query("2", "POAG", {"template": "glaucoma", "age": "60"}),
+            ],
+        ),
         (
             WEB,
             [
                 Query(
                     "151",
                     "403b",
-                    {"type": "ambiguous", "description": "What is it?", "subtopic": "first", "subtopic2": "second"},
+                    {
+                        "type": "ambiguous",
+                        "description": "What is it?",
+                        "subtopic": "first",
+                        "subtopic2": "second",
+                    },
                 )
             ],
         ),
         (INDRI, [Query("301", "lamp oil")]),
-        ("1\tlamp  oil\r\n\n2\t<i>東京</i>\tx\n1\toil of lamps\n1\toils", [
-            Query("1", "lamp oil", {"variant1": "oil of lamps", "variant2": "oils"}),
-            Query("2", "<i>東京</i> x"),
-        ]),
+        (
+            "1\tlamp  oil\r\n\n2\t<i>東京</i>\tx\n1\toil of lamps\n1\toils",
+            [
+                Query("1", "lamp oil", {"variant1": "oil of lamps", "variant2": "oils"}),
+                Query("2", "<i>東京</i> x"),
+            ],
+        ),
     ],
     ids=["open", "closed", "tipster", "covid", "trials", "web", "indri", "lines"],
-)  # fmt: skip
+)
 def test_forms(tmp_path, text, queries):
     assert topics(tmp_path / "topics", text) == queries
     assert topics(tmp_path / "topics", "\ufeff" + text) == queries
@@ -152,7 +187,10 @@ def test_forms(tmp_path, text, queries):
 
 
 def test_an_xml_file_declares_its_encoding(tmp_path):
-    text = "<?xml version='1.0' encoding='latin-1'?><topics><topic number='1'><title>Brücke</title></topic></topics>"
+    text = (
+        "<?xml version='1.0' encoding='latin-1'?><topics><topic "
+        "number='1'><title>Brücke</title></topic></topics>"
+    )
     assert topics(tmp_path / "topics", text.encode("latin-1")) == [Query("1", "Brücke")]
 
 
@@ -164,13 +202,19 @@ def test_an_xml_file_declares_its_encoding(tmp_path):
         ("1\ta\n\tb", r"topics:2: .*found no id"),
         ("1\ta\n2\t \n", r"topics:2: .*found no text"),
         (b"1\ta\n2\t\xff", r"topics:2: wanted TREC topics in UTF-8; found the byte 0xff"),
-        (OPEN + OPEN, r"topics:23: wanted every topic once; found topic '301' again, first at line 1"),
+        (
+            OPEN + OPEN,
+            r"topics:23: wanted every topic once; found topic '301' again, first at line 1",
+        ),
         ("\n<top>\n<title> x\n</top>", r"topics:2: wanted a number in every topic"),
         ("<top>\n<num> Number: 1\n</top>", r"topics:1: wanted a topic with text; found only '1'"),
         (COVID[:-20], r"topics:8: wanted well-formed XML"),
         (COVID.replace('number="1"', ""), r"topics:3: wanted a number in every topic"),
         ("<html><p>404</p></html>", r"topics: wanted <topic> or <query> elements"),
-        ("<!DOCTYPE t [<!ENTITY a 'b'>]><topics><topic number='1'>&a;</topic></topics>", r"topics:1: .*entity declarations"),
+        (
+            "<!DOCTYPE t [<!ENTITY a 'b'>]><topics><topic number='1'>&a;</topic></topics>",
+            r"topics:1: .*entity declarations",
+        ),
     ],
 )
 def test_faults_are_one_line(tmp_path, text, message):
@@ -191,29 +235,53 @@ def test_several_files_of_a_split(tmp_path):
     assert [query.query_id for query in merged] == ["301", "302", "321", "9"]
     assert merged[0].text == "Lamps of Orvell, R&D & oil"
     variants = {name: text for name, text in merged[0].fields.items() if name.startswith("variant")}
-    assert variants == {"variant1": "green oil lamps", "variant2": "lamp oil", "variant3": "burning oil"}
-    with pytest.raises(InputError, match=r"a: wanted every topic in one file; found topic '301', also in .*a;"):
+    assert variants == {
+        "variant1": "green oil lamps",
+        "variant2": "lamp oil",
+        "variant3": "burning oil",
+    }
+    with pytest.raises(
+        InputError, match=r"a: wanted every topic in one file; found topic '301', also in .*a;"
+    ):
         read_topic_files([tmp_path / "a", tmp_path / "a"])
 
 
 def test_many_levels_and_many_tags(tmp_path):
-    deep = "<topics><topic number='1'>" + "<x>" * 50_000 + "lamp" + "</x>" * 50_000 + "</topic></topics>"
+    deep = (
+        "<topics><topic number='1'>"
+        + "<x>" * 50_000
+        + "lamp"
+        + "</x>" * 50_000
+        + "</topic></topics>"
+    )
     assert topics(tmp_path / "topics", deep) == [Query("1", "lamp")]
-    assert topics(tmp_path / "topics", "<top><num>1<title>" + "<top" * 50_000 + "</top>") == [Query("1", "<top" * 50_000)]
+    assert topics(tmp_path / "topics", "<top><num>1<title>" + "<top" * 50_000 + "</top>") == [
+        Query("1", "<top" * 50_000)
+    ]
 
 
 def test_a_topic_twice_on_one_line_is_found(tmp_path):
     topic = "<topic number='302'><query>gate</query></topic>"
-    with pytest.raises(InputError, match=r"topics:2: wanted every topic once; found topic '302' again, first at line 2"):
+    with pytest.raises(
+        InputError,
+        match=r"topics:2: wanted every topic once; found topic '302' again, first at line 2",
+    ):
         topics(tmp_path / "topics", f"<topics>\n{topic} {topic}</topics>")
 
 
 @pytest.mark.parametrize("at", [0, 1], ids=["the first", "the second"])
 def test_a_topic_with_a_damaged_tag_is_not_skipped(tmp_path, at):
-    texts = ["<top>\n<num> Number: 301\n<title> lamp\n</top>\n", "<top>\n<num> Number: 302\n<title> gate\n</top>\n"]
+    texts = [
+        "<top>\n<num> Number: 301\n<title> lamp\n</top>\n",
+        "<top>\n<num> Number: 302\n<title> gate\n</top>\n",
+    ]
     texts[at] = texts[at].replace("<top>", "<top&#xD800;>")
     with pytest.raises(
-        InputError, match=rf"topics:{4 * at + 2}: wanted every topic between <top> and </top>; found <num> outside"
+        InputError,
+        match=(
+            rf"topics:{4 * at + 2}: wanted every topic between <top> and </top>; found <num> "
+            r"outside"
+        ),
     ):
         topics(tmp_path / "topics", "".join(texts))
 

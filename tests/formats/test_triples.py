@@ -1,4 +1,6 @@
-"""Training triples: by ids and by texts, what is left out of them, and a release that is nothing but triples."""
+"""Training triples: by ids and by texts, what is left out of them, and a release that is nothing
+but triples.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,10 @@ from .test_msmarco import PASSAGES, RELEASE
 
 IDS = "11\t0\t4\n13\t1\t0\n12\t1\t6\n99\t1\t0\n"
 LAMP, TOWER, GATE = PASSAGES[0].text, PASSAGES[4].text, PASSAGES[6].text
-TEXTS = f"what does the lamp burn\t{LAMP}\t{TOWER}\nwho knows\t{LAMP}\t{TOWER}\nhow much\t{LAMP}\tno such text\nhow much\t{GATE}\t\n"
+TEXTS = (
+    f"what does the lamp burn\t{LAMP}\t{TOWER}\nwho knows\t{LAMP}\t{TOWER}\nhow much\t{LAMP}\tno "
+    f"such text\nhow much\t{GATE}\t\n"
+)
 
 
 def pair(query_id: str, positive: str, negative: str) -> TrainingGroup:
@@ -41,8 +46,12 @@ def test_triples_of_ids(tmp_path: Path) -> None:
 
 def test_queries_drawn_for_validation_are_not_trained_on(tmp_path: Path) -> None:
     files = {name: content for name, content in RELEASE.items() if "small" not in name}
-    folder = write_files(tmp_path / "in", files | {"qidpidtriples.train.tsv": "11\t0\t4\n12\t1\t6\n14\t4\t0\n"})
-    made = import_msmarco([folder], tmp_path / "out", release=MsmarcoSettings(validation=ValidationDraw(2)))
+    folder = write_files(
+        tmp_path / "in", files | {"qidpidtriples.train.tsv": "11\t0\t4\n12\t1\t6\n14\t4\t0\n"}
+    )
+    made = import_msmarco(
+        [folder], tmp_path / "out", release=MsmarcoSettings(validation=ValidationDraw(2))
+    )
     kept = {query.query_id for query in made.queries("train")}
     groups = list(Groups(tmp_path / "out" / "trainsets" / "qidpidtriples.train"))
     assert {group.query_id for group in groups} == kept
@@ -59,7 +68,8 @@ def test_triples_of_texts_find_their_ids(tmp_path: Path, workers: int) -> None:
 
     import_msmarco([folder], tmp_path / "out", map_shards=over_workers)
     groups = Groups(tmp_path / "out" / "trainsets" / "triples.train.small")
-    # the second line's query and the third one's negative are unknown; passage 5 is empty, and found
+    # the second line's query and the third one's negative are unknown; passage 5 is empty, and
+    # found
     assert list(groups) == [pair("11", "0", "4"), pair("12", "6", "5")]
     assert groups.manifest.content["lines"] == 4
     assert not (tmp_path / "out" / "cache" / "texts").exists()
@@ -72,11 +82,15 @@ def test_of_equal_texts_the_first_stands_for_all(tmp_path: Path) -> None:
         "triples.train.small.tsv": "q\tsame\tother\n",
     }
     import_msmarco([write_files(tmp_path / "in", files)], tmp_path / "out")
-    assert list(Groups(tmp_path / "out" / "trainsets" / "triples.train.small")) == [pair("2", "9", "8")]
+    assert list(Groups(tmp_path / "out" / "trainsets" / "triples.train.small")) == [
+        pair("2", "9", "8")
+    ]
 
 
 def test_triples_of_texts_alone_make_a_collection(tmp_path: Path) -> None:
-    made = import_msmarco([write_files(tmp_path / "in", {"triples.train.small.tsv": TEXTS})], tmp_path / "out")
+    made = import_msmarco(
+        [write_files(tmp_path / "in", {"triples.train.small.tsv": TEXTS})], tmp_path / "out"
+    )
     texts = [LAMP, TOWER, "no such text", GATE, ""]
     assert list(made.passages()) == [Passage(text_id(text), text) for text in texts]
     assert made.queries("train") == [
@@ -93,7 +107,11 @@ def test_triples_of_texts_alone_make_a_collection(tmp_path: Path) -> None:
 def test_passages_without_training_queries_take_those_of_the_triples(tmp_path: Path) -> None:
     files = {"collection.tsv": RELEASE["collection.tsv"], "triples.train.small.tsv": TEXTS}
     made = import_msmarco([write_files(tmp_path / "in", files)], tmp_path / "out")
-    assert [query.text for query in made.queries("train")] == ["what does the lamp burn", "who knows", "how much"]
+    assert [query.text for query in made.queries("train")] == [
+        "what does the lamp burn",
+        "who knows",
+        "how much",
+    ]
     groups = list(Groups(tmp_path / "out" / "trainsets" / "triples.train.small"))
     assert groups[0] == pair(text_id("what does the lamp burn"), "0", "4")
     assert len(groups) == 3
@@ -114,11 +132,21 @@ def test_triples_without_training_queries_are_left_out_and_counted(tmp_path: Pat
             "11\t0\t4\n11\t0\n",
             r"qidpidtriples.train.tsv:2: wanted three columns .*; found 2 columns",
         ),
-        ("triples.train.small.tsv", "a\tb\tc\td\n", r"triples.train.small.tsv:1: wanted three columns .*; found 4 columns"),
-        ("triples.train.small.tsv", b"a\tb\t\xff\n", r"triples.train.small.tsv:1: wanted text in UTF-8"),
+        (
+            "triples.train.small.tsv",
+            "a\tb\tc\td\n",
+            r"triples.train.small.tsv:1: wanted three columns .*; found 4 columns",
+        ),
+        (
+            "triples.train.small.tsv",
+            b"a\tb\t\xff\n",
+            r"triples.train.small.tsv:1: wanted text in UTF-8",
+        ),
     ],
 )
-def test_faults_are_one_line_and_leave_nothing(tmp_path: Path, name: str, content: str | bytes, message: str) -> None:
+def test_faults_are_one_line_and_leave_nothing(
+    tmp_path: Path, name: str, content: str | bytes, message: str
+) -> None:
     folder = write_files(tmp_path / "in", {**RELEASE, name: content})  # type: ignore[dict-item]
     with pytest.raises(InputError, match=message):
         import_msmarco([folder], tmp_path / "out")

@@ -1,4 +1,6 @@
-"""Files of Unix compress are read beside a Java machine, which leaves the main thread less stack than ncompress needs."""
+"""Files of Unix compress are read beside a Java machine, which leaves the main thread less stack
+than ncompress needs.
+"""
 
 from __future__ import annotations
 

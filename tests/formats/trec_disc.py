@@ -1,4 +1,6 @@
-"""Invented documents in the forms of TREC's discs, the New York Times corpus and the Washington Post collection."""
+"""Invented documents in the forms of TREC's discs, the New York Times corpus and the Washington
+Post collection.
+"""
 
 from __future__ import annotations
 
@@ -81,8 +83,13 @@ Caf\xe9 \x93Zur Br\xfccke\x94
 </DOC>
 """
 DISC = {
-    "FT911-1": "910514 FT 14 MAY 91 / Orvell Bridge & Sons The lamp of Orvell burns green oil; R&D costs rose.",
-    "LA010189-0001": "January 1, 1989, Sunday A GATE OF IRON Travellers pass it at H2O. It opens twice.",
+    "FT911-1": (
+        "910514 FT 14 MAY 91 / Orvell Bridge & Sons The lamp of Orvell burns green oil; R&D costs "
+        "rose."
+    ),
+    "LA010189-0001": (
+        "January 1, 1989, Sunday A GATE OF IRON Travellers pass it at H2O. It opens twice."
+    ),
     "FR940104-0-00001": "Rule 5-a § 12 of lamps",
     "FBIS3-1": "Language: English Café “Zur Brücke”",
 }
@@ -126,16 +133,32 @@ def wapo(name: str, title: str | None, *paragraphs: str) -> bytes:
         {"content": "By A. N. Other", "mime": "text/plain", "type": "byline"},
         {"content": 1325376562000, "mime": "text/plain", "type": "date"},
         None,
-        {"fullcaption": "a gate", "imageURL": "https://example.org/1", "mime": "image/jpeg", "type": "image"},
-        *({"content": text, "subtype": "paragraph", "type": "sanitized_html", "mime": "text/html"} for text in paragraphs),
+        {
+            "fullcaption": "a gate",
+            "imageURL": "https://example.org/1",
+            "mime": "image/jpeg",
+            "type": "image",
+        },
+        *(
+            {"content": text, "subtype": "paragraph", "type": "sanitized_html", "mime": "text/html"}
+            for text in paragraphs
+        ),
         {"content": None, "type": "sanitized_html", "mime": "text/html"},
     ]
-    record = {"id": name, "article_url": "https://example.org", "title": title, "author": "", "contents": contents}
+    record = {
+        "id": name,
+        "article_url": "https://example.org",
+        "title": title,
+        "author": "",
+        "contents": contents,
+    }
     return json.dumps(record).encode() + b"\n"
 
 
 def lzw(data: bytes) -> bytes:
-    """What Unix compress makes of data, also beside a Java machine that another test has started in this process."""
+    """What Unix compress makes of data, also beside a Java machine that another test has started in
+    this process.
+    """
     packed: bytes = with_own_stack(lambda: ncompress.compress(data))
     return packed
 

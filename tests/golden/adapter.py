@@ -1,4 +1,5 @@
-"""Results as rows: a result's header is a row, and each number and answer in its payload is another.
+"""Results as rows: a result's header is a row, and each number and answer in its payload is
+another.
 
 Left out are sentences, dates, durations, paths, digests, and values by query, whose means are rows.
 """
@@ -20,13 +21,59 @@ COLUMNS = (*KEYS, *NUMBERS, "answer")
 OTHER_NAMES = {"value": "mean", "count": "queries"}
 ANSWERS = ("answer", "preference", "outcome", "holds", "within", "now", "says", "exceeds")
 LABELS = {  # texts that say what the numbers beside them are of
-    *("axis", "contrast", "detector", "gold", "group", "kind", "limit", "of", "pool", "quality", "question"),
-    *("role", "rule", "run", "scale", "score", "subset", "system", "test", "unit", "what", "measure", "among"),
+    *(
+        "axis",
+        "contrast",
+        "detector",
+        "gold",
+        "group",
+        "kind",
+        "limit",
+        "of",
+        "pool",
+        "quality",
+        "question",
+    ),
+    *(
+        "role",
+        "rule",
+        "run",
+        "scale",
+        "score",
+        "subset",
+        "system",
+        "test",
+        "unit",
+        "what",
+        "measure",
+        "among",
+    ),
 }
-LEFT_OUT = {  # durations, digests, sizes of files; settings, edges and seeds, which the other numbers depend on
-    *("manifest", "settings", "edges", "deltas", "minimum", "permutations", "level", "seeds", "trainings", "rotations"),
+# durations, digests, sizes of files; settings, edges and seeds, which the other numbers depend on
+LEFT_OUT = {
+    *(
+        "manifest",
+        "settings",
+        "edges",
+        "deltas",
+        "minimum",
+        "permutations",
+        "level",
+        "seeds",
+        "trainings",
+        "rotations",
+    ),
     *("candidate_mean", "relative_as_printed"),  # baseline and difference make them
-    *("seconds", "checksum", "sentences", "query_ids", "baseline facts", "host", "index bytes", "pairs_sampled"),
+    *(
+        "seconds",
+        "checksum",
+        "sentences",
+        "query_ids",
+        "baseline facts",
+        "host",
+        "index bytes",
+        "pairs_sampled",
+    ),
 }
 LONG = 4  # of a longer list of numbers, the mean and at most as many elements
 
@@ -49,21 +96,36 @@ def _rows(result: Result | Mapping[str, Any]) -> Iterator[Row]:
     record = result.to_json(items=False)
     facts, payload = record["facts"], record["payload"].get("rows", record["payload"])
     header = {name: record[name] for name in ("collection", "split", "system", "measure")}
-    header |= {**facts, "finished": "no" if facts.get("unfinished") else "", "against": _against(record["payload"], facts)}
+    header |= {
+        **facts,
+        "finished": "no" if facts.get("unfinished") else "",
+        "against": _against(record["payload"], facts),
+    }
     if facts.keys() & {"training", "variant", "loss", "source"}:  # which say what the system is
         del header["system"]
     numbers = {name: record[name] for name in ("value", "count")} | (record["interval"] or {})
-    yield _row(header, label=_label(payload), **{**_numbers(payload), **_answer(payload), **numbers})
-    repeated = {name for name, content in payload.items() if _is_number(content) and content == record["value"]}
+    yield _row(
+        header, label=_label(payload), **{**_numbers(payload), **_answer(payload), **numbers}
+    )
+    repeated = {
+        name
+        for name, content in payload.items()
+        if _is_number(content) and content == record["value"]
+    }
     repeated |= {f"{name}_interval" for name in repeated}
     payload = {name: content for name, content in payload.items() if name not in repeated}
     if isinstance(notes := payload.get("notes"), Mapping):
-        payload["notes"] = {name: content for name, content in notes.items() if name != "queries"}  # the header's count
+        # the header's count
+        payload["notes"] = {name: content for name, content in notes.items() if name != "queries"}
     yield from _inside(payload, header, (), top=True)
 
 
-def _inside(item: Any, header: Mapping[str, Any], path: tuple[str, ...], *, top: bool = False, **place: Any) -> Iterator[Row]:
-    """Walk a payload: ``path`` are the names that lead to the item, ``place`` where it stands in a list."""
+def _inside(
+    item: Any, header: Mapping[str, Any], path: tuple[str, ...], *, top: bool = False, **place: Any
+) -> Iterator[Row]:
+    """Walk a payload: ``path`` are the names that lead to the item, ``place`` where it stands in a
+    list.
+    """
     if isinstance(item, Mapping):
         yield from _of_object(item, header, path, place, top)
     elif isinstance(item, list):
@@ -73,7 +135,11 @@ def _inside(item: Any, header: Mapping[str, Any], path: tuple[str, ...], *, top:
 
 
 def _of_object(
-    item: Mapping[str, Any], header: Mapping[str, Any], path: tuple[str, ...], place: Mapping[str, Any], top: bool
+    item: Mapping[str, Any],
+    header: Mapping[str, Any],
+    path: tuple[str, ...],
+    place: Mapping[str, Any],
+    top: bool,
 ) -> Iterator[Row]:
     place = {**place, "label": ", ".join(filter(None, [place.get("label", ""), _label(item)]))}
     beside = {**_numbers(item), **_answer(item)}
@@ -84,31 +150,58 @@ def _of_object(
         inside = path if name == "figures" else (*path, name)
         if _is_number(content) and name not in done:
             ends = _numbers(item, f"{name}_") or _numbers(item, f"{name} ")
-            done |= {f"{name}{between}{end}" for end in (*ends, "interval") for between in ("_", " ")}
+            done |= {
+                f"{name}{between}{end}" for end in (*ends, "interval") for between in ("_", " ")
+            }
             yield _row(header, statistic="/".join(inside), **place, **{**ends, "value": content})
     for name, content in item.items():
         inside = path if name == "figures" else (*path, name)
-        if name not in done and not _is_number(content) and not name.endswith(("by query", "checksum", "seconds")):
+        if (
+            name not in done
+            and not _is_number(content)
+            and not name.endswith(("by query", "checksum", "seconds"))
+        ):
             yield from _inside(content, header, inside, **place)
 
 
-def _of_list(item: list[Any], header: Mapping[str, Any], path: tuple[str, ...], place: Mapping[str, Any]) -> Iterator[Row]:
+def _of_list(
+    item: list[Any], header: Mapping[str, Any], path: tuple[str, ...], place: Mapping[str, Any]
+) -> Iterator[Row]:
     numbers = [number for number in item if _is_number(number)]
     apart = -(-len(item) // LONG) if numbers else 1
     if apart > 1:
-        yield _row(header, statistic="/".join((*path, "mean")), value=sum(numbers) / len(numbers), count=len(numbers), **place)
+        yield _row(
+            header,
+            statistic="/".join((*path, "mean")),
+            value=sum(numbers) / len(numbers),
+            count=len(numbers),
+            **place,
+        )
     outer = [place["label"]] if place.get("label") else []
     outer += [f"{place['axis']} {place['at']}"] if "at" in place else []
     for index in range(0, len(item), apart):
-        yield from _inside(item[index], header, path, label=", ".join(outer), axis=path[-1] if path else "", at=index)
+        yield from _inside(
+            item[index],
+            header,
+            path,
+            label=", ".join(outer),
+            axis=path[-1] if path else "",
+            at=index,
+        )
 
 
 def _numbers(item: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     """Return the numbers that have a column, of names with a prefix."""
-    columns = {name: item.get(f"{prefix}{name}", item.get(OTHER_NAMES.get(name))) for name in NUMBERS}
+    columns = {
+        name: item.get(f"{prefix}{name}", item.get(OTHER_NAMES.get(name))) for name in NUMBERS
+    }
     if prefix:
         columns = {name: item.get(f"{prefix}{name}") for name in ("low", "high", "p", "detectable")}
-    return {name: number for name, number in {**columns, **(item.get(f"{prefix}interval") or {})}.items() if _is_number(number)}
+    return {
+        name: number
+        for name, number in {**columns, **(item.get(f"{prefix}interval") or {})}.items()
+        if _is_number(number)
+    }
 
 
 def _answer(item: Mapping[str, Any]) -> dict[str, str]:
@@ -120,7 +213,9 @@ def _against(payload: Mapping[str, Any], facts: Mapping[str, Any]) -> str:
     """Return where the baseline of a comparison differs from the candidate, or its name."""
     baseline = payload.get("notes", {}).get("baseline facts", {})
     apart = [
-        f"{name}={baseline.get(name) or ''}" for name in FACTS if baseline and (baseline.get(name) or None) != facts.get(name)
+        f"{name}={baseline.get(name) or ''}"
+        for name in FACTS
+        if baseline and (baseline.get(name) or None) != facts.get(name)
     ]
     return ", ".join(apart) or str(payload.get("baseline", ""))
 
@@ -143,4 +238,5 @@ def _text(cell: Any) -> str:
         return ""
     if isinstance(cell, float):
         return f"{cell:.9g}"
-    return cell.rpartition("/")[2] if isinstance(cell, str) and cell.startswith("/") else str(cell)  # of a path the name
+    # of a path the name
+    return cell.rpartition("/")[2] if isinstance(cell, str) and cell.startswith("/") else str(cell)

@@ -1,6 +1,7 @@
 """The cases: what each command that measures something gives at toy size, without a training.
 
-A case takes the shared inputs and an empty folder, and returns results. ``WITH_MODEL`` names the cases whose numbers come from scores of a model.
+A case takes the shared inputs and an empty folder, and returns results. ``WITH_MODEL`` names the
+cases whose numbers come from scores of a model.
 """
 
 from __future__ import annotations
@@ -48,16 +49,22 @@ def changed_collections(inputs: Inputs, out: Path) -> Sequence[Any]:
     """What debias, select and place count, and the collections of merge, sample and attach."""
     front = s.Selection(s.AnswerRange.parse("0:0.2"))
     selected = pb.select(inputs.planted, selection=front, out=out / "selected")
-    placed = pb.place(inputs.planted, placing=s.Placing(s.Density.parse("front:0.8")), out=out / "placed")
+    placed = pb.place(
+        inputs.planted, placing=s.Placing(s.Density.parse("front:0.8")), out=out / "placed"
+    )
     merged = pb.merge([f"A={inputs.planted.path}", f"B={inputs.clicked.path}"], out=out / "merged")
     sampled = pb.sample(inputs.planted, queries=5, passages=60, out=out / "sampled")
-    sentences = pb.debias(inputs.planted, rotation=s.Rotation(mode="sentences"), out=out / "sentences")
+    sentences = pb.debias(
+        inputs.planted, rotation=s.Rotation(mode="sentences"), out=out / "sentences"
+    )
     collections = [inputs.rotated, sentences, selected, placed, merged, sampled]
     return [result for collection in collections for result in results_of(collection)]
 
 
 def exported_and_imported(inputs: Inputs, out: Path) -> Sequence[Any]:
-    results = [result for form in ("msmarco", "beir", "trec") for result in _export(inputs, form, out)]
+    results = [
+        result for form in ("msmarco", "beir", "trec") for result in _export(inputs, form, out)
+    ]
     results += results_of(pb.import_msmarco([out / "msmarco"], out=out / "from-msmarco"))
     return [*results, *results_of(pb.import_beir(out / "beir", out=out / "from-beir"))]
 
@@ -67,32 +74,55 @@ def _export(inputs: Inputs, form: Any, out: Path) -> Sequence[Any]:
 
 
 def debiased_bytes(inputs: Inputs, out: Path) -> Sequence[Any]:
-    """The SHA-256 of what debias writes: of TSV and JSON lines, and of the passages and answers of a collection."""
+    """The SHA-256 of what debias writes: of TSV and JSON lines, and of the passages and answers of
+    a collection.
+    """
     passages = list(inputs.planted.passages())
     tsv, lines = out / "passages.tsv", out / "passages.jsonl"
     tsv.write_text("".join(f"{passage_id}\t{text}\n" for passage_id, text in passages))
-    lines.write_text("".join(json.dumps({"id": passage_id, "text": text}) + "\n" for passage_id, text in passages))
+    lines.write_text(
+        "".join(
+            json.dumps({"id": passage_id, "text": text}) + "\n" for passage_id, text in passages
+        )
+    )
     written = {}
     for place in (tsv, lines):
         for mode in ("words", "sentences"):
-            pb.debias(place, rotation=s.Rotation(mode=mode, seed=3), out=out / f"{mode}{place.suffix}")
+            pb.debias(
+                place, rotation=s.Rotation(mode=mode, seed=3), out=out / f"{mode}{place.suffix}"
+            )
             written[f"{mode}{place.suffix}"] = (out / f"{mode}{place.suffix}").read_bytes()
     for mode in ("words", "sentences"):
-        rotated = pb.debias(inputs.planted, rotation=s.Rotation(mode=mode, seed=3), out=out / f"rotated-{mode}")
-        held = [tuple(passage) for passage in rotated.passages()], [tuple(answer) for answer in rotated.answers("test")]
+        rotated = pb.debias(
+            inputs.planted, rotation=s.Rotation(mode=mode, seed=3), out=out / f"rotated-{mode}"
+        )
+        held = (
+            [tuple(passage) for passage in rotated.passages()],
+            [tuple(answer) for answer in rotated.answers("test")],
+        )
         written[f"{mode} of a collection"] = json.dumps(held).encode()
-    return [{"what": name, "answer": hashlib.sha256(content).hexdigest()} for name, content in written.items()]
+    return [
+        {"what": name, "answer": hashlib.sha256(content).hexdigest()}
+        for name, content in written.items()
+    ]
 
 
 def evaluate(inputs: Inputs, out: Path) -> Sequence[Any]:
     """Three runs and their fusions against a collection, with a cut-off and graded measures."""
     runs = [inputs.runs["test"], inputs.reversed_run, inputs.rotated_run]
     names = ("bm25", "reversed", "over rotated")
-    named = [pb.Run(name, pb.Run.from_file(path).rankings()) for name, path in zip(names, runs, strict=True)]
+    named = [
+        pb.Run(name, pb.Run.from_file(path).rankings())
+        for name, path in zip(names, runs, strict=True)
+    ]
     fused = pb.ensemble(runs[:2], out=out / "fused.run").run
-    ranks = pb.ensemble(runs[:2], fusing=s.Fusing("reciprocal-ranks"), name="ranks", out=out / "ranks.run").run
+    ranks = pb.ensemble(
+        runs[:2], fusing=s.Fusing("reciprocal-ranks"), name="ranks", out=out / "ranks.run"
+    ).run
     measuring = s.Measuring(measures=("nDCG@10", "RR@3", "AP", "P@5"))
-    return pb.evaluate([*named, fused, ranks], collection=inputs.planted, measuring=measuring).results
+    return pb.evaluate(
+        [*named, fused, ranks], collection=inputs.planted, measuring=measuring
+    ).results
 
 
 def evaluate_leaked(inputs: Inputs, out: Path) -> Sequence[Any]:
@@ -104,13 +134,20 @@ def evaluate_leaked(inputs: Inputs, out: Path) -> Sequence[Any]:
 def audit_of_runs(inputs: Inputs, out: Path) -> Sequence[Any]:
     audited = s.Audited(rotated=[(inputs.rotated, inputs.rotated_run)])
     settings = s.AuditSettings(minimum=3, length_groups=1)
-    return pb.audit_systems(inputs.planted, [inputs.runs["test"]], audited=audited, settings=settings).results
+    return pb.audit_systems(
+        inputs.planted, [inputs.runs["test"]], audited=audited, settings=settings
+    ).results
 
 
 def audit_of_functions(inputs: Inputs, out: Path) -> Sequence[Any]:
     """A blind scorer, one that prefers the front, one that prefers the first of a list."""
-    audited = s.Audited(models=[scorers.blind, scorers.front_lover, scorers.first_placed], candidates=inputs.runs["test"])
-    return pb.audit_systems(inputs.planted, audited=audited, settings=replace(AUDIT, draws=2)).results
+    audited = s.Audited(
+        models=[scorers.blind, scorers.front_lover, scorers.first_placed],
+        candidates=inputs.runs["test"],
+    )
+    return pb.audit_systems(
+        inputs.planted, audited=audited, settings=replace(AUDIT, draws=2)
+    ).results
 
 
 def audit_with_lengths(inputs: Inputs, out: Path) -> Sequence[Any]:
@@ -128,11 +165,15 @@ def audit_of_a_model(inputs: Inputs, out: Path) -> Sequence[Any]:
 
 def audit_of_a_retriever(inputs: Inputs, out: Path) -> Sequence[Any]:
     settings = replace(AUDIT, retrieve=True, depth=20, measures=("nDCG@10", "R@20"))
-    return pb.audit_systems(inputs.planted, audited=s.Audited(models=[inputs.dot]), settings=settings).results
+    return pb.audit_systems(
+        inputs.planted, audited=s.Audited(models=[inputs.dot]), settings=settings
+    ).results
 
 
 def check(inputs: Inputs, out: Path) -> Sequence[Any]:
-    limits = s.Limits(max_response=0.05, max_movement=0.1, max_order=1.0, max_rotation_gap=0.05, max_psi=0.2)
+    limits = s.Limits(
+        max_response=0.05, max_movement=0.1, max_order=1.0, max_rotation_gap=0.05, max_psi=0.2
+    )
     audited = s.Audited(models=[scorers.blind, scorers.front_lover], candidates=inputs.runs["test"])
     checked = pb.check(inputs.planted, limits=limits, audited=audited)
     return list(checked.to_json()["checks"])
@@ -173,14 +214,20 @@ def leakage_labels(inputs: Inputs, out: Path) -> Sequence[Any]:
 def leakage_overlap(inputs: Inputs, out: Path) -> Sequence[Any]:
     settings = s.OverlapSettings(n=5)
     tests = [f"{inputs.planted.path}:test"]
-    return pb.overlap_leakage([f"{inputs.planted.path}:train"], tests=tests, settings=settings, out=out / "pairs").results
+    return pb.overlap_leakage(
+        [f"{inputs.planted.path}:train"], tests=tests, settings=settings, out=out / "pairs"
+    ).results
 
 
 def leakage_clean(inputs: Inputs, out: Path) -> Sequence[Any]:
-    given = pb.clean_leakage(inputs.planted, counted=s.CountedPairs(pairs=inputs.planted.path), out=out / "given")
+    given = pb.clean_leakage(
+        inputs.planted, counted=s.CountedPairs(pairs=inputs.planted.path), out=out / "given"
+    )
     words = s.CountedPairs(lexical=True)
     test = f"{inputs.planted.path}:test"
-    looked = pb.clean_leakage(inputs.planted, against=test, counted=words, detector="lexical", out=out / "looked")
+    looked = pb.clean_leakage(
+        inputs.planted, against=test, counted=words, detector="lexical", out=out / "looked"
+    )
     return [*results_of(given), *results_of(looked)]
 
 
@@ -193,13 +240,23 @@ def contamination(inputs: Inputs, out: Path) -> Sequence[Any]:
 
 def training_sets(inputs: Inputs, out: Path) -> Sequence[Any]:
     """Sets with leaked queries, with test judgements, and of clicks."""
-    leaking, grid = s.LeakingPairs(pairs=[inputs.planted.path], leaked_queries=5), s.LeakedGrid(sizes=[20], repeats=1)
+    leaking, grid = (
+        s.LeakingPairs(pairs=[inputs.planted.path], leaked_queries=5),
+        s.LeakedGrid(sizes=[20], repeats=1),
+    )
     candidates = str(inputs.runs["train"])
     leaked = pb.draw_leaked(
-        inputs.planted, targets=["test"], candidates=[candidates], leaking=leaking, grid=grid, out=out / "leaked"
+        inputs.planted,
+        targets=["test"],
+        candidates=[candidates],
+        leaking=leaking,
+        grid=grid,
+        out=out / "leaked",
     )
     half = s.ContaminatedSettings(targets=("test",), target_relevant_from=1, share=0.5)
-    seen = pb.draw_contaminated(inputs.planted, candidates=candidates, settings=half, out=out / "seen")
+    seen = pb.draw_contaminated(
+        inputs.planted, candidates=candidates, settings=half, out=out / "seen"
+    )
     pb.retrieve(inputs.clicked, wanted=s.Retrieval("train", depth=10), out=out / "clicked.run")
     clicks = pb.draw_clicks(inputs.clicked, candidates=out / "clicked.run", out=out / "clicks")
     return [*leaked.results, *seen.results, *clicks.results]
@@ -207,7 +264,9 @@ def training_sets(inputs: Inputs, out: Path) -> Sequence[Any]:
 
 def pools(inputs: Inputs, out: Path) -> Sequence[Any]:
     runs, qrels, systems = (inputs.pool / name for name in ("runs", "qrels.txt", "systems.tsv"))
-    verdict = pb.pool_verdict(inputs.pool / "new.run", inputs.pool / "pool.txt", pool_runs=runs, systems=systems)
+    verdict = pb.pool_verdict(
+        inputs.pool / "new.run", inputs.pool / "pool.txt", pool_runs=runs, systems=systems
+    )
     return [
         *pb.pool_coverage(runs, qrels, systems=systems).results,
         *pb.pool_reliability(runs, qrels, systems=systems).results,
@@ -216,25 +275,41 @@ def pools(inputs: Inputs, out: Path) -> Sequence[Any]:
 
 
 def models_used(inputs: Inputs, out: Path) -> Sequence[Any]:
-    """What rerank, encode, retrieve, teach, debias-model and vectors distil give, and the quality of their runs."""
+    """What rerank, encode, retrieve, teach, debias-model and vectors distil give, and the quality
+    of their runs.
+    """
     depth = s.TaughtPassages(candidates=inputs.runs["train"], depth=4)
     test = inputs.runs["test"]
     rotated = pb.debias_model(inputs.tk(), remedy="rotate:3", out=out / "rotated-tk")
     words = pb.distil_vectors(
-        [inputs.planted], encoder=str(inputs.encoder), settings=s.DistilSettings(dimension=4), out=out / "words"
+        [inputs.planted],
+        encoder=str(inputs.encoder),
+        settings=s.DistilSettings(dimension=4),
+        out=out / "words",
     )
     vectors = pb.encode(inputs.planted, model=inputs.dot, out=out / "vectors")
     dense = s.ByVectors(vectors=out / "vectors", model=inputs.dot)
     made = [
         pb.rerank(inputs.planted, model=inputs.tk(), candidates=test, out=out / "tk.run"),
-        pb.rerank(inputs.planted, model=out / "rotated-tk", candidates=test, out=out / "rotated-tk.run"),
+        pb.rerank(
+            inputs.planted, model=out / "rotated-tk", candidates=test, out=out / "rotated-tk.run"
+        ),
         pb.rerank(inputs.planted, model=inputs.dot, candidates=test, out=out / "dot.run"),
-        pb.retrieve(inputs.planted, wanted=s.Retrieval("test", depth=10), dense=dense, out=out / "dense.run"),
+        pb.retrieve(
+            inputs.planted, wanted=s.Retrieval("test", depth=10), dense=dense, out=out / "dense.run"
+        ),
         pb.retrieve(inputs.planted, wanted=s.Retrieval("test", depth=10), out=out / "bm25.run"),
-        pb.teach(inputs.planted, teacher=s.Teacher(model=inputs.tk()), passages=depth, out=out / "scores"),
+        pb.teach(
+            inputs.planted, teacher=s.Teacher(model=inputs.tk()), passages=depth, out=out / "scores"
+        ),
     ]
-    runs = [pb.Run(name, pb.Run.from_file(out / f"{name}.run").rankings()) for name in ("tk", "rotated-tk", "dot", "dense")]
-    results = [result for outcome in (rotated, words, vectors, *made) for result in results_of(outcome)]
+    runs = [
+        pb.Run(name, pb.Run.from_file(out / f"{name}.run").rankings())
+        for name in ("tk", "rotated-tk", "dot", "dense")
+    ]
+    results = [
+        result for outcome in (rotated, words, vectors, *made) for result in results_of(outcome)
+    ]
     return [*results, *pb.evaluate(runs, collection=inputs.planted).results]
 
 

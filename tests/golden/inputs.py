@@ -22,20 +22,26 @@ SHAPE = PlantedSettings(queries=60, passages=240, test_share=0.3, validation_sha
 
 @dataclass(frozen=True)
 class Inputs:
-    """Planted collections, runs, toy models with random weights and simulated pools under one folder."""
+    """Planted collections, runs, toy models with random weights and simulated pools under one
+    folder.
+    """
 
     folder: Path
 
     @cached_property
     def planted(self) -> Collection:
-        """30 training, 12 validation, 18 test and 10 fresh queries over 240 passages, and 20 training queries that leak."""
+        """30 training, 12 validation, 18 test and 10 fresh queries over 240 passages, and 20
+        training queries that leak.
+        """
         settings = replace(SHAPE, leaked_queries=20, fresh_queries=10)
         return write_planted(self.folder / "planted", settings, name="planted")
 
     @cached_property
     def clicked(self) -> Collection:
         """Queries with three answers each, all clicked or skipped."""
-        return write_planted(self.folder / "clicked", replace(SHAPE, passages=300, answers_each=3), name="clicked")
+        return write_planted(
+            self.folder / "clicked", replace(SHAPE, passages=300, answers_each=3), name="clicked"
+        )
 
     @cached_property
     def rotated(self) -> Collection:
@@ -59,7 +65,11 @@ class Inputs:
         run = read_run(self.runs["test"])
         place = self.folder / "reversed.run"
         turned = (
-            (ranking.query_id, list(ranking.passage_ids)[::-1], [-score for score in list(ranking.scores)[::-1]])
+            (
+                ranking.query_id,
+                list(ranking.passage_ids)[::-1],
+                [-score for score in list(ranking.scores)[::-1]],
+            )
             for ranking in run.rankings()
         )
         write_run(place, type(run)("reversed", turned))
@@ -103,18 +113,31 @@ class Inputs:
         lines = ["source\ttrain_id\ttest_id\tfield\ttrain_text\ttest_text\tcosine\tlabel"]
         for number in range(60):
             label = "identical" if number < 40 and number % 9 else "no"
-            lines.append(f"s\tt{number}\tq{number}\tquery\t{number} a\t{number} b\t{1 - number / 100:.2f}\t{label}")
+            lines.append(
+                f"s\tt{number}\tq{number}\tquery\t{number} a\t{number} "
+                f"b\t{1 - number / 100:.2f}\t{label}"
+            )
         place.write_text("\n".join(lines) + "\n")
         return place
 
     @cached_property
     def pool(self) -> Path:
-        """A folder of simulated runs, their table, judgements of all, judgements of the traditional ones' pool, and a new run."""
+        """A folder of simulated runs, their table, judgements of all, judgements of the traditional
+        ones' pool, and a new run.
+        """
         folder = self.folder / "pool"
         folder.mkdir()
         systems = write_pool(folder / "runs", folder / "systems.tsv", folder / "qrels.txt")
         old = [run for system, run in systems if system.kind == "traditional"]
-        pooled = {(ranking.query_id, passage) for run in old for ranking in run.rankings() for passage in ranking.passage_ids}
-        write_qrels(folder / "pool.txt", [qrel for qrel in simulated_qrels(SIMULATION) if qrel[:2] in pooled])
+        pooled = {
+            (ranking.query_id, passage)
+            for run in old
+            for ranking in run.rankings()
+            for passage in ranking.passage_ids
+        }
+        write_qrels(
+            folder / "pool.txt",
+            [qrel for qrel in simulated_qrels(SIMULATION) if qrel[:2] in pooled],
+        )
         write_run(folder / "new.run", list(simulated_runs(replace(SIMULATION, seed=9)))[-1][1])
         return folder

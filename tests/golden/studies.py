@@ -1,4 +1,6 @@
-"""The cases that train: every study, the demo, and each kind of model, in trainings of two steps on one thread."""
+"""The cases that train: every study, the demo, and each kind of model, in trainings of two steps on
+one thread.
+"""
 
 from __future__ import annotations
 
@@ -27,22 +29,47 @@ from tests.tiny import TINY, planted
 from .inputs import Inputs
 
 TRAINING = s.TrainConfig(
-    batch_size=8, max_steps=2, validate_every=2, learning_rate=0.1, kernel_learning_rate=0.1, probe_passages=10, threads=1
+    batch_size=8,
+    max_steps=2,
+    validate_every=2,
+    learning_rate=0.1,
+    kernel_learning_rate=0.1,
+    probe_passages=10,
+    threads=1,
 )
-UNVALIDATED = s.TrainConfig(batch_size=8, max_steps=2, learning_rate=0.1, kernel_learning_rate=0.1, threads=1)
+UNVALIDATED = s.TrainConfig(
+    batch_size=8, max_steps=2, learning_rate=0.1, kernel_learning_rate=0.1, threads=1
+)
 SLOW = replace(TRAINING, learning_rate=1e-3)  # for encoders
 SMALL = {"depth": 6, "train_depth": 6, "measures": ("nDCG@10",), "probe_passages": 20}
-ENCODERS = {"bert_cat": s.BertCatConfig(pair_length=30), "bert_dot": s.BertDotConfig(query_length=12, passage_length=30)}
+ENCODERS = {
+    "bert_cat": s.BertCatConfig(pair_length=30),
+    "bert_dot": s.BertDotConfig(query_length=12, passage_length=30),
+}
 FEW = s.PlantedSettings(queries=50, passages=100, test_share=0.4, validation_share=0.2)
-REMEDIES = ("rotated once", "rotated at reading", "shuffled at reading", "consistent under rotation", "taught by rotations")
-REMEDIES += ("random offsets", "no positions", "relative positions", "rotate-max:2", "segments-max:2")
+REMEDIES = (
+    "rotated once",
+    "rotated at reading",
+    "shuffled at reading",
+    "consistent under rotation",
+    "taught by rotations",
+)
+REMEDIES += (
+    "random offsets",
+    "no positions",
+    "relative positions",
+    "rotate-max:2",
+    "segments-max:2",
+)
 
 
 def tk(training: s.TrainConfig = TRAINING) -> s.ModelSettings:
     return s.ModelSettings("tk", TINY, training)
 
 
-def _run(name: str, collections: Sequence[Collection], settings: Any, out: Path) -> Sequence[Result]:
+def _run(
+    name: str, collections: Sequence[Collection], settings: Any, out: Path
+) -> Sequence[Result]:
     return load_results(runner_of(name)(*collections, settings, Workspace(out / "study")))
 
 
@@ -54,8 +81,16 @@ def position_bias(inputs: Inputs, out: Path) -> Sequence[Any]:
 
 def position_bias_of_encoders(inputs: Inputs, out: Path) -> Sequence[Any]:
     """BERT_CAT and BERT_DOT."""
-    models = tuple(s.ModelSettings(kind, shape, SLOW, encoder=str(inputs.encoder)) for kind, shape in ENCODERS.items())
-    return _run("position-bias", [planted(out / "planted")], s.PositionBiasSettings(models=models, **SMALL), out)
+    models = tuple(
+        s.ModelSettings(kind, shape, SLOW, encoder=str(inputs.encoder))
+        for kind, shape in ENCODERS.items()
+    )
+    return _run(
+        "position-bias",
+        [planted(out / "planted")],
+        s.PositionBiasSettings(models=models, **SMALL),
+        out,
+    )
 
 
 def remedies(inputs: Inputs, out: Path) -> Sequence[Any]:
@@ -71,17 +106,27 @@ def calibration(inputs: Inputs, out: Path) -> Sequence[Any]:
 
 
 def transfer(inputs: Inputs, out: Path) -> Sequence[Any]:
-    source = write_planted(out / "source", s.PlantedSettings(queries=40, passages=90, validation_share=0.2, seed=9), name="far")
-    settings = s.TransferSettings(models=(tk(replace(TRAINING, probe_passages=0)),), **{**SMALL, "probe_passages": None})
+    source = write_planted(
+        out / "source",
+        s.PlantedSettings(queries=40, passages=90, validation_share=0.2, seed=9),
+        name="far",
+    )
+    settings = s.TransferSettings(
+        models=(tk(replace(TRAINING, probe_passages=0)),), **{**SMALL, "probe_passages": None}
+    )
     return _run("transfer", [source, planted(out / "target")], settings, out)
 
 
 def leakage(inputs: Inputs, out: Path) -> Sequence[Any]:
     collection = leaking_collection(out)
-    leaking = s.LeakingPairs(pairs=(leaking_pairs(out / "pairs.jsonl", collection),), leaked_queries=4)
+    leaking = s.LeakingPairs(
+        pairs=(leaking_pairs(out / "pairs.jsonl", collection),), leaked_queries=4
+    )
     models = (tk(replace(UNVALIDATED, batch_size=4)),)
     sizes = {"sizes": (12, 20), "seeds": (1, 2), "depth": 6, "folds": 3}
-    settings = s.LeakageSettings(target="topics", sources=("train",), leaking=leaking, models=models, **sizes)
+    settings = s.LeakageSettings(
+        target="topics", sources=("train",), leaking=leaking, models=models, **sizes
+    )
     return _run("leakage", [collection], settings, out)
 
 
@@ -90,15 +135,25 @@ def contamination_study(inputs: Inputs, out: Path) -> Sequence[Any]:
     grades = {"target_relevant_from": 1, "train_depth": 8, "depth": 6}
     model = tk(UNVALIDATED)
     settings = s.ContaminationSettings(
-        targets=("test", "validation"), teacher=model, models=(model,), losses=losses, shares=(0.0, 0.5, 1.0), **grades
+        targets=("test", "validation"),
+        teacher=model,
+        models=(model,),
+        losses=losses,
+        shares=(0.0, 0.5, 1.0),
+        **grades,
     )
     return _run("contamination", [planted(out / "planted")], settings, out)
 
 
 def tripclick(inputs: Inputs, out: Path) -> Sequence[Any]:
     """A re-ranker of words on three sets, one of an encoder, and a retriever."""
-    shape = s.PlantedSettings(queries=60, passages=360, answers_each=3, test_share=0.5, validation_share=0.06)
-    encoded = [s.ModelSettings(kind, shape, UNVALIDATED, encoder=str(inputs.encoder)) for kind, shape in ENCODERS.items()]
+    shape = s.PlantedSettings(
+        queries=60, passages=360, answers_each=3, test_share=0.5, validation_share=0.06
+    )
+    encoded = [
+        s.ModelSettings(kind, shape, UNVALIDATED, encoder=str(inputs.encoder))
+        for kind, shape in ENCODERS.items()
+    ]
     settings = s.TripClickSettings(
         tests=(JudgedSplit("test", "true"), JudgedSplit("test")),
         models=(tk(UNVALIDATED), *encoded),
@@ -118,7 +173,9 @@ def tripclick(inputs: Inputs, out: Path) -> Sequence[Any]:
 
 def pooling(inputs: Inputs, out: Path) -> Sequence[Any]:
     """Without a model."""
-    task = PoolingTask("one", *(inputs.pool / name for name in ("runs", "qrels.txt", "systems.tsv")))
+    task = PoolingTask(
+        "one", *(inputs.pool / name for name in ("runs", "qrels.txt", "systems.tsv"))
+    )
     sizes = {"measures": ("P@5",), "deepest": 5, "repeats": 2, "relabel": 0.2}
     settings = s.PoolingSettings(tasks=(task,), pools=s.PoolSettings(pools=3), **sizes)
     return load_results(runner_of("pooling")(settings, Steps(out / "study", print)))
@@ -142,7 +199,11 @@ def every_kind(inputs: Inputs, out: Path) -> Sequence[Any]:
     results: list[Any] = []
     runs = {}
     for kind, shape in {**words, **encoders}.items():
-        started = {} if kind in words else {"encoder": str(inputs.t5 if kind == "mono_t5" else inputs.encoder)}
+        started = (
+            {}
+            if kind in words
+            else {"encoder": str(inputs.t5 if kind == "mono_t5" else inputs.encoder)}
+        )
         plan = s.TrainPlan(
             kind=kind,
             candidates=inputs.runs["train"],
@@ -153,20 +214,39 @@ def every_kind(inputs: Inputs, out: Path) -> Sequence[Any]:
         )
         results += pb.train(inputs.planted, plan, out=out / kind).results
         test = inputs.runs["test"]
-        pb.rerank(inputs.planted, model=out / kind, candidates=test, reranking=s.Reranking(depth=6), out=out / f"{kind}.run")
+        pb.rerank(
+            inputs.planted,
+            model=out / kind,
+            candidates=test,
+            reranking=s.Reranking(depth=6),
+            out=out / f"{kind}.run",
+        )
         runs[kind] = pb.Run(kind, pb.Run.from_file(out / f"{kind}.run").rankings())
         scores = np.concatenate([ranking.scores for ranking in runs[kind].rankings()])
-        results.append({"what": f"scores of {kind}", "mean": float(scores.mean()), "deviation": float(scores.std())})
+        results.append(
+            {
+                "what": f"scores of {kind}",
+                "mean": float(scores.mean()),
+                "deviation": float(scores.std()),
+            }
+        )
     measuring = s.Measuring(measures=("nDCG@10",))
-    return [*results, *pb.evaluate(list(runs.values()), collection=inputs.planted, measuring=measuring).results]
+    return [
+        *results,
+        *pb.evaluate(list(runs.values()), collection=inputs.planted, measuring=measuring).results,
+    ]
 
 
 def demo(inputs: Inputs, out: Path) -> Sequence[Any]:
     models = (tk(),)
     with pytest.MonkeyPatch.context() as patch:
-        collection = s.PlantedSettings(queries=40, passages=100, test_share=0.3, validation_share=0.2)
+        collection = s.PlantedSettings(
+            queries=40, passages=100, test_share=0.3, validation_share=0.2
+        )
         patch.setattr(position_bias_study, "DEMO_COLLECTION", collection)
-        patch.setattr(position_bias_study, "DEMO_STUDY", s.PositionBiasSettings(models=models, **SMALL))
+        patch.setattr(
+            position_bias_study, "DEMO_STUDY", s.PositionBiasSettings(models=models, **SMALL)
+        )
         return load_results(position_bias_study.run_demo(Workspace(out / "study"), seed=1))
 
 

@@ -18,7 +18,8 @@ from .studies import TRAINED
 
 CASES = {**WITHOUT_TRAINING, **TRAINED}
 KEPT = Path(__file__).parent / "rows"
-EXACT, OF_A_MODEL, SHARE = 1e-6, 1e-3, 0.02  # largest differences, and the share of a model's rows that may differ by more
+# largest differences, and the share of a model's rows that may differ by more
+EXACT, OF_A_MODEL, SHARE = 1e-6, 1e-3, 0.02
 
 
 @pytest.fixture(scope="session")
@@ -27,8 +28,12 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> Inputs:
 
 
 @pytest.mark.parametrize("name", sorted(CASES))
-def test_the_rows_are_the_kept_ones(name: str, inputs: Inputs, tmp_path: Path, torchs_threads: None) -> None:
-    """To redraw them: ``POSBIAS_REDRAW=1 pytest -n0 tests/golden``, with ``-k NAME`` for one file."""
+def test_the_rows_are_the_kept_ones(
+    name: str, inputs: Inputs, tmp_path: Path, torchs_threads: None
+) -> None:
+    """To redraw them: ``POSBIAS_REDRAW=1 pytest -n0 tests/golden``, with ``-k NAME`` for one
+    file.
+    """
     torch.set_num_threads(1)
     rows = rows_of(CASES[name](inputs, tmp_path))
     place = KEPT / f"{name}.csv"
@@ -38,11 +43,15 @@ def test_the_rows_are_the_kept_ones(name: str, inputs: Inputs, tmp_path: Path, t
     of_a_model = name in WITH_MODEL or name in TRAINED.keys() - {"pooling"}
     differences = different(rows, kept, OF_A_MODEL if of_a_model else EXACT)
     allowed = SHARE * len(kept) if of_a_model else 0
-    assert len(differences) <= allowed, "\n".join([f"{len(differences)} of {len(kept)} rows differ", *differences[:20]])
+    assert len(differences) <= allowed, "\n".join(
+        [f"{len(differences)} of {len(kept)} rows differ", *differences[:20]]
+    )
 
 
 def different(rows: Sequence[Row], kept: Sequence[Row], most: float) -> list[str]:
-    """Describe each row that is missing, new, or differs by more than ``most``, relative to numbers above 1."""
+    """Describe each row that is missing, new, or differs by more than ``most``, relative to numbers
+    above 1.
+    """
     pairs: dict[tuple[str, ...], tuple[list[Row], list[Row]]] = defaultdict(lambda: ([], []))
     for side, table in enumerate((kept, rows)):
         for row in table:
@@ -50,16 +59,26 @@ def different(rows: Sequence[Row], kept: Sequence[Row], most: float) -> list[str
     differences = []
     for key, (before, now) in pairs.items():
         name = " | ".join(filter(None, key))
-        differences += [f"{name}: kept {len(before)} times, now {len(now)}"] * abs(len(before) - len(now))
+        differences += [f"{name}: kept {len(before)} times, now {len(now)}"] * abs(
+            len(before) - len(now)
+        )
         for old, new in zip(before, now, strict=False):
-            cells = [c for c in COLUMNS if not (close(old[c], new[c], most) if c in NUMBERS else old[c] == new[c])]
+            cells = [
+                c
+                for c in COLUMNS
+                if not (close(old[c], new[c], most) if c in NUMBERS else old[c] == new[c])
+            ]
             if cells:
-                differences.append(f"{name}: " + ", ".join(f"{cell} {old[cell]} → {new[cell]}" for cell in cells))
+                differences.append(
+                    f"{name}: " + ", ".join(f"{cell} {old[cell]} → {new[cell]}" for cell in cells)
+                )
     return differences
 
 
 def close(old: str, new: str, most: float) -> bool:
-    return old == new or (bool(old and new) and abs(float(old) - float(new)) <= most * max(1.0, abs(float(old))))
+    return old == new or (
+        bool(old and new) and abs(float(old) - float(new)) <= most * max(1.0, abs(float(old)))
+    )
 
 
 def read_rows(place: Path) -> list[Row]:

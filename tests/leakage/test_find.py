@@ -20,10 +20,25 @@ from positionbias.leakage.lexical import read_terms
 from positionbias.leakage.pairs import read_pairs
 from positionbias.leakage.queries import FieldTexts, TrainSource, field_texts, tsv_source
 from positionbias.leakage.settings import FindSettings, LexicalSettings, NearestSettings
-from positionbias.results.leakage_pairs import CandidateCounts, LabelCounts, QueriesRead, ReadCount, TopicsAndQueries
+from positionbias.results.leakage_pairs import (
+    CandidateCounts,
+    LabelCounts,
+    QueriesRead,
+    ReadCount,
+    TopicsAndQueries,
+)
 from positionbias.results.result import load_results
 
-MEANINGS = {"car": 0, "automobile": 0, "insurance": 1, "cover": 1, "iron": 2, "gate": 3, "gates": 3, "lamp": 4}
+MEANINGS = {
+    "car": 0,
+    "automobile": 0,
+    "insurance": 1,
+    "cover": 1,
+    "iron": 2,
+    "gate": 3,
+    "gates": 3,
+    "lamp": 4,
+}
 
 
 def encode(texts: Sequence[str]) -> np.ndarray:
@@ -36,7 +51,9 @@ def encode(texts: Sequence[str]) -> np.ndarray:
 
 
 def source(name: str, *texts: str) -> TrainSource:
-    return TrainSource(name, lambda: ((f"{name}{number}", text) for number, text in enumerate(texts)))
+    return TrainSource(
+        name, lambda: ((f"{name}{number}", text) for number, text in enumerate(texts))
+    )
 
 
 SOURCES = [
@@ -48,7 +65,11 @@ QUERIES = [
     Query(
         "t2",
         "iron gate",
-        {"description": "lamp shade colour glass wood", "variant1": "the old gate", "variant2": "old iron gate"},
+        {
+            "description": "lamp shade colour glass wood",
+            "variant1": "the old gate",
+            "variant2": "old iron gate",
+        },
     ),
     Query("t3", "nowhere", {"description": "x y z w v u"}),
 ]
@@ -57,7 +78,9 @@ FIELDS = ["title", "description", "variant"]
 
 def found(detector: str, *, encoder: bool = True, threshold: float = 0.91) -> Found:
     settings = FindSettings(detector, NearestSettings(floor=threshold))  # type: ignore[arg-type]
-    return find_pairs(SOURCES, field_texts(QUERIES, FIELDS).texts, settings, encode if encoder else None)
+    return find_pairs(
+        SOURCES, field_texts(QUERIES, FIELDS).texts, settings, encode if encoder else None
+    )
 
 
 def brief(pairs: Sequence[FoundPair]) -> list[tuple[str, str, str, str]]:
@@ -83,14 +106,19 @@ def test_the_lexical_detector_alone_needs_no_encoder() -> None:
     pairs = found("lexical", encoder=False).pairs
     assert brief(pairs) == [
         ("m2", "t2", "title", "identical"),
-        ("m3", "t2", "variant", "identical"),  # and not the title, "iron gate", of which it shares one entity
+        # and not the title, "iron gate", of which it shares one entity
+        ("m3", "t2", "variant", "identical"),
         ("o1", "t1", "title", "specialization"),
         ("o0", "t2", "title", "identical"),
         ("o2", "t2", "title", "identical"),
     ]
     assert {pair.cosine for pair in pairs} == {None}
-    # of 14 texts "car" and "insurance" are in two, "price" is in one: ln 8 = 2.0794 twice, ln 15 = 2.7081
-    assert (pairs[2].jaccard, pairs[2].containment) == (pytest.approx(4.1589 / 6.8669, abs=1e-4), 1.0)
+    # of 14 texts "car" and "insurance" are in two, "price" is in one: ln 8 = 2.0794 twice, ln 15 =
+    # 2.7081
+    assert (pairs[2].jaccard, pairs[2].containment) == (
+        pytest.approx(4.1589 / 6.8669, abs=1e-4),
+        1.0,
+    )
 
 
 def test_both_detectors_give_each_pair_all_scores_and_say_who_found_it() -> None:
@@ -100,7 +128,8 @@ def test_both_detectors_give_each_pair_all_scores_and_say_who_found_it() -> None
     assert pairs["m2", "title"].found_by == ("semantic", "lexical")
     price = pairs["o1", "title"]
     assert price.found_by == ("lexical",)
-    assert price.cosine == pytest.approx(2 / 6**0.5, abs=1e-12)  # (1,1,0…) against (1,1,…,1): 2 / (√2·√3)
+    # (1,1,0…) against (1,1,…,1): 2 / (√2·√3)
+    assert price.cosine == pytest.approx(2 / 6**0.5, abs=1e-12)
 
 
 def test_table_1_by_hand() -> None:
@@ -122,35 +151,62 @@ def test_a_question_mark_hides_no_copy() -> None:
     """Whatever the encoder makes of punctuation and case, it never sees them."""
 
     def by_letters(texts: Sequence[str]) -> np.ndarray:
-        return np.array([[text.count(letter) for letter in "?aeilrstI-\u201d"] for text in texts], np.float32)
+        return np.array(
+            [[text.count(letter) for letter in "?aeilrstI-\u201d"] for text in texts], np.float32
+        )
 
     settings = FindSettings("semantic", NearestSettings(floor=1.0))
-    copies = source("m", "Iron Gates: ARE they old?", "iron-gates are they old", "iron gates are they old?!", "irate")
+    copies = source(
+        "m",
+        "Iron Gates: ARE they old?",
+        "iron-gates are they old",
+        "iron gates are they old?!",
+        "irate",
+    )
     tests = field_texts([Query("t", "\u201ciron gates are they old\u201d")]).texts
     pairs = find_pairs([copies], tests, settings, by_letters).pairs
-    assert [(pair.train_id, pair.cosine) for pair in pairs] == [("m0", 1.0), ("m1", 1.0), ("m2", 1.0)]
+    assert [(pair.train_id, pair.cosine) for pair in pairs] == [
+        ("m0", 1.0),
+        ("m1", 1.0),
+        ("m2", 1.0),
+    ]
 
 
 def test_sources_are_searched_apart() -> None:
     settings = FindSettings("semantic", NearestSettings(neighbours=1, floor=0.91))
     pairs = find_pairs(SOURCES, field_texts(QUERIES, ["title"]).texts, settings, encode).pairs
-    assert [pair.train_id for pair in pairs] == ["m0", "m2", "o0"]  # o2 says the same as o0, and comes after it
+    # o2 says the same as o0, and comes after it
+    assert [pair.train_id for pair in pairs] == ["m0", "m2", "o0"]
 
 
 def test_a_folder_keeps_pairs_results_and_what_made_them(tmp_path: Path) -> None:
     both = found("both")
     tests = field_texts(QUERIES, FIELDS)
     results = found_results(both, tests, test_name="topics")
-    save_found(tmp_path / "leaks", both, results, Manifest(kind="results", name="x", command="leakage find"))
+    save_found(
+        tmp_path / "leaks",
+        both,
+        results,
+        Manifest(kind="results", name="x", command="leakage find"),
+    )
     lines = (tmp_path / "leaks" / "pairs.jsonl").read_text().splitlines()
     assert json.loads(lines[0]) == {
-        "source": "m", "train_id": "m0", "test_id": "t1", "field": "title", "train_text": "automobile cover",
-        "test_text": "car insurance", "cosine": 1.0, "jaccard": 0.0, "containment": 0.0, "type": "reformulation",
+        "source": "m", "train_id": "m0", "test_id": "t1", "field": "title",
+        "train_text": "automobile cover",
+        "test_text": "car insurance", "cosine": 1.0, "jaccard": 0.0, "containment": 0.0,
+        "type": "reformulation",
         "found_by": ["semantic"],
     }  # fmt: skip
-    assert [pair.ids[:3] for pair in read_pairs(tmp_path / "leaks")] == [(p.source, p.train_id, p.test_id) for p in both.pairs]
+    assert [pair.ids[:3] for pair in read_pairs(tmp_path / "leaks")] == [
+        (p.source, p.train_id, p.test_id) for p in both.pairs
+    ]
     first, alone, types, read = load_results(tmp_path / "leaks")
-    assert (first.measure, first.value, first.count, first.system) == ("leakage candidates", 2 / 3, 3, "m + o")
+    assert (first.measure, first.value, first.count, first.system) == (
+        "leakage candidates",
+        2 / 3,
+        3,
+        "m + o",
+    )
     assert (alone.measure, alone.value) == ("candidates by words alone", 1 / 3)
     assert isinstance(first.payload, CandidateCounts)
     assert isinstance(alone.payload, CandidateCounts)
@@ -175,14 +231,23 @@ def test_nothing_alike_is_a_result_too() -> None:
 
 def test_settings_that_go_together_ill_are_refused() -> None:
     texts = field_texts(QUERIES).texts
-    with pytest.raises(SettingError, match=r"--detector: wanted one of semantic, lexical, both; found 'none'"):
+    with pytest.raises(
+        SettingError, match=r"--detector: wanted one of semantic, lexical, both; found 'none'"
+    ):
         FindSettings("none")  # type: ignore[arg-type]
-    with pytest.raises(SettingError, match=r"--encoder: wanted an encoder for the semantic detector; found none"):
+    with pytest.raises(
+        SettingError, match=r"--encoder: wanted an encoder for the semantic detector; found none"
+    ):
         find_pairs(SOURCES, texts)
     with pytest.raises(SettingError, match=r"--source: wanted different names; found m, m"):
         find_pairs([SOURCES[0], SOURCES[0]], texts, FindSettings("lexical"))
     with pytest.raises(InputError, match=r"vectors: wanted \(n, 6\) numbers"):
-        find_pairs(SOURCES, texts, None, lambda asked: encode(asked) if len(asked) > 5 else np.ones((len(asked), 2)))
+        find_pairs(
+            SOURCES,
+            texts,
+            None,
+            lambda asked: encode(asked) if len(asked) > 5 else np.ones((len(asked), 2)),
+        )
 
 
 @pytest.mark.realdata
@@ -191,15 +256,23 @@ def test_msmarco_queries_that_are_robust04_topics(posbias_data: Path) -> None:
     topics = read_topics(folder / "topics.robust04.txt")
     texts = field_texts(topics, ["title"]).texts
     msmarco = tsv_source("msmarco", folder / "msmarco_queries.tsv")
-    pairs = find_pairs([msmarco], texts, FindSettings("lexical", lexical=LexicalSettings(jaccard=1.0))).pairs
+    pairs = find_pairs(
+        [msmarco], texts, FindSettings("lexical", lexical=LexicalSettings(jaccard=1.0))
+    ).pairs
     assert len(texts) == len(topics) == 250
     assert {pair.type for pair in pairs} <= {"identical", "specialization"}
     assert {pair.containment for pair in pairs} == {1.0}
     # topic 441 is "Lyme disease": of the queries that name it, those are left that ask nothing else
     lyme = {text for _, text in msmarco.read() if "lyme disease" in text.lower()}
     assert len(lyme) > 5
-    assert {read_terms(pair.train_text).terms for pair in pairs if pair.test_id == "441"} <= {read_terms("Lyme disease").terms}
+    assert {read_terms(pair.train_text).terms for pair in pairs if pair.test_id == "441"} <= {
+        read_terms("Lyme disease").terms
+    }
     # every query that is a title word for word, by a look at all of them
     titles = {text.text.lower().strip(): text.query_id for text in texts}
-    by_hand = {(query_id, titles[text.lower()]) for query_id, text in msmarco.read() if text.lower() in titles}
+    by_hand = {
+        (query_id, titles[text.lower()])
+        for query_id, text in msmarco.read()
+        if text.lower() in titles
+    }
     assert by_hand <= {(pair.train_id, pair.test_id) for pair in pairs}

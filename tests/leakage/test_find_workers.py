@@ -1,4 +1,6 @@
-"""Queries encoded by several processes: the same pairs, the same counts, and vectors kept for the next command."""
+"""Queries encoded by several processes: the same pairs, the same counts, and vectors kept for the
+next command.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,10 @@ WORDS = ("lamp", "gate", "green", "iron", "oil", "burn", "hall", "water", "stone
 @pytest.fixture
 def queries(tmp_path: Path) -> tuple[Path, Path]:
     train, test = tmp_path / "train.tsv", tmp_path / "test.tsv"
-    lines = [f"{number}\twhat is the {WORDS[number % 9]} of {WORDS[number % 7]}\n" for number in range(23)]
+    lines = [
+        f"{number}\twhat is the {WORDS[number % 9]} of {WORDS[number % 7]}\n"
+        for number in range(23)
+    ]
     train.write_text("".join(lines))
     test.write_text("a\twhat is the lamp of lamp\nb\tthe green hall\n")
     return train, test
@@ -35,7 +40,9 @@ def test_any_workers_find_the_same(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setattr("positionbias.leakage.nearest.ENCODE_TEXTS", 4)
-    model = BertDot(BertDotConfig(pooling="mean"), load_encoder(tiny_encoder(tmp_path / "bert"))).eval()
+    model = BertDot(
+        BertDotConfig(pooling="mean"), load_encoder(tiny_encoder(tmp_path / "bert"))
+    ).eval()
     model.save(tmp_path / "model")
     found = []
     for number, one in enumerate((Engine(), Engine(workers=2), Engine(workers=2))):

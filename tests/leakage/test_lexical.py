@@ -1,4 +1,6 @@
-"""Near-duplicates by surface: coefficients by hand, types by hand, and the index against holding every pair together."""
+"""Near-duplicates by surface: coefficients by hand, types by hand, and the index against holding
+every pair together.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,15 @@ from hypothesis import strategies as st
 from positionbias.core.errors import SettingError
 from positionbias.leakage.comparable import comparable
 from positionbias.leakage.labels import DIFFERENT
-from positionbias.leakage.lexical import LexicalHit, Rarity, TermIndex, containment, jaccard, one_entity, read_terms
+from positionbias.leakage.lexical import (
+    LexicalHit,
+    Rarity,
+    TermIndex,
+    containment,
+    jaccard,
+    one_entity,
+    read_terms,
+)
 from positionbias.leakage.reformulation import guess_type
 from positionbias.leakage.settings import LexicalSettings
 
@@ -28,7 +38,8 @@ def test_coefficients_by_hand() -> None:
 
 
 def test_rare_terms_weigh_more_by_hand() -> None:
-    # four queries: "lamp" in three of them, "orvell" in one: ln(1 + 4/3) = 0.8473, ln(1 + 4) = 1.6094
+    # four queries: "lamp" in three of them, "orvell" in one: ln(1 + 4/3) = 0.8473, ln(1 + 4) =
+    # 1.6094
     rarity = Rarity(["lamp", "the lamp of Orvell", "lamps and lamps", "gate"])
     assert (rarity.weight("lamp"), rarity.weight("orvell")) == (
         pytest.approx(0.84730, abs=1e-5),
@@ -36,8 +47,12 @@ def test_rare_terms_weigh_more_by_hand() -> None:
     )
     assert rarity.weight("nowhere") == rarity.weight("orvell")  # as one that a single query has
     first, second = terms("lamp of Orvell"), terms("lamp gate")
-    assert jaccard(first, second, rarity) == pytest.approx(0.84730 / (0.84730 + 2 * 1.60944), abs=1e-5)
-    assert containment(first, second, rarity) == pytest.approx(0.84730 / (0.84730 + 1.60944), abs=1e-5)
+    assert jaccard(first, second, rarity) == pytest.approx(
+        0.84730 / (0.84730 + 2 * 1.60944), abs=1e-5
+    )
+    assert containment(first, second, rarity) == pytest.approx(
+        0.84730 / (0.84730 + 1.60944), abs=1e-5
+    )
 
 
 @pytest.mark.parametrize(
@@ -58,7 +73,13 @@ def test_a_plural_is_the_same_term(word: str, same: str) -> None:
 
 @pytest.mark.parametrize(
     ("word", "other"),
-    [("marinate", "marine"), ("vegetables", "vegetation"), ("limited", "limits"), ("organ", "organization"), ("cars", "care")],
+    [
+        ("marinate", "marine"),
+        ("vegetables", "vegetation"),
+        ("limited", "limits"),
+        ("organ", "organization"),
+        ("cars", "care"),
+    ],
 )
 def test_another_word_is_another_term(word: str, other: str) -> None:
     assert not terms(word) & terms(other)
@@ -82,8 +103,10 @@ def test_one_entity_by_hand() -> None:
     read = read_terms
     assert one_entity(read("lyme disease in dogs"), read("Lyme disease"))
     assert one_entity(read("who has lyme"), read("Lyme disease"))
-    assert not one_entity(read("lyme is a disease of ticks"), read("Lyme ticks"))  # side by side in one of them alone
-    assert not one_entity(read("how high is the tower of Orvell"), read("how high is the tower"))  # words stand between
+    # side by side in one of them alone
+    assert not one_entity(read("lyme is a disease of ticks"), read("Lyme ticks"))
+    # words stand between
+    assert not one_entity(read("how high is the tower of Orvell"), read("how high is the tower"))
     assert not one_entity(read("black bear attacks in parks"), read("black bear attacks"))  # three
 
 
@@ -102,7 +125,9 @@ def test_copies_have_one_comparable_form(text: str, same: str) -> None:
 
 
 def test_signs_that_tell_words_apart_stay() -> None:
-    assert len({comparable(text) for text in ("c", "C++", "c#", "$5", "5%", "5", "1.5", "1 5")}) == 8
+    assert (
+        len({comparable(text) for text in ("c", "C++", "c#", "$5", "5%", "5", "1.5", "1 5")}) == 8
+    )
 
 
 @given(st.text(max_size=30))
@@ -138,9 +163,11 @@ def test_what_is_found_and_why() -> None:
     queries = [
         (3, "attacks by black bears"),  # the same terms
         (5, "black bear attacks in national parks"),  # all three in it
-        (6, "which victims survived black bear attacks in parks of oregon"),  # less than 0.6 of all, but the whole text
+        # less than 0.6 of all, but the whole text
+        (6, "which victims survived black bear attacks in parks of oregon"),
         (7, "black bear"),  # one animal
-        (8, "attacks black"),  # two of three, apart in one: 0.75 of the weight would do, 2/3 of it does
+        # two of three, apart in one: 0.75 of the weight would do, 2/3 of it does
+        (8, "attacks black"),
         (9, "To be, or not to be?"),  # stop words alone: only the words themselves tell
         (10, "polio vaccine"),  # all of it, but one term
         (11, "what is polio?"),  # the same terms
@@ -148,11 +175,14 @@ def test_what_is_found_and_why() -> None:
     ]
     found = [(hit.train, hit.test, hit.exact) for hit in index.search(queries)]
     assert found == [
-        (3, 0, False), (5, 0, False), (6, 0, False), (8, 0, False), (9, 1, True), (11, 2, False), (12, 2, True),
+        (3, 0, False), (5, 0, False), (6, 0, False), (8, 0, False), (9, 1, True), (11, 2, False),
+        (12, 2, True),
     ]  # fmt: skip
 
 
-WORDS = st.lists(st.sampled_from(["lamp", "lamps", "gate", "river", "tower", "the", "of", "bridge"]), max_size=6).map(" ".join)
+WORDS = st.lists(
+    st.sampled_from(["lamp", "lamps", "gate", "river", "tower", "the", "of", "bridge"]), max_size=6
+).map(" ".join)
 
 
 @given(
@@ -172,7 +202,9 @@ def test_the_index_finds_what_comparing_every_pair_finds(
             exact = query.split() == text.split() and bool(text)
             scores = jaccard(a.terms, b.terms, rarity), containment(a.terms, b.terms, rarity)
             reached = scores[0] >= alike - 1e-9 or scores[1] >= contained - 1e-9
-            if exact or (a.terms & b.terms and reached and (a.terms == b.terms or not one_entity(a, b))):
+            if exact or (
+                a.terms & b.terms and reached and (a.terms == b.terms or not one_entity(a, b))
+            ):
                 expected.append(LexicalHit(number, place, exact, *scores))
     index = TermIndex(tests, LexicalSettings(alike, contained), rarity)
     assert list(index.search(enumerate(train))) == expected

@@ -1,4 +1,6 @@
-"""Exact nearest neighbours: numbers by hand, against a search by sorting and against faiss, and what must change nothing."""
+"""Exact nearest neighbours: numbers by hand, against a search by sorting and against faiss, and
+what must change nothing.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,8 @@ from positionbias.core.vector_blocks import stored_blocks
 from positionbias.leakage.nearest import encoded_blocks, nearest, rows_a_tile
 from positionbias.leakage.settings import NearestSettings
 
-COMPASS = np.array([[1, 0], [0, 1], [3, 4], [-2, 0], [0, 0]], np.float32)  # two axes, 53° up, backwards, nowhere
+# two axes, 53° up, backwards, nowhere
+COMPASS = np.array([[1, 0], [0, 1], [3, 4], [-2, 0], [0, 0]], np.float32)
 
 
 def numbered(vectors: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -30,7 +33,9 @@ def by_sorting(tests: np.ndarray, train: np.ndarray, k: int) -> Neighbours:
     products = (sides[0][:, None, :] * sides[1][None, :, :]).sum(axis=2)
     squares = [(side * side).sum(axis=1) for side in sides]
     lengths = np.sqrt(squares[0][:, None] * squares[1][None, :])
-    scores = np.divide(products, lengths, out=np.zeros_like(products), where=lengths > 0).clip(-1, 1)
+    scores = np.divide(products, lengths, out=np.zeros_like(products), where=lengths > 0).clip(
+        -1, 1
+    )
     numbers, found = np.full((len(tests), k), -1), np.full((len(tests), k), -np.inf)
     for row, score in enumerate(scores):
         order = sorted(range(len(train)), key=lambda place: (-score[place], place))[:k]
@@ -44,14 +49,19 @@ def same(first: Neighbours, second: Neighbours) -> None:
 
 
 def test_cosines_by_hand() -> None:
-    found = nearest(np.array([[2, 0]], np.float32), numbered(COMPASS), NearestSettings(neighbours=6))
-    # (1, 0): 1; (3, 4): 3/5; (0, 1) and nothing: 0, the lower number first; (−2, 0): −1; there is no sixth
+    found = nearest(
+        np.array([[2, 0]], np.float32), numbered(COMPASS), NearestSettings(neighbours=6)
+    )
+    # (1, 0): 1; (3, 4): 3/5; (0, 1) and nothing: 0, the lower number first; (−2, 0): −1; there is
+    # no sixth
     assert found.numbers.tolist() == [[0, 2, 1, 4, 3, -1]]
     assert found.scores.tolist() == [[1.0, 0.6, 0.0, 0.0, -1.0, -np.inf]]
 
 
 def test_a_floor_leaves_out_what_is_below_it_and_keeps_what_is_at_it() -> None:
-    found = nearest(np.array([[2, 0]], np.float32), numbered(COMPASS), NearestSettings(neighbours=3, floor=0.6))
+    found = nearest(
+        np.array([[2, 0]], np.float32), numbered(COMPASS), NearestSettings(neighbours=3, floor=0.6)
+    )
     assert found.numbers.tolist() == [[0, 2, -1]]
 
 
@@ -65,7 +75,9 @@ def test_of_equal_vectors_the_lowest_numbers_are_the_nearest() -> None:
 
 
 @given(st.data())
-def test_what_is_found_is_what_sorting_finds_however_blocks_are_cut_and_ordered(data: st.DataObject) -> None:
+def test_what_is_found_is_what_sorting_finds_however_blocks_are_cut_and_ordered(
+    data: st.DataObject,
+) -> None:
     seed = data.draw(st.integers(0, 2**31))
     draw = np.random.default_rng(seed)
     count, dimension = data.draw(st.integers(0, 60)), data.draw(st.integers(1, 9))
@@ -81,29 +93,45 @@ def test_what_is_found_is_what_sorting_finds_however_blocks_are_cut_and_ordered(
 
 
 @pytest.mark.parametrize("rows", [16, 33, 32_768])
-def test_memory_and_so_the_size_of_tiles_changes_no_bit(rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_memory_and_so_the_size_of_tiles_changes_no_bit(
+    rows: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     draw = np.random.default_rng(3)
-    tests, train = draw.standard_normal((9, 48), np.float32), draw.standard_normal((3_000, 48), np.float32)
+    tests, train = (
+        draw.standard_normal((9, 48), np.float32),
+        draw.standard_normal((3_000, 48), np.float32),
+    )
     train[1_000:1_500] = train[:500] * 2  # near ties: the same direction, another length
     monkeypatch.setattr("positionbias.core.nearest.MOST_ROWS", rows)
     same(nearest(tests, numbered(train), NearestSettings(20)), by_sorting(tests, train, 20))
 
 
-def test_little_memory_means_small_tiles_and_too_little_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_little_memory_means_small_tiles_and_too_little_is_said(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr("positionbias.core.nearest.cores", lambda: 2)
-    # 100·(16·8 + 160·10 + 12·1,024) + 2·(64·4,096 + 32·128·8) bytes stand, and a row takes 40·8 + 24 = 344
+    # 100·(16·8 + 160·10 + 12·1,024) + 2·(64·4,096 + 32·128·8) bytes stand, and a row takes 40·8 +
+    # 24 = 344
     fixed = 1_401_600 + 2 * (262_144 + 32_768)
-    settings = [NearestSettings(10, memory=(fixed + rows * 344 + 5) / 2**30) for rows in (16, 200, 15)]
+    settings = [
+        NearestSettings(10, memory=(fixed + rows * 344 + 5) / 2**30) for rows in (16, 200, 15)
+    ]
     assert [rows_a_tile(chosen, 100, 8) for chosen in settings[:2]] == [16, 200]
     assert rows_a_tile(NearestSettings(10, memory=8), 100, 8) == 32_768
-    with pytest.raises(SettingError, match=r"--memory: wanted at least 0.00 GiB for 100 test texts with 10 neighbours each"):
+    with pytest.raises(
+        SettingError,
+        match=r"--memory: wanted at least 0.00 GiB for 100 test texts with 10 neighbours each",
+    ):
         rows_a_tile(settings[2], 100, 8)
 
 
 def test_the_nearest_are_those_of_faiss() -> None:
     faiss = pytest.importorskip("faiss")
     draw = np.random.default_rng(5)
-    tests, train = draw.standard_normal((20, 32), np.float32), draw.standard_normal((2_000, 32), np.float32)
+    tests, train = (
+        draw.standard_normal((20, 32), np.float32),
+        draw.standard_normal((2_000, 32), np.float32),
+    )
     found = nearest(tests, numbered(train), NearestSettings(10))
     units = [side / np.linalg.norm(side, axis=1, keepdims=True) for side in (tests, train)]
     index = faiss.IndexFlatIP(32)
@@ -111,7 +139,8 @@ def test_the_nearest_are_those_of_faiss() -> None:
     scores, numbers = index.search(units[0], 10)
     np.testing.assert_allclose(found.scores, scores, atol=1e-6)
     exact = np.take_along_axis(units[0].astype(float) @ units[1].astype(float).T, numbers, axis=1)
-    np.testing.assert_allclose(found.scores, exact, atol=1e-6)  # where places differ, their scores are tied
+    # where places differ, their scores are tied
+    np.testing.assert_allclose(found.scores, exact, atol=1e-6)
 
 
 def test_vectors_of_any_length_are_compared_by_direction() -> None:
@@ -164,16 +193,26 @@ def test_what_cannot_be_compared_is_said() -> None:
     tests = np.ones((1, 2), np.float32)
     with pytest.raises(InputError, match="found NaN, infinity or beyond; check the encoder"):
         nearest(tests, numbered(np.array([[np.nan, 1]], np.float32)))
-    with pytest.raises(InputError, match=r"wanted \(n, 2\) numbers; found \(5, 3\); encode both sides with one encoder"):
+    with pytest.raises(
+        InputError,
+        match=r"wanted \(n, 2\) numbers; found \(5, 3\); encode both sides with one encoder",
+    ):
         nearest(tests, numbered(np.ones((5, 3), np.float32)))
-    for setting, flag in (({"neighbours": 0}, "--neighbours"), ({"floor": 1.5}, "--threshold"), ({"memory": 0.0}, "--memory")):
+    for setting, flag in (
+        ({"neighbours": 0}, "--neighbours"),
+        ({"floor": 1.5}, "--threshold"),
+        ({"memory": 0.0}, "--memory"),
+    ):
         with pytest.raises(SettingError, match=f"^{flag}: wanted"):
             NearestSettings(**setting)
 
 
 def test_the_cosine_of_pairs_is_that_of_the_search() -> None:
     draw = np.random.default_rng(11)
-    tests, train = draw.standard_normal((4, 24), np.float32), draw.standard_normal((40, 24), np.float32)
+    tests, train = (
+        draw.standard_normal((4, 24), np.float32),
+        draw.standard_normal((40, 24), np.float32),
+    )
     found = nearest(tests, numbered(train), NearestSettings(6))
     for row in range(4):
         pairs = cosines(np.repeat(tests[row : row + 1], 6, axis=0), train[found.numbers[row]])

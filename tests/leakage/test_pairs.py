@@ -14,9 +14,10 @@ from positionbias.leakage.pairs import Ids, Pair, best_by_pair, read_pairs
 from positionbias.leakage.sheet import write_sheet
 
 PUBLISHED = (
-    '{"msmarco_query_id": "17", "msmarco_query": "lamp oil", "topic_id": "301", "title": "oil lamps", "variant": "lamp oil", '
-    '"description": "Which oil burns in lamps?", "narrative": "Green oil counts.", '
-    '"labels": ["Variant-Identical", "Title-Reformulation"], "sbert_cosine": 0.95}\n'
+    '{"msmarco_query_id": "17", "msmarco_query": "lamp oil", "topic_id": "301", "title": "oil '
+    'lamps", "variant": "lamp oil", "description": "Which oil burns in lamps?", "narrative": '
+    '"Green oil counts.", "labels": ["Variant-Identical", "Title-Reformulation"], "sbert_cosine": '
+    "0.95}\n"
 )
 
 
@@ -27,7 +28,11 @@ def written(tmp_path: Path, text: str, name: str = "pairs.jsonl") -> Path:
 
 def test_the_published_form(tmp_path: Path) -> None:
     (pair,) = read_pairs(written(tmp_path, PUBLISHED))
-    assert (pair.ids, pair.scores, pair.train_text) == (Ids("", "17", "301"), {"cosine": 0.95}, "lamp oil")
+    assert (pair.ids, pair.scores, pair.train_text) == (
+        Ids("", "17", "301"),
+        {"cosine": 0.95},
+        "lamp oil",
+    )
     assert pair.searched() == ["oil lamps", "lamp oil", "Which oil burns in lamps?"]  # no narrative
     assert pair.label is not None
     assert pair.label.name == "reformulation"
@@ -35,17 +40,33 @@ def test_the_published_form(tmp_path: Path) -> None:
 
 
 def test_a_folder_of_found_pairs(tmp_path: Path) -> None:
-    line = '{"source": "ms", "train_id": "a", "test_id": "t", "field": "narrative", "test_text": "x", "cosine": null, "jaccard": 1}'
+    line = (
+        '{"source": "ms", "train_id": "a", "test_id": "t", "field": "narrative", "test_text": "x", '
+        '"cosine": null, "jaccard": 1}'
+    )
     written(tmp_path, f"\n{line}\n\n")
     (pair,) = read_pairs(tmp_path)
-    assert (pair.source, pair.scores, pair.searched(), pair.label, pair.line) == ("ms", {"jaccard": 1.0}, ["x"], None, 2)
+    assert (pair.source, pair.scores, pair.searched(), pair.label, pair.line) == (
+        "ms",
+        {"jaccard": 1.0},
+        ["x"],
+        None,
+        2,
+    )
 
 
 def test_a_sheet_is_read_as_it_was_written(tmp_path: Path) -> None:
-    source = list(read_pairs(written(tmp_path, PUBLISHED.replace("lamp oil", 'the \\"lamp\\"\\toil'))))
+    source = list(
+        read_pairs(written(tmp_path, PUBLISHED.replace("lamp oil", 'the \\"lamp\\"\\toil')))
+    )
     write_sheet(tmp_path / "sheet.tsv", source)
     (read,) = read_pairs(tmp_path / "sheet.tsv")
-    assert (read.ids, read.scores, read.label, read.line) == (source[0].ids, source[0].scores, source[0].label, 2)
+    assert (read.ids, read.scores, read.label, read.line) == (
+        source[0].ids,
+        source[0].scores,
+        source[0].label,
+        2,
+    )
     assert read.train_text == 'the "lamp" oil'  # a tab within a text is a space
     assert read.test_texts.keys() == source[0].test_texts.keys()
 
@@ -84,7 +105,9 @@ def test_labels_in_any_spelling(given: str, name: str) -> None:
 
 
 def test_several_labels_mean_one() -> None:
-    assert parse_labels(["Title-Specialization", "Variant-Specialization", "Different Topic"]) == parse_label("different topic")
+    assert parse_labels(
+        ["Title-Specialization", "Variant-Specialization", "Different Topic"]
+    ) == parse_label("different topic")
     assert parse_labels(["Variant-Generalization"]) == parse_label("generalization")
     assert parse_labels([]) is None
 
@@ -92,7 +115,11 @@ def test_several_labels_mean_one() -> None:
 @pytest.mark.parametrize(
     ("text", "line", "found"),
     [
-        (PUBLISHED + PUBLISHED.replace("Title-Reformulation", "Title-Sideways"), 2, "'Title-Sideways'"),
+        (
+            PUBLISHED + PUBLISHED.replace("Title-Reformulation", "Title-Sideways"),
+            2,
+            "'Title-Sideways'",
+        ),
         (PUBLISHED.replace('["Variant-Identical", "Title-Reformulation"]', "[3]"), 1, "found 3"),
         (PUBLISHED + "{oops\n", 2, "Expecting property name"),
         (PUBLISHED + "[]\n", 2, "a list"),
@@ -116,7 +143,10 @@ def test_each_fault_has_its_line(tmp_path: Path, text: str, line: int, found: st
 
 
 def test_a_pair_found_in_several_fields_counts_once(tmp_path: Path) -> None:
-    lines = [f'{{"train_id": "a", "test_id": "t", "field": "{name}", "cosine": {c}}}' for name, c in (("x", 0.9), ("y", 0.95))]
+    lines = [
+        f'{{"train_id": "a", "test_id": "t", "field": "{name}", "cosine": {c}}}'
+        for name, c in (("x", 0.9), ("y", 0.95))
+    ]
     (best,) = best_by_pair(read_pairs(place := written(tmp_path, "\n".join(lines))), "cosine")
     assert best.field == "y"
     with pytest.raises(InputError, match=r"pairs.jsonl:1: wanted a jaccard; found cosine"):
@@ -124,10 +154,15 @@ def test_a_pair_found_in_several_fields_counts_once(tmp_path: Path) -> None:
 
 
 def test_a_label_decides_and_else_the_threshold(tmp_path: Path) -> None:
-    text = "train_id\ttest_id\tcosine\tlabel\na\tt1\t0.85\tidentical\nb\tt1\t0.99\tdifferent\nc\tt2\t0.92\t\nd\tt3\t0.90\t\na\tt2\t0.8\t\n"
+    text = (
+        "train_id\ttest_id\tcosine\tlabel\na\tt1\t0.85\tidentical\nb\tt1\t0.99\tdifferent\n"
+        "c\tt2\t0.92\t\nd\tt3\t0.90\t\na\tt2\t0.8\t\n"
+    )
     place = written(tmp_path, text)
     found = leaks(read_pairs(place), threshold=0.91)
-    assert {query: [reason["test_id"] for reason in why] for query, why in found.reasons.items()} == {"a": ["t1"], "c": ["t2"]}
+    assert {
+        query: [reason["test_id"] for reason in why] for query, why in found.reasons.items()
+    } == {"a": ["t1"], "c": ["t2"]}
     assert (found.pairs, found.test_ids) == (5, {"t1", "t2"})
     assert found.set_aside == {Cause.DIFFERENT_TOPIC: 1, Cause.BELOW: 2}
     assert leaks(read_pairs(place)).reasons.keys() == {"a", "c", "d"}
@@ -158,16 +193,29 @@ def test_what_words_alone_found_leaks_only_when_asked(tmp_path: Path) -> None:
     found = leaks(read_pairs(place))
     assert (set(found.reasons), found.set_aside) == ({"b", "c", "e"}, {Cause.WORDS_ALONE: 2})
     found = leaks(read_pairs(place), threshold=0.9)
-    assert (set(found.reasons), found.set_aside) == ({"b", "c", "d"}, {Cause.WORDS_ALONE: 1, Cause.BELOW: 1})
+    assert (set(found.reasons), found.set_aside) == (
+        {"b", "c", "d"},
+        {Cause.WORDS_ALONE: 1, Cause.BELOW: 1},
+    )
     assert set(leaks(read_pairs(place), lexical=True).reasons) == {"a", "b", "c", "d", "e"}
     place.write_text("train_id\ttest_id\tfound_by\na\tt\tguess\n", encoding="utf-8")
-    with pytest.raises(InputError, match=r"pairs.tsv:2: wanted 'found_by' of semantic, lexical, exact, .*; found 'guess'"):
+    with pytest.raises(
+        InputError,
+        match=r"pairs.tsv:2: wanted 'found_by' of semantic, lexical, exact, .*; found 'guess'",
+    ):
         list(read_pairs(place))
 
 
 def test_a_pair_of_queries_with_their_passages_has_the_ids_of_these(tmp_path: Path) -> None:
     place = tmp_path / "pairs.jsonl"
-    row = {"source": "s", "train_id": "q", "test_id": "t", "found_by": ["exact", "ngram"], "of_test": 0.5, "of_train": 1}
+    row = {
+        "source": "s",
+        "train_id": "q",
+        "test_id": "t",
+        "found_by": ["exact", "ngram"],
+        "of_test": 0.5,
+        "of_train": 1,
+    }
     rows = [
         row,
         {**row, "train_passage_id": "p1", "test_passage_id": "p2"},
@@ -180,8 +228,12 @@ def test_a_pair_of_queries_with_their_passages_has_the_ids_of_these(tmp_path: Pa
         ("s", "q", "t", "p1", "p2"),
         ("s", "q", "t", "p3", "p2"),
     ]
-    assert [pair.ids.named for pair in pairs[:2]] == [("s", "q", "t"), ("s", "q", "t", "p1", "p2")]  # draws of other pairs stay
-    assert (pairs[0].scores, pairs[0].found_by) == ({"of_test": 0.5, "of_train": 1.0}, ("exact", "ngram"))
+    # draws of other pairs stay
+    assert [pair.ids.named for pair in pairs[:2]] == [("s", "q", "t"), ("s", "q", "t", "p1", "p2")]
+    assert (pairs[0].scores, pairs[0].found_by) == (
+        {"of_test": 0.5, "of_train": 1.0},
+        ("exact", "ngram"),
+    )
     sheet = tmp_path / "sheet.tsv"
     write_sheet(sheet, pairs[1:])
     assert [pair.ids for pair in read_pairs(sheet)] == [pair.ids for pair in pairs[1:]]

@@ -1,4 +1,6 @@
-"""The leakage paper's figures as we hold them: cells by hand, counts, sums that the paper's text gives, the targets."""
+"""The leakage paper's figures as we hold them: cells by hand, counts, sums that the paper's text
+gives, the targets.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,13 @@ from pathlib import Path
 import pytest
 
 from positionbias.leakage.labels import DIFFERENT
-from positionbias.leakage.published import CELLS, TARGETS, published_candidates, published_review, target_of
+from positionbias.leakage.published import (
+    CELLS,
+    TARGETS,
+    published_candidates,
+    published_review,
+    target_of,
+)
 from positionbias.results.leakage_pairs import TopicsAndQueries
 
 
@@ -27,13 +35,16 @@ def test_the_sums_that_the_text_gives() -> None:
     assert review.rows["true"] == {"queries": 648, "topics": 172}
     assert round(0.575 * 721) == labels["identical"] + labels["specialization"]
     # 181 topics and 3,960 queries of Robust04 are candidates
-    assert published_candidates("Robust04").rows["union"]["MSM + ORCAS"] == TopicsAndQueries(181, 3960)
+    assert published_candidates("Robust04").rows["union"]["MSM + ORCAS"] == TopicsAndQueries(
+        181, 3960
+    )
 
 
 def test_a_target_is_known_by_its_topics() -> None:
     robust = [str(number) for number in (*range(301, 451), *range(601, 701))]
     assert target_of(robust) == "Robust04"
-    assert target_of([topic for topic in robust if topic != "672"]) == "Robust04"  # nothing relevant was judged for it
+    # nothing relevant was judged for it
+    assert target_of([topic for topic in robust if topic != "672"]) == "Robust04"
     assert target_of([f"robust:{topic}" for topic in robust]) == "Robust04"
     assert target_of(robust[1:]) is None
     assert target_of([]) is None
@@ -41,10 +52,15 @@ def test_a_target_is_known_by_its_topics() -> None:
 
 @pytest.mark.realdata
 @pytest.mark.parametrize(
-    ("name", "target", "count"), [("robust04", "Robust04", 250), ("core17", "Core 2017", 50), ("core18", "Core 2018", 50)]
+    ("name", "target", "count"),
+    [("robust04", "Robust04", 250), ("core17", "Core 2017", 50), ("core18", "Core 2018", 50)],
 )
-def test_the_published_topics_are_the_targets(posbias_data: Path, name: str, target: str, count: int) -> None:
+def test_the_published_topics_are_the_targets(
+    posbias_data: Path, name: str, target: str, count: int
+) -> None:
     from positionbias.formats.trec_topics import read_topics
 
-    topics = [query.query_id for query in read_topics(posbias_data / "leakage" / f"topics.{name}.txt")]
+    topics = [
+        query.query_id for query in read_topics(posbias_data / "leakage" / f"topics.{name}.txt")
+    ]
     assert (len(topics), target_of(topics)) == (count, target)

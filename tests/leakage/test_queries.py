@@ -1,4 +1,6 @@
-"""Training queries streamed, test queries with their fields; what is empty is counted, what is no query refused."""
+"""Training queries streamed, test queries with their fields; what is empty is counted, what is no
+query refused.
+"""
 
 from __future__ import annotations
 
@@ -54,20 +56,33 @@ def test_what_is_no_query_is_refused(tmp_path: Path, text: str, found: str) -> N
 
 def test_further_lines_of_an_id_are_variants(tmp_path: Path) -> None:
     (tmp_path / "q.tsv").write_text("1\ta b\n2\tc\n1\tb\n1\td\n")
-    assert tsv_queries(tmp_path / "q.tsv") == [Query("1", "a b", {"variant1": "b", "variant2": "d"}), Query("2", "c")]
+    assert tsv_queries(tmp_path / "q.tsv") == [
+        Query("1", "a b", {"variant1": "b", "variant2": "d"}),
+        Query("2", "c"),
+    ]
 
 
 def test_variants_join_their_queries_and_others_are_counted(tmp_path: Path) -> None:
     (tmp_path / "v.tsv").write_text("1\tb\n9\tx\n1\tc\n")
     queries = [Query("1", "a", {"variant1": "own"}), Query("2", "d")]
     joined, others = add_variants(queries, tmp_path / "v.tsv")
-    assert [dict(query.fields) for query in joined] == [{"variant1": "own", "variant2": "b", "variant3": "c"}, {}]
+    assert [dict(query.fields) for query in joined] == [
+        {"variant1": "own", "variant2": "b", "variant3": "c"},
+        {},
+    ]
     assert others == 1
-    with pytest.raises(InputError, match=r"v.tsv: wanted variants of the test queries; found 3 lines for other queries"):
+    with pytest.raises(
+        InputError,
+        match=r"v.tsv: wanted variants of the test queries; found 3 lines for other queries",
+    ):
         add_variants(queries[1:], tmp_path / "v.tsv")
 
 
-TOPIC = Query("1", "iron gate", {"description": "Where is the gate?", "narrative": " ", "variant2": "gates", "type": "entity"})
+TOPIC = Query(
+    "1",
+    "iron gate",
+    {"description": "Where is the gate?", "narrative": " ", "variant2": "gates", "type": "entity"},
+)
 
 
 def test_the_texts_of_topics_by_field() -> None:
@@ -78,14 +93,20 @@ def test_the_texts_of_topics_by_field() -> None:
         FieldText("1", "variant", "gates"),
     ]
     assert found.empty == {"narrative": 1, "title": 1}  # a topic of a title alone has a title too
-    assert [text.field for text in field_texts([TOPIC], ["variant", "title"]).texts] == ["title", "variant"]
+    assert [text.field for text in field_texts([TOPIC], ["variant", "title"]).texts] == [
+        "title",
+        "variant",
+    ]
 
 
 def test_a_field_that_is_not_there_is_refused() -> None:
-    with pytest.raises(SettingError, match=r"--field: wanted one of query, title, .*; found 'domain'"):
+    with pytest.raises(
+        SettingError, match=r"--field: wanted one of query, title, .*; found 'domain'"
+    ):
         field_texts([TOPIC], ["domain"])
     with pytest.raises(
-        SettingError, match=r"wanted test queries with text in question; found title, description, narrative, v"
+        SettingError,
+        match=r"wanted test queries with text in question; found title, description, narrative, v",
     ):
         field_texts([TOPIC], ["question"])
     with pytest.raises(SettingError, match=r"found query; give another"):

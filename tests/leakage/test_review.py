@@ -21,7 +21,8 @@ def pair(train: str, test: str, cosine: float, label: str = "") -> Pair:
 
 
 def test_equal_strata_and_weights() -> None:
-    # four strata of 0.05: 10, 2, 0 and 8 pairs; 12 wanted: 3 each, of which the second lacks 1 and the third 3
+    # four strata of 0.05: 10, 2, 0 and 8 pairs; 12 wanted: 3 each, of which the second lacks 1 and
+    # the third 3
     scores = [0.81] * 10 + [0.86] * 2 + [0.95, 1.0000005] + [0.97] * 6 + [0.79] * 5
     pairs = [pair(f"q{n}", "t", score) for n, score in enumerate(scores)]
     settings = SampleSettings(sample_size=12, strata=4)
@@ -43,7 +44,11 @@ def test_equal_strata_and_weights() -> None:
 
 
 def test_what_a_sample_refuses() -> None:
-    for settings, flag in (({"above": 1}, "--above"), ({"strata": 0}, "--strata"), ({"sample_size": 3}, "--sample-size")):
+    for settings, flag in (
+        ({"above": 1}, "--above"),
+        ({"strata": 0}, "--strata"),
+        ({"sample_size": 3}, "--sample-size"),
+    ):
         with pytest.raises(SettingError, match=flag):
             SampleSettings(**settings)  # type: ignore[arg-type]
     with pytest.raises(InputError, match=r"a cosine from 0.8 up; found none of 1"):
@@ -51,16 +56,37 @@ def test_what_a_sample_refuses() -> None:
 
 
 def test_the_most_similar_of_each_test_query() -> None:
-    pairs = [pair("a", "t2", 0.9), pair("b", "t1", 0.95), pair("c", "t2", 0.95), pair("d", "t2", 0.9), pair("c", "t2", 0.99)]
-    assert [item.ids[1:3] for item in most_similar(pairs, per_test=2)] == [("c", "t2"), ("a", "t2"), ("b", "t1")]
-    assert [item.ids[1:3] for item in most_similar(pairs, threshold=0.95)] == [("c", "t2"), ("b", "t1")]
+    pairs = [
+        pair("a", "t2", 0.9),
+        pair("b", "t1", 0.95),
+        pair("c", "t2", 0.95),
+        pair("d", "t2", 0.9),
+        pair("c", "t2", 0.99),
+    ]
+    assert [item.ids[1:3] for item in most_similar(pairs, per_test=2)] == [
+        ("c", "t2"),
+        ("a", "t2"),
+        ("b", "t1"),
+    ]
+    assert [item.ids[1:3] for item in most_similar(pairs, threshold=0.95)] == [
+        ("c", "t2"),
+        ("b", "t1"),
+    ]
 
 
 def test_tables_by_hand() -> None:
-    first = [pair("a", "t1", 1, "identical"), pair("b", "t1", 1, "different topic"), pair("c", "t2", 1, "reformulation")]
+    first = [
+        pair("a", "t1", 1, "identical"),
+        pair("b", "t1", 1, "different topic"),
+        pair("c", "t2", 1, "reformulation"),
+    ]
     first += [pair("d", "t3", 1)]
     found = review([{item.ids: item for item in first}])
-    assert (found.true, found.false, found.unlabelled) == (ReviewedPairs(2, 2), ReviewedPairs(1, 1), 1)
+    assert (found.true, found.false, found.unlabelled) == (
+        ReviewedPairs(2, 2),
+        ReviewedPairs(1, 1),
+        1,
+    )
     assert {name: count for name, count in found.by_label.items() if count} == {
         "identical": 1,
         "reformulation": 1,
@@ -77,11 +103,20 @@ def test_two_sheets() -> None:
         "d": ("leak", ""),
     }
     sheets = [
-        {item.ids: item for train, names in said.items() for item in [pair(train, f"t-{train}", 1, names[place])]}
+        {
+            item.ids: item
+            for train, names in said.items()
+            for item in [pair(train, f"t-{train}", 1, names[place])]
+        }
         for place in (0, 1)
     ]
     found = review(sheets)
-    assert (found.true.pairs, found.false.pairs, found.unlabelled, [ids.train_id for ids in found.disagreed]) == (
+    assert (
+        found.true.pairs,
+        found.false.pairs,
+        found.unlabelled,
+        [ids.train_id for ids in found.disagreed],
+    ) == (
         2,
         1,
         0,
@@ -90,12 +125,21 @@ def test_two_sheets() -> None:
     assert found.kappa is not None
     assert found.kappa_leak is not None
     # labels: p_o = 2/3, p_e = (2·1 + 0·1 + 1·1) / 9 = 1/3; leak or not: all three the same
-    assert (found.kappa.kappa, found.kappa_leak.kappa, found.kappa.pairs) == (pytest.approx(0.5), pytest.approx(1.0), 3)
+    assert (found.kappa.kappa, found.kappa_leak.kappa, found.kappa.pairs) == (
+        pytest.approx(0.5),
+        pytest.approx(1.0),
+        3,
+    )
 
 
 def test_what_a_review_refuses(tmp_path: Path) -> None:
-    (place := tmp_path / "s.tsv").write_text("train_id\ttest_id\tlabel\na\tt\tleak\na\tt\tidentical\n", encoding="utf-8")
-    with pytest.raises(InputError, match=r"s.tsv:3: wanted one label per pair; found 'identical', and 'leak' at line 2"):
+    (place := tmp_path / "s.tsv").write_text(
+        "train_id\ttest_id\tlabel\na\tt\tleak\na\tt\tidentical\n", encoding="utf-8"
+    )
+    with pytest.raises(
+        InputError,
+        match=r"s.tsv:3: wanted one label per pair; found 'identical', and 'leak' at line 2",
+    ):
         read_sheet(place)
     with pytest.raises(InputError, match="--filled: wanted labels in the last column; found none"):
         review([{(item := pair("a", "t", 1)).ids: item}])

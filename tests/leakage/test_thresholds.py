@@ -18,11 +18,16 @@ from tests.sealing import reseal
 def test_an_encoders_own_threshold_and_no_others() -> None:
     minilm = next(item for item in KNOWN if item.encoder == "minilm")
     assert threshold_for("minilm", minilm.checksum, None) == minilm.cosine
-    assert threshold_for("a/copy", minilm.checksum, None) == minilm.cosine  # the model counts, not its name
+    # the model counts, not its name
+    assert threshold_for("a/copy", minilm.checksum, None) == minilm.cosine
     assert threshold_for("minilm", minilm.checksum, 0.8) == threshold_for("other", "x", 0.8) == 0.8
     assert known_threshold("minilm", "of a folder of that name") is None
     with pytest.raises(
-        SettingError, match=r"--threshold: wanted a cosine for the encoder other, as each encoder has its own scale; found none"
+        SettingError,
+        match=(
+            r"--threshold: wanted a cosine for the encoder other, as each encoder has its own "
+            r"scale; found none"
+        ),
     ):
         threshold_for("other", "x", None)
 
@@ -74,7 +79,8 @@ def test_a_damaged_file_is_made_anew(tmp_path: Path) -> None:
     reseal(file)
     np.testing.assert_array_equal(kept(encode, "one", tmp_path)(["lamp"]), [[4, 1]])
     whole = file.read_bytes()
-    file.write_bytes(whole.replace(b"(1, 2), }" + b" " * 13, b"(1099511627776, 2), }" + b" "))  # 8 TiB in 136 bytes
+    # 8 TiB in 136 bytes
+    file.write_bytes(whole.replace(b"(1, 2), }" + b" " * 13, b"(1099511627776, 2), }" + b" "))
     assert len(file.read_bytes()) == len(whole)
     assert file.read_bytes() != whole
     reseal(file)
@@ -88,7 +94,9 @@ def test_kept_vectors_that_lead_elsewhere_are_refused(tmp_path: Path, inside: st
     (place,) = folder.glob(inside) if inside else [folder]
     place.rename(elsewhere)
     place.symlink_to(elsewhere)
-    with pytest.raises(InputError, match=f"wanted a {'file' if inside else 'folder'}; found a link"):
+    with pytest.raises(
+        InputError, match=f"wanted a {'file' if inside else 'folder'}; found a link"
+    ):
         kept(Counted(), "one", folder)(["lamp"])
 
 
@@ -100,7 +108,9 @@ def test_a_folder_in_the_way_costs_nothing(tmp_path: Path) -> None:
     np.testing.assert_array_equal(kept(Counted(), "one", tmp_path)(["lamp"]), [[4, 1]])
 
 
-def test_what_cannot_be_written_costs_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_cannot_be_written_costs_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def full(*_: object, **__: object) -> None:
         raise StorageError("no space")
 

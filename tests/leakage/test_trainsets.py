@@ -1,4 +1,6 @@
-"""Training sets with leakage: a set worked by hand, what holds for every set, the rules of who leaks, every refusal."""
+"""Training sets with leakage: a set worked by hand, what holds for every set, the rules of who
+leaks, every refusal.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,14 @@ from positionbias.core.records import Qrel
 from positionbias.core.run import Run
 from positionbias.leakage.labels import Label
 from positionbias.leakage.leaks import leaks
-from positionbias.leakage.material import Leaking, Material, Source, Topic, leaking_queries, read_topics
+from positionbias.leakage.material import (
+    Leaking,
+    Material,
+    Source,
+    Topic,
+    leaking_queries,
+    read_topics,
+)
 from positionbias.leakage.pairs import Pair
 from positionbias.leakage.settings import KINDS, SIZES, LeakedSettings, MaterialSettings
 from positionbias.leakage.trainsets import leaked_groups, leaked_number
@@ -25,23 +34,43 @@ NOBODY = Leaking(frozenset(), frozenset(), PAIRS)
 
 
 def run(candidates: Mapping[str, Sequence[str]]) -> Run:
-    return Run("bm25", ((query_id, items, [-float(i) for i in range(len(items))]) for query_id, items in candidates.items()))
+    return Run(
+        "bm25",
+        (
+            (query_id, items, [-float(i) for i in range(len(items))])
+            for query_id, items in candidates.items()
+        ),
+    )
 
 
 def leaking(*query_ids: str, near: Iterable[str] = ()) -> Leaking:
-    return Leaking(frozenset(query_ids), frozenset(query_ids).union(near), {"training queries that leak": len(query_ids)})
+    return Leaking(
+        frozenset(query_ids),
+        frozenset(query_ids).union(near),
+        {"training queries that leak": len(query_ids)},
+    )
 
 
-def source(split: str, count: int, found: Leaking = NOBODY, settings: MaterialSettings | None = None) -> Source:
+def source(
+    split: str, count: int, found: Leaking = NOBODY, settings: MaterialSettings | None = None
+) -> Source:
     """Queries SPLIT-0 …, each with two relevant passages and three others among its candidates."""
     ids = [f"{split}-{number}" for number in range(count)]
-    qrels = [Qrel(item, f"{item}+{place}", 1) for item in ids for place in "ab"] + [Qrel(item, f"{item}-x", 0) for item in ids]
-    candidates = run({item: [f"{item}+a", f"{item}-x", f"{item}-y", f"{item}-z", f"{item}+b"] for item in ids})
+    qrels = [Qrel(item, f"{item}+{place}", 1) for item in ids for place in "ab"] + [
+        Qrel(item, f"{item}-x", 0) for item in ids
+    ]
+    candidates = run(
+        {item: [f"{item}+a", f"{item}-x", f"{item}-y", f"{item}-z", f"{item}+b"] for item in ids}
+    )
     return Source(split, ids, qrels, candidates, found, settings or MaterialSettings())
 
 
 def topic(query_id: str, relevant: int, others: int) -> Topic:
-    return Topic(query_id, tuple(f"{query_id}+{n}" for n in range(relevant)), tuple(f"{query_id}-{n}" for n in range(others)))
+    return Topic(
+        query_id,
+        tuple(f"{query_id}+{n}" for n in range(relevant)),
+        tuple(f"{query_id}-{n}" for n in range(others)),
+    )
 
 
 def material(*sources: Source, topics: Sequence[Topic] = ()) -> Material:
@@ -55,13 +84,23 @@ HAND = material(
         ["a", "b", "c", "d", "e", "f", "g"],
         [
             *(Qrel(item, f"r-{item}", 1) for item in "abcdf"),
-            Qrel("b", "x-b", 1),  # judged relevant, and so no negative, though it is a candidate; and not in the corpus
+            # judged relevant, and so no negative, though it is a candidate; and not in the corpus
+            Qrel("b", "x-b", 1),
             Qrel("c", "n-c", 0),
             Qrel("f", "r-f", 1),
             Qrel("g", "r-gone", 1),
         ],
-        # nobody can be drawn but one: e is unjudged, d has no candidate beside its own passage, f none at all
-        run({"a": ["r-a", "n-a"], "b": ["x-b", "n-b", "r-b"], "c": ["n-c"], "d": ["r-d"], "g": ["n-g"]}),
+        # nobody can be drawn but one: e is unjudged, d has no candidate beside its own passage, f
+        # none at all
+        run(
+            {
+                "a": ["r-a", "n-a"],
+                "b": ["x-b", "n-b", "r-b"],
+                "c": ["n-c"],
+                "d": ["r-d"],
+                "g": ["n-g"],
+            }
+        ),
         leaking("a"),
         MaterialSettings(train_depth=2),
         absent={"x-b", "r-gone"},
@@ -77,8 +116,17 @@ def test_sets_worked_by_hand() -> None:
     leaked = leaked_groups(HAND, LeakedSettings("msm", 6, leaked_queries=1))
     assert leaked.groups == [TrainingGroup("a", ("r-a", "n-a"), (1, 0)), *plain.groups]
     figures = leaked.figures
-    assert (figures.kind, figures.instances, figures.leaked, figures.leaked_share) == ("msm", 6, 1, 1 / 3)
-    assert (figures.leaked_from, figures.leaked_queries_distinct, figures.filled_from) == ({"train": 1}, 1, {"train": 2})
+    assert (figures.kind, figures.instances, figures.leaked, figures.leaked_share) == (
+        "msm",
+        6,
+        1,
+        1 / 3,
+    )
+    assert (figures.leaked_from, figures.leaked_queries_distinct, figures.filled_from) == (
+        {"train": 1},
+        1,
+        {"train": 2},
+    )
     test = leaked_groups(HAND, LeakedSettings("test", 6))  # one judged test query, twice by default
     assert [group.query_id for group in test.groups] == ["t", "t", plain.groups[0].query_id]
     sides = list(zip(*(group.passage_ids for group in test.groups[:2]), strict=True))
@@ -109,11 +157,15 @@ def test_the_papers_sizes_and_numbers() -> None:
     number=st.integers(1, 6),
     seed=st.integers(0, 9),
 )
-def test_what_holds_for_every_set(counts: tuple[int, int], queries: int, number: int, seed: int) -> None:
+def test_what_holds_for_every_set(
+    counts: tuple[int, int], queries: int, number: int, seed: int
+) -> None:
     named = [f"{split}-{place}" for split in ("train", "clicks") for place in range(5)]
     found = leaking(*named[:3], *named[5:8], near=named)
     drawn_from = material(
-        source("train", counts[0], found), source("clicks", counts[1], found), topics=[topic(f"t{n}", 3, 2) for n in range(4)]
+        source("train", counts[0], found),
+        source("clicks", counts[1], found),
+        topics=[topic(f"t{n}", 3, 2) for n in range(4)],
     )
     sets = {}
     for kind in KINDS:
@@ -127,25 +179,35 @@ def test_what_holds_for_every_set(counts: tuple[int, int], queries: int, number:
         assert len(set(filling)) == len(filling)
         by_split = Counter(query_id.partition("-")[0] for query_id in filling)
         assert (by_split["train"], by_split["clicks"]) == (-(-len(filling) // 2), len(filling) // 2)
-        assert drawn.figures.filled_from == {"train": by_split["train"], "clicks": by_split["clicks"]}
+        assert drawn.figures.filled_from == {
+            "train": by_split["train"],
+            "clicks": by_split["clicks"],
+        }
         for group in drawn.groups:
             positive, negative = group.passage_ids
             assert positive.startswith(f"{group.query_id}+")  # judged relevant
             assert negative.startswith(f"{group.query_id}-")  # and not
             assert group.labels == (1, 0)
-        larger = leaked_groups(drawn_from, LeakedSettings(kind, 2 * queries + 4, seed, leaked_queries=number))
+        larger = leaked_groups(
+            drawn_from, LeakedSettings(kind, 2 * queries + 4, seed, leaked_queries=number)
+        )
         assert larger.groups[:queries] == drawn.groups
     assert {group.query_id for group in sets["msm"].groups[:number]} <= found.leaking
     taken = Counter(group.query_id for group in sets["test"].groups[:number])
     assert max(taken.values()) - min([taken[f"t{n}"] for n in range(4)]) <= 1
-    assert len({passage for group in sets["test"].groups[:number] for passage in group.passage_ids}) == 2 * number
+    assert (
+        len({passage for group in sets["test"].groups[:number] for passage in group.passage_ids})
+        == 2 * number
+    )
     kept = queries - number
     assert sets["no"].groups[:kept] == sets["msm"].groups[number:] == sets["test"].groups[number:]
 
 
 def test_a_share_is_constant_and_sets_nest_in_both_parts() -> None:
     whole = material(source("train", 200, leaking(*(f"train-{n}" for n in range(60)))))
-    small, large = (leaked_groups(whole, LeakedSettings("msm", size, leaked_share=0.25)) for size in (40, 160))
+    small, large = (
+        leaked_groups(whole, LeakedSettings("msm", size, leaked_share=0.25)) for size in (40, 160)
+    )
     assert (small.figures.leaked, large.figures.leaked) == (5, 20)
     assert large.groups[:5] == small.groups[:5]
     assert large.groups[20:35] == small.groups[5:]
@@ -159,27 +221,40 @@ def test_seeds_differ_and_the_order_of_records_does_not_matter() -> None:
     two = leaked_groups(whole, LeakedSettings("no", 40, 2))
     assert {group.query_id for group in one.groups} != {group.query_id for group in two.groups}
     again = {group.query_id: group for group in two.groups}
-    assert any(again.get(group.query_id, group) != group for group in one.groups)  # other passages of the same queries
+    # other passages of the same queries
+    assert any(again.get(group.query_id, group) != group for group in one.groups)
 
 
 def pair(train: str, test: str = "t", label: str = "", **known: float | str) -> Pair:
     name = str(known.pop("source", ""))
     scores = {key: float(value) for key, value in known.items()}
-    return Pair(train, test, scores, label=Label(label) if label else None, line=1, source=name, place="pairs.tsv")
+    return Pair(
+        train,
+        test,
+        scores,
+        label=Label(label) if label else None,
+        line=1,
+        source=name,
+        place="pairs.tsv",
+    )
 
 
 def test_a_label_says_who_leaks_and_the_threshold_who_fills() -> None:
     pairs = [
         pair("said", label="identical", cosine=0.5),
         pair("denied", label="different topic", cosine=0.95),
-        pair("denied", cosine=0.95),  # the same pair in the file that was searched: the label counts
+        # the same pair in the file that was searched: the label counts
+        pair("denied", cosine=0.95),
         pair("far", label="different topic", cosine=0.5),
         pair("near", cosine=0.91, source="clicks"),
         pair("below", cosine=0.9, source="msm"),
         pair("other", test="elsewhere", cosine=1.0),
     ]
     found = leaking_queries(pairs, {"t"}, MaterialSettings(threshold=0.91))
-    assert (set(found.leaking), set(found.candidates)) == ({"said", "near"}, {"said", "near", "denied"})
+    assert (set(found.leaking), set(found.candidates)) == (
+        {"said", "near"},
+        {"said", "near", "denied"},
+    )
     assert found.counts == {
         "pairs": 7,
         "pairs of other test queries": 1,
@@ -202,16 +277,31 @@ def test_pairs_that_cannot_be_judged_are_one_line() -> None:
     with pytest.raises(InputError, match=r"pairs.tsv:1: wanted a cosine or a label; found neither"):
         leaking_queries([pair("a", jaccard=1.0)], {"t"}, MaterialSettings(threshold=0.9))
     with pytest.raises(
-        InputError, match="wanted pairs with queries of the target; found 1 pairs with others, such as 'u'; check --target"
+        InputError,
+        match=(
+            "wanted pairs with queries of the target; found 1 pairs with others, such as 'u'; "
+            "check --target"
+        ),
     ):
         leaking_queries([pair("a", test="u")], {"t"}, MaterialSettings())
 
 
 def test_what_is_judged_between_is_neither() -> None:
     settings = MaterialSettings(relevant_from=2, target_relevant_from=2)
-    qrels = [Qrel("t", "high", 3), Qrel("t", "low", 1), Qrel("t", "none", 0), Qrel("t", "gone", 2), Qrel("u", "none", -1)]
-    assert read_topics(qrels, settings, {"gone"}) == [Topic("t", ("high",), ("none",)), Topic("u", (), ("none",))]
-    made = Source("train", ["t"], qrels, run({"t": ["low", "high", "none", "other"]}), NOBODY, settings)
+    qrels = [
+        Qrel("t", "high", 3),
+        Qrel("t", "low", 1),
+        Qrel("t", "none", 0),
+        Qrel("t", "gone", 2),
+        Qrel("u", "none", -1),
+    ]
+    assert read_topics(qrels, settings, {"gone"}) == [
+        Topic("t", ("high",), ("none",)),
+        Topic("u", (), ("none",)),
+    ]
+    made = Source(
+        "train", ["t"], qrels, run({"t": ["low", "high", "none", "other"]}), NOBODY, settings
+    )
     assert (made.relevant("t"), made.negatives("t")) == (["gone", "high"], ["none", "other"])
 
 
@@ -226,25 +316,33 @@ FEW = material(
     [
         (
             LeakedSettings("msm", 8, leaked_queries=3),
-            "both: wanted 3 leaked queries of kind msm; found 2 usable of 2 in the pairs (9 queries in 'train', of which 2 leak, "
-            "1 candidates of leakage that are not leaks); give --leaked-queries 2 or lower",
+            "both: wanted 3 leaked queries of kind msm; found 2 usable of 2 in the pairs (9 "
+            "queries in 'train', of which 2 leak, 1 candidates of leakage that are not leaks); "
+            "give --leaked-queries 2 or lower",
         ),
         (
             LeakedSettings("test", 20),
-            "both: wanted 6 leaked queries of kind test, each of 3 judged test queries up to 2 times with other passages; found 3: "
-            "1 have fewer than 2 relevant passages, 1 fewer than 2 judged not relevant, 1 none; give --leaked-queries 3 or lower",
+            "both: wanted 6 leaked queries of kind test, each of 3 judged test queries up to 2 "
+            "times with other passages; found 3: 1 have fewer than 2 relevant passages, 1 fewer "
+            "than 2 judged not relevant, 1 none; give --leaked-queries 3 or lower",
         ),
         (
             LeakedSettings("no", 14),
-            "both: wanted 7 queries that do not leak to fill a set of 14 instances, equally from each source; found 6 for 7 (9 queries in 'train'",
+            (
+                "both: wanted 7 queries that do not leak to fill a set of 14 instances, equally "
+                "from each source; found 6 for 7 (9 queries in 'train'"
+            ),
         ),
         (
             LeakedSettings("msm", 8, leaked_share=0.1),
-            "both: wanted at least one leaked query in a set of kind msm; found 0.1 of 4 queries; give",
+            (
+                "both: wanted at least one leaked query in a set of kind msm; found 0.1 of 4 "
+                "queries; give"
+            ),
         ),
     ],
     ids=["leaked queries", "judged passages", "filling", "a share of nothing"],
-)  # fmt: skip
+)
 def test_what_cannot_be_built_is_counted(settings: LeakedSettings, message: str) -> None:
     with pytest.raises(InputError) as error:
         leaked_groups(FEW, settings)
@@ -255,9 +353,15 @@ def test_what_the_message_offers_can_be_built() -> None:
     drawn = leaked_groups(FEW, LeakedSettings("test", 14, leaked_queries=3))
     assert Counter(group.query_id for group in drawn.groups[:3]) == {"t0": 2, "t1": 1}
     assert leaked_groups(FEW, LeakedSettings("msm", 8, leaked_queries=2)).figures.leaked == 2
-    # 13 of 4: up to 4 times each, 9 + 1 + 1 + 1 = 7 ways; of 7, which are up to 2 times each, 5 remain
-    uneven = material(source("train", 9), topics=[topic("t0", 9, 9), *(topic(f"t{n}", 1, 1) for n in (1, 2, 3))])
-    with pytest.raises(InputError, match="up to 4 times with other passages; found 7: .*; give --leaked-queries 5 or lower"):
+    # 13 of 4: up to 4 times each, 9 + 1 + 1 + 1 = 7 ways; of 7, which are up to 2 times each, 5
+    # remain
+    uneven = material(
+        source("train", 9), topics=[topic("t0", 9, 9), *(topic(f"t{n}", 1, 1) for n in (1, 2, 3))]
+    )
+    with pytest.raises(
+        InputError,
+        match="up to 4 times with other passages; found 7: .*; give --leaked-queries 5 or lower",
+    ):
         leaked_groups(uneven, LeakedSettings("test", 40, leaked_queries=13))
     assert leaked_groups(uneven, LeakedSettings("test", 20, leaked_queries=5)).figures.leaked == 5
 
@@ -265,10 +369,18 @@ def test_what_the_message_offers_can_be_built() -> None:
 def test_without_judged_test_queries_there_is_no_test_leakage() -> None:
     for number in (None, 1):
         with pytest.raises(
-            InputError, match="wanted at least one leaked query in a set of kind test; found no judged query in test"
+            InputError,
+            match=(
+                "wanted at least one leaked query in a set of kind test; found no judged query in "
+                "test"
+            ),
         ):
-            leaked_groups(material(source("train", 9)), LeakedSettings("test", 4, leaked_queries=number))
-    with pytest.raises(InputError, match="in a set of kind msm; found no judged test query; give --leaked-queries"):
+            leaked_groups(
+                material(source("train", 9)), LeakedSettings("test", 4, leaked_queries=number)
+            )
+    with pytest.raises(
+        InputError, match="in a set of kind msm; found no judged test query; give --leaked-queries"
+    ):
         leaked_groups(material(source("train", 9)), LeakedSettings("msm", 4))
 
 
@@ -280,7 +392,10 @@ def test_without_judged_test_queries_there_is_no_test_leakage() -> None:
         ({"instances": 0}, "--size: wanted an even number"),
         ({"leaked_queries": 0}, "--leaked-queries: wanted at least 1"),
         ({"leaked_share": 1.5}, "--leaked-share: wanted a share above 0, to 1"),
-        ({"leaked_queries": 5, "leaked_share": 0.5}, "--leaked-queries, --leaked-share: wanted one of the two"),
+        (
+            {"leaked_queries": 5, "leaked_share": 0.5},
+            "--leaked-queries, --leaked-share: wanted one of the two",
+        ),
     ],
     ids=["kind", "odd", "nothing", "none leak", "share", "both"],
 )
@@ -292,19 +407,28 @@ def test_settings_out_of_range_name_their_flag(wrong: dict[str, object], flag: s
 
 def test_where_nothing_leaks_no_number_is_offered() -> None:
     with pytest.raises(
-        InputError, match=r"found 0 usable of 0 in the pairs .* of which 0 leak\); give more pairs, or --leakage no"
+        InputError,
+        match=(
+            r"found 0 usable of 0 in the pairs .* of which 0 leak\); give more pairs, or --leakage "
+            r"no"
+        ),
     ):
         leaked_groups(material(source("train", 9)), LeakedSettings("msm", 4, leaked_queries=1))
 
 
 def test_more_leaked_queries_than_room_is_one_line() -> None:
-    with pytest.raises(SettingError, match="--size: wanted at least 12 instances for 6 leaked queries; found 10; raise it"):
+    with pytest.raises(
+        SettingError,
+        match="--size: wanted at least 12 instances for 6 leaked queries; found 10; raise it",
+    ):
         leaked_groups(FEW, LeakedSettings("test", 10))
 
 
 @pytest.mark.parametrize("name", ["relevant_from", "target_relevant_from", "train_depth"])
 def test_a_level_below_one_names_its_flag(name: str) -> None:
-    with pytest.raises(SettingError, match=f"--{name.replace('_', '-')}: wanted at least 1; found 0"):
+    with pytest.raises(
+        SettingError, match=f"--{name.replace('_', '-')}: wanted at least 1; found 0"
+    ):
         MaterialSettings(**{name: 0})  # type: ignore[arg-type]
 
 

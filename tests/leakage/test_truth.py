@@ -44,16 +44,26 @@ def test_precision_and_recall_by_hand() -> None:
 
 
 def test_the_lexical_detector_on_planted_leakage(tmp_path: Path) -> None:
-    """Its recall follows from the words, whatever was drawn; what else it finds shares a name and the form of the question."""
-    pair = write_planted(tmp_path / "pair", PlantedSettings(queries=300, passages=1_200, test_share=0.4, leaked_queries=240))
+    """Its recall follows from the words, whatever was drawn; what else it finds shares a name and
+    the form of the question.
+    """
+    pair = write_planted(
+        tmp_path / "pair",
+        PlantedSettings(queries=300, passages=1_200, test_share=0.4, leaked_queries=240),
+    )
     tests = field_texts(pair.queries("test"))
-    found = find_pairs([collection_source("train", pair, "train")], tests.texts, FindSettings("lexical"))
+    found = find_pairs(
+        [collection_source("train", pair, "train")], tests.texts, FindSettings("lexical")
+    )
     truth = list(read_pairs(pair.path))
     rows = against_truth(((item.train_id, item.test_id) for item in found.pairs), truth).rows
-    # The terms of "what is the colour of the A B" are colour, A and B, whatever the form. A synonym of the attribute, or none, leaves A and B,
-    # which name one thing: found by meaning or not at all. All others hold every term of the test query.
+    # The terms of "what is the colour of the A B" are colour, A and B, whatever the form. A synonym
+    # of the attribute, or none, leaves A and B, which name one thing: found by meaning or not at
+    # all. All others hold every term of the test query.
     by_type = Counter(item.label.name for item in truth if item.label)
-    assert by_type == dict.fromkeys(("identical", "generalization", "specialization", "reformulation"), 60)
+    assert by_type == dict.fromkeys(
+        ("identical", "generalization", "specialization", "reformulation"), 60
+    )
     assert {name: rows[name].found for name in by_type} == {
         "identical": 60, "specialization": 60, "reformulation": 0, "generalization": 0,
     }  # fmt: skip

@@ -1,4 +1,6 @@
-"""Leaked training sets on disk: what the manifest says, a folder of sets, an interruption, and collections that are merged first."""
+"""Leaked training sets on disk: what the manifest says, a folder of sets, an interruption, and
+collections that are merged first.
+"""
 
 from __future__ import annotations
 
@@ -24,21 +26,38 @@ from positionbias.results.result import load_results
 
 
 def corpus(place: Path, splits: dict[str, tuple[str, int]]) -> Collection:
-    """Splits of N queries each, ids by their letter, with two passages judged relevant and two that are not."""
+    """Splits of N queries each, ids by their letter, with two passages judged relevant and two that
+    are not.
+    """
     with create_collection(place) as writer:
-        ids = {split: [f"{letter}{number}" for number in range(count)] for split, (letter, count) in splits.items()}
-        passages = (Passage(f"{item}{kind}", f"text of {item}") for items in ids.values() for item in items for kind in "+*-_")
+        ids = {
+            split: [f"{letter}{number}" for number in range(count)]
+            for split, (letter, count) in splits.items()
+        }
+        passages = (
+            Passage(f"{item}{kind}", f"text of {item}")
+            for items in ids.values()
+            for item in items
+            for kind in "+*-_"
+        )
         writer.add_passages(passages)
         for split, items in ids.items():
-            qrels = [Qrel(item, f"{item}{kind}", int(kind in "+*")) for item in items for kind in "+*-_"]
+            qrels = [
+                Qrel(item, f"{item}{kind}", int(kind in "+*")) for item in items for kind in "+*-_"
+            ]
             qrels.append(Qrel(items[0], "nowhere", 1))
             writer.add_split(split, [Query(item, f"what is {item}") for item in items], qrels)
-        writer.finish(Manifest("collection", place.name, "a test", licence="invented"), allow_absent=True)
+        writer.finish(
+            Manifest("collection", place.name, "a test", licence="invented"), allow_absent=True
+        )
     return Collection(place)
 
 
 def candidates(collection: Collection, split: str, place: Path) -> Path:
-    rankings = ((q.query_id, [f"{q.query_id}{kind}" for kind in "+-_"], [3.0, 2.0, 1.0]) for q in collection.queries(split))
+    rankings = (
+        (q.query_id, [f"{q.query_id}{kind}" for kind in "+-_"], [3.0, 2.0, 1.0])
+        for q in collection.queries(split)
+    )
     write_run(place, Run("bm25", rankings))
     return place
 
@@ -46,9 +65,16 @@ def candidates(collection: Collection, split: str, place: Path) -> Path:
 @pytest.fixture
 def inputs(tmp_path: Path) -> LeakedInputs:
     collection = corpus(tmp_path / "c", {"train": ("a", 20), "clicks": ("b", 20), "test": ("t", 3)})
-    (tmp_path / "pairs.tsv").write_text("train_id\ttest_id\tlabel\na0\tt0\tidentical\nb1\tt1\tyes\nb2\tt2\tno\nzz\tt2\tyes\n")
-    runs = {split: candidates(collection, split, tmp_path / f"{split}.run") for split in ("train", "clicks")}
-    return LeakedInputs(collection=collection, targets=("test",), candidates=runs, pairs=[tmp_path / "pairs.tsv"])
+    (tmp_path / "pairs.tsv").write_text(
+        "train_id\ttest_id\tlabel\na0\tt0\tidentical\nb1\tt1\tyes\nb2\tt2\tno\nzz\tt2\tyes\n"
+    )
+    runs = {
+        split: candidates(collection, split, tmp_path / f"{split}.run")
+        for split in ("train", "clicks")
+    }
+    return LeakedInputs(
+        collection=collection, targets=("test",), candidates=runs, pairs=[tmp_path / "pairs.tsv"]
+    )
 
 
 def test_a_set_says_what_it_was_made_from(inputs: LeakedInputs, tmp_path: Path) -> None:
@@ -78,12 +104,19 @@ def test_a_set_says_what_it_was_made_from(inputs: LeakedInputs, tmp_path: Path) 
             "candidates of leakage that are not leaks": 1,
         },
     }
-    assert (content["judged_test_queries"], content["missing_from_the_corpus"]) == (3, {"judged passages": 1, "candidates": 0})
+    assert (content["judged_test_queries"], content["missing_from_the_corpus"]) == (
+        3,
+        {"judged passages": 1, "candidates": 0},
+    )
     assert content["of_pairs"]["training queries that leak"] == 3
 
 
 def test_a_folder_of_sets(inputs: LeakedInputs, tmp_path: Path) -> None:
-    wanted = [LeakedSettings(kind, size, leaked_queries=2) for kind in ("no", "msm", "test") for size in (16, 24)]
+    wanted = [
+        LeakedSettings(kind, size, leaked_queries=2)
+        for kind in ("no", "msm", "test")
+        for size in (16, 24)
+    ]
     results = write_leaked_sets(tmp_path / "sets", inputs, wanted)
     assert load_results(tmp_path / "sets") == results
     assert [(result.system, result.value, result.count) for result in results] == [
@@ -130,17 +163,27 @@ def test_an_interrupted_folder_goes_on_and_ends_the_same(
     monkeypatch.setattr(write_trainsets, "write_groups", real)
     write_leaked_sets(tmp_path / "cut", inputs, wanted)
     for name in ("no-8-1", "no-16-1", "no-24-1"):
-        assert Groups(tmp_path / "cut" / name).checksum == Groups(tmp_path / "whole" / name).checksum
+        assert (
+            Groups(tmp_path / "cut" / name).checksum == Groups(tmp_path / "whole" / name).checksum
+        )
     assert (tmp_path / "cut" / "no-8-1" / "groups" / "00000.arrow").stat().st_mtime_ns == made
     assert not (tmp_path / ".cut.work").exists()
 
 
-def test_nothing_is_written_where_one_of_the_sets_cannot_be(inputs: LeakedInputs, tmp_path: Path) -> None:
+def test_nothing_is_written_where_one_of_the_sets_cannot_be(
+    inputs: LeakedInputs, tmp_path: Path
+) -> None:
     before = sorted(tmp_path.iterdir())
-    with pytest.raises(InputError, match="wanted 50 queries that do not leak to fill a set of 100 instances"):
-        write_leaked_sets(tmp_path / "sets", inputs, [LeakedSettings("no", 8), LeakedSettings("no", 100)])
+    with pytest.raises(
+        InputError, match="wanted 50 queries that do not leak to fill a set of 100 instances"
+    ):
+        write_leaked_sets(
+            tmp_path / "sets", inputs, [LeakedSettings("no", 8), LeakedSettings("no", 100)]
+        )
     with pytest.raises(SettingError, match="wanted each once; found one twice"):
-        write_leaked_sets(tmp_path / "sets", inputs, [LeakedSettings("no", 8), LeakedSettings("no", 8)])
+        write_leaked_sets(
+            tmp_path / "sets", inputs, [LeakedSettings("no", 8), LeakedSettings("no", 8)]
+        )
     assert sorted(tmp_path.iterdir()) == before
 
 
@@ -160,15 +203,23 @@ def test_two_corpora_are_merged_with_their_splits_apart(tmp_path: Path) -> None:
         pairs=[tmp_path / "pairs.tsv"],
         prefixes=("msm:", "rob:"),
     )
-    groups = list(write_leaked_set(tmp_path / "set", inputs, LeakedSettings("msm", 8, leaked_queries=2)))
+    groups = list(
+        write_leaked_set(tmp_path / "set", inputs, LeakedSettings("msm", 8, leaked_queries=2))
+    )
     assert {group.query_id for group in groups[:2]} == {"msm:a0", "msm:a1"}
     assert not {"msm:a0", "msm:a1"} & {group.query_id for group in groups[2:]}
     tests = list(write_leaked_set(tmp_path / "tests", inputs, LeakedSettings("test", 12)))
     assert [group.query_id.partition(":")[0] for group in tests] == ["rob"] * 6
     with pytest.raises(
-        InputError, match="found 2 pairs with others, such as 't0'; check --target; in a merged collection ids have a prefix"
+        InputError,
+        match=(
+            "found 2 pairs with others, such as 't0'; check --target; in a merged collection ids "
+            "have a prefix"
+        ),
     ):
-        write_leaked_set(tmp_path / "not", replace(inputs, prefixes=("", "")), LeakedSettings("no", 8))
+        write_leaked_set(
+            tmp_path / "not", replace(inputs, prefixes=("", "")), LeakedSettings("no", 8)
+        )
 
 
 def test_a_test_query_that_is_a_source_query_too_leaks(tmp_path: Path) -> None:
@@ -179,7 +230,9 @@ def test_a_test_query_that_is_a_source_query_too_leaks(tmp_path: Path) -> None:
         writer.add_split("train", [*same, Query("q1", "lamp"), Query("q2", "!?")], qrels)
         writer.add_split("test", same, qrels[:1])
         writer.finish(Manifest("collection", "c", "a test"))
-    write_run(tmp_path / "train.run", Run("bm25", ((f"q{number}", ["p3"], [1.0]) for number in range(3))))
+    write_run(
+        tmp_path / "train.run", Run("bm25", ((f"q{number}", ["p3"], [1.0]) for number in range(3)))
+    )
     (tmp_path / "none.jsonl").write_text("")
     inputs = LeakedInputs(
         collection=Collection(tmp_path / "c"),
@@ -188,7 +241,11 @@ def test_a_test_query_that_is_a_source_query_too_leaks(tmp_path: Path) -> None:
         pairs=[tmp_path / "none.jsonl"],
     )
     (source,) = inputs.material().sources
-    assert (source.leaking, source.clean, dict(source.left_out)) == (["q0"], ["q1"], {"without text": 1})
+    assert (source.leaking, source.clean, dict(source.left_out)) == (
+        ["q0"],
+        ["q1"],
+        {"without text": 1},
+    )
 
 
 @pytest.mark.parametrize(
@@ -197,11 +254,22 @@ def test_a_test_query_that_is_a_source_query_too_leaks(tmp_path: Path) -> None:
         (
             ("robust",),
             ("train",),
-            "wanted a split 'robust' for --target; found train, clicks, test; name one of these; .*posbias merge",
+            (
+                "wanted a split 'robust' for --target; found train, clicks, test; name one of "
+                "these; .*posbias merge"
+            ),
         ),
-        (("tests",), ("train",), r"wanted a split 'tests' for --target; found train, clicks, test; did you mean test\?"),
+        (
+            ("tests",),
+            ("train",),
+            r"wanted a split 'tests' for --target; found train, clicks, test; did you mean test\?",
+        ),
         (("test",), ("orcas",), "wanted a split 'orcas' for --source; found train, clicks, test"),
-        (("test", "train"), ("train",), "--target, --source: wanted different splits; found 'train' as both"),
+        (
+            ("test", "train"),
+            ("train",),
+            "--target, --source: wanted different splits; found 'train' as both",
+        ),
         ((), ("train",), "--target: wanted a split of c; found none"),
         (("test",), (), "--source: wanted a split of c; found none"),
     ],

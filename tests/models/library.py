@@ -12,7 +12,9 @@ from positionbias.models.encoder import quiet_transformers
 
 from ..tiny import tiny_encoder
 
-theirs = pytest.importorskip("sentence_transformers", reason="sentence-transformers is not installed")
+theirs = pytest.importorskip(
+    "sentence_transformers", reason="sentence-transformers is not installed"
+)
 
 QUIET = {"show_progress_bar": False}
 

@@ -1,6 +1,8 @@
-"""Packages that a checkpoint's settings can name, each of which notes that it was called; and what it takes to load folders beside them.
+"""Packages that a checkpoint's settings can name, each of which notes that it was called; and what
+it takes to load folders beside them.
 
-Run as a program: loads each folder of a JSON list of (folder, kind), and writes a JSON list of (error or "", calls).
+Run as a program: loads each folder of a JSON list of (folder, kind), and writes a JSON list of
+(error or "", calls).
 """
 
 from __future__ import annotations
@@ -52,23 +54,42 @@ def __getattr__(name):
         raise AttributeError(name)
     return Noted
 """
-_PACKAGES = {"kernels": "0.18.2", "peft": "0.18.0", "evil": "1.0", "pylate": "1.3", "gptqmodel": "5.0"}
+_PACKAGES = {
+    "kernels": "0.18.2",
+    "peft": "0.18.0",
+    "evil": "1.0",
+    "pylate": "1.3",
+    "gptqmodel": "5.0",
+}
 
 
-def load_beside_them(models: Sequence[tuple[Path, str | None]], folder: Path) -> list[tuple[str, list[str]]]:
-    """What loading each model said, and which calls the packages noted; in a process of its own, as packages are looked for once."""
+def load_beside_them(
+    models: Sequence[tuple[Path, str | None]], folder: Path
+) -> list[tuple[str, list[str]]]:
+    """What loading each model said, and which calls the packages noted; in a process of its own, as
+    packages are looked for once.
+    """
     site = folder / "site"
     for name, version in _PACKAGES.items():
         (site / name).mkdir(parents=True)
         (site / name / "__init__.py").write_text(_PACKAGE)
         about = site / f"{name}-{version}.dist-info"
         about.mkdir()
-        (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
-    path = os.pathsep.join([str(site), str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")])
+        (about / "METADATA").write_text(
+            f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
+        )
+    path = os.pathsep.join(
+        [str(site), str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")]
+    )
     done = subprocess.run(
         [sys.executable, str(Path(__file__))],
         input=json.dumps([(str(place), kind) for place, kind in models]),
-        env={**os.environ, "PYTHONPATH": path, "CALLS": str(folder / "calls"), "HF_HUB_OFFLINE": "1"},
+        env={
+            **os.environ,
+            "PYTHONPATH": path,
+            "CALLS": str(folder / "calls"),
+            "HF_HUB_OFFLINE": "1",
+        },
         capture_output=True,
         text=True,
         timeout=500,
@@ -82,7 +103,8 @@ def _main() -> None:
     import sentence_transformers  # noqa: F401  # imports what it finds for itself
     import transformers.utils
 
-    for name in ("is_torch_cuda_available", "is_cuda_platform", "is_ninja_available"):  # who asks imports them from there
+    # who asks imports them from there
+    for name in ("is_torch_cuda_available", "is_cuda_platform", "is_ninja_available"):
         setattr(transformers.utils, name, lambda: True)
 
     from positionbias.models.checkpoint import load_checkpoint

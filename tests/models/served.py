@@ -1,4 +1,6 @@
-"""A real HTTP server in a thread that speaks the forms of endpoints over plain functions, counts what it answers, and misbehaves when told to."""
+"""A real HTTP server in a thread that speaks the forms of endpoints over plain functions, counts
+what it answers, and misbehaves when told to.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,11 @@ def overlap(query: str, passages: Sequence[str]) -> list[float]:
     """A bag of words whose early words count more; no two passages tie but for equal ones."""
     wanted = set(re.findall(r"\w+", query.lower()))
     return [
-        sum(1 / (1 + place) for place, word in enumerate(re.findall(r"\w+", passage.lower())) if word in wanted)
+        sum(
+            1 / (1 + place)
+            for place, word in enumerate(re.findall(r"\w+", passage.lower()))
+            if word in wanted
+        )
         + (crc32(passage.encode()) % 997) * 1e-6
         for passage in passages
     ]
@@ -43,7 +49,9 @@ Answer = tuple[int, dict[str, str], bytes]
 
 
 class Served:
-    """The server's state: ``faults`` are taken first, one a request; ``texts`` counts what was answered well, by text or (query, texts …)."""
+    """The server's state: ``faults`` are taken first, one a request; ``texts`` counts what was
+    answered well, by text or (query, texts …).
+    """
 
     def __init__(self) -> None:
         self.url = ""
@@ -116,7 +124,13 @@ class Served:
     def embeddings(self, body: dict[str, Any], fault: str) -> tuple[int, Any]:
         texts = body["input"]
         if len(texts) > self.most_texts:
-            return 400, {"error": {"message": f"batch size is invalid, it should not be larger than {self.most_texts}"}}
+            return 400, {
+                "error": {
+                    "message": (
+                        f"batch size is invalid, it should not be larger than {self.most_texts}"
+                    )
+                }
+            }
         if max(map(len, texts)) > self.most_characters:
             return 400, {"error": {"message": "the input length exceeds the context length"}}
         vectors = embed(texts).tolist()
@@ -126,7 +140,10 @@ class Served:
             vectors[-1][3] = float("nan")
         if fault == "zeros":
             vectors[1] = [0.0] * 64
-        rows = [{"object": "embedding", "index": place, "embedding": vector} for place, vector in enumerate(vectors)]
+        rows = [
+            {"object": "embedding", "index": place, "embedding": vector}
+            for place, vector in enumerate(vectors)
+        ]
         if fault == "fewer":
             rows = rows[1:]
         if fault == "permuted":
@@ -146,9 +163,11 @@ class Served:
         if fault == "nan":
             scores[0] = float("nan")
         rows = [
-            {"index": place, "score" if self.texts_only else "relevance_score": score} for place, score in enumerate(scores)
+            {"index": place, "score" if self.texts_only else "relevance_score": score}
+            for place, score in enumerate(scores)
         ]
-        rows.sort(key=lambda row: -row.get("score", row.get("relevance_score", 0)))  # best first, as they all answer
+        # best first, as they all answer
+        rows.sort(key=lambda row: -row.get("score", row.get("relevance_score", 0)))
         if fault == "fewer":
             rows = rows[:-1]
         self.count([(body["query"], *texts)], fault)
@@ -157,7 +176,9 @@ class Served:
     def chat(self, body: dict[str, Any], fault: str) -> tuple[int, Any]:
         if self.no_temperature and "temperature" in body:
             return 400, {"error": {"message": "Unsupported value: temperature"}}
-        asked = next(message["content"] for message in body["messages"] if message["role"] == "user")
+        asked = next(
+            message["content"] for message in body["messages"] if message["role"] == "user"
+        )
         query = asked.partition("\n")[0].removeprefix("Query: ")
         texts = [text for _, text in re.findall(r"^\[(\d+)\] (.*)$", asked, re.MULTILINE)]
         order = sorted(range(len(texts)), key=lambda place: -overlap(query, [texts[place]])[0])
@@ -181,9 +202,15 @@ def serving() -> Iterator[Served]:
             try:
                 body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
                 with state.counted():
-                    status, headers, text = state.answer(self.path, body, self.headers.get("Authorization", ""))
+                    status, headers, text = state.answer(
+                        self.path, body, self.headers.get("Authorization", "")
+                    )
                 self.send_response(status)
-                for name, value in {"Content-Length": str(len(text)), "Content-Type": "application/json", **headers}.items():
+                for name, value in {
+                    "Content-Length": str(len(text)),
+                    "Content-Type": "application/json",
+                    **headers,
+                }.items():
                     self.send_header(name, value)
                 self.end_headers()
                 self.wfile.write(text)

@@ -1,4 +1,6 @@
-"""BERT_CAT scores as plain transformers does on the same weights; padding and order change nothing."""
+"""BERT_CAT scores as plain transformers does on the same weights; padding and order change
+nothing.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,12 @@ from ..tiny import tiny_encoder
 from .encoders import ARCHITECTURES, saved
 
 QUERIES = ["what is the lamp", "the iron gate of the hall"]
-PASSAGES = ["The lamp of Orvell burns green oil.", "a gate", "Water, stone " * 9, "the green hall and the iron gate"]
+PASSAGES = [
+    "The lamp of Orvell burns green oil.",
+    "a gate",
+    "Water, stone " * 9,
+    "the green hall and the iron gate",
+]
 
 
 @pytest.fixture(scope="module")
@@ -55,19 +62,30 @@ def test_scores_are_those_of_plain_transformers(architecture: str, tmp_path: Pat
     model = BertCat(BertCatConfig(pair_length=30), load_encoder(place)).eval()
     plain, tokenizer = AutoModel.from_pretrained(place).eval(), AutoTokenizer.from_pretrained(place)
     pairs = [QUERIES[index % 2] for index in range(4)]
-    given = tokenizer(pairs, PASSAGES, truncation="longest_first", max_length=30, padding=True, return_tensors="pt")
+    given = tokenizer(
+        pairs,
+        PASSAGES,
+        truncation="longest_first",
+        max_length=30,
+        padding=True,
+        return_tensors="pt",
+    )
     if architecture == "distilbert":
         given.pop("token_type_ids")
     assert model.head is not None
     with torch.no_grad():
-        wanted = (plain(**given).last_hidden_state[:, 0] @ model.head.weight.T + model.head.bias)[:, 0]
+        wanted = (plain(**given).last_hidden_state[:, 0] @ model.head.weight.T + model.head.bias)[
+            :, 0
+        ]
     found = scores(model, QUERIES, PASSAGES)
     assert torch.allclose(found, wanted, atol=1e-5)
     assert found.std() > 0.01
 
 
 @given(order=st.permutations(range(4)), size=st.integers(1, 4))
-def test_padding_and_batch_order_change_nothing(model: BertCat, order: list[int], size: int) -> None:
+def test_padding_and_batch_order_change_nothing(
+    model: BertCat, order: list[int], size: int
+) -> None:
     whole = scores(model, ["what is the lamp"], PASSAGES)
     for start in range(0, 4, size):
         batch = order[start : start + size]
@@ -77,7 +95,9 @@ def test_padding_and_batch_order_change_nothing(model: BertCat, order: list[int]
 
 def test_passage_i_stands_against_query_i_modulo_n(model: BertCat) -> None:
     together = scores(model, QUERIES, PASSAGES)
-    apart = [scores(model, [QUERIES[index % 2]], [passage]) for index, passage in enumerate(PASSAGES)]
+    apart = [
+        scores(model, [QUERIES[index % 2]], [passage]) for index, passage in enumerate(PASSAGES)
+    ]
     assert torch.allclose(together, torch.cat(apart), atol=1e-5)
 
 
@@ -89,10 +109,13 @@ def test_empty_sides_score_finitely(model: BertCat) -> None:
 
 
 def test_long_pairs_are_cut_longest_first(model: BertCat) -> None:
-    made = model.inputs(model.read_queries(["gate " * 5, "gate " * 40]), model.read_passages(["lamp " * 40] * 2))
+    made = model.inputs(
+        model.read_queries(["gate " * 5, "gate " * 40]), model.read_passages(["lamp " * 40] * 2)
+    )
     assert made["input_ids"].shape == (2, 30)
     types = made["token_type_ids"].sum(dim=1)
-    assert types.tolist() == [23, 15]  # [CLS] 5 [SEP] 22 [SEP]: 22 + 1; of 27 to share, the second keeps 14 of equals: 14 + 1
+    # [CLS] 5 [SEP] 22 [SEP]: 22 + 1; of 27 to share, the second keeps 14 of equals: 14 + 1
+    assert types.tolist() == [23, 15]
 
 
 def test_weights_are_drawn_from_the_seed(tmp_path: Path) -> None:
@@ -117,8 +140,11 @@ def test_scores_are_full_precision_under_autocast(model: BertCat) -> None:
 
 def test_one_step_lowers_the_hinge_loss(tmp_path: Path) -> None:
     torch.manual_seed(1)
-    model = BertCat(BertCatConfig(pair_length=30), load_encoder(tiny_encoder(tmp_path / "tiny"))).eval()
-    made = model.inputs(model.read_queries(QUERIES), model.read_passages(PASSAGES))  # two positives, then two negatives
+    model = BertCat(
+        BertCatConfig(pair_length=30), load_encoder(tiny_encoder(tmp_path / "tiny"))
+    ).eval()
+    # two positives, then two negatives
+    made = model.inputs(model.read_queries(QUERIES), model.read_passages(PASSAGES))
     optimizer, losses = torch.optim.Adam(model.parameters(), lr=1e-3), []
     for _ in range(3):
         found = model(**made)
@@ -135,14 +161,23 @@ def test_a_sequence_classifier_s_head_is_kept(architecture: str, tmp_path: Path)
     from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
     place = saved(architecture, tmp_path / "first", classifier=True)
-    model = BertCat(BertCatConfig(30, head="transformers"), open_encoder(place, classifier=True)).eval()
+    model = BertCat(
+        BertCatConfig(30, head="transformers"), open_encoder(place, classifier=True)
+    ).eval()
     model.save(tmp_path / "again")
     again = BertCat.load(tmp_path / "again", asdict(model.config)).eval()
     found = scores(model, QUERIES, PASSAGES)
     assert torch.equal(scores(again, QUERIES, PASSAGES), found)
     plain = AutoModelForSequenceClassification.from_pretrained(tmp_path / "again").eval()
     tokenizer = AutoTokenizer.from_pretrained(tmp_path / "again")
-    given = tokenizer(QUERIES * 2, PASSAGES, truncation="longest_first", max_length=30, padding=True, return_tensors="pt")
+    given = tokenizer(
+        QUERIES * 2,
+        PASSAGES,
+        truncation="longest_first",
+        max_length=30,
+        padding=True,
+        return_tensors="pt",
+    )
     if architecture == "distilbert":
         given.pop("token_type_ids")
     with torch.no_grad():
@@ -159,7 +194,14 @@ def test_a_relevance_head_scores_by_the_log_probability(architecture: str, tmp_p
     assert model.head is not None
     assert (model.config.log_probabilities, model.head.weight.shape) == (True, (2, 16))
     plain, tokenizer = AutoModel.from_pretrained(place).eval(), AutoTokenizer.from_pretrained(place)
-    given = tokenizer(QUERIES * 2, PASSAGES, truncation="longest_first", max_length=30, padding=True, return_tensors="pt")
+    given = tokenizer(
+        QUERIES * 2,
+        PASSAGES,
+        truncation="longest_first",
+        max_length=30,
+        padding=True,
+        return_tensors="pt",
+    )
     if architecture == "distilbert":
         given.pop("token_type_ids")
     with torch.no_grad():
@@ -183,15 +225,23 @@ def test_a_head_of_one_row_is_no_relevance_head(model: BertCat, tmp_path: Path) 
 
 @pytest.mark.parametrize("head", ["linear", "relevance"])
 @pytest.mark.parametrize("architecture", sorted(set(ARCHITECTURES) - {"modernbert"}))
-def test_it_is_saved_as_a_sequence_classifier(architecture: str, head: Head, tmp_path: Path) -> None:
+def test_it_is_saved_as_a_sequence_classifier(
+    architecture: str, head: Head, tmp_path: Path
+) -> None:
     from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
     torch.manual_seed(5)
-    model = BertCat(BertCatConfig(30, head=head), load_encoder(saved(architecture, tmp_path / "first"))).eval()
+    model = BertCat(
+        BertCatConfig(30, head=head), load_encoder(saved(architecture, tmp_path / "first"))
+    ).eval()
     model.save(tmp_path / "cat")
     config = json.loads((tmp_path / "cat" / "config.json").read_text())
-    assert config["architectures"] == [type(model.encoder.model).__name__.replace("Model", "ForSequenceClassification")]
-    plain, told = AutoModelForSequenceClassification.from_pretrained(tmp_path / "cat", output_loading_info=True)
+    assert config["architectures"] == [
+        type(model.encoder.model).__name__.replace("Model", "ForSequenceClassification")
+    ]
+    plain, told = AutoModelForSequenceClassification.from_pretrained(
+        tmp_path / "cat", output_loading_info=True
+    )
     assert not any(told.values())  # no tensor is missing, left over or of another shape
     assert plain.config.num_labels == (1 if head == "linear" else 2)
     tokenizer = AutoTokenizer.from_pretrained(tmp_path / "cat")
@@ -202,13 +252,17 @@ def test_it_is_saved_as_a_sequence_classifier(architecture: str, head: Head, tmp
         logits = plain.eval()(**given).logits
         half = plain.half()(**given).logits.float()
     found = scores(model, QUERIES, PASSAGES)
-    assert torch.allclose(logits[:, 0] if head == "linear" else logits.log_softmax(dim=1)[:, 1], found, atol=1e-5)
+    assert torch.allclose(
+        logits[:, 0] if head == "linear" else logits.log_softmax(dim=1)[:, 1], found, atol=1e-5
+    )
     assert torch.allclose(half, logits, atol=0.02)
 
 
 def test_a_head_reads_back_to_the_bit_after_training(tmp_path: Path) -> None:
     for architecture in ("bert", "distilbert"):
-        model = BertCat(BertCatConfig(30), load_encoder(saved(architecture, tmp_path / architecture)))
+        model = BertCat(
+            BertCatConfig(30), load_encoder(saved(architecture, tmp_path / architecture))
+        )
         assert model.head is not None
         with torch.no_grad():
             model.head.weight.mul_(torch.logspace(-9, 4, 16))
@@ -217,20 +271,26 @@ def test_a_head_reads_back_to_the_bit_after_training(tmp_path: Path) -> None:
         assert again.head is not None
         assert torch.equal(again.head.weight, model.head.weight)
         assert torch.equal(again.head.bias, model.head.bias)
-        assert {name for name, _ in again.named_parameters()} == {name for name, _ in model.named_parameters()}
+        assert {name for name, _ in again.named_parameters()} == {
+            name for name, _ in model.named_parameters()
+        }
 
 
 def test_transformers_finds_no_model_where_its_classifier_has_another_head(tmp_path: Path) -> None:
     from transformers import AutoModelForSequenceClassification
 
-    BertCat(BertCatConfig(30), load_encoder(saved("modernbert", tmp_path / "first"))).save(tmp_path / "cat")
+    BertCat(BertCatConfig(30), load_encoder(saved("modernbert", tmp_path / "first"))).save(
+        tmp_path / "cat"
+    )
     with pytest.raises((OSError, ValueError), match=r"Unrecognized model|config\.json"):
         AutoModelForSequenceClassification.from_pretrained(tmp_path / "cat")
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_saved_and_loaded_it_is_the_same(architecture: str, tmp_path: Path) -> None:
-    model = BertCat(BertCatConfig(pair_length=30), load_encoder(saved(architecture, tmp_path / "first"))).eval()
+    model = BertCat(
+        BertCatConfig(pair_length=30), load_encoder(saved(architecture, tmp_path / "first"))
+    ).eval()
     model.save(tmp_path / "again")
     again = BertCat.load(tmp_path / "again", asdict(model.config)).eval()
     assert again.config == model.config
@@ -238,7 +298,9 @@ def test_saved_and_loaded_it_is_the_same(architecture: str, tmp_path: Path) -> N
     again.save(tmp_path / "third")  # and the same bytes once more
     for item in (tmp_path / "again").rglob("*.*"):
         if item.is_file():
-            assert (tmp_path / "third" / item.relative_to(tmp_path / "again")).read_bytes() == item.read_bytes(), item.name
+            assert (
+                tmp_path / "third" / item.relative_to(tmp_path / "again")
+            ).read_bytes() == item.read_bytes(), item.name
 
 
 @pytest.mark.parametrize("ours", [True, False], ids=["ours", "another's"])
@@ -246,7 +308,10 @@ def test_a_head_that_is_gone(ours: bool, model: BertCat, tmp_path: Path) -> None
     place = tmp_path / "cat"
     model.save(place)
     tensors = load_tensors(place / "model.safetensors")
-    save_tensors(place / "model.safetensors", {k: v for k, v in tensors.items() if not k.startswith("classifier")})
+    save_tensors(
+        place / "model.safetensors",
+        {k: v for k, v in tensors.items() if not k.startswith("classifier")},
+    )
     with pytest.raises(InputError, match="no tensor .*classifier.bias, classifier.weight; give"):
         BertCat.load(place, asdict(model.config)) if ours else load_checkpoint(place)
 
@@ -264,5 +329,8 @@ def test_settings_out_of_range(settings: dict, message: str) -> None:
 
 
 def test_a_pair_longer_than_the_positions_is_refused(model: BertCat) -> None:
-    with pytest.raises(SettingError, match="--pair-length: wanted at most 256, the positions of this encoder; found 300"):
+    with pytest.raises(
+        SettingError,
+        match="--pair-length: wanted at most 256, the positions of this encoder; found 300",
+    ):
         BertCat(BertCatConfig(pair_length=300), model.encoder)

@@ -1,4 +1,6 @@
-"""BERT_DOT is the dot product of the vectors that plain transformers gives; each side stands alone."""
+"""BERT_DOT is the dot product of the vectors that plain transformers gives; each side stands
+alone.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,12 @@ from ..tiny import tiny_encoder
 from .encoders import saved
 
 QUERIES = ["what is the lamp", "the iron gate of the hall and more words"]
-PASSAGES = ["The lamp of Orvell burns green oil.", "a gate", "Water, stone " * 9, "the green hall and the iron gate"]
+PASSAGES = [
+    "The lamp of Orvell burns green oil.",
+    "a gate",
+    "Water, stone " * 9,
+    "the green hall and the iron gate",
+]
 LENGTHS = {"query_length": 8, "passage_length": 20}
 
 
@@ -46,14 +53,18 @@ def test_it_encodes_passages_as_one_vector(model: BertDot) -> None:
 
 @pytest.mark.parametrize("architecture", ["bert", "distilbert", "electra", "roberta", "modernbert"])
 @pytest.mark.parametrize("shape", [{}, {"pooling": "mean", "normalize": True}], ids=["cls", "mean"])
-def test_scores_are_those_of_plain_transformers(architecture: str, shape: dict[str, Any], tmp_path: Path) -> None:
+def test_scores_are_those_of_plain_transformers(
+    architecture: str, shape: dict[str, Any], tmp_path: Path
+) -> None:
     from transformers import AutoModel, AutoTokenizer
 
     place = saved(architecture, tmp_path / architecture)
     plain, tokenizer = AutoModel.from_pretrained(place).eval(), AutoTokenizer.from_pretrained(place)
 
     def vectors(texts: list[str], limit: int) -> torch.Tensor:
-        given = tokenizer(texts, truncation=True, max_length=limit, padding=True, return_tensors="pt")
+        given = tokenizer(
+            texts, truncation=True, max_length=limit, padding=True, return_tensors="pt"
+        )
         if architecture == "distilbert":
             given.pop("token_type_ids")
         states = plain(**given).last_hidden_state
@@ -64,14 +75,18 @@ def test_scores_are_those_of_plain_transformers(architecture: str, shape: dict[s
 
     with torch.no_grad():
         wanted = (vectors(QUERIES, 8).repeat(2, 1) * vectors(PASSAGES, 20)).sum(dim=1)
-    found = scores(BertDot(BertDotConfig(**LENGTHS, **shape), load_encoder(place)).eval(), QUERIES, PASSAGES)
+    found = scores(
+        BertDot(BertDotConfig(**LENGTHS, **shape), load_encoder(place)).eval(), QUERIES, PASSAGES
+    )
     assert torch.allclose(found, wanted, atol=1e-5)
     assert found.std() > 0.01
 
 
 @given(order=st.permutations(range(4)), size=st.integers(1, 4))
 @pytest.mark.parametrize("shape", [{}, {"pooling": "mean"}], ids=["cls", "mean"])
-def test_padding_and_batch_order_change_nothing(model: BertDot, shape: dict[str, Any], order: list[int], size: int) -> None:
+def test_padding_and_batch_order_change_nothing(
+    model: BertDot, shape: dict[str, Any], order: list[int], size: int
+) -> None:
     same = BertDot(BertDotConfig(**LENGTHS, **shape), model.encoder).eval()
     rows = same.read_passages(PASSAGES)
     with torch.no_grad():
@@ -89,8 +104,11 @@ def test_encoded_once_or_together_the_scores_are_one(model: BertDot) -> None:
         query, query_mask = model.encode_queries(queries)
         passage, passage_mask = model.encode_passages(passages)
         assert (query.shape, passage.shape) == ((2, 1, 16), (4, 1, 16))
-        found = model.interact(query.repeat(2, 1, 1), query_mask.repeat(2, 1), passage, passage_mask)
-        first = model.interact(query[:1], query_mask[:1], passage, passage_mask)  # one query serves all passages
+        found = model.interact(
+            query.repeat(2, 1, 1), query_mask.repeat(2, 1), passage, passage_mask
+        )
+        # one query serves all passages
+        first = model.interact(query[:1], query_mask[:1], passage, passage_mask)
     together = scores(model, QUERIES, PASSAGES)
     assert torch.allclose(found, together, atol=1e-5)
     assert torch.allclose(first[::2], together[::2], atol=1e-5)
@@ -99,12 +117,15 @@ def test_encoded_once_or_together_the_scores_are_one(model: BertDot) -> None:
 def test_a_dot_product_by_hand(model: BertDot) -> None:
     query, passage = torch.tensor([[[1.0, 2.0]]]), torch.tensor([[[3.0, 4.0]], [[0.5, -1.0]]])
     masks = torch.ones(1, 1, dtype=torch.bool), torch.ones(2, 1, dtype=torch.bool)
-    assert model.interact(query, masks[0], passage, masks[1]).tolist() == [11.0, -1.5]  # 1·3 + 2·4; 1·0.5 − 2·1
+    # 1·3 + 2·4; 1·0.5 − 2·1
+    assert model.interact(query, masks[0], passage, masks[1]).tolist() == [11.0, -1.5]
 
 
 def test_texts_are_cut_at_their_own_lengths(model: BertDot) -> None:
     made = model.inputs(model.read_queries(["gate " * 50]), model.read_passages(["lamp " * 50]))
-    assert {name: tuple(part.shape) for name, part in made.items() if name.endswith("input_ids")} == {
+    assert {
+        name: tuple(part.shape) for name, part in made.items() if name.endswith("input_ids")
+    } == {
         "query_input_ids": (1, 8),
         "passage_input_ids": (1, 20),
     }
@@ -117,7 +138,9 @@ def test_empty_sides_score_finitely(model: BertDot) -> None:
 
 
 def test_a_prompt_is_read_before_the_text(model: BertDot) -> None:
-    prompted = BertDot(BertDotConfig(**LENGTHS, query_prompt="what: ", passage_prompt="of "), model.encoder).eval()
+    prompted = BertDot(
+        BertDotConfig(**LENGTHS, query_prompt="what: ", passage_prompt="of "), model.encoder
+    ).eval()
     assert prompted.read_queries(["lamp"]) == model.read_queries(["what: lamp"])
     assert prompted.read_passages(["lamp"]) == model.read_passages(["of lamp"])
 
@@ -133,8 +156,14 @@ def test_scores_are_full_precision_under_autocast(model: BertDot) -> None:
 
 @pytest.mark.parametrize("architecture", ["bert", "roberta", "modernbert"])
 def test_saved_and_loaded_it_is_the_same(architecture: str, tmp_path: Path) -> None:
-    shape = {"pooling": "mean", "normalize": True, "query_prompt": "what: "} if architecture == "roberta" else {}
-    model = BertDot(BertDotConfig(**LENGTHS, **shape), load_encoder(saved(architecture, tmp_path / "first"))).eval()
+    shape = (
+        {"pooling": "mean", "normalize": True, "query_prompt": "what: "}
+        if architecture == "roberta"
+        else {}
+    )
+    model = BertDot(
+        BertDotConfig(**LENGTHS, **shape), load_encoder(saved(architecture, tmp_path / "first"))
+    ).eval()
     model.save(tmp_path / "again")
     again = BertDot.load(tmp_path / "again", asdict(model.config)).eval()
     assert again.config == model.config
@@ -155,7 +184,10 @@ def test_settings_out_of_range(settings: dict, message: str) -> None:
 
 
 def test_lengths_beyond_the_positions_are_refused(model: BertDot) -> None:
-    with pytest.raises(SettingError, match="--passage-length: wanted at most 256, the positions of this encoder; found 300"):
+    with pytest.raises(
+        SettingError,
+        match="--passage-length: wanted at most 256, the positions of this encoder; found 300",
+    ):
         BertDot(BertDotConfig(passage_length=300), model.encoder)
     with pytest.raises(SettingError, match="--query-length: wanted at least 3"):
         BertDot(BertDotConfig(query_length=2), model.encoder)

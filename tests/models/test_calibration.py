@@ -1,4 +1,6 @@
-"""Evened-out attention: rows by hand, an encoder's last layer computed step by step, texts in batches, and models it is not for."""
+"""Evened-out attention: rows by hand, an encoder's last layer computed step by step, texts in
+batches, and models it is not for.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,12 @@ from positionbias.models.shapes import BertDotConfig
 from ..dense.conftest import saved_dot
 from ..tiny import planted, saved_tk, tiny_encoder
 
-TEXTS = ["the lamp burns oil in the hall of stone", "iron gate", "stone", "water is green and iron is in the hall"]
+TEXTS = [
+    "the lamp burns oil in the hall of stone",
+    "iron gate",
+    "stone",
+    "water is green and iron is in the hall",
+]
 
 
 def row(*weights: float) -> Tensor:
@@ -39,23 +46,31 @@ def allowed(*there: int) -> Tensor:
 
 
 def test_a_row_by_hand() -> None:
-    # the first and last token keep 0.2 and 0.1; baskets of two hold 0.6 and 0.1 of 0.7: each should have 0.35
+    # the first and last token keep 0.2 and 0.1; baskets of two hold 0.6 and 0.1 of 0.7: each should
+    # have 0.35
     weights = row(0.2, 0.5, 0.1, 0.06, 0.04, 0.1)
     even = evened_out(weights, allowed(1, 1, 1, 1, 1, 1), strength=1, basket=2).flatten().tolist()
-    assert even == pytest.approx([0.2, 0.5 * 0.35 / 0.6, 0.1 * 0.35 / 0.6, 0.06 * 3.5, 0.04 * 3.5, 0.1])
+    assert even == pytest.approx(
+        [0.2, 0.5 * 0.35 / 0.6, 0.1 * 0.35 / 0.6, 0.06 * 3.5, 0.04 * 3.5, 0.1]
+    )
     half = evened_out(weights, allowed(1, 1, 1, 1, 1, 1), strength=0.5, basket=2).flatten().tolist()
-    assert half == pytest.approx([(a + b) / 2 for a, b in zip(even, weights.flatten().tolist(), strict=True)])
+    assert half == pytest.approx(
+        [(a + b) / 2 for a, b in zip(even, weights.flatten().tolist(), strict=True)]
+    )
 
 
 def test_a_shorter_last_basket_counts_by_its_size_and_padding_not_at_all() -> None:
-    # two baskets: two tokens with 0.6, one with 0.2; of 0.8 the first should have 2/3, the second 1/3
+    # two baskets: two tokens with 0.6, one with 0.2; of 0.8 the first should have 2/3, the second
+    # 1/3
     weights = row(0.1, 0.4, 0.2, 0.2, 0.1, 0.0, 0.0)
-    even = evened_out(weights, allowed(1, 1, 1, 1, 1, 0, 0), strength=1, basket=2).flatten().tolist()
+    even = (
+        evened_out(weights, allowed(1, 1, 1, 1, 1, 0, 0), strength=1, basket=2).flatten().tolist()
+    )
     assert even == pytest.approx([0.1, 0.4 * 8 / 9, 0.2 * 8 / 9, 0.2 * 4 / 3, 0.1, 0, 0])
     left = row(0.0, 0.0, 0.1, 0.4, 0.2, 0.2, 0.1)
-    assert evened_out(left, allowed(0, 0, 1, 1, 1, 1, 1), strength=1, basket=2).flatten().tolist() == pytest.approx(
-        [0, 0, *even[:5]]
-    )
+    assert evened_out(
+        left, allowed(0, 0, 1, 1, 1, 1, 1), strength=1, basket=2
+    ).flatten().tolist() == pytest.approx([0, 0, *even[:5]])
 
 
 @given(
@@ -64,7 +79,9 @@ def test_a_shorter_last_basket_counts_by_its_size_and_padding_not_at_all() -> No
     st.floats(0.01, 1),
 )
 @settings(max_examples=25, deadline=None)
-def test_a_row_sums_to_what_it_did_and_one_basket_changes_nothing(weights: list[float], basket: int, strength: float) -> None:
+def test_a_row_sums_to_what_it_did_and_one_basket_changes_nothing(
+    weights: list[float], basket: int, strength: float
+) -> None:
     one = row(*(weight / sum(weights) for weight in weights))
     there = torch.ones_like(one, dtype=torch.bool)
     even = evened_out(one, there, strength=strength, basket=basket)
@@ -78,13 +95,15 @@ def test_a_row_sums_to_what_it_did_and_one_basket_changes_nothing(weights: list[
 def test_a_basket_without_attention_gets_its_own_evenly() -> None:
     for least in (0.0, 1e-40, 1e-44):
         weights = torch.tensor([0.2, 0.6, 0.0, least, least, 0.2]).view(1, 1, 1, -1)
-        even = evened_out(weights, allowed(1, 1, 1, 1, 1, 1), strength=1, basket=2).flatten().tolist()
+        even = (
+            evened_out(weights, allowed(1, 1, 1, 1, 1, 1), strength=1, basket=2).flatten().tolist()
+        )
         assert even == pytest.approx([0.2, 0.3, 0.0, 0.15, 0.15, 0.2])
 
 
 def dot(folder: Path, pooling: str = "cls", **encoder: object) -> BertDot:
     shape = BertDotConfig(pooling=pooling, passage_length=64)  # type: ignore[arg-type]
-    return BertDot(shape, load_encoder(tiny_encoder(folder, **encoder))).eval()  # type: ignore[arg-type]
+    return BertDot(shape, load_encoder(tiny_encoder(folder, **encoder))).eval()  # type: ignore
 
 
 def vectors(model: SingleVector, texts: list[str]) -> Tensor:
@@ -102,15 +121,23 @@ def test_the_last_layer_step_by_step(tmp_path: Path, pooling: str) -> None:
         inputs = base.encoder.assemble(base.read_passages(TEXTS[:1]), limit=64)
         backbone.set_attn_implementation("eager")
         given = backbone(**inputs, output_attentions=True, output_hidden_states=True)
-        weights, states, last = given.attentions[-1][0], given.hidden_states[-2], backbone.encoder.layer[-1]
+        weights, states, last = (
+            given.attentions[-1][0],
+            given.hidden_states[-2],
+            backbone.encoder.layer[-1],
+        )
         changed = weights.clone()  # (heads, rows, keys)
         for head in range(len(weights)):
             for place in range(weights.shape[1]) if pooling == "mean" else [0]:
                 inner = weights[head, place, 1:-1]
                 parts = list(inner.split(3))
-                even = torch.cat([part * inner.sum() * len(part) / len(inner) / part.sum() for part in parts])
+                even = torch.cat(
+                    [part * inner.sum() * len(part) / len(inner) / part.sum() for part in parts]
+                )
                 changed[head, place, 1:-1] = 0.3 * inner + 0.7 * even
-        value = last.attention.self.value(states)[0].unflatten(-1, (len(weights), -1)).transpose(0, 1)
+        value = (
+            last.attention.self.value(states)[0].unflatten(-1, (len(weights), -1)).transpose(0, 1)
+        )
         mixed = (changed @ value).transpose(0, 1).flatten(1)[None]
         expected = last.feed_forward_chunk(last.attention.output(mixed, states))[0]
         expected = expected[0] if pooling == "cls" else expected.mean(dim=0)
@@ -125,7 +152,9 @@ def test_batches_and_padding_change_nothing_and_queries_are_read_as_before(tmp_p
     model = remedied(base, Calibration(1.0, basket=2, layers=1.0), {})
     assert isinstance(model, SingleVector)
     together = vectors(model, TEXTS)
-    assert torch.allclose(together, torch.cat([vectors(model, [text]) for text in TEXTS]), atol=1e-5)
+    assert torch.allclose(
+        together, torch.cat([vectors(model, [text]) for text in TEXTS]), atol=1e-5
+    )
     with torch.inference_mode():
         own = [one.encode_queries(one.read_queries(TEXTS))[0] for one in (plain, model)]
     assert torch.allclose(*own, atol=1e-5)
@@ -158,7 +187,9 @@ def test_a_model_that_reads_left_to_right_pools_its_last_token(tmp_path: Path) -
     assert isinstance(model, SingleVector)
     assert isinstance(plain, SingleVector)
     together = vectors(model, TEXTS)
-    assert torch.allclose(together, torch.cat([vectors(model, [text]) for text in TEXTS]), atol=1e-5)
+    assert torch.allclose(
+        together, torch.cat([vectors(model, [text]) for text in TEXTS]), atol=1e-5
+    )
     assert not torch.allclose(together[0], vectors(plain, TEXTS)[0], atol=1e-3)
     assert torch.allclose(together[2], vectors(plain, TEXTS)[2], atol=1e-5)  # one basket
 
@@ -166,8 +197,14 @@ def test_a_model_that_reads_left_to_right_pools_its_last_token(tmp_path: Path) -
 def test_a_saved_model_scores_the_same(tmp_path: Path) -> None:
     base = dot(tmp_path / "bert", "mean")
     base.save(tmp_path / "model")
-    text = positionbias.debias_model(tmp_path / "model", remedy="calibrate:1:2:1", out=tmp_path / "even")
-    assert str(text).splitlines()[0].endswith("calibrate:1:2:1: attention to the parts of a passage is evened out")
+    text = positionbias.debias_model(
+        tmp_path / "model", remedy="calibrate:1:2:1", out=tmp_path / "even"
+    )
+    assert (
+        str(text)
+        .splitlines()[0]
+        .endswith("calibrate:1:2:1: attention to the parts of a passage is evened out")
+    )
     found = load_checkpoint(tmp_path / "even").model
     assert isinstance(found, SingleVector)
     expected = remedied(base, Calibration(1.0, 2, 1.0), {})
@@ -213,6 +250,8 @@ def test_a_calibration_as_text() -> None:
 
 def test_a_model_that_is_saved_calibrated_stays_as_it_is(tmp_path: Path) -> None:
     dot = saved_dot(tmp_path / "dot")
-    save_remedied(tmp_path / "even", dot, Calibration(0.5, 2), Manifest("checkpoint", "even", "a test"))
+    save_remedied(
+        tmp_path / "even", dot, Calibration(0.5, 2), Manifest("checkpoint", "even", "a test")
+    )
     assert "calibrated" not in str(dot.model.encoder.model.config._attn_implementation)
     assert not any(layer._forward_pre_hooks for layer in dot.model.modules())

@@ -25,7 +25,9 @@ def collection(tmp_path_factory: pytest.TempPathFactory) -> Collection:
     return planted(tmp_path_factory.mktemp("card") / "planted")
 
 
-def made(place: Path, model: Any, collection: Collection, base: str | None = None) -> tuple[dict[str, Any], str]:
+def made(
+    place: Path, model: Any, collection: Collection, base: str | None = None
+) -> tuple[dict[str, Any], str]:
     inputs = (input_ref("collection", collection.path, collection.checksum, artefact=place),)
     content = {"validation_ndcg@10": 0.51234, "first_stage_ndcg@10": 0.4, "steps": 30}
     settings = {"training": {"loss": "hinge", "batch_size": 8, "learning_rate": 7e-6}}
@@ -58,7 +60,10 @@ def test_a_card_says_where_a_model_comes_from(collection: Collection, tmp_path: 
         "- loss: hinge",
         "- steps: 30",
         f"- collection: planted (`{collection.checksum}`)",
-        "nDCG@10 on validation queries: 0.5123, re-ranking the first 4 candidates; the first stage's own order has 0.4000.",
+        (
+            "nDCG@10 on validation queries: 0.5123, re-ranking the first 4 candidates; the first "
+            "stage's own order has 0.4000."
+        ),
         'Of the training data: CC0-1.0: "free".',
         '    transformers.AutoModelForSequenceClassification.from_pretrained("m")',
     ):
@@ -66,20 +71,30 @@ def test_a_card_says_where_a_model_comes_from(collection: Collection, tmp_path: 
     assert str(tmp_path) not in text
 
 
-def test_what_loads_a_whole_model_follows_from_its_files(collection: Collection, tmp_path: Path) -> None:
+def test_what_loads_a_whole_model_follows_from_its_files(
+    collection: Collection, tmp_path: Path
+) -> None:
     modern = BertCat(BertCatConfig(30), load_encoder(saved("modernbert", tmp_path / "modern")))
     facts, text = made(tmp_path / "modern.ckpt", modern, collection)
     assert (facts["library_name"], "base_model" in facts) == ("sentence-transformers", False)
     assert "AutoModelFor" not in text
     dot = BertDot(BertDotConfig(passage_length=40), load_encoder(tiny_encoder(tmp_path / "tiny")))
     facts, text = made(tmp_path / "dot.ckpt", dot, collection, base="minilm")
-    assert (facts["library_name"], facts["pipeline_tag"]) == ("sentence-transformers", "sentence-similarity")
+    assert (facts["library_name"], facts["pipeline_tag"]) == (
+        "sentence-transformers",
+        "sentence-similarity",
+    )
     assert facts["base_model"] == "sentence-transformers/all-MiniLM-L6-v2"
     assert 'sentence_transformers.SentenceTransformer("m")' in text
 
 
-def test_a_model_of_words_has_one_too_and_it_is_sealed(collection: Collection, tmp_path: Path) -> None:
-    one, two = saved_tk(tmp_path / "a" / "tk.ckpt", collection), saved_tk(tmp_path / "b" / "tk.ckpt", collection)
+def test_a_model_of_words_has_one_too_and_it_is_sealed(
+    collection: Collection, tmp_path: Path
+) -> None:
+    one, two = (
+        saved_tk(tmp_path / "a" / "tk.ckpt", collection),
+        saved_tk(tmp_path / "b" / "tk.ckpt", collection),
+    )
     assert (one / "README.md").read_bytes() == (two / "README.md").read_bytes()
     facts, text = read((one / "README.md").read_text())
     assert (facts["library_name"], facts["datasets"]) == ("positionbias", ["planted"])

@@ -29,7 +29,10 @@ ORDERS = [
     "[1] > [2] > [3]</think>\n[3] > [1] > [2]",
     "<thinking>\n[1] > [2]\n</thinking> 3 > 1 > 2",
     "<|START_THINKING|>[1] > [2]<|END_THINKING|><|START_RESPONSE|>[3] > [1] > [2]<|END_RESPONSE|>",
-    "<|channel|>analysis<|message|>[1] > [2] > [3]<|end|><|start|>assistant<|channel|>final<|message|>[3] > [1] > [2]<|return|>",
+    (
+        "<|channel|>analysis<|message|>[1] > [2] > "
+        "[3]<|end|><|start|>assistant<|channel|>final<|message|>[3] > [1] > [2]<|return|>"
+    ),
     "[THINK]1 > 2 > 3[/THINK][3, 1, 2]",
     "◁think▷1 > 2 > 3◁/think▷[3, 1, 2]",
     "```json\n[3, 1, 2]\n```",
@@ -41,7 +44,10 @@ ORDERS = [
     '["[3]", "[1]", "[2]"]',
     '["3","1","2"]',
     '[{"id": 3, "score": 0.9}, {"id": 1, "score": 0.3}, {"id": 2, "score": 0.1}]',
-    '{"results":[{"rank":1,"passage":"[3]"},{"rank":2,"passage":"[1]"},{"rank":3,"passage":"[2]"}]}',
+    (
+        '{"results":[{"rank":1,"passage":"[3]"},{"rank":2,"passage":"[1]"},{"rank":3,"passage":'
+        '"[2]"}]}'
+    ),
     "**[3]** > **[1]** > **[2]**",
     "[3] ≻ [1] ≻ [2]",
     "[3] &gt; [1] &gt; [2]",

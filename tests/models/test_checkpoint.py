@@ -1,4 +1,6 @@
-"""A checkpoint comes back as it was; whatever is wrong with one is one clear line; nothing in it can run."""
+"""A checkpoint comes back as it was; whatever is wrong with one is one clear line; nothing in it
+can run.
+"""
 
 from __future__ import annotations
 
@@ -23,27 +25,52 @@ from tests.sealing import reseal
 
 from ..tiny import tiny_tk
 
-TEXTS = ["the lamp of orvell burns green oil", "the iron gate of orvell burns", "green oil in the iron lamp"]
+TEXTS = [
+    "the lamp of orvell burns green oil",
+    "the iron gate of orvell burns",
+    "green oil in the iron lamp",
+]
 
 
 @pytest.fixture
 def place(tmp_path: Path) -> Path:
-    manifest = Manifest(kind="checkpoint", name="tk", command="train tk", content={"steps": 7, "checksum": "of something else"})
-    save_checkpoint(tmp_path / "tk.ckpt", tiny_tk(TEXTS), depth=7, training={"log": [{"step": 0}]}, manifest=manifest)
+    manifest = Manifest(
+        kind="checkpoint",
+        name="tk",
+        command="train tk",
+        content={"steps": 7, "checksum": "of something else"},
+    )
+    save_checkpoint(
+        tmp_path / "tk.ckpt",
+        tiny_tk(TEXTS),
+        depth=7,
+        training={"log": [{"step": 0}]},
+        manifest=manifest,
+    )
     return tmp_path / "tk.ckpt"
 
 
 def test_round_trip(place: Path) -> None:
     model, loaded = tiny_tk(TEXTS), load_checkpoint(place)
-    assert (loaded.name, loaded.depth, loaded.training.log, loaded.path) == ("tk", 7, [{"step": 0}], place)
+    assert (loaded.name, loaded.depth, loaded.training.log, loaded.path) == (
+        "tk",
+        7,
+        [{"step": 0}],
+        place,
+    )
     assert loaded.model.config == model.config
     assert loaded.model.vocabulary.words == model.vocabulary.words
     assert not loaded.model.training
-    queries, passages = pad_rows(model.read_queries(TEXTS)), pad_rows(model.read_passages(TEXTS[::-1]))
+    queries, passages = (
+        pad_rows(model.read_queries(TEXTS)),
+        pad_rows(model.read_passages(TEXTS[::-1])),
+    )
     with torch.no_grad():
-        assert loaded.model(queries, passages).tolist() == model(queries, passages).tolist()  # to the last bit
+        # to the last bit
+        assert loaded.model(queries, passages).tolist() == model(queries, passages).tolist()
     assert sorted(item.name for item in place.iterdir()) == [
-        "README.md", "manifest.json", "model.safetensors", "posbias.json", "training.json", "vocabulary.json",
+        "README.md", "manifest.json", "model.safetensors", "posbias.json", "training.json",
+        "vocabulary.json",
     ]  # fmt: skip
 
 
@@ -52,7 +79,9 @@ def test_what_stands_is_not_replaced_unasked(place: Path) -> None:
     with pytest.raises(OutputExistsError, match="--overwrite"):
         save_checkpoint(place, tiny_tk(TEXTS, seed=2), depth=1, training={}, manifest=manifest)
     assert load_checkpoint(place).depth == 7
-    save_checkpoint(place, tiny_tk(TEXTS, seed=2), depth=1, training={}, manifest=manifest, overwrite=True)
+    save_checkpoint(
+        place, tiny_tk(TEXTS, seed=2), depth=1, training={}, manifest=manifest, overwrite=True
+    )
     assert load_checkpoint(place).depth == 1
     assert [item.name for item in place.parent.iterdir()] == ["tk.ckpt"]
 
@@ -77,7 +106,10 @@ def cut(place: Path, name: str) -> None:
 FAULTS: dict[str, tuple[Callable[[Path], object], str]] = {
     "missing tensor": (
         lambda p: tensors(p, lambda t: t.pop("gate")),
-        r"model.safetensors: wanted the tensor gate; found none of this name; train again, or fetch the checkpoint again",
+        (
+            r"model.safetensors: wanted the tensor gate; found none of this name; train again, or "
+            r"fetch the checkpoint again"
+        ),
     ),
     "extra tensor": (
         lambda p: tensors(p, lambda t: t.update(more=torch.zeros(1))),
@@ -91,7 +123,10 @@ FAULTS: dict[str, tuple[Callable[[Path], object], str]] = {
         lambda p: tensors(p, lambda t: t["gate"].add_(1)),
         "wanted the weights, settings and words that manifest.json names; found other content",
     ),
-    "weights cut short": (lambda p: cut(p, "model.safetensors"), "model.safetensors: wanted a safetensors file; found "),
+    "weights cut short": (
+        lambda p: cut(p, "model.safetensors"),
+        "model.safetensors: wanted a safetensors file; found ",
+    ),
     "weights that are text": (
         lambda p: (p / "model.safetensors").write_text("weights"),
         "model.safetensors: wanted a safetensors file; found ",
@@ -102,7 +137,10 @@ FAULTS: dict[str, tuple[Callable[[Path], object], str]] = {
     ),
     "another kind of model": (
         lambda p: record(p, "posbias.json", lambda c: c.update(kind="abacus")),
-        "posbias.json: wanted a checkpoint's facts; found model: wanted one of tk, .*; found 'abacus'",
+        (
+            "posbias.json: wanted a checkpoint's facts; found model: wanted one of tk, .*; found "
+            "'abacus'"
+        ),
     ),
     "no kind": (
         lambda p: record(p, "posbias.json", lambda c: c.pop("kind")),
@@ -120,20 +158,35 @@ FAULTS: dict[str, tuple[Callable[[Path], object], str]] = {
         lambda p: record(p, "posbias.json", lambda c: c["shape"].update(passage_length=10**30)),
         "posbias.json: wanted .*; found ",
     ),
-    "no depth": (lambda p: record(p, "posbias.json", lambda c: c.pop("depth")), "missing required field `depth`"),
-    "depth 0": (lambda p: record(p, "posbias.json", lambda c: c.update(depth=0)), "found a re-ranking depth of 0"),
+    "no depth": (
+        lambda p: record(p, "posbias.json", lambda c: c.pop("depth")),
+        "missing required field `depth`",
+    ),
+    "depth 0": (
+        lambda p: record(p, "posbias.json", lambda c: c.update(depth=0)),
+        "found a re-ranking depth of 0",
+    ),
     "configuration cut short": (
         lambda p: cut(p, "posbias.json"),
         r"posbias.json:\d+: wanted a checkpoint's facts; found .* at column",
     ),
-    "no configuration": (lambda p: (p / "posbias.json").unlink(), "posbias.json: wanted a readable file"),
+    "no configuration": (
+        lambda p: (p / "posbias.json").unlink(),
+        "posbias.json: wanted a readable file",
+    ),
     "other words": (
         lambda p: (p / "vocabulary.json").write_text('["lamp"]'),
         r"wanted embedding.weight of shape \(3, 8\); found shape \(\d+, 8\)",
     ),
-    "a word twice": (lambda p: (p / "vocabulary.json").write_text('["lamp", "lamp"]'), "a vocabulary holds every word once"),
+    "a word twice": (
+        lambda p: (p / "vocabulary.json").write_text('["lamp", "lamp"]'),
+        "a vocabulary holds every word once",
+    ),
     "no log": (lambda p: (p / "training.json").unlink(), "training.json: wanted a readable file"),
-    "no manifest": (lambda p: (p / "manifest.json").unlink(), "wanted a posbias checkpoint; found no manifest.json"),
+    "no manifest": (
+        lambda p: (p / "manifest.json").unlink(),
+        "wanted a posbias checkpoint; found no manifest.json",
+    ),
     "the manifest of a run": (
         lambda p: record(p, "manifest.json", lambda m: m.update(kind="run")),
         "wanted a posbias checkpoint; found a run",
@@ -155,11 +208,26 @@ def test_one_clear_line(place: Path, fault: str) -> None:
     assert "\n" not in str(stop.value)
 
 
-@pytest.mark.parametrize("fault", ["missing tensor", "weights cut short", "configuration cut short", "no manifest"])
-def test_one_clear_line_on_the_command_line(place: Path, fault: str, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    "fault", ["missing tensor", "weights cut short", "configuration cut short", "no manifest"]
+)
+def test_one_clear_line_on_the_command_line(
+    place: Path, fault: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     FAULTS[fault][0](place)
     with pytest.raises(SystemExit) as stop:
-        main(["rerank", "somewhere", "--model", str(place), "--candidates", "x.run", "--out", "y.run"])
+        main(
+            [
+                "rerank",
+                "somewhere",
+                "--model",
+                str(place),
+                "--candidates",
+                "x.run",
+                "--out",
+                "y.run",
+            ]
+        )
     out, err = capsys.readouterr()
     assert (stop.value.code, out, err.count("\n")) == (2, "", 1)
     assert "wanted" in err
@@ -177,10 +245,13 @@ from positionbias.models.tk import TK
 from positionbias.models.shapes import TKConfig
 from positionbias.text.vocabulary import Vocabulary
 
-model = TK(TKConfig(dimension=64), Vocabulary([f"w{i}" for i in range(2000)]))  # half a megabyte and more
-resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))  # refused as on a full disk, with EFBIG for ENOSPC
+model = TK(TKConfig(dimension=64), Vocabulary([f"w{i}" for i in range(2000)]))  # half a megabyte \
+and more
+resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))  # refused as on a full disk, with \
+EFBIG for ENOSPC
 try:
-    save_checkpoint(Path(sys.argv[1]), model, depth=1, training={}, manifest=Manifest("checkpoint", "tk", "train tk"))
+    save_checkpoint(Path(sys.argv[1]), model, depth=1, training={}, manifest=Manifest("checkpoint",\
+ "tk", "train tk"))
 except StorageError as error:
     print(error)
 """
@@ -199,18 +270,30 @@ def test_a_full_disk_leaves_nothing_half_written(tmp_path: Path) -> None:
 
 def test_nothing_is_unpickled() -> None:
     package = Path(positionbias.__file__).parent
-    messages = package / "engine" / "ray_driver.py"  # between two processes of one command, by a pipe that has no name
+    # between two processes of one command, by a pipe that has no name
+    messages = package / "engine" / "ray_driver.py"
     for path in {*package.rglob("*.py")} - {messages}:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Import):
                 names = {alias.name for alias in node.names}
             elif isinstance(node, ast.ImportFrom):
-                names = {node.module or "", *(f"{node.module}.{alias.name}" for alias in node.names)}
+                names = {
+                    node.module or "",
+                    *(f"{node.module}.{alias.name}" for alias in node.names),
+                }
             elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
                 names = {f"{node.value.id}.{node.attr}"}
             else:
                 continue
             roots = {name.split(".")[0] for name in names}
-            assert not roots & {"pickle", "cPickle", "dill", "cloudpickle", "joblib", "shelve", "marshal"}, (path, names)
+            assert not roots & {
+                "pickle",
+                "cPickle",
+                "dill",
+                "cloudpickle",
+                "joblib",
+                "shelve",
+                "marshal",
+            }, (path, names)
             assert not names & {"torch.load", "torch.save", "torch.jit.load"}, (path, names)
         assert "allow_pickle" not in path.read_text(encoding="utf-8"), path

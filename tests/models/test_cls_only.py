@@ -1,4 +1,6 @@
-"""The last layer for [CLS] alone gives what the whole last layer gives, and the same gradients, in every architecture."""
+"""The last layer for [CLS] alone gives what the whole last layer gives, and the same gradients, in
+every architecture.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,10 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def encoder_of(folders: Path, architecture: str, *, classifier: bool = False) -> Encoder:
     place = folders / f"{architecture}{'-classifier' * classifier}"
-    return open_encoder(place if place.exists() else saved(architecture, place, classifier=classifier), classifier=classifier)
+    return open_encoder(
+        place if place.exists() else saved(architecture, place, classifier=classifier),
+        classifier=classifier,
+    )
 
 
 def inputs(encoder: Encoder, texts: list[str]) -> dict[str, Tensor]:
@@ -40,7 +45,9 @@ def test_the_table_names_what_transformers_has() -> None:
 
 @pytest.mark.parametrize("padded", [True, False])
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
-def test_states_are_those_of_the_whole_layer(folders: Path, architecture: str, padded: bool) -> None:
+def test_states_are_those_of_the_whole_layer(
+    folders: Path, architecture: str, padded: bool
+) -> None:
     encoder = encoder_of(folders, architecture).eval()
     given = inputs(encoder, TEXTS if padded else [TEXTS[0]] * 3)
     assert ("attention_mask" in given) is padded
@@ -60,11 +67,20 @@ def test_gradients_are_those_of_the_whole_layer(folders: Path, architecture: str
     for states in (lambda: encoder.cls(**given), lambda: encoder.last_hidden(**given)[:, 0]):
         encoder.zero_grad()
         states().square().mul(torch.arange(16)).mean().backward()
-        found.append({name: weight.grad.clone() for name, weight in encoder.named_parameters() if weight.grad is not None})
+        found.append(
+            {
+                name: weight.grad.clone()
+                for name, weight in encoder.named_parameters()
+                if weight.grad is not None
+            }
+        )
     ours, theirs = found
-    assert ours.keys() == theirs.keys() == {name for name, _ in encoder.named_parameters()}  # none is left over
+    # none is left over
+    assert ours.keys() == theirs.keys() == {name for name, _ in encoder.named_parameters()}
     for name, gradient in theirs.items():
-        assert torch.allclose(ours[name], gradient, rtol=1e-3, atol=1e-4 * max(1.0, float(gradient.abs().max()))), name
+        assert torch.allclose(
+            ours[name], gradient, rtol=1e-3, atol=1e-4 * max(1.0, float(gradient.abs().max()))
+        ), name
 
 
 @pytest.mark.parametrize("architecture", [name for name in ARCHITECTURES if name != "mpnet"])
@@ -87,11 +103,20 @@ def count_rows(module: Any, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return seen
 
 
-@pytest.mark.parametrize("architecture", ["bert", "electra", "roberta", "xlm-roberta", "camembert", "distilbert"])
-def test_the_last_feed_forward_sees_one_row(folders: Path, architecture: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "architecture", ["bert", "electra", "roberta", "xlm-roberta", "camembert", "distilbert"]
+)
+def test_the_last_feed_forward_sees_one_row(
+    folders: Path, architecture: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     encoder = encoder_of(folders, architecture).eval()
-    stack = encoder.backbone.transformer if architecture == "distilbert" else encoder.backbone.encoder
-    layers = [layer.ffn.lin1 if architecture == "distilbert" else layer.intermediate.dense for layer in stack.layer]
+    stack = (
+        encoder.backbone.transformer if architecture == "distilbert" else encoder.backbone.encoder
+    )
+    layers = [
+        layer.ffn.lin1 if architecture == "distilbert" else layer.intermediate.dense
+        for layer in stack.layer
+    ]
     seen = [count_rows(layer, monkeypatch) for layer in layers]
     given = inputs(encoder, TEXTS)
     encoder.cls(**given)

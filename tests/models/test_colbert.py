@@ -1,4 +1,6 @@
-"""ColBERT is the sum over a query's terms of their best match, of the vectors that plain transformers gives; padding matches nothing."""
+"""ColBERT is the sum over a query's terms of their best match, of the vectors that plain
+transformers gives; padding matches nothing.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,14 @@ from ..tiny import tiny_encoder
 from .encoders import saved
 
 QUERIES = ["what is the lamp", "the iron gate of the hall and more words", ""]
-PASSAGES = ["The lamp of Orvell burns green oil.", "a gate", "Water, stone " * 9, "the green hall", "", "gate " * 40]
+PASSAGES = [
+    "The lamp of Orvell burns green oil.",
+    "a gate",
+    "Water, stone " * 9,
+    "the green hall",
+    "",
+    "gate " * 40,
+]
 SHAPE = {"dimension": 5, "query_length": 8, "passage_length": 20}
 COSINE = {**SHAPE, "similarity": "cosine"}
 
@@ -60,7 +69,9 @@ def test_it_is_what_it_says(model: ColBERT) -> None:
 
 def test_a_score_by_hand(model: ColBERT) -> None:
     query = torch.tensor([[[1.0, 0.0], [0.0, 2.0], [9.0, 9.0]]])  # the third is padding
-    passages = torch.tensor([[[3.0, -1.0], [-2.0, 0.5], [50.0, 50.0]], [[-4.0, -4.0], [0.0, 0.0], [0.0, 0.0]]])
+    passages = torch.tensor(
+        [[[3.0, -1.0], [-2.0, 0.5], [50.0, 50.0]], [[-4.0, -4.0], [0.0, 0.0], [0.0, 0.0]]]
+    )
     query_mask = torch.tensor([[True, True, False]])
     passage_mask = torch.tensor([[True, True, False], [True, False, False]])
     # max(3, −2) + max(−2, 1); −4 − 8, though padding's dot product would be 0
@@ -71,7 +82,9 @@ def test_a_score_by_hand(model: ColBERT) -> None:
 
 @pytest.mark.parametrize("architecture", ["bert", "distilbert", "roberta", "modernbert"])
 @pytest.mark.parametrize("shape", [SHAPE, COSINE], ids=["dot", "cosine"])
-def test_scores_are_those_of_a_plain_loop_over_plain_transformers(architecture: str, shape: dict, tmp_path: Path) -> None:
+def test_scores_are_those_of_a_plain_loop_over_plain_transformers(
+    architecture: str, shape: dict, tmp_path: Path
+) -> None:
     from transformers import AutoModel, AutoTokenizer
 
     place = saved(architecture, tmp_path / architecture)
@@ -102,17 +115,26 @@ def test_scores_are_those_of_a_plain_loop_over_plain_transformers(architecture: 
 
 @given(order=st.permutations(range(6)), size=st.integers(1, 6))
 @pytest.mark.parametrize("shape", [SHAPE, COSINE], ids=["dot", "cosine"])
-def test_padding_and_batch_order_change_nothing(place: Path, shape: dict, order: list[int], size: int) -> None:
+def test_padding_and_batch_order_change_nothing(
+    place: Path, shape: dict, order: list[int], size: int
+) -> None:
     model = made(place, shape)
-    query, query_mask = (part[:1].detach() for part in model.encode_queries(model.read_queries(QUERIES)))
+    query, query_mask = (
+        part[:1].detach() for part in model.encode_queries(model.read_queries(QUERIES))
+    )
     rows = model.read_passages(PASSAGES)
     with torch.no_grad():
-        alone = torch.cat([model.interact(query, query_mask, *model.encode_passages([row])) for row in rows])
+        alone = torch.cat(
+            [model.interact(query, query_mask, *model.encode_passages([row])) for row in rows]
+        )
         for start in range(0, 6, size):
             batch = order[start : start + size]
             vectors, mask = model.encode_passages([rows[index] for index in batch])
-            assert mask.sum(dim=1).tolist() == [len(rows[index]) + 2 for index in batch]  # [CLS] and [SEP] are terms
-            torch.testing.assert_close(model.interact(query, query_mask, vectors, mask), alone[batch], atol=1e-4, rtol=1e-4)
+            # [CLS] and [SEP] are terms
+            assert mask.sum(dim=1).tolist() == [len(rows[index]) + 2 for index in batch]
+            torch.testing.assert_close(
+                model.interact(query, query_mask, vectors, mask), alone[batch], atol=1e-4, rtol=1e-4
+            )
 
 
 def test_encoded_once_or_together_the_scores_are_one(model: ColBERT) -> None:
@@ -120,7 +142,9 @@ def test_encoded_once_or_together_the_scores_are_one(model: ColBERT) -> None:
         query, query_mask = model.encode_queries(model.read_queries(QUERIES))
         passage, passage_mask = model.encode_passages(model.read_passages(PASSAGES))
         assert (query.shape, passage.shape) == ((3, 8, 5), (6, 20, 5))
-        found = model.interact(query.repeat(2, 1, 1), query_mask.repeat(2, 1), passage, passage_mask)
+        found = model.interact(
+            query.repeat(2, 1, 1), query_mask.repeat(2, 1), passage, passage_mask
+        )
     assert torch.allclose(found, scores(model, QUERIES, PASSAGES), atol=1e-5)
 
 
@@ -146,7 +170,9 @@ def test_gradients_go_to_the_best_matches_alone(model: ColBERT) -> None:
 
 def test_gradients_reach_every_weight_that_is_read(place: Path) -> None:
     model = made(place)
-    model(**model.inputs(model.read_queries(QUERIES), model.read_passages(PASSAGES))).square().sum().backward()
+    model(
+        **model.inputs(model.read_queries(QUERIES), model.read_passages(PASSAGES))
+    ).square().sum().backward()
     for name, parameter in model.named_parameters():
         assert parameter.grad is not None, name
         assert torch.isfinite(parameter.grad).all(), name
@@ -174,8 +200,13 @@ def test_saved_and_loaded_it_is_the_same(place: Path, shape: dict, tmp_path: Pat
     assert (again.model.config, again.depth) == (model.config, 4)
     assert torch.equal(scores(again.model, QUERIES, PASSAGES), scores(model, QUERIES, PASSAGES))
     plain = AutoModel.from_pretrained(tmp_path / "m").state_dict()
-    assert all(torch.equal(plain[name], tensor) for name, tensor in model.encoder.model.state_dict().items())
-    with pytest.raises(SettingError, match="--kind: wanted .* as bi-encoder; found a checkpoint of kind colbert"):
+    assert all(
+        torch.equal(plain[name], tensor)
+        for name, tensor in model.encoder.model.state_dict().items()
+    )
+    with pytest.raises(
+        SettingError, match="--kind: wanted .* as bi-encoder; found a checkpoint of kind colbert"
+    ):
         load_checkpoint(tmp_path / "m", "bi-encoder")
     with pytest.raises(InputError, match="linear.weight of shape"):
         ColBERT.load(tmp_path / "m", {**asdict(model.config), "dimension": 6})
@@ -191,7 +222,9 @@ def test_the_probe_reads_the_vectors_that_are_compared(model: ColBERT) -> None:
     with torch.no_grad():
         compared, _ = model.encode_passages(model.read_passages(PASSAGES))
     for index, row in enumerate(rows):  # behind [CLS]
-        assert torch.allclose(vectors[0, index, : len(row)], compared[index, 1 : len(row) + 1], atol=1e-5)
+        assert torch.allclose(
+            vectors[0, index, : len(row)], compared[index, 1 : len(row) + 1], atol=1e-5
+        )
     states = term_encoder(model, [1])  # asked for a layer, the encoder's
     assert type(states) is WordPieces
     assert states.dimension == 16
@@ -211,13 +244,17 @@ def test_a_setting_out_of_range_names_its_flag(change: dict, named: str) -> None
     assert str(stop.value).startswith(named)
 
 
-# -- sentence-transformers --------------------------------------------------------------------------
+# -- sentence-transformers -------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("architecture", ["bert", "distilbert", "roberta", "modernbert"])
 @pytest.mark.parametrize("shape", [SHAPE, COSINE], ids=["dot", "cosine"])
-def test_their_multi_vector_encoder_loads_ours(architecture: str, shape: dict, tmp_path: Path) -> None:
-    theirs = pytest.importorskip("sentence_transformers", reason="sentence-transformers is not installed")
+def test_their_multi_vector_encoder_loads_ours(
+    architecture: str, shape: dict, tmp_path: Path
+) -> None:
+    theirs = pytest.importorskip(
+        "sentence_transformers", reason="sentence-transformers is not installed"
+    )
     from positionbias.models.encoder import quiet_transformers
 
     model = made(saved(architecture, tmp_path / "first"), shape)
@@ -226,13 +263,24 @@ def test_their_multi_vector_encoder_loads_ours(architecture: str, shape: dict, t
     with quiet_transformers():
         loaded = theirs.MultiVectorEncoder(str(tmp_path / "m"), device="cpu")
     quiet = {"show_progress_bar": False}
-    queries, passages = loaded.encode_query(QUERIES * 2, **quiet), loaded.encode_document(PASSAGES, **quiet)
+    queries, passages = (
+        loaded.encode_query(QUERIES * 2, **quiet),
+        loaded.encode_document(PASSAGES, **quiet),
+    )
     expected = scores(model, QUERIES, PASSAGES).tolist()
-    assert loaded.similarity_pairwise(queries, passages).tolist() == pytest.approx(expected, abs=1e-4, rel=1e-5)
-    assert [len(terms) for terms in passages] == [len(row) + 2 for row in model.read_passages(PASSAGES)]
-    for name in ("posbias.json", "manifest.json"):  # without ours it is a multi-vector model that the library runs
+    assert loaded.similarity_pairwise(queries, passages).tolist() == pytest.approx(
+        expected, abs=1e-4, rel=1e-5
+    )
+    assert [len(terms) for terms in passages] == [
+        len(row) + 2 for row in model.read_passages(PASSAGES)
+    ]
+    # without ours it is a multi-vector model that the library runs
+    for name in ("posbias.json", "manifest.json"):
         (tmp_path / "m" / name).unlink()
-    with pytest.raises(SettingError, match="--kind: wanted multi-vector for .*: a colbert is one that was trained here"):
+    with pytest.raises(
+        SettingError,
+        match="--kind: wanted multi-vector for .*: a colbert is one that was trained here",
+    ):
         load_checkpoint(tmp_path / "m", "colbert")
     foreign = load_checkpoint(tmp_path / "m").model
     assert foreign.kind == "multi-vector"
@@ -241,4 +289,5 @@ def test_their_multi_vector_encoder_loads_ours(architecture: str, shape: dict, t
     found = foreign.interact(*foreign.encode_queries(query), *foreign.encode_passages(passage))
     assert found.tolist() == pytest.approx(expected, abs=1e-4, rel=1e-5)
     unit = F.normalize(torch.ones(3), dim=0)
-    assert loaded.similarity(unit.view(1, 1, 3), unit.view(1, 1, 3)).item() == pytest.approx(1)  # maxsim, not its mean
+    # maxsim, not its mean
+    assert loaded.similarity(unit.view(1, 1, 3), unit.view(1, 1, 3)).item() == pytest.approx(1)

@@ -1,4 +1,6 @@
-"""ConvKNRM: a score worked by hand, KNRM's kernels, n-grams at the ends of texts, masks, gradients, and what is kept."""
+"""ConvKNRM: a score worked by hand, KNRM's kernels, n-grams at the ends of texts, masks, gradients,
+and what is kept.
+"""
 
 from __future__ import annotations
 
@@ -19,10 +21,15 @@ from positionbias.text.vocabulary import UNKNOWN, Vocabulary
 
 WORDS = Vocabulary("lamp gate bridge tower oil iron stone north".split())
 SMALL = ConvKNRMConfig(dimension=6, filters=5)
-QUERIES, PASSAGES = [[2, 3], [4], []], [[5, 2, 6, 3], [3, 4, UNKNOWN], [2], [4, 4], [], [7, 8, 9, 2, 3]]
+QUERIES, PASSAGES = (
+    [[2, 3], [4], []],
+    [[5, 2, 6, 3], [3, 4, UNKNOWN], [2], [4, 4], [], [7, 8, 9, 2, 3]],
+)
 
 
-def model(config: ConvKNRMConfig = SMALL, vectors: Sequence[Sequence[float]] | None = None) -> ConvKNRM:
+def model(
+    config: ConvKNRMConfig = SMALL, vectors: Sequence[Sequence[float]] | None = None
+) -> ConvKNRM:
     torch.manual_seed(1)
     return ConvKNRM(config, WORDS, None if vectors is None else np.array(vectors))
 
@@ -32,10 +39,15 @@ def test_it_is_what_it_says() -> None:
     assert isinstance(made, Ranker)
     assert isinstance(made, PassageEncoder)
     assert not isinstance(made, TermEncoder)
-    assert (made.dimension, made.room, made.query_vectors(pad_rows([[2, 3]])).shape) == (15, 200, (1, 2, 15))
+    assert (made.dimension, made.room, made.query_vectors(pad_rows([[2, 3]])).shape) == (
+        15,
+        200,
+        (1, 2, 15),
+    )
     roles = made.parameter_roles()
     assert {id(p) for role in roles.values() for p in role} == {id(p) for p in made.parameters()}
-    # word vectors; nine sets of kernel weights; weights and bias of three convolutions, and the last bias
+    # word vectors; nine sets of kernel weights; weights and bias of three convolutions, and the
+    # last bias
     assert (len(roles["embedding"]), len(roles["kernels"]), len(roles["body"])) == (1, 9, 7)
     paper = ConvKNRMConfig()
     assert (paper.dimension, paper.longest_ngram, paper.filters, paper.kernels) == (300, 3, 128, 11)
@@ -43,11 +55,20 @@ def test_it_is_what_it_says() -> None:
 
 def test_a_score_worked_by_hand() -> None:
     # words of one number: 2 is 1, 3 is 2; two filters; the query is word 2, the passage words 3 2
-    made = model(ConvKNRMConfig(dimension=1, longest_ngram=2, filters=2, kernels=3), [[0.0], [0.0], [1.0], [2.0], *[[0.0]] * 6])
+    made = model(
+        ConvKNRMConfig(dimension=1, longest_ngram=2, filters=2, kernels=3),
+        [[0.0], [0.0], [1.0], [2.0], *[[0.0]] * 6],
+    )
     one, two = made.convolutions
-    one.weight.data, one.bias.data = torch.tensor([[[1.0]], [[0.0]]]), torch.tensor([0.0, 1.0])  # (t, 1)
-    two.weight.data, two.bias.data = torch.tensor([[[1.0, 1.0]], [[0.0, -1.0]]]), torch.tensor([0.0, 3.0])  # (t + t', 3 − t')
-    # unigrams: query (1, 1); passage (2, 1), (1, 1). Bigrams: query, zero behind it (1, 3); passage (2 + 1, 3 − 1) and (1, 3)
+    # (t, 1)
+    one.weight.data, one.bias.data = torch.tensor([[[1.0]], [[0.0]]]), torch.tensor([0.0, 1.0])
+    # (t + t', 3 − t')
+    two.weight.data, two.bias.data = (
+        torch.tensor([[[1.0, 1.0]], [[0.0, -1.0]]]),
+        torch.tensor([0.0, 3.0]),
+    )
+    # unigrams: query (1, 1); passage (2, 1), (1, 1). Bigrams: query, zero behind it (1, 3); passage
+    # (2 + 1, 3 − 1) and (1, 3)
     query = {1: [(1, 1)], 2: [(1, 3)]}
     passage = {1: [(2, 1), (1, 1)], 2: [(3, 2), (1, 3)]}
     weights = iter([[10.0, 20.0, 1.0], [1.0, 2.0, 3.0], [-5.0, 1.0, 0.0], [2.0, 2.0, 2.0]])
@@ -94,8 +115,14 @@ def test_ngrams_end_with_the_text() -> None:
     words = made.embedding(torch.tensor([2, 3, 4]))
     for length, layer in enumerate(made.convolutions, 1):
         for start in range(3):
-            reached = [words[place] if place < 3 else torch.zeros(6) for place in range(start, start + length)]
-            expected = torch.relu(sum(layer.weight[:, :, step] @ word for step, word in enumerate(reached)) + layer.bias)
+            reached = [
+                words[place] if place < 3 else torch.zeros(6)
+                for place in range(start, start + length)
+            ]
+            expected = torch.relu(
+                sum(layer.weight[:, :, step] @ word for step, word in enumerate(reached))
+                + layer.bias
+            )
             torch.testing.assert_close(longer[start, (length - 1) * 5 : length * 5], expected)
 
 
@@ -110,21 +137,29 @@ def test_neither_padding_nor_the_rest_of_a_batch_changes_a_score() -> None:
     alone = [made(pad_rows([QUERIES[i % 3]]), pad_rows([PASSAGES[i]])) for i in range(6)]
     torch.testing.assert_close(torch.cat(alone), scores)
     query, passages = made.encode_queries([[2, 3]]), made.encode_passages(PASSAGES)
-    torch.testing.assert_close(made.interact(*query, *passages), made(pad_rows([[2, 3]]), pad_rows(PASSAGES)))
+    torch.testing.assert_close(
+        made.interact(*query, *passages), made(pad_rows([[2, 3]]), pad_rows(PASSAGES))
+    )
 
 
 def test_empty_texts() -> None:
     made = model()
     made.bias.data.fill_(0.2)
-    assert made(pad_rows([[]]), pad_rows([[2, 3], []])).tolist() == pytest.approx([math.tanh(0.2)] * 2)  # no query term, no sum
-    empty = made(pad_rows([[2, 3]]), pad_rows([[]])).item()  # every kernel of every pair clamped, for two query terms
+    # no query term, no sum
+    assert made(pad_rows([[]]), pad_rows([[2, 3], []])).tolist() == pytest.approx(
+        [math.tanh(0.2)] * 2
+    )
+    # every kernel of every pair clamped, for two query terms
+    empty = made(pad_rows([[2, 3]]), pad_rows([[]])).item()
     weights = sum(pooling.weight.sum().item() for pooling in made.pooling)
     assert empty == pytest.approx(math.tanh(0.01 * 2 * math.log(1e-10) * weights + 0.2), abs=1e-5)
 
 
 def test_gradients_against_differences() -> None:
     torch.manual_seed(3)
-    made = model(ConvKNRMConfig(dimension=3, longest_ngram=2, filters=3, kernels=3, exact_sigma=0.2)).double()
+    made = model(
+        ConvKNRMConfig(dimension=3, longest_ngram=2, filters=3, kernels=3, exact_sigma=0.2)
+    ).double()
     names = [name for name, _ in made.named_parameters() if not name.startswith("embedding")]
     words = torch.randn(2, 4, 3, dtype=torch.float64)
     masks = torch.tensor([[True, True, False, False]]), torch.tensor([[True, True, True, False]])
@@ -136,11 +171,18 @@ def test_gradients_against_differences() -> None:
             self.model = made
 
         def forward(self, query: torch.Tensor, passage: torch.Tensor) -> torch.Tensor:
-            # ``interact`` computes in float32, of which differences know little: the same steps in float64
+            # ``interact`` computes in float32, of which differences know little: the same steps in
+            # float64
             one, other = (self.model._ngrams(text).split(3, dim=-1) for text in (query, passage))
-            unit = [[part / (part.norm(dim=-1, keepdim=True) + 1e-13) for part in side] for side in (one, other)]
+            unit = [
+                [part / (part.norm(dim=-1, keepdim=True) + 1e-13) for part in side]
+                for side in (one, other)
+            ]
             pairs = [(a @ b.transpose(1, 2)) for a in unit[0] for b in unit[1]]
-            pooled = [pooling(cosines, *masks) for pooling, cosines in zip(self.model.pooling, pairs, strict=True)]
+            pooled = [
+                pooling(cosines, *masks)
+                for pooling, cosines in zip(self.model.pooling, pairs, strict=True)
+            ]
             return torch.tanh(0.01 * torch.stack(pooled).sum(dim=0) + self.model.bias)
 
     plain = FromWords()
@@ -176,7 +218,8 @@ def test_gradients_reach_every_parameter() -> None:
         assert gradient.abs().max() > 0, name
     assert made.embedding.weight.grad is not None
     assert made.embedding.weight.grad.is_sparse
-    assert made.embedding.weight.grad.to_dense()[0].tolist() == [0.0] * 6  # padding, though n-grams reach it
+    # padding, though n-grams reach it
+    assert made.embedding.weight.grad.to_dense()[0].tolist() == [0.0] * 6
 
 
 def test_saved_loaded_and_grown(tmp_path) -> None:

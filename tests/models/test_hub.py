@@ -1,4 +1,6 @@
-"""A checkpoint is pushed whole, with its card, to a server that stands in for the Hub; a damaged one is not."""
+"""A checkpoint is pushed whole, with its card, to a server that stands in for the Hub; a damaged
+one is not.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ from ..tiny import candidates, planted, saved_tk, tiny_encoder
 
 
 class Hub(LocalServer):
-    """Takes repositories and commits as the Hub does, all files as regular ones, and serves the files of the last commit."""
+    """Takes repositories and commits as the Hub does, all files as regular ones, and serves the
+    files of the last commit.
+    """
 
     def __init__(self) -> None:
         super().__init__(_Answers)
@@ -51,16 +55,25 @@ class _Answers(BaseHTTPRequestHandler):
         place = re.fullmatch(r"/me/ranker/resolve/(?:main|1{40})/(.+)", self.path)
         if place and place[1] in files:
             return self._answer_with(
-                files[place[1]], {"ETag": f'"{sha1(files[place[1]]).hexdigest()}"', "X-Repo-Commit": "1" * 40}
+                files[place[1]],
+                {"ETag": f'"{sha1(files[place[1]]).hexdigest()}"', "X-Repo-Commit": "1" * 40},
             )
         if re.match(r"/api/models/me/ranker/tree/", self.path):
             return self._answer(
-                [{"type": "file", "path": name, "size": len(one), "oid": "2" * 40} for name, one in files.items()]
+                [
+                    {"type": "file", "path": name, "size": len(one), "oid": "2" * 40}
+                    for name, one in files.items()
+                ]
             )
         if re.match(r"/api/models/me/ranker(/revision/\w+)?(\?|$)", self.path) and files:
             siblings = [{"rfilename": name} for name in files]
-            return self._answer({"id": "me/ranker", "modelId": "me/ranker", "sha": "1" * 40, "siblings": siblings})
-        missing = {"X-Error-Code": "EntryNotFound" if place and files else "RepoNotFound", "X-Repo-Commit": "1" * 40}
+            return self._answer(
+                {"id": "me/ranker", "modelId": "me/ranker", "sha": "1" * 40, "siblings": siblings}
+            )
+        missing = {
+            "X-Error-Code": "EntryNotFound" if place and files else "RepoNotFound",
+            "X-Repo-Commit": "1" * 40,
+        }
         return self._answer_with(b"{}", missing, 404)
 
     do_HEAD = do_GET
@@ -77,14 +90,24 @@ class _Answers(BaseHTTPRequestHandler):
             return self._answer({"url": f"{self.server.address}/me/ranker", "name": "me/ranker"})
         if self.path.endswith("/preupload/main"):
             files = json.loads(content)["files"]
-            found = [{"path": file["path"], "uploadMode": "regular", "shouldIgnore": False, "oid": None} for file in files]
+            found = [
+                {"path": file["path"], "uploadMode": "regular", "shouldIgnore": False, "oid": None}
+                for file in files
+            ]
             return self._answer({"files": found})
         if self.path.endswith("/commit/main"):
             lines = [json.loads(line) for line in content.splitlines()]
-            files = {line["value"]["path"]: base64.b64decode(line["value"]["content"]) for line in lines[1:]}
+            files = {
+                line["value"]["path"]: base64.b64decode(line["value"]["content"])
+                for line in lines[1:]
+            }
             self.server.commits.append(files)
-            return self._answer({"commitUrl": f"{self.server.address}/me/ranker/commit/1", "commitOid": "1" * 40})
-        return self._answer({"errors": [], "warnings": []}, 200 if self.path == "/api/validate-yaml" else 404)
+            return self._answer(
+                {"commitUrl": f"{self.server.address}/me/ranker/commit/1", "commitOid": "1" * 40}
+            )
+        return self._answer(
+            {"errors": [], "warnings": []}, 200 if self.path == "/api/validate-yaml" else 404
+        )
 
     def _chunks(self) -> bytes:
         found = b""
@@ -121,15 +144,30 @@ def checkpoint(tmp_path: Path) -> Path:
 
 
 def push(hub: Hub, *arguments: object, token: str = "hf_right") -> subprocess.CompletedProcess[str]:
-    return with_hub(hub, Path(str(arguments[0])).parent / "hf", "-m", "positionbias", "push", *arguments, token=token)
+    return with_hub(
+        hub,
+        Path(str(arguments[0])).parent / "hf",
+        "-m",
+        "positionbias",
+        "push",
+        *arguments,
+        token=token,
+    )
 
 
 def with_hub(
     hub: Hub, home: Path, *arguments: object, token: str = "hf_right", offline: bool = False
 ) -> subprocess.CompletedProcess[str]:
-    place = {"HF_HOME": str(home), "HF_TOKEN": token, "HF_ENDPOINT": hub.address, "HF_HUB_OFFLINE": str(int(offline))}
+    place = {
+        "HF_HOME": str(home),
+        "HF_TOKEN": token,
+        "HF_ENDPOINT": hub.address,
+        "HF_HUB_OFFLINE": str(int(offline)),
+    }
     command: Sequence[str] = [sys.executable, *map(str, arguments)]
-    return subprocess.run(command, env={**os.environ, **place}, capture_output=True, text=True, check=False)
+    return subprocess.run(
+        command, env={**os.environ, **place}, capture_output=True, text=True, check=False
+    )
 
 
 def written(files: dict[str, bytes], place: Path) -> Path:
@@ -142,20 +180,28 @@ def written(files: dict[str, bytes], place: Path) -> Path:
 def test_a_checkpoint_is_pushed_as_it_is(hub: Hub, checkpoint: Path) -> None:
     found = push(hub, checkpoint, "me/ranker", "--private")
     assert (found.returncode, found.stderr) == (0, "")
-    here = {path.relative_to(checkpoint).as_posix(): path.read_bytes() for path in checkpoint.rglob("*") if path.is_file()}
+    here = {
+        path.relative_to(checkpoint).as_posix(): path.read_bytes()
+        for path in checkpoint.rglob("*")
+        if path.is_file()
+    }
     size = sum(map(len, here.values()))
     assert found.stdout == f"{len(here)} files, {size / 1e6:,.1f} MB: {hub.address}/me/ranker\n"
-    assert [(record["name"], record["organization"], record["visibility"]) for record in hub.made] == [
-        ("ranker", "me", "private")
-    ]
+    assert [
+        (record["name"], record["organization"], record["visibility"]) for record in hub.made
+    ] == [("ranker", "me", "private")]
     assert hub.commits == [here]
     assert hub.tokens == {"Bearer hf_right"}
 
 
-def test_results_join_the_card_and_the_manifest_fits(hub: Hub, checkpoint: Path, tmp_path: Path) -> None:
+def test_results_join_the_card_and_the_manifest_fits(
+    hub: Hub, checkpoint: Path, tmp_path: Path
+) -> None:
     collection = tmp_path / "planted"
     candidates(Collection(collection), tmp_path)
-    pb.rerank(collection, model=checkpoint, candidates=tmp_path / "test.run", out=tmp_path / "tk.run")
+    pb.rerank(
+        collection, model=checkpoint, candidates=tmp_path / "test.run", out=tmp_path / "tk.run"
+    )
     pb.evaluate([tmp_path / "tk.run"], collection=collection).save(tmp_path / "measured")
     assert push(hub, checkpoint, "me/ranker", "--results", tmp_path / "measured").returncode == 0
     again = written(hub.commits[0], tmp_path / "fetched")
@@ -163,7 +209,10 @@ def test_results_join_the_card_and_the_manifest_fits(hub: Hub, checkpoint: Path,
     assert card.startswith((checkpoint / "README.md").read_text().rstrip())
     told = card.replace("\u00a0", " ").partition("## Evaluate: measured\n\n")[2]
     assert re.match(r"    tk: nDCG@10 0\.\d+ \[0\.\d+, 0\.\d+\] over 18 queries", told)
-    assert re.search(r"\n    Run +nDCG@10 \[95 %\] .*\n    ─.*\n    tk +0\.\d+ \[0\.\d+, 0\.\d+\]", told)  # whole, as by --wide
+    # whole, as by --wide
+    assert re.search(
+        r"\n    Run +nDCG@10 \[95 %\] .*\n    ─.*\n    tk +0\.\d+ \[0\.\d+, 0\.\d+\]", told
+    )
     assert [one.fault for one in map(verify, manifests_in(again))] == [""]
     assert load_checkpoint(again).manifest.checksum == load_checkpoint(checkpoint).manifest.checksum
 
@@ -171,10 +220,15 @@ def test_results_join_the_card_and_the_manifest_fits(hub: Hub, checkpoint: Path,
 def test_results_of_another_model_are_refused(hub: Hub, checkpoint: Path, tmp_path: Path) -> None:
     collection = Collection(tmp_path / "planted")
     other = saved_tk(tmp_path / "other" / "tk.ckpt", collection, seed=2)
-    pb.mats(collection, models=[other], settings=ProbeSettings(probe_passages=5)).save(tmp_path / "measured")
+    pb.mats(collection, models=[other], settings=ProbeSettings(probe_passages=5)).save(
+        tmp_path / "measured"
+    )
     found = push(hub, checkpoint, "me/ranker", "--results", tmp_path / "measured")
     assert found.returncode == 2
-    assert "wanted results of the model tk; found those of tk of other weights; measure this checkpoint" in found.stderr
+    assert (
+        "wanted results of the model tk; found those of tk of other weights; measure this "
+        "checkpoint"
+    ) in found.stderr
     assert not hub.made
 
 
@@ -185,7 +239,9 @@ def test_a_damaged_checkpoint_is_not_pushed(hub: Hub, checkpoint: Path) -> None:
     path.write_bytes(content)
     found = push(hub, checkpoint, "me/ranker")
     assert found.returncode == 2
-    assert found.stderr.startswith(f"posbias: {checkpoint}: wanted a checkpoint as it was written; found ")
+    assert found.stderr.startswith(
+        f"posbias: {checkpoint}: wanted a checkpoint as it was written; found "
+    )
     assert not hub.made
 
 
@@ -201,10 +257,15 @@ def test_one_without_a_card_is_not_pushed(hub: Hub, checkpoint: Path) -> None:
 
 
 @pytest.mark.parametrize("address", ["http://127.0.0.1:9", "nonsense"])
-def test_without_the_hub_nothing_is_pushed(checkpoint: Path, monkeypatch: pytest.MonkeyPatch, address: str) -> None:
+def test_without_the_hub_nothing_is_pushed(
+    checkpoint: Path, monkeypatch: pytest.MonkeyPatch, address: str
+) -> None:
     monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", address)
     monkeypatch.setattr("huggingface_hub.hf_api.ENDPOINT", address, raising=False)
-    with pytest.raises(InputError, match="me/ranker: nothing was pushed to the Hub: .*; check the connection and the name"):
+    with pytest.raises(
+        InputError,
+        match="me/ranker: nothing was pushed to the Hub: .*; check the connection and the name",
+    ):
         pb.push(checkpoint, "me/ranker")
 
 
@@ -218,10 +279,22 @@ def test_a_hub_that_refuses_is_one_line(hub: Hub, checkpoint: Path) -> None:
 
 
 def encoder_checkpoint(kind: str, folder: Path) -> Path:
-    """A checkpoint over a tiny encoder, tuned to depth 3, which reads less than its encoder does."""
-    shape = BertCatConfig(pair_length=48) if kind == "bert_cat" else ColBERTConfig(passage_length=40, dimension=8)
+    """A checkpoint over a tiny encoder, tuned to depth 3, which reads less than its encoder
+    does.
+    """
+    shape = (
+        BertCatConfig(pair_length=48)
+        if kind == "bert_cat"
+        else ColBERTConfig(passage_length=40, dimension=8)
+    )
     model = model_over(kind, shape, str(tiny_encoder(folder / "encoder")))
-    save_checkpoint(folder / "own.ckpt", model, depth=3, training={}, manifest=Manifest("checkpoint", "own", "train"))
+    save_checkpoint(
+        folder / "own.ckpt",
+        model,
+        depth=3,
+        training={},
+        manifest=Manifest("checkpoint", "own", "train"),
+    )
     return folder / "own.ckpt"
 
 
@@ -229,7 +302,9 @@ def test_what_was_pushed_is_loaded_by_its_id(hub: Hub, checkpoint: Path, tmp_pat
     collection = Collection(tmp_path / "planted")
     candidates(collection, tmp_path)
     assert push(hub, checkpoint, "me/ranker").returncode == 0
-    pb.rerank(collection, model=checkpoint, candidates=tmp_path / "test.run", out=tmp_path / "here.run")
+    pb.rerank(
+        collection, model=checkpoint, candidates=tmp_path / "test.run", out=tmp_path / "here.run"
+    )
     rerank = (
         "-m",
         "positionbias",
@@ -250,12 +325,15 @@ def test_what_was_pushed_is_loaded_by_its_id(hub: Hub, checkpoint: Path, tmp_pat
     assert not hub.asked
 
 
-def test_a_pushed_cross_encoder_is_loaded_by_its_id_in_transformers(hub: Hub, tmp_path: Path) -> None:
+def test_a_pushed_cross_encoder_is_loaded_by_its_id_in_transformers(
+    hub: Hub, tmp_path: Path
+) -> None:
     own = encoder_checkpoint("bert_cat", tmp_path)
     assert push(hub, own, "me/ranker").returncode == 0
     code = (
         "from transformers import AutoModelForSequenceClassification as M, AutoTokenizer as T\n"
-        "pair = T.from_pretrained('me/ranker')('iron gate', 'the green lamp', return_tensors='pt')\n"
+        "pair = T.from_pretrained('me/ranker')('iron gate', 'the green lamp', "
+        "return_tensors='pt')\n"
         "print(float(M.from_pretrained('me/ranker').eval()(**pair).logits))"
     )
     found = with_hub(hub, tmp_path / "other", "-c", code)
@@ -265,6 +343,11 @@ def test_a_pushed_cross_encoder_is_loaded_by_its_id_in_transformers(hub: Hub, tm
 
 
 def test_an_id_that_is_no_checkpoint_is_one_line(hub: Hub, tmp_path: Path) -> None:
-    code = "from positionbias.models.checkpoint import load_checkpoint; load_checkpoint('me/ranker')"
+    code = (
+        "from positionbias.models.checkpoint import load_checkpoint; load_checkpoint('me/ranker')"
+    )
     found = with_hub(hub, tmp_path / "hf", "-c", code)
-    assert "me/ranker: wanted a folder, or the id of a model on the Hugging Face hub; found neither" in found.stderr
+    assert (
+        "me/ranker: wanted a folder, or the id of a model on the Hugging Face hub; found neither"
+        in found.stderr
+    )

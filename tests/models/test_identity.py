@@ -1,4 +1,6 @@
-"""What a model is known by: all that it computes with, and nothing that says where or by whom it was saved."""
+"""What a model is known by: all that it computes with, and nothing that says where or by whom it
+was saved.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,10 @@ from ..tiny import tiny_encoder
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("known")
-    model = BertDot(BertDotConfig(query_length=6, passage_length=12), load_encoder(tiny_encoder(folder / "encoder")))
+    model = BertDot(
+        BertDotConfig(query_length=6, passage_length=12),
+        load_encoder(tiny_encoder(folder / "encoder")),
+    )
     manifest = Manifest(kind="checkpoint", name="dot", command="a test")
     save_checkpoint(folder / "dot.ckpt", model, depth=3, training={"log": []}, manifest=manifest)
     return folder / "dot.ckpt"
@@ -64,11 +69,16 @@ def beside(name: str) -> Callable[[Path], object]:
 
 SAME: dict[str, Callable[[Path], object]] = {
     "a copy": lambda p: None,
-    "who saved it": change("config.json", lambda c: c.update(_name_or_path="/a/b", transformers_version="1.2.3")),
-    "deeper": change("config_sentence_transformers.json", lambda c: c.update({"__version__": {"transformers": "1.2.3"}})),
-    "where the tokenizer was": change("tokenizer_config.json", lambda c: c.update(name_or_path="/a", is_local=True)),
-    "what each call sets": change("tokenizer.json", lambda c: c.update(truncation={"max_length": 3}, padding={"length": 3})),
-    "another form": lambda p: (p / "config.json").write_text(json.dumps(json.loads((p / "config.json").read_text()), indent=7)),
+    "who saved it": change("config.json",
+    lambda c: c.update(_name_or_path="/a/b", transformers_version="1.2.3")),
+    "deeper": change("config_sentence_transformers.json",
+    lambda c: c.update({"__version__": {"transformers": "1.2.3"}})),
+    "where the tokenizer was": change("tokenizer_config.json",
+    lambda c: c.update(name_or_path="/a", is_local=True)),
+    "what each call sets": change("tokenizer.json",
+    lambda c: c.update(truncation={"max_length": 3}, padding={"length": 3})),
+    "another form": lambda p: (p / "config.json").write_text(
+    json.dumps(json.loads((p / "config.json").read_text()), indent=7)),
     "its depth": change("posbias.json", lambda c: c.update(depth=9)),
     "its log": lambda p: (p / "training.json").write_text("{}"),
     "a card": beside("README.md"),
@@ -82,13 +92,16 @@ OTHER: dict[str, Callable[[Path], object]] = {
     "length": change("tokenizer_config.json", lambda c: c.update(model_max_length=9)),
     "pooling": change("1_Pooling/config.json", lambda c: c.update(pooling_mode="mean")),
     "shape": change("posbias.json", lambda c: c["shape"].update(passage_length=11)),
-    "weights": lambda p: (p / "model.safetensors").write_bytes((p / "model.safetensors").read_bytes()[:-1] + b"\x01"),
+    "weights": lambda p: (p / "model.safetensors").write_bytes(
+    (p / "model.safetensors").read_bytes()[:-1] + b"\x01"),
     "a module of other form": beside("3_Dense/pytorch_model.bin"),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("what", SAME)
-def test_what_a_model_does_not_compute_with_changes_nothing(made: Path, place: Path, what: str) -> None:
+def test_what_a_model_does_not_compute_with_changes_nothing(
+    made: Path, place: Path, what: str
+) -> None:
     SAME[what](place)
     assert model_checksum(place) == model_checksum(made)
 
@@ -98,7 +111,10 @@ def test_what_a_model_computes_with_makes_it_another(made: Path, place: Path, wh
     OTHER[what](place)
     reseal(place)
     assert model_checksum(place) != model_checksum(made)
-    with pytest.raises(InputError, match="wanted the weights, settings and words that manifest.json names; found other"):
+    with pytest.raises(
+        InputError,
+        match="wanted the weights, settings and words that manifest.json names; found other",
+    ):
         load_checkpoint(place)
 
 
@@ -119,9 +135,15 @@ def test_a_plan_knows_its_encoder_by_more_than_weights(made: Path, place: Path, 
     (OTHER | SAME)[what](place)
     reseal(place)
     plans = [
-        [TrainPlan(kind="bert_cat", trainset=None, candidates=made / "posbias.json", encoder=str(folder)),
-         TrainPlan(kind="bert_dot", candidates=made / "posbias.json", start=folder)] for folder in (made, place)
+        [TrainPlan(kind="bert_cat", trainset=None, candidates=made / "posbias.json",
+         encoder=str(folder)),
+         TrainPlan(kind="bert_dot", candidates=made / "posbias.json", start=folder)]
+         for folder in (made, place)
     ]  # fmt: skip
-    (encoder, start), (other_encoder, other_start) = [[plan.settings(Nothing()) for plan in of] for of in plans]  # type: ignore[arg-type]
-    assert (encoder["encoder"]["checksum"] == other_encoder["encoder"]["checksum"]) == (what == "a copy")
+    (encoder, start), (other_encoder, other_start) = [
+        [plan.settings(Nothing()) for plan in of] for of in plans
+    ]  # type: ignore[arg-type]
+    assert (encoder["encoder"]["checksum"] == other_encoder["encoder"]["checksum"]) == (
+        what == "a copy"
+    )
     assert (start["start"] == other_start["start"]) == (what == "a copy")

@@ -13,7 +13,9 @@ from positionbias.models.kernels import KernelPooling, cosine_matrix, kernel_mea
 NOTHING = math.log(1e-10)  # −23.0259: what a kernel gives that meets no cosine
 
 
-def pooling(count: int, weights: list[float], scale: list[float] | None = None, *, layout: str = "reference") -> KernelPooling:
+def pooling(
+    count: int, weights: list[float], scale: list[float] | None = None, *, layout: str = "reference"
+) -> KernelPooling:
     made = KernelPooling(layout, count)  # type: ignore[arg-type]
     made.weight.data = torch.tensor(weights, dtype=torch.float32)
     made.scale.data = torch.tensor(scale or [1.0] * count)
@@ -25,8 +27,12 @@ def mask(*rows: list[int]) -> Tensor:
 
 
 def test_centres_of_both_layouts() -> None:
-    assert kernel_means("reference") == pytest.approx([1, 0.9, 0.7, 0.5, 0.3, 0.1, -0.1, -0.3, -0.5, -0.7, -0.9])
-    assert kernel_means("even") == pytest.approx([1, 0.8, 0.6, 0.4, 0.2, 0, -0.2, -0.4, -0.6, -0.8, -1])
+    assert kernel_means("reference") == pytest.approx(
+        [1, 0.9, 0.7, 0.5, 0.3, 0.1, -0.1, -0.3, -0.5, -0.7, -0.9]
+    )
+    assert kernel_means("even") == pytest.approx(
+        [1, 0.8, 0.6, 0.4, 0.2, 0, -0.2, -0.4, -0.6, -0.8, -1]
+    )
     assert kernel_means("reference", 3) == pytest.approx([1, 0.9, -0.9])
     assert kernel_means("even", 3) == [1, 0, -1]
 
@@ -43,12 +49,16 @@ def test_start_of_scale_and_weights() -> None:
 def test_cosines_by_hand() -> None:
     query = torch.tensor([[[3.0, 4.0], [0.0, 2.0]]])  # one query of two terms
     passage = torch.tensor([[[1.0, 0.0], [0.0, -5.0], [0.0, 0.0]]])
-    # (3, 4)/5 against (1, 0) is 0.6, against (0, −1) is −0.8; a vector of zeros has cosine 0 with anything
-    torch.testing.assert_close(cosine_matrix(query, passage), torch.tensor([[[0.6, -0.8, 0.0], [0.0, -1.0, 0.0]]]))
+    # (3, 4)/5 against (1, 0) is 0.6, against (0, −1) is −0.8; a vector of zeros has cosine 0 with
+    # anything
+    torch.testing.assert_close(
+        cosine_matrix(query, passage), torch.tensor([[[0.6, -0.8, 0.0], [0.0, -1.0, 0.0]]])
+    )
 
 
 def test_one_cosine_scored_by_hand() -> None:
-    # kernels at 1, 0, −1, cosine 0.5, σ 0.1: exp(−0.25/0.02) = e^−12.5 twice; e^−112.5 is below 1e−10
+    # kernels at 1, 0, −1, cosine 0.5, σ 0.1: exp(−0.25/0.02) = e^−12.5 twice; e^−112.5 is below
+    # 1e−10
     expected = -12.5 * 1 + -12.5 * 2 + NOTHING * 4
     score = pooling(3, [1, 2, 4], layout="even")(torch.tensor([[[0.5]]]), mask([1]), mask([1]))
     assert score.shape == (1,)
@@ -68,7 +78,8 @@ COSINES = torch.tensor([[[1.0, 0.0], [0.9, 1.0]]])
 def test_two_by_two_scored_by_hand() -> None:
     # kernels at 1, 0.9, −0.9
     # query term 1, cosines 1 and 0:   log(1 + e^−50) = 0;  log(e^−0.5 + e^−40.5) = −0.5;  clamped
-    # query term 2, cosines 0.9 and 1: log(e^−0.5 + 1) = 0.474077;  log(1 + e^−0.5), the same;  clamped
+    # query term 2, cosines 0.9 and 1: log(e^−0.5 + 1) = 0.474077;  log(1 + e^−0.5), the same;
+    # clamped
     bump = math.log(1 + math.exp(-0.5))
     expected = (0 + bump) * 1 + (-0.5 + bump) * 10 + 2 * NOTHING * 0.1
     score = pooling(3, [1, 10, 0.1])(COSINES, mask([1, 1]), mask([1, 1])).item()
@@ -79,20 +90,29 @@ def test_two_by_two_scored_by_hand() -> None:
 def test_masked_terms_count_for_nothing() -> None:
     made = pooling(3, [1, 10, 0.1])
     # query term 2 masked: only term 1's logs
-    assert made(COSINES, mask([1, 0]), mask([1, 1])).item() == pytest.approx(0 - 5 + NOTHING * 0.1, abs=1e-4)
-    # passage term 1 masked: cosines 0 and 1 are left: e^−50 and e^−40.5 are clamped; term 2 meets 1: 0 and −0.5
+    assert made(COSINES, mask([1, 0]), mask([1, 1])).item() == pytest.approx(
+        0 - 5 + NOTHING * 0.1, abs=1e-4
+    )
+    # passage term 1 masked: cosines 0 and 1 are left: e^−50 and e^−40.5 are clamped; term 2 meets
+    # 1: 0 and −0.5
     assert made(COSINES, mask([1, 1]), mask([0, 1])).item() == pytest.approx(
         (NOTHING + 0) * 1 + (NOTHING - 0.5) * 10 + 2 * NOTHING * 0.1, abs=1e-3
     )
-    # nothing in the passage: every kernel of every term is clamped; nothing in the query: no score at all
-    assert made(COSINES, mask([1, 1]), mask([0, 0])).item() == pytest.approx(2 * NOTHING * 11.1, abs=1e-3)
+    # nothing in the passage: every kernel of every term is clamped; nothing in the query: no score
+    # at all
+    assert made(COSINES, mask([1, 1]), mask([0, 0])).item() == pytest.approx(
+        2 * NOTHING * 11.1, abs=1e-3
+    )
     assert made(COSINES, mask([0, 0]), mask([1, 1])).item() == 0
 
 
 def test_rows_of_a_batch_do_not_meet() -> None:
     made = KernelPooling()
     cosines = torch.linspace(-1, 1, 3 * 4 * 5).reshape(3, 4, 5)
-    query, passage = mask([1, 1, 1, 1], [1, 1, 0, 0], [1, 0, 0, 0]), mask([1] * 5, [1, 1, 0, 0, 0], [1, 1, 1, 1, 0])
+    query, passage = (
+        mask([1, 1, 1, 1], [1, 1, 0, 0], [1, 0, 0, 0]),
+        mask([1] * 5, [1, 1, 0, 0, 0], [1, 1, 1, 1, 0]),
+    )
     together = made(cosines, query, passage)
     alone = [made(cosines[i : i + 1], query[i : i + 1], passage[i : i + 1]) for i in range(3)]
     torch.testing.assert_close(together, torch.cat(alone))
@@ -103,16 +123,23 @@ def test_gradient_of_scale_and_weights_by_hand() -> None:
     made(torch.tensor([[[0.5]]]), mask([1]), mask([1])).backward()
     assert made.weight.grad is not None
     assert made.scale.grad is not None
-    assert made.weight.grad.tolist() == pytest.approx([-12.5, -12.5, NOTHING], abs=1e-4)  # the logs themselves
-    assert made.scale.grad.tolist() == pytest.approx([1, 2, 0], abs=1e-4)  # w/c, and none through the clamp
+    # the logs themselves
+    assert made.weight.grad.tolist() == pytest.approx([-12.5, -12.5, NOTHING], abs=1e-4)
+    # w/c, and none through the clamp
+    assert made.scale.grad.tolist() == pytest.approx([1, 2, 0], abs=1e-4)
 
 
 def test_one_query_serves_a_batch_of_passages() -> None:
     made = KernelPooling()
-    query, passages = torch.linspace(-2, 2, 8).reshape(1, 2, 4), torch.linspace(-1, 3, 36).reshape(3, 3, 4).sin()
+    query, passages = (
+        torch.linspace(-2, 2, 8).reshape(1, 2, 4),
+        torch.linspace(-1, 3, 36).reshape(3, 3, 4).sin(),
+    )
     passage_mask = mask([1, 1, 1], [1, 0, 0], [1, 1, 0])
     found = made(cosine_matrix(query, passages), mask([1, 1]), passage_mask)
-    repeated = made(cosine_matrix(query.repeat(3, 1, 1), passages), mask([1, 1]).repeat(3, 1), passage_mask)
+    repeated = made(
+        cosine_matrix(query.repeat(3, 1, 1), passages), mask([1, 1]).repeat(3, 1), passage_mask
+    )
     torch.testing.assert_close(found, repeated)
 
 

@@ -21,7 +21,10 @@ from ..tiny import TINY
 
 WORDS = Vocabulary("lamp gate bridge tower oil iron stone north".split())
 SMALL = KNRMConfig(dimension=6)
-QUERIES, PASSAGES = [[2, 3], [4], []], [[5, 2, 6, 3], [3, 4, UNKNOWN], [2], [4, 4], [], [7, 8, 9, 2, 3]]
+QUERIES, PASSAGES = (
+    [[2, 3], [4], []],
+    [[5, 2, 6, 3], [3, 4, UNKNOWN], [2], [4, 4], [], [7, 8, 9, 2, 3]],
+)
 
 
 def model(config: KNRMConfig = SMALL, vectors: Sequence[Sequence[float]] | None = None) -> KNRM:
@@ -42,9 +45,11 @@ def test_it_is_what_it_says() -> None:
 
 
 def test_a_score_worked_by_hand() -> None:
-    # the query is word 2 at (1, 0); the passage is word 2 again and word 3 at (0.6, 0.8): cosines 1 and 0.6
+    # the query is word 2 at (1, 0); the passage is word 2 again and word 3 at (0.6, 0.8): cosines 1
+    # and 0.6
     vectors = [[0.0, 0.0], [5.0, 5.0], [1.0, 0.0], [0.6, 0.8], *[[1.0, 1.0]] * 6]
-    made = model(KNRMConfig(dimension=2, kernels=3), vectors)  # at 1 (σ 0.001), 0.9 and −0.9 (σ 0.1)
+    # at 1 (σ 0.001), 0.9 and −0.9 (σ 0.1)
+    made = model(KNRMConfig(dimension=2, kernels=3), vectors)
     made.pooling.weight.data = torch.tensor([10.0, 20.0, 1.0])
     made.bias.data.fill_(0.3)
     exact = math.log(1)  # the cosine of 1; e^(−0.4²/2·10⁻⁶) is nothing
@@ -56,7 +61,8 @@ def test_a_score_worked_by_hand() -> None:
 
 
 def test_only_the_same_word_meets_the_exact_kernel() -> None:
-    vectors = [[0.0, 0.0], [5.0, 5.0], [1.0, 0.0], [1.0, 0.02], *[[0.0, 1.0]] * 6]  # cosine of 2 and 3: 0.9998
+    # cosine of 2 and 3: 0.9998
+    vectors = [[0.0, 0.0], [5.0, 5.0], [1.0, 0.0], [1.0, 0.02], *[[0.0, 1.0]] * 6]
     made = model(KNRMConfig(dimension=2, exact_sigma=1e-5), vectors)
     made.pooling.weight.data = torch.tensor([1.0, *[0.0] * 10])
     same, near = made(pad_rows([[2]]), pad_rows([[2], [3]])).tolist()
@@ -69,11 +75,22 @@ def test_its_kernels_are_tks() -> None:
     made = model(KNRMConfig(dimension=TINY.dimension, exact_sigma=0.1))
     tk = TK(TINY, WORDS)
     tk.pooling.weight.data = made.pooling.weight.data
-    query, passage = made.query_vectors(pad_rows([[2, 3]])), made.passage_vectors(pad_rows([[5, 2, 6, 3]]))
+    query, passage = (
+        made.query_vectors(pad_rows([[2, 3]])),
+        made.passage_vectors(pad_rows([[5, 2, 6, 3]])),
+    )
     masks = torch.ones(1, 2, dtype=torch.bool), torch.ones(1, 4, dtype=torch.bool)
     found = made.interact(query, masks[0], passage, masks[1])
-    torch.testing.assert_close(torch.atanh(found) / 0.01, tk.interact(query, masks[0], passage, masks[1]), rtol=1e-4, atol=1e-4)
-    widths = [KernelPooling(sigma=sigma, scaled=scaled) for sigma, scaled in ((0.1, True), ([0.1] * 11, False))]
+    torch.testing.assert_close(
+        torch.atanh(found) / 0.01,
+        tk.interact(query, masks[0], passage, masks[1]),
+        rtol=1e-4,
+        atol=1e-4,
+    )
+    widths = [
+        KernelPooling(sigma=sigma, scaled=scaled)
+        for sigma, scaled in ((0.1, True), ([0.1] * 11, False))
+    ]
     widths[1].weight.data = widths[0].weight.data
     cosines = cosine_matrix(query, passage)
     assert torch.equal(*(pooling(cosines, *masks) for pooling in widths))
@@ -95,7 +112,9 @@ def test_neither_padding_nor_the_rest_of_a_batch_changes_a_score() -> None:
 def test_encoded_apart_it_scores_the_same() -> None:
     made = model()
     query, passages = made.encode_queries([[2, 3]]), made.encode_passages(PASSAGES)
-    torch.testing.assert_close(made.interact(*query, *passages), made(pad_rows([[2, 3]]), pad_rows(PASSAGES)))
+    torch.testing.assert_close(
+        made.interact(*query, *passages), made(pad_rows([[2, 3]]), pad_rows(PASSAGES))
+    )
 
 
 def test_empty_texts() -> None:
@@ -103,7 +122,8 @@ def test_empty_texts() -> None:
     made.bias.data.fill_(0.2)
     nothing = made(pad_rows([[]]), pad_rows([[2, 3], []]))
     assert nothing.tolist() == pytest.approx([math.tanh(0.2)] * 2)  # no query term, no sum
-    empty = made(pad_rows([[2, 3]]), pad_rows([[]])).item()  # every kernel clamped, for two query terms
+    # every kernel clamped, for two query terms
+    empty = made(pad_rows([[2, 3]]), pad_rows([[]])).item()
     expected = math.tanh(0.01 * 2 * math.log(1e-10) * made.pooling.weight.sum().item() + 0.2)
     assert empty == pytest.approx(expected, abs=1e-5)
     assert made.read_queries(["", "Lamp gate"]) == [[], [2, 3]]
@@ -133,7 +153,9 @@ def test_gradients_against_differences() -> None:
 
     cosines = torch.tensor([[[0.85, -0.4], [0.3, 0.95]]], dtype=torch.float64, requires_grad=True)
     weight = torch.tensor([1.0, -2.0, 3.0, 0.5], dtype=torch.float64, requires_grad=True)
-    assert torch.autograd.gradcheck(score, (cosines, weight, torch.tensor(0.1, dtype=torch.float64, requires_grad=True)))
+    assert torch.autograd.gradcheck(
+        score, (cosines, weight, torch.tensor(0.1, dtype=torch.float64, requires_grad=True))
+    )
 
 
 def test_saved_and_loaded(tmp_path) -> None:

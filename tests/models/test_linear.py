@@ -13,9 +13,13 @@ from positionbias.models.linear import FastLinear, linear, use_fast_linears
 
 
 def test_a_product_worked_by_hand() -> None:
-    rows, weight = torch.tensor([[1.0, 2.0], [0.0, -1.0]]), torch.tensor([[3.0, 4.0], [5.0, 6.0], [0.5, 0.0]])
+    rows, weight = (
+        torch.tensor([[1.0, 2.0], [0.0, -1.0]]),
+        torch.tensor([[3.0, 4.0], [5.0, 6.0], [0.5, 0.0]]),
+    )
     out = linear(rows, weight, torch.tensor([0.0, 1.0, 0.0]))
-    assert out.tolist() == [[11.0, 18.0, 0.5], [-4.0, -5.0, 0.0]]  # 1·3 + 2·4; 1·5 + 2·6 + 1; 1·0.5; −4; −6 + 1; 0
+    # 1·3 + 2·4; 1·5 + 2·6 + 1; 1·0.5; −4; −6 + 1; 0
+    assert out.tolist() == [[11.0, 18.0, 0.5], [-4.0, -5.0, 0.0]]
 
 
 @given(
@@ -24,13 +28,21 @@ def test_a_product_worked_by_hand() -> None:
     out=st.integers(1, 40),
     biased=st.booleans(),
 )
-def test_values_and_gradients_are_those_of_torch(shape: list[int], width: int, out: int, biased: bool) -> None:
+def test_values_and_gradients_are_those_of_torch(
+    shape: list[int], width: int, out: int, biased: bool
+) -> None:
     random = torch.Generator().manual_seed(width * 41 + out)
-    rows, weight = torch.randn(*shape, width, generator=random), torch.randn(out, width, generator=random)
+    rows, weight = (
+        torch.randn(*shape, width, generator=random),
+        torch.randn(out, width, generator=random),
+    )
     bias, gradient = torch.randn(out, generator=random), torch.randn(*shape, out, generator=random)
     found = []
     for product in (linear, F.linear):
-        parts = [part.clone().requires_grad_() for part in ((rows, weight, bias) if biased else (rows, weight))]
+        parts = [
+            part.clone().requires_grad_()
+            for part in ((rows, weight, bias) if biased else (rows, weight))
+        ]
         result = product(*parts)
         result.backward(gradient)
         with torch.no_grad():

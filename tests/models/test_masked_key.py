@@ -38,7 +38,10 @@ def test_any_case(said: str, form: str) -> None:
             for before in ("", "a", "Bearer ", "ab")
             for after in ("", "!", ":x")
         ),
-        *(base64.urlsafe_b64encode(f"{before}{KEY}".encode()).decode().rstrip("=") for before in ("", "u:", "me:")),
+        *(
+            base64.urlsafe_b64encode(f"{before}{KEY}".encode()).decode().rstrip("=")
+            for before in ("", "u:", "me:")
+        ),
         quote(base64.b64encode(KEY.encode()).decode(), safe="").lower(),
     ],
 )

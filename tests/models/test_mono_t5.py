@@ -1,4 +1,6 @@
-"""monoT5 scores as plain transformers does on the same weights; padding and order change nothing."""
+"""monoT5 scores as plain transformers does on the same weights; padding and order change
+nothing.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,12 @@ from ..tiny import tiny_encoder
 from .t5 import WORDS, saved_t5, t5_tokenizer
 
 QUERIES = ["what is the lamp", "the iron gate of the hall"]
-PASSAGES = ["The lamp of Orvell burns green oil.", "a gate", "Water, stone " * 9, "the green hall and the iron gate"]
+PASSAGES = [
+    "The lamp of Orvell burns green oil.",
+    "a gate",
+    "Water, stone " * 9,
+    "the green hall and the iron gate",
+]
 
 
 @pytest.fixture(scope="module")
@@ -46,13 +53,20 @@ def plain_scores(folder: Path, pairs: list[tuple[str, str]]) -> torch.Tensor:
     """As the paper says it, by transformers alone: one text a pair, one step of the decoder."""
     from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
-    t5, tokenizer = AutoModelForSeq2SeqLM.from_pretrained(folder).eval(), AutoTokenizer.from_pretrained(folder)
+    t5, tokenizer = (
+        AutoModelForSeq2SeqLM.from_pretrained(folder).eval(),
+        AutoTokenizer.from_pretrained(folder),
+    )
     texts = [f"Query: {query} Document: {passage.strip()} Relevant:" for query, passage in pairs]
     given = tokenizer(texts, padding=True, return_tensors="pt")
     start = torch.full((len(pairs), 1), t5.config.decoder_start_token_id)
     answers = [tokenizer.encode(word, add_special_tokens=False)[0] for word in ("false", "true")]
     with torch.no_grad():
-        logits = t5(input_ids=given["input_ids"], attention_mask=given["attention_mask"], decoder_input_ids=start).logits
+        logits = t5(
+            input_ids=given["input_ids"],
+            attention_mask=given["attention_mask"],
+            decoder_input_ids=start,
+        ).logits
     return logits[:, 0, answers].log_softmax(dim=1)[:, 1]
 
 
@@ -61,7 +75,9 @@ def test_scores_are_those_of_plain_transformers(version: str, tmp_path: Path) ->
     place = saved_t5(tmp_path / "t5", version=version)
     model = MonoT5(MonoT5Config(pair_length=200), load_t5(place)).eval()
     found = scores(model, QUERIES, PASSAGES)
-    wanted = plain_scores(place, [(QUERIES[index % 2], passage) for index, passage in enumerate(PASSAGES)])
+    wanted = plain_scores(
+        place, [(QUERIES[index % 2], passage) for index, passage in enumerate(PASSAGES)]
+    )
     assert torch.allclose(found, wanted, atol=1e-5)
     assert found.std() > 0.01
     assert (found < 0).all()
@@ -69,7 +85,9 @@ def test_scores_are_those_of_plain_transformers(version: str, tmp_path: Path) ->
     again = MonoT5.load(tmp_path / "again", asdict(model.config)).eval()
     assert again.config == model.config
     assert torch.equal(scores(again, QUERIES, PASSAGES), found)
-    assert torch.allclose(plain_scores(tmp_path / "again", [(QUERIES[0], PASSAGES[0])]), found[:1], atol=1e-5)
+    assert torch.allclose(
+        plain_scores(tmp_path / "again", [(QUERIES[0], PASSAGES[0])]), found[:1], atol=1e-5
+    )
 
 
 def test_it_is_a_ranker_and_encodes_nothing_alone(model: MonoT5) -> None:
@@ -93,7 +111,8 @@ def test_what_it_reads(model: MonoT5) -> None:
     made = model.inputs(model.read_queries([" what is \n"]), model.read_passages(["the lamp", ""]))
     numbers = {word: 3 + place for place, word in enumerate(WORDS)}
     said = [
-        [numbers[word] for word in ("Query:", "what", "is", "Document:", *rest, "Relevant:")] for rest in (("the", "lamp"), ())
+        [numbers[word] for word in ("Query:", "what", "is", "Document:", *rest, "Relevant:")]
+        for rest in (("the", "lamp"), ())
     ]
     assert made["input_ids"].tolist() == [[*said[0], 1], [*said[1], 1, 0, 0]]
     assert made["attention_mask"].tolist() == [[1] * 8, [1] * 6 + [0] * 2]
@@ -101,7 +120,9 @@ def test_what_it_reads(model: MonoT5) -> None:
 
 def test_the_passage_is_what_is_cut(folder: Path) -> None:
     model = MonoT5(MonoT5Config(pair_length=12), load_t5(folder))
-    made = model.inputs(model.read_queries(["gate " * 5, "gate " * 50]), model.read_passages(["lamp " * 50] * 2))
+    made = model.inputs(
+        model.read_queries(["gate " * 5, "gate " * 50]), model.read_passages(["lamp " * 50] * 2)
+    )
     gate, lamp = 3 + WORDS.index("gate"), 3 + WORDS.index("lamp")
     counts = [((row == gate).sum().item(), (row == lamp).sum().item()) for row in made["input_ids"]]
     assert made["input_ids"].shape == (2, 12)
@@ -115,12 +136,14 @@ def test_scores_are_full_precision_under_autocast(model: MonoT5) -> None:
         found = scores(model, QUERIES, PASSAGES)
     assert found.dtype == torch.float32
     assert torch.allclose(found, exact, atol=0.1)
-    assert not torch.equal(found, found.bfloat16().float())  # the last product, and what follows, is no half precision
+    # the last product, and what follows, is no half precision
+    assert not torch.equal(found, found.bfloat16().float())
 
 
 def test_steps_lower_the_pointwise_loss(folder: Path) -> None:
     model = MonoT5(MonoT5Config(pair_length=60), load_t5(folder)).eval()
-    made = model.inputs(model.read_queries(QUERIES), model.read_passages(PASSAGES))  # two positives, then two negatives
+    # two positives, then two negatives
+    made = model.inputs(model.read_queries(QUERIES), model.read_passages(PASSAGES))
     optimizer, losses = torch.optim.Adam(model.parameters(), lr=1e-3), []
     for _ in range(3):
         loss = pointwise(model(**made).view(2, 2).t()).mean()
@@ -135,7 +158,10 @@ def test_words_of_several_pieces_count_by_their_first(tmp_path: Path) -> None:
     # without the words themselves "▁true" is ▁ t r u e, and "▁false" ▁ f a l s e: both begin with ▁
     spelt = t5_tokenizer([word for word in WORDS if word not in ("true", "false")])
     with pytest.raises(
-        InputError, match='wanted a T5 .*; found a tokenizer that begins "true" and "false" alike; give another'
+        InputError,
+        match=(
+            'wanted a T5 .*; found a tokenizer that begins "true" and "false" alike; give another'
+        ),
     ):
         load_t5(saved_t5(tmp_path / "spelt", tokenizer=spelt))
     halves = t5_tokenizer([*(word for word in WORDS if word not in ("true", "false")), "tr", "fal"])
@@ -146,12 +172,16 @@ def test_words_of_several_pieces_count_by_their_first(tmp_path: Path) -> None:
     assert torch.allclose(found, plain_scores(place, [(QUERIES[0], PASSAGES[0])]), atol=1e-5)
 
 
-# -- checkpoints ------------------------------------------------------------------------------------------
+# -- checkpoints -----------------------------------------------------------------------------------
 
 
 def test_a_checkpoint_keeps_shared_weights_once(model: MonoT5, tmp_path: Path) -> None:
     save_checkpoint(
-        tmp_path / "m.ckpt", model, depth=None, training={}, manifest=Manifest(kind="checkpoint", name="m", command="t")
+        tmp_path / "m.ckpt",
+        model,
+        depth=None,
+        training={},
+        manifest=Manifest(kind="checkpoint", name="m", command="t"),
     )
     loaded = load_checkpoint(tmp_path / "m.ckpt")
     assert loaded.depth is None
@@ -169,7 +199,10 @@ def test_a_t5_of_others_is_one_if_it_is_said_to_be(folder: Path, model: MonoT5) 
     assert found.model.config.pair_length == 512
     assert torch.equal(scores(found.model, QUERIES, PASSAGES), scores(model, QUERIES, PASSAGES))
     assert "log-probability of true" in found.manifest.notes[0]
-    with pytest.raises(InputError, match="found a T5, which does not say what it was trained for; give --kind mono_t5 if"):
+    with pytest.raises(
+        InputError,
+        match="found a T5, which does not say what it was trained for; give --kind mono_t5 if",
+    ):
         load_checkpoint(folder)
 
 
@@ -185,7 +218,10 @@ def _without(name: str) -> Any:
     [
         (_without("model.safetensors"), "found no weights"),
         (_without("config.json"), "found no config.json"),
-        (lambda place: (place / "model.safetensors").write_bytes(b"x"), "wanted a T5 with its tokenizer; found"),
+        (
+            lambda place: (place / "model.safetensors").write_bytes(b"x"),
+            "wanted a T5 with its tokenizer; found",
+        ),
     ],
 )
 def test_a_damaged_folder_is_one_line(tmp_path: Path, damage: Any, complaint: str) -> None:

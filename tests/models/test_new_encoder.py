@@ -1,4 +1,6 @@
-"""A small encoder from nothing: its shape and pieces, the same twice, read by whatever reads encoders."""
+"""A small encoder from nothing: its shape and pieces, the same twice, read by whatever reads
+encoders.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,11 @@ from positionbias.models.new_encoder import make_encoder
 from positionbias.models.settings import EncoderSettings
 from tests.tiny import collection_of
 
-TEXTS = ["The green lamp burns oil in the hall", "the iron lamp: café oil", "water, oil and the lamp"]
+TEXTS = [
+    "The green lamp burns oil in the hall",
+    "the iron lamp: café oil",
+    "water, oil and the lamp",
+]
 SMALL = EncoderSettings(layers=1, width=8, heads=2, pieces=60, max_length=32)
 
 
@@ -22,14 +28,25 @@ def test_what_is_made(tmp_path: Path) -> None:
     manifest = make_encoder([collection_of(tmp_path / "c", TEXTS)], tmp_path / "small", SMALL)
     encoder = load_encoder(tmp_path / "small")
     shape = encoder.backbone.config
-    assert (shape.num_hidden_layers, shape.hidden_size, shape.num_attention_heads, shape.intermediate_size) == (1, 8, 2, 32)
-    assert (encoder.dimension, encoder.positions, len(encoder.tokenizer)) == (8, 32, shape.vocab_size)
+    assert (
+        shape.num_hidden_layers,
+        shape.hidden_size,
+        shape.num_attention_heads,
+        shape.intermediate_size,
+    ) == (1, 8, 2, 32)
+    assert (encoder.dimension, encoder.positions, len(encoder.tokenizer)) == (
+        8,
+        32,
+        shape.vocab_size,
+    )
     # lamp, oil and the stand thrice, so they are pieces; ##s of burns was seen in it alone
     assert encoder.tokenizer.tokenize("THE lamps, oil") == ["the", "lamp", "##s", ",", "oil"]
     assert encoder.tokenizer.tokenize("Café") == [*"c", *("##a", "##f", "##e")]
     assert encoder.tokenizer.tokenize("zoo") == ["[UNK]"]
     assert manifest.content["pieces"] == shape.vocab_size <= 60
-    assert manifest.content["weights"] == sum(weight.numel() for weight in encoder.backbone.parameters())
+    assert manifest.content["weights"] == sum(
+        weight.numel() for weight in encoder.backbone.parameters()
+    )
     assert read_manifest(tmp_path / "small", kind="encoder").seed == 1
     weights = encoder.backbone.embeddings.word_embeddings.weight.detach()
     assert float(weights[1:].std()) == pytest.approx(0.02, rel=0.15)  # BERT's own
@@ -58,7 +75,9 @@ def test_what_does_not_do(tmp_path: Path) -> None:
     ):
         with pytest.raises(SettingError, match=line):
             EncoderSettings(**given)
-    with pytest.raises(InputError, match="wanted passages to learn word pieces from; found no word in them"):
+    with pytest.raises(
+        InputError, match="wanted passages to learn word pieces from; found no word in them"
+    ):
         make_encoder([collection_of(tmp_path / "empty", ["", " "])], tmp_path / "x", SMALL)
     assert not (tmp_path / "x").exists()
     collection = collection_of(tmp_path / "c", TEXTS)

@@ -1,4 +1,6 @@
-"""Texts at other positions: the same as a model whose table begins elsewhere, with gradients and without."""
+"""Texts at other positions: the same as a model whose table begins elsewhere, with gradients and
+without.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ TEXTS = ["the lamp burns oil in the hall", "iron gate", "stone water green hall 
 @pytest.mark.parametrize("gradients", [False, True])
 def test_tk_s_passages_begin_elsewhere(offset: int, gradients: bool) -> None:
     config: TKConfig = replace(TINY, passage_start=500)
-    plain, moved = (tiny_tk(TEXTS, config=one) for one in (config, replace(config, passage_start=500 + offset)))
+    plain, moved = (
+        tiny_tk(TEXTS, config=one) for one in (config, replace(config, passage_start=500 + offset))
+    )
     inputs = plain.inputs(plain.read_queries(["the lamp"] * 3), plain.read_passages(TEXTS))
     with torch.set_grad_enabled(gradients):
         before, expected = plain(**inputs), moved(**inputs)
@@ -43,7 +47,10 @@ def cat(folder: Path) -> Any:
 
 
 def dot(folder: Path) -> Any:
-    return BertDot(BertDotConfig(pooling="mean", passage_length=64, query_length=64), load_encoder(tiny_encoder(folder)))
+    return BertDot(
+        BertDotConfig(pooling="mean", passage_length=64, query_length=64),
+        load_encoder(tiny_encoder(folder)),
+    )
 
 
 @pytest.mark.parametrize("made", [cat, dot])
@@ -63,7 +70,10 @@ def test_an_encoder_s_input_begins_elsewhere(made: Callable[[Path], Any], tmp_pa
 
 def test_models_without_absolute_positions() -> None:
     for positions in ("none", "relative"):
-        with pytest.raises(SettingError, match="--offset-positions: wanted a model with absolute positions; found tk"):
+        with pytest.raises(
+            SettingError,
+            match="--offset-positions: wanted a model with absolute positions; found tk",
+        ):
             check_offsets(tiny_tk(TEXTS, config=replace(TINY, positions=positions)))
     with pytest.raises(SettingError, match="found mono_t5"):
         check_offsets(SimpleNamespace(kind="mono_t5", encoder=SimpleNamespace()))

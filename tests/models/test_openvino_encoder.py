@@ -1,4 +1,6 @@
-"""Encoders run by OpenVINO give the model's states up to bfloat16, and the packed form is used where it is not installed."""
+"""Encoders run by OpenVINO give the model's states up to bfloat16, and the packed form is used
+where it is not installed.
+"""
 
 from __future__ import annotations
 
@@ -23,8 +25,15 @@ from positionbias.models.packed import PackedEncoder
 from .encoders import ARCHITECTURES, saved
 
 PACKED = [name for name in ARCHITECTURES if name not in ("modernbert", "mpnet")]
-TEXTS = ["green oil in the hall", "a stone", "", "water and iron and stone of the green gate in the hall"]
-installed = pytest.mark.skipif(find_spec("openvino") is None, reason="needs pip install 'positionbias[openvino]'")
+TEXTS = [
+    "green oil in the hall",
+    "a stone",
+    "",
+    "water and iron and stone of the green gate in the hall",
+]
+installed = pytest.mark.skipif(
+    find_spec("openvino") is None, reason="needs pip install 'positionbias[openvino]'"
+)
 
 
 def half() -> Any:
@@ -65,7 +74,9 @@ def test_a_model_is_freed(tmp_path: Path) -> None:
 @installed
 def test_threads_get_their_own_states(tmp_path: Path) -> None:
     encoder = open_encoder(saved("bert", tmp_path / "encoder")).eval()
-    given = [encoder.assemble(encoder.read([text] * n, 40), limit=60) for n, text in enumerate(TEXTS, 1)]
+    given = [
+        encoder.assemble(encoder.read([text] * n, 40), limit=60) for n, text in enumerate(TEXTS, 1)
+    ]
 
     def states(number: int) -> torch.Tensor:
         with torch.no_grad(), half():
@@ -73,14 +84,22 @@ def test_threads_get_their_own_states(tmp_path: Path) -> None:
 
     alone = [states(number) for number in range(4)]
     with ThreadPoolExecutor(4) as pool:
-        for number, found in zip([0, 1, 2, 3] * 100, pool.map(states, [0, 1, 2, 3] * 100), strict=True):
+        for number, found in zip(
+            [0, 1, 2, 3] * 100, pool.map(states, [0, 1, 2, 3] * 100), strict=True
+        ):
             assert torch.equal(found, alone[number])
 
 
 @pytest.mark.parametrize(
-    ("lacks", "says"), [("package", "pip install 'positionbias[openvino]'"), ("instructions", "--precision float32 is faster")]
+    ("lacks", "says"),
+    [
+        ("package", "pip install 'positionbias[openvino]'"),
+        ("instructions", "--precision float32 is faster"),
+    ],
 )
-def test_without_it_texts_are_packed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lacks: str, says: str) -> None:
+def test_without_it_texts_are_packed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lacks: str, says: str
+) -> None:
     encoder = open_encoder(saved("bert", tmp_path / "encoder")).eval()
     said: list[str] = []
     monkeypatch.setattr(openvino_encoder, "find_spec", lambda name: None)
@@ -122,5 +141,7 @@ def test_signals_are_heard_after_a_model_is_freed_in_another_thread(tmp_path: Pa
     encoder = open_encoder(saved("bert", tmp_path / "encoder"))
     if not isinstance(openvino_encoder.openvino_encoder(encoder.backbone), OpenVINOEncoder):
         pytest.skip("no bfloat16 on this processor")
-    done = subprocess.run([sys.executable, "-c", SIGNALLED, tmp_path / "encoder"], capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", SIGNALLED, tmp_path / "encoder"], capture_output=True, text=True
+    )
     assert (done.returncode, done.stdout) == (0, "heard\n"), done.stderr

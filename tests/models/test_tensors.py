@@ -24,5 +24,7 @@ def test_a_file_system_that_refuses_is_no_bug(
 
     assert load_tensors(place)["a"].tolist() == [0.0, 0.0]
     monkeypatch.setattr("safetensors.torch.load_file", refuse)
-    with pytest.raises(InputError, match="a.safetensors: wanted a safetensors file; found .*Too many open files"):
+    with pytest.raises(
+        InputError, match="a.safetensors: wanted a safetensors file; found .*Too many open files"
+    ):
         load_tensors(place)

@@ -1,4 +1,6 @@
-"""Term vectors of an encoder are plain transformers' hidden states of the same text, special tokens aside."""
+"""Term vectors of an encoder are plain transformers' hidden states of the same text, special tokens
+aside.
+"""
 
 from __future__ import annotations
 
@@ -26,28 +28,46 @@ LENGTH = 24
 
 
 def hidden_states(place: Path, text: str) -> tuple[list[int], list[np.ndarray]]:
-    """Word pieces of a text and their states after each layer, by transformers alone, without the special tokens."""
+    """Word pieces of a text and their states after each layer, by transformers alone, without the
+    special tokens.
+    """
     from transformers import AutoModel, AutoTokenizer
 
     with quiet_transformers():
-        tokenizer, model = AutoTokenizer.from_pretrained(place), AutoModel.from_pretrained(place).eval()
-    given = tokenizer(text, truncation=True, max_length=LENGTH, return_special_tokens_mask=True, return_tensors="pt")
+        tokenizer, model = (
+            AutoTokenizer.from_pretrained(place),
+            AutoModel.from_pretrained(place).eval(),
+        )
+    given = tokenizer(
+        text,
+        truncation=True,
+        max_length=LENGTH,
+        return_special_tokens_mask=True,
+        return_tensors="pt",
+    )
     special = given.pop("special_tokens_mask")[0].bool()
     if "token_type_ids" in given and type(model).__name__ == "DistilBertModel":
         given.pop("token_type_ids")
     with torch.no_grad():
         states = model(**given, output_hidden_states=True).hidden_states
-    return given["input_ids"][0][~special].tolist(), [layer[0, ~special].numpy() for layer in states]
+    return given["input_ids"][0][~special].tolist(), [
+        layer[0, ~special].numpy() for layer in states
+    ]
 
 
-@pytest.mark.parametrize("architecture", ["bert", "distilbert", "electra", "roberta", "modernbert", "mpnet"])
-def test_vectors_are_the_hidden_states_of_plain_transformers(architecture: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "architecture", ["bert", "distilbert", "electra", "roberta", "modernbert", "mpnet"]
+)
+def test_vectors_are_the_hidden_states_of_plain_transformers(
+    architecture: str, tmp_path: Path
+) -> None:
     place = saved(architecture, tmp_path / architecture)
     pieces = WordPieces(load_encoder(place).eval(), LENGTH, "all")
     rows = pieces.read_passages(TEXTS)
     vectors = pieces.term_vectors(rows)
     assert pieces.term_layers == (0, 1, 2)
-    assert vectors.shape == (3, len(TEXTS), max(map(len, rows)), 16)  # all texts in one padded batch
+    # all texts in one padded batch
+    assert vectors.shape == (3, len(TEXTS), max(map(len, rows)), 16)
     for index, text in enumerate(TEXTS):
         if not text:
             assert rows[index] == []
@@ -56,7 +76,9 @@ def test_vectors_are_the_hidden_states_of_plain_transformers(architecture: str, 
         unknown = pieces._encoder.tokenizer.unk_token_id
         assert rows[index] == [UNKNOWN if number == unknown else number + 2 for number in numbers]
         for layer in range(3):
-            np.testing.assert_allclose(vectors[layer, index, : len(numbers)], states[layer], atol=1e-5)
+            np.testing.assert_allclose(
+                vectors[layer, index, : len(numbers)], states[layer], atol=1e-5
+            )
     assert len(rows[3]) == pieces.room == LENGTH - 2  # cut as transformers cuts
     assert UNKNOWN in rows[4]
 
@@ -72,7 +94,10 @@ def test_some_layers_in_the_order_asked_for(tmp_path: Path) -> None:
 
 def test_of_which_models(tmp_path: Path) -> None:
     encoder = load_encoder(tiny_encoder(tmp_path / "tiny"))
-    cat, dot = BertCat(BertCatConfig(pair_length=30), encoder), BertDot(BertDotConfig(passage_length=20), encoder)
+    cat, dot = (
+        BertCat(BertCatConfig(pair_length=30), encoder),
+        BertDot(BertDotConfig(passage_length=20), encoder),
+    )
     assert (term_encoder(cat).room, term_encoder(dot, [1]).room) == (28, 18)
     assert isinstance(term_encoder(cat), TermEncoder)
     assert not isinstance(cat, TermEncoder)
@@ -83,20 +108,36 @@ def test_of_which_models(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("layers", "found"),
-    [([3], "found 3"), ([-1], "found -1"), ([0, 0], "found one given twice"), ([], "found none"), ([0.5], "found 0.5")],
+    [
+        ([3], "found 3"),
+        ([-1], "found -1"),
+        ([0, 0], "found one given twice"),
+        ([], "found none"),
+        ([0.5], "found 0.5"),
+    ],
 )
 def test_layers_that_are_not_there(layers: list, found: str, tmp_path: Path) -> None:
     encoder = load_encoder(tiny_encoder(tmp_path / "tiny"))
-    with pytest.raises(SettingError, match=f"--probe-layers: wanted numbers from 0 to 2, or all; {found}; give others"):
+    with pytest.raises(
+        SettingError,
+        match=f"--probe-layers: wanted numbers from 0 to 2, or all; {found}; give others",
+    ):
         WordPieces(encoder, LENGTH, layers)
 
 
 def test_models_without() -> None:
     with pytest.raises(
-        SettingError, match="--probe-layers: wanted a model over an encoder; found one of kind tk; leave --probe-layers out"
+        SettingError,
+        match=(
+            "--probe-layers: wanted a model over an encoder; found one of kind tk; leave "
+            "--probe-layers out"
+        ),
     ):
         term_encoder(tiny_tk(["word"] * 2), "all")
-    with pytest.raises(SettingError, match="--model: wanted a model with term vectors .*; found one of kind function"):
+    with pytest.raises(
+        SettingError,
+        match="--model: wanted a model with term vectors .*; found one of kind function",
+    ):
         term_encoder(load_checkpoint("operator:add").model)
 
 

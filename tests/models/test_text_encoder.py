@@ -1,4 +1,6 @@
-"""A user's encoder, named on the command line or given in Python: its vectors, how it is known from a scorer, and one line for what is wrong."""
+"""A user's encoder, named on the command line or given in Python: its vectors, how it is known from
+a scorer, and one line for what is wrong.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,8 @@ def encode(texts):
     return out / numpy.maximum(numpy.linalg.norm(out, axis=1, keepdims=True), 1e-9)
 
 def rows(texts): return encode(texts).tolist()
-def tensors(texts, batch_size=32): return [torch.tensor(row, requires_grad=True) for row in encode(texts)]
+def tensors(texts, batch_size=32): return [torch.tensor(row, requires_grad=True) for row in \
+encode(texts)]
 
 class Sides:
     def encode_queries(self, texts): return 2 * encode(texts)
@@ -101,8 +104,13 @@ def test_its_vectors(name: str) -> None:
     np.testing.assert_allclose(queries[:, 0].numpy(), by[0] * plain[1:], rtol=1e-6)
     passages, other = model.encode_passages(model.read_passages(["iron gate", "a lamp"]))
     wanted = by[0] * by[1] * (plain[1] @ plain.T) if name != "library" else plain[1] @ plain.T
-    np.testing.assert_allclose(model.interact(queries, mask, passages, other).numpy(), wanted, rtol=1e-6)
-    assert (model.dimension, model.vector_similarity) == (64, "cosine" if name == "library" else "dot")
+    np.testing.assert_allclose(
+        model.interact(queries, mask, passages, other).numpy(), wanted, rtol=1e-6
+    )
+    assert (model.dimension, model.vector_similarity) == (
+        64,
+        "cosine" if name == "library" else "dot",
+    )
 
 
 def test_long_lists_come_in_parts_and_empty_texts_count_as_empty() -> None:
@@ -116,20 +124,48 @@ def test_long_lists_come_in_parts_and_empty_texts_count_as_empty() -> None:
 
 
 BAD = {
-    "fewer": r"wanted vectors of 2 queries, \(2, dim\) finite numbers; found \(1, 64\); fix what encodes",
+    "fewer": (
+        r"wanted vectors of 2 queries, \(2, dim\) finite numbers; found \(1, 64\); fix what encodes"
+    ),
     "flat": r"wanted vectors of 2 queries, .*; found \(2,\); fix what encodes",
     "uneven": r"wanted .* finite numbers; found values that are not numbers; fix",
     "words": r"wanted .* finite numbers; found <U1 values; fix",
     "nan": r"wanted .* finite numbers; found nan for text 1; fix",
-    "fails": r"wanted vectors of 2 queries; found that it raised KeyError at vectorial.py:.*: 'a key of mine'; fix it",
-    "drops": r"wanted the same vectors for the same queries, in the order of the texts; found a change of .* between two calls",
-    "unordered": r"wanted the same vectors for the same queries, in the order of the texts; found a change of",
-    "centred": r"wanted the same vectors .*; found a change of .*; return them in order, whatever else is in the call",
-    "manhattan": r"wanted a similarity_fn_name of dot or cosine; found 'manhattan'; give another, or a function \(query, passages\)",
-    "skewed": r"wanted vectors of 2 passages, \(2, 32\) finite numbers; found \(2, 64\); fix what encodes",
-    "anything": r"wanted a function of one argument .* or of two .*; found a function that needs \(\*texts\); say what it is with --kind",
-    "three": r"wanted a function of .*; found a function that needs \(query, passages, weights\); say what it is with --kind bi-encoder",
-    "either": r"wanted a function of .*; found a function that needs \(texts, \*more\); say what it is with --kind bi-encoder or cross-encoder",
+    "fails": (
+        r"wanted vectors of 2 queries; found that it raised KeyError at vectorial.py:.*: 'a key of "
+        r"mine'; fix it"
+    ),
+    "drops": (
+        r"wanted the same vectors for the same queries, in the order of the texts; found a change "
+        r"of .* between two calls"
+    ),
+    "unordered": (
+        r"wanted the same vectors for the same queries, in the order of the texts; found a change "
+        r"of"
+    ),
+    "centred": (
+        r"wanted the same vectors .*; found a change of .*; return them in order, whatever else is "
+        r"in the call"
+    ),
+    "manhattan": (
+        r"wanted a similarity_fn_name of dot or cosine; found 'manhattan'; give another, or a "
+        r"function \(query, passages\)"
+    ),
+    "skewed": (
+        r"wanted vectors of 2 passages, \(2, 32\) finite numbers; found \(2, 64\); fix what encodes"
+    ),
+    "anything": (
+        r"wanted a function of one argument .* or of two .*; found a function that needs "
+        r"\(\*texts\); say what it is with --kind"
+    ),
+    "three": (
+        r"wanted a function of .*; found a function that needs \(query, passages, weights\); say "
+        r"what it is with --kind bi-encoder"
+    ),
+    "either": (
+        r"wanted a function of .*; found a function that needs \(texts, \*more\); say what it is "
+        r"with --kind bi-encoder or cross-encoder"
+    ),
 }
 
 
@@ -168,11 +204,15 @@ def test_an_error_of_memory_is_passed_on() -> None:
 
 @pytest.fixture(scope="module")
 def collection(tmp_path_factory: pytest.TempPathFactory) -> Collection:
-    settings = PlantedSettings(queries=100, passages=200, test_share=0.6, validation_share=0.1, front_loading=0.9)
+    settings = PlantedSettings(
+        queries=100, passages=200, test_share=0.6, validation_share=0.1, front_loading=0.9
+    )
     return planted(tmp_path_factory.mktemp("encoders") / "planted", settings)
 
 
-SETTINGS = AuditSettings(needles=20, draws=2, segments=8, permutations=100, length_groups=1, depth=20)
+SETTINGS = AuditSettings(
+    needles=20, draws=2, segments=8, permutations=100, length_groups=1, depth=20
+)
 
 
 def test_encode_and_retrieve(collection: Collection, folder: Path) -> None:
@@ -180,19 +220,30 @@ def test_encode_and_retrieve(collection: Collection, folder: Path) -> None:
     assert (len(made), made.dimension, made.manifest.settings["shape"]) == (
         200,
         64,
-        {"kind": "encoder", "name": "vectorial:encode", "similarity": "dot", "query_prompt": "", "passage_prompt": ""},
+        {
+            "kind": "encoder",
+            "name": "vectorial:encode",
+            "similarity": "dot",
+            "query_prompt": "",
+            "passage_prompt": "",
+        },
     )
     from positionbias.settings import ByVectors
 
     by = ByVectors(folder / "vectors", "vectorial:encode", search=DenseSearch())
-    positionbias.retrieve(collection.path, wanted=Retrieval("test", depth=5), dense=by, out=folder / "a.run")
+    positionbias.retrieve(
+        collection.path, wanted=Retrieval("test", depth=5), dense=by, out=folder / "a.run"
+    )
     encode = sys.modules["vectorial"].encode
     texts = [passage.text for passage in collection.passages()]
     ids = [passage.passage_id for passage in collection.passages()]
     query = collection.queries("test")[0]
-    best = np.argsort(-(np.asarray(encode(texts)) @ np.asarray(encode([query.text]))[0]), kind="stable")[0]
+    best = np.argsort(
+        -(np.asarray(encode(texts)) @ np.asarray(encode([query.text]))[0]), kind="stable"
+    )[0]
     assert read_run(folder / "a.run")[query.query_id].passage_ids[0] == ids[best]
-    with pytest.raises(InputError, match="wanted vectors by vectorial:rows as it reads now"):  # the same file, another function
+    # the same file, another function
+    with pytest.raises(InputError, match="wanted vectors by vectorial:rows as it reads now"):
         Vectors(folder / "vectors").check(load_checkpoint("vectorial:rows"), collection)
 
 
@@ -201,16 +252,24 @@ def test_audits_by_name_and_in_python_agree(collection: Collection, retrieve: bo
     from dataclasses import replace
 
     settings = replace(SETTINGS, retrieve=retrieve)
-    named = positionbias.audit_systems(collection.path, audited=Audited(models=["vectorial:encode"]), settings=settings)
+    named = positionbias.audit_systems(
+        collection.path, audited=Audited(models=["vectorial:encode"]), settings=settings
+    )
     encode = sys.modules["vectorial"].encode
     given = positionbias.audit_model(encode, collection, settings=settings)
     assert named.to_frame().drop(columns="system").equals(given.to_frame().drop(columns="system"))
-    assert "no limit found" in str([result.to_json() for result in given.results])  # an encoder tells no limit: scores do
-    assert any("a user's own code, given in Python: it has no checksum" in note for note in given.notes)
+    # an encoder tells no limit: scores do
+    assert "no limit found" in str([result.to_json() for result in given.results])
+    assert any(
+        "a user's own code, given in Python: it has no checksum" in note for note in given.notes
+    )
 
 
 def test_a_function_that_scores_has_no_vectors(collection: Collection) -> None:
-    with pytest.raises(SettingError, match="wanted a model with one vector a text .*; found plain, of kind function"):
+    with pytest.raises(
+        SettingError,
+        match="wanted a model with one vector a text .*; found plain, of kind function",
+    ):
         positionbias.audit_model(plain, collection, settings=AuditSettings(retrieve=True))
 
 

@@ -28,13 +28,15 @@ def model(seed: int = 1, **changes: object) -> TK:
     return TK(replace(TINY, **changes), WORDS)  # type: ignore[arg-type]
 
 
-# -- positions, gate ------------------------------------------------------------------------------------
+# -- positions, gate -------------------------------------------------------------------------------
 
 
 def test_positions_by_hand() -> None:
     # dimension 4: two rates, 1 and 10⁻⁴; the sine half stands before the cosine half
     table = sinusoid_positions(3, 4)
-    expected = [[math.sin(p), math.sin(p * 1e-4), math.cos(p), math.cos(p * 1e-4)] for p in range(3)]
+    expected = [
+        [math.sin(p), math.sin(p * 1e-4), math.cos(p), math.cos(p * 1e-4)] for p in range(3)
+    ]
     assert table.tolist() == [pytest.approx(row, abs=1e-7) for row in expected]
 
 
@@ -43,13 +45,15 @@ def test_positions_against_the_formula() -> None:
     table = sinusoid_positions(700, 300).numpy()
     for position in (0, 1, 499, 500, 699):
         for k in (0, 1, 75, 149):
-            angle = position / 1e4 ** (k / (half - 1))  # the last rate is exactly 10⁻⁴: d/2 − 1 in the denominator
+            # the last rate is exactly 10⁻⁴: d/2 − 1 in the denominator
+            angle = position / 1e4 ** (k / (half - 1))
             assert table[position, k] == pytest.approx(math.sin(angle), abs=1e-6)
             assert table[position, half + k] == pytest.approx(math.cos(angle), abs=1e-6)
 
 
 def test_gate_and_starts_without_layers() -> None:
-    # without layers the context is embedding + position, so ĥ = α·e + (1 − α)(e + position) = e + (1 − α)·position
+    # without layers the context is embedding + position, so ĥ = α·e + (1 − α)(e + position) = e +
+    # (1 − α)·position
     tk = model()
     tk.layers = nn.ModuleList()
     assert tk.gate.item() == 0.5
@@ -73,12 +77,14 @@ def test_gate_mixes_embedding_and_context() -> None:
     torch.testing.assert_close(mixed, 0.5 * tk.embedding(numbers) + 0.5 * context)
 
 
-# -- the layer ------------------------------------------------------------------------------------------
+# -- the layer -------------------------------------------------------------------------------------
 
 
 def test_head_size_is_apart_from_the_width() -> None:
     layer = TransformerLayer(dimension=10, heads=3, head_size=7, feed_forward=4)
-    shapes = {name: tuple(p.shape) for name, p in layer.named_parameters() if name.endswith("weight")}
+    shapes = {
+        name: tuple(p.shape) for name, p in layer.named_parameters() if name.endswith("weight")
+    }
     assert shapes["query.weight"] == shapes["key.weight"] == shapes["value.weight"] == (21, 10)
     assert shapes["output.weight"] == (10, 21)
     assert (shapes["expand.weight"], shapes["contract.weight"]) == ((4, 10), (10, 4))
@@ -88,14 +94,21 @@ def test_head_size_is_apart_from_the_width() -> None:
 
 
 def test_a_layer_worked_by_hand() -> None:
-    # queries of zeros attend evenly, so each head's output is the mean value over the terms that may be looked at; the feed-
-    # forward is zero, so the layer gives LN(LN(x + mean))
+    # queries of zeros attend evenly, so each head's output is the mean value over the terms that
+    # may be looked at; the feed- forward is zero, so the layer gives LN(LN(x + mean))
     layer = TransformerLayer(dimension=4, heads=1, head_size=2, feed_forward=3)
-    for parameter in (*layer.query.parameters(), *layer.contract.parameters(), layer.value.bias, layer.output.bias):
+    for parameter in (
+        *layer.query.parameters(),
+        *layer.contract.parameters(),
+        layer.value.bias,
+        layer.output.bias,
+    ):
         parameter.data.zero_()
     layer.value.weight.data = torch.eye(2, 4)  # the first two coordinates
     layer.output.weight.data = torch.eye(4, 2)  # put back where they were
-    terms = torch.tensor([[[1.0, 0.0, 2.0, 5.0], [3.0, 4.0, -1.0, 0.0], [100.0, 100.0, 100.0, 0.0]]])
+    terms = torch.tensor(
+        [[[1.0, 0.0, 2.0, 5.0], [3.0, 4.0, -1.0, 0.0], [100.0, 100.0, 100.0, 0.0]]]
+    )
     mean = np.array([2.0, 2.0, 0.0, 0.0])  # of the first two terms; the third is masked
 
     def norm(row: np.ndarray) -> np.ndarray:
@@ -133,7 +146,7 @@ def test_parity_with_torchs_encoder_layer() -> None:
     torch.testing.assert_close(found[key_mask], expected[key_mask], atol=1e-5, rtol=1e-5)
 
 
-# -- scores -----------------------------------------------------------------------------------------------
+# -- scores ----------------------------------------------------------------------------------------
 
 TEXTS = st.lists(st.sampled_from([*WORDS.words, "unheard", "of"]), max_size=12).map(" ".join)
 
@@ -142,10 +155,15 @@ TEXTS = st.lists(st.sampled_from([*WORDS.words, "unheard", "of"]), max_size=12).
 @settings(max_examples=25)
 def test_the_same_score_in_any_batch(pairs: list[tuple[str, str]], padding: int) -> None:
     tk = model(seed=2)
-    queries, passages = tk.read_queries([q for q, _ in pairs]), tk.read_passages([p for _, p in pairs])
+    queries, passages = (
+        tk.read_queries([q for q, _ in pairs]),
+        tk.read_passages([p for _, p in pairs]),
+    )
     with torch.no_grad():
         together = tk(pad_rows(queries), nn.functional.pad(pad_rows(passages), (0, padding)))
-        alone = [tk(pad_rows([q]), pad_rows([p])).item() for q, p in zip(queries, passages, strict=True)]
+        alone = [
+            tk(pad_rows([q]), pad_rows([p])).item() for q, p in zip(queries, passages, strict=True)
+        ]
     assert together.tolist() == pytest.approx(alone, abs=1e-5, rel=1e-5)
 
 
@@ -154,18 +172,22 @@ def test_empty_sides_score_finite_numbers() -> None:
     one, nothing = [2, 3], []
     scores = tk(pad_rows([nothing, one, nothing, one]), pad_rows([one, nothing, nothing, one]))
     assert scores[0].item() == scores[2].item() == 0  # no query term, no sum
-    expected = 2 * math.log(1e-10) * tk.pooling.weight.sum().item()  # every kernel clamped, for two query terms
+    # every kernel clamped, for two query terms
+    expected = 2 * math.log(1e-10) * tk.pooling.weight.sum().item()
     assert scores[1].item() == pytest.approx(expected, rel=1e-5)
     assert torch.isfinite(scores).all()
     scores.sum().backward()
-    assert all(torch.isfinite(p.grad.to_dense()).all() for p in tk.parameters() if p.grad is not None)
+    assert all(
+        torch.isfinite(p.grad.to_dense()).all() for p in tk.parameters() if p.grad is not None
+    )
 
 
 def test_unknown_words_share_a_row() -> None:
     tk = model()
     assert tk.read_passages(["lamp zzz Yyy"])[0] == [2, UNKNOWN, UNKNOWN]
     scores = [
-        tk(pad_rows([[2, 3]]), pad_rows([tk.read_passages([text])[0]])).item() for text in ("lamp zzz", "lamp yyy", "lamp gate")
+        tk(pad_rows([[2, 3]]), pad_rows([tk.read_passages([text])[0]])).item()
+        for text in ("lamp zzz", "lamp yyy", "lamp gate")
     ]
     assert scores[0] == scores[1] != scores[2]
 
@@ -202,7 +224,7 @@ def test_word_order_changes_the_score_and_padding_at_the_end_does_not() -> None:
     assert scores[0] == pytest.approx(scores[2], abs=1e-6)
 
 
-# -- other positions ----------------------------------------------------------------------------------------
+# -- other positions -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("positions", ["none", "relative"])
@@ -216,39 +238,57 @@ def test_vectors_do_not_depend_on_where_a_passage_starts(positions: str) -> None
 
 
 def test_relative_positions_see_a_neighbourhood_and_not_its_place() -> None:
-    # one layer that looks at a word itself and at what follows: a text's last two words are the same whatever stands before
+    # one layer that looks at a word itself and at what follows: a text's last two words are the
+    # same whatever stands before
     tk = model(positions="relative", relative_distance=1)
     layer = tk.layers[0]
-    layer.relative.keys.data.copy_(torch.tensor([[-1e4], [0.0], [0.0]]).expand(3, 3))  # what stands before is not looked at
+    # what stands before is not looked at
+    layer.relative.keys.data.copy_(torch.tensor([[-1e4], [0.0], [0.0]]).expand(3, 3))
     for part in (layer.query, layer.key):
         part.weight.data.zero_()
     layer.query.bias.data.fill_(1.0)
-    early, late = tk.passage_vectors(pad_rows([[2, 5]])), tk.passage_vectors(pad_rows([[4, 3, 7, 2, 5]]))
+    early, late = (
+        tk.passage_vectors(pad_rows([[2, 5]])),
+        tk.passage_vectors(pad_rows([[4, 3, 7, 2, 5]])),
+    )
     torch.testing.assert_close(early[0], late[0, 3:])
 
 
 def test_without_positions_the_order_of_words_says_nothing() -> None:
     words, turn = torch.tensor([[2, 5, 3, 4, 2]]), [3, 0, 4, 2, 1]
-    without, relative, usual = (model(positions=p, layers=2) for p in ("none", "relative", "sinusoid"))
-    torch.testing.assert_close(without.passage_vectors(words[:, turn]), without.passage_vectors(words)[:, turn])
+    without, relative, usual = (
+        model(positions=p, layers=2) for p in ("none", "relative", "sinusoid")
+    )
+    torch.testing.assert_close(
+        without.passage_vectors(words[:, turn]), without.passage_vectors(words)[:, turn]
+    )
     for tk in (relative, usual):
-        assert not torch.allclose(tk.passage_vectors(words[:, turn]), tk.passage_vectors(words)[:, turn], atol=1e-3)
+        assert not torch.allclose(
+            tk.passage_vectors(words[:, turn]), tk.passage_vectors(words)[:, turn], atol=1e-3
+        )
     query = pad_rows([[2, 3]])
-    assert without(query, words[:, turn]).item() == pytest.approx(without(query, words).item(), abs=1e-5)
+    assert without(query, words[:, turn]).item() == pytest.approx(
+        without(query, words).item(), abs=1e-5
+    )
 
 
 def test_only_relative_positions_are_learned() -> None:
     names = {p: set(model(positions=p).state_dict()) for p in ("sinusoid", "none", "relative")}
     assert names["sinusoid"] == names["none"]
-    assert names["relative"] - names["none"] == {"layers.0.relative.keys", "layers.0.relative.values"}
+    assert names["relative"] - names["none"] == {
+        "layers.0.relative.keys",
+        "layers.0.relative.values",
+    }
     tk = model(positions="relative")
     assert tk.layers[0].relative.keys.shape == (33, 3)  # −16 … 16, the head's size
     tk(pad_rows([[2, 3]]), pad_rows([[5, 2, 4]])).sum().backward()
     assert all(table.grad.abs().max() > 0 for table in tk.layers[0].relative.parameters())
-    assert any(parameter is tk.layers[0].relative.keys for parameter in tk.parameter_roles()["body"])
+    assert any(
+        parameter is tk.layers[0].relative.keys for parameter in tk.parameter_roles()["body"]
+    )
 
 
-# -- what need not be computed --------------------------------------------------------------------------------
+# -- what need not be computed ---------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("positions", ["sinusoid", "none", "relative"])
@@ -258,16 +298,26 @@ def test_groups_of_alike_length_change_nothing(positions: str, times: int) -> No
     generator = torch.Generator().manual_seed(7)
     lengths = torch.randint(0, 30, (11 * times,), generator=generator).tolist()
     passages = pad_rows([torch.randint(1, 10, (n,), generator=generator).tolist() for n in lengths])
-    queries = pad_rows([torch.randint(1, 10, (n % 5,), generator=generator).tolist() for n in range(11)])
+    queries = pad_rows(
+        [torch.randint(1, 10, (n % 5,), generator=generator).tolist() for n in range(11)]
+    )
     query, mask = tk.query_vectors(queries).repeat(times, 1, 1), (queries != 0).repeat(times, 1)
-    expected = tk.interact(query, mask, tk.passage_vectors(passages), passages != 0)  # all at once, padded to the longest
+    # all at once, padded to the longest
+    expected = tk.interact(query, mask, tk.passage_vectors(passages), passages != 0)
     found = tk(queries, passages)
     torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-5)
     weights = torch.randn(len(passages), generator=generator)
-    gradients = [torch.autograd.grad((scores * weights).sum(), list(tk.parameters())) for scores in (expected, found)]
+    gradients = [
+        torch.autograd.grad((scores * weights).sum(), list(tk.parameters()))
+        for scores in (expected, found)
+    ]
     for (name, _), one, other in zip(tk.named_parameters(), *gradients, strict=True):
         torch.testing.assert_close(
-            other.to_dense(), one.to_dense(), atol=2e-4, rtol=1e-4, msg=lambda text, n=name: f"{n}: {text}"
+            other.to_dense(),
+            one.to_dense(),
+            atol=2e-4,
+            rtol=1e-4,
+            msg=lambda text, n=name: f"{n}: {text}",
         )
 
 
@@ -300,7 +350,7 @@ def test_no_passage_no_score() -> None:
     assert model()(pad_rows([]), pad_rows([])).shape == (0,)
 
 
-# -- making one -------------------------------------------------------------------------------------------
+# -- making one ------------------------------------------------------------------------------------
 
 
 def test_word_vectors_start_the_embedding() -> None:

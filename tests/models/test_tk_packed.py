@@ -1,4 +1,6 @@
-"""TK over packed texts against the same layers over a padded batch: scores and all gradients, in each precision; the same bits again."""
+"""TK over packed texts against the same layers over a padded batch: scores and all gradients, in
+each precision; the same bits again.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,7 @@ WORDS = 40
 def model(**changes: object) -> TK:
     torch.manual_seed(3)
     sizes = {"dimension": 12, "heads": 3, "head_size": 5, "feed_forward": 7, "layers": 2, **changes}
-    tk = TK(TKConfig(**sizes), Vocabulary([f"word{i}" for i in range(WORDS)]))  # type: ignore[arg-type]
+    tk = TK(TKConfig(**sizes), Vocabulary([f"word{i}" for i in range(WORDS)]))  # type: ignore
     with torch.no_grad():
         for parameter in tk.parameters():
             parameter += 0.1 * torch.randn_like(parameter)  # no bias is 0, no norm 1
@@ -36,16 +38,24 @@ def texts(seed: int, queries: int = 5, negatives: int = 1, longest: int = 60) ->
 
     def rows(count: int, most: int) -> Tensor:
         lengths = [1, *torch.randint(1, most + 1, (count - 1,), generator=generator).tolist()]
-        return pad_rows([torch.randint(1, WORDS, (length,), generator=generator).tolist() for length in lengths])
+        return pad_rows(
+            [torch.randint(1, WORDS, (length,), generator=generator).tolist() for length in lengths]
+        )
 
     return {"queries": rows(queries, 9), "passages": rows(queries * (1 + negatives), longest)}
 
 
-def scores_and_gradients(tk: TK, inputs: dict[str, Tensor], *, padded: bool = False) -> tuple[Tensor, dict[str, Tensor]]:
+def scores_and_gradients(
+    tk: TK, inputs: dict[str, Tensor], *, padded: bool = False
+) -> tuple[Tensor, dict[str, Tensor]]:
     scores = (WordModel if padded else TK).forward(tk, **inputs)
     named = dict(tk.named_parameters())
-    found = torch.autograd.grad((scores.double() * torch.linspace(-1, 2, len(scores))).sum(), list(named.values()))
-    return scores.detach(), {name: gradient.to_dense() for name, gradient in zip(named, found, strict=True)}
+    found = torch.autograd.grad(
+        (scores.double() * torch.linspace(-1, 2, len(scores))).sum(), list(named.values())
+    )
+    return scores.detach(), {
+        name: gradient.to_dense() for name, gradient in zip(named, found, strict=True)
+    }
 
 
 def assert_alike(one: dict[str, Tensor], other: dict[str, Tensor], within: float) -> None:
@@ -56,8 +66,11 @@ def assert_alike(one: dict[str, Tensor], other: dict[str, Tensor], within: float
 
 
 @pytest.mark.parametrize("positions", ["sinusoid", "none"])
-@pytest.mark.parametrize(("dtype", "within"), [(torch.float64, 1e-6), (torch.float32, 1e-4)])  # padded ones compare in float32
-def test_scores_and_gradients_of_padded_layers(positions: str, dtype: torch.dtype, within: float) -> None:
+# padded ones compare in float32
+@pytest.mark.parametrize(("dtype", "within"), [(torch.float64, 1e-6), (torch.float32, 1e-4)])
+def test_scores_and_gradients_of_padded_layers(
+    positions: str, dtype: torch.dtype, within: float
+) -> None:
     tk = model(positions=positions).to(dtype)
     inputs = texts(1)
     expected, found = (scores_and_gradients(tk, inputs, padded=padded) for padded in (True, False))
@@ -69,14 +82,19 @@ def test_half_precision_is_near() -> None:
     tk, inputs = model(), texts(2)
     exact = scores_and_gradients(tk, inputs)
     with torch.autocast("cpu", dtype=torch.bfloat16):
-        padded, found = (scores_and_gradients(tk, inputs, padded=padded) for padded in (True, False))
+        padded, found = (
+            scores_and_gradients(tk, inputs, padded=padded) for padded in (True, False)
+        )
     assert found[0].dtype == torch.float32
     torch.testing.assert_close(found[0], exact[0], atol=0.05, rtol=0.02)
 
     def apart(other: dict[str, Tensor]) -> float:
-        return sum(float((other[name] - gradient).square().sum()) for name, gradient in exact[1].items())
+        return sum(
+            float((other[name] - gradient).square().sum()) for name, gradient in exact[1].items()
+        )
 
-    assert apart(found[1]) < 2 * apart(padded[1])  # no further from full precision than autocast over padded layers
+    # no further from full precision than autocast over padded layers
+    assert apart(found[1]) < 2 * apart(padded[1])
 
 
 @pytest.mark.parametrize("longest", [1, 8, 33])
@@ -109,12 +127,17 @@ def test_pairs_without_a_gradient_are_left_out(monkeypatch: pytest.MonkeyPatch) 
     parameters = list(tk.parameters())
 
     def gradients(scores: Tensor) -> list[Tensor]:
-        found = torch.autograd.grad(scores[torch.tensor([1, 7])].sum(), parameters)  # one query's two passages
+        # one query's two passages
+        found = torch.autograd.grad(scores[torch.tensor([1, 7])].sum(), parameters)
         return [gradient.to_dense() for gradient in found]
 
     found, expected = gradients(tk(**inputs)), gradients(WordModel.forward(tk, **inputs))
     assert_alike(
-        *({name: g for (name, _), g in zip(tk.named_parameters(), one, strict=True)} for one in (expected, found)), 1e-4
+        *(
+            {name: g for (name, _), g in zip(tk.named_parameters(), one, strict=True)}
+            for one in (expected, found)
+        ),
+        1e-4,
     )
 
 
@@ -123,8 +146,12 @@ def test_the_same_bits_again(half: bool) -> None:
     tk = model()
     with torch.autocast("cpu", dtype=torch.bfloat16, enabled=half):
         first = scores_and_gradients(tk, texts(5))
-        scores_and_gradients(tk, texts(6, queries=9, longest=80))  # leaves its numbers in the workspace
-        again, anew = scores_and_gradients(tk, texts(5)), scores_and_gradients(copy.deepcopy(tk), texts(5))
+        # leaves its numbers in the workspace
+        scores_and_gradients(tk, texts(6, queries=9, longest=80))
+        again, anew = (
+            scores_and_gradients(tk, texts(5)),
+            scores_and_gradients(copy.deepcopy(tk), texts(5)),
+        )
     for other in (again, anew):
         assert torch.equal(other[0], first[0])
         assert all(torch.equal(other[1][name], gradient) for name, gradient in first[1].items())
@@ -150,7 +177,10 @@ def test_a_second_backward_pass_is_refused(retained: bool) -> None:
     loss = tk(**texts(7)).sum()
     loss.backward(retain_graph=retained)
     with pytest.raises(
-        RuntimeError, match="wanted one backward pass" if retained else "backward through the graph a second time"
+        RuntimeError,
+        match="wanted one backward pass"
+        if retained
+        else "backward through the graph a second time",
     ):
         loss.backward()
     tk(**texts(7)).sum().backward()
@@ -168,7 +198,7 @@ def test_encoded_alone_as_in_training() -> None:
     torch.testing.assert_close(tk(**inputs), scores)  # what inference allocated serves a training
 
 
-# -- the pack -------------------------------------------------------------------------------------------
+# -- the pack --------------------------------------------------------------------------------------
 
 
 def test_a_pack_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -176,9 +206,13 @@ def test_a_pack_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(packs, "ROWS", 4)
     pack = Pack.of((torch.tensor([[7, 0], [0, 0]]), 0), (torch.tensor([[5, 7, 9], [9, 5, 0]]), 2))
     assert pack.words.tolist() == [5, 7, 9]
-    # the longest first: text 2 (three words) and 3 (two) fill a chunk of five, text 0 is in the next; text 1 is empty
+    # the longest first: text 2 (three words) and 3 (two) fill a chunk of five, text 0 is in the
+    # next; text 1 is empty
     assert [[text.number for text in chunk.texts] for chunk in pack.chunks] == [[2, 3], [0]]
-    assert [(chunk.first, chunk.filled, chunk.size) for chunk in pack.chunks] == [(0, 5, 8), (8, 1, 4)]
+    assert [(chunk.first, chunk.filled, chunk.size) for chunk in pack.chunks] == [
+        (0, 5, 8),
+        (8, 1, 4),
+    ]
     assert pack.chunks[0].words.tolist() == [0, 1, 2, 2, 0, 0, 0, 0]
     assert pack.chunks[0].places.tolist() == [2, 3, 4, 2, 3, 0, 0, 0]
     assert (pack.size, pack.lengths, pack.rows(2), pack.rows(3), pack.rows(0)) == (

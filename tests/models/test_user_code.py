@@ -1,4 +1,6 @@
-"""A user's function or transformer, named on the command line: its scores, and one line for whatever is wrong with it."""
+"""A user's function or transformer, named on the command line: its scores, and one line for
+whatever is wrong with it.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ from positionbias.models.protocols import PassageEncoder, Ranker, TextScorer
 from positionbias.ranking.rerank import rescore
 
 TEXTS = {"p1": "the lamp of the hall", "p2": "iron gate", "p3": "the gate", "twin": "iron gate"}
-RUN = Run("bm25", [("q1", ["p2", "p1", "p3", "twin"], [4, 3, 2, 1]), ("q2", ["p3"], [1]), ("q3", [], [])])
+RUN = Run(
+    "bm25", [("q1", ["p2", "p1", "p3", "twin"], [4, 3, 2, 1]), ("q2", ["p3"], [1]), ("q3", [], [])]
+)
 QUERIES = [Query("q1", "the gate"), Query("q2", "lamp"), Query("q3", "nothing")]
 
 CODE = '''
@@ -33,7 +37,8 @@ def length(query, passages):
     return [float(len(query) * len(passage)) for passage in passages]
 
 def as_array(query, passages): return numpy.array(length(query, passages))
-def as_tensor(query, passages): return torch.tensor(length(query, passages), dtype=torch.float64, requires_grad=True)
+def as_tensor(query, passages): return torch.tensor(length(query, passages), dtype=torch.float64, \
+requires_grad=True)
 def as_integers(query, passages): return [len(query) * len(passage) for passage in passages]
 def half(query, passages): return torch.tensor(length(query, passages)).bfloat16()
 
@@ -55,7 +60,8 @@ def level(query, passages):
 
 class Weighted:
     def __init__(self, weight): self.weight = weight
-    def score(self, query, passages): return [self.weight * value for value in length(query, passages)]
+    def score(self, query, passages): return [self.weight * value for value in length(query, \
+passages)]
 
 weighted = Weighted(0.5)
 
@@ -64,7 +70,8 @@ class ByLength:
     def __init__(self): self.seen = []
     def transform(self, frame):
         self.seen.append(frame)
-        frame = frame.assign(score=[float(len(q) * len(t)) for q, t in zip(frame["query"], frame["text"])])
+        frame = frame.assign(score=[float(len(q) * len(t)) for q, t in zip(frame["query"], \
+frame["text"])])
         return frame.sort_values("score", ascending=False)
 
 class Without(ByLength):
@@ -90,7 +97,9 @@ class Texts:
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """The current folder, with the modules ``mine`` and ``broken``; both, and the path to them, are forgotten after."""
+    """The current folder, with the modules ``mine`` and ``broken``; both, and the path to them, are
+    forgotten after.
+    """
     (tmp_path / "mine.py").write_text(CODE)
     (tmp_path / "broken.py").write_text("import json\n\nTHIS = 1 / 0\n")
     (tmp_path / "needy.py").write_text("import nobody_has_this\n")
@@ -106,10 +115,16 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 def scores(name: str) -> dict[tuple[str, str], float]:
     done = rescore(load_checkpoint(name).model, Texts(), QUERIES, RUN, name=name)
     assert (done.cached, done.room, done.passages) == (False, None, 4)
-    return {(r.query_id, p): float(s) for r in done.run.rankings() for p, s in zip(r.passage_ids, r.scores, strict=True)}
+    return {
+        (r.query_id, p): float(s)
+        for r in done.run.rankings()
+        for p, s in zip(r.passage_ids, r.scores, strict=True)
+    }
 
 
-@pytest.mark.parametrize("name", ["length", "as_array", "as_tensor", "as_integers", "half", "by_length"])
+@pytest.mark.parametrize(
+    "name", ["length", "as_array", "as_tensor", "as_integers", "half", "by_length"]
+)
 def test_scores_are_what_it_gives(name: str) -> None:
     found = load_checkpoint(f"mine:{name}")
     assert isinstance(found.model, TextScorer)
@@ -119,7 +134,9 @@ def test_scores_are_what_it_gives(name: str) -> None:
 
 
 def test_an_attribute_of_an_object() -> None:
-    assert scores("mine:weighted.score") == pytest.approx({pair: value / 2 for pair, value in LENGTHS.items()})
+    assert scores("mine:weighted.score") == pytest.approx(
+        {pair: value / 2 for pair, value in LENGTHS.items()}
+    )
 
 
 def test_what_it_is_asked() -> None:
@@ -135,10 +152,12 @@ def test_what_a_transformer_is_given() -> None:
     scores("mine:by_length")
     first, second = sys.modules["mine"].by_length.seen
     assert list(first.columns) == ["qid", "query", "docno", "text"]
-    assert first["text"].tolist() == ["iron gate", "the lamp of the hall", "the gate"]  # the same text is asked for once
+    # the same text is asked for once
+    assert first["text"].tolist() == ["iron gate", "the lamp of the hall", "the gate"]
     assert set(first["query"]) == {"the gate"}
     assert first["docno"].nunique() == 3
-    assert second["docno"].tolist() == first["docno"].tolist()[2:]  # an id belongs to its text, whatever the query
+    # an id belongs to its text, whatever the query
+    assert second["docno"].tolist() == first["docno"].tolist()[2:]
     assert set(first["qid"]) != set(second["qid"])
 
 
@@ -149,7 +168,10 @@ def test_what_is_noted_of_it(folder: Path) -> None:
     assert found.manifest.notes == (
         "a user's own code: its checksum is of the file that it is named in, not of what that uses",
     )
-    with pytest.raises(SettingError, match="--start: wanted a model that can be trained .*; found .*, of kind function"):
+    with pytest.raises(
+        SettingError,
+        match="--start: wanted a model that can be trained .*; found .*, of kind function",
+    ):
         _ = found.ranker
 
 
@@ -164,15 +186,34 @@ def test_a_file_of_that_name_is_a_file(folder: Path) -> None:
 
 
 BAD_NAMES = {
-    "absent:length": "wanted the module absent; found none in .* nor on the Python path; check the name, or change to",
+    "absent:length": (
+        "wanted the module absent; found none in .* nor on the Python path; check the name, or "
+        "change to"
+    ),
     "mine.more:length": "wanted the module mine.more; found none in",
-    "mine:absent": "wanted 'absent' in the module mine; found none of this name; it has length, as_array",
-    "mine:WEIGHT": "wanted a function .* or an object with transform or encode; found float; name another",
-    "mine:ByLength": "wanted a function or a transformer; found a class; make one of it in the module",
-    "broken:length": r"wanted the module .*; found that it raised ZeroDivisionError at broken.py:3: division by zero; fix it",
-    "garbled:length": r"wanted the module .*; found that it raised SyntaxError: .*garbled.py, line 1",
-    "needy:length": r"wanted the module .*; found that it raised ModuleNotFoundError at needy.py:1: No module named 'nobody_has_this'; fix",
-    "leaving:length": "wanted the module leaving; found that it raised SystemExit at leaving.py:1: bye; fix it",
+    "mine:absent": (
+        "wanted 'absent' in the module mine; found none of this name; it has length, as_array"
+    ),
+    "mine:WEIGHT": (
+        "wanted a function .* or an object with transform or encode; found float; name another"
+    ),
+    "mine:ByLength": (
+        "wanted a function or a transformer; found a class; make one of it in the module"
+    ),
+    "broken:length": (
+        r"wanted the module .*; found that it raised ZeroDivisionError at broken.py:3: division by "
+        r"zero; fix it"
+    ),
+    "garbled:length": (
+        r"wanted the module .*; found that it raised SyntaxError: .*garbled.py, line 1"
+    ),
+    "needy:length": (
+        r"wanted the module .*; found that it raised ModuleNotFoundError at needy.py:1: No module "
+        r"named 'nobody_has_this'; fix"
+    ),
+    "leaving:length": (
+        "wanted the module leaving; found that it raised SystemExit at leaving.py:1: bye; fix it"
+    ),
 }
 
 
@@ -192,8 +233,14 @@ BAD_SCORES = {
     "uneven": "wanted numbers for query 'q1'; found values that are not numbers",
     "nan": "wanted finite scores for query 'q1'; found nan for passage 'twin'",
     "huge": "wanted finite scores for query 'q1'; found inf for passage 'p2'",
-    "fails": "wanted scores of the 4 passages of query 'q1'; found that it raised KeyError at mine.py:.*'a key of mine'",
-    "leaves": "wanted scores of the 4 passages of query 'q1'; found that it raised SystemExit at mine.py:.*: 1; fix it",
+    "fails": (
+        "wanted scores of the 4 passages of query 'q1'; found that it raised KeyError at "
+        "mine.py:.*'a key of mine'"
+    ),
+    "leaves": (
+        "wanted scores of the 4 passages of query 'q1'; found that it raised SystemExit at "
+        "mine.py:.*: 1; fix it"
+    ),
 }
 
 
@@ -205,16 +252,25 @@ def test_scores_that_cannot_be_used_are_one_line_with_the_query(name: str) -> No
 
 
 def test_scores_that_differ_by_less_than_float32_holds_are_ties() -> None:
-    # the step of float32 at 1e8 is 8: of 1e8 + 0 … 3 all four are 1e8; a query of one passage has nothing to tie with
+    # the step of float32 at 1e8 is 8: of 1e8 + 0 … 3 all four are 1e8; a query of one passage has
+    # nothing to tie with
     assert set(scores("mine:level").values()) == {1e8}
     done = rescore(load_checkpoint("mine:level").model, Texts(), QUERIES, RUN, name="level")
-    assert (done.run.tied, done.result("few", "test").payload.tied) == (1, 1)  # type: ignore[union-attr]
+    assert (done.run.tied, done.result("few", "test").payload.tied) == (1, 1)  # type: ignore
 
 
 BAD_FRAMES = {
-    "without": "wanted a frame with the columns docno and score; found columns qid, query, docno, text; fix its transform",
-    "shorter": "wanted a row for each of 3 distinct passages; found 1 rows of 1 of them; fix its transform",
-    "text": "wanted a frame with the columns docno and score; found str without columns; fix its transform",
+    "without": (
+        "wanted a frame with the columns docno and score; found columns qid, query, docno, text; "
+        "fix its transform"
+    ),
+    "shorter": (
+        "wanted a row for each of 3 distinct passages; found 1 rows of 1 of them; fix its transform"
+    ),
+    "text": (
+        "wanted a frame with the columns docno and score; found str without columns; fix its "
+        "transform"
+    ),
 }
 
 
@@ -225,7 +281,10 @@ def test_frames_that_cannot_be_used_are_one_line_with_the_query(name: str) -> No
 
 
 def test_a_kind_of_others() -> None:
-    wanted = "--kind: wanted one of bi-encoder or cross-encoder for mine:length, which is a user's own code; found 'sparse'"
+    wanted = (
+        "--kind: wanted one of bi-encoder or cross-encoder for mine:length, which is a user's own "
+        "code; found 'sparse'"
+    )
     with pytest.raises(SettingError, match=wanted):
         load_checkpoint("mine:length", "sparse")
 

@@ -1,4 +1,6 @@
-"""No part of others' models is drawn at random: a folder that lacks a tensor is refused, whatever the library says."""
+"""No part of others' models is drawn at random: a folder that lacks a tensor is refused, whatever
+the library says.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,13 @@ from ..tiny import tiny_encoder, tiny_tokenizer
 from .encoders import saved
 from .library import bi_encoder, kept, pooling, transformer
 
-SHAPE = {"hidden_size": 16, "intermediate_size": 24, "num_hidden_layers": 2, "num_attention_heads": 2, "initializer_range": 0.5}
+SHAPE = {
+    "hidden_size": 16,
+    "intermediate_size": 24,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 2,
+    "initializer_range": 0.5,
+}
 
 
 def masked(place: Path) -> Path:
@@ -36,7 +44,9 @@ def causal(place: Path) -> Path:
 
     tokenizer = tiny_tokenizer()
     with quiet_transformers():
-        LlamaForCausalLM(LlamaConfig(vocab_size=len(tokenizer), pad_token_id=0, **SHAPE)).save_pretrained(place)
+        LlamaForCausalLM(
+            LlamaConfig(vocab_size=len(tokenizer), pad_token_id=0, **SHAPE)
+        ).save_pretrained(place)
         tokenizer.save_pretrained(place)
     return place
 
@@ -55,7 +65,11 @@ def colbert(place: Path) -> Path:
     (place / "config.json").write_text(json.dumps({**config, "architectures": ["HF_ColBERT"]}))
     tensors = load_file(place / "model.safetensors")
     bert = {f"bert.{name}": part for name, part in tensors.items()}
-    save_file({**bert, "linear.weight": torch.ones(4, 16)}, place / "model.safetensors", metadata={"format": "pt"})
+    save_file(
+        {**bert, "linear.weight": torch.ones(4, 16)},
+        place / "model.safetensors",
+        metadata={"format": "pt"},
+    )
     return place
 
 
@@ -64,9 +78,17 @@ HEADS: dict[str, tuple[Callable[[Path], Path], str | None, str, str]] = {
         classifier,
         None,
         "classifier.",
-        "a text encoder and its head, with its tokenizer; found no tensor classifier.bias, classifier.weight; give",
+        (
+            "a text encoder and its head, with its tokenizer; found no tensor classifier.bias, "
+            "classifier.weight; give"
+        ),
     ),
-    "a masked language model's head": (masked, "sparse", "cls.", "no tensor cls.predictions.bias, cls.predictions"),
+    "a masked language model's head": (
+        masked,
+        "sparse",
+        "cls.",
+        "no tensor cls.predictions.bias, cls.predictions",
+    ),
     "a language model's head": (causal, "cross-encoder", "lm_head.", "no tensor lm_head.weight"),
     "a layer of a language model": (
         causal,
@@ -74,7 +96,12 @@ HEADS: dict[str, tuple[Callable[[Path], Path], str | None, str, str]] = {
         "model.layers.1.mlp",
         "no tensor layers.1.mlp.down_proj.weight, layers.1",
     ),
-    "a layer of an encoder": (max_pooled, None, "encoder.layer.1", "no tensor encoder.layer.1.attention"),
+    "a layer of an encoder": (
+        max_pooled,
+        None,
+        "encoder.layer.1",
+        "no tensor encoder.layer.1.attention",
+    ),
     "a projection": (colbert, None, "linear.", "linear.weight"),
 }
 

@@ -1,4 +1,6 @@
-"""Word vectors in GloVe's and word2vec's forms and our own: what is kept, what is refused, what is drawn."""
+"""Word vectors in GloVe's and word2vec's forms and our own: what is kept, what is refused, what is
+drawn.
+"""
 
 from __future__ import annotations
 
@@ -27,12 +29,19 @@ FOUND = {"lamp": [1.0, -2.5], "gate": [0.125, 3.0]}
 
 
 def glove(vectors: dict[str, list[float]] = VECTORS) -> bytes:
-    return "".join(f"{word} {' '.join(map(str, values))}\n" for word, values in vectors.items()).encode()
+    return "".join(
+        f"{word} {' '.join(map(str, values))}\n" for word, values in vectors.items()
+    ).encode()
 
 
-def word2vec(vectors: dict[str, list[float]] = VECTORS, *, ending: bytes = b"", count: int | None = None) -> bytes:
+def word2vec(
+    vectors: dict[str, list[float]] = VECTORS, *, ending: bytes = b"", count: int | None = None
+) -> bytes:
     dimension = len(next(iter(vectors.values())))
-    records = [word.encode() + b" " + np.array(values, "<f4").tobytes() + ending for word, values in vectors.items()]
+    records = [
+        word.encode() + b" " + np.array(values, "<f4").tobytes() + ending
+        for word, values in vectors.items()
+    ]
     return f"{len(vectors) if count is None else count} {dimension}\n".encode() + b"".join(records)
 
 
@@ -46,7 +55,10 @@ def zipped(**members: bytes) -> bytes:
 
 def read(path: Path, content: bytes | str, dimension: int = 2) -> dict[str, list[float]]:
     path.write_bytes(content.encode() if isinstance(content, str) else content)
-    return {word: vector.tolist() for word, vector in read_word_vectors(path, WANTED, dimension).vectors.items()}
+    return {
+        word: vector.tolist()
+        for word, vector in read_word_vectors(path, WANTED, dimension).vectors.items()
+    }
 
 
 BINARY = word2vec(ending=b"\n")
@@ -90,37 +102,64 @@ def test_our_own_file(tmp_path: Path) -> None:
         save_vectors(tmp_path / "v", ["one\ntwo"], np.zeros((1, 2)))
 
 
-# -- case, spaces, line ends ---------------------------------------------------------------------------
+# -- case, spaces, line ends -----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("form", ["text", "binary", "ours"])
 def test_the_lower_cased_entry_wins_else_the_first_with_capitals(tmp_path: Path, form: str) -> None:
-    entries = [("Lamp", 1), ("lamp", 2), ("LAMP", 3), ("Gate", 4), ("GATE", 5), ("lamp", 6), ("The", 7)]
+    entries = [
+        ("Lamp", 1),
+        ("lamp", 2),
+        ("LAMP", 3),
+        ("Gate", 4),
+        ("GATE", 5),
+        ("lamp", 6),
+        ("The", 7),
+    ]
     if form == "ours":
-        save_vectors(tmp_path / "v", [word for word, _ in entries], np.array([[value, 0] for _, value in entries]))
+        save_vectors(
+            tmp_path / "v",
+            [word for word, _ in entries],
+            np.array([[value, 0] for _, value in entries]),
+        )
     elif form == "text":
         (tmp_path / "v").write_text("".join(f"{word} {value} 0\n" for word, value in entries))
     else:
-        records = [word.encode() + b" " + np.array([value, 0], "<f4").tobytes() for word, value in entries]
+        records = [
+            word.encode() + b" " + np.array([value, 0], "<f4").tobytes() for word, value in entries
+        ]
         (tmp_path / "v").write_bytes(b"7 2\n" + b"".join(records))
     found = read_word_vectors(tmp_path / "v", WANTED, 2)
-    assert {word: vector.tolist() for word, vector in found.vectors.items()} == {"lamp": [2, 0], "gate": [4, 0]}
+    assert {word: vector.tolist() for word, vector in found.vectors.items()} == {
+        "lamp": [2, 0],
+        "gate": [4, 0],
+    }
     assert (found.both, found.cased, found.unreadable, found.lines) == (1, 1, 0, 7)  # lamp; gate
-    assert str(found) == ("2 words found among 7; 1 also occur with capitals (skipped); 1 occur only with capitals")
+    assert str(found) == (
+        "2 words found among 7; 1 also occur with capitals (skipped); 1 occur only with capitals"
+    )
 
 
 @pytest.mark.parametrize("ending", ["\n", "\r\n", " \n"])
 def test_line_endings(tmp_path: Path, ending: str) -> None:
     for header in ("", f"2 2{ending}"):
-        assert read(tmp_path / "v.txt", f"{header}lamp 1 2{ending}gate 3 4{ending}") == {"lamp": [1, 2], "gate": [3, 4]}
-    assert read(tmp_path / "v.txt", f"2 2{ending}lamp 1 2{ending}gate 3 4") == {"lamp": [1, 2], "gate": [3, 4]}
+        assert read(tmp_path / "v.txt", f"{header}lamp 1 2{ending}gate 3 4{ending}") == {
+            "lamp": [1, 2],
+            "gate": [3, 4],
+        }
+    assert read(tmp_path / "v.txt", f"2 2{ending}lamp 1 2{ending}gate 3 4") == {
+        "lamp": [1, 2],
+        "gate": [3, 4],
+    }
     assert read(tmp_path / "v.txt", f"{ending}lamp 1 2{ending}{ending}") == {"lamp": [1, 2]}
 
 
 def test_a_words_spaces_belong_to_it(tmp_path: Path) -> None:
     text = "lamp . . 8 8\nlamp 1 2\n. . . 5 5\nat name@domain.com 4 4\n"
     assert read(tmp_path / "v.txt", text) == {"lamp": [1, 2]}
-    found = read_word_vectors(tmp_path / "v.txt", {"lamp . .", "at name@domain.com", "lamp"}, 2).vectors
+    found = read_word_vectors(
+        tmp_path / "v.txt", {"lamp . .", "at name@domain.com", "lamp"}, 2
+    ).vectors
     assert {word: vector.tolist() for word, vector in found.items()} == {
         "lamp . .": [8, 8], "lamp": [1, 2], "at name@domain.com": [4, 4],
     }  # fmt: skip
@@ -129,21 +168,27 @@ def test_a_words_spaces_belong_to_it(tmp_path: Path) -> None:
 def test_a_word_may_be_a_number_or_begin_with_a_newlines_neighbour(tmp_path: Path) -> None:
     (tmp_path / "v").write_text("2000 1 2\n1/2 3 4\n\xa0 5 6\n")
     found = read_word_vectors(tmp_path / "v", {"2000", "1/2", "\xa0"}, 2).vectors
-    assert {word: vector.tolist() for word, vector in found.items()} == {"2000": [1, 2], "1/2": [3, 4], "\xa0": [5, 6]}
+    assert {word: vector.tolist() for word, vector in found.items()} == {
+        "2000": [1, 2],
+        "1/2": [3, 4],
+        "\xa0": [5, 6],
+    }
 
 
 def test_words_that_are_not_utf8_are_nobodys_and_counted(tmp_path: Path) -> None:
     assert read(tmp_path / "v", b"lamp 1 2\ngate\xff 1 2\n") == {"lamp": [1, 2]}
     found = read_word_vectors(tmp_path / "v", WANTED, 2)
     assert (found.lines, found.unreadable) == (2, 1)
-    assert str(found) == "1 words found among 2; 1 of the file's words are not UTF-8 and were skipped"
+    assert (
+        str(found) == "1 words found among 2; 1 of the file's words are not UTF-8 and were skipped"
+    )
     record = np.array([1, 2], "<f4").tobytes()
     (tmp_path / "v").write_bytes(b"2 2\ngate\xff " + record + b"lamp " + record)
     found = read_word_vectors(tmp_path / "v", WANTED, 2)
     assert (list(found.vectors), found.lines, found.unreadable) == (["lamp"], 2, 1)
 
 
-# -- zips ----------------------------------------------------------------------------------------------
+# -- zips ------------------------------------------------------------------------------------------
 
 
 def test_the_file_that_a_zip_is_about(tmp_path: Path) -> None:
@@ -152,7 +197,10 @@ def test_the_file_that_a_zip_is_about(tmp_path: Path) -> None:
     assert read(tmp_path / "v", zipped(a_50d_txt=wide, a_2d_txt=glove())) == FOUND
     assert read(tmp_path / "v", zipped(**{"v_txt": glove(), "__MACOSX/v": b"x"})) == FOUND
     with pytest.raises(
-        InputError, match=r"v: wanted a zip of one file of word vectors; found a.txt, b.txt; unpack it, and give"
+        InputError,
+        match=(
+            r"v: wanted a zip of one file of word vectors; found a.txt, b.txt; unpack it, and give"
+        ),
     ):
         read(tmp_path / "v", zipped(a_txt=glove(), b_txt=glove()))
     with pytest.raises(InputError, match=r"found no file in it"):
@@ -166,7 +214,7 @@ def test_a_zip_under_a_password(tmp_path: Path) -> None:
         read(tmp_path / "v", bytes(content))
 
 
-# -- what cannot be used -------------------------------------------------------------------------------
+# -- what cannot be used ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -174,36 +222,81 @@ def test_a_zip_under_a_password(tmp_path: Path) -> None:
     [
         (
             b"the 1 2 3\nlamp 1 2 3\n",
-            "v:1: wanted a word and 2 numbers; found 3 numbers; give --dimension 3, or a file of this width",
+            (
+                "v:1: wanted a word and 2 numbers; found 3 numbers; give --dimension 3, or a file "
+                "of this width"
+            ),
         ),
-        (b"the 1 2\noil 3 4\nlamp 1\n", "v:3: wanted a word and 2 numbers; found 1 numbers; fix or drop the line"),
-        (b"the 1 2\noil 3 4\nlamp 1 2 3\n", "v:3: wanted a word and 2 numbers; found 3 numbers; fix or drop the line"),
-        (b"lamp\n", "v:1: wanted a word and 2 numbers; found 0 numbers; check that it is a file of word vectors"),
-        (b"the 1 2\nlamp x 1\n", "v:2: wanted a word and 2 numbers; found a value that is not finite"),
+        (
+            b"the 1 2\noil 3 4\nlamp 1\n",
+            "v:3: wanted a word and 2 numbers; found 1 numbers; fix or drop the line",
+        ),
+        (
+            b"the 1 2\noil 3 4\nlamp 1 2 3\n",
+            "v:3: wanted a word and 2 numbers; found 3 numbers; fix or drop the line",
+        ),
+        (
+            b"lamp\n",
+            (
+                "v:1: wanted a word and 2 numbers; found 0 numbers; check that it is a file of "
+                "word vectors"
+            ),
+        ),
+        (
+            b"the 1 2\nlamp x 1\n",
+            "v:2: wanted a word and 2 numbers; found a value that is not finite",
+        ),
         (b"gate 1 2\nlamp nan 1\n", "v:2: .* not finite; fix or drop the word"),
         (b"lamp 1 inf\n", "v:1: .* not finite"),
         (b"lamp 1 1e39\n", "v:1: .* not finite"),  # beyond float32
-        (b"the 1 2\na 3 4\n", "v: wanted vectors of the collection's words; found none among 2 words"),
+        (
+            b"the 1 2\na 3 4\n",
+            "v: wanted vectors of the collection's words; found none among 2 words",
+        ),
         (b"", "found none among 0 words"),
         (b"0 2\n", "found none among 0 words"),
-        (b"3 4\nlamp 1 2 3 4\n", "v:1: wanted a word and 2 numbers; found 4 numbers; give --dimension 4"),
-        (b"3 2\nlamp 1 2\n", "v: wanted 3 words, as its first line says; found the end of the file after 1; fetch"),
-        (word2vec({"lamp": [1, 2, 3]}), "v:1: wanted a word and 2 numbers; found 3 numbers; give --dimension 3"),
-        (BINARY[:-4], "v: wanted as many whole records as the header says; found at record 3 the end of the file, 1 records early"),
+        (
+            b"3 4\nlamp 1 2 3 4\n",
+            "v:1: wanted a word and 2 numbers; found 4 numbers; give --dimension 4",
+        ),
+        (
+            b"3 2\nlamp 1 2\n",
+            "v: wanted 3 words, as its first line says; found the end of the file after 1; fetch",
+        ),
+        (
+            word2vec({"lamp": [1, 2, 3]}),
+            "v:1: wanted a word and 2 numbers; found 3 numbers; give --dimension 3",
+        ),
+        (
+            BINARY[:-4],
+            (
+                "v: wanted as many whole records as the header says; found at record 3 the end of "
+                "the file, 1 records early"
+            ),
+        ),
         (word2vec(count=5), "found at record 4 the end of the file, 2 records early"),
         (word2vec(count=2), "found at record 2 more after it"),
         (b"1 2\n" + bytes(20_000), "found at record 1 a word of over 16,384 bytes"),
-        (word2vec({"the": [1, 1], "lamp": [1, np.inf]}), "v: .* found a value that is not finite in record 2"),
+        (
+            word2vec({"the": [1, 1], "lamp": [1, np.inf]}),
+            "v: .* found a value that is not finite in record 2",
+        ),
         (gzip.compress(glove() * 1000)[:-12], "v: wanted word vectors, whole"),
         (gzip.compress(BINARY)[:-9], "v: wanted word vectors, whole"),
-        (gzip.compress(glove())[:-8] + bytes(8), "v: wanted word vectors, whole; found CRC check failed"),
+        (
+            gzip.compress(glove())[:-8] + bytes(8),
+            "v: wanted word vectors, whole; found CRC check failed",
+        ),
         (zstandard.compress(glove())[:-4], "v: wanted word vectors, whole"),
-        (zipped(v_txt=glove())[:-30], "v: wanted word vectors, whole; found File is not a zip file; fetch the file again"),
+        (
+            zipped(v_txt=glove())[:-30],
+            "v: wanted word vectors, whole; found File is not a zip file; fetch the file again",
+        ),
         (bytes(range(256)) * 40, "v:1: wanted a word and 2 numbers; found 0 numbers"),
         ("lamp 1 2\n".encode("utf-16"), "found"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
-)  # fmt: skip
+)
 def test_one_clear_line(tmp_path: Path, content: bytes, complaint: str) -> None:
     with pytest.raises(InputError, match=complaint) as stop:
         read(tmp_path / "v", content)
@@ -232,19 +325,45 @@ def listed(words: str) -> np.ndarray:
 @pytest.mark.parametrize(
     ("tensors", "complaint"),
     [
-        ({"vectors": np.zeros((1, 3), np.float32), "words": listed("lamp")}, "found 3 numbers; give --dimension 3"),
-        ({"weight": np.zeros(3)}, r"wanted word vectors \(the tensors vectors and words\); found weight; check the path"),
+        (
+            {"vectors": np.zeros((1, 3), np.float32), "words": listed("lamp")},
+            "found 3 numbers; give --dimension 3",
+        ),
+        (
+            {"weight": np.zeros(3)},
+            r"wanted word vectors \(the tensors vectors and words\); found weight; check the path",
+        ),
         ({}, "found no tensor"),
-        ({"vectors": np.zeros((1, 2)), "words": listed("lamp")}, r"found vectors \(1, 2\) F64, words \(4,\) U8"),
-        ({"vectors": np.zeros((2, 2), np.float32), "words": listed("lamp")}, "wanted 2 words for as many vectors; found 1"),
-        ({"vectors": np.zeros((1, 2), np.float32), "words": listed("lamp\noil")}, "wanted 1 words .* found 2"),
-        ({"vectors": np.zeros((1, 2), np.float32), "words": np.array([255], np.uint8)}, "wanted words in UTF-8"),
-        ({"vectors": np.full((1, 2), np.nan, np.float32), "words": listed("lamp")}, "not finite in record 1"),
-        ({"vectors": np.zeros((1, 2), np.float32), "words": listed("other")}, "found none among 1 words"),
+        (
+            {"vectors": np.zeros((1, 2)), "words": listed("lamp")},
+            r"found vectors \(1, 2\) F64, words \(4,\) U8",
+        ),
+        (
+            {"vectors": np.zeros((2, 2), np.float32), "words": listed("lamp")},
+            "wanted 2 words for as many vectors; found 1",
+        ),
+        (
+            {"vectors": np.zeros((1, 2), np.float32), "words": listed("lamp\noil")},
+            "wanted 1 words .* found 2",
+        ),
+        (
+            {"vectors": np.zeros((1, 2), np.float32), "words": np.array([255], np.uint8)},
+            "wanted words in UTF-8",
+        ),
+        (
+            {"vectors": np.full((1, 2), np.nan, np.float32), "words": listed("lamp")},
+            "not finite in record 1",
+        ),
+        (
+            {"vectors": np.zeros((1, 2), np.float32), "words": listed("other")},
+            "found none among 1 words",
+        ),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_one_clear_line_about_our_own_file(tmp_path: Path, tensors: dict[str, np.ndarray], complaint: str) -> None:
+def test_one_clear_line_about_our_own_file(
+    tmp_path: Path, tensors: dict[str, np.ndarray], complaint: str
+) -> None:
     save_file(tensors, tmp_path / "v")
     with pytest.raises(InputError, match=complaint) as stop:
         read_word_vectors(tmp_path / "v", WANTED, 2)
@@ -260,16 +379,19 @@ def test_our_own_file_cut(tmp_path: Path) -> None:
             read_word_vectors(tmp_path / "v", WANTED, 2)
 
 
-# -- any content ---------------------------------------------------------------------------------------
+# -- any content -----------------------------------------------------------------------------------
 
-WORDS = st.text(st.characters(codec="utf-8", exclude_characters=" \n\r\0"), min_size=1, max_size=6).filter(
-    lambda word: word == word.lower() and word == word.strip()
-)
+WORDS = st.text(
+    st.characters(codec="utf-8", exclude_characters=" \n\r\0"), min_size=1, max_size=6
+).filter(lambda word: word == word.lower() and word == word.strip())
 FLOATS = st.floats(-1e6, 1e6, width=32)
 
 
 @settings(max_examples=25, deadline=None)
-@given(st.dictionaries(WORDS, st.lists(FLOATS, min_size=3, max_size=3), min_size=1, max_size=5), st.integers(0, 3))
+@given(
+    st.dictionaries(WORDS, st.lists(FLOATS, min_size=3, max_size=3), min_size=1, max_size=5),
+    st.integers(0, 3),
+)
 def test_every_form_gives_back_what_was_written(
     tmp_path_factory: pytest.TempPathFactory, vectors: dict[str, list[float]], form: int
 ) -> None:
@@ -278,7 +400,9 @@ def test_every_form_gives_back_what_was_written(
         save_vectors(path, list(vectors), np.array(list(vectors.values())))
     else:
         header = f"{len(vectors)} 3\n".encode()
-        path.write_bytes((header + glove(vectors), word2vec(vectors), word2vec(vectors, ending=b"\n"))[form])
+        path.write_bytes(
+            (header + glove(vectors), word2vec(vectors), word2vec(vectors, ending=b"\n"))[form]
+        )
     found = read_word_vectors(path, vectors.keys(), 3)
     assert {word: vector.tolist() for word, vector in found.vectors.items()} == vectors
 
@@ -307,7 +431,9 @@ def test_a_damaged_byte_or_a_lost_end_is_read_or_one_line(
 
 
 def test_the_matrix() -> None:
-    vocabulary = Vocabulary.build(Counter({f"w{i}": 2 for i in range(3000)} | {"lamp": 9, "gate": 9}))
+    vocabulary = Vocabulary.build(
+        Counter({f"w{i}": 2 for i in range(3000)} | {"lamp": 9, "gate": 9})
+    )
     lamp, gate = np.array([1.0, 2.0, 3.0], np.float32), np.array([3.0, 4.0, 5.0], np.float32)
     given = WordVectors({"lamp": lamp, "gate": gate, "stranger": lamp}, 3, 3)
     matrix = embedding_matrix(vocabulary, given, seed=1)
@@ -321,6 +447,7 @@ def test_the_matrix() -> None:
     drawn = matrix[4:]
     assert drawn.mean() == pytest.approx(values.mean(), abs=0.05)
     assert drawn.std() == pytest.approx(values.std(), abs=0.05)
-    assert matrix[UNKNOWN].tolist() != lamp.tolist()  # a word that nobody knows does not lend its vector to the unknown row
+    # a word that nobody knows does not lend its vector to the unknown row
+    assert matrix[UNKNOWN].tolist() != lamp.tolist()
     np.testing.assert_array_equal(matrix, embedding_matrix(vocabulary, given, seed=1))
     assert not np.array_equal(matrix, embedding_matrix(vocabulary, given, seed=2))

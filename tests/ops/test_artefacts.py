@@ -11,7 +11,9 @@ from positionbias.core.errors import InputError, SettingError
 from tests.report import invented
 
 
-def test_an_export_counts_what_it_writes(small_collection: positionbias.Collection, tmp_path: Path) -> None:
+def test_an_export_counts_what_it_writes(
+    small_collection: positionbias.Collection, tmp_path: Path
+) -> None:
     done = positionbias.export(small_collection, to="beir", out=tmp_path / "beir")
     (result,) = done.results
     assert (result.measure, result.count) == ("export beir", 7)

@@ -1,4 +1,6 @@
-"""``evaluate --leaked`` with the folder of ``leakage overlap``: which queries count as leaked by text, passage or pair."""
+"""``evaluate --leaked`` with the folder of ``leakage overlap``: which queries count as leaked by
+text, passage or pair.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,9 @@ def measured(folder: Path, unit: str | None = None) -> Measurements:
     ("unit", "leaked"),
     [(None, {"t1", "t3"}), ("queries", {"t1", "t3"}), ("passages", {"t1"}), ("pairs", {"t1"})],
 )
-def test_a_query_leaks_by_its_text_its_passage_or_both(folder: Path, unit: str | None, leaked: set[str]) -> None:
+def test_a_query_leaks_by_its_text_its_passage_or_both(
+    folder: Path, unit: str | None, leaked: set[str]
+) -> None:
     bench = Collection(folder / "bench")
     found, files = leaked_of(folder / "overlap", unit, bench.qrels("test"), bench.checksum, "test")
     assert found == leaked  # t2 judges x too, but of grade 0
@@ -59,54 +63,91 @@ def test_a_query_leaks_by_its_text_its_passage_or_both(folder: Path, unit: str |
 
 def test_the_difference_is_that_of_the_queries_that_leak(folder: Path) -> None:
     by_pair = {
-        result.system: of for result, of in of_type(measured(folder, unit="pairs").results, LeakedAndClean) if not of.baseline
+        result.system: of
+        for result, of in of_type(measured(folder, unit="pairs").results, LeakedAndClean)
+        if not of.baseline
     }
-    assert (by_pair["one"].leaked.queries, by_pair["one"].leaked.mean, by_pair["one"].clean.mean) == (1, 1.0, 1.0)
+    assert (
+        by_pair["one"].leaked.queries,
+        by_pair["one"].leaked.mean,
+        by_pair["one"].clean.mean,
+    ) == (1, 1.0, 1.0)
     assert (by_pair["two"].leaked.mean, by_pair["two"].clean.mean) == (0.5, 1.0)
-    by_text = {result.system: of for result, of in of_type(measured(folder).results, LeakedAndClean) if not of.baseline}
+    by_text = {
+        result.system: of
+        for result, of in of_type(measured(folder).results, LeakedAndClean)
+        if not of.baseline
+    }
     assert (by_text["two"].leaked.queries, by_text["two"].leaked.mean) == (2, 0.75)
 
 
 def test_nothing_leaks_is_no_error(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (queries, _) = TEST["test"]
-    other = collection(folder / "other", TEST_PASSAGES[1:], {"test": (queries[1:2], TEST["test"][1][1:2])})  # only t2
-    positionbias.overlap_leakage([f"train={folder / 'train'}"], tests=[f"other={other.path}"], out=folder / "none")
+    # only t2
+    other = collection(
+        folder / "other", TEST_PASSAGES[1:], {"test": (queries[1:2], TEST["test"][1][1:2])}
+    )
+    positionbias.overlap_leakage(
+        [f"train={folder / 'train'}"], tests=[f"other={other.path}"], out=folder / "none"
+    )
     found = positionbias.evaluate(
         [Run({"t2": {"y": 1.0}}, name="one")],
         collection=other,
         measuring=Measuring(measures=["RR@10"]),
         leaked=folder / "none",
     )
-    assert "--leaked: no judged query leaks by queries: there is nothing to measure apart" in capsys.readouterr().err
+    assert (
+        "--leaked: no judged query leaks by queries: there is nothing to measure apart"
+        in capsys.readouterr().err
+    )
     assert of_type(found.results, LeakedAndClean) == []
 
 
 def test_the_test_set_is_found_among_several(folder: Path) -> None:
-    collection(folder / "other", TEST_PASSAGES[1:], {"test": (TEST["test"][0][1:], TEST["test"][1][1:3])})
-    named = [f"train={folder / 'train'}"], [f"other={folder / 'other'}", f"bench={folder / 'bench'}"]
+    collection(
+        folder / "other", TEST_PASSAGES[1:], {"test": (TEST["test"][0][1:], TEST["test"][1][1:3])}
+    )
+    named = (
+        [f"train={folder / 'train'}"],
+        [f"other={folder / 'other'}", f"bench={folder / 'bench'}"],
+    )
     positionbias.overlap_leakage(named[0], tests=named[1], out=folder / "several")
     bench = Collection(folder / "bench")
-    found, (file,) = leaked_of(folder / "several", "pairs", bench.qrels("test"), bench.checksum, "test")
+    found, (file,) = leaked_of(
+        folder / "several", "pairs", bench.qrels("test"), bench.checksum, "test"
+    )
     assert (found, file.name) == ({"t1"}, "bench.pairs.jsonl")
     with pytest.raises(
-        InputError, match=r"wanted one test set; found other, bench; give its file with --unit pairs: .*other\.pairs\.jsonl"
+        InputError,
+        match=(
+            r"wanted one test set; found other, bench; give its file with --unit pairs: "
+            r".*other\.pairs\.jsonl"
+        ),
     ):
         leaked_of(folder / "several", "pairs", bench.qrels("test"), "", "test")
 
 
 def test_another_split_of_the_collection_is_not_taken_for_this_one(folder: Path) -> None:
     bench = collection(folder / "two", TEST_PASSAGES, {"a": TEST["test"], "b": TEST["test"]})
-    positionbias.overlap_leakage([f"train={folder / 'train'}"], tests=[f"two={folder / 'two'}:a"], out=folder / "of_a")
-    with pytest.raises(InputError, match="wanted a test set that is split 'b'; found a; give another --split"):
+    positionbias.overlap_leakage(
+        [f"train={folder / 'train'}"], tests=[f"two={folder / 'two'}:a"], out=folder / "of_a"
+    )
+    with pytest.raises(
+        InputError, match="wanted a test set that is split 'b'; found a; give another --split"
+    ):
         leaked_of(folder / "of_a", None, bench.qrels("b"), bench.checksum, "b")
 
 
-def test_what_no_checksum_confirms_is_said(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_no_checksum_confirms_is_said(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     leaked_of(folder / "overlap", None, Collection(folder / "bench").qrels("test"), "", "test")
     assert "bench is taken for this test set; no checksum confirms it" in capsys.readouterr().err
 
 
-def test_pairs_that_may_be_missing_are_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_pairs_that_may_be_missing_are_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     both(tmp_path)
     searched(tmp_path, kept=1)
     bench = Collection(tmp_path / "bench")
@@ -122,4 +163,6 @@ def test_what_does_not_go_together(folder: Path) -> None:
     named = [f"train={folder / 'train'}"], [f"bench={folder / 'bench'}"]
     positionbias.overlap_leakage(named[0], tests=named[1], settings=settings, out=folder / "few")
     with pytest.raises(InputError, match="wanted pairs of passages; found queries"):
-        positionbias.evaluate(RUNS, collection=folder / "bench", leaked=folder / "few", unit="passages")
+        positionbias.evaluate(
+            RUNS, collection=folder / "bench", leaked=folder / "few", unit="passages"
+        )

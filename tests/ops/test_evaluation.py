@@ -19,34 +19,57 @@ from positionbias.results.result import load_results
 def runs(tmp_path: Path) -> list[Path]:
     """Relevant passages at ranks 1, 2, none; and 1, 1, none."""
     one, two = tmp_path / "one.run", tmp_path / "two.run"
-    one.write_text("q3 Q0 p-bridge 1 2.5 one\nq3 Q0 p-lamp 2 1 one\nq4 Q0 p-lamp 1 9 one\nq4 Q0 p-tower 2 8 one\n")
+    one.write_text(
+        "q3 Q0 p-bridge 1 2.5 one\nq3 Q0 p-lamp 2 1 one\nq4 Q0 p-lamp 1 9 one\nq4 Q0 p-tower 2 8 "
+        "one\n"
+    )
     two.write_text("q3 Q0 p-bridge 1 2 two\nq4 Q0 p-tower 1 3 two\nq4 Q0 p-lamp 2 1 two\n")
     return [one, two]
 
 
-def test_runs_are_measured_compared_and_saved(small_collection: Collection, runs: list[Path], tmp_path: Path) -> None:
-    found = positionbias.evaluate(runs, collection=small_collection, measuring=Measuring(measures=("RR@10",)))
-    values = {(result.system, result.kind): result.value for result in found.results if result.measure == "RR@10"}
-    assert values == pytest.approx({("one", "per_query"): 1.5 / 3, ("two", "per_query"): 2 / 3, ("two", "comparison"): 0.5 / 3})
+def test_runs_are_measured_compared_and_saved(
+    small_collection: Collection, runs: list[Path], tmp_path: Path
+) -> None:
+    found = positionbias.evaluate(
+        runs, collection=small_collection, measuring=Measuring(measures=("RR@10",))
+    )
+    values = {
+        (result.system, result.kind): result.value
+        for result in found.results
+        if result.measure == "RR@10"
+    }
+    assert values == pytest.approx(
+        {("one", "per_query"): 1.5 / 3, ("two", "per_query"): 2 / 3, ("two", "comparison"): 0.5 / 3}
+    )
     assert str(found).startswith("two has the highest RR@10 of 2 runs, 0.667")
     assert ["Run", "RR@10", "J@10"] in [line.split() for line in str(found).splitlines()]
     place = found.save(tmp_path / "kept")
-    assert [result.to_json() for result in load_results(place)] == [result.to_json() for result in found.results]
+    assert [result.to_json() for result in load_results(place)] == [
+        result.to_json() for result in found.results
+    ]
     with pytest.raises(OutputExistsError):
         found.save(tmp_path / "kept")
 
 
-def test_settings_that_do_not_go_together(small_collection: Collection, runs: list[Path], tmp_path: Path) -> None:
-    with pytest.raises(SettingError, match=r"--qrels: wanted judgements from one source; found neither"):
+def test_settings_that_do_not_go_together(
+    small_collection: Collection, runs: list[Path], tmp_path: Path
+) -> None:
+    with pytest.raises(
+        SettingError, match=r"--qrels: wanted judgements from one source; found neither"
+    ):
         positionbias.evaluate(runs)
     with pytest.raises(SettingError, match=r"--qrels-name: wanted --collection beside it"):
         positionbias.evaluate(runs, qrels=runs[0], measuring=Measuring(qrels_name="more"))
-    with pytest.raises(SettingError, match=r"--out: wanted a place apart from what is read; found .*one.run"):
+    with pytest.raises(
+        SettingError, match=r"--out: wanted a place apart from what is read; found .*one.run"
+    ):
         positionbias.evaluate(runs, collection=small_collection, out=runs[0], overwrite=True)
 
 
 def test_runs_become_one(runs: list[Path], tmp_path: Path) -> None:
-    fused = positionbias.ensemble(runs, fusing=Fusing("reciprocal-ranks", k=1), name="both", out=tmp_path / "both.run")
+    fused = positionbias.ensemble(
+        runs, fusing=Fusing("reciprocal-ranks", k=1), name="both", out=tmp_path / "both.run"
+    )
     assert read_run(tmp_path / "both.run").name == fused.run.name == "both"
     # p-tower is second and first, p-lamp first and second
     assert fused.run["q4"].scores.tolist() == pytest.approx([1 / 3 + 1 / 2] * 2)

@@ -1,4 +1,6 @@
-"""Operations take runs and judgements as objects, and say what ir_measures and PyTerrier say of them."""
+"""Operations take runs and judgements as objects, and say what ir_measures and PyTerrier say of
+them.
+"""
 
 from __future__ import annotations
 
@@ -37,19 +39,29 @@ def tied(file: Path) -> pb.Run:
     """A run with many equal scores, without one of its queries."""
     first, *others = pb.Run.from_file(file).rankings()
     assert first.query_id
-    return pb.Run("tied", ((r.query_id, r.passage_ids, np.round(r.scores / r.scores.max())) for r in others))
+    return pb.Run(
+        "tied", ((r.query_id, r.passage_ids, np.round(r.scores / r.scores.max())) for r in others)
+    )
 
 
 def values(measured: pb.Measurements) -> dict[str, float]:
-    return {result.measure: result.value for result in measured.results if isinstance(result.payload, PerQuery)}  # type: ignore[misc]
+    return {
+        result.measure: result.value
+        for result in measured.results
+        if isinstance(result.payload, PerQuery)
+    }  # type: ignore[misc]
 
 
-def test_ir_measures_says_of_our_objects_what_evaluate_says(collection: pb.Collection, file: Path, tied: pb.Run) -> None:
+def test_ir_measures_says_of_our_objects_what_evaluate_says(
+    collection: pb.Collection, file: Path, tied: pb.Run
+) -> None:
     measures = [ir_measures.parse_measure(name) for name in MEASURES]
     qrels = collection.qrels("test")
     for run in (pb.Run.from_file(file), tied):
         found = ir_measures.calc_aggregate(measures, qrels, run)
-        ours = values(pb.evaluate([run], collection=collection, measuring=Measuring(measures=MEASURES)))
+        ours = values(
+            pb.evaluate([run], collection=collection, measuring=Measuring(measures=MEASURES))
+        )
         for measure in measures:
             assert found[measure] == pytest.approx(ours[str(measure)], abs=1e-12)
         for other in (run.to_dict(), run.to_frame(), list(run.to_ir_measures())):
@@ -58,7 +70,9 @@ def test_ir_measures_says_of_our_objects_what_evaluate_says(collection: pb.Colle
     assert 0 < found[ir_measures.RR @ 10] < 1
 
 
-def test_evaluate_takes_objects_as_it_takes_files(collection: pb.Collection, file: Path, tied: pb.Run, tmp_path: Path) -> None:
+def test_evaluate_takes_objects_as_it_takes_files(
+    collection: pb.Collection, file: Path, tied: pb.Run, tmp_path: Path
+) -> None:
     run, qrels = pb.Run.from_file(file), collection.qrels("test")
     judged = qrels.save(tmp_path / "qrels")
     by_path = pb.evaluate([file, tied.save(tmp_path / "tied.run")], qrels=judged)
@@ -72,41 +86,69 @@ def test_evaluate_takes_objects_as_it_takes_files(collection: pb.Collection, fil
     assert in_memory.save(tmp_path / "found").is_dir()
 
 
-def test_runs_in_memory_keep_their_names_and_need_names_of_their_own(collection: pb.Collection, file: Path) -> None:
+def test_runs_in_memory_keep_their_names_and_need_names_of_their_own(
+    collection: pb.Collection, file: Path
+) -> None:
     run = pb.Run.from_file(file)
     # of two named alike the file's is renamed
-    assert {one.system for one in pb.evaluate([run, file], collection=collection).results} == {run.name, file.stem}
-    with pytest.raises(InputError, match="RUN: wanted runs with names of their own; found 'bm25' twice; name them"):
+    assert {one.system for one in pb.evaluate([run, file], collection=collection).results} == {
+        run.name,
+        file.stem,
+    }
+    with pytest.raises(
+        InputError, match="RUN: wanted runs with names of their own; found 'bm25' twice; name them"
+    ):
         pb.evaluate([run, run], collection=collection)
     with pytest.raises(SettingError, match=r"--qrels: wanted a text or path; found \['a', 'b'\]"):
         pb.evaluate([run], qrels=["a", "b"])  # type: ignore[arg-type]
 
 
-def test_audits_take_runs_as_they_take_files(collection: pb.Collection, file: Path, tmp_path: Path) -> None:
-    settings = AuditSettings(buckets=(Buckets.relative(3),), minimum=3, permutations=100, draws=1, needles=0, depth=5)
+def test_audits_take_runs_as_they_take_files(
+    collection: pb.Collection, file: Path, tmp_path: Path
+) -> None:
+    settings = AuditSettings(
+        buckets=(Buckets.relative(3),), minimum=3, permutations=100, draws=1, needles=0, depth=5
+    )
     run, rotated = pb.Run.from_file(file), pb.debias(collection, out=tmp_path / "rotated")
     assert isinstance(rotated, pb.Collection)
     over = candidates(rotated, tmp_path)["test"]
-    by_path = pb.audit_systems(collection, [file], audited=Audited(rotated=[(rotated.path, over)]), settings=settings)
+    by_path = pb.audit_systems(
+        collection, [file], audited=Audited(rotated=[(rotated.path, over)]), settings=settings
+    )
     pair = Audited(rotated=[(rotated, pb.Run.from_file(over))])
     in_memory = pb.audit_systems(collection, [run], audited=pair, settings=settings)
-    assert [one.to_json() for one in in_memory.results] == [one.to_json() for one in by_path.results]
+    assert [one.to_json() for one in in_memory.results] == [
+        one.to_json() for one in by_path.results
+    ]
     assert [read.role for read in in_memory.read] == ["collection", "rotated collection"]
     once = pb.audit_systems(collection, [run], audited=Audited(candidates=run), settings=settings)
     assert {one.system for one in once.results if one.system == run.name} == {run.name}
-    with pytest.raises(SettingError, match=r"--rotated: wanted the run over the rotated collection"):
-        pb.audit_systems(collection, [run], audited=Audited(rotated=[(rotated, run)]), settings=settings)
+    with pytest.raises(
+        SettingError, match=r"--rotated: wanted the run over the rotated collection"
+    ):
+        pb.audit_systems(
+            collection, [run], audited=Audited(rotated=[(rotated, run)]), settings=settings
+        )
 
 
-def test_pyterrier_measures_our_frames_as_evaluate_does(collection: pb.Collection, tied: pb.Run) -> None:
+def test_pyterrier_measures_our_frames_as_evaluate_does(
+    collection: pb.Collection, tied: pb.Run
+) -> None:
     pyterrier = pytest.importorskip("pyterrier")
-    topics = pandas.DataFrame([(query.query_id, query.text) for query in collection.queries("test")], columns=["qid", "query"])
+    topics = pandas.DataFrame(
+        [(query.query_id, query.text) for query in collection.queries("test")],
+        columns=["qid", "query"],
+    )
     frame, judged = tied.to_frame("pyterrier"), collection.qrels("test").to_frame("pyterrier")
     measures = [ir_measures.parse_measure(name) for name in MEASURES]
-    ours = values(pb.evaluate([tied], collection=collection, measuring=Measuring(measures=MEASURES)))
+    ours = values(
+        pb.evaluate([tied], collection=collection, measuring=Measuring(measures=MEASURES))
+    )
     for system in (frame, pyterrier.Transformer.from_df(frame)):
         found = pyterrier.Experiment([system], topics, judged, measures)
         assert {str(measure): found[str(measure)][0] for measure in measures} == pytest.approx(
             {str(ir_measures.parse_measure(name)): ours[name] for name in MEASURES}, abs=1e-12
         )
-    assert pb.Run.from_frame(pyterrier.Transformer.from_df(frame)(topics)).to_dict() == tied.to_dict()
+    assert (
+        pb.Run.from_frame(pyterrier.Transformer.from_df(frame)(topics)).to_dict() == tied.to_dict()
+    )

@@ -18,7 +18,9 @@ from positionbias.planted.generator import PlantedSettings, write_planted
 from positionbias.results.leakage_pairs import CandidateCounts, SampleFigures
 from positionbias.results.result import load_results
 
-PLANTED = PlantedSettings(queries=60, passages=240, test_share=0.3, validation_share=0.2, leaked_queries=20)
+PLANTED = PlantedSettings(
+    queries=60, passages=240, test_share=0.3, validation_share=0.2, leaked_queries=20
+)
 WORDS = FindSettings("lexical")
 
 
@@ -31,22 +33,36 @@ def pair(tmp_path_factory: pytest.TempPathFactory) -> Collection:
 @pytest.fixture
 def sheet(tmp_path: Path) -> Path:
     """Four labelled pairs of three test queries."""
-    rows = [("q1", "q3", 0.99, "yes"), ("q1", "q4", 0.95, "no"), ("q2", "q4", 0.93, "identical"), ("q9", "q5", 0.85, "no")]
-    lines = [json.dumps({"train_id": a, "test_id": b, "cosine": cosine, "label": label}) for a, b, cosine, label in rows]
+    rows = [
+        ("q1", "q3", 0.99, "yes"),
+        ("q1", "q4", 0.95, "no"),
+        ("q2", "q4", 0.93, "identical"),
+        ("q9", "q5", 0.85, "no"),
+    ]
+    lines = [
+        json.dumps({"train_id": a, "test_id": b, "cosine": cosine, "label": label})
+        for a, b, cosine, label in rows
+    ]
     (place := tmp_path / "sheet.jsonl").write_text("\n".join(lines), encoding="utf-8")
     return place
 
 
 def test_pairs_are_found_and_stand_in_a_folder(pair: Collection, tmp_path: Path) -> None:
-    found = positionbias.find_leakage([pair, pair], settings=WORDS, truth=pair.path, out=tmp_path / "leaks")
+    found = positionbias.find_leakage(
+        [pair, pair], settings=WORDS, truth=pair.path, out=tmp_path / "leaks"
+    )
     assert isinstance(found.results[0].payload, CandidateCounts)
     assert load_results(tmp_path / "leaks") == found.results
     assert found.content["pairs"] == len(list(read_pairs(tmp_path / "leaks")))
-    assert str(found).startswith("10 of 18 test queries (55.6%) have candidates found by words alone")
+    assert str(found).startswith(
+        "10 of 18 test queries (55.6%) have candidates found by words alone"
+    )
 
 
 def test_pairs_are_drawn_to_be_labelled(sheet: Path, tmp_path: Path) -> None:
-    drawn = positionbias.sample_pairs(sheet, settings=SampleSettings(sample_size=2, strata=2), out=tmp_path / "drawn.tsv")
+    drawn = positionbias.sample_pairs(
+        sheet, settings=SampleSettings(sample_size=2, strata=2), out=tmp_path / "drawn.tsv"
+    )
     (result,) = drawn.results
     assert isinstance(result.payload, SampleFigures)
     assert result.payload.rows == {
@@ -70,23 +86,36 @@ def test_a_review_writes_a_sheet_or_reads_one(sheet: Path, tmp_path: Path) -> No
 
 
 def test_a_threshold_is_calibrated_and_saved(sheet: Path, tmp_path: Path) -> None:
-    found = positionbias.calibrate_leakage([sheet], rule="paper", least_precision=0.6, apply=0.95, wrong=1)
+    found = positionbias.calibrate_leakage(
+        [sheet], rule="paper", least_precision=0.6, apply=0.95, wrong=1
+    )
     values = {result.measure: result.value for result in found.results}
-    assert (values["leakage threshold"], values["leakage precision, given threshold"]) == (0.93, 0.5)
+    assert (values["leakage threshold"], values["leakage precision, given threshold"]) == (
+        0.93,
+        0.5,
+    )
     assert "1 other topics at or above 0.9500" in str(found)
     assert load_results(found.save(tmp_path / "saved")) == found.results
 
 
 def test_leaked_queries_are_removed(pair: Collection, tmp_path: Path) -> None:
-    cleaned = positionbias.clean_leakage(pair, counted=CountedPairs(pair.path), out=tmp_path / "clean")
+    cleaned = positionbias.clean_leakage(
+        pair, counted=CountedPairs(pair.path), out=tmp_path / "clean"
+    )
     leaked = {item.train_id for item in read_pairs(pair.path)}
     assert {query.query_id for query in pair.queries("train")} - leaked == {
         query.query_id for query in cleaned.collection.queries("train")
     }
     assert cleaned.results[0].value == len(leaked) / len(pair.queries("train"))
     looked = positionbias.clean_leakage(
-        pair, against=pair, detector="lexical", counted=CountedPairs(lexical=True), out=tmp_path / "looked"
+        pair,
+        against=pair,
+        detector="lexical",
+        counted=CountedPairs(lexical=True),
+        out=tmp_path / "looked",
     )
     assert looked.removed.left_out > 0
     with pytest.raises(SettingError, match="wanted --against or --pairs; found both"):
-        positionbias.clean_leakage(pair, against=pair, counted=CountedPairs(pair.path), out=tmp_path / "both")
+        positionbias.clean_leakage(
+            pair, against=pair, counted=CountedPairs(pair.path), out=tmp_path / "both"
+        )

@@ -39,7 +39,13 @@ def test_an_endpoint_is_asked_by_one_process() -> None:
         checkpoint = loading()
         with model_workers(Engine(), loading, checkpoint) as spread:
             assert spread.map_shards is map
-        for engine, found in ((Engine(workers=2), "2 workers, local"), (Engine(engine="ray"), "1 workers, ray")):
-            wanted = "^--workers, --engine: wanted neither with an endpoint, which one process asks for several lists at once; "
+        for engine, found in (
+            (Engine(workers=2), "2 workers, local"),
+            (Engine(engine="ray"), "1 workers, ray"),
+        ):
+            wanted = (
+                "^--workers, --engine: wanted neither with an endpoint, which one process asks for "
+                "several lists at once; "
+            )
             with pytest.raises(SettingError, match=f"{wanted}found {found}; leave them out$"):
                 model_workers(engine, loading, checkpoint).__enter__()

@@ -1,4 +1,6 @@
-"""Queries that are passages of their own collection: remarked on, and left out by BEIR's rule in each command that has it."""
+"""Queries that are passages of their own collection: remarked on, and left out by BEIR's rule in
+each command that has it.
+"""
 
 from __future__ import annotations
 
@@ -22,12 +24,17 @@ from tests.dense.conftest import saved_dot
 from tests.tiny import saved_tk
 
 PHONES, DAMS = "Schools should ban phones in class", "Dams harm rivers and fish"
-REMARK = "2 of 3 queries found the passage with their own id and text; --without-own leaves it out, as BEIR and MTEB do"
+REMARK = (
+    "2 of 3 queries found the passage with their own id and text; --without-own leaves it out, as "
+    "BEIR and MTEB do"
+)
 
 
 @pytest.fixture
 def arguments(tmp_path: Path) -> pb.Collection:
-    """Arguments with their counters; "con" is also the id of a passage with another text, and one passage begins with a title."""
+    """Arguments with their counters; "con" is also the id of a passage with another text, and one
+    passage begins with a title.
+    """
     texts = {
         "pro": PHONES,
         "anti": "Pupils need phones in class",
@@ -38,13 +45,20 @@ def arguments(tmp_path: Path) -> pb.Collection:
     with create_collection(tmp_path / "arguments") as writer:
         writer.add_passages(Passage(*item) for item in texts.items())
         queries = [Query("pro", PHONES), Query("dam", DAMS.upper()), Query("con", "rivers fish")]
-        writer.add_split("test", queries, [Qrel("pro", "anti", 1), Qrel("dam", "dry", 1), Qrel("con", "dam", 1)], [])
+        writer.add_split(
+            "test",
+            queries,
+            [Qrel("pro", "anti", 1), Qrel("dam", "dry", 1), Qrel("con", "dam", 1)],
+            [],
+        )
         writer.finish(Manifest("collection", "arguments", "a test"))
     return pb.Collection(tmp_path / "arguments")
 
 
 def beir(run: pb.Run, qrels: pb.Qrels) -> dict[str, float]:
-    """nDCG@10 by pytrec_eval after BEIR's ``EvaluateRetrieval.evaluate(ignore_identical_ids=True)`` has dropped identical ids."""
+    """nDCG@10 by pytrec_eval after BEIR's ``EvaluateRetrieval.evaluate(ignore_identical_ids=True)``
+    has dropped identical ids.
+    """
     results = {
         query: {passage: score for passage, score in found.items() if passage != query}
         for query, found in run.to_dict().items()
@@ -53,43 +67,65 @@ def beir(run: pb.Run, qrels: pb.Qrels) -> dict[str, float]:
     return {query: values["ndcg_cut_10"] for query, values in evaluated.items()}
 
 
-def test_retrieve_and_evaluate(arguments: pb.Collection, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_retrieve_and_evaluate(
+    arguments: pb.Collection, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     run = read_run(pb.retrieve(arguments, out=tmp_path / "all.run").path)
     assert own_queries(run) == ["pro", "dam", "con"]
     assert f"bm25: {REMARK}" in capsys.readouterr().err
     measuring = Measuring(measures=["nDCG@10"])
     with_own = pb.evaluate([run], collection=arguments, measuring=measuring).results[0]
     assert f"bm25: {REMARK}" in capsys.readouterr().err
-    without = pb.evaluate([run], collection=arguments, measuring=Measuring(measures=["nDCG@10"], without_own=True)).results[0]
-    assert "bm25: left out the passage with the query's own id for 3 queries" in capsys.readouterr().err
+    without = pb.evaluate(
+        [run], collection=arguments, measuring=Measuring(measures=["nDCG@10"], without_own=True)
+    ).results[0]
+    assert (
+        "bm25: left out the passage with the query's own id for 3 queries"
+        in capsys.readouterr().err
+    )
     assert with_own.value < without.value
     values = dict(zip(without.payload.query_ids, without.payload.values, strict=True))
     assert values == pytest.approx(beir(run, arguments.qrels("test")))
 
-    # a judged passage in the second place behind the query's own moves to the first: 1 / log2(3) becomes 1
+    # a judged passage in the second place behind the query's own moves to the first: 1 / log2(3)
+    # becomes 1
     assert (values["pro"], with_own.payload.values[2]) == (1.0, pytest.approx(1 / np.log2(3)))
     wanted = Retrieval(depth=1, without_own=True)
     pruned = read_run(pb.retrieve(arguments, wanted=wanted, out=tmp_path / "bm25.run").path)
     for query in run:
-        assert pruned[query].passage_ids == [passage for passage in run[query].passage_ids if passage != query][:1]
+        assert (
+            pruned[query].passage_ids
+            == [passage for passage in run[query].passage_ids if passage != query][:1]
+        )
     assert read_manifest(tmp_path / "bm25.run").settings["without_own"] is True
 
 
-def test_vectors_and_rerank(arguments: pb.Collection, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_vectors_and_rerank(
+    arguments: pb.Collection, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     dot = saved_dot(tmp_path / "dot").path
     by = ByVectors(pb.encode(arguments, model=dot, out=tmp_path / "vectors").path, dot)
     whole = read_run(pb.retrieve(arguments, dense=by, out=tmp_path / "dense.run").path)
     assert f"dot: {REMARK}" in capsys.readouterr().err
     wanted = Retrieval(depth=3, without_own=True)
-    pruned = read_run(pb.retrieve(arguments, wanted=wanted, dense=by, out=tmp_path / "pruned.run").path)
+    pruned = read_run(
+        pb.retrieve(arguments, wanted=wanted, dense=by, out=tmp_path / "pruned.run").path
+    )
     for query in whole:
-        assert pruned[query].passage_ids == [passage for passage in whole[query].passage_ids if passage != query][:3]
+        assert (
+            pruned[query].passage_ids
+            == [passage for passage in whole[query].passage_ids if passage != query][:3]
+        )
 
     model = saved_tk(tmp_path / "tk.ckpt", arguments)
     for without in (False, True):
         reranking = Reranking(without_own=without)
         path = pb.rerank(
-            arguments, model=model, candidates=tmp_path / "dense.run", reranking=reranking, out=tmp_path / f"{without}.run"
+            arguments,
+            model=model,
+            candidates=tmp_path / "dense.run",
+            reranking=reranking,
+            out=tmp_path / f"{without}.run",
         ).path
         assert own_queries(read_run(path)) == ([] if without else ["pro", "dam", "con"])
     said = capsys.readouterr().err

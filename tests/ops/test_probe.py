@@ -14,24 +14,37 @@ from positionbias.results.result import load_results
 from tests.tiny import saved_tk
 
 
-def test_curves_and_their_summary_are_of_one_probe(small_collection: Collection, tmp_path: Path) -> None:
+def test_curves_and_their_summary_are_of_one_probe(
+    small_collection: Collection, tmp_path: Path
+) -> None:
     model = saved_tk(tmp_path / "tk", small_collection)
     settings = ProbeSettings(minimum_terms=1, sample_pairs=10)
-    curves = positionbias.ats(small_collection, models=[model], settings=settings, plot=tmp_path / "ats.svg")
+    curves = positionbias.ats(
+        small_collection, models=[model], settings=settings, plot=tmp_path / "ats.svg"
+    )
     number = positionbias.mats(small_collection.path, models=[model], settings=settings)
-    assert [result.to_json() for result in curves.results] == [result.to_json() for result in number.results]
+    assert [result.to_json() for result in curves.results] == [
+        result.to_json() for result in number.results
+    ]
     assert str(curves).startswith("tk on small: where positions differ, a word's vectors are ")
     assert "\nAverage term similarity (ATS)" in str(curves)
     assert "\nTerm similarity by distance in position (MATS)" in str(number)
-    assert str(positionbias.ats(small_collection, models=[model], settings=settings, csv=True)).startswith("Model,Δ,ATS")
+    assert str(
+        positionbias.ats(small_collection, models=[model], settings=settings, csv=True)
+    ).startswith("Model,Δ,ATS")
     assert (tmp_path / "ats.svg").is_file()
     assert len(load_results(curves.save(tmp_path / "kept"))) == 1
 
 
-def test_what_is_there_is_kept_and_settings_are_checked(small_collection: Collection, tmp_path: Path) -> None:
+def test_what_is_there_is_kept_and_settings_are_checked(
+    small_collection: Collection, tmp_path: Path
+) -> None:
     (tmp_path / "kept").mkdir()
     with pytest.raises(OutputExistsError):
         positionbias.mats(small_collection, models=["nothing"], out=tmp_path / "kept")
-    with pytest.raises(SettingError, match=r"--probe-layers: wanted numbers with commas between them, or all; found 'last'"):
+    with pytest.raises(
+        SettingError,
+        match=r"--probe-layers: wanted numbers with commas between them, or all; found 'last'",
+    ):
         ProbeSettings(probe_layers="last")  # type: ignore[arg-type]
     assert ProbeSettings(probe_layers="0,2").probe_layers == (0, 2)  # type: ignore[arg-type]

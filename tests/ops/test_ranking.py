@@ -24,5 +24,9 @@ def test_a_run(tmp_path: Path) -> None:
     )
     (result,) = done.results
     assert isinstance(result.payload, RerankingFigures)
-    assert (done.path, result.system, result.payload.candidates) == (tmp_path / "tk.run", "mine", 18 * 3)
+    assert (done.path, result.system, result.payload.candidates) == (
+        tmp_path / "tk.run",
+        "mine",
+        18 * 3,
+    )
     assert read_run(done.path).pairs == read_run(runs["test"]).pairs

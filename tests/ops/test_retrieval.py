@@ -19,26 +19,48 @@ from tests.dense.conftest import saved_dot
 
 def test_bm25_with_a_preset(small_collection: positionbias.Collection, tmp_path: Path) -> None:
     search = Bm25Search(preset="msmarco", b=0.0)
-    found = positionbias.retrieve(small_collection, wanted=Retrieval("train", 2), bm25=search, out=tmp_path / "bm25.run")
+    found = positionbias.retrieve(
+        small_collection, wanted=Retrieval("train", 2), bm25=search, out=tmp_path / "bm25.run"
+    )
     made = read_manifest(tmp_path / "bm25.run", kind="run")
-    assert [made.settings[name] for name in ("split", "depth", "k1", "b")] == ["train", 2, 0.82, 0.0]
+    assert [made.settings[name] for name in ("split", "depth", "k1", "b")] == [
+        "train",
+        2,
+        0.82,
+        0.0,
+    ]
     assert found.results[0].value == read_run(found.path).pairs / 2
 
 
-def test_encode_gives_vectors_to_retrieve_by(small_collection: positionbias.Collection, tmp_path: Path) -> None:
+def test_encode_gives_vectors_to_retrieve_by(
+    small_collection: positionbias.Collection, tmp_path: Path
+) -> None:
     dot = saved_dot(tmp_path / "dot").path
-    vectors = positionbias.encode(small_collection, model=dot, precision_on_disk="float32", out=tmp_path / "vectors")
+    vectors = positionbias.encode(
+        small_collection, model=dot, precision_on_disk="float32", out=tmp_path / "vectors"
+    )
     assert [(result.system, result.value) for result in vectors.results] == [("dot", 7)]
     by = ByVectors(vectors.path, dot)
     found = positionbias.retrieve(small_collection, dense=by, out=tmp_path / "dense.run")
-    assert [(result.system, result.value, result.count) for result in found.results] == [("dot", 7.0, 3)]
+    assert [(result.system, result.value, result.count) for result in found.results] == [
+        ("dot", 7.0, 3)
+    ]
 
 
-def test_settings_of_the_other_retriever_are_refused(small_collection: positionbias.Collection, tmp_path: Path) -> None:
+def test_settings_of_the_other_retriever_are_refused(
+    small_collection: positionbias.Collection, tmp_path: Path
+) -> None:
     out = tmp_path / "x.run"
     with pytest.raises(SettingError, match="--model: wanted --vectors beside it; found none"):
         positionbias.retrieve(small_collection, dense=ByVectors(model="dot"), out=out)
     with pytest.raises(SettingError, match="--preset: wanted no --vectors beside it; found them"):
-        positionbias.retrieve(small_collection, bm25=Bm25Search(preset="msmarco"), dense=ByVectors("vectors", "dot"), out=out)
-    with pytest.raises(SettingError, match="--memory: wanted --index exact beside it; found --index ivf"):
+        positionbias.retrieve(
+            small_collection,
+            bm25=Bm25Search(preset="msmarco"),
+            dense=ByVectors("vectors", "dot"),
+            out=out,
+        )
+    with pytest.raises(
+        SettingError, match="--memory: wanted --index exact beside it; found --index ivf"
+    ):
         DenseSearch("ivf", memory=1)

@@ -9,4 +9,7 @@ from positionbias.ops.studies import _places_in
 
 
 def test_what_settings_read_is_known_also_as_text() -> None:
-    assert list(_places_in(LeakingPairs(pairs=["leaks", Path("labelled.tsv")]))) == ["leaks", Path("labelled.tsv")]
+    assert list(_places_in(LeakingPairs(pairs=["leaks", Path("labelled.tsv")]))) == [
+        "leaks",
+        Path("labelled.tsv"),
+    ]

@@ -33,20 +33,27 @@ def quick(folder: Path) -> TrainPlan:
         candidates=folder / "train.run",
         validation_candidates=folder / "validation.run",
         model=TINY,
-        training=TrainConfig(max_steps=4, validate_every=2, batch_size=8, probe_passages=0, threads=1),
+        training=TrainConfig(
+            max_steps=4, validate_every=2, batch_size=8, probe_passages=0, threads=1
+        ),
     )
 
 
-def test_a_model(collection: Collection, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_model(
+    collection: Collection, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     trained = positionbias.train(collection, quick(collection.path.parent), out=tmp_path / "tk")
     assert trained is not None
     (result,) = trained.results
     assert (trained.path, result.measure, result.system) == (tmp_path / "tk", "training", "tk")
     assert result.value == trained.model.ending.ndcg
-    assert "posbias rerank" not in capsys.readouterr().err  # what to type next is for the command line
+    # what to type next is for the command line
+    assert "posbias rerank" not in capsys.readouterr().err
 
 
-def test_a_file_that_is_not_there_is_named_by_its_flag(collection: Collection, tmp_path: Path) -> None:
+def test_a_file_that_is_not_there_is_named_by_its_flag(
+    collection: Collection, tmp_path: Path
+) -> None:
     with pytest.raises(InputError, match="--candidates: wanted a path to read; found nothing at "):
         positionbias.train(collection, quick(tmp_path), out=tmp_path / "tk")
 
@@ -65,6 +72,12 @@ def test_a_teachers_scores(collection: Collection, tmp_path: Path) -> None:
     assert result.value == pytest.approx(sum(scores) / len(scores))
 
 
-def test_settings_of_teachers_that_do_not_go_together(collection: Collection, tmp_path: Path) -> None:
-    with pytest.raises(SettingError, match="--kind: wanted none beside --scores, which has its own pairs"):
-        positionbias.teach(collection, teacher=Teacher(scores="scores.run", kind="tk"), out=tmp_path / "scores")
+def test_settings_of_teachers_that_do_not_go_together(
+    collection: Collection, tmp_path: Path
+) -> None:
+    with pytest.raises(
+        SettingError, match="--kind: wanted none beside --scores, which has its own pairs"
+    ):
+        positionbias.teach(
+            collection, teacher=Teacher(scores="scores.run", kind="tk"), out=tmp_path / "scores"
+        )

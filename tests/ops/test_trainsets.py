@@ -18,7 +18,9 @@ from positionbias.results.clicks import TripleFigures
 
 from ..tiny import candidates
 
-PLANTED = PlantedSettings(queries=60, passages=240, test_share=0.3, validation_share=0.2, leaked_queries=20)
+PLANTED = PlantedSettings(
+    queries=60, passages=240, test_share=0.3, validation_share=0.2, leaked_queries=20
+)
 
 
 @pytest.fixture(scope="module")
@@ -40,11 +42,16 @@ def test_sets_with_leaked_queries(pair: tuple[Collection, Path], tmp_path: Path)
         grid=LeakedGrid(kinds=["no", "msm"], sizes=[20], repeats=1),
         out=tmp_path / "sets",
     )
-    assert [(result.system, result.value) for result in drawn.results] == [("no-20-1", 0.0), ("msm-20-1", 0.4)]
+    assert [(result.system, result.value) for result in drawn.results] == [
+        ("no-20-1", 0.0),
+        ("msm-20-1", 0.4),
+    ]
     assert len(Groups(drawn.path / "msm-20-1")) == 10
 
 
-def test_a_set_is_never_written_over_the_pairs_it_is_drawn_from(pair: tuple[Collection, Path], tmp_path: Path) -> None:
+def test_a_set_is_never_written_over_the_pairs_it_is_drawn_from(
+    pair: tuple[Collection, Path], tmp_path: Path
+) -> None:
     collection, folder = pair
     (pairs := tmp_path / "pairs.jsonl").write_bytes((collection.path / "pairs.jsonl").read_bytes())
     with pytest.raises(SettingError, match="--out: wanted a place apart from what is read"):
@@ -61,7 +68,9 @@ def test_a_set_is_never_written_over_the_pairs_it_is_drawn_from(pair: tuple[Coll
 def test_a_set_that_holds_the_test(pair: tuple[Collection, Path], tmp_path: Path) -> None:
     collection, folder = pair
     settings = ContaminatedSettings(targets=("test",), target_relevant_from=1)
-    drawn = positionbias.draw_contaminated(collection, candidates=folder / "train.run", settings=settings, out=tmp_path / "set")
+    drawn = positionbias.draw_contaminated(
+        collection, candidates=folder / "train.run", settings=settings, out=tmp_path / "set"
+    )
     (result,) = drawn.results
     assert (result.split, result.count) == ("train + test", len(Groups(drawn.path)))
     assert result.value == sum(qrel.grade >= 1 for qrel in collection.qrels("test")) / result.count
@@ -70,7 +79,11 @@ def test_a_set_that_holds_the_test(pair: tuple[Collection, Path], tmp_path: Path
 def test_triples_of_clicks(pair: tuple[Collection, Path], tmp_path: Path) -> None:
     collection, folder = pair
     drawn = positionbias.draw_clicks(
-        collection, candidates=folder / "train.run", settings=ClickSettings(negatives=2), triples="0.01k", out=tmp_path / "set"
+        collection,
+        candidates=folder / "train.run",
+        settings=ClickSettings(negatives=2),
+        triples="0.01k",
+        out=tmp_path / "set",
     )
     assert isinstance(drawn.results[0].payload, TripleFigures)
     assert len(Groups(drawn.path)) == 10

@@ -1,4 +1,6 @@
-"""Small training and test sets of invented text, in the forms that users have, and what is in the files that a search leaves."""
+"""Small training and test sets of invented text, in the forms that users have, and what is in the
+files that a search leaves.
+"""
 
 from __future__ import annotations
 
@@ -28,9 +30,16 @@ def query_of(number: int) -> str:
 
 
 def triplets(numbers: Sequence[int]) -> list[Row]:
-    """Rows as sentence-transformers train on: an anchor, its positive and a negative, which every second row lacks."""
+    """Rows as sentence-transformers train on: an anchor, its positive and a negative, which every
+    second row lacks.
+    """
     return [
-        {"anchor": query_of(n), "positive": text_of(n), "negative_1": text_of(2_000 + n) if n % 2 else None} for n in numbers
+        {
+            "anchor": query_of(n),
+            "positive": text_of(n),
+            "negative_1": text_of(2_000 + n) if n % 2 else None,
+        }
+        for n in numbers
     ]
 
 
@@ -48,7 +57,9 @@ def write_csv(path: Path, rows: Sequence[Row]) -> Path:
 
 
 def write_beir(folder: Path, numbers: Sequence[int], split: str = "test") -> Path:
-    """A folder in BEIR's form, each query with its passage, and two passages that no judgement names."""
+    """A folder in BEIR's form, each query with its passage, and two passages that no judgement
+    names.
+    """
     (folder / "qrels").mkdir(parents=True)
     corpus = [{"_id": f"d{n}", "title": "", "text": text_of(n)} for n in [*numbers, 901, 902]]
     write_lines(folder / "corpus.jsonl", corpus)
@@ -66,7 +77,9 @@ def write_collection(
         writer.add_passages(Passage(*one) for one in passages.items())
         for split, (queries, qrels) in splits.items():
             writer.add_split(split, [Query(*one) for one in queries.items()], qrels)
-        writer.finish(Manifest("collection", place.name, "a test", licence="invented"), allow_absent=True)
+        writer.finish(
+            Manifest("collection", place.name, "a test", licence="invented"), allow_absent=True
+        )
     return Collection(place)
 
 

@@ -1,4 +1,6 @@
-"""Small collections of invented text that overlap, worked out by hand, and the folder that a search of them leaves."""
+"""Small collections of invented text that overlap, worked out by hand, and the folder that a search
+of them leaves.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ from positionbias.core.records import Passage, Qrel, Query
 from positionbias.ops.leakage_overlap import OverlapFound
 from positionbias.overlap.settings import OverlapSettings
 
-LETTERS = "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron pi rho sigma"
+LETTERS = (
+    "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron pi rho sigma"
+)
 Splits = Mapping[str, tuple[Sequence[Query], Sequence[Qrel]]]
 
 # a is x in other case; c holds x and two words more
@@ -25,8 +29,18 @@ TRAIN_PASSAGES = (
 )
 TRAIN: Splits = {
     "train": (
-        [Query("q1", "what is alpha"), Query("q2", "who lit the lamp"), Query("q3", "greek letters please")],
-        [Qrel("q1", "a", 1), Qrel("q2", "b", 1), Qrel("q3", "c", 1), Qrel("q3", "a", 1), Qrel("q2", "d", 0)],
+        [
+            Query("q1", "what is alpha"),
+            Query("q2", "who lit the lamp"),
+            Query("q3", "greek letters please"),
+        ],
+        [
+            Qrel("q1", "a", 1),
+            Qrel("q2", "b", 1),
+            Qrel("q3", "c", 1),
+            Qrel("q3", "a", 1),
+            Qrel("q2", "d", 0),
+        ],
     )
 }
 TEST_PASSAGES = (
@@ -36,7 +50,11 @@ TEST_PASSAGES = (
 )
 TEST: Splits = {
     "test": (
-        [Query("t1", "What is Alpha?"), Query("t2", "what is new"), Query("t3", "who lit the lamp?")],
+        [
+            Query("t1", "What is Alpha?"),
+            Query("t2", "what is new"),
+            Query("t3", "who lit the lamp?"),
+        ],
         [Qrel("t1", "x", 1), Qrel("t2", "y", 1), Qrel("t3", "z", 1), Qrel("t2", "x", 0)],
     )
 }
@@ -55,13 +73,17 @@ def collection(place: Path, passages: Sequence[Passage], splits: Splits) -> Coll
 def both(folder: Path) -> tuple[Collection, Collection]:
     """A training collection ``train`` and a test collection ``bench``.
 
-    Passages: (a, x) exact and ngram, (c, x) ngram, with 6 of x's 6 runs in 6 of c's 8. Queries: (q1, t1) and (q2, t3) exact. Pairs: (q1, a) with
-    (t1, x).
+    Passages: (a, x) exact and ngram, (c, x) ngram, with 6 of x's 6 runs in 6 of c's 8. Queries:
+    (q1, t1) and (q2, t3) exact. Pairs: (q1, a) with (t1, x).
     """
-    return collection(folder / "train", TRAIN_PASSAGES, TRAIN), collection(folder / "bench", TEST_PASSAGES, TEST)
+    return collection(folder / "train", TRAIN_PASSAGES, TRAIN), collection(
+        folder / "bench", TEST_PASSAGES, TEST
+    )
 
 
 def searched(folder: Path, kept: int = 100) -> OverlapFound:
     """Search ``train`` for ``bench``, and write ``overlap``."""
     named = [f"train={folder / 'train'}:train"], [f"bench={folder / 'bench'}:test"]
-    return positionbias.overlap_leakage(named[0], tests=named[1], settings=OverlapSettings(kept=kept), out=folder / "overlap")
+    return positionbias.overlap_leakage(
+        named[0], tests=named[1], settings=OverlapSettings(kept=kept), out=folder / "overlap"
+    )

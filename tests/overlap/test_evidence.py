@@ -31,12 +31,22 @@ def planted(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def search(planted: Path, out: Path, labelled: Sequence[Path] = ()) -> list[Result]:
-    found = pb.overlap_leakage([f"{planted}:train"], tests=[f"{planted}:test"], settings=QUERIES, labelled=labelled, out=out)
+    found = pb.overlap_leakage(
+        [f"{planted}:train"],
+        tests=[f"{planted}:test"],
+        settings=QUERIES,
+        labelled=labelled,
+        out=out,
+    )
     return list(found.results)
 
 
 def figures(results: list[Result], detector: str) -> OverlapFigures:
-    (found,) = (one.payload for one in results if isinstance(one.payload, OverlapFigures) and one.payload.detector == detector)
+    (found,) = (
+        one.payload
+        for one in results
+        if isinstance(one.payload, OverlapFigures) and one.payload.detector == detector
+    )
     return found
 
 
@@ -50,7 +60,9 @@ def fill(sheet: Path, label: str) -> None:
         writer.writerows({**row, "label": label} for row in rows)
 
 
-def test_a_sheet_drawn_from_a_detectors_pairs_gives_its_precision(planted: Path, tmp_path: Path) -> None:
+def test_a_sheet_drawn_from_a_detectors_pairs_gives_its_precision(
+    planted: Path, tmp_path: Path
+) -> None:
     unknown = search(planted, tmp_path / "first")
     (pairs,) = (tmp_path / "first" / "pairs").iterdir()
     chosen = SampleSettings(8, 0.0, 2, "of_test", found_by="ngram")
@@ -68,11 +80,14 @@ def test_a_sheet_drawn_from_a_detectors_pairs_gives_its_precision(planted: Path,
     assert figures(list(read), "ngram") == figures(known, "ngram")
 
 
-def test_a_sheet_of_another_search_is_refused_and_nothing_is_left(planted: Path, tmp_path: Path) -> None:
+def test_a_sheet_of_another_search_is_refused_and_nothing_is_left(
+    planted: Path, tmp_path: Path
+) -> None:
     sheet = tmp_path / "sheet.tsv"
     sheet.write_text("test_id\ttrain_id\tfound_by\tlabel\nq1\tq2\texact\tyes\n")
     wanted = (
-        r"sheet.tsv:2: wanted pairs that this search found, by the same detectors; found q2 and q1, by exact; draw the sample"
+        r"sheet.tsv:2: wanted pairs that this search found, by the same detectors; found q2 and "
+        r"q1, by exact; draw the sample"
     )
     with pytest.raises(InputError, match=wanted):
         search(planted, tmp_path / "out", labelled=[sheet])

@@ -53,7 +53,13 @@ def rows(found: Found) -> list[tuple[int, int, str, float, list[bool]]]:
     """Test text, source, training id, score, detectors."""
     ids, texts = found.take(np.arange(len(found)))
     assert texts == [f"text of {train_id}" for train_id in ids]
-    parts = found.tests.tolist(), found.sources.tolist(), ids, found.scores[:, 0].tolist(), found.found_by.tolist()
+    parts = (
+        found.tests.tolist(),
+        found.sources.tolist(),
+        ids,
+        found.scores[:, 0].tolist(),
+        found.found_by.tolist(),
+    )
     return list(zip(*parts, strict=True))
 
 
@@ -82,7 +88,13 @@ def test_the_best_are_kept_of_each_detector_and_all_of_a_shared_corpus(tmp_path:
     assert found.shared.tolist() == [False, False, False, True]
 
 
-HIT = st.builds(Hit, st.integers(0, 1), st.integers(0, 3), st.sampled_from([0.5, 0.6, 0.7]), st.sampled_from("abcdef"))
+HIT = st.builds(
+    Hit,
+    st.integers(0, 1),
+    st.integers(0, 3),
+    st.sampled_from([0.5, 0.6, 0.7]),
+    st.sampled_from("abcdef"),
+)
 
 
 @given(st.lists(HIT, max_size=40), st.lists(st.integers(0, 40), max_size=4), st.integers(1, 5))
@@ -99,7 +111,8 @@ def test_cuts_change_nothing(hits: list[Hit], cuts: list[int], kept: int) -> Non
             best = {(hit.test, hit.train_id) for hit in hits if hit.detector == detector}
             assert of <= best
             assert all(
-                len([1 for test, _ in of if test == number]) >= min(kept, len([1 for test, _ in best if test == number]))
+                len([1 for test, _ in of if test == number])
+                >= min(kept, len([1 for test, _ in best if test == number]))
                 for number in range(4)
             )
 
@@ -107,14 +120,23 @@ def test_cuts_change_nothing(hits: list[Hit], cuts: list[int], kept: int) -> Non
 def test_a_pair_leaks_where_its_query_and_its_passage_do(tmp_path: Path) -> None:
     (tmp_path / "q").mkdir()
     (tmp_path / "p").mkdir()
-    # training queries q1, q2 near test query 0; training passages p1 near test passages 0 and 1, p2 near 1
+    # training queries q1, q2 near test query 0; training passages p1 near test passages 0 and 1, p2
+    # near 1
     queries = merge([[Hit(0, 0, 1.0, "q1"), Hit(1, 0, 0.6, "q2")]], [0], tmp_path / "q", 9)
-    passages = merge([[Hit(0, 0, 1.0, "p1", shared=True), Hit(1, 1, 0.7, "p1"), Hit(1, 1, 0.8, "p2")]], [0], tmp_path / "p", 9)
+    passages = merge(
+        [[Hit(0, 0, 1.0, "p1", shared=True), Hit(1, 1, 0.7, "p1"), Hit(1, 1, 0.8, "p2")]],
+        [0],
+        tmp_path / "p",
+        9,
+    )
     train = [("q1", "p1"), ("q2", "p2"), ("q2", "p9"), ("q9", "p1")]
     # the test pairs: query 0 with passage 0, query 0 with passage 1, query 5 with passage 1
     found = joined(queries, passages, [train], [(0, 0), (0, 1), (5, 1)])
     q, p = queries.ids(), passages.ids()
-    pairs = [(link, q[a], p[b]) for link, a, b in zip(found.links, found.queries, found.passages, strict=True)]
+    pairs = [
+        (link, q[a], p[b])
+        for link, a, b in zip(found.links, found.queries, found.passages, strict=True)
+    ]
     assert pairs == [(0, "q1", "p1"), (1, "q1", "p1"), (1, "q2", "p2")]
     # exact where both are; of q1 with p1 as test passage 1 only the passage is near
     assert found.found_by.tolist() == [[True, False], [False, True], [False, True]]
@@ -123,6 +145,10 @@ def test_a_pair_leaks_where_its_query_and_its_passage_do(tmp_path: Path) -> None
 
 def test_thousands_of_blocks_keep_no_file_open(tmp_path: Path) -> None:
     found = merge([[Hit(0, number, 0.5, "a")] for number in range(300)], [0] * 300, tmp_path, 1)
-    mapped = [line for line in Path("/proc/self/maps").read_text().splitlines() if str(tmp_path) in line]
-    held = [one for one in Path("/proc/self/fd").iterdir() if str(tmp_path) in os.path.realpath(one)]
+    mapped = [
+        line for line in Path("/proc/self/maps").read_text().splitlines() if str(tmp_path) in line
+    ]
+    held = [
+        one for one in Path("/proc/self/fd").iterdir() if str(tmp_path) in os.path.realpath(one)
+    ]
     assert (len(rows(found)), len(mapped), held) == (300, 300, [])

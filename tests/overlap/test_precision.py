@@ -1,4 +1,6 @@
-"""Precision of detectors from labelled sheets: numbers worked by hand, what is no sample, and how often the bound holds."""
+"""Precision of detectors from labelled sheets: numbers worked by hand, what is no sample, and how
+often the bound holds.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ def sheet(*rows: tuple[Pair, float, Label | None]) -> Sheet:
     return Sheet([replace(one, weight=weight, label=label) for one, weight, label in rows])
 
 
-def measured(found: list[Pair], sheets: list[Sheet], detector: str = "ngram", source: str = ALL_SETS) -> Precision:
+def measured(
+    found: list[Pair], sheets: list[Sheet], detector: str = "ngram", source: str = ALL_SETS
+) -> Precision:
     return KnownPairs(found).precision(counted(detector), source, sheets)
 
 
@@ -33,10 +37,13 @@ FOUND = [pair(f"d{number}", f"q{number}", "ngram") for number in range(10)]
 
 
 def test_the_estimate_and_its_bound_by_hand() -> None:
-    filled = sheet((FOUND[0], 3, LEAK), (FOUND[1], 3, LEAK), (FOUND[2], 2, NONE), (FOUND[3], 2, LEAK))
+    filled = sheet(
+        (FOUND[0], 3, LEAK), (FOUND[1], 3, LEAK), (FOUND[2], 2, NONE), (FOUND[3], 2, LEAK)
+    )
     got = measured(FOUND, [filled])
-    # (3 + 3 + 2) / 10. Kish: 10² / (9 + 9 + 4 + 4) = 3.846; p(1 − p) / v = 0.16 / 0.0344 = 4.65, so n* = 3.846.
-    # Wilson, z = 1.6449: (0.8 + 2.7055 / 7.692 − 1.6449 √(0.16 / 3.846 + 2.7055 / 59.17)) / (1 + 2.7055 / 3.846)
+    # (3 + 3 + 2) / 10. Kish: 10² / (9 + 9 + 4 + 4) = 3.846; p(1 − p) / v = 0.16 / 0.0344 = 4.65, so
+    # n* = 3.846. Wilson, z = 1.6449: (0.8 + 2.7055 / 7.692 − 1.6449 √(0.16 / 3.846 + 2.7055 /
+    # 59.17)) / (1 + 2.7055 / 3.846)
     assert got.value == pytest.approx(0.8)
     assert got.lower == pytest.approx(0.3908, abs=1e-4)
 
@@ -49,12 +56,17 @@ def test_without_a_sheet_nothing_is_known() -> None:
 
 
 def test_a_sheet_of_chosen_pairs_is_no_sample() -> None:
-    chosen = sheet((FOUND[0], 1, LEAK), (FOUND[1], 1, LEAK))  # two pairs, which stand for two of ten
+    # two pairs, which stand for two of ten
+    chosen = sheet((FOUND[0], 1, LEAK), (FOUND[1], 1, LEAK))
     assert measured(FOUND, [chosen]) == (None, None, "no sheet is a sample of all pairs")
 
 
 def test_a_sheet_with_an_empty_label_says_nothing() -> None:
-    assert measured(FOUND, [sheet((FOUND[0], 5, LEAK), (FOUND[1], 5, None))]) == (None, None, "rows without a label")
+    assert measured(FOUND, [sheet((FOUND[0], 5, LEAK), (FOUND[1], 5, None))]) == (
+        None,
+        None,
+        "rows without a label",
+    )
 
 
 def test_one_test_text_gives_no_bound() -> None:
@@ -67,10 +79,13 @@ def test_a_sheet_of_all_pairs_stands_for_each_detector() -> None:
         *(pair(f"d{n}", f"q{n}", "exact", "ngram") for n in range(4)),
         *(pair(f"d{n}", f"q{n}", "ngram") for n in range(4, 8)),
     ]
-    filled = sheet((found[0], 2, LEAK), (found[1], 2, LEAK), (found[4], 2, LEAK), (found[5], 2, NONE))
+    filled = sheet(
+        (found[0], 2, LEAK), (found[1], 2, LEAK), (found[4], 2, LEAK), (found[5], 2, NONE)
+    )
     assert measured(found, [filled], "exact").value == 1.0
     assert measured(found, [filled], "ngram").value == measured(found, [filled], ANY).value == 0.75
-    of_exact = sheet((found[0], 2, NONE), (found[1], 2, LEAK))  # all pairs of exact, half of those of ngram
+    # all pairs of exact, half of those of ngram
+    of_exact = sheet((found[0], 2, NONE), (found[1], 2, LEAK))
     assert measured(found, [of_exact], "exact").value == 0.5
     assert measured(found, [of_exact], "ngram").value is None
     assert measured(found, [of_exact], ANY).value is None
@@ -89,9 +104,15 @@ def test_the_sheet_with_most_rows_decides() -> None:
     assert measured(FOUND, [small, large]).value == 0.25
 
 
-@pytest.mark.parametrize(("share", "tests", "a_test"), [(0.5, 150, 1.3), (0.9, 60, 5.0), (0.9, 20, 15.0)])
-def test_the_bound_holds_in_nineteen_of_twenty_sheets(share: float, tests: int, a_test: float) -> None:
-    """Of 60 simulated sheets at most 9 bounds lie above the truth (if 95 % hold, more do less than once in 1,000)."""
+@pytest.mark.parametrize(
+    ("share", "tests", "a_test"), [(0.5, 150, 1.3), (0.9, 60, 5.0), (0.9, 20, 15.0)]
+)
+def test_the_bound_holds_in_nineteen_of_twenty_sheets(
+    share: float, tests: int, a_test: float
+) -> None:
+    """Of 60 simulated sheets at most 9 bounds lie above the truth (if 95 % hold, more do less than
+    once in 1,000).
+    """
     held = 0
     for turn in range(60):
         random = np.random.default_rng([turn, tests])
@@ -104,10 +125,13 @@ def test_the_bound_holds_in_nineteen_of_twenty_sheets(share: float, tests: int, 
     assert held >= 51
 
 
-def _population(random: np.random.Generator, share: float, tests: int, a_test: float) -> tuple[list[Pair], dict[str, bool]]:
+def _population(
+    random: np.random.Generator, share: float, tests: int, a_test: float
+) -> tuple[list[Pair], dict[str, bool]]:
     found, leaks = [], {}
     for test in range(tests):
-        own = random.beta(share / 0.5, (1 - share) / 0.5)  # test texts differ in their share of leaks
+        # test texts differ in their share of leaks
+        own = random.beta(share / 0.5, (1 - share) / 0.5)
         for number in range(int(random.geometric(1 / a_test))):
             train_id = f"d{test}-{number}"
             found.append(pair(train_id, f"q{test}", "ngram", score=float(random.random())))

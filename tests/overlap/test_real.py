@@ -19,7 +19,9 @@ pytestmark = pytest.mark.realdata
 
 def test_squads_training_articles_share_no_passage_and_no_question_with_dev(tmp_path: Path) -> None:
     data = Path(os.environ["POSBIAS_DATA"]) / "squad"
-    pb.import_squad(train=[data / "train44-v1.1.json"], test=data / "dev-v1.1.json", out=tmp_path / "squad")
+    pb.import_squad(
+        train=[data / "train44-v1.1.json"], test=data / "dev-v1.1.json", out=tmp_path / "squad"
+    )
     sides = [f"{tmp_path / 'squad'}:train"], [f"dev={tmp_path / 'squad'}:test"]
     pb.overlap_leakage(sides[0], tests=sides[1], out=tmp_path / "out")
     assert ids_in(tmp_path / "out", "dev.passages") == ids_in(tmp_path / "out", "dev.pairs") == []
@@ -30,20 +32,31 @@ def test_a_set_against_itself_is_found_whole(tmp_path: Path) -> None:
     data = Path(os.environ["POSBIAS_DATA"]) / "squad"
     pb.import_squad(test=data / "dev-v1.1.json", out=tmp_path / "squad")
     passages = list(pb.Collection(tmp_path / "squad").passages())
-    rows = [{"passage": passage.text, "passage_id": f"c{passage.passage_id}"} for passage in passages]
+    rows = [
+        {"passage": passage.text, "passage_id": f"c{passage.passage_id}"} for passage in passages
+    ]
     copy = pb.Collection.from_records(rows, tmp_path / "copy", split="train")
     settings = OverlapSettings(units=("passages",))
-    found = pb.overlap_leakage([copy], tests=[f"{tmp_path / 'squad'}:test"], settings=settings, out=tmp_path / "out")
+    found = pb.overlap_leakage(
+        [copy], tests=[f"{tmp_path / 'squad'}:test"], settings=settings, out=tmp_path / "out"
+    )
     assert found.results[0].value == 1.0
-    own = {(row["train_id"], row["test_id"]) for row in pairs_in(tmp_path / "out", "squad.test.passages")}
+    own = {
+        (row["train_id"], row["test_id"])
+        for row in pairs_in(tmp_path / "out", "squad.test.passages")
+    }
     assert own >= {(f"c{passage.passage_id}", passage.passage_id) for passage in passages}
 
 
-def test_msmarcos_training_passages_hold_parts_of_those_relevant_for_dl19_and_dl20(tmp_path: Path) -> None:
+def test_msmarcos_training_passages_hold_parts_of_those_relevant_for_dl19_and_dl20(
+    tmp_path: Path,
+) -> None:
     """Training and test queries share the corpus. Those found and read are passages of one page."""
     data = Path(os.environ["POSBIAS_DATA"]) / "msmarco_mini"
     named = ("titled", "titled.tsv"), ("dl19", "dl19.txt"), ("dl20", "dl20.txt")
-    attached = [(name, data / f"queries.{name}.tsv", data / f"qrels.{qrels}") for name, qrels in named]
+    attached = [
+        (name, data / f"queries.{name}.tsv", data / f"qrels.{qrels}") for name, qrels in named
+    ]
     files = [data / name for name in ("collection.tsv", "queries.train.tsv", "qrels.train.tsv")]
     pb.import_msmarco(files, release=MsmarcoSettings(attach=attached), out=tmp_path / "mini")
     training = [f"{name}={tmp_path / 'mini'}:{name}" for name in ("train", "titled")]

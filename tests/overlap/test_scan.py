@@ -23,11 +23,18 @@ def texts(of: Sequence[str]) -> Texts:
 
 
 def found(
-    make: Callable[[Texts, OverlapSettings], Search], train: Sequence[str], test: Sequence[str], settings: OverlapSettings
+    make: Callable[[Texts, OverlapSettings], Search],
+    train: Sequence[str],
+    test: Sequence[str],
+    settings: OverlapSettings,
 ) -> Pairs:
     hits: Hits = make(texts(test), settings)(texts(train))
     none = np.zeros(0)
-    scores = zip(hits.scores.get("of_test", none).tolist(), hits.scores.get("of_train", none).tolist(), strict=True)
+    scores = zip(
+        hits.scores.get("of_test", none).tolist(),
+        hits.scores.get("of_train", none).tolist(),
+        strict=True,
+    )
     return dict(zip(zip(hits.train.tolist(), hits.test.tolist(), strict=True), scores, strict=True))
 
 
@@ -59,19 +66,28 @@ def test_containment_in_both_directions_by_hand() -> None:
         "",
     ]
     settings = OverlapSettings(n=3)
-    assert found(scan.ngram, train, test, settings) == {(0, 0): (0.5, 1.0), (2, 0): (0.25, 1.0), (3, 0): (1.0, 4 / 11)}
+    assert found(scan.ngram, train, test, settings) == {
+        (0, 0): (0.5, 1.0),
+        (2, 0): (0.25, 1.0),
+        (3, 0): (1.0, 4 / 11),
+    }
 
 
 def test_repeated_shingles_count_once() -> None:
     settings = OverlapSettings(n=2, containment=0.9)
     # ab ba and nothing else, however often
-    assert found(scan.ngram, ["a b a b a b a", "a b c"], ["a b a"], settings) == {(0, 0): (1.0, 1.0)}
+    assert found(scan.ngram, ["a b a b a b a", "a b c"], ["a b a"], settings) == {
+        (0, 0): (1.0, 1.0)
+    }
 
 
 def test_equal_texts_differ_in_case_and_punctuation_only() -> None:
     test = ["The Café (new)", "", "…", "café new the"]
     train = ["the CAFÉ: new?", "", "!", "the cafe new", "the cafe\u0301 new"]
-    assert found(scan.exact, train, test, OverlapSettings()) == {(0, 0): (1.0, 1.0), (4, 0): (1.0, 1.0)}
+    assert found(scan.exact, train, test, OverlapSettings()) == {
+        (0, 0): (1.0, 1.0),
+        (4, 0): (1.0, 1.0),
+    }
 
 
 def test_texts_that_share_a_hash_alone_are_not_equal() -> None:
@@ -85,24 +101,36 @@ TEXTS = st.lists(st.lists(WORD, max_size=20).map(" ".join), min_size=1, max_size
 
 
 @given(TEXTS, TEXTS, st.integers(2, 6), st.sampled_from([0.1, 0.3, 1 / 3, 0.5, 0.7, 1.0]))
-def test_the_prefix_filter_loses_nothing(train: list[str], test: list[str], n: int, containment: float) -> None:
+def test_the_prefix_filter_loses_nothing(
+    train: list[str], test: list[str], n: int, containment: float
+) -> None:
     settings = OverlapSettings(n=n, containment=containment)
     assert found(scan.ngram, train, test, settings) == by_sets(train, test, n, containment)
     equal = {
-        (i, j) for i, a in enumerate(train) for j, b in enumerate(test) if comparable_words(a) == comparable_words(b) != []
+        (i, j)
+        for i, a in enumerate(train)
+        for j, b in enumerate(test)
+        if comparable_words(a) == comparable_words(b) != []
     }
     assert found(scan.exact, train, test, settings).keys() == equal
 
 
 def test_boilerplate_makes_no_candidates_by_itself() -> None:
-    """Every text has the same eight words: a run that stands in all test texts is looked up in none of them."""
+    """Every text has the same eight words: a run that stands in all test texts is looked up in none
+    of them.
+    """
     boiler = "subscribe now and read our terms of use"
-    test = [f"{boiler} " + " ".join(f"t{number}x{word}" for word in range(20)) for number in range(300)]
-    train = [f"{boiler} " + " ".join(f"r{number}x{word}" for word in range(20)) for number in range(300)]
+    test = [
+        f"{boiler} " + " ".join(f"t{number}x{word}" for word in range(20)) for number in range(300)
+    ]
+    train = [
+        f"{boiler} " + " ".join(f"r{number}x{word}" for word in range(20)) for number in range(300)
+    ]
     settings = OverlapSettings(n=5)
     search = scan.ngram(texts(test), settings)
     assert isinstance(search, scan.ShingleSearch)
-    assert len(search.table.rare.numbers) == 300 * 13  # of 24 runs 12 must be shared, so one of the 13 rarest
+    # of 24 runs 12 must be shared, so one of the 13 rarest
+    assert len(search.table.rare.numbers) == 300 * 13
     assert search.table.rarity.max() == 300
     assert not np.diff(search.table.rare.starts)[search.table.rarity == 300].any()
     assert len(search(texts(train)).train) == 0

@@ -12,7 +12,10 @@ from positionbias.overlap.shingles import hash_words, shingle_hashes, text_hashe
 from positionbias.overlap.table import ShingleTable, least_shared
 
 # letters that change under NFKC or casefold, combining marks, and characters that are of no word
-ODD = "aAIJhß İǰẖéÉ\u0301\u0307\u030c\u0338=<_-.,;\n\t´ﬁ①½㎏ア\uff71\u3099カ한\u1112\u1161\u11abσςΣΐ\u00a0\u2003\ud800\u017f\u212a"
+ODD = (
+    "aAIJhß İǰẖéÉ\u0301\u0307\u030c\u0338=<_-.,;\n\t"
+    "´ﬁ①½㎏ア\uff71\u3099カ한\u1112\u1161\u11abσςΣΐ\u00a0\u2003\ud800\u017f\u212a"
+)
 TEXT = st.text(alphabet=st.one_of(st.sampled_from(ODD), st.characters()), max_size=30)
 
 
@@ -54,7 +57,8 @@ def test_encoded_texts_are_the_same_as_decoded_ones() -> None:
 
 
 def test_a_hash_does_not_depend_on_where_a_word_stands() -> None:
-    long = hash_words(["lorem ipsum dolor " * 150_000, "dolor"])  # more bytes than the powers that are kept
+    # more bytes than the powers that are kept
+    long = hash_words(["lorem ipsum dolor " * 150_000, "dolor"])
     assert set(long.hashes.tolist()) == set(hash_words(["ipsum lorem dolor"]).hashes.tolist())
     assert len(set(shingle_hashes(long, 4)[0].tolist())) == 3
 
@@ -73,7 +77,15 @@ def test_shingles_by_hand() -> None:
 
 @pytest.mark.parametrize(
     ("size", "share", "least"),
-    [(1, 0.5, 1), (2, 0.5, 1), (3, 0.5, 2), (10, 0.3, 3), (3, 1 / 3, 1), (7, 1.0, 7), (100, 0.01, 1)],
+    [
+        (1, 0.5, 1),
+        (2, 0.5, 1),
+        (3, 0.5, 2),
+        (10, 0.3, 3),
+        (3, 1 / 3, 1),
+        (7, 1.0, 7),
+        (100, 0.01, 1),
+    ],
 )
 def test_the_least_number_of_shared_shingles(size: int, share: float, least: int) -> None:
     assert least_shared(np.array([size]), share).tolist() == [least]
@@ -84,4 +96,5 @@ def test_a_table_counts_repeated_shingles_once() -> None:
     assert len(table) == 3  # ab, ba, bc
     assert table.sizes.tolist() == [2, 2, 0]
     assert sorted(table.rarity.tolist()) == [1, 1, 2]
-    assert len(table.rare.numbers) == 4  # of two shingles one is enough, so either may be the shared one
+    # of two shingles one is enough, so either may be the shared one
+    assert len(table.rare.numbers) == 4

@@ -1,4 +1,6 @@
-"""The registry of papers: modules, sections, tables and payload types are found; published cells are read from a file."""
+"""The registry of papers: modules, sections, tables and payload types are found; published cells
+are read from a file.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ def test_every_paper_has_its_modules() -> None:
         assert studies()[name][2] == PAPERS[name]
         assert callable(runner_of(name))
     assert all(isinstance(module.PART, Part) for module in modules("page"))
-    payloads = [kind for package in modules() for kind in vars(package).values() if isinstance(kind, type)]
+    payloads = [
+        kind for package in modules() for kind in vars(package).values() if isinstance(kind, type)
+    ]
     assert any(issubclass(kind, Figures) for kind in payloads)
 
 
@@ -34,7 +38,9 @@ def test_sections_stand_in_the_pages_order_and_once() -> None:
     assert len(set(anchors)) == len(anchors)
     order = ["clicks-triples", "leakage", "contamination", "tripclick", "tripclick-negatives"]
     assert [anchor for anchor in anchors if anchor in order] == order
-    assert anchors.index("tripclick-negatives") < min(n for n, anchor in enumerate(anchors) if "pool" in anchor)
+    assert anchors.index("tripclick-negatives") < min(
+        n for n, anchor in enumerate(anchors) if "pool" in anchor
+    )
 
 
 def test_no_part_takes_what_is_of_another() -> None:
@@ -46,25 +52,43 @@ def test_no_part_takes_what_is_of_another() -> None:
 def test_the_terminal_shows_the_tables_of_a_study() -> None:
     names = ("systems", "tripclick-sets", "leakage-tests", "effectiveness-1", "contamination")
     tables = {name: Table(name, "", [], []) for name in names}
-    assert [table.name for table in tables_after("study", tables)] == ["tripclick-sets", "leakage-tests", "contamination"]
-    assert [table.name for table in tables_after("report", tables)] == ["tripclick-sets", "effectiveness-1", "contamination"]
+    assert [table.name for table in tables_after("study", tables)] == [
+        "tripclick-sets",
+        "leakage-tests",
+        "contamination",
+    ]
+    assert [table.name for table in tables_after("report", tables)] == [
+        "tripclick-sets",
+        "effectiveness-1",
+        "contamination",
+    ]
 
 
 def test_results_of_a_paper_are_read_by_whoever_has_imported_nothing_of_it() -> None:
     code = (
         "from positionbias.results.figures import read_figures\n"
-        "rows = {'groups': 1, 'queries': 1, 'negatives': 1, 'false negatives': None, 'distinct negatives': 1, "
-        "'distinct false negatives': None}\n"
+        "rows = {'groups': 1, 'queries': 1, 'negatives': 1, 'false negatives': None, 'distinct "
+        "negatives': 1, 'distinct false negatives': None}\n"
         "print(type(read_figures('training set of clicks', rows)).__name__)"
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ran.stdout.strip() == "TrainingSet"
 
 
-@pytest.mark.parametrize("module", [*(paper.__name__ for paper in modules()), "positionbias.cli.groups"])
+@pytest.mark.parametrize(
+    "module", [*(paper.__name__ for paper in modules()), "positionbias.cli.groups"]
+)
 def test_the_list_of_studies_and_the_reading_of_results_import_nothing_heavy(module: str) -> None:
-    code = f"import sys, {module}; print([name for name in ('torch', 'pyarrow', 'matplotlib') if name in sys.modules])"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
+    code = (
+        f"import sys, {module}; print([name for name in ('torch', 'pyarrow', 'matplotlib') if name "
+        "in sys.modules])"
+    )
+    assert (
+        subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        ).stdout.strip()
+        == "[]"
+    )
 
 
 def test_cells_are_read_from_a_file(tmp_path: Path) -> None:

@@ -1,4 +1,6 @@
-"""Planted clicks: which results were clicked and which skipped, by hand; the three sets of judgements against the grammar's own oracle."""
+"""Planted clicks: which results were clicked and which skipped, by hand; the three sets of
+judgements against the grammar's own oracle.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ ANSWERS = 4
 
 @pytest.fixture(scope="module")
 def planted(tmp_path_factory: pytest.TempPathFactory) -> Collection:
-    settings = PlantedSettings(queries=60, passages=60 * (ANSWERS + 5), answers_each=ANSWERS, seed=4)
+    settings = PlantedSettings(
+        queries=60, passages=60 * (ANSWERS + 5), answers_each=ANSWERS, seed=4
+    )
     return write_planted(tmp_path_factory.mktemp("clicks") / "planted", settings)
 
 
@@ -30,7 +34,8 @@ def test_what_stands_above_the_last_click_was_skipped() -> None:
         assert set(found.clicked) <= set(answering)
         assert found.clicked
         assert not set(found.clicked) & set(found.skipped)
-        # nobody skips everything: with all results either clicked or above the last click, at most all but it
+        # nobody skips everything: with all results either clicked or above the last click, at most
+        # all but it
         assert len(found.clicked) + len(found.skipped) <= 10
         seen.add((len(found.clicked), len(found.skipped)))
         assert found == clicked(f"q{number}", answering, mentioning, rate=0.3, seed=1)
@@ -42,7 +47,8 @@ def test_one_passage_at_least_is_clicked_and_about_the_asked_share() -> None:
     rare = [len(clicked(f"q{n}", answering, [], rate=1e-9, seed=2).clicked) for n in range(50)]
     assert rare == [1] * 50
     half = [len(clicked(f"q{n}", answering, [], rate=0.5, seed=2).clicked) for n in range(2000)]
-    # of Binomial(4, 1/2) with 0 counted as 1: mean 2 + 1/16, variance near 1, so that the mean of 2,000 is within 0.1 of it
+    # of Binomial(4, 1/2) with 0 counted as 1: mean 2 + 1/16, variance near 1, so that the mean of
+    # 2,000 is within 0.1 of it
     assert abs(sum(half) / 2000 - 2.0625) < 0.1
 
 
@@ -53,13 +59,19 @@ def test_the_true_set_is_what_the_grammar_says(planted: Collection, split: str) 
     for query in planted.queries(split):
         grades = {qrel.passage_id: qrel.grade for qrel in true if qrel.query_id == query.query_id}
         thing = Thing(*query.fields["thing"].split())
-        answering = {item for item, text in texts.items() if states_value(text, thing, query.fields["attribute"])}
+        answering = {
+            item
+            for item, text in texts.items()
+            if states_value(text, thing, query.fields["attribute"])
+        }
         assert {item for item, grade in grades.items() if grade} == answering
         assert len(answering) == ANSWERS
         assert len(grades) == ANSWERS + 5
 
 
-def test_clicks_are_a_part_of_the_truth_and_false_negatives_stand_among_what_was_skipped(planted: Collection) -> None:
+def test_clicks_are_a_part_of_the_truth_and_false_negatives_stand_among_what_was_skipped(
+    planted: Collection,
+) -> None:
     true = {(q.query_id, q.passage_id): q.grade for q in planted.qrels("train", TRUE)}
     clicks = {(q.query_id, q.passage_id) for q in planted.qrels("train")}
     assert all(qrel.grade == 1 for qrel in planted.qrels("train"))
@@ -69,7 +81,9 @@ def test_clicks_are_a_part_of_the_truth_and_false_negatives_stand_among_what_was
     negatives = [(q.query_id, q.passage_id) for q in passed if not q.grade]
     false = sum(true[pair] for pair in negatives)
     assert 0 < false < len(negatives)
-    assert {q.query_id for q in planted.qrels("train")} == {q.query_id for q in planted.queries("train")}
+    assert {q.query_id for q in planted.qrels("train")} == {
+        q.query_id for q in planted.queries("train")
+    }
 
 
 def test_answers_of_one_query_state_one_value(planted: Collection) -> None:
@@ -80,7 +94,9 @@ def test_answers_of_one_query_state_one_value(planted: Collection) -> None:
 
 
 def test_only_the_judgements_know_of_the_clicks(planted: Collection, tmp_path: Path) -> None:
-    other = PlantedSettings(queries=60, passages=60 * (ANSWERS + 5), answers_each=ANSWERS, seed=4, click_rate=0.9)
+    other = PlantedSettings(
+        queries=60, passages=60 * (ANSWERS + 5), answers_each=ANSWERS, seed=4, click_rate=0.9
+    )
     again = write_planted(tmp_path / "planted", other)
     assert list(again.passages()) == list(planted.passages())
     assert again.qrels("test", TRUE) == planted.qrels("test", TRUE)
@@ -92,7 +108,10 @@ def test_only_the_judgements_know_of_the_clicks(planted: Collection, tmp_path: P
     [
         ({"answers_each": 1}, "--answers-each: wanted 2 to 9"),
         ({"answers_each": 12}, "--answers-each: wanted 2 to 9"),
-        ({"answers_each": 3, "click_rate": 1.0}, "--click-rate: wanted a probability above 0 and below 1"),
+        (
+            {"answers_each": 3, "click_rate": 1.0},
+            "--click-rate: wanted a probability above 0 and below 1",
+        ),
         ({"click_rate": 0.5}, "--click-rate: wanted --answers-each too"),
         ({"answers_each": 3, "paraphrased": True}, "--answers-each: wanted no --paraphrased"),
         ({"answers_each": 3, "queries": 100, "passages": 399}, "--passages: wanted at least 400"),

@@ -1,4 +1,6 @@
-"""What a planted test set is held against: its queries in other words, and others; without them nothing is different."""
+"""What a planted test set is held against: its queries in other words, and others; without them
+nothing is different.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,10 @@ from positionbias.planted.generator import PlantedSettings, write_planted
 from positionbias.planted.grammar import SYNONYMS, WAYS, Thing
 from tests.oracles import states_value
 
-SETTINGS = PlantedSettings(queries=200, passages=1_000, test_share=0.4, fresh_queries=50, paraphrased=True)  # 80 test queries
+# 80 test queries
+SETTINGS = PlantedSettings(
+    queries=200, passages=1_000, test_share=0.4, fresh_queries=50, paraphrased=True
+)
 
 
 @pytest.fixture(scope="module")
@@ -21,7 +26,9 @@ def planted(tmp_path_factory: pytest.TempPathFactory) -> Collection:
     return write_planted(tmp_path_factory.mktemp("fresh") / "planted", SETTINGS)
 
 
-def test_paraphrases_have_the_ids_and_judgements_of_their_queries_and_other_words(planted: Collection) -> None:
+def test_paraphrases_have_the_ids_and_judgements_of_their_queries_and_other_words(
+    planted: Collection,
+) -> None:
     assert planted.splits == ["train", "validation", "test", "fresh", "paraphrased"]
     tests, others = planted.queries("test"), planted.queries("paraphrased")
     assert [query.query_id for query in tests] == [query.query_id for query in others]
@@ -37,33 +44,51 @@ def test_paraphrases_have_the_ids_and_judgements_of_their_queries_and_other_word
         expected = {
             "identical": {query.text.replace(attribute, f"{attribute}s")},
             "generalization": {thing},
-            "specialization": {f"{query.text} {word}" for word in ("today", "originally", "exactly")},
+            "specialization": {
+                f"{query.text} {word}" for word in ("today", "originally", "exactly")
+            },
             "reformulation": {query.text.replace(attribute, SYNONYMS[attribute])},
         }
         assert other.text in expected[other.fields["way"]]
 
 
 def test_fresh_queries_ask_for_things_of_their_own(planted: Collection) -> None:
-    things = {split: {q.fields["thing"] for q in planted.queries(split)} for split in ("train", "validation", "test", "fresh")}
-    assert {split: len(found) for split, found in things.items()} == {"train": 114, "validation": 6, "test": 80, "fresh": 50}
+    things = {
+        split: {q.fields["thing"] for q in planted.queries(split)}
+        for split in ("train", "validation", "test", "fresh")
+    }
+    assert {split: len(found) for split, found in things.items()} == {
+        "train": 114,
+        "validation": 6,
+        "test": 80,
+        "fresh": 50,
+    }
     assert len(set.union(*things.values())) == 250
 
 
 @pytest.mark.parametrize("split", ["test", "fresh"])
-def test_one_passage_answers_and_what_is_judged_not_relevant_only_mentions(planted: Collection, split: str) -> None:
+def test_one_passage_answers_and_what_is_judged_not_relevant_only_mentions(
+    planted: Collection, split: str
+) -> None:
     queries = {query.query_id: query for query in planted.queries(split)}
     qrels = planted.qrels(split)
     for qrel, text in zip(qrels, planted.texts([qrel.passage_id for qrel in qrels]), strict=True):
         query = queries[qrel.query_id]
         assert query.fields["thing"] in text
-        assert states_value(text, Thing(*query.fields["thing"].split()), query.fields["attribute"]) == bool(qrel.grade)
+        assert states_value(
+            text, Thing(*query.fields["thing"].split()), query.fields["attribute"]
+        ) == bool(qrel.grade)
     # 1,000 passages, 250 answer: 750 mention, three for each of 250 queries
     assert set(Counter(qrel.query_id for qrel in qrels).values()) == {4}
     assert {qrel.grade for qrel in planted.qrels("train")} == {1}
 
 
-def test_the_other_queries_stay_and_so_do_the_passages_that_answer_them(planted: Collection, tmp_path: Path) -> None:
-    plain = write_planted(tmp_path / "plain", PlantedSettings(queries=200, passages=1_000, test_share=0.4))
+def test_the_other_queries_stay_and_so_do_the_passages_that_answer_them(
+    planted: Collection, tmp_path: Path
+) -> None:
+    plain = write_planted(
+        tmp_path / "plain", PlantedSettings(queries=200, passages=1_000, test_share=0.4)
+    )
     for split in plain.splits:
         assert plain.queries(split) == planted.queries(split)
         ours, theirs = plain.answers(split), planted.answers(split)
@@ -76,7 +101,10 @@ def test_without_either_nothing_is_different(tmp_path: Path) -> None:
     plain = write_planted(tmp_path / "plain", PlantedSettings(queries=60, passages=240))
     assert plain.checksum == "7479cd3a1886c4488e0fbe4ba07b1776"
     assert not {"fresh_queries", "paraphrased"} & plain.manifest.settings.keys()
-    leaked = write_planted(tmp_path / "leaked", PlantedSettings(queries=60, passages=240, test_share=0.3, leaked_queries=20))
+    leaked = write_planted(
+        tmp_path / "leaked",
+        PlantedSettings(queries=60, passages=240, test_share=0.3, leaked_queries=20),
+    )
     assert leaked.checksum == "94c39ebae2cbc876d7595b8712e60ede"
 
 
@@ -88,10 +116,16 @@ def test_the_manifest_says_what_there_is(planted: Collection) -> None:
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"fresh_queries": -1}, "--fresh-queries: wanted 0 to 130,872 (half of all names, less --queries); found -1"),
+        (
+            {"fresh_queries": -1},
+            "--fresh-queries: wanted 0 to 130,872 (half of all names, less --queries); found -1",
+        ),
         ({"fresh_queries": 130_873}, "--fresh-queries: wanted 0 to 130,872"),
         ({"passages": 499}, "--passages: wanted at least 500 for 250 queries"),
-        ({"leaked_queries": 1}, "--paraphrased: wanted queries that no training query repeats; found --leaked-queries"),
+        (
+            {"leaked_queries": 1},
+            "--paraphrased: wanted queries that no training query repeats; found --leaked-queries",
+        ),
     ],
     ids=["negative", "too many", "passages", "leaked"],
 )

@@ -1,4 +1,6 @@
-"""The planted collection as an instrument: position is a usable shortcut exactly to the degree that was set."""
+"""The planted collection as an instrument: position is a usable shortcut exactly to the degree that
+was set.
+"""
 
 from __future__ import annotations
 
@@ -44,14 +46,21 @@ def planted(tmp_path_factory: pytest.TempPathFactory) -> Callable[[float], Colle
 
 
 @pytest.mark.parametrize("front_loading", [0.0, 0.5, 1.0])
-def test_answering_sentences_stand_where_the_density_says(planted: Callable[[float], Collection], front_loading: float) -> None:
-    """Each answer's slot among its passage's whole sentences, against the probabilities that were set (chi-square)."""
+def test_answering_sentences_stand_where_the_density_says(
+    planted: Callable[[float], Collection], front_loading: float
+) -> None:
+    """Each answer's slot among its passage's whole sentences, against the probabilities that were
+    set (chi-square).
+    """
     collection = planted(front_loading)
     answers = collection.answers("test") + collection.answers("train")
     found: dict[int, Counter[int]] = {}
-    for answer, text in zip(answers, collection.texts([a.passage_id for a in answers]), strict=True):
+    for answer, text in zip(
+        answers, collection.texts([a.passage_id for a in answers]), strict=True
+    ):
         assert text[answer.start : answer.end] == answer.text
-        first_whole = text[: answer.start].count(". ")  # sentences that end before it; the opening fragment ends one of them
+        # sentences that end before it; the opening fragment ends one of them
+        first_whole = text[: answer.start].count(". ")
         opening = not _starts_whole(text)
         total = text.count(".") - opening
         found.setdefault(total, Counter())[first_whole - opening] += 1
@@ -59,16 +68,23 @@ def test_answering_sentences_stand_where_the_density_says(planted: Callable[[flo
         expected = np.array(Density("front", front_loading).shares(total)) * slots.total()
         observed = np.array([slots[slot] for slot in range(total)])
         kept = expected >= 5
-        pooled = [np.append(v[kept], v[~kept].sum()) if (~kept).any() else v for v in (observed, expected)]
+        pooled = [
+            np.append(v[kept], v[~kept].sum()) if (~kept).any() else v for v in (observed, expected)
+        ]
         pooled = [v[pooled[1] > 0] for v in pooled]
         assert stats.chisquare(*pooled).pvalue > 1e-4, (total, observed, expected)
 
 
 def _starts_whole(text: str) -> bool:
-    """Whether the text begins with a whole sentence: a fragment has lost its first words, so no template fits it."""
+    """Whether the text begins with a whole sentence: a fragment has lost its first words, so no
+    template fits it.
+    """
     first = text.split(".")[0] + "."
     patterns = (
-        re.escape(t).replace(r"\{thing\}", r"\w+ \w+").replace(r"\{attribute\}", r"\w+").replace(r"\{value\}", r"\w+")
+        re.escape(t)
+        .replace(r"\{thing\}", r"\w+ \w+")
+        .replace(r"\{attribute\}", r"\w+")
+        .replace(r"\{value\}", r"\w+")
         for t in TEMPLATES
     )
     return any(re.fullmatch(pattern, first) for pattern in patterns)
@@ -92,26 +108,40 @@ def _effectiveness(collection: Collection, score: Callable[[str, str, Thing, str
         thing = Thing(*query.fields["thing"].split())
         texts = collection.texts(ranking.passage_ids)
         rankings.append(
-            (ranking.query_id, ranking.passage_ids, [score(query.text, t, thing, query.fields["attribute"]) for t in texts])
+            (
+                ranking.query_id,
+                ranking.passage_ids,
+                [score(query.text, t, thing, query.fields["attribute"]) for t in texts],
+            )
         )
     values = per_query(Run("scorer", rankings), collection.qrels("test"), ["nDCG@10"])["nDCG@10"]
     return float(np.mean(list(values.values())))
 
 
-# With 8 candidates that all hold the words, a scorer at chance has mean nDCG@10 = mean of 1 / log2(1 + r), r = 1 … 8.
+# With 8 candidates that all hold the words, a scorer at chance has mean nDCG@10 = mean of 1 /
+# log2(1 + r), r = 1 … 8.
 CHANCE = float(np.mean(1 / np.log2(np.arange(2, DEPTH + 2))))
 
 
-def test_position_alone_is_at_chance_without_loading_and_rises_with_it(planted: Callable[[float], Collection]) -> None:
-    found = [_effectiveness(planted(dose), lambda q, t, *_: position_only(q, t)) for dose in (0.0, 0.5, 1.0)]
+def test_position_alone_is_at_chance_without_loading_and_rises_with_it(
+    planted: Callable[[float], Collection],
+) -> None:
+    found = [
+        _effectiveness(planted(dose), lambda q, t, *_: position_only(q, t))
+        for dose in (0.0, 0.5, 1.0)
+    ]
     assert found[0] == pytest.approx(CHANCE, abs=0.03)
     assert found[0] + 0.08 < found[1] < found[2] - 0.08
 
 
 @pytest.mark.parametrize("dose", [0.0, 1.0])
-def test_word_overlap_stays_far_below_the_oracle(planted: Callable[[float], Collection], dose: float) -> None:
+def test_word_overlap_stays_far_below_the_oracle(
+    planted: Callable[[float], Collection], dose: float
+) -> None:
     words = _effectiveness(planted(dose), lambda q, t, *_: word_overlap(q, t))
-    oracle = _effectiveness(planted(dose), lambda _q, t, thing, attribute: float(states_value(t, thing, attribute)))
+    oracle = _effectiveness(
+        planted(dose), lambda _q, t, thing, attribute: float(states_value(t, thing, attribute))
+    )
     assert words < CHANCE + 0.05
     assert oracle > 0.97
 
@@ -129,7 +159,9 @@ def test_exactly_one_passage_answers_each_query(planted: Callable[[float], Colle
     things = {(q.fields["thing"], q.fields["attribute"]): i for i, q in queries.items()}
     for passage in collection.passages():
         for (thing, attribute), query_id in things.items():
-            if thing in passage.text and states_value(passage.text, Thing(*thing.split()), attribute):
+            if thing in passage.text and states_value(
+                passage.text, Thing(*thing.split()), attribute
+            ):
                 answering[query_id] += 1
                 assert relevant[passage.passage_id] == query_id
     assert set(answering.values()) == {1}
@@ -140,7 +172,9 @@ def test_same_settings_same_bytes_and_another_seed_another_collection(tmp_path: 
     settings = PlantedSettings(queries=60, passages=240)
     one, two = (write_planted(tmp_path / name, settings) for name in ("one", "two"))
     assert one.checksum == two.checksum
-    assert (one.path / "passages/00000.arrow").read_bytes() == (two.path / "passages/00000.arrow").read_bytes()
+    assert (one.path / "passages/00000.arrow").read_bytes() == (
+        two.path / "passages/00000.arrow"
+    ).read_bytes()
     other = write_planted(tmp_path / "other", PlantedSettings(queries=60, passages=240, seed=2))
     assert other.checksum != one.checksum
 

@@ -56,6 +56,9 @@ def test_both_kinds_hold_all_query_words() -> None:
 
 
 def test_no_word_stands_in_answering_sentences_only() -> None:
-    words = [{word for template in templates for word in content_words(template)} for templates in (ANSWERING, MENTIONING)]
+    words = [
+        {word for template in templates for word in content_words(template)}
+        for templates in (ANSWERING, MENTIONING)
+    ]
     # what tells the kinds apart is the company of the query's words, not a vocabulary of its own
     assert words[0] <= words[1]

@@ -1,4 +1,6 @@
-"""Planted leakage: what repeats a test query is known, answered and judged, and nothing else of the collection changes its rules."""
+"""Planted leakage: what repeats a test query is known, answered and judged, and nothing else of the
+collection changes its rules.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,8 @@ from positionbias.planted.grammar import ATTRIBUTES, SYNONYMS, WAYS, Thing
 from positionbias.planted.leaks import TRUE_PAIRS
 from tests.oracles import states_value
 
-SETTINGS = PlantedSettings(queries=200, passages=900, test_share=0.2, leaked_queries=90)  # 40 test queries
+# 40 test queries
+SETTINGS = PlantedSettings(queries=200, passages=900, test_share=0.2, leaked_queries=90)
 
 
 @pytest.fixture(scope="module")
@@ -43,13 +46,21 @@ def test_every_test_query_leaks_before_any_leaks_twice(leaked: Collection) -> No
     }
 
 
-def test_the_pairs_hold_the_texts_and_their_types_are_what_the_words_say(leaked: Collection) -> None:
-    texts = {split: {query.query_id: query.text for query in leaked.queries(split)} for split in ("train", "test")}
+def test_the_pairs_hold_the_texts_and_their_types_are_what_the_words_say(
+    leaked: Collection,
+) -> None:
+    texts = {
+        split: {query.query_id: query.text for query in leaked.queries(split)}
+        for split in ("train", "test")
+    }
     for pair in read_pairs(leaked.path):
         assert pair.train_text == texts["train"][pair.train_id]
         assert pair.test_texts == {"query": texts["test"][pair.test_id]}
         assert pair.label is not None
-        assert guess_type(read_terms(pair.train_text), read_terms(pair.test_texts["query"])) == pair.label.name
+        assert (
+            guess_type(read_terms(pair.train_text), read_terms(pair.test_texts["query"]))
+            == pair.label.name
+        )
     assert len(texts["train"]) == 200 - 40 - 6 + 90
     assert list(texts["train"]) == sorted(texts["train"])  # nothing tells the leaks from the others
 
@@ -58,10 +69,16 @@ def test_both_answers_of_a_test_query_are_judged_and_state_one_value(leaked: Col
     answering: dict[str, set[str]] = {}
     for split in leaked.splits:
         queries = {query.query_id: query for query in leaked.queries(split)}
-        for answer, text in zip(answers := leaked.answers(split), leaked.texts([a.passage_id for a in answers]), strict=True):
+        for answer, text in zip(
+            answers := leaked.answers(split),
+            leaked.texts([a.passage_id for a in answers]),
+            strict=True,
+        ):
             query = queries[answer.query_id]
             assert text[answer.start : answer.end] == answer.text
-            assert states_value(text, Thing(*query.fields["thing"].split()), query.fields["attribute"])
+            assert states_value(
+                text, Thing(*query.fields["thing"].split()), query.fields["attribute"]
+            )
             answering.setdefault(answer.query_id, set()).add(answer.passage_id)
         relevant: dict[str, set[str]] = {}
         for qrel in leaked.qrels(split):
@@ -73,7 +90,11 @@ def test_both_answers_of_a_test_query_are_judged_and_state_one_value(leaked: Col
     said = leaked.answers("test")
     for query in leaked.queries("test"):
         assert len(answering[query.query_id]) == 2
-        words = [set(answer.text.rstrip(".").split()) for answer in said if answer.query_id == query.query_id]
+        words = [
+            set(answer.text.rstrip(".").split())
+            for answer in said
+            if answer.query_id == query.query_id
+        ]
         values = [found.intersection(ATTRIBUTES[query.fields["attribute"]]) for found in words]
         assert values[0] == values[1]
         assert len(values[0]) == 1
@@ -85,7 +106,9 @@ def test_what_is_judged_not_relevant_mentions_and_does_not_answer(leaked: Collec
     for qrel, text in zip(others, leaked.texts([qrel.passage_id for qrel in others]), strict=True):
         query = queries[qrel.query_id]
         assert query.fields["thing"] in text
-        assert not states_value(text, Thing(*query.fields["thing"].split()), query.fields["attribute"])
+        assert not states_value(
+            text, Thing(*query.fields["thing"].split()), query.fields["attribute"]
+        )
     # 900 passages, 200 + 40 answer: 660 mention, 3 or 4 for each of 200 queries
     assert set(Counter(qrel.query_id for qrel in others).values()) <= {3, 4}
     assert {qrel.grade for qrel in leaked.qrels("train")} == {1}
@@ -116,7 +139,10 @@ def test_names_that_two_parts_share() -> None:
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"leaked_queries": 161}, "--leaked-queries: wanted 0 to 160 (4 for each of the 40 test queries); found 161"),
+        (
+            {"leaked_queries": 161},
+            "--leaked-queries: wanted 0 to 160 (4 for each of the 40 test queries); found 161",
+        ),
         ({"leaked_queries": -1}, "--leaked-queries: wanted 0 to 160"),
         ({"passages": 600}, "--passages: wanted at least 640 with --leaked-queries"),
     ],
@@ -124,5 +150,7 @@ def test_names_that_two_parts_share() -> None:
 )
 def test_settings_out_of_range_name_their_flag(wrong: dict[str, int], message: str) -> None:
     with pytest.raises(SettingError) as error:
-        PlantedSettings(**{"queries": 200, "passages": 900, "test_share": 0.2, "leaked_queries": 90, **wrong})  # type: ignore[arg-type]
+        PlantedSettings(
+            **{"queries": 200, "passages": 900, "test_share": 0.2, "leaked_queries": 90, **wrong}
+        )  # type: ignore[arg-type]
     assert str(error.value).startswith(message)

@@ -1,4 +1,6 @@
-"""Files of a small simulated pool: runs of traditional and neural systems, the table of these, and judgements."""
+"""Files of a small simulated pool: runs of traditional and neural systems, the table of these, and
+judgements.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +19,8 @@ def write_pool(runs: Path, systems: Path, qrels: Path) -> list[tuple[System, Run
     made = list(simulated_runs(SIMULATION))
     for system, run in made:
         write_run(runs / f"{system.run}.run", run)
-    systems.write_text("\n".join(["run\tgroup\tkind", *("\t".join(system) for system, _ in made)]) + "\n")
+    systems.write_text(
+        "\n".join(["run\tgroup\tkind", *("\t".join(system) for system, _ in made)]) + "\n"
+    )
     write_qrels(qrels, simulated_qrels(SIMULATION))
     return made

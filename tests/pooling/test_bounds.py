@@ -1,4 +1,6 @@
-"""Bounds of scores and of differences: by hand, and by trying every choice of relevant documents, seen or not."""
+"""Bounds of scores and of differences: by hand, and by trying every choice of relevant documents,
+seen or not.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ NAMES = ["nDCG@2", "nDCG@3", "P@3", "RR", "RR@2", "AP", "RBP@3"]
 
 def opened(rankings: dict[str, list[str]], grades: dict[str, int], depth: int = 10) -> OpenRuns:
     listed = [(System(name, name, "k"), as_run(name, {"1": ids})) for name, ids in rankings.items()]
-    return open_runs(lambda: listed, [Qrel("1", passage, grade) for passage, grade in grades.items()], depth)
+    return open_runs(
+        lambda: listed, [Qrel("1", passage, grade) for passage, grade in grades.items()], depth
+    )
 
 
 def test_bounds_by_hand() -> None:
@@ -34,21 +38,34 @@ def test_bounds_by_hand() -> None:
     # x, at rank 1, could be the first relevant one
     bounds = score_bounds(runs, pool_measures(["RR"])[0])
     assert (bounds.low.item(), bounds.high.item()) == (0.5, 1.0)
-    # nDCG@2: with x both ranks are relevant, as is the best order; with one that no run has the best order has two as well
+    # nDCG@2: with x both ranks are relevant, as is the best order; with one that no run has the
+    # best order has two as well
     bounds = score_bounds(runs, pool_measures(["nDCG@2"])[0])
     second = 1 / np.log2(3)
-    assert (bounds.low.item(), bounds.score.item()) == (pytest.approx(second / (1 + second)), pytest.approx(second))
+    assert (bounds.low.item(), bounds.score.item()) == (
+        pytest.approx(second / (1 + second)),
+        pytest.approx(second),
+    )
     assert bounds.high.item() == pytest.approx(1.0)
     # AP: x, a and y relevant is 1; no number of unseen ones is too large
     bounds = score_bounds(runs, pool_measures(["AP"])[0])
-    assert (bounds.low.item(), bounds.score.item(), bounds.high.item()) == (0, 0.5, pytest.approx(1))
+    assert (bounds.low.item(), bounds.score.item(), bounds.high.item()) == (
+        0,
+        0.5,
+        pytest.approx(1),
+    )
     # RBP, p = 0.8: a at rank 2; ranks 1 and 3 and all from 5 are open
     bounds = score_bounds(runs, pool_measures(["RBP"])[0])
-    assert (bounds.low.item(), bounds.high.item()) == (pytest.approx(0.16), pytest.approx(0.16 + 0.2 + 0.128 + 0.8**4))
+    assert (bounds.low.item(), bounds.high.item()) == (
+        pytest.approx(0.16),
+        pytest.approx(0.16 + 0.2 + 0.128 + 0.8**4),
+    )
 
 
 def test_one_more_relevant_document_can_lower_average_precision() -> None:
-    bounds = score_bounds(opened({"r": ["a", "b", "c", "x"]}, {"a": 1, "b": 0, "c": 0}), pool_measures(["AP"])[0])
+    bounds = score_bounds(
+        opened({"r": ["a", "b", "c", "x"]}, {"a": 1, "b": 0, "c": 0}), pool_measures(["AP"])[0]
+    )
     # with x: (1 + 2 / 4) / 2
     assert (bounds.score.item(), bounds.high.item()) == (1.0, 1.0)
 
@@ -58,15 +75,24 @@ def test_one_more_relevant_document_can_lower_average_precision() -> None:
 def test_no_choice_leaves_the_bounds(data: st.DataObject, name: str) -> None:
     """Documents of both runs, and two that neither has, may be relevant."""
     ids = [f"d{number}" for number in range(6)]
-    grades = data.draw(st.dictionaries(st.sampled_from(ids), st.integers(-1, 2), min_size=1, max_size=3))
+    grades = data.draw(
+        st.dictionaries(st.sampled_from(ids), st.integers(-1, 2), min_size=1, max_size=3)
+    )
     assume(max(grades.values()) > 0)
-    rankings = {run: data.draw(st.permutations(ids))[: data.draw(st.integers(1, 4))] for run in ("old", "new")}
+    rankings = {
+        run: data.draw(st.permutations(ids))[: data.draw(st.integers(1, 4))]
+        for run in ("old", "new")
+    }
     # numbered at once or, where the depth is 1, hardly
     runs = opened(rankings, grades, data.draw(st.sampled_from([1, 10])))
     [measure] = pool_measures([name])
     bounds = score_bounds(runs, measure)
     apart = difference_bounds(runs, 1, measure, bounds)
-    unknown = [*sorted({passage for ranking in rankings.values() for passage in ranking} - set(grades)), "u1", "u2"]
+    unknown = [
+        *sorted({passage for ranking in rankings.values() for passage in ranking} - set(grades)),
+        "u1",
+        "u2",
+    ]
     reached = []
     for choice in product([0, max(1, *grades.values())], repeat=len(unknown)):
         chosen = opened(rankings, grades | dict(zip(unknown, choice, strict=True)))
@@ -87,7 +113,9 @@ def test_a_shared_unjudged_document_is_one_for_both() -> None:
     assert (apart.low[0].tolist(), apart.high[0].tolist()) == ([0.5, 0.0], [0.5, 0.0])
 
 
-@pytest.mark.parametrize("measure", [PoolMeasure("Bpref", "", None, 1), PoolMeasure("nDCG", "nDCG", None, 1)], ids=str)
+@pytest.mark.parametrize(
+    "measure", [PoolMeasure("Bpref", "", None, 1), PoolMeasure("nDCG", "nDCG", None, 1)], ids=str
+)
 def test_a_measure_without_known_bounds_is_refused(measure: PoolMeasure) -> None:
     with pytest.raises(SettingError, match="-m: wanted a measure with known bounds"):
         score_bounds(opened({"r": ["a"]}, {"a": 1}), measure)

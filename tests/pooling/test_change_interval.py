@@ -1,4 +1,6 @@
-"""The interval of a change over groups and topics: by hand, and as often right as it says where groups are drawn."""
+"""The interval of a change over groups and topics: by hand, and as often right as it says where
+groups are drawn.
+"""
 
 from __future__ import annotations
 
@@ -12,16 +14,20 @@ from positionbias.pooling.reliability import TestSet
 TestSet.__test__ = False  # a set of systems, no test of pytest's
 
 
-def a_set(change: np.ndarray, by_group: np.ndarray, counts: np.ndarray, *, feeding: int, fed: int) -> TestSet:
+def a_set(
+    change: np.ndarray, by_group: np.ndarray, counts: np.ndarray, *, feeding: int, fed: int
+) -> TestSet:
     return TestSet("a", "b", "P@10", counts.sum(axis=1), change, by_group, counts, feeding, fed)
 
 
 def test_three_terms_by_hand() -> None:
-    # two pools of 2 of 4 groups, six topics of two kinds; two test groups of one system each with changes −0.1 and −0.3 under both pools
+    # two pools of 2 of 4 groups, six topics of two kinds; two test groups of one system each with
+    # changes −0.1 and −0.3 under both pools
     change = np.tile([[-0.2, -0.1], [-0.3, -0.2]], 3)
     by_group = np.array([[-0.05, -0.25], [-0.15, -0.35]])
     value, interval = change_of(a_set(change, by_group, np.ones((2, 2)), feeding=4, fed=2))
-    # pools −0.15 and −0.25: 2/2 · 0.005; topics −0.25 and −0.15, three times each: 0.003 / 6; without a group −0.3 and −0.1: 1/2 · 0.02
+    # pools −0.15 and −0.25: 2/2 · 0.005; topics −0.25 and −0.15, three times each: 0.003 / 6;
+    # without a group −0.3 and −0.1: 1/2 · 0.02
     terms = np.array([0.005, 0.0005, 0.01])
     freedom = terms.sum() ** 2 / (terms**2 / [1, 5, 1]).sum()
     half = stats.t.ppf(0.975, freedom) * terms.sum() ** 0.5
@@ -32,14 +38,19 @@ def test_three_terms_by_hand() -> None:
 
 def test_nothing_is_said_of_other_groups_by_one() -> None:
     change, one = np.array([[-0.2, -0.1], [-0.3, -0.2]]), np.array([[-0.15], [-0.25]])
-    assert change_of(a_set(change, one, np.ones((2, 1)), feeding=4, fed=2)) == (pytest.approx(-0.2), None)
+    assert change_of(a_set(change, one, np.ones((2, 1)), feeding=4, fed=2)) == (
+        pytest.approx(-0.2),
+        None,
+    )
     assert change_of(a_set(change[:1], one[:1], np.ones((1, 1)), feeding=4, fed=2))[1] is None
     empty = a_set(change, one, np.zeros((2, 1)), feeding=4, fed=2)
     assert change_of(empty) == (None, None)
 
 
 def test_it_covers_the_mean_of_other_groups_and_topics() -> None:
-    """Feeding and test groups, and topics, have effects of their own, drawn anew each time; the truth is 0."""
+    """Feeding and test groups, and topics, have effects of their own, drawn anew each time; the
+    truth is 0.
+    """
     random, held, draws, (feeding, testing, topics) = np.random.default_rng(1), 0, 400, (10, 8, 30)
     for _ in range(draws):
         feeds, tests = random.normal(0, 0.05, feeding), random.normal(0, 0.05, testing)
@@ -48,6 +59,8 @@ def test_it_covers_the_mean_of_other_groups_and_topics() -> None:
         pools = feeds[drawn].mean(axis=1)
         by_group = pools[:, None] + tests + by_topic.mean()
         change = pools[:, None] + tests.mean() + by_topic
-        _, interval = change_of(a_set(change, by_group, np.ones(by_group.shape), feeding=feeding, fed=feeding // 2))
+        _, interval = change_of(
+            a_set(change, by_group, np.ones(by_group.shape), feeding=feeding, fed=feeding // 2)
+        )
         held += interval.low <= 0 <= interval.high
     assert 0.925 <= held / draws <= 0.98

@@ -1,4 +1,6 @@
-"""What each kind finds by depth, each group left out, curves and wrong labels: by hand, and what must hold of any runs."""
+"""What each kind finds by depth, each group left out, curves and wrong labels: by hand, and what
+must hold of any runs.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,14 @@ from positionbias.pooling.settings import CoverageSettings, PoolSettings
 from positionbias.pooling.simulated import Simulation, simulated_qrels, simulated_runs
 from positionbias.pooling.systems import System
 from positionbias.results.payloads import PerQuery
-from positionbias.results.pools import CoverageFigures, CurveFigures, LeftOutByKind, LeftOutRun, Moved, RelabelledFigures
+from positionbias.results.pools import (
+    CoverageFigures,
+    CurveFigures,
+    LeftOutByKind,
+    LeftOutRun,
+    Moved,
+    RelabelledFigures,
+)
 from positionbias.results.select import of_type
 
 from .worked import as_run, worked
@@ -34,7 +43,8 @@ def simulated(**options: float) -> JudgedRuns:
 def test_coverage_by_hand() -> None:
     # grade 1 or more: b, c of query 1; f, d of query 2
     found = coverage(worked(), [1, 2, 3])
-    # traditional: depth 1 d; depth 2 b (t1), d; depth 3 the same. neural: depth 1 b, c, f; 2 the same; 3 and d
+    # traditional: depth 1 d; depth 2 b (t1), d; depth 3 the same. neural: depth 1 b, c, f; 2 the
+    # same; 3 and d
     assert found.found["traditional"].tolist() == [[0, 1, 1], [1, 1, 1]]
     assert found.found["neural"].tolist() == [[2, 2, 2], [1, 1, 2]]
     assert found.unique["traditional"].tolist() == [[0, 0, 0], [1, 1, 0]]
@@ -45,7 +55,9 @@ def test_coverage_by_hand() -> None:
 
 def test_coverage_results_by_hand() -> None:
     results = coverage_results(worked(), CoverageSettings(depth=2, deepest=50), collection="worked")
-    [(curve, own)] = [item for item in of_type(results, CoverageFigures) if item[0].system == "neural"]
+    [(curve, own)] = [
+        item for item in of_type(results, CoverageFigures) if item[0].system == "neural"
+    ]
     assert (curve.value, own.unique) == (3, 2)
     assert own.depths == [1, 2, 3]  # no run is deeper
     assert own.found_by_depth == [3, 3, 4]
@@ -53,7 +65,12 @@ def test_coverage_results_by_hand() -> None:
     assert own.found_by_query == {"1": [2, 2, 2], "2": [1, 1, 2]}
     assert own.unique_by_query == {"1": [2, 1, 1], "2": [1, 1, 1]}
     by_query = [(result.system, payload.values) for result, payload in of_type(results, PerQuery)]
-    assert by_query == [("traditional", [1, 1]), ("traditional", [0, 1]), ("neural", [2, 1]), ("neural", [1, 1])]
+    assert by_query == [
+        ("traditional", [1, 1]),
+        ("traditional", [0, 1]),
+        ("neural", [2, 1]),
+        ("neural", [1, 1]),
+    ]
 
 
 @settings(max_examples=15)
@@ -81,8 +98,11 @@ def test_ranks_share_the_best_of_ties() -> None:
 
 def test_a_group_left_out_by_hand() -> None:
     runs = worked()
-    left = {item.group: item for item in leave_out(runs, pool_measures(["P@2"]), PoolSettings(depth=1))}
-    # depth 1: one has a, d; two has x, e (t2) and c (n2); three has b, f: each document is one group's alone
+    left = {
+        item.group: item for item in leave_out(runs, pool_measures(["P@2"]), PoolSettings(depth=1))
+    }
+    # depth 1: one has a, d; two has x, e (t2) and c (n2); three has b, f: each document is one
+    # group's alone
     assert {group: (item.unique, item.relevant) for group, item in left.items()} == {
         "one": (2, 1), "two": (2, 1), "three": (2, 2),
     }  # fmt: skip
@@ -90,8 +110,12 @@ def test_a_group_left_out_by_hand() -> None:
     assert left["three"].runs == [LeftOutRun("n1", "neural", {"P@2": Moved(0.75, 0.25, 1, 1)})]
     # without a and d: t1 (b) ¼, t2 0, n1 ¾, n2 ¼
     assert left["one"].runs == [LeftOutRun("t1", "traditional", {"P@2": Moved(0.5, 0.25, 2, 2)})]
-    results = leave_out_results(list(left.values()), runs, pool_measures(["P@2"]), collection="worked")
-    [(neural, own)] = [item for item in of_type(results, LeftOutByKind) if item[0].system == "neural"]
+    results = leave_out_results(
+        list(left.values()), runs, pool_measures(["P@2"]), collection="worked"
+    )
+    [(neural, own)] = [
+        item for item in of_type(results, LeftOutByKind) if item[0].system == "neural"
+    ]
     # neural: n1 loses ½; n2, without e and c, has b at rank 3 and d nowhere: ¼ → 0
     assert neural.value == pytest.approx((-0.5 - 0.25) / 2)
     assert own.largest_fall == -0.5
@@ -113,14 +137,18 @@ def test_curves_are_the_reliability_at_each_point() -> None:
     curves = {(own.pool, own.test): own for _, own in of_type(results, CurveFigures)}
     assert [own.at for own in curves.values()] == [[1, 2, 3]] * 6
     middle = next(item for item in same.sets if (item.pool, item.test) == ("neural", "traditional"))
-    assert curves["neural", "traditional"].change[1] == pytest.approx(middle.change.mean())  # half of four groups
+    # half of four groups
+    assert curves["neural", "traditional"].change[1] == pytest.approx(middle.change.mean())
 
 
 def test_relabelling_changes_the_share_that_was_asked_for() -> None:
     systems = [System(f"r{n}", f"g{n}", kind) for n, kind in enumerate("aaaaabbbcc" * 2)]
     for share, expected in ((0.0, 0), (0.1, 2), (0.5, 10), (1.0, 20)):
         changed = relabel(systems, share, 0, 1)
-        assert sum(one.kind != other.kind for one, other in zip(systems, changed, strict=True)) == expected
+        assert (
+            sum(one.kind != other.kind for one, other in zip(systems, changed, strict=True))
+            == expected
+        )
         assert [one[:2] for one in changed] == [other[:2] for other in systems]
     assert relabel(systems, 0.3, 0, 1) == relabel(systems, 0.3, 0, 1) != relabel(systems, 0.3, 1, 1)
     with pytest.raises(SettingError, match="--relabel: wanted at least 2 kinds; found a"):
@@ -134,26 +162,43 @@ def test_relabelled_results_have_the_labels_as_given_beside_the_repeats() -> Non
     again = relabelled(runs, measures, options, share=0.25, repeats=3)
     results = relabelled_results(given_labels, again, collection="simulated", share=0.25, drawn=3)
     assert len(results) == 6
-    [own] = [own for _, own in of_type(results, RelabelledFigures) if (own.pool, own.test) == ("traditional", "neural")]
-    item = next(item for item in given_labels.sets if (item.pool, item.test) == ("traditional", "neural"))
+    [own] = [
+        own
+        for _, own in of_type(results, RelabelledFigures)
+        if (own.pool, own.test) == ("traditional", "neural")
+    ]
+    item = next(
+        item for item in given_labels.sets if (item.pool, item.test) == ("traditional", "neural")
+    )
     assert own.change.given == pytest.approx(item.change.mean())
     assert own.repeats == 3
     assert own.change.low <= own.change.mean <= own.change.high
     # no label changed: the same again
     unchanged = relabelled_results(
-        given_labels, relabelled(runs, measures, options, share=0, repeats=1), collection="x", share=0, drawn=1
+        given_labels,
+        relabelled(runs, measures, options, share=0, repeats=1),
+        collection="x",
+        share=0,
+        drawn=1,
     )
     assert unchanged[0].payload.tau_b.given == unchanged[0].payload.tau_b.mean
 
 
 def test_labels_that_leave_one_kind_are_skipped_and_counted() -> None:
-    old = [(System(f"old{n}", f"old{n}", "old"), as_run(f"old{n}", {"1": ["a", "b"]})) for n in range(4)]
-    runs = judge_runs([*old, (System("new", "new", "new"), as_run("new", {"1": ["b", "a"]}))], [Qrel("1", "a", 1)])
+    old = [
+        (System(f"old{n}", f"old{n}", "old"), as_run(f"old{n}", {"1": ["a", "b"]}))
+        for n in range(4)
+    ]
+    runs = judge_runs(
+        [*old, (System("new", "new", "new"), as_run("new", {"1": ["b", "a"]}))], [Qrel("1", "a", 1)]
+    )
     measures, options = pool_measures(["RR"]), PoolSettings(pools=2)
     # one of five labels changes; where it is that of the only new run, all are old
     lost = sum(relabel(runs.systems, 0.2, number, 1)[-1].kind == "old" for number in range(10))
     assert 0 < lost < 10
     again = relabelled(runs, measures, options, share=0.2, repeats=10)
     assert len(again) == 10 - lost
-    results = relabelled_results(reliability(runs, measures, options), again, collection="x", share=0.2, drawn=10)
+    results = relabelled_results(
+        reliability(runs, measures, options), again, collection="x", share=0.2, drawn=10
+    )
     assert (results[0].payload.drawn, results[0].payload.repeats) == (10, 10 - lost)

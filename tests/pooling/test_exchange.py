@@ -1,4 +1,6 @@
-"""Kinds permuted among groups: which groups exchange, how many outcomes there are, and what stays as it is."""
+"""Kinds permuted among groups: which groups exchange, how many outcomes there are, and what stays
+as it is.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,8 @@ def labels(found: list[System]) -> dict[str, str]:
 
 
 def test_arrangements_by_hand() -> None:
-    # three groups of two runs, all different: 3! ways; two of one run, different: 2; one of three: nothing to exchange with
+    # three groups of two runs, all different: 3! ways; two of one run, different: 2; one of three:
+    # nothing to exchange with
     found = exchange_of(systems(a="oo", b="nn", c="on", d="o", e="n", f="ooo"), KINDS)
     assert (found.among, found.arrangements, found.groups) == (EQUAL_SIZE, 12, 5)
     assert found.classes == (((0, 1), (2, 3), (4, 5)), ((6,), (7,)))
@@ -41,7 +44,8 @@ def test_arrangements_by_hand() -> None:
 
 def test_alike_groups_are_one_arrangement_and_a_third_kind_keeps_its_labels() -> None:
     found = exchange_of(systems(a="on", b="no", c="nn", d="x", e="o", f="ox"), KINDS)
-    assert (found.arrangements, found.classes) == (3, (((0, 1), (2, 3), (4, 5)),))  # a and b have the same labels
+    # a and b have the same labels
+    assert (found.arrangements, found.classes) == (3, (((0, 1), (2, 3), (4, 5)),))
 
 
 def test_groups_of_one_kind_exchange_whatever_their_size_where_sizes_are_too_few() -> None:
@@ -69,13 +73,16 @@ def test_whole_vectors_move_between_groups_of_equal_size(groups: list[str], numb
         assert len(groups_of(changed, kind)) == len(groups_of(given_labels, kind))
     if exchange.among == EQUAL_SIZE:
         vectors = [
-            sorted(Counter("".join(sorted(own)) for own in labels(found).values()).items()) for found in (given_labels, changed)
+            sorted(Counter("".join(sorted(own)) for own in labels(found).values()).items())
+            for found in (given_labels, changed)
         ]
         assert vectors[0] == vectors[1]
 
 
 @pytest.mark.realdata
 def test_the_groups_of_trec_covid(posbias_data: Path) -> None:
-    found = exchange_of(read_systems(posbias_data / "trec_covid_r5" / "systems.tsv"), ("traditional", "neural"))
+    found = exchange_of(
+        read_systems(posbias_data / "trec_covid_r5" / "systems.tsv"), ("traditional", "neural")
+    )
     # sizes 2: 3 ways; 3: 8!/(3! 4!); 6: 3!; 7: 3!/2 or 3! as vectors differ; 8: 6!/4!
     assert (found.among, found.groups, found.arrangements) == (EQUAL_SIZE, 23, 453_600)

@@ -31,7 +31,8 @@ def test_places_and_ranks_by_hand() -> None:
         [2, 0, no, no, no, no],
     ]
     assert runs.skipped == {
-        "queries without judgements": 1, "judged queries that a run lacks": 1, "runs cut at the deepest rank": 0,
+        "queries without judgements": 1, "judged queries that a run lacks": 1,
+        "runs cut at the deepest rank": 0,
     }  # fmt: skip
 
 
@@ -41,18 +42,24 @@ def test_a_pool_is_what_stands_within_its_depth() -> None:
     assert np.flatnonzero(runs.pooled(np.array([0, 2]), 1)).tolist() == [0, 2, 3, 4]
     assert np.flatnonzero(runs.pooled(runs.of_kind("neural"), 2)).tolist() == [0, 1, 3]
     assert not runs.pooled(np.zeros(4, bool), 3).any()
-    assert runs.by_query(np.array([[True, False, True, False, True, False], [True] * 6])).tolist() == [[2, 1], [3, 3]]
+    assert runs.by_query(
+        np.array([[True, False, True, False, True, False], [True] * 6])
+    ).tolist() == [[2, 1], [3, 3]]
 
 
 def test_a_cut_leaves_what_stands_deeper() -> None:
     runs = judge_runs([(RUNS[0][0], as_run("t1", RUNS[0][1]))], QRELS, deepest=1)
     assert runs.places.tolist() == [[[2]], [[4]]]
     assert runs.skipped["runs cut at the deepest rank"] == 1
-    assert runs.ranks.tolist() == [[NOT_RETRIEVED, NOT_RETRIEVED, 0, NOT_RETRIEVED, 0, NOT_RETRIEVED]]
+    assert runs.ranks.tolist() == [
+        [NOT_RETRIEVED, NOT_RETRIEVED, 0, NOT_RETRIEVED, 0, NOT_RETRIEVED]
+    ]
 
 
 def test_a_run_of_other_queries_is_refused() -> None:
-    with pytest.raises(InputError, match="run 't1': wanted at least one of 1 judged queries; found none"):
+    with pytest.raises(
+        InputError, match="run 't1': wanted at least one of 1 judged queries; found none"
+    ):
         judge_runs([(RUNS[0][0], as_run("t1", RUNS[0][1]))], [Qrel("7", "a", 1)])
 
 

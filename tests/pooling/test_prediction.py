@@ -19,15 +19,19 @@ def errors(*groups: list[float], deviation: float = 0.1) -> list[Errors]:
 
 
 def test_a_calibration_by_hand() -> None:
-    # two runs of one group count as one: means 0, 1, -1, 2 of groups; nothing of a group without errors
+    # two runs of one group count as one: means 0, 1, -1, 2 of groups; nothing of a group without
+    # errors
     found = calibrated(errors([-1.0, 1.0], [1.0], [-1.0], [2.0], []))
     assert found is not None
     assert (found.freedom, found.runs) == (3, 5)
     # where all deviations are the same a floor changes what the others are of, and no interval
     sigma = np.hypot(0.1, found.floor)
     assert found.shift * sigma == pytest.approx(0.05)
-    # about 0.5: (1.5² + 0.5²) / 2, 0.5², 1.5², 1.5² over 3 groups' freedom, and the error of the mean of 4
-    assert found.scale * sigma == pytest.approx(0.1 * np.sqrt((1.25 + 0.25 + 2.25 + 2.25) / 3 * 1.25))
+    # about 0.5: (1.5² + 0.5²) / 2, 0.5², 1.5², 1.5² over 3 groups' freedom, and the error of the
+    # mean of 4
+    assert found.scale * sigma == pytest.approx(
+        0.1 * np.sqrt((1.25 + 0.25 + 2.25 + 2.25) / 3 * 1.25)
+    )
     interval = found.interval(0.4, 0.1)
     half = found.scale * sigma * stats.t.ppf(0.975, 3)
     assert (interval.low, interval.high) == pytest.approx((0.45 - half, 0.45 + half))
@@ -55,25 +59,39 @@ def test_three_groups_are_too_few() -> None:
 
 
 def guess(means: list[float], shared: float = 0.0) -> Guess:
-    """Documents of one query that are relevant with these chances; ``shared``: what an even effect of the run adds or takes off."""
+    """Documents of one query that are relevant with these chances; ``shared``: what an even effect
+    of the run adds or takes off.
+    """
     count = len(means)
     numbers = np.arange(count)
-    unseen = Unseen(np.zeros(count, int), numbers, numbers, np.zeros(count, int), np.zeros((count, NUMBERS)), np.ones(count))
+    unseen = Unseen(
+        np.zeros(count, int),
+        numbers,
+        numbers,
+        np.zeros(count, int),
+        np.zeros((count, NUMBERS)),
+        np.ones(count),
+    )
     by_effect = np.array([means, means]) + np.array([[-shared], [shared]])
     random = np.random.default_rng(1)
     drawn = random.random((4_000, count)) < by_effect[random.integers(2, size=4_000)]
-    return Guess(unseen, drawn.astype(np.int16), by_effect, by_effect * (1 - by_effect), np.full(2, 0.5))
+    return Guess(
+        unseen, drawn.astype(np.int16), by_effect, by_effect * (1 - by_effect), np.full(2, 0.5)
+    )
 
 
 def test_the_least_certain_document_that_weighs_most_is_judged_first() -> None:
     given = guess([0.5, 0.1, 0.5])
-    # a sum in which the first weighs half of the second and the third, over two queries of which one is all judged
+    # a sum in which the first weighs half of the second and the third, over two queries of which
+    # one is all judged
     scores = np.stack([given.grades @ np.array([0.1, 0.2, 0.2]), np.full(4_000, 0.3)], axis=1)
     found = expected_reductions(given, scores)
     expected = [0.05**2 * 0.25, 0.1**2 * 0.09, 0.1**2 * 0.25]
     assert found.reduction == pytest.approx(expected)
     assert found.order.tolist() == [2, 1, 0]
-    assert found.left == pytest.approx(np.array([sum(expected), expected[0] + expected[1], expected[0], 0]) / sum(expected))
+    assert found.left == pytest.approx(
+        np.array([sum(expected), expected[0] + expected[1], expected[0], 0]) / sum(expected)
+    )
     assert [found.needed(share) for share in (1, 0.5, 0.3, 0)] == [0, 1, 2, 3]
 
 
@@ -110,6 +128,9 @@ def test_groups_without_documents_of_their_own_teach_nothing() -> None:
 
     from .worked import as_run
 
-    listed = [(System(f"r{number}", f"g{number}", ""), as_run(f"r{number}", {"1": ["a", "b"]})) for number in range(6)]
+    listed = [
+        (System(f"r{number}", f"g{number}", ""), as_run(f"r{number}", {"1": ["a", "b"]}))
+        for number in range(6)
+    ]
     runs = open_runs(lambda: listed, [Qrel("1", "a", 1), Qrel("1", "b", 0)], 10)
     assert learn(runs) is None

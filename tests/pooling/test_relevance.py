@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from positionbias.pooling.relevance import WEIGHTS, chances, draw_grades, fit_relevance, spread_over_runs
+from positionbias.pooling.relevance import (
+    WEIGHTS,
+    chances,
+    draw_grades,
+    fit_relevance,
+    spread_over_runs,
+)
 from positionbias.pooling.unseen import NUMBERS, Unseen
 
 LEVELS = np.array([1, 3])
@@ -18,7 +24,9 @@ def documents(count: int, seed: int, queries: int = 10) -> tuple[Unseen, np.ndar
     features = random.standard_normal((count, NUMBERS + 1))
     query = random.integers(queries, size=count)
     odds = 1.0 * features[:, 0] - 0.5 * features[:, 1] + np.linspace(-1, 1, queries)[query]
-    reached = (random.random(count)[:, None] < expit(odds[:, None] - np.array([0.5, 2.0]))).sum(axis=1)
+    reached = (random.random(count)[:, None] < expit(odds[:, None] - np.array([0.5, 2.0]))).sum(
+        axis=1
+    )
     unseen = Unseen(query, query, np.arange(count), np.zeros(count, int), features, np.ones(count))
     return unseen, np.array([0, 1, 3])[reached]
 
@@ -33,7 +41,9 @@ def test_a_known_truth_is_found() -> None:
     odds = fit.log_odds(unseen)
     reach = chances(fit, odds, 0.0)[0]
     # calibrated as a whole, at each grade
-    assert reach.mean(axis=0) == pytest.approx([(grades >= level).mean() for level in LEVELS], abs=0.01)
+    assert reach.mean(axis=0) == pytest.approx(
+        [(grades >= level).mean() for level in LEVELS], abs=0.01
+    )
 
 
 def test_it_begins_where_another_fit_ended_and_ends_in_the_same_place() -> None:

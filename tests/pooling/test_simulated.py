@@ -15,8 +15,14 @@ def counts(simulation: Simulation) -> dict[str, dict[str, float]]:
     """By run, the share of ranks that hold a document of each sort."""
     found = {}
     for system, run in simulated_runs(simulation):
-        names = [passage.partition("-")[0] for ranking in run.rankings() for passage in ranking.passage_ids]
-        found[system.run] = {name: names.count(name) / len(names) for name in ("common", "hidden", "other")}
+        names = [
+            passage.partition("-")[0]
+            for ranking in run.rankings()
+            for passage in ranking.passage_ids
+        ]
+        found[system.run] = {
+            name: names.count(name) / len(names) for name in ("common", "hidden", "other")
+        }
     return found
 
 
@@ -35,9 +41,13 @@ def test_a_run_is_its_key_s_alone() -> None:
     runs = {system.run: run for system, run in simulated_runs(SETTINGS)}
     fewer = {system.run: run for system, run in simulated_runs(replace(SETTINGS, rate=0.9))}
     for name in ("traditional-0", "traditional-2"):
-        assert [r.passage_ids for r in runs[name].rankings()] == [r.passage_ids for r in fewer[name].rankings()]
+        assert [r.passage_ids for r in runs[name].rankings()] == [
+            r.passage_ids for r in fewer[name].rankings()
+        ]
     other = {system.run: run for system, run in simulated_runs(replace(SETTINGS, seed=2))}
-    assert [r.passage_ids for r in runs["neural-1"].rankings()] != [r.passage_ids for r in other["neural-1"].rankings()]
+    assert [r.passage_ids for r in runs["neural-1"].rankings()] != [
+        r.passage_ids for r in other["neural-1"].rankings()
+    ]
 
 
 def test_every_document_that_a_run_finds_is_judged() -> None:
@@ -46,4 +56,6 @@ def test_every_document_that_a_run_finds_is_judged() -> None:
     for _, run in simulated_runs(SETTINGS):
         for ranking in run.rankings():
             grades = [judged[ranking.query_id, passage] for passage in ranking.passage_ids]
-            assert grades == [int(not passage.startswith("other")) for passage in ranking.passage_ids]
+            assert grades == [
+                int(not passage.startswith("other")) for passage in ranking.passage_ids
+            ]

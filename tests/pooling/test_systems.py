@@ -1,4 +1,6 @@
-"""The table of systems and the folder of runs: what is read, what is counted, what is refused and where."""
+"""The table of systems and the folder of runs: what is read, what is counted, what is refused and
+where.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,14 @@ from pathlib import Path
 import pytest
 
 from positionbias.core.errors import InputError
-from positionbias.pooling.systems import System, find_runs, kinds_of, read_runs, read_systems, run_name
+from positionbias.pooling.systems import (
+    System,
+    find_runs,
+    kinds_of,
+    read_runs,
+    read_systems,
+    run_name,
+)
 
 TABLE = "kind\trun\tnote\tgroup\nneural\tdeep.v2\tx y\tlab\ntraditional\tbm25\t\tlab\n"
 LINE = "1 Q0 d1 1 2.5 tag\n"
@@ -26,16 +35,30 @@ def test_columns_stand_in_any_order_and_others_are_not_used(tmp_path: Path) -> N
     ("text", "message"),
     [
         ("", "systems.tsv: wanted columns run, group, kind; found an empty file"),
-        ("run\tgroup\na\tb\n", "systems.tsv:1: wanted columns run, group, kind; found run, group; name the columns"),
-        ("run\tgroup\tkind\tkind\n", "systems.tsv:1: wanted columns run, group, kind; found kind more than once"),
+        (
+            "run\tgroup\na\tb\n",
+            "systems.tsv:1: wanted columns run, group, kind; found run, group; name the columns",
+        ),
+        (
+            "run\tgroup\tkind\tkind\n",
+            "systems.tsv:1: wanted columns run, group, kind; found kind more than once",
+        ),
         ("run\tgroup\tkind\n", "systems.tsv: wanted a line per run; found none"),
-        ("run\tgroup\tkind\n\na\tb\n", "systems.tsv:3: wanted 3 columns, as in the first line; found 2; fix"),
+        (
+            "run\tgroup\tkind\n\na\tb\n",
+            "systems.tsv:3: wanted 3 columns, as in the first line; found 2; fix",
+        ),
         ("run\tgroup\tkind\na\t \tc\n", "systems.tsv:2: wanted a group; found nothing; fill it in"),
-        ("run\tgroup\tkind\na\tb\tc\nx\tb\tc\na\tb\td\n", "systems.tsv:4: wanted each run once; found run 'a' again, first at line 2"),
+        (
+            "run\tgroup\tkind\na\tb\tc\nx\tb\tc\na\tb\td\n",
+            "systems.tsv:4: wanted each run once; found run 'a' again, first at line 2",
+        ),
     ],
     ids=["empty", "no kind", "kind twice", "no line", "short line", "empty group", "run twice"],
-)  # fmt: skip
-def test_a_table_that_cannot_be_used_names_its_line(tmp_path: Path, text: str, message: str) -> None:
+)
+def test_a_table_that_cannot_be_used_names_its_line(
+    tmp_path: Path, text: str, message: str
+) -> None:
     path = tmp_path / "systems.tsv"
     path.write_text(text)
     with pytest.raises(InputError) as raised:
@@ -46,7 +69,9 @@ def test_a_table_that_cannot_be_used_names_its_line(tmp_path: Path, text: str, m
 def test_a_table_in_another_encoding_is_one_line(tmp_path: Path) -> None:
     path = tmp_path / "systems.tsv"
     path.write_bytes(b"run\tgroup\tkind\na\tM\xfcller\tc\n")
-    with pytest.raises(InputError, match=r"systems.tsv:2: wanted text in UTF-8; found the byte 0xfc"):
+    with pytest.raises(
+        InputError, match=r"systems.tsv:2: wanted text in UTF-8; found the byte 0xfc"
+    ):
         read_systems(path)
 
 
@@ -67,13 +92,20 @@ def folder_of(tmp_path: Path, *names: str) -> Path:
     return folder
 
 
-SYSTEMS = [System("bm25", "a", "traditional"), System("deep.v2", "b", "neural"), System("gone", "c", "neural")]
+SYSTEMS = [
+    System("bm25", "a", "traditional"),
+    System("deep.v2", "b", "neural"),
+    System("gone", "c", "neural"),
+]
 
 
 def test_runs_are_found_plain_and_packed_and_absent_ones_are_told(tmp_path: Path) -> None:
     folder = folder_of(tmp_path, "deep.v2.run.gz", "bm25", ".hidden")
     found = find_runs(folder, SYSTEMS, table="systems.tsv")
-    assert {system.run: path.name for system, path in found.files.items()} == {"bm25": "bm25", "deep.v2": "deep.v2.run.gz"}
+    assert {system.run: path.name for system, path in found.files.items()} == {
+        "bm25": "bm25",
+        "deep.v2": "deep.v2.run.gz",
+    }
     assert found.absent == (SYSTEMS[2],)
     # named as in the table, not by their tags
     assert [(system.run, run.name, list(run)) for system, run in read_runs(found.files)] == [
@@ -85,14 +117,19 @@ def test_a_run_without_a_line_is_refused(tmp_path: Path) -> None:
     folder = folder_of(tmp_path, "bm25", "other.run")
     with pytest.raises(
         InputError,
-        match=r"systems.tsv: wanted a line for every run of .*runs; found 1 of 2 runs without one, the first 'other'",
+        match=(
+            r"systems.tsv: wanted a line for every run of .*runs; found 1 of 2 runs without one, "
+            r"the first 'other'"
+        ),
     ):
         find_runs(folder, SYSTEMS, table="systems.tsv")
 
 
 def test_two_files_of_one_run_are_refused(tmp_path: Path) -> None:
     folder = folder_of(tmp_path, "bm25", "bm25.run.gz")
-    with pytest.raises(InputError, match=r"wanted one file for run 'bm25'; found bm25 and bm25.run.gz"):
+    with pytest.raises(
+        InputError, match=r"wanted one file for run 'bm25'; found bm25 and bm25.run.gz"
+    ):
         find_runs(folder, SYSTEMS, table="systems.tsv")
 
 

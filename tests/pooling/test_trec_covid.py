@@ -1,4 +1,6 @@
-"""The 126 runs of TREC-COVID's fifth round: our nDCG is the published one, and pools say of them what a loop of pytrec_eval says."""
+"""The 126 runs of TREC-COVID's fifth round: our nDCG is the published one, and pools say of them
+what a loop of pytrec_eval says.
+"""
 
 from __future__ import annotations
 
@@ -34,10 +36,17 @@ def runs(folder: Path) -> JudgedRuns:
 
 
 def test_ndcg_is_the_published_one(folder: Path, runs: JudgedRuns) -> None:
-    values = score_pools(runs, np.ones((1, runs.unjudged), bool), pool_measures(["nDCG@20"])[0])[0].mean(axis=0)
+    values = score_pools(runs, np.ones((1, runs.unjudged), bool), pool_measures(["nDCG@20"])[0])[
+        0
+    ].mean(axis=0)
     with open(folder / "systems.tsv", encoding="utf-8", newline="") as handle:
-        published = {row["run"]: row["published_ndcg"] for row in csv.DictReader(handle, delimiter="\t")}
-    same = [f"{value:.4f}" == published[system.run] for system, value in zip(runs.systems, values, strict=True)]
+        published = {
+            row["run"]: row["published_ndcg"] for row in csv.DictReader(handle, delimiter="\t")
+        }
+    same = [
+        f"{value:.4f}" == published[system.run]
+        for system, value in zip(runs.systems, values, strict=True)
+    ]
     # two differ through ties that were cut at rank 100
     assert (len(same), sum(same)) == (126, 124)
 
@@ -50,16 +59,25 @@ def test_the_gold_is_nearly_the_judged_part_of_the_depth_10_pool(runs: JudgedRun
 
 def test_a_pool_s_scores_are_pytrec_eval_s(folder: Path, runs: JudgedRuns) -> None:
     pool = draw_pools(runs, "traditional", [3], PoolSettings()).judged[0]
-    ordered = sorted(read_qrels(folder / "qrels.round5.txt"), key=lambda qrel: (qrel.query_id, -qrel.grade, qrel.passage_id))
+    ordered = sorted(
+        read_qrels(folder / "qrels.round5.txt"),
+        key=lambda qrel: (qrel.query_id, -qrel.grade, qrel.passage_id),
+    )
     judged: dict[str, dict[str, int]] = {}
     for qrel, chosen in zip(ordered, pool, strict=True):
         if chosen:
             judged.setdefault(qrel.query_id, {})[qrel.passage_id] = qrel.grade
     evaluator = pytrec_eval.RelevanceEvaluator(judged, {"ndcg_cut.10", "recip_rank"})
-    ours = {name: score_pools(runs, pool[None], pool_measures([name])[0])[0] for name in ("nDCG@10", "RR")}
+    ours = {
+        name: score_pools(runs, pool[None], pool_measures([name])[0])[0]
+        for name in ("nDCG@10", "RR")
+    }
     for number in range(0, 126, 25):
         run = read_run(folder / "runs" / f"{runs.systems[number].run}.run.gz")
-        ranked = {r.query_id: {passage: -float(rank) for rank, passage in enumerate(r.passage_ids)} for r in run.rankings()}
+        ranked = {
+            r.query_id: {passage: -float(rank) for rank, passage in enumerate(r.passage_ids)}
+            for r in run.rankings()
+        }
         peer = evaluator.evaluate(ranked)
         for name, theirs in (("nDCG@10", "ndcg_cut_10"), ("RR", "recip_rank")):
             expected = [peer.get(query, {theirs: 0.0})[theirs] for query in runs.query_ids]

@@ -1,4 +1,6 @@
-"""Answers in shards: cut between passages, found alike, and the same numbers however they are cut and wherever they are worked on."""
+"""Answers in shards: cut between passages, found alike, and the same numbers however they are cut
+and wherever they are worked on.
+"""
 
 from __future__ import annotations
 
@@ -25,20 +27,30 @@ MakeCollection = Callable[..., Collection]
 
 @pytest.fixture
 def collection(make_collection: MakeCollection) -> Collection:
-    """90 passages of 12 words; queries with one answer, two answers, and an answer that is not there."""
-    texts = {f"p{number}": " ".join(f"w{number}x{word}" for word in range(12)) for number in range(90)}
+    """90 passages of 12 words; queries with one answer, two answers, and an answer that is not
+    there.
+    """
+    texts = {
+        f"p{number}": " ".join(f"w{number}x{word}" for word in range(12)) for number in range(90)
+    }
     answers = []
     for number in range(90):
         for query in range(1 + number % 2):
             first = (number * 5 + query) % 11
-            answers.append(Answer(f"q{number}-{query}", f"p{number}", f"w{number}x{first} w{number}x{first + 1}"))
+            answers.append(
+                Answer(
+                    f"q{number}-{query}", f"p{number}", f"w{number}x{first} w{number}x{first + 1}"
+                )
+            )
         if number % 9 == 0:
             answers.append(Answer(f"q{number}-0", f"p{number}", "something else"))
     # as a source may have them: the answers of a passage stand apart
     return make_collection(texts, answers[::2] + answers[1::2])
 
 
-def test_a_shard_holds_whole_passages_in_the_order_of_their_first_answer(make_collection: MakeCollection) -> None:
+def test_a_shard_holds_whole_passages_in_the_order_of_their_first_answer(
+    make_collection: MakeCollection,
+) -> None:
     given = [
         Answer("q1", "b", "y"),
         Answer("q2", "a", "x"),
@@ -49,10 +61,18 @@ def test_a_shard_holds_whole_passages_in_the_order_of_their_first_answer(make_co
     made = make_collection({"a": "x y", "b": "x y", "c": "x y"}, given)
     first, second = answer_shards(made, "test", 2)
     rows = [
-        list(zip(*(shard.answers.column(name).to_pylist() for name in Answer._fields[:3]), strict=True))
+        list(
+            zip(
+                *(shard.answers.column(name).to_pylist() for name in Answer._fields[:3]),
+                strict=True,
+            )
+        )
         for shard in (first, second)
     ]
-    assert rows == [[("q1", "b", "y"), ("q1", "b", "x"), ("q3", "b", "x"), ("q2", "a", "x")], [("q1", "c", "x")]]
+    assert rows == [
+        [("q1", "b", "y"), ("q1", "b", "x"), ("q3", "b", "x"), ("q2", "a", "x")],
+        [("q1", "c", "x")],
+    ]
     assert first.checksum == made.checksum
 
 
@@ -60,7 +80,9 @@ def test_no_answers_are_no_shards(make_collection: MakeCollection) -> None:
     assert list(answer_shards(make_collection({"a": "x"}, []), "test", 2)) == []
 
 
-def test_spans_are_numbered_within_their_shard(collection: Collection, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_spans_are_numbered_within_their_shard(
+    collection: Collection, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (whole,) = locate_split(collection, "test", Matching())
     assert whole.spans.first.dtype == np.int32
     assert len(whole.spans) == 90 + 45
@@ -68,31 +90,47 @@ def test_spans_are_numbered_within_their_shard(collection: Collection, monkeypat
     parts = list(locate_split(collection, "test", Matching()))
     assert len(parts) == 13  # ⌈90 / 7⌉
     assert all((part.spans.passage[0], part.spans.group[0]) == (0, 0) for part in parts)
-    assert np.concatenate([part.spans.first for part in parts]).tolist() == whole.spans.first.tolist()
-    assert sum(part.counts.outcomes["unmatched"] for part in parts) == whole.counts.outcomes["unmatched"] == 10
+    assert (
+        np.concatenate([part.spans.first for part in parts]).tolist() == whole.spans.first.tolist()
+    )
+    assert (
+        sum(part.counts.outcomes["unmatched"] for part in parts)
+        == whole.counts.outcomes["unmatched"]
+        == 10
+    )
 
 
-def histogram(collection: Collection, workers: int = 1, resamples: int = 400) -> tuple[Result, PositionHistogram]:
+def histogram(
+    collection: Collection, workers: int = 1, resamples: int = 400
+) -> tuple[Result, PositionHistogram]:
     result = position_histogram(
-        collection, "test", HistogramOptions(resamples=resamples), map_shards=partial(map_shards, workers=workers)
+        collection,
+        "test",
+        HistogramOptions(resamples=resamples),
+        map_shards=partial(map_shards, workers=workers),
     )
     assert isinstance(result.payload, PositionHistogram)
     return result, result.payload
 
 
-def test_two_workers_find_the_same_numbers(collection: Collection, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_workers_find_the_same_numbers(
+    collection: Collection, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(answers_module, "SHARD_PASSAGES", 16)
     assert histogram(collection, workers=2) == histogram(collection)
 
 
-def test_only_what_is_drawn_depends_on_how_the_answers_are_cut(collection: Collection, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_what_is_drawn_depends_on_how_the_answers_are_cut(
+    collection: Collection, monkeypatch: pytest.MonkeyPatch
+) -> None:
     one, whole = histogram(collection, resamples=4_000)
     monkeypatch.setattr(answers_module, "SHARD_PASSAGES", 8)
     many, parts = histogram(collection, resamples=4_000)
     assert (parts.counts, parts.outcomes, many.count) == (whole.counts, whole.outcomes, one.count)
     assert parts.expected == pytest.approx(whole.expected)
     assert many.value == pytest.approx(one.value)
-    # the same bootstrap, drawn otherwise: the bounds of 4,000 resamples agree within a tenth of the interval
+    # the same bootstrap, drawn otherwise: the bounds of 4,000 resamples agree within a tenth of the
+    # interval
     for name in ("mean", "first_tenth", "total_variation"):
         bounds = [getattr(figures, name).interval for figures in (whole.figures, parts.figures)]
         width = bounds[0].high - bounds[0].low
@@ -106,14 +144,19 @@ def test_every_resample_draws_as_many_passages_as_there_are() -> None:
     drawn = resampled_passages([8, 8, 3], 5_000, seed=1)
     assert drawn.shape == (3, 5_000)
     assert set(drawn.sum(axis=0).tolist()) == {19}
-    # each draw falls into the last shard with probability 3/19: 3 passages a resample, with a variance of 19 · 3/19 · 16/19
+    # each draw falls into the last shard with probability 3/19: 3 passages a resample, with a
+    # variance of 19 · 3/19 · 16/19
     assert drawn[2].mean() == pytest.approx(3, abs=0.1)
     assert drawn[2].var() == pytest.approx(3 * 16 / 19, rel=0.1)
     assert resampled_passages([5], 3, seed=1).tolist() == [[5, 5, 5]]
 
 
-def test_an_answer_outside_its_passage_is_one_clear_line_from_a_worker_too(make_collection: MakeCollection) -> None:
-    wrong = make_collection({"a": "x y", "b": "x"}, [Answer("q", "a", "y", 2, 3), Answer("r", "b", "x", 4, 5)])
+def test_an_answer_outside_its_passage_is_one_clear_line_from_a_worker_too(
+    make_collection: MakeCollection,
+) -> None:
+    wrong = make_collection(
+        {"a": "x y", "b": "x"}, [Answer("q", "a", "y", 2, 3), Answer("r", "b", "x", 4, 5)]
+    )
     for workers in (1, 2):
         with pytest.raises(InputError, match="within its 1 characters; found offsets 4 to 5"):
             histogram(wrong, workers=workers)

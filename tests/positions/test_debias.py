@@ -1,4 +1,6 @@
-"""Rotated collections: the same for any number of workers and any order; answers move or are counted as cut."""
+"""Rotated collections: the same for any number of workers and any order; answers move or are
+counted as cut.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,10 @@ from positionbias.positions.rotate import Rotation
 from positionbias.results.result import Result
 
 MakeCollection = Callable[..., Collection]
-MANY = {f"p{number}": " ".join(f"w{number}x{word}." for word in range(3 + number % 9)) for number in range(60)}
+MANY = {
+    f"p{number}": " ".join(f"w{number}x{word}." for word in range(3 + number % 9))
+    for number in range(60)
+}
 
 
 def seed_that_cuts(text: str, passage_id: str, cut: int) -> int:
@@ -37,22 +42,43 @@ def files_of(folder: Path) -> dict[str, bytes]:
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
 
 
-def test_one_and_two_workers_write_the_same_bytes(make_collection: MakeCollection, tmp_path: Path) -> None:
-    answers = [Answer(f"q{key}", key, "x1.", text.index("x1."), text.index("x1.") + 3) for key, text in MANY.items()]
+def test_one_and_two_workers_write_the_same_bytes(
+    make_collection: MakeCollection, tmp_path: Path
+) -> None:
+    answers = [
+        Answer(f"q{key}", key, "x1.", text.index("x1."), text.index("x1.") + 3)
+        for key, text in MANY.items()
+    ]
     original = make_collection(MANY, answers, shard=25)
     assert len(original.shard_paths) == 3
     one = debias(original, tmp_path / "one", Rotation(), name="rotated")
-    two = debias(original, tmp_path / "two", Rotation(), name="rotated", map_shards=partial(map_shards, workers=2))
+    two = debias(
+        original,
+        tmp_path / "two",
+        Rotation(),
+        name="rotated",
+        map_shards=partial(map_shards, workers=2),
+    )
     assert files_of(one.path) == files_of(two.path)
     assert len(files_of(one.path)) >= 3
     assert read_manifest(one.path).comparable() == read_manifest(two.path).comparable()
 
 
-def test_order_and_sharding_change_no_passage(make_collection: MakeCollection, tmp_path: Path) -> None:
+def test_order_and_sharding_change_no_passage(
+    make_collection: MakeCollection, tmp_path: Path
+) -> None:
     shuffled = dict(sorted(MANY.items(), key=lambda item: item[0][::-1]))
     collections = [
-        debias(make_collection(texts, [], name=f"{name}-original", shard=shard), tmp_path / name, Rotation(seed=4))
-        for name, texts, shard in (("stored", MANY, 60), ("shuffled", shuffled, 7), ("half", dict(list(MANY.items())[30:]), 60))
+        debias(
+            make_collection(texts, [], name=f"{name}-original", shard=shard),
+            tmp_path / name,
+            Rotation(seed=4),
+        )
+        for name, texts, shard in (
+            ("stored", MANY, 60),
+            ("shuffled", shuffled, 7),
+            ("half", dict(list(MANY.items())[30:]), 60),
+        )
     ]
     stored, other, half = (dict(collection.passages()) for collection in collections)
     assert stored == other == {key: rotate(text, key, seed=4) for key, text in MANY.items()}
@@ -61,13 +87,20 @@ def test_order_and_sharding_change_no_passage(make_collection: MakeCollection, t
     assert checksums[0] == checksums[1] != checksums[2]
 
 
-def test_queries_judgements_and_licence_are_carried_over(small_collection: Collection, tmp_path: Path) -> None:
+def test_queries_judgements_and_licence_are_carried_over(
+    small_collection: Collection, tmp_path: Path
+) -> None:
     rotated = debias(small_collection, tmp_path / "rotated", Rotation(seed=3))
     for split in small_collection.splits:
         assert rotated.queries(split) == small_collection.queries(split)
         assert rotated.qrels(split) == small_collection.qrels(split)
     manifest = rotated.manifest
-    assert (manifest.name, manifest.command, manifest.seed, manifest.licence) == ("rotated", "debias", 3, "invented")
+    assert (manifest.name, manifest.command, manifest.seed, manifest.licence) == (
+        "rotated",
+        "debias",
+        3,
+        "invented",
+    )
     assert manifest.settings == {"words": "blingfire", "mode": "words", "identity": True, "seed": 3}
     source = manifest.input("original")
     assert source is not None
@@ -75,32 +108,50 @@ def test_queries_judgements_and_licence_are_carried_over(small_collection: Colle
     assert rotation_of(rotated) == Rotation(seed=3)
 
 
-def test_what_the_source_said_of_itself_is_kept(make_collection: MakeCollection, tmp_path: Path) -> None:
+def test_what_the_source_said_of_itself_is_kept(
+    make_collection: MakeCollection, tmp_path: Path
+) -> None:
     rotated = debias(make_collection(MANY, []), tmp_path / "rotated", Rotation())
     assert rotated.manifest.content["source"] == {"format": "test"}
     assert rotated.passage_ids() == list(MANY)  # one for one, in order
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_answers_point_at_their_text_or_are_counted_as_cut(small_collection: Collection, tmp_path: Path, seed: int) -> None:
+def test_answers_point_at_their_text_or_are_counted_as_cut(
+    small_collection: Collection, tmp_path: Path, seed: int
+) -> None:
     rotated = debias(small_collection, tmp_path / "rotated", Rotation(seed=seed))
     texts = dict(rotated.passages())
     for split in small_collection.splits:
         before, after = small_collection.answers(split), rotated.answers(split)
         for answer in after:
-            assert answer.start is None or texts[answer.passage_id][answer.start : answer.end] == answer.text
+            assert (
+                answer.start is None
+                or texts[answer.passage_id][answer.start : answer.end] == answer.text
+            )
         facts = rotated.manifest.content["rotation"]["splits"][split]
-        assert facts == {"answers": len(before), "kept": len(after), "cut": len(before) - len(after)}
+        assert facts == {
+            "answers": len(before),
+            "kept": len(after),
+            "cut": len(before) - len(after),
+        }
 
 
 @given(st.text(alphabet="ab é.\u00a0日", min_size=1, max_size=25), st.data())
-def test_any_span_of_any_text_moves_with_it(tmp_path_factory: pytest.TempPathFactory, text: str, data: st.DataObject) -> None:
+def test_any_span_of_any_text_moves_with_it(
+    tmp_path_factory: pytest.TempPathFactory, text: str, data: st.DataObject
+) -> None:
     start = data.draw(st.integers(0, len(text)))
     end = data.draw(st.integers(start, len(text)))
     place = tmp_path_factory.mktemp("any")
     with create_collection(place / "original") as writer:
         writer.add_passages([Passage("p", text)])
-        writer.add_split("test", [Query("q", "?")], [Qrel("q", "p", 1)], [Answer("q", "p", text[start:end], start, end)])
+        writer.add_split(
+            "test",
+            [Query("q", "?")],
+            [Qrel("q", "p", 1)],
+            [Answer("q", "p", text[start:end], start, end)],
+        )
         writer.finish(Manifest("collection", "original", "a test"))
     original = Collection(place / "original")
     rotated = debias(original, place / "rotated", Rotation(seed=data.draw(st.integers(0, 9))))
@@ -135,10 +186,16 @@ def test_uncut_queries_by_hand(make_collection: MakeCollection, tmp_path: Path) 
         Answer("matched", "p", "d"),
         Answer("unknown", "p", "z"),
     ]
-    assert rotated.manifest.content["rotation"]["splits"]["test"] == {"answers": 7, "kept": 4, "cut": 3}
+    assert rotated.manifest.content["rotation"]["splits"]["test"] == {
+        "answers": 7,
+        "kept": 4,
+        "cut": 3,
+    }
 
 
-def test_an_answer_without_offsets_is_cut_only_where_every_match_is(make_collection: MakeCollection, tmp_path: Path) -> None:
+def test_an_answer_without_offsets_is_cut_only_where_every_match_is(
+    make_collection: MakeCollection, tmp_path: Path
+) -> None:
     text = "x y c x y"
     original = make_collection({"p": text}, [Answer("q", "p", "x y")])
     rotated = debias(original, tmp_path / "rotated", Rotation(seed=seed_that_cuts(text, "p", 2)))
@@ -147,8 +204,13 @@ def test_an_answer_without_offsets_is_cut_only_where_every_match_is(make_collect
     assert queries_by_cut(original, rotated, "test")[0] == set()  # one of its two matches was cut
 
 
-def test_collections_that_do_not_belong_together_are_refused(make_collection: MakeCollection, tmp_path: Path) -> None:
-    first, second = make_collection({"p": "a b"}, [], name="first"), make_collection({"p": "a c"}, [], name="second")
+def test_collections_that_do_not_belong_together_are_refused(
+    make_collection: MakeCollection, tmp_path: Path
+) -> None:
+    first, second = (
+        make_collection({"p": "a b"}, [], name="first"),
+        make_collection({"p": "a c"}, [], name="second"),
+    )
     rotated = debias(first, tmp_path / "rotated", Rotation())
     with pytest.raises(InputError, match="give a collection and its rotation"):
         queries_by_cut(second, rotated, "test")
@@ -157,9 +219,17 @@ def test_collections_that_do_not_belong_together_are_refused(make_collection: Ma
 
 
 def test_what_stayed_as_it_was_is_counted(make_collection: MakeCollection, tmp_path: Path) -> None:
-    texts = {"empty": "", "blank": " ", "word": "one", "japanese": "日本語。東京。", **{f"p{n}": f"a{n} b" for n in range(40)}}
+    texts = {
+        "empty": "",
+        "blank": " ",
+        "word": "one",
+        "japanese": "日本語。東京。",
+        **{f"p{n}": f"a{n} b" for n in range(40)},
+    }
     original = make_collection(texts, [])
-    unchanged = sum(rotate(text, key, words="whitespace") == text for key, text in texts.items()) - 3
+    unchanged = (
+        sum(rotate(text, key, words="whitespace") == text for key, text in texts.items()) - 3
+    )
     assert 10 <= unchanged <= 30  # r = 1 of two words, 40 times, and of seven clusters
     counts = {}
     for name, rotation in {
@@ -167,13 +237,17 @@ def test_what_stayed_as_it_was_is_counted(make_collection: MakeCollection, tmp_p
         "white": Rotation(words="whitespace"),
         "sentences": Rotation(mode="sentences"),
     }.items():
-        counts[name] = debias(original, tmp_path / name, rotation).manifest.content["rotation"]["passages"]
+        counts[name] = debias(original, tmp_path / name, rotation).manifest.content["rotation"][
+            "passages"
+        ]
     assert counts == {
         "words": {"rotated": 41, "drawn_as_it_was": 0, "without_words": 2, "one_word": 1},
         "white": {
-            "rotated": 41 - unchanged, "drawn_as_it_was": unchanged, "without_words": 2, "one_word": 1,
+            "rotated": 41 - unchanged, "drawn_as_it_was": unchanged, "without_words": 2,
+            "one_word": 1,
         },
-        "sentences": counts["sentences"] | {"without_words": 2, "without_inner_sentence_boundary": 41},
+        "sentences": counts["sentences"] | {"without_words": 2,
+        "without_inner_sentence_boundary": 41},
     }  # fmt: skip
 
 
@@ -182,7 +256,12 @@ def test_the_result_of_a_rotation(make_collection: MakeCollection, tmp_path: Pat
     rotation = Rotation(mode="sentences", identity=False)
     result = rotation_result(debias(make_collection(texts, []), tmp_path / "rotated", rotation))
     assert result.value == pytest.approx(1 / 3)
-    assert (result.measure, result.collection, result.system, result.count) == ("rotation", "rotated", "by sentences", 3)
+    assert (result.measure, result.collection, result.system, result.count) == (
+        "rotation",
+        "rotated",
+        "by sentences",
+        3,
+    )
     assert result.to_json()["payload"]["rows"]["share_without_inner_sentence_boundary"] == 0.5
     assert Result.from_json(json.loads(json.dumps(result.to_json()))) == result
 
@@ -202,7 +281,9 @@ def test_judgement_sets_and_judgements_of_absent_passages_are_carried_over(tmp_p
     assert rotated.manifest.content["splits"] == original.manifest.content["splits"]
 
 
-def test_nothing_is_replaced_unasked_nor_left_half_written(make_collection: MakeCollection, tmp_path: Path) -> None:
+def test_nothing_is_replaced_unasked_nor_left_half_written(
+    make_collection: MakeCollection, tmp_path: Path
+) -> None:
     good = make_collection({"p": "a b"}, [], name="good")
     bad = make_collection({"p": "a b"}, [Answer("q", "p", "b", 2, 9)], name="bad")
     debias(good, tmp_path / "rotated", Rotation())
@@ -220,4 +301,6 @@ def test_a_rotation_of_a_rotation_says_so(make_collection: MakeCollection, tmp_p
     source = twice.manifest.input("original")
     assert source is not None
     assert source.path == "../once"
-    assert dict(twice.passages()) == {key: rotate(rotate(text, key), key, seed=2) for key, text in MANY.items()}
+    assert dict(twice.passages()) == {
+        key: rotate(rotate(text, key), key, seed=2) for key, text in MANY.items()
+    }

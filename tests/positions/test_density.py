@@ -28,13 +28,20 @@ def test_shares_by_hand() -> None:
     assert first + second == pytest.approx(1.0)
     assert Density("front", 0.5).shares(2)[0] == pytest.approx((0.5 + 0.9975274) / 2, abs=1e-7)
     assert Density("end", 0.5).shares(5) == pytest.approx(Density("front", 0.5).shares(5)[::-1])
-    # folded: the middle half of the passage has what the front's first half has, (0.5 + 0.9975274) / 2 = 0.7487637
-    assert Density("middle", 0.5).shares(4) == pytest.approx([0.1256182, 0.3743818, 0.3743818, 0.1256182], abs=1e-7)
-    # ¼ of the mass lies evenly in the first half, ¾ in the last quarter: of thirds the second has 1/6 / 1/2 of ¼, and none of the empty bin
+    # folded: the middle half of the passage has what the front's first half has, (0.5 + 0.9975274)
+    # / 2 = 0.7487637
+    assert Density("middle", 0.5).shares(4) == pytest.approx(
+        [0.1256182, 0.3743818, 0.3743818, 0.1256182], abs=1e-7
+    )
+    # ¼ of the mass lies evenly in the first half, ¾ in the last quarter: of thirds the second has
+    # 1/6 / 1/2 of ¼, and none of the empty bin
     assert HISTOGRAM.shares(3) == pytest.approx([1 / 6, 1 / 12, 3 / 4])
 
 
-@pytest.mark.parametrize("density", [Density(), Density("front", 0.7), Density("end", 1.0), Density("middle", 0.3), HISTOGRAM])
+@pytest.mark.parametrize(
+    "density",
+    [Density(), Density("front", 0.7), Density("end", 1.0), Density("middle", 0.3), HISTOGRAM],
+)
 def test_draws_follow_the_shares(density: Density) -> None:
     parts, draws = 6, 3_000
     shares = density.shares(parts)
@@ -43,12 +50,20 @@ def test_draws_follow_the_shares(density: Density) -> None:
     likely = [part for part in range(parts) if shares[part] > 1e-9]
     assert set(drawn) <= set(likely)
     expected = [shares[part] * draws for part in likely]
-    assert chisquare([drawn[part] for part in likely], [item * draws / sum(expected) for item in expected]).pvalue > 0.001
+    assert (
+        chisquare(
+            [drawn[part] for part in likely], [item * draws / sum(expected) for item in expected]
+        ).pvalue
+        > 0.001
+    )
 
 
 def test_a_denser_front_never_moves_a_draw_towards_the_end() -> None:
     front, uniform, end = Density("front", 0.9), Density(), Density("end", 0.9)
-    drawn = [[density.draw(7, 3, "test", number) for density in (front, uniform, end)] for number in range(200)]
+    drawn = [
+        [density.draw(7, 3, "test", number) for density in (front, uniform, end)]
+        for number in range(200)
+    ]
     assert all(first <= second <= third for first, second, third in drawn)
     assert len({tuple(item) for item in drawn}) > 10
 
@@ -60,20 +75,28 @@ def test_text_and_record_come_back(text: str) -> None:
 
 
 def test_a_histogram_is_read_from_what_posbias_writes(tmp_path: Path) -> None:
-    payload = PositionHistogram([0.0, 0.5, 0.75, 1.0], [2, 0, 6], [0.5, 0.25, 0.25], {"answers": 8}, HistogramFigures())
+    payload = PositionHistogram(
+        [0.0, 0.5, 0.75, 1.0], [2, 0, 6], [0.5, 0.25, 0.25], {"answers": 8}, HistogramFigures()
+    )
     result = Result("answer positions", "msmarco", "train", "answers", 1, 0.5, None, 8, payload)
-    save_results(tmp_path / "results", [result], Manifest(kind="results", name="r", command="a test"))
+    save_results(
+        tmp_path / "results", [result], Manifest(kind="results", name="r", command="a test")
+    )
     (tmp_path / "one.json").write_text(json.dumps({"results": [result.to_json()]}))
     (tmp_path / "plain.json").write_text('{"edges": [0, 0.5, 0.75, 1], "counts": [2, 0, 6]}')
     for place in ("results", "one.json", "plain.json"):
         assert read_density(tmp_path / place) == Density.parse(str(tmp_path / place)) == HISTOGRAM
     assert Density.of(json.loads(json.dumps(HISTOGRAM.record()))) == HISTOGRAM
     (tmp_path / "two.json").write_text(json.dumps({"results": [result.to_json()] * 2}))
-    with pytest.raises(InputError, match="wanted one histogram; found 2 of them; make one for a single split with"):
+    with pytest.raises(
+        InputError, match="wanted one histogram; found 2 of them; make one for a single split with"
+    ):
         read_density(tmp_path / "two.json")
 
 
-@pytest.mark.parametrize("text", ["front", "front:x", "front:1.5", "end:nan", "sideways:0.5", "no-such-file"])
+@pytest.mark.parametrize(
+    "text", ["front", "front:x", "front:1.5", "end:nan", "sideways:0.5", "no-such-file"]
+)
 def test_what_is_no_density_is_said_in_one_line(text: str) -> None:
     with pytest.raises(SettingError, match=f"--density: wanted uniform, front:X, .*; found {text}"):
         Density.parse(text)
@@ -92,11 +115,15 @@ def test_what_is_no_density_is_said_in_one_line(text: str) -> None:
 )
 def test_what_is_no_histogram_is_said(tmp_path: Path, record: str) -> None:
     (tmp_path / "h.json").write_text(record)
-    with pytest.raises(SettingError, match="--density: wanted a histogram with increasing edges from 0 to 1"):
+    with pytest.raises(
+        SettingError, match="--density: wanted a histogram with increasing edges from 0 to 1"
+    ):
         read_density(tmp_path / "h.json")
 
 
-@pytest.mark.parametrize("record", ['{"results": []}', '{"edges": [0, "x"], "counts": [1]}', "[1]", "no JSON"])
+@pytest.mark.parametrize(
+    "record", ['{"results": []}', '{"edges": [0, "x"], "counts": [1]}', "[1]", "no JSON"]
+)
 def test_a_file_without_a_histogram_is_refused(tmp_path: Path, record: str) -> None:
     (tmp_path / "h.json").write_text(record)
     with pytest.raises(InputError, match="histogram"):

@@ -1,4 +1,6 @@
-"""Which sentence of a passage is its evidence, which questions stay, and why the others go; worked by hand."""
+"""Which sentence of a passage is its evidence, which questions stay, and why the others go; worked
+by hand.
+"""
 
 from __future__ import annotations
 
@@ -25,9 +27,14 @@ def answer(query_id: str, text: str, passage_id: str = "p", *, offsets: bool = T
 
 
 def collection(
-    place: Path, splits: Mapping[str, Sequence[Answer]], more: Sequence[Qrel] = (), queries: Sequence[str] = ()
+    place: Path,
+    splits: Mapping[str, Sequence[Answer]],
+    more: Sequence[Qrel] = (),
+    queries: Sequence[str] = (),
 ) -> Collection:
-    """Passages ``TEXTS``; every answer's passage is relevant to its query; ``more`` judgements, and ``queries``, of the first split."""
+    """Passages ``TEXTS``; every answer's passage is relevant to its query; ``more`` judgements, and
+    ``queries``, of the first split.
+    """
     with create_collection(place / "made") as writer:
         writer.add_passages(Passage(*item) for item in TEXTS.items())
         for number, (split, answers) in enumerate(splits.items()):
@@ -35,7 +42,9 @@ def collection(
             pairs = dict.fromkeys((item.query_id, item.passage_id) for item in answers)
             judged = {(item.query_id, item.passage_id) for item in own}
             qrels = [*own, *(Qrel(*pair, 1) for pair in pairs if pair not in judged)]
-            ids = dict.fromkeys([*(item.query_id for item in qrels), *(queries if number == 0 else ())])
+            ids = dict.fromkeys(
+                [*(item.query_id for item in qrels), *(queries if number == 0 else ())]
+            )
             writer.add_split(split, [Query(item, f"about {item}") for item in ids], qrels, answers)
         writer.finish(Manifest("collection", "made", "a test"), allow_absent=True)
     return Collection(place / "made")
@@ -77,7 +86,10 @@ def test_the_sentence_with_most_questions_is_kept(tmp_path: Path) -> None:
 
 
 def test_a_passage_has_one_sentence_over_all_splits(tmp_path: Path) -> None:
-    train, test = [answer("a", "Anna"), answer("b1", "Bert")], [answer("b2", "left"), answer("e", "Emil", "other")]
+    train, test = (
+        [answer("a", "Anna"), answer("b1", "Bert")],
+        [answer("b2", "left"), answer("e", "Emil", "other")],
+    )
     kept = choose_sentences(collection(tmp_path, {"train": train, "test": test}), seed=1)
     assert kept.passages_of == {"train": {"b1": ("p",)}, "test": {"b2": ("p",), "e": ("other",)}}
     assert kept.sentences == {"other": EvidenceSentence(0, 3), "p": EvidenceSentence(1, 4)}
@@ -111,7 +123,12 @@ def test_a_question_stays_where_every_relevant_passage_keeps_it(tmp_path: Path) 
     ]
     kept = choose_sentences(collection(tmp_path, {"test": answers}, more), seed=1)
     assert kept.sentences == {"other": EvidenceSentence(0, 3), "p": EvidenceSentence(1, 4)}
-    assert kept.passages_of["test"] == {"both": ("p", "other"), "b": ("p",), "e": ("other",), "judged not relevant": ("p",)}
+    assert kept.passages_of["test"] == {
+        "both": ("p", "other"),
+        "b": ("p",),
+        "e": ("other",),
+        "judged not relevant": ("p",),
+    }
     counts = kept.counts["test"]
     assert counts["without an answer found in its relevant passage"] == 2
     assert counts["answered by a sentence other than the kept one"] == 1
@@ -122,15 +139,24 @@ def test_one_question_is_drawn_by_its_key(tmp_path: Path) -> None:
     made = collection(tmp_path, {"test": answers})
     for seed in range(6):
         kept = choose_sentences(made, seed=seed, one_question=True)
-        drawn = min((f"b{number}" for number in range(4)), key=lambda item: key64(seed, "one question", "p", "test", item))
+        drawn = min(
+            (f"b{number}" for number in range(4)),
+            key=lambda item: key64(seed, "one question", "p", "test", item),
+        )
         assert kept.passages_of["test"] == {drawn: ("p",)}
         assert kept.counts["test"]["not drawn from the questions of its sentence"] == 3
         assert kept.counts["test"]["answered by a sentence other than the kept one"] == 1
 
 
 def test_nothing_to_keep_is_one_line(tmp_path: Path) -> None:
-    made = collection(tmp_path, {"test": [answer("few", "Hans", "two"), answer("across", "left. Carl")]})
+    made = collection(
+        tmp_path, {"test": [answer("few", "Hans", "two"), answer("across", "left. Carl")]}
+    )
     with pytest.raises(
-        InputError, match=r"found none among 2 \(1 passage of fewer than three sentences, 1 answer in more than one"
+        InputError,
+        match=(
+            r"found none among 2 \(1 passage of fewer than three sentences, 1 answer in more than "
+            r"one"
+        ),
     ):
         choose_sentences(made, seed=1)

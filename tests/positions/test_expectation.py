@@ -10,19 +10,36 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from positionbias.positions.expectation import FIFTH, MEAN, TENTH, Spans, expected_moments, moments, rotated_histograms, select
+from positionbias.positions.expectation import (
+    FIFTH,
+    MEAN,
+    TENTH,
+    Spans,
+    expected_moments,
+    moments,
+    rotated_histograms,
+    select,
+)
 
 
-def spans(*rows: tuple[int, int, int], groups: list[int] | None = None, passages: list[int] | None = None) -> Spans:
-    """Rows of (first, length, words); each a group and a passage of its own unless said otherwise."""
+def spans(
+    *rows: tuple[int, int, int], groups: list[int] | None = None, passages: list[int] | None = None
+) -> Spans:
+    """Rows of (first, length, words); each a group and a passage of its own unless said
+    otherwise.
+    """
     first, length, words = np.array(rows, dtype=np.int64).T
     own = list(range(len(rows)))
     return Spans(first, length, words, np.array(groups or own), np.array(passages or own))
 
 
 def starts_after_every_cut(first: int, length: int, words: int) -> list[int]:
-    """Rotate a list of words before each of its words; where the answer starts, wherever it was left whole."""
-    passage = [f"answer{i - first}" if first <= i < first + length else "other" for i in range(words)]
+    """Rotate a list of words before each of its words; where the answer starts, wherever it was
+    left whole.
+    """
+    passage = [
+        f"answer{i - first}" if first <= i < first + length else "other" for i in range(words)
+    ]
     answer = [f"answer{i}" for i in range(length)]
     found = []
     for cut in range(words):
@@ -32,7 +49,8 @@ def starts_after_every_cut(first: int, length: int, words: int) -> list[int]:
 
 
 def test_expected_density_by_hand() -> None:
-    # 5 words, an answer of 2: starts 0, 1, 2, 3 are possible, a quarter each; the last fifth is out of reach
+    # 5 words, an answer of 2: starts 0, 1, 2, 3 are possible, a quarter each; the last fifth is out
+    # of reach
     table = expected_moments(spans((0, 2, 5)), 5, False, "all")[0]
     assert table[:5].tolist() == [0.25, 0.25, 0.25, 0.25, 0]
     assert table[MEAN] == pytest.approx((0 + 1 + 2 + 3) / 4 / 5)
@@ -49,7 +67,8 @@ def test_expected_midpoints_by_hand() -> None:
 
 
 def test_three_words_over_twenty_bins() -> None:
-    # starts 0/3, 1/3, 2/3 of an answer of one word lie in bins 0, 6 (0.30 to 0.35) and 13 (0.65 to 0.70)
+    # starts 0/3, 1/3, 2/3 of an answer of one word lie in bins 0, 6 (0.30 to 0.35) and 13 (0.65 to
+    # 0.70)
     table = expected_moments(spans((0, 1, 3)), 20, False, "all")[0]
     assert np.flatnonzero(table[:20]).tolist() == [0, 6, 13]
     assert table[[0, 6, 13]].tolist() == pytest.approx([1 / 3, 1 / 3, 1 / 3])
@@ -69,24 +88,41 @@ lengths = st.integers(1, 14).flatmap(
 
 
 @given(lengths)
-def test_a_rotated_answer_that_was_not_cut_starts_anywhere_with_equal_chance(row: tuple[int, int, int]) -> None:
+def test_a_rotated_answer_that_was_not_cut_starts_anywhere_with_equal_chance(
+    row: tuple[int, int, int],
+) -> None:
     """The claim that makes one curve serve original and rotated collections."""
     _, length, words = row
     assert sorted(starts_after_every_cut(*row)) == list(range(words - length + 1))
 
 
 @given(lengths, st.integers(1, 25), st.booleans())
-def test_expected_moments_are_the_mean_over_all_starts(row: tuple[int, int, int], bins: int, midpoint: bool) -> None:
+def test_expected_moments_are_the_mean_over_all_starts(
+    row: tuple[int, int, int], bins: int, midpoint: bool
+) -> None:
     _, length, words = row
     every = np.arange(words - length + 1)
     listed = moments(every, np.full_like(every, length), np.full_like(every, words), bins, midpoint)
-    np.testing.assert_allclose(expected_moments(spans(row), bins, midpoint, "all")[0], listed.mean(axis=0), atol=1e-12)
+    np.testing.assert_allclose(
+        expected_moments(spans(row), bins, midpoint, "all")[0], listed.mean(axis=0), atol=1e-12
+    )
 
 
-@given(st.integers(2, 12).flatmap(lambda n: st.tuples(st.just(n), st.sets(st.integers(0, n - 1), min_size=2))), st.booleans())
-def test_the_first_of_several_matches_is_expected_early(drawn: tuple[int, set[int]], last: bool) -> None:
+@given(
+    st.integers(2, 12).flatmap(
+        lambda n: st.tuples(st.just(n), st.sets(st.integers(0, n - 1), min_size=2))
+    ),
+    st.booleans(),
+)
+def test_the_first_of_several_matches_is_expected_early(
+    drawn: tuple[int, set[int]], last: bool
+) -> None:
     words, firsts = drawn
-    group = spans(*((first, 1, words) for first in sorted(firsts)), groups=[0] * len(firsts), passages=[0] * len(firsts))
+    group = spans(
+        *((first, 1, words) for first in sorted(firsts)),
+        groups=[0] * len(firsts),
+        passages=[0] * len(firsts),
+    )
     rotated = [[(first - cut) % words for first in firsts] for cut in range(words)]
     chosen = Counter(max(starts) if last else min(starts) for starts in rotated)
     table = expected_moments(group, words, False, "last" if last else "first")[0]
@@ -107,7 +143,9 @@ def test_one_match_of_each_group_is_selected(matches: Any, chosen: list[int]) ->
 def test_draws_by_chance_follow_the_expectation() -> None:
     table = spans((0, 3, 10), (5, 1, 10), (2, 2, 7), groups=[0, 1, 2], passages=[0, 0, 1])
     expected = expected_moments(table, 5, False, "all")
-    found, wanted = rotated_histograms(table, expected, 5, False, "all", draws=20_000, generator=np.random.default_rng(1))
+    found, wanted = rotated_histograms(
+        table, expected, 5, False, "all", draws=20_000, generator=np.random.default_rng(1)
+    )
     # an answer of L of n words is left whole by n − L + 1 of n cuts: 8/10 + 10/10 + 6/7
     assert found.sum(axis=1).mean() == pytest.approx(0.8 + 1 + 6 / 7, abs=0.01)
     np.testing.assert_allclose(found.sum(axis=1), wanted.sum(axis=1))

@@ -1,4 +1,6 @@
-"""The histogram: counted by hand, flat where nothing is biased, and honest about what it leaves out."""
+"""The histogram: counted by hand, flat where nothing is biased, and honest about what it leaves
+out.
+"""
 
 from __future__ import annotations
 
@@ -27,27 +29,51 @@ TEN = "w0 w1 w2 w3 w4 w5 w6 w7 w8 w9"
 #      0  3  6  9  12 15 18 21 24 27
 
 
-def histogram(collection: Collection, matching: Matching | None = None, **options: Any) -> tuple[Result, PositionHistogram]:
+def histogram(
+    collection: Collection, matching: Matching | None = None, **options: Any
+) -> tuple[Result, PositionHistogram]:
     settings = HistogramOptions(matching=matching or Matching(), resamples=100, **options)
     result = position_histogram(collection, "test", settings)
     assert isinstance(result.payload, PositionHistogram)
     return result, result.payload
 
 
-def test_answers_that_fill_their_passage_are_counted_and_in_no_figure(make_collection: MakeCollection) -> None:
-    answers = [Answer("q1", "a", TEN, 0, 29), Answer("q2", "b", "w3", 9, 11), Answer("q3", "b", "w9", 27, 29)]
+def test_answers_that_fill_their_passage_are_counted_and_in_no_figure(
+    make_collection: MakeCollection,
+) -> None:
+    answers = [
+        Answer("q1", "a", TEN, 0, 29),
+        Answer("q2", "b", "w3", 9, 11),
+        Answer("q3", "b", "w9", 27, 29),
+    ]
     result, payload = histogram(make_collection({"a": TEN, "b": TEN}, answers), bins=5)
-    assert (result.count, payload.counts, payload.outcomes["one_possible_start"]) == (2, [0, 1, 0, 0, 1], 1)
+    assert (result.count, payload.counts, payload.outcomes["one_possible_start"]) == (
+        2,
+        [0, 1, 0, 0, 1],
+        1,
+    )
     assert result.value == pytest.approx((0.3 + 0.9) / 2)
     assert (payload.figures.sample, payload.figures.coarse) == (Sample(spans=2, passages=1), "")
 
 
 @pytest.mark.parametrize("others", [[], [Answer("q3", "c", "w3", 9, 11)]])
-def test_where_most_answers_fill_their_passage_nothing_is_told(make_collection: MakeCollection, others: list[Answer]) -> None:
+def test_where_most_answers_fill_their_passage_nothing_is_told(
+    make_collection: MakeCollection, others: list[Answer]
+) -> None:
     answers = [Answer("q1", "a", "whole", 0, 5), Answer("q2", "b", "all of it", 0, 9), *others]
-    result, payload = histogram(make_collection({"a": "whole", "b": "all of it", "c": TEN}, answers), bins=5)
-    said = f"too coarse to tell: 2 of {2 + len(others)} answers fill their passage, and so have one possible start"
-    assert (payload.figures.coarse, result.value, result.interval, payload.figures.mean) == (said, None, None, None)
+    result, payload = histogram(
+        make_collection({"a": "whole", "b": "all of it", "c": TEN}, answers), bins=5
+    )
+    said = (
+        f"too coarse to tell: 2 of {2 + len(others)} answers fill their passage, and so have one "
+        "possible start"
+    )
+    assert (payload.figures.coarse, result.value, result.interval, payload.figures.mean) == (
+        said,
+        None,
+        None,
+        None,
+    )
     assert sum(payload.counts) == result.count == len(others)
     text = positions_text([result])
     assert text.startswith(f"made, test: {said}.")
@@ -56,12 +82,18 @@ def test_where_most_answers_fill_their_passage_nothing_is_told(make_collection: 
     assert (tile.answer, tile.words) == ("cannot tell", "Too coarse to tell")
 
 
-@pytest.mark.parametrize("text", ["ร้านเปิดเก้าโมงเช้าจนถึงหกโมงเย็นทุกวัน", "店の灯りは夜の八時に消えます"])
-def test_places_in_scripts_without_spaces_are_those_of_clusters(make_collection: MakeCollection, text: str) -> None:
+@pytest.mark.parametrize(
+    "text", ["ร้านเปิดเก้าโมงเช้าจนถึงหกโมงเย็นทุกวัน", "店の灯りは夜の八時に消えます"]
+)
+def test_places_in_scripts_without_spaces_are_those_of_clusters(
+    make_collection: MakeCollection, text: str
+) -> None:
     parts = clusters(text)
     at = len(parts) - 3
     start = len("".join(parts[:at]))
-    result, _ = histogram(make_collection({"a": text}, [Answer("q", "a", text[start:], start, len(text))]))
+    result, _ = histogram(
+        make_collection({"a": text}, [Answer("q", "a", text[start:], start, len(text))])
+    )
     assert result.value == pytest.approx(at / len(parts))
 
 
@@ -80,7 +112,12 @@ def test_counts_and_figures_by_hand(make_collection: MakeCollection) -> None:
     # by bin: (2/9 + 2/10 + 2/10) / 3, and in the last bin (1/9 + 2/10 + 2/10) / 3
     assert payload.expected == pytest.approx([(2 / 9 + 0.4) / 3] * 4 + [(1 / 9 + 0.4) / 3])
     assert result.value == pytest.approx((0.0 + 0.3 + 0.9) / 3)
-    assert (result.measure, result.collection, result.split, result.count) == ("answer positions", "made", "test", 3)
+    assert (result.measure, result.collection, result.split, result.count) == (
+        "answer positions",
+        "made",
+        "test",
+        3,
+    )
     figures = payload.figures
     assert figures.mean.expected == pytest.approx((0.4 + 0.45 + 0.45) / 3)
     assert figures.first_tenth.value == figures.first_fifth.value == pytest.approx(1 / 3)
@@ -91,14 +128,17 @@ def test_counts_and_figures_by_hand(make_collection: MakeCollection) -> None:
     assert figures.total_variation.value == pytest.approx(variation)
     assert figures.sample == Sample(spans=3, passages=2)
     assert payload.outcomes == {
-        "answers": 3, "by_offsets": 3, "by_matching": 0, "unmatched": 0, "empty": 0, "no_answer_present": 0,
+        "answers": 3, "by_offsets": 3, "by_matching": 0, "unmatched": 0, "empty": 0,
+        "no_answer_present": 0,
         "repeated": 0, "cut": 0,
     }  # fmt: skip
     assert Result.from_json(result.to_json()) == result
 
 
 def test_midpoints(make_collection: MakeCollection) -> None:
-    collection = make_collection({"a": TEN}, [Answer("q", "a", "w0 w1", 0, 5), Answer("r", "a", "w9", 27, 29)])
+    collection = make_collection(
+        {"a": TEN}, [Answer("q", "a", "w0 w1", 0, 5), Answer("r", "a", "w9", 27, 29)]
+    )
     result, payload = histogram(collection, bins=10, point="midpoint")
     # (0 + 2/2) / 10 and (9 + 1/2) / 10
     assert payload.counts == [0, 1, 0, 0, 0, 0, 0, 0, 0, 1]
@@ -146,7 +186,8 @@ def test_answers_are_counted_by_what_happened_to_them(make_collection: MakeColle
     )
     _, payload = histogram(collection)
     assert payload.outcomes == {
-        "answers": 7, "by_offsets": 0, "by_matching": 1, "unmatched": 3, "empty": 2, "no_answer_present": 1,
+        "answers": 7, "by_offsets": 0, "by_matching": 1, "unmatched": 3, "empty": 2,
+        "no_answer_present": 1,
         "repeated": 0, "cut": 0,
     }  # fmt: skip
     assert payload.figures.unmatched == {
@@ -179,7 +220,9 @@ def test_spans_are_held_against_the_matches(make_collection: MakeCollection) -> 
 
 def front_loaded(make_collection: MakeCollection, **more: Any) -> Collection:
     """400 passages of 20 words; the answers, of 1 to 4 words, start in the first four words."""
-    texts = {f"p{number}": " ".join(f"w{number}x{word}" for word in range(20)) for number in range(400)}
+    texts = {
+        f"p{number}": " ".join(f"w{number}x{word}" for word in range(20)) for number in range(400)
+    }
     answers = []
     for number in range(400):
         first, length = number % 4, 1 + number // 4 % 4
@@ -189,7 +232,9 @@ def front_loaded(make_collection: MakeCollection, **more: Any) -> Collection:
     return make_collection(texts, answers, **more)
 
 
-def test_front_loaded_positions_are_far_from_chance_and_rotated_ones_are_not(make_collection: MakeCollection) -> None:
+def test_front_loaded_positions_are_far_from_chance_and_rotated_ones_are_not(
+    make_collection: MakeCollection,
+) -> None:
     original = front_loaded(make_collection)
     rotated = debias(original, original.path.parent / "rotated", Rotation())
     before, after = (histogram(collection)[1].figures for collection in (original, rotated))
@@ -208,7 +253,8 @@ def test_what_the_rotation_cut_is_shown(make_collection: MakeCollection) -> None
     rotated = debias(original, original.path.parent / "rotated", Rotation())
     _, payload = histogram(rotated)
     assert payload.outcomes["answers"] + payload.outcomes["cut"] == 400
-    # an answer of L of 20 words is cut with probability (L − 1) / 20: 30 of 400 are expected, with a deviation of 5.2
+    # an answer of L of 20 words is cut with probability (L − 1) / 20: 30 of 400 are expected, with
+    # a deviation of 5.2
     assert 15 <= payload.outcomes["cut"] <= 45
 
 
@@ -222,17 +268,22 @@ def test_every_bin_has_an_interval_around_its_share(make_collection: MakeCollect
     _, payload = histogram(front_loaded(make_collection), bins=10)
     bounds = payload.figures.bin_intervals
     shares = [number / sum(payload.counts) for number in payload.counts]
-    # 400 answers in 400 passages, half of them in each of the first two bins: 0.5 ± 1.96 · √(0.25 / 400)
+    # 400 answers in 400 passages, half of them in each of the first two bins: 0.5 ± 1.96 · √(0.25 /
+    # 400)
     assert shares == pytest.approx([0.5, 0.5] + [0] * 8)
     assert bounds.low == pytest.approx([0.451, 0.451] + [0] * 8, abs=0.01)
     assert bounds.high == pytest.approx([0.549, 0.549] + [0] * 8, abs=0.01)
 
 
-def test_questions_that_share_a_passage_are_resampled_together(make_collection: MakeCollection) -> None:
+def test_questions_that_share_a_passage_are_resampled_together(
+    make_collection: MakeCollection,
+) -> None:
     """Ten copies of every question on the same passage add no certainty."""
     words = " ".join(f"w{word}" for word in range(30))
     once = [Answer(f"q{number}", f"p{number}", f"w{number}") for number in range(30)]
-    tenfold = [Answer(f"{answer.query_id}-{copy}", *answer[1:]) for answer in once for copy in range(10)]
+    tenfold = [
+        Answer(f"{answer.query_id}-{copy}", *answer[1:]) for answer in once for copy in range(10)
+    ]
     texts = {f"p{number}": words for number in range(30)}
     alone = histogram(make_collection(texts, once, name="once"))[0].interval
     copied = histogram(make_collection(texts, tenfold, name="tenfold"))[0].interval
@@ -241,7 +292,9 @@ def test_questions_that_share_a_passage_are_resampled_together(make_collection: 
     assert (copied.low, copied.high) == pytest.approx((alone.low, alone.high))
 
 
-def test_no_answers_and_no_findable_answers_are_one_clear_line(make_collection: MakeCollection) -> None:
+def test_no_answers_and_no_findable_answers_are_one_clear_line(
+    make_collection: MakeCollection,
+) -> None:
     without = make_collection({"a": "x"}, [], name="without")
     with pytest.raises(InputError, match="wanted a collection with answers"):
         splits_with_answers(without)
@@ -254,7 +307,8 @@ def test_no_answers_and_no_findable_answers_are_one_clear_line(make_collection: 
 
 
 @pytest.mark.parametrize(
-    ("settings", "flag"), [({"bins": 0}, "--bins"), ({"point": "end"}, "--point"), ({"resamples": 5}, "--resamples")]
+    ("settings", "flag"),
+    [({"bins": 0}, "--bins"), ({"point": "end"}, "--point"), ({"resamples": 5}, "--resamples")],
 )
 def test_settings_out_of_range_name_the_flag(settings: dict[str, Any], flag: str) -> None:
     with pytest.raises(SettingError, match=flag):

@@ -10,7 +10,15 @@ from hypothesis import strategies as st
 
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.records import Answer
-from positionbias.positions.locate import Check, Span, TokenisedPassage, Words, check_span, known_span, locate
+from positionbias.positions.locate import (
+    Check,
+    Span,
+    TokenisedPassage,
+    Words,
+    check_span,
+    known_span,
+    locate,
+)
 from positionbias.positions.settings import Matching
 
 TEXT = "The gate, the iron gate, opens at dusk."
@@ -63,7 +71,10 @@ def test_unmatched_answers_say_why(text: str, cause: str) -> None:
     assert locate(passage(), answer(text)) == ([], "unmatched", cause)
 
 
-@pytest.mark.parametrize(("text", "outcome"), [("", "empty"), ("  ", "empty"), ("No Answer Present.", "no_answer_present")])
+@pytest.mark.parametrize(
+    ("text", "outcome"),
+    [("", "empty"), ("  ", "empty"), ("No Answer Present.", "no_answer_present")],
+)
 def test_what_is_no_answer_is_not_looked_for(text: str, outcome: str) -> None:
     assert locate(passage("No Answer Present."), answer(text)) == ([], outcome, None)
 
@@ -87,7 +98,8 @@ def test_offsets_outside_the_passage_are_an_error(start: int, end: int) -> None:
         (Span(4, 9), Words(1, 2)),  # "gate,"
         (Span(5, 7), Words(1, 1)),  # "at" inside "gate"
         (Span(34, 39), Words(9, 2)),  # "dusk."
-        (Span(9, 12), Words(3, 1)),  # " th": the white space before a word is not of the word before
+        # " th": the white space before a word is not of the word before
+        (Span(9, 12), Words(3, 1)),
         (Span(0, 39), Words(0, 11)),
     ],
 )
@@ -123,21 +135,35 @@ def test_words_of_any_span_lie_in_the_passage(text: str, data: st.DataObject) ->
             TEXT,
             (0, 3),
             "the",
-            Check("the text at the offsets is not the answer's", ["the same words elsewhere in the passage"]),
+            Check(
+                "the text at the offsets is not the answer's",
+                ["the same words elsewhere in the passage"],
+            ),
         ),
-        ("Made in the U.S. by hand.", (12, 16), "U.S.", Check("split into different words alone and in the passage", [])),
+        (
+            "Made in the U.S. by hand.",
+            (12, 16),
+            "U.S.",
+            Check("split into different words alone and in the passage", []),
+        ),
     ],
 )
-def test_a_given_span_is_held_against_the_matches(text: str, span: tuple[int, int], given_text: str, check: Check) -> None:
+def test_a_given_span_is_held_against_the_matches(
+    text: str, span: tuple[int, int], given_text: str, check: Check
+) -> None:
     assert check_span(passage(text), Span(*span), given_text, marked=set()) == check
 
 
 def test_a_match_that_another_annotator_marked_is_distinguished() -> None:
     marked = {Span(4, 8), Span(19, 23)}
-    assert check_span(passage(), Span(4, 8), "gate", marked) == Check(None, ["another span of this query"])
+    assert check_span(passage(), Span(4, 8), "gate", marked) == Check(
+        None, ["another span of this query"]
+    )
 
 
-@pytest.mark.parametrize(("settings", "flag"), [({"words": "x"}, "--words"), ({"matches": "any"}, "--matches")])
+@pytest.mark.parametrize(
+    ("settings", "flag"), [({"words": "x"}, "--words"), ({"matches": "any"}, "--matches")]
+)
 def test_settings_out_of_range_name_the_flag(settings: dict[str, Any], flag: str) -> None:
     with pytest.raises(SettingError, match=flag):
         Matching(**settings)

@@ -1,4 +1,6 @@
-"""Placed collections: sentences keep their words and order, answers follow, arms differ in places alone."""
+"""Placed collections: sentences keep their words and order, answers follow, arms differ in places
+alone.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,8 @@ FIRST = Density("histogram", 0.0, (0.0, 0.05, 1.0), (1.0, 0.0))
 LAST = Density("histogram", 0.0, (0.0, 0.95, 1.0), (0.0, 1.0))
 ARMS = (Density(), Density("front", 0.8), Density("end", 0.8), Density("middle", 0.8), FIRST, LAST)
 TEXT = " Anna came.  Bert left early. Carl stayed. "
-# 60 passages of 3 to 8 sentences of three words; two questions about one of them, one about the next
+# 60 passages of 3 to 8 sentences of three words; two questions about one of them, one about the
+# next
 MANY = {f"p{n}": " ".join(f"W{n}x{s} said nothing." for s in range(3 + n % 6)) for n in range(60)}
 
 
@@ -46,7 +49,15 @@ def answers_of(texts: dict[str, str]) -> list[Answer]:
         own = number % (3 + number % 6)
         for query, sentence in enumerate((own, own, (own + 1) % (3 + number % 6))):
             word = f"W{number}x{sentence}"
-            found.append(Answer(f"q{number}-{query}", passage_id, word, text.index(word), text.index(word) + len(word)))
+            found.append(
+                Answer(
+                    f"q{number}-{query}",
+                    passage_id,
+                    word,
+                    text.index(word),
+                    text.index(word) + len(word),
+                )
+            )
     return found
 
 
@@ -64,8 +75,13 @@ def test_a_passage_by_hand(make_collection: MakeCollection, tmp_path: Path) -> N
         Answer("c", "p", "Carl", 30, 34),
     ]
     original = make_collection({"p": TEXT, "elsewhere": "One. Two."}, answers)
-    assert [TEXT[a.start : a.end] for a in answers if a.passage_id == "p" and a.start] == ["left", "Bert left", "Carl"]
-    with pytest.raises(InputError, match="found none"):  # "b" is relevant to a passage that is too short
+    assert [TEXT[a.start : a.end] for a in answers if a.passage_id == "p" and a.start] == [
+        "left",
+        "Bert left",
+        "Carl",
+    ]
+    # "b" is relevant to a passage that is too short
+    with pytest.raises(InputError, match="found none"):
         place(
             make_collection({"p": TEXT, "elsewhere": "One. Two."}, answers[:3], name="short"),
             tmp_path / "x",
@@ -93,14 +109,28 @@ def test_a_passage_by_hand(make_collection: MakeCollection, tmp_path: Path) -> N
 def test_answers_and_judgements_of_kept_questions_go_along(tmp_path: Path) -> None:
     with create_collection(tmp_path / "original") as writer:
         writer.add_passages([Passage("p", TEXT), Passage("wrong", "Nothing here.")])
-        queries, qrels = [Query("b", "who left?"), Query("c", "who stayed?"), Query("b2", "when?")], [Qrel("b", "wrong", 0)]
+        queries, qrels = (
+            [Query("b", "who left?"), Query("c", "who stayed?"), Query("b2", "when?")],
+            [Qrel("b", "wrong", 0)],
+        )
         qrels += [Qrel(query.query_id, "p", 1) for query in queries]
         spans = {"b": (13, 17), "c": (30, 34), "b2": (23, 28)}
-        answers = [Answer(query_id, "p", TEXT[start:end], start, end) for query_id, (start, end) in spans.items()]
+        answers = [
+            Answer(query_id, "p", TEXT[start:end], start, end)
+            for query_id, (start, end) in spans.items()
+        ]
         writer.add_split("test", queries, qrels, [*answers, Answer("b", "wrong", "here", 8, 12)])
         writer.add_qrels("test", "raw", [Qrel("b", "p", 3), Qrel("c", "p", 2)])
         writer.add_split("eval", [Query("e", "unanswered")], [Qrel("e", "p", 1)])
-        writer.finish(Manifest("collection", "original", "a test", licence="invented", content={"source": {"format": "x"}}))
+        writer.finish(
+            Manifest(
+                "collection",
+                "original",
+                "a test",
+                licence="invented",
+                content={"source": {"format": "x"}},
+            )
+        )
     original = Collection(tmp_path / "original")
     placed = place(original, tmp_path / "placed", Placing(LAST))
     assert placed.queries("test") == [queries[0], queries[2]]
@@ -108,7 +138,8 @@ def test_answers_and_judgements_of_kept_questions_go_along(tmp_path: Path) -> No
     assert placed.qrels("test", "raw") == [Qrel("b", "p", 3)]
     # "Anna came. Carl stayed. Bert left early."
     assert placed.answers("test") == [
-        Answer("b", "p", "Bert", 24, 28), Answer("b2", "p", "early", 34, 39), Answer("b", "wrong", "here", 8, 12),
+        Answer("b", "p", "Bert", 24, 28), Answer("b2", "p", "early", 34, 39),
+        Answer("b", "wrong", "here", 8, 12),
     ]  # fmt: skip
     assert placed.splits == ["test"]  # no question of "eval" is left
     manifest = placed.manifest
@@ -123,9 +154,14 @@ def test_answers_and_judgements_of_kept_questions_go_along(tmp_path: Path) -> No
     assert placing_of(placed) == Placing(LAST)
 
 
-def test_arms_have_the_same_questions_and_words(make_collection: MakeCollection, tmp_path: Path) -> None:
+def test_arms_have_the_same_questions_and_words(
+    make_collection: MakeCollection, tmp_path: Path
+) -> None:
     original = make_collection(MANY, answers_of(MANY), shard=25)
-    arms = [place(original, tmp_path / f"{number}", Placing(density, seed=3)) for number, density in enumerate(ARMS)]
+    arms = [
+        place(original, tmp_path / f"{number}", Placing(density, seed=3))
+        for number, density in enumerate(ARMS)
+    ]
     for arm in arms:
         assert arm.passage_ids() == [*MANY]
         assert arm.queries("test") == arms[0].queries("test")
@@ -136,7 +172,13 @@ def test_arms_have_the_same_questions_and_words(make_collection: MakeCollection,
             [query.query_id for query in arm.queries("test")],
             placed_questions(arms[0], "test").before.tolist(),
         )
-        places = dict(zip(table.passage_ids, zip(table.before.tolist(), table.after.tolist(), strict=True), strict=True))
+        places = dict(
+            zip(
+                table.passage_ids,
+                zip(table.before.tolist(), table.after.tolist(), strict=True),
+                strict=True,
+            )
+        )
         assert len(places) == 60
         for passage_id, (before, after) in places.items():
             was, now = sentences(MANY[passage_id]), sentences(texts[passage_id])
@@ -148,13 +190,22 @@ def test_arms_have_the_same_questions_and_words(make_collection: MakeCollection,
     assert len({arm.checksum for arm in arms}) == len(ARMS)
 
 
-def test_an_audit_finds_the_evidence_where_it_was_put(make_collection: MakeCollection, tmp_path: Path) -> None:
-    answers = [replace_offsets(answer) if index % 2 else answer for index, answer in enumerate(answers_of(MANY))]
-    placed = place(make_collection(MANY, answers), tmp_path / "placed", Placing(Density("end", 0.5)))
+def test_an_audit_finds_the_evidence_where_it_was_put(
+    make_collection: MakeCollection, tmp_path: Path
+) -> None:
+    answers = [
+        replace_offsets(answer) if index % 2 else answer
+        for index, answer in enumerate(answers_of(MANY))
+    ]
+    placed = place(
+        make_collection(MANY, answers), tmp_path / "placed", Placing(Density("end", 0.5))
+    )
     table, texts = placed_questions(placed, "test"), dict(placed.passages())
     found = evidence_of(placed, "test", placed.qrels("test"), Matching()).by_query
     assert len(found) == len(table.query_ids) == 120
-    for query_id, passage_id, after in zip(table.query_ids, table.passage_ids, table.after.tolist(), strict=True):
+    for query_id, passage_id, after in zip(
+        table.query_ids, table.passage_ids, table.after.tolist(), strict=True
+    ):
         assert texts[passage_id].index(sentences(texts[passage_id])[after]) == found[query_id].start
 
 
@@ -162,8 +213,15 @@ def replace_offsets(answer: Answer) -> Answer:
     return answer._replace(start=None, end=None)
 
 
-@given(st.lists(st.text(alphabet="ab é.!?\u00a0日。A", min_size=1, max_size=9), min_size=1, max_size=6), st.data())
-def test_any_span_of_any_text_stands_where_it_is_said_to(pieces: list[str], data: st.DataObject) -> None:
+@given(
+    st.lists(
+        st.text(alphabet="ab é.!?\u00a0日。A", min_size=1, max_size=9), min_size=1, max_size=6
+    ),
+    st.data(),
+)
+def test_any_span_of_any_text_stands_where_it_is_said_to(
+    pieces: list[str], data: st.DataObject
+) -> None:
     text = "".join(pieces) + " One came. Two left.  Three stayed. "
     spans = sentence_spans(text)
     own, to = (data.draw(st.integers(0, len(spans) - 1)) for _ in range(2))
@@ -181,11 +239,14 @@ def test_any_span_of_any_text_stands_where_it_is_said_to(pieces: list[str], data
     assert sum(span < place_of_own for span in others if span and place_of_own) == to
 
 
-def test_an_answer_that_is_taken_apart_is_dropped_and_counted(make_collection: MakeCollection, tmp_path: Path) -> None:
+def test_an_answer_that_is_taken_apart_is_dropped_and_counted(
+    make_collection: MakeCollection, tmp_path: Path
+) -> None:
     text = "Anna came. Bert left. Carl stayed. Dora ran."
     answers = [
         *(Answer(f"b{number}", "p", "Bert", 11, 15) for number in range(3)),
-        Answer("b0", "q", "Emil", 0, 4),  # kept by "q" too, so that p's other answers of "b0" go along
+        # kept by "q" too, so that p's other answers of "b0" go along
+        Answer("b0", "q", "Emil", 0, 4),
     ]
     original = make_collection({"p": text, "q": "Emil sang. Fritz slept. Gerd woke."}, answers)
     move = place_module._follow({"p": place_module._Move(1, 3)}, Passage("p", text))
@@ -196,22 +257,39 @@ def test_an_answer_that_is_taken_apart_is_dropped_and_counted(make_collection: M
     assert move(0, 4) == (0, 4)
     placed = place(original, tmp_path / "placed", Placing(LAST))
     assert placed.texts(["p"]) == ["Anna came. Carl stayed. Dora ran. Bert left."]
-    assert [(a.passage_id, a.start) for a in placed.answers("test")] == [("p", 34), ("p", 34), ("p", 34), ("q", 24)]
+    assert [(a.passage_id, a.start) for a in placed.answers("test")] == [
+        ("p", 34),
+        ("p", 34),
+        ("p", 34),
+        ("q", 24),
+    ]
 
 
-def test_one_and_three_workers_write_the_same_bytes(make_collection: MakeCollection, tmp_path: Path) -> None:
+def test_one_and_three_workers_write_the_same_bytes(
+    make_collection: MakeCollection, tmp_path: Path
+) -> None:
     original = make_collection(MANY, answers_of(MANY), shard=13)
     assert len(original.shard_paths) == 5
     placing = Placing(Density("front", 0.8), match_distance=True)
     one = place(original, tmp_path / "one", placing, name="placed")
-    three = place(original, tmp_path / "three", placing, name="placed", map_shards=partial(map_shards, workers=3))
+    three = place(
+        original,
+        tmp_path / "three",
+        placing,
+        name="placed",
+        map_shards=partial(map_shards, workers=3),
+    )
     assert files_of(one.path) == files_of(three.path)
     assert "placed/test.parquet" in files_of(one.path)
     assert read_manifest(one.path).comparable() == read_manifest(three.path).comparable()
-    assert [item.to_json() for item in placement_results(one)] == [item.to_json() for item in placement_results(three)]
+    assert [item.to_json() for item in placement_results(one)] == [
+        item.to_json() for item in placement_results(three)
+    ]
 
 
-def test_order_and_sharding_change_no_passage(make_collection: MakeCollection, tmp_path: Path) -> None:
+def test_order_and_sharding_change_no_passage(
+    make_collection: MakeCollection, tmp_path: Path
+) -> None:
     shuffled = dict(sorted(MANY.items(), key=lambda item: item[0][::-1]))
     stored, other = (
         place(
@@ -249,7 +327,9 @@ def test_an_interrupted_placing_goes_on_and_makes_no_shard_twice(
 
 
 def test_places_are_drawn_from_the_density(make_collection: MakeCollection, tmp_path: Path) -> None:
-    texts = {f"p{n}": " ".join(f"W{n}x{s} said nothing." for s in range(3 + n % 6)) for n in range(900)}
+    texts = {
+        f"p{n}": " ".join(f"W{n}x{s} said nothing." for s in range(3 + n % 6)) for n in range(900)
+    }
     original = make_collection(texts, answers_of(texts))
     for number, density in enumerate(ARMS):
         placed = place(original, tmp_path / f"{number}", Placing(density, seed=2))
@@ -269,30 +349,44 @@ def test_places_are_drawn_from_the_density(make_collection: MakeCollection, tmp_
             assert (place_histogram(passages, other).p or 0) < 1e-6  # and from no other
 
 
-def test_weighted_arms_have_moved_equally_far(make_collection: MakeCollection, tmp_path: Path) -> None:
-    texts = {f"p{n}": " ".join(f"W{n}x{s} said nothing." for s in range(3 + n % 6)) for n in range(600)}
+def test_weighted_arms_have_moved_equally_far(
+    make_collection: MakeCollection, tmp_path: Path
+) -> None:
+    texts = {
+        f"p{n}": " ".join(f"W{n}x{s} said nothing." for s in range(3 + n % 6)) for n in range(600)
+    }
     original = make_collection(texts, answers_of(texts))
     plain, weighted = [], []
     for density in (Density("front", 0.5), Density("middle", 0.5)):
-        placed = placed_questions(place(original, tmp_path / density.shape, Placing(density, match_distance=True)), "test")
+        placed = placed_questions(
+            place(original, tmp_path / density.shape, Placing(density, match_distance=True)), "test"
+        )
         assert placed.weight is not None
         plain.append(placed.distance.mean())
-        weighted.append(np.bincount(placed.distance, weights=placed.weight, minlength=8) / placed.weight.sum())
+        weighted.append(
+            np.bincount(placed.distance, weights=placed.weight, minlength=8) / placed.weight.sum()
+        )
         assert moves_of(placed).figures.share_unmatched == 0
     assert abs(plain[0] - plain[1]) > 0.2
     assert weighted[0] == pytest.approx(weighted[1])
 
 
 def test_results_come_back_from_json(make_collection: MakeCollection, tmp_path: Path) -> None:
-    placed = place(make_collection(MANY, answers_of(MANY)), tmp_path / "placed", Placing(Density("front", 1)))
+    placed = place(
+        make_collection(MANY, answers_of(MANY)), tmp_path / "placed", Placing(Density("front", 1))
+    )
     results = placement_results(placed)
     assert [Result.from_json(json.loads(json.dumps(item.to_json()))) for item in results] == results
-    assert {(item.collection, item.system, item.seed) for item in results} == {("placed", "front:1", 1)}
+    assert {(item.collection, item.system, item.seed) for item in results} == {
+        ("placed", "front:1", 1)
+    }
     counts, places, starts, moves = results
     assert (counts.count, places.count, starts.count, moves.count) == (60, 60, 120, 120)
 
 
-def test_nothing_is_replaced_unasked_nor_left_half_written(make_collection: MakeCollection, tmp_path: Path) -> None:
+def test_nothing_is_replaced_unasked_nor_left_half_written(
+    make_collection: MakeCollection, tmp_path: Path
+) -> None:
     good = make_collection(MANY, answers_of(MANY), name="good")
     bad = make_collection(MANY, [Answer("q", "p0", "W0x0", 2, 900)], name="bad")
     place(good, tmp_path / "placed", Placing(Density()))
@@ -308,12 +402,21 @@ def test_nothing_is_replaced_unasked_nor_left_half_written(make_collection: Make
         Placing(Density(), seed=-1)
 
 
-def test_every_row_says_how_far_its_passage_moved(make_collection: MakeCollection, tmp_path: Path) -> None:
-    placed = place(make_collection(MANY, answers_of(MANY)), tmp_path / "placed", Placing(Density(), one_question=True))
+def test_every_row_says_how_far_its_passage_moved(
+    make_collection: MakeCollection, tmp_path: Path
+) -> None:
+    placed = place(
+        make_collection(MANY, answers_of(MANY)),
+        tmp_path / "placed",
+        Placing(Density(), one_question=True),
+    )
     table = placed_questions(placed, "test")
     assert table.passages().passage_ids == table.passage_ids == [*MANY]
     assert table.weight is None
-    assert all(0 <= after < count for after, count in zip(table.after.tolist(), table.sentences.tolist(), strict=True))
+    assert all(
+        0 <= after < count
+        for after, count in zip(table.after.tolist(), table.sentences.tolist(), strict=True)
+    )
     with pytest.raises(InputError, match="wanted split 'train'; found test"):
         placed_questions(placed, "train")
     (placed.path / "placed" / "test.parquet").write_bytes(b"damaged")

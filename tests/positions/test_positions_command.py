@@ -30,7 +30,16 @@ def results_of(out: str) -> list[dict[str, Any]]:
 def test_debias_then_histogram_of_both(
     small_collection: Collection, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    code, out, err = run(capsys, "debias", small_collection.path, "--out", tmp_path / "rotated", "--seed", "2", "--no-identity")
+    code, out, err = run(
+        capsys,
+        "debias",
+        small_collection.path,
+        "--out",
+        tmp_path / "rotated",
+        "--seed",
+        "2",
+        "--no-identity",
+    )
     assert code == 0
     assert "rotated: 7 passages, rotated by words (blingfire), seed 2" in out
     assert "without words: 1" in out
@@ -38,7 +47,19 @@ def test_debias_then_histogram_of_both(
     assert "posbias histogram" in err
     plot, saved = tmp_path / "positions.svg", tmp_path / "results"
     both = (small_collection.path, tmp_path / "rotated")
-    code, out, err = run(capsys, "histogram", *both, "--split", "train", "--plot", plot, "--out", saved, "--resamples", "100")
+    code, out, err = run(
+        capsys,
+        "histogram",
+        *both,
+        "--split",
+        "train",
+        "--plot",
+        plot,
+        "--out",
+        saved,
+        "--resamples",
+        "100",
+    )
     assert code == 0
     assert "2 of 2 offset spans (100.00%) are among the words' matches" in out
     assert "<svg" in plot.read_text(encoding="utf-8")
@@ -50,22 +71,55 @@ def test_json_is_one_object_and_nothing_else(
     small_collection: Collection, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     _, out, _ = run(
-        capsys, "histogram", small_collection.path, "--json", "--bins", "4", "--matches", "last", "--point", "midpoint"
+        capsys,
+        "histogram",
+        small_collection.path,
+        "--json",
+        "--bins",
+        "4",
+        "--matches",
+        "last",
+        "--point",
+        "midpoint",
     )
     train, test = results_of(out)
     assert (train["split"], test["split"]) == ("train", "test")
     assert len(test["payload"]["counts"]) == 4
     assert test["payload"]["figures"]["settings"] == {
-        "words": "blingfire", "matches": "last", "fold_case": False, "offsets": True, "point": "midpoint", "bins": 4,
+        "words": "blingfire", "matches": "last", "fold_case": False, "offsets": True,
+        "point": "midpoint", "bins": 4,
     }  # fmt: skip
-    _, out, _ = run(capsys, "debias", small_collection.path, "--out", tmp_path / "r", "--words", "whitespace", "--json")
+    _, out, _ = run(
+        capsys,
+        "debias",
+        small_collection.path,
+        "--out",
+        tmp_path / "r",
+        "--words",
+        "whitespace",
+        "--json",
+    )
     (rotation,) = results_of(out)
-    assert {"measure", "collection", "split", "system", "seed", "value", "interval", "count", "payload"} <= set(rotation)
+    assert {
+        "measure",
+        "collection",
+        "split",
+        "system",
+        "seed",
+        "value",
+        "interval",
+        "count",
+        "payload",
+    } <= set(rotation)
     assert rotation["system"] == "by words (whitespace)"
 
 
 def test_plain_names_are_written_here_and_also_read_under_the_home(
-    small_collection: Collection, posbias_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+    small_collection: Collection,
+    posbias_home: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: Any,
 ) -> None:
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
@@ -80,14 +134,19 @@ def test_a_passage_of_one_sentence_is_told_by_sentences(
     make_collection: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     collection = make_collection({"p": "東京。日本。", "q": "東京"}, [])
-    _, out, _ = run(capsys, "debias", collection.path, "--out", tmp_path / "s", "--mode", "sentences")
+    _, out, _ = run(
+        capsys, "debias", collection.path, "--out", tmp_path / "s", "--mode", "sentences"
+    )
     assert "have no inner sentence boundary" in out
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["histogram", "COLLECTION", "--bins", "0"], "--bins: wanted a number from 1 to 1000; found 0"),
+        (
+            ["histogram", "COLLECTION", "--bins", "0"],
+            "--bins: wanted a number from 1 to 1000; found 0",
+        ),
         (["histogram", "COLLECTION", "--split", "dev"], "wanted split 'dev'; found train, test"),
         (["histogram", "nowhere"], "wanted a collection"),
         (["histogram"], "Missing argument 'COLLECTION…'"),
@@ -96,20 +155,30 @@ def test_a_passage_of_one_sentence_is_told_by_sentences(
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_2(
-    small_collection: Collection, capsys: pytest.CaptureFixture[str], arguments: list[str], said: str
+    small_collection: Collection,
+    capsys: pytest.CaptureFixture[str],
+    arguments: list[str],
+    said: str,
 ) -> None:
-    code, out, err = run(capsys, *(str(small_collection.path) if item == "COLLECTION" else item for item in arguments))
+    code, out, err = run(
+        capsys,
+        *(str(small_collection.path) if item == "COLLECTION" else item for item in arguments),
+    )
     assert (code, out) == (2, "")
     assert said in err
     assert err.count("\n") == 1
 
 
-def test_a_damaged_shard_is_one_line(small_collection: Collection, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_damaged_shard_is_one_line(
+    small_collection: Collection, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     shard = small_collection.shard_paths[0]
     shard.write_bytes(shard.read_bytes()[:200])
     reseal(small_collection.path)
     for workers in ("1", "2"):
-        code, _, err = run(capsys, "debias", small_collection.path, "--out", tmp_path / "r", "--workers", workers)
+        code, _, err = run(
+            capsys, "debias", small_collection.path, "--out", tmp_path / "r", "--workers", workers
+        )
         assert code == 2
         assert "wanted a whole Arrow file" in err
         assert err.count("\n") == 1

@@ -31,7 +31,14 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> tuple[int
 
 def piped(cwd: Path, *arguments: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
     environment = {**os.environ, "PYTHONWARNINGS": "error"}
-    return subprocess.run([*POSBIAS, *arguments], input=stdin, capture_output=True, cwd=cwd, env=environment, check=False)
+    return subprocess.run(
+        [*POSBIAS, *arguments],
+        input=stdin,
+        capture_output=True,
+        cwd=cwd,
+        env=environment,
+        check=False,
+    )
 
 
 @pytest.fixture
@@ -41,7 +48,9 @@ def tsv(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_file_becomes_a_file_and_its_checksum_is_that_of_sha256sum(tsv: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_becomes_a_file_and_its_checksum_is_that_of_sha256sum(
+    tsv: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     out = tsv.with_name("rotated.tsv")
     code, printed, err = run(capsys, "debias", tsv, "--out", out)
     checksum = hashlib.sha256(ROTATED.encode()).hexdigest()
@@ -61,8 +70,20 @@ def test_a_pipe_goes_through_and_the_counts_go_to_standard_error(tmp_path: Path)
     done = piped(tmp_path, "debias", "-", "--format", "tsv", stdin=TSV.encode())
     assert (done.returncode, done.stdout) == (0, ROTATED.encode())
     assert b"standard output: 2 passages, rotated by words (blingfire), seed 1" in done.stderr
-    quiet = piped(tmp_path, "--quiet", "debias", "-", "--format", "jsonl", stdin=b'{"id": "p1", "text": "one two three four"}')
-    assert (quiet.returncode, quiet.stdout, quiet.stderr) == (0, b'{"id": "p1", "text": "two three four one "}', b"")
+    quiet = piped(
+        tmp_path,
+        "--quiet",
+        "debias",
+        "-",
+        "--format",
+        "jsonl",
+        stdin=b'{"id": "p1", "text": "one two three four"}',
+    )
+    assert (quiet.returncode, quiet.stdout, quiet.stderr) == (
+        0,
+        b'{"id": "p1", "text": "two three four one "}',
+        b"",
+    )
     as_json = piped(tmp_path, "debias", "-", "--format", "tsv", "--json", stdin=TSV.encode())
     assert as_json.stdout == ROTATED.encode()
     assert json.loads(as_json.stderr)["results"][0]["count"] == 2
@@ -71,13 +92,20 @@ def test_a_pipe_goes_through_and_the_counts_go_to_standard_error(tmp_path: Path)
 
 def test_a_file_can_go_to_standard_output_and_a_pipe_to_a_file(tsv: Path) -> None:
     assert piped(tsv.parent, "debias", "collection.tsv", "--out", "-").stdout == ROTATED.encode()
-    assert piped(tsv.parent, "debias", "-", "--format", "tsv", "--out", "of_pipe.tsv", stdin=TSV.encode()).returncode == 0
+    assert (
+        piped(
+            tsv.parent, "debias", "-", "--format", "tsv", "--out", "of_pipe.tsv", stdin=TSV.encode()
+        ).returncode
+        == 0
+    )
     assert (tsv.parent / "of_pipe.tsv").read_text() == ROTATED
 
 
 def test_a_named_pipe_is_read_like_standard_input(tsv: Path) -> None:
     code = 'cat collection.tsv | gzip | exec "$@" debias /dev/fd/0 --format tsv'
-    done = subprocess.run(["bash", "-c", code, "bash", *POSBIAS], capture_output=True, cwd=tsv.parent, check=False)
+    done = subprocess.run(
+        ["bash", "-c", code, "bash", *POSBIAS], capture_output=True, cwd=tsv.parent, check=False
+    )
     assert (done.returncode, done.stdout) == (0, ROTATED.encode())
 
 
@@ -85,20 +113,29 @@ def test_a_device_or_socket_is_one_line(tmp_path: Path, capsys: pytest.CaptureFi
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(str(tmp_path / "socket"))
         for place in (tmp_path / "socket", "/dev/zero"):
-            code, _, said = run(capsys, "debias", place, "--format", "tsv", "--out", tmp_path / "out")
+            code, _, said = run(
+                capsys, "debias", place, "--format", "tsv", "--out", tmp_path / "out"
+            )
             assert (code, said.count("\n")) == (2, 1)
-            assert "wanted a file or a pipe; found a device or socket; give a file, a pipe, or - for standard input" in said
+            assert (
+                "wanted a file or a pipe; found a device or socket; give a file, a pipe, or - "
+                "for standard input"
+            ) in said
 
 
 @pytest.mark.parametrize("workers", ["1", "2"])
 def test_a_reader_that_goes_away_is_no_error(tmp_path: Path, workers: str) -> None:
-    (tmp_path / "long.tsv").write_text("".join(f"p{number}\tsome words in a row\n" for number in range(100_000)))
+    (tmp_path / "long.tsv").write_text(
+        "".join(f"p{number}\tsome words in a row\n" for number in range(100_000))
+    )
     code = (
         'set -o pipefail; "$@" --quiet debias - --format tsv --words whitespace --workers '
         + workers
         + " < long.tsv | head -c 20"
     )
-    done = subprocess.run(["bash", "-c", code, "bash", *POSBIAS], capture_output=True, cwd=tmp_path, check=False)
+    done = subprocess.run(
+        ["bash", "-c", code, "bash", *POSBIAS], capture_output=True, cwd=tmp_path, check=False
+    )
     assert (done.returncode, len(done.stdout), done.stderr) == (141, 20, b"")
 
 
@@ -133,24 +170,56 @@ def test_a_file_stands_before_a_name(
     ("arguments", "said"),
     [
         (["-"], "--format: wanted tsv or jsonl for a pipe"),
-        (["collection.tsv"], "--out: wanted the file to write for the file collection.tsv; found none"),
+        (
+            ["collection.tsv"],
+            "--out: wanted the file to write for the file collection.tsv; found none",
+        ),
         (
             ["collection.tsv", "--out", "collection.tsv"],
             "found collection.tsv, which is the input collection.tsv; give another",
         ),
-        (["collection.tsv", "--out", "."], "found ., which holds the input collection.tsv; give another"),
-        (["collection.tsv", "--out", ".", "--overwrite"], "found ., which holds the input collection.tsv; give another"),
-        (["collection.tsv", "--out", "x.tsv", "--id-field", "id"], "--id-field, --text-field: wanted neither with tsv"),
-        (["collection.tsv", "--out", "x.tsv", "--format", "jsonl"], "collection.tsv:1: wanted one JSON object a line"),
-        (["missing.tsv", "--out", "x.tsv"], "missing.tsv: wanted a file to rotate, or a collection; found nothing there"),
+        (
+            ["collection.tsv", "--out", "."],
+            "found ., which holds the input collection.tsv; give another",
+        ),
+        (
+            ["collection.tsv", "--out", ".", "--overwrite"],
+            "found ., which holds the input collection.tsv; give another",
+        ),
+        (
+            ["collection.tsv", "--out", "x.tsv", "--id-field", "id"],
+            "--id-field, --text-field: wanted neither with tsv",
+        ),
+        (
+            ["collection.tsv", "--out", "x.tsv", "--format", "jsonl"],
+            "collection.tsv:1: wanted one JSON object a line",
+        ),
+        (
+            ["missing.tsv", "--out", "x.tsv"],
+            "missing.tsv: wanted a file to rotate, or a collection; found nothing there",
+        ),
         (["missing", "--out", "x"], "missing: wanted a collection"),
-        (["small", "--format", "tsv"], "--format: wanted a raw file; found the collection small; leave it out"),
-        (["small", "--text-field", "text"], "--text-field: wanted a raw file; found the collection small; leave it out"),
-        (["collection.tsv", "--out", "x.tsv", "--seed", "-1"], "--seed: wanted at least 0; found -1"),
+        (
+            ["small", "--format", "tsv"],
+            "--format: wanted a raw file; found the collection small; leave it out",
+        ),
+        (
+            ["small", "--text-field", "text"],
+            "--text-field: wanted a raw file; found the collection small; leave it out",
+        ),
+        (
+            ["collection.tsv", "--out", "x.tsv", "--seed", "-1"],
+            "--seed: wanted at least 0; found -1",
+        ),
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_2(
-    tsv: Path, small_collection: Collection, monkeypatch: Any, capsys: Any, arguments: list[str], said: str
+    tsv: Path,
+    small_collection: Collection,
+    monkeypatch: Any,
+    capsys: Any,
+    arguments: list[str],
+    said: str,
 ) -> None:
     monkeypatch.chdir(tsv.parent)
     code, printed, err = run(capsys, "debias", *arguments)
@@ -163,7 +232,9 @@ def test_bad_input_is_one_line_and_exit_code_2(
 def test_a_pipe_of_bad_lines_is_one_line_with_its_number(tmp_path: Path) -> None:
     done = piped(tmp_path, "debias", "-", "--format", "tsv", stdin=b"p1\tone\np2 two\n")
     assert (done.returncode, done.stdout) == (2, b"")
-    assert done.stderr.startswith(b"posbias: standard input:2: wanted a passage id, a tab and a text; found no tab")
+    assert done.stderr.startswith(
+        b"posbias: standard input:2: wanted a passage id, a tab and a text; found no tab"
+    )
     assert piped(tmp_path, "debias", "-", "--format", "tsv").stderr.startswith(
         b"posbias: standard input: wanted passages; found none"
     )
@@ -174,9 +245,22 @@ def test_real_paragraphs_are_cut_as_one_by_one(posbias_data: Path, tmp_path: Pat
     source = posbias_data / "squad" / "dev-v1.1.json"
     lines = [
         f"{number}\t{' '.join(paragraph['context'].split())}\n"
-        for number, paragraph in enumerate(p for a in json.loads(source.read_text("utf-8"))["data"] for p in a["paragraphs"])
+        for number, paragraph in enumerate(
+            p for a in json.loads(source.read_text("utf-8"))["data"] for p in a["paragraphs"]
+        )
     ]
     (tmp_path / "squad.tsv").write_text("".join(lines), encoding="utf-8")
-    done = piped(tmp_path, "debias", "-", "--format", "tsv", "--seed", "7", stdin=(tmp_path / "squad.tsv").read_bytes())
+    done = piped(
+        tmp_path,
+        "debias",
+        "-",
+        "--format",
+        "tsv",
+        "--seed",
+        "7",
+        stdin=(tmp_path / "squad.tsv").read_bytes(),
+    )
     split = [line.rstrip("\n").split("\t", 1) for line in lines]
-    assert done.stdout.decode() == "".join(f"{number}\t{rotate(text, number, 7)}\n" for number, text in split)
+    assert done.stdout.decode() == "".join(
+        f"{number}\t{rotate(text, number, 7)}\n" for number, text in split
+    )

@@ -1,4 +1,6 @@
-"""Raw files of lines rotated as a whole: equal to the collection's rotation, for any workers, through files and pipes, after a kill."""
+"""Raw files of lines rotated as a whole: equal to the collection's rotation, for any workers,
+through files and pipes, after a kill.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,10 @@ from positionbias.positions.settings import RawForm
 
 SMALL = 400  # bytes a block, so that a small file has many
 PASSAGES = [
-    Passage(f"p{number}", f"Passage {number}: " + "many words follow, „so“ it goes. " * (number % 7)) for number in range(120)
+    Passage(
+        f"p{number}", f"Passage {number}: " + "many words follow, „so“ it goes. " * (number % 7)
+    )
+    for number in range(120)
 ]
 TSV = "".join(f"{passage_id}\t{text}\n" for passage_id, text in PASSAGES).encode()
 
@@ -52,7 +57,9 @@ def test_a_file_comes_out_as_its_collection_does(tsv: Path, tmp_path: Path, word
     rotation = Rotation(words=words, seed=5)
     imported = import_msmarco([tsv], tmp_path / "imported")
     collection = debias(imported, tmp_path / "rotated", rotation)
-    rotated = debias_file(tsv, tmp_path / "rotated.tsv", rotation, RawForm("tsv"), block_bytes=SMALL)
+    rotated = debias_file(
+        tsv, tmp_path / "rotated.tsv", rotation, RawForm("tsv"), block_bytes=SMALL
+    )
     wanted = "".join(f"{passage_id}\t{text}\n" for passage_id, text in collection.passages())
     assert content_of(tmp_path / "rotated.tsv").decode() == wanted
     assert rotated.passages == collection.manifest.content["rotation"]["passages"]
@@ -60,9 +67,12 @@ def test_a_file_comes_out_as_its_collection_does(tsv: Path, tmp_path: Path, word
 
 
 @pytest.mark.parametrize(("kind", "ending"), [("tsv", ""), ("jsonl", ".gz"), ("tsv", ".zst")])
-def test_two_workers_and_a_compressed_source_give_the_same_bytes(tmp_path: Path, ending: str, kind: Any) -> None:
+def test_two_workers_and_a_compressed_source_give_the_same_bytes(
+    tmp_path: Path, ending: str, kind: Any
+) -> None:
     lines = TSV if kind == "tsv" else b"".join(
-        json.dumps({"_id": passage_id, "title": "t", "text": text}).encode() + b"\n" for passage_id, text in PASSAGES
+        json.dumps({"_id": passage_id, "title": "t", "text": text}).encode() + b"\n" for passage_id,
+        text in PASSAGES
     )  # fmt: skip
     (tmp_path / f"c.{kind}").write_bytes(lines)
     (tmp_path / f"c.{kind}.gz").write_bytes(gzip.compress(lines))
@@ -71,7 +81,14 @@ def test_two_workers_and_a_compressed_source_give_the_same_bytes(tmp_path: Path,
     for workers in (1, 2):
         for source in (f"c.{kind}", f"c.{kind}.gz"):
             outs.append(tmp_path / f"{workers}-{source.count('gz')}.{kind}{ending}")
-            debias_file(tmp_path / source, outs[-1], Rotation(), RawForm(kind), map_shards=over[workers], block_bytes=SMALL)
+            debias_file(
+                tmp_path / source,
+                outs[-1],
+                Rotation(),
+                RawForm(kind),
+                map_shards=over[workers],
+                block_bytes=SMALL,
+            )
     assert len({path.read_bytes() for path in outs}) == 1
     assert content_of(outs[0]) != lines
     manifests = [read_manifest(path).comparable() for path in outs]
@@ -101,11 +118,20 @@ def test_pipes_give_what_files_give(tsv: Path, tmp_path: Path, workers: int) -> 
     wanted = debias_file(tsv, tmp_path / "file.tsv", Rotation(), RawForm("tsv"))
     to, over = io.BytesIO(), partial(map_shards, workers=workers)
     source = Pipe(io.BufferedReader(NotSeekable(TSV)), "standard input")
-    rotated = debias_file(source, Pipe(to, "standard output"), Rotation(), RawForm("tsv"), map_shards=over, block_bytes=SMALL)
+    rotated = debias_file(
+        source,
+        Pipe(to, "standard output"),
+        Rotation(),
+        RawForm("tsv"),
+        map_shards=over,
+        block_bytes=SMALL,
+    )
     assert to.getvalue() == content_of(tmp_path / "file.tsv")
     assert (rotated.checksum, rotated.passages) == (wanted.checksum, wanted.passages)
     source = Pipe(io.BufferedReader(NotSeekable(TSV)), "standard input")
-    debias_file(source, tmp_path / "of_a_pipe.tsv.gz", Rotation(), RawForm("tsv"), block_bytes=SMALL)
+    debias_file(
+        source, tmp_path / "of_a_pipe.tsv.gz", Rotation(), RawForm("tsv"), block_bytes=SMALL
+    )
     assert content_of(tmp_path / "of_a_pipe.tsv.gz") == to.getvalue()
     assert read_manifest(tmp_path / "of_a_pipe.tsv.gz").inputs == ()
 
@@ -124,7 +150,9 @@ def test_an_interrupted_run_goes_on_at_the_block(tsv: Path, tmp_path: Path) -> N
     debias_file(tsv, tmp_path / "whole.tsv", Rotation(), RawForm("tsv"))
     out, made = tmp_path / "out.tsv", []
     with pytest.raises(KeyboardInterrupt):
-        debias_file(tsv, out, Rotation(), RawForm("tsv"), map_shards=stop_after(3), block_bytes=SMALL)
+        debias_file(
+            tsv, out, Rotation(), RawForm("tsv"), map_shards=stop_after(3), block_bytes=SMALL
+        )
     assert not out.exists()
 
     def over(function: Any, items: Any) -> Any:
@@ -136,7 +164,13 @@ def test_an_interrupted_run_goes_on_at_the_block(tsv: Path, tmp_path: Path) -> N
     assert made[0] == 3
     assert out.read_bytes() == (tmp_path / "whole.tsv").read_bytes()
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(
-        ["collection.tsv", "whole.tsv", "whole.tsv.manifest.json", "out.tsv", "out.tsv.manifest.json"]
+        [
+            "collection.tsv",
+            "whole.tsv",
+            "whole.tsv.manifest.json",
+            "out.tsv",
+            "out.tsv.manifest.json",
+        ]
     )
 
 
@@ -144,7 +178,9 @@ def test_an_interrupted_run_goes_on_at_the_block(tsv: Path, tmp_path: Path) -> N
 def test_another_job_starts_afresh(tsv: Path, tmp_path: Path, change: str) -> None:
     out = tmp_path / "out.tsv"
     with pytest.raises(KeyboardInterrupt):
-        debias_file(tsv, out, Rotation(), RawForm("tsv"), map_shards=stop_after(3), block_bytes=SMALL)
+        debias_file(
+            tsv, out, Rotation(), RawForm("tsv"), map_shards=stop_after(3), block_bytes=SMALL
+        )
     if change == "source":
         tsv.write_bytes(TSV.replace(b"Passage", b"Changed"))
     rotation = Rotation(seed=2 if change == "seed" else 1)
@@ -166,14 +202,17 @@ def over(function, items):
             os.kill(os.getpid(), signal.SIGKILL)
         yield function(item)
 
-debias_file(Path(sys.argv[1]), Path(sys.argv[2]), Rotation(), RawForm("tsv"), map_shards=over, block_bytes=int(sys.argv[3]))
+debias_file(Path(sys.argv[1]), Path(sys.argv[2]), Rotation(), RawForm("tsv"), map_shards=over, \
+block_bytes=int(sys.argv[3]))
 """
 
 
 @pytest.mark.parametrize("name", ["out.tsv", "out.tsv.gz"])
 def test_a_killed_run_goes_on(tsv: Path, tmp_path: Path, name: str) -> None:
     out = tmp_path / name
-    killed = subprocess.run([sys.executable, "-c", KILLED, tsv, out, str(SMALL)], check=False, env=dict(os.environ))
+    killed = subprocess.run(
+        [sys.executable, "-c", KILLED, tsv, out, str(SMALL)], check=False, env=dict(os.environ)
+    )
     assert killed.returncode == -signal.SIGKILL
     assert not out.exists()
     debias_file(tsv, out, Rotation(), RawForm("tsv"), block_bytes=SMALL)
@@ -186,7 +225,10 @@ def test_a_killed_run_goes_on(tsv: Path, tmp_path: Path, name: str) -> None:
     [
         (b"", "wanted passages; found none"),
         (b"\xef\xbb\xbf", "wanted passages; found none"),
-        (TSV + b"no tab\n", "collection.tsv:121: wanted a passage id, a tab and a text; found no tab"),
+        (
+            TSV + b"no tab\n",
+            "collection.tsv:121: wanted a passage id, a tab and a text; found no tab",
+        ),
     ],
     ids=["empty", "BOM", "no tab"],
 )
@@ -227,7 +269,9 @@ def test_settings_that_do_not_fit_are_named(tsv: Path, tmp_path: Path) -> None:
 def test_the_result_counts_every_passage_once(tmp_path: Path) -> None:
     path = tmp_path / "collection.tsv"
     path.write_text("a\tone two three\nb\tword\nc\t\nd\t東京。日本。\n", encoding="utf-8")
-    result = debias_file(path, tmp_path / "out.tsv", Rotation(words="whitespace", identity=False), RawForm("tsv")).results[0]
+    result = debias_file(
+        path, tmp_path / "out.tsv", Rotation(words="whitespace", identity=False), RawForm("tsv")
+    ).results[0]
     assert (result.count, result.value, result.collection) == (4, 0.5, "out.tsv")
     assert result.payload.passages == {  # type: ignore[union-attr]
         "rotated": 2, "drawn_as_it_was": 0, "without_words": 1, "one_word": 1,
@@ -249,10 +293,14 @@ SPACED = [
         ("unicode", "d08de658903cc9ef2d4a69b0c7b2ed1e6b9b444725f50969b4b124ceefdadc96"),
     ],
 )
-def test_text_with_spaces_is_cut_as_ever(tmp_path: Path, make_collection: Any, words: Any, sha256: str) -> None:
+def test_text_with_spaces_is_cut_as_ever(
+    tmp_path: Path, make_collection: Any, words: Any, sha256: str
+) -> None:
     """Pinned before scripts without spaces were split further."""
     texts = {f"p{n}": " ".join(SPACED[(n * k + k) % 8] for k in range(1, 6)) for n in range(40)}
-    (tmp_path / "in.tsv").write_text("".join(f"{key}\t{text}\n" for key, text in texts.items()), encoding="utf-8")
+    (tmp_path / "in.tsv").write_text(
+        "".join(f"{key}\t{text}\n" for key, text in texts.items()), encoding="utf-8"
+    )
     debias_file(tmp_path / "in.tsv", tmp_path / "out.tsv", Rotation(words=words), RawForm("tsv"))
     assert hashlib.sha256((tmp_path / "out.tsv").read_bytes()).hexdigest() == sha256
     rotated = debias(make_collection(texts, []), tmp_path / "rotated", Rotation(words=words))
@@ -291,7 +339,15 @@ def test_a_file_that_changes_while_it_is_rotated_is_refused(tsv: Path, tmp_path:
         rewritten(tsv, b"Passage", b"passage")
         return made
 
-    message = "wanted a file that stays as it is; found one that changed while it was read; run again"
+    message = (
+        "wanted a file that stays as it is; found one that changed while it was read; run again"
+    )
     with pytest.raises(InputError, match=message):
-        debias_file(tsv, tmp_path / "out", Rotation(), RawForm("tsv"), map_shards=lambda *given: changing(list, map(*given)))
+        debias_file(
+            tsv,
+            tmp_path / "out",
+            Rotation(),
+            RawForm("tsv"),
+            map_shards=lambda *given: changing(list, map(*given)),
+        )
     assert sorted(path.name for path in tmp_path.iterdir()) == ["collection.tsv"]

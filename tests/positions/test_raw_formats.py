@@ -29,7 +29,9 @@ ROWS = '{"query_id": 1, "passages": []}\n{"query_id": 2, "passages": []}\n'
         ("noending", "p1\tone two\n", "tsv"),
     ],
 )
-def test_a_format_is_told_by_name_or_content(tmp_path: Path, name: str, content: str, kind: RawFormat) -> None:
+def test_a_format_is_told_by_name_or_content(
+    tmp_path: Path, name: str, content: str, kind: RawFormat
+) -> None:
     path = tmp_path / name
     path.write_text(content, encoding="utf-8")
     assert format_of(path) == kind
@@ -41,23 +43,36 @@ def test_a_compressed_file_is_looked_into(tmp_path: Path) -> None:
     assert format_of(path) == "jsonl"
 
 
-LONG = {"data": [{"title": "t", "paragraphs": [{"context": "x" * (1 << 21), "qas": []}]}]}  # its first line is cut
+# its first line is cut
+LONG = {"data": [{"title": "t", "paragraphs": [{"context": "x" * (1 << 21), "qas": []}]}]}
 
 
 @pytest.mark.parametrize(
-    "content", [json.dumps(SQUAD), json.dumps(SQUAD, indent=1), "\ufeff" + json.dumps(SQUAD), json.dumps(LONG)]
+    "content",
+    [
+        json.dumps(SQUAD),
+        json.dumps(SQUAD, indent=1),
+        "\ufeff" + json.dumps(SQUAD),
+        json.dumps(LONG),
+    ],
 )
 def test_squad_is_to_be_imported(tmp_path: Path, content: str) -> None:
     path = tmp_path / "dev.json"
     path.write_text(content, encoding="utf-8")
-    with pytest.raises(InputError, match=r"dev.json: .*found other JSON, such as SQuAD's; import it \(posbias import squad"):
+    with pytest.raises(
+        InputError,
+        match=r"dev.json: .*found other JSON, such as SQuAD's; import it \(posbias import squad",
+    ):
         format_of(path)
 
 
 @pytest.mark.parametrize("name", ["part.parquet", "part"])
 def test_parquet_is_to_be_imported(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text("PAR1 …")
-    with pytest.raises(InputError, match=r"found Parquet; import it \(posbias import table\), and rotate the collection"):
+    with pytest.raises(
+        InputError,
+        match=r"found Parquet; import it \(posbias import table\), and rotate the collection",
+    ):
         format_of(tmp_path / name)
 
 

@@ -31,15 +31,25 @@ def rotated(text: str | bytes, form: RawForm = KNOWN_KEYS, rotation: Rotation = 
     ("line", "wanted"),
     [
         # the cut of "one two three four" under the id p1 is before "two" (the doctest of rotate)
-        ('{"_id": "p1", "title": "a b c", "text": "one two three four", "metadata": {}}',
-         '{"_id": "p1", "title": "a b c", "text": "two three four one ", "metadata": {}}'),
-        ('{"contents":"one two three four","id":"p1"}', '{"contents":"two three four one ","id":"p1"}'),
-        ('{ "docid" :"p1" , "segment" : "one two three four" ,"n":1.50, "n2": 1e5}',
-         '{ "docid" :"p1" , "segment" : "two three four one " ,"n":1.50, "n2": 1e5}'),
+        (
+            '{"_id": "p1", "title": "a b c", "text": "one two three four", "metadata": {}}',
+            '{"_id": "p1", "title": "a b c", "text": "two three four one ", "metadata": {}}',
+        ),
+        (
+            '{"contents":"one two three four","id":"p1"}',
+            '{"contents":"two three four one ","id":"p1"}',
+        ),
+        (
+            '{ "docid" :"p1" , "segment" : "one two three four" ,"n":1.50, "n2": 1e5}',
+            '{ "docid" :"p1" , "segment" : "two three four one " ,"n":1.50, "n2": 1e5}',
+        ),
         # also four words, in characters that are written as escapes: those stay as they are
-        (r'{"id": "p1", "text": "\ud83d\ude00\u0065\\ two\/three \"x\" \\"}', r'{"id": "p1", "text": "two\/three \"x\" \\ \ud83d\ude00\u0065\\ "}'),
+        (
+            r'{"id": "p1", "text": "\ud83d\ude00\u0065\\ two\/three \"x\" \\"}',
+            r'{"id": "p1", "text": "two\/three \"x\" \\ \ud83d\ude00\u0065\\ "}',
+        ),
     ],
-)  # fmt: skip
+)
 def test_only_the_text_moves(line: str, wanted: str) -> None:
     assert rotated(line + "\n") == wanted + "\n"
     assert rotated(line) == wanted
@@ -54,25 +64,42 @@ VALUE = st.one_of(
     st.lists(JSON_TEXT, max_size=2),
     st.dictionaries(JSON_TEXT, JSON_TEXT, max_size=2),
 )
-MORE = st.dictionaries(JSON_TEXT.filter(lambda key: key not in ("_id", "text", "passages")), VALUE, max_size=3)
+MORE = st.dictionaries(
+    JSON_TEXT.filter(lambda key: key not in ("_id", "text", "passages")), VALUE, max_size=3
+)
 
 
-@given(st.lists(st.tuples(JSON_TEXT.filter(bool), JSON_TEXT, MORE), max_size=4), st.booleans(), st.booleans())
-def test_any_content(rows: list[tuple[str, str, dict[str, Any]]], ascii_only: bool, text_first: bool) -> None:
+@given(
+    st.lists(st.tuples(JSON_TEXT.filter(bool), JSON_TEXT, MORE), max_size=4),
+    st.booleans(),
+    st.booleans(),
+)
+def test_any_content(
+    rows: list[tuple[str, str, dict[str, Any]]], ascii_only: bool, text_first: bool
+) -> None:
     def written(records: list[dict[str, Any]]) -> str:
         return "".join(json.dumps(record, ensure_ascii=ascii_only) + "\n" for record in records)
 
     def record(passage_id: str, text: str, more: dict[str, Any]) -> dict[str, Any]:
-        return {"text": text, **more, "_id": passage_id} if text_first else {"_id": passage_id, **more, "text": text}
+        return (
+            {"text": text, **more, "_id": passage_id}
+            if text_first
+            else {"_id": passage_id, **more, "text": text}
+        )
 
-    wanted = [record(passage_id, rotate(text, passage_id, words="whitespace"), more) for passage_id, text, more in rows]
+    wanted = [
+        record(passage_id, rotate(text, passage_id, words="whitespace"), more)
+        for passage_id, text, more in rows
+    ]
     # json writes a character in one way only, so the bytes can be foretold
     assert rotated(written([record(*row) for row in rows])) == written(wanted)
 
 
 def test_the_fields_can_be_named() -> None:
     line = '{"id": "x", "key": "p1", "text": "stays as it is", "abstract": "one two three four"}'
-    assert rotated(line, RawForm(None, "key", "abstract")) == line.replace("one two three four", "two three four one ")
+    assert rotated(line, RawForm(None, "key", "abstract")) == line.replace(
+        "one two three four", "two three four one "
+    )
     assert rotated('{"nr": 7, "text": "a b c d"}', RawForm(None, "nr")) == json.dumps(
         {"nr": 7, "text": rotate("a b c d", "7", words="whitespace")}
     )
@@ -122,12 +149,27 @@ def test_a_row_of_ms_marco_qa_has_each_passage_rotated_under_its_query_and_index
         ('{"id": 1.5, "text": "x"}', "wanted 'id' as text or a whole number; found '1.5'"),
         ('{"id": true, "text": "x"}', "wanted 'id' as text or a whole number; found 'True'"),
         ('{"id": "p", "text": 7}', "wanted 'text' as text; found something else"),
-        ('{"id": "p", "text": "\\ud800"}', "wanted 'text' in valid Unicode; found half a surrogate pair"),
-        ('{"id": "\\ud800", "text": "x"}', "wanted 'id' in valid Unicode; found half a surrogate pair"),
-        ('{"passages": [], "query": "x"}', "wanted 'query_id' as text or a whole number; found none"),
-        ('{"query_id": 1, "passages": [{"url": "u"}]}', "wanted 'passage_text' in each of 'passages'; found one without it"),
+        (
+            '{"id": "p", "text": "\\ud800"}',
+            "wanted 'text' in valid Unicode; found half a surrogate pair",
+        ),
+        (
+            '{"id": "\\ud800", "text": "x"}',
+            "wanted 'id' in valid Unicode; found half a surrogate pair",
+        ),
+        (
+            '{"passages": [], "query": "x"}',
+            "wanted 'query_id' as text or a whole number; found none",
+        ),
+        (
+            '{"query_id": 1, "passages": [{"url": "u"}]}',
+            "wanted 'passage_text' in each of 'passages'; found one without it",
+        ),
         ('{"query_id": 1, "passages": [3]}', "found no '{' at character 30"),
-        ('{"query_id": 1, "passages": {"url": []}}', "wanted 'passages' with a list 'passage_text'; found none"),
+        (
+            '{"query_id": 1, "passages": {"url": []}}',
+            "wanted 'passages' with a list 'passage_text'; found none",
+        ),
     ],
     ids=range(23),
 )
@@ -139,7 +181,9 @@ def test_a_bad_line_is_named(line: str, said: str) -> None:
 
 
 def test_a_line_that_is_not_utf8_is_named() -> None:
-    with pytest.raises(InputError, match=r"^test\.jsonl:2: wanted text in UTF-8; found the byte 0xe9"):
+    with pytest.raises(
+        InputError, match=r"^test\.jsonl:2: wanted text in UTF-8; found the byte 0xe9"
+    ):
         rotated(b'{"id": "p", "text": "good"}\n{"id": "p", "text": "caf\xe9"}\n')
 
 

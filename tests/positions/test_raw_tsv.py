@@ -1,4 +1,6 @@
-"""Raw TSV rotated: the same cuts as one by one, every other byte as it was, faults named by their line."""
+"""Raw TSV rotated: the same cuts as one by one, every other byte as it was, faults named by their
+line.
+"""
 
 from __future__ import annotations
 
@@ -21,15 +23,20 @@ def block_of(data: bytes) -> Block:
 
 
 def rotated(data: bytes, **settings: object) -> bytes:
-    return spliced(data, rotate_tsv(Rotation(**settings), block_of(data))[0])  # type: ignore[arg-type]
+    return spliced(data, rotate_tsv(Rotation(**settings), block_of(data))[0])  # type: ignore
 
 
 def test_texts_are_cut_and_all_else_stays() -> None:
-    # rotate("one two three four", "p1") is cut before "two" (its own doctest); one word cannot be cut
+    # rotate("one two three four", "p1") is cut before "two" (its own doctest); one word cannot be
+    # cut
     data = b"p1\tone two three four\np2\tword\np3\t\n"
     edits, counts = rotate_tsv(Rotation(words="whitespace"), block_of(data))
     assert spliced(data, edits) == b"p1\ttwo three four one \np2\tword\np3\t\n"
-    assert {name: count for name, count in counts.items() if count} == {"rotated": 1, "one_word": 1, "without_words": 1}
+    assert {name: count for name, count in counts.items() if count} == {
+        "rotated": 1,
+        "one_word": 1,
+        "without_words": 1,
+    }
 
 
 @pytest.mark.parametrize("words", ["blingfire", "whitespace"])
@@ -50,10 +57,15 @@ def test_every_text_is_rotated_as_one_by_one(words: str, mode: str, identity: bo
         " ",
         "word",
     ]
-    data = "".join(f"id-{number}\t{text}\n" for number, text in enumerate(texts) for _ in range(3)).encode()
+    data = "".join(
+        f"id-{number}\t{text}\n" for number, text in enumerate(texts) for _ in range(3)
+    ).encode()
     settings = {"words": words, "mode": mode, "identity": identity, "seed": 3}
     wanted = "".join(
-        f"id-{number}\t{rotate(text, f'id-{number}', 3, words=words, mode=mode, identity=identity)}\n"  # type: ignore[arg-type]
+        (
+            f"id-{number}\t"
+            f"{rotate(text, f'id-{number}', 3, words=words, mode=mode, identity=identity)}\n"
+        )  # type: ignore[arg-type]
         for number, text in enumerate(texts)
         for _ in range(3)
     )
@@ -61,7 +73,9 @@ def test_every_text_is_rotated_as_one_by_one(words: str, mode: str, identity: bo
 
 
 # no newline: it ends a line; a CR at the end of a text would be taken for a part of the line's end
-TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\n")).filter(lambda text: not text.endswith("\r"))
+TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\n")).filter(
+    lambda text: not text.endswith("\r")
+)
 ID = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\t\n\ufeff"), min_size=1)
 
 
@@ -71,26 +85,35 @@ def test_any_content(rows: list[tuple[str, str]], line_end: str, last_line_ends:
         content = "".join(f"{passage_id}\t{text}{line_end}" for passage_id, text in texts)
         return (content if last_line_ends else content.removesuffix(line_end)).encode()
 
-    wanted = written([(passage_id, rotate(text, passage_id, words="whitespace")) for passage_id, text in rows])
+    wanted = written(
+        [(passage_id, rotate(text, passage_id, words="whitespace")) for passage_id, text in rows]
+    )
     assert rotated(written(rows), words="whitespace") == wanted
 
 
 def test_a_cr_at_the_end_of_a_line_stays_there() -> None:
-    assert rotated(b"p1\tone two three four\r\n", words="whitespace") == b"p1\ttwo three four one \r\n"
+    assert (
+        rotated(b"p1\tone two three four\r\n", words="whitespace") == b"p1\ttwo three four one \r\n"
+    )
     # without a newline after it, it is the last character of the text
     assert rotated(b"p1\tone two three four\r", words="whitespace") == b"p1\ttwo three four\r one "
     assert rotated(b"p1\t\r\n", words="whitespace") == b"p1\t\r\n"
 
 
 def test_a_byte_order_mark_at_the_start_of_the_file_is_dropped_and_no_other() -> None:
-    assert rotated(b"\xef\xbb\xbfp1\tone two three four\n", words="whitespace") == b"p1\ttwo three four one \n"
+    assert (
+        rotated(b"\xef\xbb\xbfp1\tone two three four\n", words="whitespace")
+        == b"p1\ttwo three four one \n"
+    )
     later = Block("test.tsv", 1, 100, 103, data="\ufeffp1\tone\n".encode(), lines_before=7)
     assert spliced(later.read(), rotate_tsv(Rotation(), later)[0]) == "\ufeffp1\tone\n".encode()
 
 
 def test_a_line_of_ten_megabytes() -> None:
     words = ["first", *["x" * 99] * 100_000]
-    (line,) = rotated(b"long\t" + " ".join(words).encode() + b"\n", words="whitespace", identity=False).splitlines()
+    (line,) = rotated(
+        b"long\t" + " ".join(words).encode() + b"\n", words="whitespace", identity=False
+    ).splitlines()
     text = line.removeprefix(b"long\t").decode()
     assert text == rotate(" ".join(words), "long", words="whitespace", identity=False)
     assert sorted(text.split()) == sorted(words)
@@ -100,10 +123,22 @@ def test_a_line_of_ten_megabytes() -> None:
 @pytest.mark.parametrize(
     ("data", "said"),
     [
-        (b"p1\tone\nno tab here\n", "test.tsv:2: wanted a passage id, a tab and a text; found no tab"),
-        (b"p1\tone\n\tno id\n", "test.tsv:2: wanted a passage id, a tab and a text; found no id before the tab"),
-        (b"p1\tone\n\np3\tthree\n", "test.tsv:2: wanted a passage id, a tab and a text; found no tab"),
-        (b"p1\tone\np2 two\np3\tthree\n", "test.tsv:2: wanted a passage id, a tab and a text; found no tab"),
+        (
+            b"p1\tone\nno tab here\n",
+            "test.tsv:2: wanted a passage id, a tab and a text; found no tab",
+        ),
+        (
+            b"p1\tone\n\tno id\n",
+            "test.tsv:2: wanted a passage id, a tab and a text; found no id before the tab",
+        ),
+        (
+            b"p1\tone\n\np3\tthree\n",
+            "test.tsv:2: wanted a passage id, a tab and a text; found no tab",
+        ),
+        (
+            b"p1\tone\np2 two\np3\tthree\n",
+            "test.tsv:2: wanted a passage id, a tab and a text; found no tab",
+        ),
         (b"p1\tone\np2\tcaf\xe9\n", "test.tsv:2: wanted text in UTF-8; found the byte 0xe9"),
     ],
 )
@@ -114,7 +149,9 @@ def test_a_bad_line_is_named(data: bytes, said: str) -> None:
 
 def test_a_bad_line_is_named_by_its_place_in_the_whole_source(tmp_path: Path) -> None:
     path = tmp_path / "long.tsv"
-    path.write_bytes(b"".join(b"p%d\tsome words here\n" % number for number in range(100)) + b"bad\n")
+    path.write_bytes(
+        b"".join(b"p%d\tsome words here\n" % number for number in range(100)) + b"bad\n"
+    )
     with open(path, "rb") as stream:
         streamed = list(stream_blocks(stream, "standard input", 500))
     for blocks, name in ((list(file_blocks(path, 500)), str(path)), (streamed, "standard input")):

@@ -1,4 +1,6 @@
-"""Rotation: every character survives, spans keep pointing at their text, the draw is uniform and keyed."""
+"""Rotation: every character survives, spans keep pointing at their text, the draw is uniform and
+keyed.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,11 @@ def rotations(text: str, count: int, **settings: Any) -> Counter[str]:
 
 def test_the_two_parts_change_places_and_are_joined_by_one_space() -> None:
     # words r … n, then words 1 … r − 1 (Eq. 7), for r = 1, 2, 3
-    assert [rotate_at("One lamp, lit.", cut) for cut in (0, 4, 8)] == ["One lamp, lit.", "lamp, lit. One ", ", lit. One lamp"]
+    assert [rotate_at("One lamp, lit.", cut) for cut in (0, 4, 8)] == [
+        "One lamp, lit.",
+        "lamp, lit. One ",
+        ", lit. One lamp",
+    ]
 
 
 def test_all_n_rotations_are_drawn_and_nothing_else() -> None:
@@ -45,7 +51,9 @@ def test_empty_blank_and_one_word_texts_stay(text: str, identity: bool, mode: An
 
 
 @given(texts, st.text(), st.sampled_from(WORD_METHODS), st.sampled_from(MODES), st.booleans())
-def test_every_character_survives(text: str, passage_id: str, words: Any, mode: Any, identity: bool) -> None:
+def test_every_character_survives(
+    text: str, passage_id: str, words: Any, mode: Any, identity: bool
+) -> None:
     rotation = Rotation(words=words, mode=mode, identity=identity)
     cut = rotation.cut(text, passage_id)
     rotated = rotation.apply(text, passage_id)
@@ -71,7 +79,9 @@ def test_spans_point_at_the_same_text_or_are_cut(text: str, data: st.DataObject)
 
 @given(PLAIN, st.integers())
 def test_words_are_those_of_the_reference_rule_on_plain_text(plain: list[str], key: int) -> None:
-    """The paper's code joins tokens r … n and 1 … r − 1 by spaces; our raw slices hold the same tokens."""
+    """The paper's code joins tokens r … n and 1 … r − 1 by spaces; our raw slices hold the same
+    tokens.
+    """
     text = f"{', '.join(plain)}."
     tokens = tokenize(text)
     cut = Rotation(seed=1).cut(text, key)
@@ -110,7 +120,8 @@ def test_the_draw_depends_on_seed_purpose_and_key() -> None:
 
 
 @pytest.mark.parametrize(
-    ("settings", "flag"), [({"words": "spacy"}, "--words"), ({"mode": "lines"}, "--mode"), ({"seed": -1}, "--seed")]
+    ("settings", "flag"),
+    [({"words": "spacy"}, "--words"), ({"mode": "lines"}, "--mode"), ({"seed": -1}, "--seed")],
 )
 def test_settings_out_of_range_name_the_flag(settings: dict[str, Any], flag: str) -> None:
     with pytest.raises(SettingError, match=flag):

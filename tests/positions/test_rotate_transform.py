@@ -1,4 +1,6 @@
-"""``Rotate``: the same draw on strings, examples, batches, data sets in processes, torch data sets and collections."""
+"""``Rotate``: the same draw on strings, examples, batches, data sets in processes, torch data sets
+and collections.
+"""
 
 from __future__ import annotations
 
@@ -19,13 +21,18 @@ import positionbias as pb
 from positionbias.core.errors import InputError, SettingError
 from positionbias.positions.rotate import Rotation
 
-TEXTS = [f"number {n} has green oil and burns in the north hall of Orvell , where {n % 7} lamps hang." for n in range(40)]
+TEXTS = [
+    f"number {n} has green oil and burns in the north hall of Orvell , where {n % 7} lamps hang."
+    for n in range(40)
+]
 IDS = [f"d{n}" for n in range(40)]
 
 
 @pytest.fixture
 def data() -> datasets.Dataset:
-    return datasets.Dataset.from_dict({"pid": IDS, "passage": TEXTS, "label": [n % 2 for n in range(40)]})
+    return datasets.Dataset.from_dict(
+        {"pid": IDS, "passage": TEXTS, "label": [n % 2 for n in range(40)]}
+    )
 
 
 def rotated(**settings: Any) -> list[str]:
@@ -41,13 +48,19 @@ def test_a_string_is_rotated_as_rotate_does() -> None:
         pb.Rotate(words="letters")  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("how", [{}, {"batched": True}, {"batched": True, "batch_size": 3}, {"num_proc": 2}])
+@pytest.mark.parametrize(
+    "how", [{}, {"batched": True}, {"batched": True, "batch_size": 3}, {"num_proc": 2}]
+)
 def test_a_data_set_is_mapped(data: datasets.Dataset, how: dict[str, Any]) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         found = data.map(pb.Rotate("passage", id_column="pid", seed=2), **how)
     assert found["passage"][:] == rotated(seed=2)
-    assert (found["pid"][:], found["label"][:], found.column_names) == (IDS, data["label"][:], data.column_names)
+    assert (found["pid"][:], found["label"][:], found.column_names) == (
+        IDS,
+        data["label"][:],
+        data.column_names,
+    )
 
 
 def test_a_data_set_is_turned_when_it_is_read(data: datasets.Dataset) -> None:
@@ -55,7 +68,9 @@ def test_a_data_set_is_turned_when_it_is_read(data: datasets.Dataset) -> None:
     assert lazy[4] == {"pid": IDS[4], "passage": rotated()[4], "label": 0}
 
 
-def test_the_map_of_equal_settings_is_found_in_the_cache(data: datasets.Dataset, tmp_path: Path) -> None:
+def test_the_map_of_equal_settings_is_found_in_the_cache(
+    data: datasets.Dataset, tmp_path: Path
+) -> None:
     data.save_to_disk(tmp_path / "data")
     stored = datasets.load_from_disk(tmp_path / "data")
     files = [stored.map(pb.Rotate("passage", seed=seed)).cache_files for seed in (1, 1, 2)]
@@ -64,10 +79,17 @@ def test_the_map_of_equal_settings_is_found_in_the_cache(data: datasets.Dataset,
 
 def test_its_hash_is_the_same_in_every_process() -> None:
     code = (
-        "import positionbias as pb; from datasets.fingerprint import Hasher; print(Hasher.hash(pb.Rotate('passage', seed=2)))"
+        "import positionbias as pb; from datasets.fingerprint import Hasher; "
+        "print(Hasher.hash(pb.Rotate('passage', seed=2)))"
     )
-    other = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=True)
-    assert other.stdout.strip() == Hasher.hash(pb.Rotate("passage", seed=2)) != Hasher.hash(pb.Rotate("passage", seed=3))
+    other = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=True
+    )
+    assert (
+        other.stdout.strip()
+        == Hasher.hash(pb.Rotate("passage", seed=2))
+        != Hasher.hash(pb.Rotate("passage", seed=3))
+    )
     assert other.stderr == ""
     turn = pb.Rotate("passage", "pid", seed=2)
     again = pickle.loads(pickle.dumps(turn))  # noqa: S301
@@ -98,19 +120,32 @@ def test_debias_turns_a_collection_alike(tmp_path: Path, words: Any) -> None:
     named = [{"doc_id": own, "text": text} for own, text in zip(IDS, TEXTS, strict=True)]
     for records, turn in (
         (named, pb.Rotate(id_column="doc_id", seed=5, words=words)),
-        ([{"text": text} for text in TEXTS], pb.Rotate(seed=5, words=words)),  # ids are hashes of the texts
+        # ids are hashes of the texts
+        ([{"text": text} for text in TEXTS], pb.Rotate(seed=5, words=words)),
     ):
         collection = pb.Collection.from_records(records, tmp_path / "made", overwrite=True)
-        stored = pb.debias(collection, rotation=Rotation(seed=5, words=words), out=tmp_path / "turned", overwrite=True)
+        stored = pb.debias(
+            collection,
+            rotation=Rotation(seed=5, words=words),
+            out=tmp_path / "turned",
+            overwrite=True,
+        )
         assert isinstance(stored, pb.Collection)
-        assert [passage.text for passage in stored.passages()] == [turn(record)["text"] for record in records]
-        assert [turn(text, own) for own, text in collection.passages()] == [passage.text for passage in stored.passages()]
+        assert [passage.text for passage in stored.passages()] == [
+            turn(record)["text"] for record in records
+        ]
+        assert [turn(text, own) for own, text in collection.passages()] == [
+            passage.text for passage in stored.passages()
+        ]
 
 
 def test_what_has_no_text_stays_and_what_is_none_is_refused() -> None:
     turn = pb.Rotate(id_column="pid")
     assert turn({"text": None, "pid": "p1"}) == {"text": None, "pid": "p1"}
-    assert turn({"text": ["one two", None], "pid": [np.int64(3), ""]})["text"] == [pb.rotate("one two", "3"), None]
+    assert turn({"text": ["one two", None], "pid": [np.int64(3), ""]})["text"] == [
+        pb.rotate("one two", "3"),
+        None,
+    ]
     for example, message in (
         ({"text": "one two"}, "Rotate: wanted a column 'pid'; found text; name the right one"),
         ({"pid": "p1"}, "Rotate: wanted a column 'text'; found pid"),

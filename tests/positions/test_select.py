@@ -1,4 +1,6 @@
-"""Queries selected by where their answers start: which are kept, what is counted, what is shared with the source."""
+"""Queries selected by where their answers start: which are kept, what is counted, what is shared
+with the source.
+"""
 
 from __future__ import annotations
 
@@ -44,27 +46,43 @@ def answer(query: str, passage: int, place: int, *, offsets: bool = True) -> Ans
     return Answer(query, f"p{passage}", text, start, None if start is None else start + len(text))
 
 
-def source(place: Path, answers: Sequence[Answer], *, more_queries: Sequence[str] = (), shard: int = 4) -> Collection:
-    """20 passages of ten words; training queries with these answers and a further judgement set; 5 test queries."""
-    passages = [Passage(f"p{number}", " ".join(word(number, at) for at in range(WORDS))) for number in range(20)]
+def source(
+    place: Path, answers: Sequence[Answer], *, more_queries: Sequence[str] = (), shard: int = 4
+) -> Collection:
+    """20 passages of ten words; training queries with these answers and a further judgement set; 5
+    test queries.
+    """
+    passages = [
+        Passage(f"p{number}", " ".join(word(number, at) for at in range(WORDS)))
+        for number in range(20)
+    ]
     queries = [*dict.fromkeys(answer.query_id for answer in answers), *more_queries]
     with create_collection(place) as writer:
         for start in range(0, len(passages), shard):
             writer.add_passages(passages[start : start + shard])
         pairs = dict.fromkeys((answer.query_id, answer.passage_id) for answer in answers)
         writer.add_split(
-            "train", [Query(item, f"about {item}") for item in queries], [Qrel(*pair, 1) for pair in pairs], answers
+            "train",
+            [Query(item, f"about {item}") for item in queries],
+            [Qrel(*pair, 1) for pair in pairs],
+            answers,
         )
         writer.add_qrels("train", "clicks", [Qrel(item, "p19", 0) for item in queries])
         test = [answer(f"t{number}", number, 9) for number in range(5)]
         writer.add_split(
-            "test", [Query(item.query_id, "x") for item in test], [Qrel(item.query_id, "p0", 1) for item in test], test
+            "test",
+            [Query(item.query_id, "x") for item in test],
+            [Qrel(item.query_id, "p0", 1) for item in test],
+            test,
         )
-        writer.finish(Manifest("collection", place.name, "a test", licence="invented", notes=("a decision",)))
+        writer.finish(
+            Manifest("collection", place.name, "a test", licence="invented", notes=("a decision",))
+        )
     return Collection(place)
 
 
-EACH = [answer(f"q{number}", number, number % WORDS) for number in range(20)]  # two queries for each of the ten places
+# two queries for each of the ten places
+EACH = [answer(f"q{number}", number, number % WORDS) for number in range(20)]
 
 
 def kept(collection: Collection) -> list[str]:
@@ -74,7 +92,8 @@ def kept(collection: Collection) -> list[str]:
 def test_the_front_fifth_of_ten_places(tmp_path: Path) -> None:
     whole = source(tmp_path / "whole", EACH)
     front = select(whole, tmp_path / "front", Selection(FRONT))
-    assert kept(front) == ["q0", "q1", "q10", "q11"]  # words 0 and 1 of ten; word 2 is 0.2, which the range leaves out
+    # words 0 and 1 of ten; word 2 is 0.2, which the range leaves out
+    assert kept(front) == ["q0", "q1", "q10", "q11"]
     assert [item.query_id for item in front.answers("train")] == kept(front)
     assert front.qrels("train") == [Qrel(f"q{n}", f"p{n}", 1) for n in (0, 1, 10, 11)]
     assert [qrel.query_id for qrel in front.qrels("train", "clicks")] == kept(front)
@@ -85,40 +104,71 @@ def test_the_front_fifth_of_ten_places(tmp_path: Path) -> None:
     assert content["passages_checksum"] == original["passages_checksum"]
     facts = content["selection"]
     assert {name: facts[name] for name in list(facts)[:6]} == {
-        "kept": 4, "queries": 20, "without_known_position": 0, "outside": 16, "inside_in_part": 0, "inside": 4,
+        "kept": 4, "queries": 20, "without_known_position": 0, "outside": 16, "inside_in_part": 0,
+        "inside": 4,
     }  # fmt: skip
     assert facts["answers"]["by_offsets"] == 20
     manifest = front.manifest
-    assert (manifest.command, manifest.settings["answers_in"], manifest.settings["split"]) == ("select", "0:0.2", "train")
+    assert (manifest.command, manifest.settings["answers_in"], manifest.settings["split"]) == (
+        "select",
+        "0:0.2",
+        "train",
+    )
     assert (manifest.licence, manifest.notes[0]) == ("invented", "a decision")
-    assert [(item.role, item.path, item.checksum) for item in manifest.inputs] == [("selected", "../whole", whole.checksum)]
+    assert [(item.role, item.path, item.checksum) for item in manifest.inputs] == [
+        ("selected", "../whole", whole.checksum)
+    ]
     result = selection_result(front)
-    assert (result.value, result.count, result.split, result.system) == (0.2, 20, "train", "answers in 0:0.2")
+    assert (result.value, result.count, result.split, result.system) == (
+        0.2,
+        20,
+        "train",
+        "answers in 0:0.2",
+    )
 
 
 def test_the_histogram_of_what_is_kept_lies_in_the_range(tmp_path: Path) -> None:
     whole = source(tmp_path / "whole", EACH)
-    for low, high, bins in ((0.0, 0.2, [0, 1]), (0.3, 0.7, [3, 4, 5, 6]), (0.9, 1.0, [9]), (0.0, 1.0, list(range(10)))):
+    for low, high, bins in (
+        (0.0, 0.2, [0, 1]),
+        (0.3, 0.7, [3, 4, 5, 6]),
+        (0.9, 1.0, [9]),
+        (0.0, 1.0, list(range(10))),
+    ):
         part = select(whole, tmp_path / f"{low}", Selection(AnswerRange(low, high)), overwrite=True)
         payload = position_histogram(part, "train").payload
         assert isinstance(payload, PositionHistogram)
-        filled = [number // 2 for number, count in enumerate(payload.counts) if count]  # 20 bins, of which ten places fill ten
+        # 20 bins, of which ten places fill ten
+        filled = [number // 2 for number, count in enumerate(payload.counts) if count]
         assert filled == bins
 
 
-@given(place=st.integers(0, 300), words=st.integers(1, 300), tenths=st.tuples(st.integers(0, 10), st.integers(0, 10)))
-def test_the_range_is_that_of_whole_numbers(place: int, words: int, tenths: tuple[int, int]) -> None:
+@given(
+    place=st.integers(0, 300),
+    words=st.integers(1, 300),
+    tenths=st.tuples(st.integers(0, 10), st.integers(0, 10)),
+)
+def test_the_range_is_that_of_whole_numbers(
+    place: int, words: int, tenths: tuple[int, int]
+) -> None:
     low, high = sorted(tenths)
     if low == high:
         with pytest.raises(SettingError, match="--answers-in: wanted LOW:HIGH"):
             AnswerRange(low / 10, high / 10)
     else:
-        assert AnswerRange(low / 10, high / 10).test()(place, words) == (low * words <= 10 * place < high * words)
+        assert AnswerRange(low / 10, high / 10).test()(place, words) == (
+            low * words <= 10 * place < high * words
+        )
 
 
-@pytest.mark.parametrize("text", ["0", "0.2:0", "0.2:0.2", "-1:1", "0:1.1", "a:b", "0:nan", "nan:1", "0:0.2:1", ":", ""])
+@pytest.mark.parametrize(
+    "text", ["0", "0.2:0", "0.2:0.2", "-1:1", "0:1.1", "a:b", "0:nan", "nan:1", "0:0.2:1", ":", ""]
+)
 def test_what_is_no_range_is_refused(text: str) -> None:
-    with pytest.raises(SettingError, match=r"--answers-in: wanted LOW:HIGH with 0 ≤ LOW < HIGH ≤ 1, as in 0:0.2; found "):
+    with pytest.raises(
+        SettingError,
+        match=r"--answers-in: wanted LOW:HIGH with 0 ≤ LOW < HIGH ≤ 1, as in 0:0.2; found ",
+    ):
         AnswerRange.parse(text)
 
 
@@ -131,7 +181,8 @@ def test_several_answers_of_a_query(tmp_path: Path) -> None:
     answers = [
         answer("both", 0, 0), answer("both", 1, 1),  # two passages, both in front
         answer("one", 2, 0), answer("one", 3, 9),  # one in front, one at the end, in other passages
-        answer("same", 4, 1), answer("same", 4, 1), answer("same", 4, 8),  # one passage, a span given twice
+        answer("same", 4, 1), answer("same", 4, 1), answer("same", 4, 8),
+        # one passage, a span given twice
         answer("none", 5, 5),
     ]  # fmt: skip
     whole = source(tmp_path / "whole", answers)
@@ -162,9 +213,13 @@ def test_what_cannot_be_placed_is_dropped_and_counted(tmp_path: Path) -> None:
     facts = made.manifest.content["selection"]
     assert (facts["queries"], facts["without_known_position"], facts["kept"]) == (7, 5, 2)
     outcomes = facts["answers"]
-    assert [outcomes[name] for name in ("by_matching", "unmatched", "empty", "no_answer_present")] == [2, 3, 1, 1]
+    assert [
+        outcomes[name] for name in ("by_matching", "unmatched", "empty", "no_answer_present")
+    ] == [2, 3, 1, 1]
     assert facts["unmatched"] == {"words not found in a row": 2, "found when case is ignored": 1}
-    folded = select(whole, tmp_path / "folded", Selection(AnswerRange(0, 1), matching=Matching(fold_case=True)))
+    folded = select(
+        whole, tmp_path / "folded", Selection(AnswerRange(0, 1), matching=Matching(fold_case=True))
+    )
     assert kept(folded) == ["matched", "half", "case"]
     assert folded.manifest.settings["matching"]["fold_case"] is True
 
@@ -177,7 +232,9 @@ def test_answers_that_fill_their_passage_have_no_place(tmp_path: Path) -> None:
     facts = made.manifest.content["selection"]
     assert (facts["without_known_position"], facts["answers"]["one_possible_start"]) == (1, 1)
     only = source(tmp_path / "only", [whole_passage])
-    with pytest.raises(InputError, match="1 without a known position, as 1 answer fills the passage"):
+    with pytest.raises(
+        InputError, match="1 without a known position, as 1 answer fills the passage"
+    ):
         select(only, tmp_path / "none", Selection(FRONT))
 
 
@@ -187,9 +244,14 @@ def test_all_matches_or_the_first(tmp_path: Path) -> None:
         writer.add_split("train", [Query("q", "x")], [Qrel("q", "p", 1)], [Answer("q", "p", "oil")])
         writer.finish(Manifest("collection", "c", "a test"))
     whole = Collection(tmp_path / "c")
-    with pytest.raises(InputError, match=r"found none among 1 \(1 with answers elsewhere, 0 without a known position\)"):
+    with pytest.raises(
+        InputError,
+        match=r"found none among 1 \(1 with answers elsewhere, 0 without a known position\)",
+    ):
         select(whole, tmp_path / "x", Selection(FRONT))
-    assert kept(select(whole, tmp_path / "first", Selection(FRONT, matching=Matching(matches="first")))) == ["q"]
+    assert kept(
+        select(whole, tmp_path / "first", Selection(FRONT, matching=Matching(matches="first")))
+    ) == ["q"]
 
 
 def test_drawn_queries_are_those_of_the_smallest_keys(tmp_path: Path) -> None:
@@ -199,14 +261,23 @@ def test_drawn_queries_are_those_of_the_smallest_keys(tmp_path: Path) -> None:
     lowest = sorted(fitting, key=lambda item: key64(7, "select query", item))
     for number in (1, 3, 10):
         made = select(whole, tmp_path / f"{number}", Selection(half, queries=number, seed=7))
-        assert kept(made) == [item for item in fitting if item in lowest[:number]]  # in the stored order
+        # in the stored order
+        assert kept(made) == [item for item in fitting if item in lowest[:number]]
         facts = made.manifest.content["selection"]
         assert (facts["kept"], facts["inside"]) == (number, 10)
     assert "3 of these were drawn by (seed, id) alone." in Collection(tmp_path / "3").manifest.notes
     assert count_fitting(whole, Selection(half, queries=3)) == 10
-    draws = {tuple(kept(select(whole, tmp_path / "s", Selection(half, queries=3, seed=n), overwrite=True))) for n in range(8)}
+    draws = {
+        tuple(
+            kept(select(whole, tmp_path / "s", Selection(half, queries=3, seed=n), overwrite=True))
+        )
+        for n in range(8)
+    }
     assert len(draws) > 4  # of 120 triples
-    with pytest.raises(SettingError, match=r"--queries: wanted 11 queries of split 'train' .* in 0:0.5; found 10; lower it"):
+    with pytest.raises(
+        SettingError,
+        match=r"--queries: wanted 11 queries of split 'train' .* in 0:0.5; found 10; lower it",
+    ):
         select(whole, tmp_path / "more", Selection(half, queries=11))
 
 
@@ -214,7 +285,12 @@ def test_workers_and_shards_change_nothing(tmp_path: Path, monkeypatch: pytest.M
     whole = source(tmp_path / "whole", EACH)
     one = select(whole, tmp_path / "1" / "made", Selection(FRONT, queries=3))
     monkeypatch.setattr(select_module, "SHARD_PASSAGES", 3)
-    two = select(whole, tmp_path / "2" / "made", Selection(FRONT, queries=3), map_shards=partial(map_shards, workers=2))
+    two = select(
+        whole,
+        tmp_path / "2" / "made",
+        Selection(FRONT, queries=3),
+        map_shards=partial(map_shards, workers=2),
+    )
     assert read_manifest(two.path).comparable() == read_manifest(one.path).comparable()
     for path in one.path.rglob("*.parquet"):
         assert (two.path / path.relative_to(one.path)).read_bytes() == path.read_bytes()
@@ -231,7 +307,9 @@ def test_passages_and_indexes_are_copied(tmp_path: Path) -> None:
         select(whole, tmp_path / "made", Selection(FRONT))
     (whole.path / "cache" / "link").unlink()
     made = select(whole, tmp_path / "made", Selection(FRONT))
-    assert {path.stat().st_ino for path in made.shard_paths}.isdisjoint(path.stat().st_ino for path in whole.shard_paths)
+    assert {path.stat().st_ino for path in made.shard_paths}.isdisjoint(
+        path.stat().st_ino for path in whole.shard_paths
+    )
     assert len(made.shard_paths) == 5
     assert open_index(made, Bm25Settings()).origin == "reused"
     assert sorted(path.name for path in made.cache.iterdir()) == ["bm25s", "passages"]
@@ -260,7 +338,11 @@ def test_an_interrupted_selection_goes_on_and_leaves_the_source_alone(
     if not links:  # what was linked before is now copied: not through the link, into the source
         monkeypatch.setattr(os, "link", refuse)
     made = select(whole, tmp_path / "made", Selection(FRONT))
-    assert [path.read_bytes() for path in made.shard_paths] == before == [path.read_bytes() for path in whole.shard_paths]
+    assert (
+        [path.read_bytes() for path in made.shard_paths]
+        == before
+        == [path.read_bytes() for path in whole.shard_paths]
+    )
     assert kept(made) == ["q0", "q1", "q10", "q11"]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["made", "whole"]
 
@@ -283,7 +365,11 @@ def test_a_rotated_collection_keeps_the_queries_of_its_original(tmp_path: Path) 
     assert original_collection(made).path == whole.path
     other = source(tmp_path / "other", [answer(f"z{number}", number, 0) for number in range(3)])
     with pytest.raises(
-        InputError, match=r"wanted the queries of .*other in split 'train'; found 3 missing, such as 'z0'; give --answers-of"
+        InputError,
+        match=(
+            r"wanted the queries of .*other in split 'train'; found 3 missing, such as 'z0'; give "
+            r"--answers-of"
+        ),
     ):
         select(whole, tmp_path / "wrong", Selection(FRONT), by=other)
 
@@ -293,7 +379,11 @@ def test_what_does_not_fit_is_one_clear_line(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="wanted split 'dev'; found train, test"):
         select(whole, tmp_path / "x", Selection(FRONT, split="dev"))
     with pytest.raises(
-        InputError, match=r"whose answers start in 0.95:1; found none among 20 \(20 with answers elsewhere, 0 without"
+        InputError,
+        match=(
+            r"whose answers start in 0.95:1; found none among 20 \(20 with answers elsewhere, 0 "
+            r"without"
+        ),
     ):
         select(whole, tmp_path / "x", Selection(AnswerRange(0.95, 1)))
     with pytest.raises(OutputExistsError):

@@ -37,7 +37,8 @@ def test_offset_spans_are_among_the_matches(squad: Collection, split: str, spans
     assert check.spans == spans
     assert check.among_matches >= 0.99 * spans
     assert sum(check.missed.values()) == spans - check.among_matches
-    # the offsets are right throughout; what is missed stands inside a word, or is an abbreviation at a seam
+    # the offsets are right throughout; what is missed stands inside a word, or is an abbreviation
+    # at a seam
     assert "the text at the offsets is not the answer's" not in check.missed
 
 
@@ -48,21 +49,29 @@ def test_the_first_tenth_of_squad_holds_more_than_its_share(squad: Collection) -
     assert figures.total_variation.value > 3 * figures.total_variation.by_chance_high
 
 
-def test_rotation_takes_the_bias_away_and_keeps_every_span(squad: Collection, tmp_path: Path) -> None:
+def test_rotation_takes_the_bias_away_and_keeps_every_span(
+    squad: Collection, tmp_path: Path
+) -> None:
     rotated = debias(squad, tmp_path / "rotated", Rotation())
     texts = dict(rotated.passages())
     for split in squad.splits:
         answers = rotated.answers(split)
-        assert all(texts[answer.passage_id][answer.start : answer.end] == answer.text for answer in answers)
+        assert all(
+            texts[answer.passage_id][answer.start : answer.end] == answer.text for answer in answers
+        )
         payload = histogram(rotated, split)
         assert payload.outcomes["cut"] == len(squad.answers(split)) - len(answers) > 0
-        assert payload.figures.total_variation.value < payload.figures.total_variation.by_chance_high
+        assert (
+            payload.figures.total_variation.value < payload.figures.total_variation.by_chance_high
+        )
         bounds = payload.figures.mean.difference_interval
         assert bounds.low < 0 < bounds.high
 
 
 def test_rotated_words_are_those_of_the_reference_rule(squad: Collection) -> None:
-    """Tokens r … n, then 1 … r − 1; a cut before "'s" or beside an abbreviation splits otherwise, in under 1 %."""
+    """Tokens r … n, then 1 … r − 1; a cut before "'s" or beside an abbreviation splits otherwise,
+    in under 1 %.
+    """
     same = total = 0
     for passage in squad.passages():
         tokens, starts = tokenize(passage.text), unit_starts(passage.text)

@@ -20,7 +20,8 @@ from .words import Words, every_pair, random_words, words
 
 A, B, UNKNOWN, PADDING = 2, 3, 1, 0
 
-# Unit vectors, in order: a (1, 0), b (0, 1), a (0, 1) | a (.6, .8), a (1, 0) | b (.6, .8), unknown, a (0, −1), padding.
+# Unit vectors, in order: a (1, 0), b (0, 1), a (0, 1) | a (.6, .8), a (1, 0) | b (.6, .8), unknown,
+# a (0, −1), padding.
 HAND = words(
     [[A, B, A], [A, A], [B, UNKNOWN, A, PADDING]],
     [(1, 0), (0, 2), (0, 1), (3, 4), (1, 0), (0.6, 0.8), (7, 7), (0, -5), (1, 1)],
@@ -28,7 +29,9 @@ HAND = words(
 
 
 def curve_of(found: Words, *, memory_bytes: int = 1 << 28, **given: Any) -> AtsCurve:
-    return average_term_similarity(*found, ProbeSettings(**{"minimum_terms": 1, **given}), memory_bytes=memory_bytes)
+    return average_term_similarity(
+        *found, ProbeSettings(**{"minimum_terms": 1, **given}), memory_bytes=memory_bytes
+    )
 
 
 def test_by_hand() -> None:
@@ -52,7 +55,8 @@ def test_by_hand() -> None:
 
 def test_by_hand_with_pairs_within_a_passage() -> None:
     curve = curve_of(HAND, term_pairs="all")
-    # Δ = 1 gains the second passage's (.6, .8)·(1, 0) = .6: a (1 + 0 + 0 + .6) / 4; Δ = 2 the first's (1, 0)·(0, 1) = 0
+    # Δ = 1 gains the second passage's (.6, .8)·(1, 0) = .6: a (1 + 0 + 0 + .6) / 4; Δ = 2 the
+    # first's (1, 0)·(0, 1) = 0
     assert curve.ats == pytest.approx([-0.2, (0.4 + 0.8) / 2, 0.0])
     assert curve.pairs == [2, 5, 4]
     assert curve.figures.mats == pytest.approx((-0.2 - 0.6) + (-0.2 - 0.0))
@@ -73,9 +77,16 @@ def test_padding_and_unknown_change_nothing() -> None:
 PASSAGES = st.lists(st.lists(st.integers(0, 5), max_size=7), max_size=6)
 
 
-@given(PASSAGES, st.integers(0, 999), st.sampled_from(["different", "all"]), st.sampled_from([1, 400, 1 << 30]))
+@given(
+    PASSAGES,
+    st.integers(0, 999),
+    st.sampled_from(["different", "all"]),
+    st.sampled_from([1, 400, 1 << 30]),
+)
 @settings(max_examples=25)
-def test_equals_a_loop_over_every_pair(passages: list[list[int]], seed: int, pairs: str, memory_bytes: int) -> None:
+def test_equals_a_loop_over_every_pair(
+    passages: list[list[int]], seed: int, pairs: str, memory_bytes: int
+) -> None:
     count = sum(map(len, passages))
     vectors = np.random.default_rng(seed).standard_normal((count, 3))
     vectors[seed % 7 :: 7] = 0.0  # a zero vector has cosine 0 with all
@@ -94,7 +105,9 @@ def test_equals_a_loop_over_every_pair(passages: list[list[int]], seed: int, pai
 
 @pytest.mark.parametrize("pairs", ["different", "all"])
 @pytest.mark.parametrize("sample_pairs", [10, 100_000])
-def test_blocks_and_ranges_change_nothing(monkeypatch: pytest.MonkeyPatch, pairs: str, sample_pairs: int) -> None:
+def test_blocks_and_ranges_change_nothing(
+    monkeypatch: pytest.MonkeyPatch, pairs: str, sample_pairs: int
+) -> None:
     found = random_words(5)
     whole = curve_of(found, term_pairs=pairs, sample_pairs=sample_pairs)
     assert len(whole.deltas) > 15
@@ -103,7 +116,10 @@ def test_blocks_and_ranges_change_nothing(monkeypatch: pytest.MonkeyPatch, pairs
     monkeypatch.setattr(sums, "_CELLS_AT_ONCE", 7)
     monkeypatch.setattr(pair_sample, "_CELL_PAIRS_AT_ONCE", 5)
     for memory_bytes in (1, 2_000, 9_000):
-        assert_alike(curve_of(found, term_pairs=pairs, memory_bytes=memory_bytes, sample_pairs=sample_pairs), whole)
+        assert_alike(
+            curve_of(found, term_pairs=pairs, memory_bytes=memory_bytes, sample_pairs=sample_pairs),
+            whole,
+        )
 
 
 def assert_alike(curve: AtsCurve, other: AtsCurve) -> None:
@@ -123,12 +139,15 @@ def test_the_order_of_the_input_does_not_matter() -> None:
 def test_vectors_may_be_mapped_and_of_any_length(tmp_path: Path) -> None:
     found = random_words(7)
     mapped = np.memmap(tmp_path / "vectors", np.float32, "w+", shape=found.vectors.shape)
-    mapped[:] = found.vectors * np.random.default_rng(1).uniform(0.01, 100, (len(found.terms), 1)).astype(np.float32)
+    mapped[:] = found.vectors * np.random.default_rng(1).uniform(
+        0.01, 100, (len(found.terms), 1)
+    ).astype(np.float32)
     assert_alike(curve_of(found._replace(vectors=mapped)), curve_of(found))
 
 
 def test_nearly_all_pairs_within_one_passage() -> None:
-    # one passage says a 200 times, another once: at Δ = 1 two pairs count, and 199 that do not are subtracted
+    # one passage says a 200 times, another once: at Δ = 1 two pairs count, and 199 that do not are
+    # subtracted
     vectors = np.random.default_rng(3).standard_normal((201, 8)) + 5
     found = words([[A] * 200, [A]], vectors)
     curve = curve_of(found)
@@ -152,13 +171,15 @@ def test_a_vector_that_is_position_alone() -> None:
     assert curve.ats == pytest.approx([1.0] + [0.0] * (len(curve.deltas) - 1))
     longest = curve.deltas[-1]
     assert longest > 15
-    assert curve.figures.mats == pytest.approx(longest / (longest - 1))  # Eq. 9 divides a sum of max Δ ones
+    # Eq. 9 divides a sum of max Δ ones
+    assert curve.figures.mats == pytest.approx(longest / (longest - 1))
     assert curve.figures.mats_plain == pytest.approx(1.0)
     assert curve.figures.mats_std == pytest.approx(0.0, abs=1e-12)
 
 
 def test_the_curve_ends_before_the_first_delta_with_too_few_terms() -> None:
-    # terms 2, 3, 4 at positions 0, 1, 3 of two passages: all three have a pair at Δ = 0; at Δ = 2 only a term at 1 and 3 would
+    # terms 2, 3, 4 at positions 0, 1, 3 of two passages: all three have a pair at Δ = 0; at Δ = 2
+    # only a term at 1 and 3 would
     found = words([[A, 3, 0, 4], [A, 3, 0, 4], [3, A, A]], np.ones((11, 2)))
     # Δ = 0: 2 (passages 1, 2), 3, 4; Δ = 1: 2 (0 and 1), 3 (0 and 1); Δ = 2: 2 (0 and 2)
     every = curve_of(found)
@@ -167,7 +188,11 @@ def test_the_curve_ends_before_the_first_delta_with_too_few_terms() -> None:
     assert every.figures.terms_at_cut == 0
     cut = curve_of(found, minimum_terms=2)
     assert cut.deltas == [0, 1]
-    assert (cut.figures.cut_at, cut.figures.terms_at_cut, cut.figures.later_deltas_left_out) == (2, 1, 0)
+    assert (cut.figures.cut_at, cut.figures.terms_at_cut, cut.figures.later_deltas_left_out) == (
+        2,
+        1,
+        0,
+    )
 
 
 def test_later_deltas_are_left_out_with_the_first_and_counted() -> None:
@@ -184,7 +209,9 @@ def test_later_deltas_are_left_out_with_the_first_and_counted() -> None:
     ("ats", "plain", "reason"),
     [([], None, "not even Δ = 0"), ([0.9], None, "is 0"), ([0.9, 0.7], 0.2, "is 1")],
 )
-def test_mats_is_undefined_below_two_deltas(ats: list[float], plain: float | None, reason: str) -> None:
+def test_mats_is_undefined_below_two_deltas(
+    ats: list[float], plain: float | None, reason: str
+) -> None:
     figures = mats_figures(ats)
     assert figures.mats is None
     assert figures.mats_plain == pytest.approx(plain)
@@ -208,8 +235,13 @@ def test_a_diverged_model_is_one_clear_line() -> None:
 
 @pytest.mark.parametrize(
     ("setting", "flag"),
-    [({"term_pairs": "some"}, "--term-pairs"), ({"minimum_terms": 0}, "--minimum-terms"), ({"sample_pairs": -1}, "--sample-pairs"), ({"memory_bytes": 0}, "memory_bytes")],
-)  # fmt: skip
+    [
+        ({"term_pairs": "some"}, "--term-pairs"),
+        ({"minimum_terms": 0}, "--minimum-terms"),
+        ({"sample_pairs": -1}, "--sample-pairs"),
+        ({"memory_bytes": 0}, "memory_bytes"),
+    ],
+)
 def test_a_setting_out_of_range_names_the_flag(setting: dict, flag: str) -> None:
     with pytest.raises(SettingError, match=flag):
         curve_of(HAND, **setting)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import tempfile
 from dataclasses import replace
 from pathlib import Path
@@ -18,12 +20,18 @@ from positionbias.models.protocols import pad_rows
 from positionbias.models.tk import TK
 from positionbias.probe import encode
 from positionbias.probe.encode import encode_passages
-from tests.forked import forked
 
 from ..tiny import TINY, collection_of, tiny_tk
 
 WORDS = [f"word{i}" for i in range(15)]
-TEXTS = ["", " ".join(WORDS), "word3", "word1 unheard word2", "  ", *(" ".join(WORDS[i : 2 * i]) for i in range(1, 8))]
+TEXTS = [
+    "",
+    " ".join(WORDS),
+    "word3",
+    "word1 unheard word2",
+    "  ",
+    *(" ".join(WORDS[i : 2 * i]) for i in range(1, 8)),
+]
 
 
 @pytest.fixture
@@ -37,7 +45,9 @@ def model() -> TK:
 
 
 @pytest.mark.parametrize("batch_words", [1, 20, 8192])
-def test_each_passage_alone_and_in_any_batch(collection: Collection, model: TK, batch_words: int) -> None:
+def test_each_passage_alone_and_in_any_batch(
+    collection: Collection, model: TK, batch_words: int
+) -> None:
     ids = [f"p{i}" for i in (3, 0, 1, 5, 4, 11)]
     with encode_passages(model, collection, ids, batch_words=batch_words) as encoded:
         assert encoded.passage_ids == ids
@@ -48,7 +58,9 @@ def test_each_passage_alone_and_in_any_batch(collection: Collection, model: TK, 
             rows = slice(encoded.offsets[number], encoded.offsets[number + 1])
             assert encoded.terms[rows].tolist() == model.read_passages([text])[0]
             with torch.no_grad():
-                alone = model.passage_vectors(pad_rows([model.read_passages([text])[0]]))[0, : rows.stop - rows.start]
+                alone = model.passage_vectors(pad_rows([model.read_passages([text])[0]]))[
+                    0, : rows.stop - rows.start
+                ]
             np.testing.assert_allclose(encoded.vectors[0, rows], alone, atol=1e-5)
 
 
@@ -72,7 +84,10 @@ def test_passages_at_the_length_limit_are_counted(collection: Collection) -> Non
 def test_nothing_to_encode(collection: Collection, model: TK) -> None:
     for ids in ([], ["p0"], ["p0", "p4"]):
         with encode_passages(model, collection, ids) as encoded:
-            assert (encoded.offsets.tolist(), encoded.vectors.shape) == ([0] * (len(ids) + 1), (1, 0, TINY.dimension))
+            assert (encoded.offsets.tolist(), encoded.vectors.shape) == (
+                [0] * (len(ids) + 1),
+                (1, 0, TINY.dimension),
+            )
 
 
 def test_an_unknown_passage(collection: Collection, model: TK) -> None:
@@ -80,10 +95,12 @@ def test_an_unknown_passage(collection: Collection, model: TK) -> None:
         encode_passages(model, collection, ["p1", "p99"])
 
 
-# -- the file ---------------------------------------------------------------------------------------------
+# -- the file --------------------------------------------------------------------------------------
 
 
-def test_the_file_has_no_name_and_goes_with_the_vectors(collection: Collection, model: TK, tmp_path: Path) -> None:
+def test_the_file_has_no_name_and_goes_with_the_vectors(
+    collection: Collection, model: TK, tmp_path: Path
+) -> None:
     place = tmp_path / "vectors"
     place.mkdir()
     with encode_passages(model, collection, collection.passage_ids(), folder=place) as encoded:
@@ -104,7 +121,11 @@ def mapped() -> str:
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), RuntimeError("no more memory")])
 def test_nothing_is_left_of_an_encoding_that_fails(
-    collection: Collection, model: TK, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException
+    collection: Collection,
+    model: TK,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    error: BaseException,
 ) -> None:
     def fail(numbers: torch.Tensor) -> torch.Tensor:
         raise error
@@ -117,7 +138,9 @@ def test_nothing_is_left_of_an_encoding_that_fails(
     assert list(place.iterdir()) == []
 
 
-def test_without_posix_fallocate(collection: Collection, model: TK, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_posix_fallocate(
+    collection: Collection, model: TK, monkeypatch: pytest.MonkeyPatch
+) -> None:
     ids = collection.passage_ids()
     usual = np.array(encode_passages(model, collection, ids).vectors)
     monkeypatch.delattr(os, "posix_fallocate", raising=False)
@@ -134,9 +157,11 @@ from tests.tiny import tiny_tk
 
 collection = Collection(sys.argv[1])
 collection.rows(["p1"])
-resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))  # refused as on a full disk, with EFBIG for ENOSPC
+resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))  # refused as on a full disk, with EFBIG \
+for ENOSPC
 try:
-    encode_passages(tiny_tk([" ".join(f"word{i}" for i in range(15))] * 2), collection, [f"p{i}" for i in range(12)])
+    encode_passages(tiny_tk([" ".join(f"word{i}" for i in range(15))] * 2), collection, [f"p{i}" \
+for i in range(12)])
 except StorageError as error:
     print(error)
 """
@@ -145,19 +170,32 @@ except StorageError as error:
 def test_a_full_disk_is_one_line(collection: Collection, tmp_path: Path) -> None:
     place = tmp_path / "small"
     place.mkdir()
-    done = forked([collection.path], Path(__file__).parents[2], {**os.environ, "TMPDIR": str(place)}, FULL_DISK)
-    assert done.returncode == 0, done.stderr
+    # in a new process: the place of temporary files is chosen once
+    done = subprocess.run(
+        [sys.executable, "-c", FULL_DISK, collection.path],
+        cwd=Path(__file__).parents[2],
+        env={**os.environ, "TMPDIR": str(place)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     (line,) = done.stdout.splitlines()
     assert line.startswith(f"{place}: wanted 1.")  # 49 words of 8 numbers of 4 bytes: 1.57e-06 GB
     assert "GB for the term vectors of " in line
     assert line.endswith(
-        "; found: File too large; free some space, set $TMPDIR to a folder with more, or probe fewer passages (--probe-passages)"
+        "; found: File too large; free some space, set $TMPDIR to a folder with more, or probe "
+        "fewer passages (--probe-passages)"
     )
     assert list(place.iterdir()) == []
 
 
-def test_no_folder_for_the_vectors(collection: Collection, model: TK, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(StorageError, match="wanted .* GB for the term vectors of .*; found: No such file or directory"):
+def test_no_folder_for_the_vectors(
+    collection: Collection, model: TK, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(
+        StorageError,
+        match="wanted .* GB for the term vectors of .*; found: No such file or directory",
+    ):
         encode_passages(model, collection, ["p1"], folder=tmp_path / "none")
 
     def no_folder() -> str:

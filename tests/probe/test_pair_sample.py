@@ -1,4 +1,6 @@
-"""The sample of pairs: which pairs are numbered, that draws are uniform, and the deviation it gives."""
+"""The sample of pairs: which pairs are numbered, that draws are uniform, and the deviation it
+gives.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,8 @@ def test_numbering_reaches_every_pair_once() -> None:
 
 
 def test_draws_are_uniform_over_the_pairs_at_a_delta() -> None:
-    # term 2 at positions 0, 1, 2 of 2, 3 and 4 passages, term 3 at 0 and 1 of 3 and 5: unlike weights, within cells too
+    # term 2 at positions 0, 1, 2 of 2, 3 and 4 passages, term 3 at 0 and 1 of 3 and 5: unlike
+    # weights, within cells too
     passages = [[2, 2, 2], [2, 2, 2], [0, 2, 2], [0, 0, 2], [3, 3], [3, 3], [3, 3], [0, 3], [0, 3]]
     found = words(passages, np.ones((sum(map(len, passages)), 2)))
     totals = counted(found, 3)
@@ -45,8 +48,13 @@ def test_draws_are_uniform_over_the_pairs_at_a_delta() -> None:
     for seed in range(400):
         first, second = draw_pairs(occurrences, totals, totals, sample=7, seed=seed)
         assert len(first) == 21
-        seen.update((min(pair), max(pair)) for pair in zip(first.tolist(), second.tolist(), strict=True))
-    deltas = {pair: abs(int(occurrences.positions[pair[0]] - occurrences.positions[pair[1]])) for pair in seen}
+        seen.update(
+            (min(pair), max(pair)) for pair in zip(first.tolist(), second.tolist(), strict=True)
+        )
+    deltas = {
+        pair: abs(int(occurrences.positions[pair[0]] - occurrences.positions[pair[1]]))
+        for pair in seen
+    }
     for delta, total in enumerate(totals):
         drawn = [count for pair, count in seen.items() if deltas[pair] == delta]
         assert len(drawn) == total
@@ -60,7 +68,11 @@ def test_more_are_drawn_where_some_will_not_count() -> None:
     assert kept.max() > 40
     first, _ = draw_pairs(read_occurrences(*found[:3]), totals, kept, sample=10, seed=1)
     # about four times as many, all where no more than 10 count, none where none does
-    wanted = [math.ceil(10 * total / part) if part > 10 else total for total, part in zip(totals, kept, strict=True) if part]
+    wanted = [
+        math.ceil(10 * total / part) if part > 10 else total
+        for total, part in zip(totals, kept, strict=True)
+        if part
+    ]
     assert len(first) == sum(wanted)
 
 
@@ -78,7 +90,8 @@ def test_a_sample_comes_close_to_the_deviation_over_all_pairs() -> None:
 def test_the_seed_decides_and_nothing_else_does() -> None:
     found = random_words(4)
     one, again, other = (
-        average_term_similarity(*found, ProbeSettings(minimum_terms=1, sample_pairs=20, seed=seed)) for seed in (1, 1, 2)
+        average_term_similarity(*found, ProbeSettings(minimum_terms=1, sample_pairs=20, seed=seed))
+        for seed in (1, 1, 2)
     )
     assert one == again
     assert one.std_pairs != other.std_pairs

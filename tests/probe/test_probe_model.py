@@ -28,7 +28,11 @@ from positionbias.models.tk import TK
 from positionbias.positions.debias import debias
 from positionbias.positions.rotate import Rotation
 from positionbias.probe.encode import encode_passages
-from positionbias.probe.passages import collection_of_checkpoint, original_collection, sample_passages
+from positionbias.probe.passages import (
+    collection_of_checkpoint,
+    original_collection,
+    sample_passages,
+)
 from positionbias.probe.settings import ProbeSettings
 from positionbias.probe.term_vectors import probe_model, term_vectors
 from positionbias.results.result import load_results
@@ -43,7 +47,9 @@ WORDS = "the lamp of orvell burns green oil by night and the gate of iron opens 
 def invented_passages() -> list[Passage]:
     """Forty passages of four to 18 words; "rare" words stand once and are unknown to the model."""
     rng = np.random.default_rng(1)
-    drawn = [" ".join([*rng.choice(WORDS, rng.integers(3, 18)), f"rare{number}"]) for number in range(40)]
+    drawn = [
+        " ".join([*rng.choice(WORDS, rng.integers(3, 18)), f"rare{number}"]) for number in range(40)
+    ]
     return [Passage(f"p{number}", text) for number, text in enumerate(drawn)]
 
 
@@ -60,9 +66,17 @@ def saved_model(place: Path, trained_on: Collection | None, seed: int = 1) -> Pa
     """A small TK with random weights, whose manifest leads to ``trained_on``."""
     torch.manual_seed(seed)
     vocabulary = Vocabulary.build(count_words(passage.text for passage in invented_passages()))
-    config = TKConfig(dimension=8, layers=1, heads=2, head_size=4, feed_forward=6, passage_length=12)
-    inputs = (input_ref("collection", trained_on.path, trained_on.checksum, artefact=place),) if trained_on else ()
-    manifest = Manifest(kind="checkpoint", name=place.name.split(".")[0], command="train tk", inputs=inputs)
+    config = TKConfig(
+        dimension=8, layers=1, heads=2, head_size=4, feed_forward=6, passage_length=12
+    )
+    inputs = (
+        (input_ref("collection", trained_on.path, trained_on.checksum, artefact=place),)
+        if trained_on
+        else ()
+    )
+    manifest = Manifest(
+        kind="checkpoint", name=place.name.split(".")[0], command="train tk", inputs=inputs
+    )
     save_checkpoint(place, TK(config, vocabulary), depth=10, training={}, manifest=manifest)
     return place
 
@@ -92,21 +106,35 @@ def test_term_vectors_are_those_of_each_passage_alone(original: Collection, tmp_
         assert start == len(terms)
 
 
-def test_probe_of_a_model_equals_a_loop_over_every_pair(original: Collection, tmp_path: Path) -> None:
+def test_probe_of_a_model_equals_a_loop_over_every_pair(
+    original: Collection, tmp_path: Path
+) -> None:
     checkpoint = load_checkpoint(saved_model(tmp_path / "tk.ckpt", original))
     (result,) = probe_model(checkpoint, original, ProbeSettings(minimum_terms=10))
     rows = [checkpoint.model.read_passages([passage.text])[0] for passage in original.passages()]
-    vectors = [checkpoint.model.passage_vectors(pad_rows([row]))[0].detach().numpy() for row in rows]
+    vectors = [
+        checkpoint.model.passage_vectors(pad_rows([row]))[0].detach().numpy() for row in rows
+    ]
     lengths = [len(row) for row in rows]
     found = Words(
-        np.concatenate(rows), np.concatenate([*map(np.arange, lengths)]), np.repeat(np.arange(40), lengths), np.vstack(vectors)
+        np.concatenate(rows),
+        np.concatenate([*map(np.arange, lengths)]),
+        np.repeat(np.arange(40), lengths),
+        np.vstack(vectors),
     )
     expected = every_pair(found)
     curve = result.payload
     assert curve.deltas == list(range(12))  # twelve words are read of each passage
-    assert curve.ats == pytest.approx([np.mean([np.mean(v) for v in expected[d].values()]) for d in curve.deltas], abs=1e-5)
+    assert curve.ats == pytest.approx(
+        [np.mean([np.mean(v) for v in expected[d].values()]) for d in curve.deltas], abs=1e-5
+    )
     assert result.value == pytest.approx(sum(curve.ats[0] - value for value in curve.ats[1:]) / 10)
-    assert (result.measure, result.collection, result.system, result.count) == ("MATS", "original", "tk", 40)
+    assert (result.measure, result.collection, result.system, result.count) == (
+        "MATS",
+        "original",
+        "tk",
+        40,
+    )
     assert curve.figures.words == sum(lengths)
     assert curve.figures.words_unknown == sum(row.count(UNKNOWN) for row in rows) > 10
     assert curve.figures.passages_at_length_limit == lengths.count(12) > 3
@@ -114,7 +142,9 @@ def test_probe_of_a_model_equals_a_loop_over_every_pair(original: Collection, tm
 
 def saved_bert(place: Path, original: Collection) -> Path:
     """A small BERT_DOT with random weights."""
-    model = BertDot(BertDotConfig(passage_length=40), load_encoder(tiny_encoder(place.with_suffix(".encoder"))))
+    model = BertDot(
+        BertDotConfig(passage_length=40), load_encoder(tiny_encoder(place.with_suffix(".encoder")))
+    )
     manifest = Manifest(
         kind="checkpoint",
         name="dot",
@@ -125,9 +155,13 @@ def saved_bert(place: Path, original: Collection) -> Path:
     return place
 
 
-def test_the_layers_of_an_encoder_equal_a_loop_over_every_pair(original: Collection, tmp_path: Path) -> None:
+def test_the_layers_of_an_encoder_equal_a_loop_over_every_pair(
+    original: Collection, tmp_path: Path
+) -> None:
     checkpoint = load_checkpoint(saved_bert(tmp_path / "dot.ckpt", original))
-    results = probe_model(checkpoint, original, ProbeSettings(probe_layers=(0, 2), probe_passages=12, minimum_terms=3))
+    results = probe_model(
+        checkpoint, original, ProbeSettings(probe_layers=(0, 2), probe_passages=12, minimum_terms=3)
+    )
     assert [result.system for result in results] == ["dot layer 0", "dot layer 2"]
     pieces = WordPieces(checkpoint.model.encoder, 40, [0, 2])
     texts = original.texts(sample_passages(original, 12, seed=1))
@@ -137,11 +171,17 @@ def test_the_layers_of_an_encoder_equal_a_loop_over_every_pair(original: Collect
     for place, result in enumerate(results):
         alone = np.vstack([pieces.term_vectors([row])[place, 0].numpy() for row in rows])
         found = Words(
-            np.concatenate(rows), np.concatenate([*map(np.arange, lengths)]), np.repeat(np.arange(12), lengths), alone
+            np.concatenate(rows),
+            np.concatenate([*map(np.arange, lengths)]),
+            np.repeat(np.arange(12), lengths),
+            alone,
         )
         expected = every_pair(found)
         curve = result.payload
-        means = [np.mean([np.mean(values) for values in expected[delta].values()]) for delta in curve.deltas]
+        means = [
+            np.mean([np.mean(values) for values in expected[delta].values()])
+            for delta in curve.deltas
+        ]
         assert len(means) > 10
         assert curve.ats == pytest.approx(means, abs=1e-5)
         assert (curve.figures.words, result.count) == (sum(lengths), 12)
@@ -152,18 +192,50 @@ def test_the_layers_of_an_encoder_equal_a_loop_over_every_pair(original: Collect
     assert (last.system, last.value) == ("dot", pytest.approx(results[1].value))
 
 
-def test_layers_on_the_command_line(original: Collection, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    dot, tk = saved_bert(tmp_path / "dot.ckpt", original), saved_model(tmp_path / "tk.ckpt", original)
+def test_layers_on_the_command_line(
+    original: Collection, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    dot, tk = (
+        saved_bert(tmp_path / "dot.ckpt", original),
+        saved_model(tmp_path / "tk.ckpt", original),
+    )
     given = ("--probe-passages", 12, "--minimum-terms", 3)
-    assert run("mats", "--model", dot, *given, "--probe-layers", "all", "--json", "--out", tmp_path / "saved") == 0
+    assert (
+        run(
+            "mats",
+            "--model",
+            dot,
+            *given,
+            "--probe-layers",
+            "all",
+            "--json",
+            "--out",
+            tmp_path / "saved",
+        )
+        == 0
+    )
     results = json.loads(capsys.readouterr().out)["results"]
     assert [result["system"] for result in results] == ["dot layer 0", "dot layer 1", "dot layer 2"]
-    assert [result.system for result in load_results(tmp_path / "saved")] == [result["system"] for result in results]
+    assert [result.system for result in load_results(tmp_path / "saved")] == [
+        result["system"] for result in results
+    ]
     assert read_manifest(tmp_path / "saved").settings["probe_layers"] == "all"
     assert run("ats", "--model", dot, *given, "--probe-layers", "2,0", "--csv") == 0
     curves = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
     assert list(dict.fromkeys(row["Model"] for row in curves)) == ["dot layer 2", "dot layer 0"]
-    assert run("mats", "--model", tmp_path / "dot.encoder", original.path, *given, "--kind", "bi-encoder", "--json") == 0
+    assert (
+        run(
+            "mats",
+            "--model",
+            tmp_path / "dot.encoder",
+            original.path,
+            *given,
+            "--kind",
+            "bi-encoder",
+            "--json",
+        )
+        == 0
+    )
     (bare,) = json.loads(capsys.readouterr().out)["results"]
     assert bare["system"] == "dot.encoder"
     assert bare["value"] is not None
@@ -174,7 +246,10 @@ def test_layers_on_the_command_line(original: Collection, tmp_path: Path, capsys
         assert run("mats", "--model", dot, *given, "--probe-layers", layers) == 2
         assert complaint in capsys.readouterr().err
     assert run("mats", "--model", tk, *given, "--probe-layers", "all") == 2
-    assert "--probe-layers: wanted a model over an encoder; found one of kind tk" in capsys.readouterr().err
+    assert (
+        "--probe-layers: wanted a model over an encoder; found one of kind tk"
+        in capsys.readouterr().err
+    )
 
 
 def test_a_sample_is_keyed_by_the_passage(original: Collection, tmp_path: Path) -> None:
@@ -183,10 +258,16 @@ def test_a_sample_is_keyed_by_the_passage(original: Collection, tmp_path: Path) 
     assert sample == [item for item in original.passage_ids() if item in sample]  # in stored order
     assert sample_passages(original, 10, seed=2) != sample
     assert set(sample_passages(original, 9, seed=1)) < set(sample)
-    assert sample_passages(original, None, seed=1) == sample_passages(original, 99, seed=1) == original.passage_ids()
+    assert (
+        sample_passages(original, None, seed=1)
+        == sample_passages(original, 99, seed=1)
+        == original.passage_ids()
+    )
     with create_collection(tmp_path / "fewer") as writer:
         gone = sample[0]
-        writer.add_passages(reversed([passage for passage in original.passages() if passage.passage_id != gone]))
+        writer.add_passages(
+            reversed([passage for passage in original.passages() if passage.passage_id != gone])
+        )
         writer.finish(Manifest("collection", "fewer", "a test"))
     others = sample_passages(Collection(tmp_path / "fewer"), 9, seed=1)
     assert set(others) == set(sample) - {gone}
@@ -194,7 +275,9 @@ def test_a_sample_is_keyed_by_the_passage(original: Collection, tmp_path: Path) 
         sample_passages(original, 0, seed=1)
 
 
-def test_a_checkpoint_leads_through_rotations_to_the_original(original: Collection, tmp_path: Path) -> None:
+def test_a_checkpoint_leads_through_rotations_to_the_original(
+    original: Collection, tmp_path: Path
+) -> None:
     once = debias(original, tmp_path / "once", Rotation(seed=1))
     twice = debias(once, tmp_path / "elsewhere" / "twice", Rotation(seed=2))
     place = saved_model(tmp_path / "models" / "tk.ckpt", twice)
@@ -205,13 +288,19 @@ def test_a_checkpoint_leads_through_rotations_to_the_original(original: Collecti
 
 def test_a_checkpoint_that_leads_nowhere_says_so(original: Collection, tmp_path: Path) -> None:
     place = saved_model(tmp_path / "none.ckpt", None)
-    with pytest.raises(InputError, match="names the collection trained on; found none; name the collection to probe"):
+    with pytest.raises(
+        InputError,
+        match="names the collection trained on; found none; name the collection to probe",
+    ):
         collection_of_checkpoint(place, read_manifest(place))
     rotated = debias(original, tmp_path / "rotated", Rotation())
     place = saved_model(tmp_path / "tk.ckpt", rotated)
     shutil.move(original.path, tmp_path / "moved")
     with pytest.raises(
-        InputError, match=r"the original that its manifest names, .*data/original; found nothing there any more"
+        InputError,
+        match=(
+            r"the original that its manifest names, .*data/original; found nothing there any more"
+        ),
     ):
         collection_of_checkpoint(place, read_manifest(place))
     with create_collection(original.path) as writer:
@@ -249,7 +338,20 @@ def test_two_models_on_the_same_sample_saved_and_drawn(
     saved, plot = tmp_path / "saved", tmp_path / "ats.svg"
     models = ("--model", one, "--model", two)
     assert (
-        run("mats", *models, original.path, "--probe-passages", 20, "--minimum-terms", 5, "--out", saved, "--plot", plot) == 0
+        run(
+            "mats",
+            *models,
+            original.path,
+            "--probe-passages",
+            20,
+            "--minimum-terms",
+            5,
+            "--out",
+            saved,
+            "--plot",
+            plot,
+        )
+        == 0
     )
     printed = capsys.readouterr()
     assert "tk (1): 20 passages" in printed.out
@@ -261,18 +363,23 @@ def test_two_models_on_the_same_sample_saved_and_drawn(
     assert f"{results[0].value:.3f}" in printed.out
     assert plot.read_text().lstrip().startswith(("<?xml", "<svg"))
     assert [(item.role, item.path) for item in read_manifest(saved).inputs] == [
-        ("collection", "../data/original"), ("model", "../one/tk.ckpt"), ("model", "../two/tk.ckpt"),
+        ("collection", "../data/original"), ("model", "../one/tk.ckpt"),
+        ("model", "../two/tk.ckpt"),
     ]  # fmt: skip
     # what stands there is not overwritten, and nothing is encoded before that is known
     assert run("mats", *models, original.path, "--out", saved) == 2
     assert "--overwrite" in capsys.readouterr().err
 
 
-def test_ats_prints_the_curve(original: Collection, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_ats_prints_the_curve(
+    original: Collection, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     place = saved_model(tmp_path / "tk.ckpt", original)
     assert run("ats", "--model", place, "--minimum-terms", 10, "--csv") == 0
     rows = list(csv.reader(io.StringIO(capsys.readouterr().out)))
-    curve = probe_model(load_checkpoint(place), original, ProbeSettings(minimum_terms=10))[0].payload
+    curve = probe_model(load_checkpoint(place), original, ProbeSettings(minimum_terms=10))[
+        0
+    ].payload
     assert [float(row[rows[0].index("ATS")]) for row in rows[1:]] == pytest.approx(curve.ats)
     assert [int(row[rows[0].index("Δ")]) for row in rows[1:]] == curve.deltas
     assert run("ats", "--model", place, "--minimum-terms", 17) == 0
@@ -290,7 +397,11 @@ def test_ats_prints_the_curve(original: Collection, tmp_path: Path, capsys: pyte
     ],
 )
 def test_a_bad_setting_is_one_line(
-    original: Collection, tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list, complaint: str
+    original: Collection,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    arguments: list,
+    complaint: str,
 ) -> None:
     assert run("mats", "--model", saved_model(tmp_path / "tk.ckpt", original), *arguments) == 2
     printed = capsys.readouterr()

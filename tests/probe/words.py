@@ -19,7 +19,9 @@ class Words(NamedTuple):
     vectors: np.ndarray
 
 
-def words(passages: Sequence[Sequence[int]], vectors: np.ndarray | Sequence[Sequence[float]]) -> Words:
+def words(
+    passages: Sequence[Sequence[int]], vectors: np.ndarray | Sequence[Sequence[float]]
+) -> Words:
     """Words of passages given as lists of term numbers; ``vectors`` one a word, in order."""
     lengths = [len(passage) for passage in passages]
     return Words(
@@ -30,14 +32,26 @@ def words(passages: Sequence[Sequence[int]], vectors: np.ndarray | Sequence[Sequ
     )
 
 
-def random_words(seed: int, *, passages: int = 30, length: int = 25, terms: int = 40, dimension: int = 6) -> Words:
-    """Passages of uneven length, frequent and rare terms, vectors that depend on term and position."""
+def random_words(
+    seed: int, *, passages: int = 30, length: int = 25, terms: int = 40, dimension: int = 6
+) -> Words:
+    """Passages of uneven length, frequent and rare terms, vectors that depend on term and
+    position.
+    """
     rng = np.random.default_rng(seed)
-    drawn = [np.minimum(rng.zipf(1.4, rng.integers(0, length + 1)), terms).tolist() for _ in range(passages)]
+    drawn = [
+        np.minimum(rng.zipf(1.4, rng.integers(0, length + 1)), terms).tolist()
+        for _ in range(passages)
+    ]
     found = words(drawn, np.zeros((sum(map(len, drawn)), dimension)))
-    by_term, by_position = rng.standard_normal((terms + 1, dimension)), rng.standard_normal((length, dimension))
+    by_term, by_position = (
+        rng.standard_normal((terms + 1, dimension)),
+        rng.standard_normal((length, dimension)),
+    )
     noise = rng.standard_normal((len(found.terms), dimension))
-    return found._replace(vectors=(by_term[found.terms] + by_position[found.positions] + noise).astype(np.float32))
+    return found._replace(
+        vectors=(by_term[found.terms] + by_position[found.positions] + noise).astype(np.float32)
+    )
 
 
 def every_pair(found: Words, pairs: str = "different") -> dict[int, dict[int, list[float]]]:

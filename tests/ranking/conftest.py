@@ -26,7 +26,10 @@ def rankers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Ranker]:
         BertDot(BertDotConfig(), load_encoder(folder)),
         ColBERT(ColBERTConfig(dimension=12), load_encoder(folder)),
     )
-    return {"tk": tiny_tk([" ".join(RANKING_WORDS)] * 2), **{model.kind: model.eval() for model in models}}
+    return {
+        "tk": tiny_tk([" ".join(RANKING_WORDS)] * 2),
+        **{model.kind: model.eval() for model in models},
+    }
 
 
 @pytest.fixture(scope="session", params=["tk", "bert_dot", "bert_cat", "colbert"])

@@ -13,7 +13,9 @@ from positionbias.ranking.batches import TokenBudget, length_batches
 
 
 @given(st.lists(st.integers(0, 40), max_size=30), st.integers(1, 60))
-def test_batches_hold_every_row_once_and_keep_to_the_budget(lengths: list[int], budget: int) -> None:
+def test_batches_hold_every_row_once_and_keep_to_the_budget(
+    lengths: list[int], budget: int
+) -> None:
     found = list(length_batches(lengths, TokenBudget(budget)))
     assert sorted(int(index) for batch in found for index in batch) == list(range(len(lengths)))
     for batch in found:
@@ -58,8 +60,14 @@ def test_a_device_that_is_large_enough() -> None:
     assert (device.done, budget.tokens, budget.shrunk) == ([list(range(8))], 80, False)
 
 
-@given(st.lists(st.integers(1, 40), min_size=1, max_size=30), st.integers(40, 100), st.integers(1, 2000))
-def test_whatever_the_device_holds_all_is_done_once(lengths: list[int], room: int, budget: int) -> None:
+@given(
+    st.lists(st.integers(1, 40), min_size=1, max_size=30),
+    st.integers(40, 100),
+    st.integers(1, 2000),
+)
+def test_whatever_the_device_holds_all_is_done_once(
+    lengths: list[int], room: int, budget: int
+) -> None:
     device = Device(room, lengths)
     TokenBudget(budget).work(lengths, device.work)
     assert sorted(index for batch in device.done for index in batch) == list(range(len(lengths)))
@@ -67,7 +75,10 @@ def test_whatever_the_device_holds_all_is_done_once(lengths: list[int], room: in
 
 def test_one_text_that_does_not_fit_is_one_line() -> None:
     device = Device(25, [10, 30, 10])
-    with pytest.raises(SettingError, match="--device: wanted memory for one text of 30 tokens; found the device's too small"):
+    with pytest.raises(
+        SettingError,
+        match="--device: wanted memory for one text of 30 tokens; found the device's too small",
+    ):
         TokenBudget(100).work(device.lengths, device.work)
     assert device.done == []
 

@@ -1,4 +1,6 @@
-"""Blocks of queries: where they are cut and what they cost; a run re-ranked by them has the same bytes however it came about."""
+"""Blocks of queries: where they are cut and what they cost; a run re-ranked by them has the same
+bytes however it came about.
+"""
 
 from __future__ import annotations
 
@@ -43,12 +45,17 @@ from tests.tiny import candidates, planted, saved_tk, tiny_encoder
 
 # neighbours share a passage: a b | b c | c d | d e
 CHAIN = Run(
-    "bm25", [(f"q{place}", pair, [2, 1]) for place, pair in enumerate((["a", "b"], ["b", "c"], ["c", "d"], ["d", "e"]))]
+    "bm25",
+    [
+        (f"q{place}", pair, [2, 1])
+        for place, pair in enumerate((["a", "b"], ["b", "c"], ["c", "d"], ["d", "e"]))
+    ],
 )
 
 
 def test_the_price_by_hand() -> None:
-    # five passages; each query alone encodes eight, two blocks of two queries six (c twice), all together five
+    # five passages; each query alone encodes eight, two blocks of two queries six (c twice), all
+    # together five
     assert encoded_again(CHAIN, parts(["q0"], ["q1"], ["q2"], ["q3"])) == pytest.approx(8 / 5 - 1)
     assert encoded_again(CHAIN, parts(["q0", "q1"], ["q2", "q3"])) == pytest.approx(6 / 5 - 1)
     assert encoded_again(CHAIN, parts(["q0", "q1", "q2", "q3"])) == 0
@@ -69,8 +76,11 @@ def shown(cut: list[Part]) -> list[list[tuple[str, list[str]]]]:
     ]
 
 
-def test_cuts_by_passages_by_hand(rankers: dict[str, Ranker], monkeypatch: pytest.MonkeyPatch) -> None:
-    # a has 1 pair, b, c and d 2, e 1: blocks of 4 pairs end after c and after e, as 1 + 2 + 2 exceed 4 and c's last pair is the fifth
+def test_cuts_by_passages_by_hand(
+    rankers: dict[str, Ranker], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # a has 1 pair, b, c and d 2, e 1: blocks of 4 pairs end after c and after e, as 1 + 2 + 2
+    # exceed 4 and c's last pair is the fifth
     monkeypatch.setattr(blocks, "BLOCK_PAIRS", 4)
     monkeypatch.setattr(blocks, "QUERY_SHARE", 0.0)
     monkeypatch.setattr(blocks, "MOST_AGAIN", 0.1)
@@ -85,7 +95,8 @@ def test_cuts_by_passages_by_hand(rankers: dict[str, Ranker], monkeypatch: pytes
     assert len(cut_pairs(CHAIN, rankers["bert_dot"])) == 2
     monkeypatch.setattr(blocks, "QUERY_SHARE", 0.6)
     assert cut_pairs(CHAIN, rankers["bert_dot"]) == parts(["q0", "q1", "q2", "q3"])
-    assert cut_pairs(CHAIN, rankers["bert_cat"]) == parts(["q0", "q1"], ["q2", "q3"])  # encodes nothing alone
+    # encodes nothing alone
+    assert cut_pairs(CHAIN, rankers["bert_cat"]) == parts(["q0", "q1"], ["q2", "q3"])
 
 
 def test_parts_are_put_together_again() -> None:
@@ -95,7 +106,10 @@ def test_parts_are_put_together_again() -> None:
     ]
     whole = Scored()
     for part, scores in zip(cut, ([[5.0], [6, 7]], [[8.0], [9, 10], [11, 12]]), strict=True):
-        found = {query_id: np.array(own, np.float32) for query_id, own in zip(part.query_ids, scores, strict=True)}
+        found = {
+            query_id: np.array(own, np.float32)
+            for query_id, own in zip(part.query_ids, scores, strict=True)
+        }
         part.add_to(whole, Scored(found, truncated=1, empty={"q0"}), CHAIN)
     assert {query_id: scores.tolist() for query_id, scores in whole.scores.items()} == {
         "q0": [8, 5],
@@ -127,21 +141,27 @@ def test_cuts(rankers: dict[str, Ranker], monkeypatch: pytest.MonkeyPatch) -> No
 def test_passages_of_earlier_blocks_are_marked(rankers: dict[str, Ranker]) -> None:
     texts = {query_id: f"of {query_id}" for query_id in CHAIN}
     first, second = blocks_of(CHAIN, parts(["q0", "q1"], ["q2", "q3"]), texts)
-    assert (first.pairs, first.texts) == ((("q0", ["a", "b"]), ("q1", ["b", "c"])), ("of q0", "of q1"))
+    assert (first.pairs, first.texts) == (
+        (("q0", ["a", "b"]), ("q1", ["b", "c"])),
+        ("of q0", "of q1"),
+    )
     assert first.seen.tolist() == [False, False, False]
-    assert (second.run("x").passage_ids, second.seen.tolist()) == (["c", "d", "e"], [True, False, False])
+    assert (second.run("x").passage_ids, second.seen.tolist()) == (
+        ["c", "d", "e"],
+        [True, False, False],
+    )
     assert (len(first), first.fingerprint() != second.fingerprint()) == (4, True)
 
 
 def test_the_bar_moves_for_blocks_that_others_score() -> None:
     moved: list[int] = []
-    scorer = BlockScorer(None, None, None, "x", SimpleNamespace(advance=moved.append))  # type: ignore[arg-type]
+    scorer = BlockScorer(None, None, None, "x", SimpleNamespace(advance=moved.append))
     made = scorer.advancing(map, [4, 5])(abs, iter([-1, -2]))
     assert (next(made), moved) == (1, [4])
     assert (list(made), moved) == ([2], [4, 5])
 
 
-# -- runs ---------------------------------------------------------------------------------------------------
+# -- runs ------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -159,9 +179,19 @@ def models(collection: Collection) -> dict[str, Checkpoint]:
     folder = collection.path.parent
     torch.manual_seed(1)
     cat = BertCat(BertCatConfig(), load_encoder(tiny_encoder(folder / "bert"))).eval()
-    save_checkpoint(folder / "cat", cat, depth=None, training={}, manifest=Manifest("checkpoint", "cat", "a test"))
+    save_checkpoint(
+        folder / "cat",
+        cat,
+        depth=None,
+        training={},
+        manifest=Manifest("checkpoint", "cat", "a test"),
+    )
     tk = load_checkpoint(saved_tk(folder / "tk.ckpt", collection))
-    return {"tk": replace(tk, depth=None), "bert_dot": saved_dot(folder / "dot"), "bert_cat": load_checkpoint(folder / "cat")}
+    return {
+        "tk": replace(tk, depth=None),
+        "bert_dot": saved_dot(folder / "dot"),
+        "bert_cat": load_checkpoint(folder / "cat"),
+    }
 
 
 @pytest.fixture
@@ -183,7 +213,10 @@ def written(place: Path) -> tuple[bytes, Any]:
     return place.read_bytes(), read_manifest(place).comparable()
 
 
-@pytest.mark.parametrize(("kind", "cut"), [("tk", "small_blocks"), ("bert_cat", "small_blocks"), ("bert_dot", "by_passages")])
+@pytest.mark.parametrize(
+    ("kind", "cut"),
+    [("tk", "small_blocks"), ("bert_cat", "small_blocks"), ("bert_dot", "by_passages")],
+)
 def test_workers_change_no_byte(
     collection: Collection,
     run_path: Path,
@@ -197,12 +230,16 @@ def test_workers_change_no_byte(
     model = models[kind]
     done = rerank_run(model, collection, run_path, tmp_path / "1" / "out.run")
     # the scores, and the counts of distinct passages, are those of all pairs at once
-    whole = rescore(model.model, collection, collection.queries("test"), read_run(run_path), name=model.name)
+    whole = rescore(
+        model.model, collection, collection.queries("test"), read_run(run_path), name=model.name
+    )
     assert (done.counts.truncated, done.passages) == (whole.counts.truncated, whole.passages)
     assert (done.counts.again > 0) == (kind != "bert_cat" and cut == "small_blocks")
     assert done.blocks > 3
     for ranking in whole.run.rankings():
-        assert done.run[ranking.query_id].scores == pytest.approx(ranking.scores, abs=1e-4, rel=1e-5)
+        assert done.run[ranking.query_id].scores == pytest.approx(
+            ranking.scores, abs=1e-4, rel=1e-5
+        )
     with open_engine("local", 2) as map_shards:
         spread = Spread(Computing().loading(model.path), map_shards)
         shared = rerank_run(model, collection, run_path, tmp_path / "2" / "out.run", spread=spread)
@@ -227,15 +264,23 @@ def test_stopped_half_way_it_goes_on_to_the_same_bytes(
     assert not out.exists()
     again = by_length()
     done = rerank_run(again, collection, run_path, out)
-    assert again.model.asked == len(asked) - 10  # type: ignore[union-attr]  # two blocks of five queries were kept
+    # two blocks of five queries were kept
+    assert again.model.asked == len(asked) - 10  # type: ignore[union-attr]
     assert (whole.seconds is None, done.seconds) == (False, None)
     assert written(out) == written(tmp_path / "whole" / "out.run")
-    assert sorted(path.name for path in out.parent.iterdir()) == ["out.run", manifest_path(out).name]
+    assert sorted(path.name for path in out.parent.iterdir()) == [
+        "out.run",
+        manifest_path(out).name,
+    ]
 
 
 @pytest.mark.usefixtures("by_passages")
 def test_parts_by_passages_are_kept_too(
-    collection: Collection, run_path: Path, models: dict[str, Checkpoint], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    collection: Collection,
+    run_path: Path,
+    models: dict[str, Checkpoint],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A query's pairs lie in several blocks, of which two are kept."""
     score, scored = blocks.score_candidates, []
@@ -281,12 +326,20 @@ def test_a_worker_that_is_killed_and_the_same_command_again(
     assert list(read_run(run_path))[-1] == last.query_id
     out = tmp_path / "killed" / "out.run"
     (tmp_path / "fatal").write_text(last.text)
-    with open_engine("local", 2) as map_shards, pytest.raises(PositionBiasError, match="one was ended from outside"):
+    with (
+        open_engine("local", 2) as map_shards,
+        pytest.raises(PositionBiasError, match="one was ended from outside"),
+    ):
         rerank_run(loading(), collection, run_path, out, spread=Spread(loading, map_shards))
     kept = list((work_folder(out) / "content" / "scores").glob("*.npy"))
     assert kept
     assert not out.exists()
     (tmp_path / "fatal").unlink()
     with open_engine("local", 2) as map_shards:
-        assert rerank_run(loading(), collection, run_path, out, spread=Spread(loading, map_shards)).seconds is None
+        assert (
+            rerank_run(
+                loading(), collection, run_path, out, spread=Spread(loading, map_shards)
+            ).seconds
+            is None
+        )
     assert written(out) == written(tmp_path / "alone" / "out.run")

@@ -1,4 +1,6 @@
-"""An outside teacher's file is checked against the collection: what is not there, an order alone, and what tells nothing."""
+"""An outside teacher's file is checked against the collection: what is not there, an order alone,
+and what tells nothing.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ def taken(collection: Collection, folder: Path, text: str, **options: Any) -> Te
     return take_in(collection, "train", folder / "gpt.v2.tsv", folder / "scores", **options)
 
 
-def test_scores_are_stored_with_where_they_came_from(collection: Collection, tmp_path: Path) -> None:
+def test_scores_are_stored_with_where_they_came_from(
+    collection: Collection, tmp_path: Path
+) -> None:
     teacher = taken(collection, tmp_path, "q2 a 1\nq1 b -2\nq1 a 0.5\n")
     assert (teacher.name, teacher.split, teacher.order_only) == ("gpt", "train", False)
     assert teacher.scores("q1", ["b", "a"]) == (-2.0, 0.5)
@@ -45,7 +49,9 @@ def test_scores_are_stored_with_where_they_came_from(collection: Collection, tmp
         taken(collection, tmp_path, "q1 b 1\n")
 
 
-def test_an_order_alone_leaves_nothing_of_the_scores(collection: Collection, tmp_path: Path) -> None:
+def test_an_order_alone_leaves_nothing_of_the_scores(
+    collection: Collection, tmp_path: Path
+) -> None:
     run = "q1 Q0 c 1 1000 x\nq1 Q0 a 2 3 x\nq1 Q0 b 3 3 x\nq1 Q0 d 4 -7 x\nq2 Q0 a 1 12 x\n"
     teacher = taken(collection, tmp_path, run, order_only=True, name="mine")
     assert (teacher.name, teacher.order_only) == ("mine", True)
@@ -60,9 +66,9 @@ OTHERS = "q1 a 1\nq1 b 2\nt1 a 1\nt1 b 2\nq2 z 1\nq2 a 3\nq1 z 0\nx9 a 1\n"
 
 def test_scores_for_others_are_counted_and_named(collection: Collection, tmp_path: Path) -> None:
     message = (
-        "gpt.v2.tsv:3: wanted scores of queries and passages of small; found 3 for queries not in split 'train', the first "
-        "'t1', 'x9'; 2 of unknown passages, the first 'z'; check --split and that the file belongs to this collection, or "
-        "give --only-known to skip them"
+        "gpt.v2.tsv:3: wanted scores of queries and passages of small; found 3 for queries not in "
+        "split 'train', the first 't1', 'x9'; 2 of unknown passages, the first 'z'; check --split "
+        "and that the file belongs to this collection, or give --only-known to skip them"
     )
     with pytest.raises(InputError) as error:
         taken(collection, tmp_path, OTHERS)
@@ -72,18 +78,33 @@ def test_scores_for_others_are_counted_and_named(collection: Collection, tmp_pat
 
 def test_only_known_leaves_the_others_out(collection: Collection, tmp_path: Path) -> None:
     teacher = taken(collection, tmp_path, OTHERS, only_known=True)
-    assert {query_id: teacher.ranked(query_id, 9) for query_id in teacher.query_ids} == {"q1": ["b", "a"], "q2": ["a"]}
+    assert {query_id: teacher.ranked(query_id, 9) for query_id in teacher.query_ids} == {
+        "q1": ["b", "a"],
+        "q2": ["a"],
+    }
     content = read_manifest(teacher.path).content
     assert (content["pairs_of_unknown_queries"], content["pairs_of_unknown_passages"]) == (3, 2)
 
 
 @pytest.mark.parametrize("order_only", [False, True])
-def test_what_tells_nothing_apart_is_no_teacher(collection: Collection, tmp_path: Path, order_only: bool) -> None:
+def test_what_tells_nothing_apart_is_no_teacher(
+    collection: Collection, tmp_path: Path, order_only: bool
+) -> None:
     with pytest.raises(
-        InputError, match="distinguish a query's passages; found none: all passages of each query have the same"
+        InputError,
+        match=(
+            "distinguish a query's passages; found none: all passages of each query have the same"
+        ),
     ):
-        taken(collection, tmp_path, "q1 Q0 a 1 0 x\nq1 Q0 b 2 0 x\nq2 Q0 a 1 5 x\n", order_only=order_only)
-    with pytest.raises(InputError, match="found 2 for queries not in split 'train', the first 'x'; check --split"):
+        taken(
+            collection,
+            tmp_path,
+            "q1 Q0 a 1 0 x\nq1 Q0 b 2 0 x\nq2 Q0 a 1 5 x\n",
+            order_only=order_only,
+        )
+    with pytest.raises(
+        InputError, match="found 2 for queries not in split 'train', the first 'x'; check --split"
+    ):
         taken(collection, tmp_path, "x a 1\nx b 2\n", order_only=order_only, only_known=True)
 
 

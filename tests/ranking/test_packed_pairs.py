@@ -1,4 +1,6 @@
-"""Packed re-ranking, block by block, gives the padded scores and counts; a passage is tokenized once."""
+"""Packed re-ranking, block by block, gives the padded scores and counts; a passage is tokenized
+once.
+"""
 
 from __future__ import annotations
 
@@ -43,13 +45,17 @@ def bert_cat(rankers: dict[str, Ranker]) -> BertCat:
 
 
 @pytest.mark.parametrize(("first", "most_tokens"), [(16_384, 1 << 28), (3, 1 << 28), (3, 0)])
-def test_equals_padded(bert_cat: BertCat, monkeypatch: pytest.MonkeyPatch, first: int, most_tokens: int) -> None:
+def test_equals_padded(
+    bert_cat: BertCat, monkeypatch: pytest.MonkeyPatch, first: int, most_tokens: int
+) -> None:
     padded = rescore(bert_cat, Texts(), QUERIES, RUN, name="ours")
     monkeypatch.setattr(packed_models, "packs_on", lambda device, dtype: True)
     monkeypatch.setattr(packed_pairs, "_FIRST_PAIRS", first)
     monkeypatch.setattr(packed_pairs, "_MOST_TOKENS", most_tokens)
     texts = Counted()
-    done = rescore(bert_cat, texts, QUERIES, RUN, name="ours", config=RankingConfig(batch_tokens=300))
+    done = rescore(
+        bert_cat, texts, QUERIES, RUN, name="ours", config=RankingConfig(batch_tokens=300)
+    )
     assert scores(done.run) == pytest.approx(scores(padded.run), abs=1e-4, rel=1e-5)
     assert done.counts.truncated == padded.counts.truncated
     assert len(done.counts.empty) == 1
@@ -68,11 +74,19 @@ def test_what_a_model_read_of_a_collection_is_kept_for_the_same_run(
     bert_cat: BertCat, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(packed_models, "packs_on", lambda device, dtype: True)
-    whole, other = stored(tmp_path / "one", TEXTS), stored(tmp_path / "other", TEXTS | {"p1": "word4", "p7": ""})
-    expected = {one: rescore(bert_cat, Texts() if one is whole else one, QUERIES, RUN, name="ours") for one in (whole, other)}
+    whole, other = (
+        stored(tmp_path / "one", TEXTS),
+        stored(tmp_path / "other", TEXTS | {"p1": "word4", "p7": ""}),
+    )
+    expected = {
+        one: rescore(bert_cat, Texts() if one is whole else one, QUERIES, RUN, name="ours")
+        for one in (whole, other)
+    }
     read: list[int] = []
     texts = Collection.texts
-    monkeypatch.setattr(Collection, "texts", lambda self, ids: read.append(len(ids)) or texts(self, ids))
+    monkeypatch.setattr(
+        Collection, "texts", lambda self, ids: read.append(len(ids)) or texts(self, ids)
+    )
     few = Run("few", [("q-one", ["p2", "p1"], [2, 1])])
     again = RUN.only(list(RUN), "again")  # with ids of its own
     for collection, run, count in [
@@ -86,7 +100,9 @@ def test_what_a_model_read_of_a_collection_is_kept_for_the_same_run(
         done = rescore(bert_cat, collection, QUERIES, run, name="ours")
         assert sum(read) == count
         known = scores(expected[collection].run)
-        assert scores(done.run) == {pair: pytest.approx(known[pair], abs=1e-6) for pair in scores(run)}
+        assert scores(done.run) == {
+            pair: pytest.approx(known[pair], abs=1e-6) for pair in scores(run)
+        }
     assert len(packed_pairs._kept) == 1
     monkeypatch.setattr(packed_pairs, "_MOST_KEPT", 10)
     rescore(bert_cat, other, QUERIES, RUN, name="ours")
@@ -104,7 +120,9 @@ def test_what_is_kept_goes_with_its_model() -> None:
     assert not packed_pairs._kept
 
 
-def test_memory_that_does_not_suffice_makes_smaller_batches(bert_cat: BertCat, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_memory_that_does_not_suffice_makes_smaller_batches(
+    bert_cat: BertCat, monkeypatch: pytest.MonkeyPatch
+) -> None:
     padded = rescore(bert_cat, Texts(), QUERIES, RUN, name="ours")
     monkeypatch.setattr(packed_models, "packs_on", lambda device, dtype: True)
     whole = packed_models.PackedPairs.scores
@@ -122,13 +140,25 @@ def test_memory_that_does_not_suffice_makes_smaller_batches(bert_cat: BertCat, m
 
 def test_blocks_grow(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(query_blocks, "BLOCK_PAIRS", 6)
-    sizes = [sum(len(RUN.numbers(query_id)) for query_id in block) for block in query_blocks.query_blocks(RUN, first=2)]
+    sizes = [
+        sum(len(RUN.numbers(query_id)) for query_id in block)
+        for block in query_blocks.query_blocks(RUN, first=2)
+    ]
     assert sizes == [3, 5, 3 + len(TEXTS)]  # of 3, 3, 2, 3, and all: at least 2, 4, 6
     assert np.sum(sizes) == RUN.pairs
 
 
-def test_packed_passages_of_a_bi_encoder(rankers: dict[str, Ranker], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_packed_passages_of_a_bi_encoder(
+    rankers: dict[str, Ranker], monkeypatch: pytest.MonkeyPatch
+) -> None:
     padded = rescore(rankers["bert_dot"], Texts(), QUERIES, RUN, name="ours")
     monkeypatch.setattr(packed_models, "packs_on", lambda device, dtype: True)
-    done = rescore(rankers["bert_dot"], Texts(), QUERIES, RUN, name="ours", config=RankingConfig(batch_tokens=300))
+    done = rescore(
+        rankers["bert_dot"],
+        Texts(),
+        QUERIES,
+        RUN,
+        name="ours",
+        config=RankingConfig(batch_tokens=300),
+    )
     assert scores(done.run) == pytest.approx(scores(padded.run), abs=1e-4, rel=1e-5)

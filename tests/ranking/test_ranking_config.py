@@ -25,7 +25,10 @@ def test_auto_goes_by_the_device(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_is_given_is_taken() -> None:
     config = RankingConfig(batch_tokens=7, precision="bfloat16")
     assert (config.tokens(CPU), config.tokens(GPU), config.dtype(CPU)) == (7, 7, torch.bfloat16)
-    assert [RankingConfig(precision=name).tokens(CPU) for name in ("float32", "bfloat16")] == [4_096, 2_048]
+    assert [RankingConfig(precision=name).tokens(CPU) for name in ("float32", "bfloat16")] == [
+        4_096,
+        2_048,
+    ]
     with config.autocast(CPU):
         assert (torch.ones(2, 2) @ torch.ones(2, 2)).dtype == torch.bfloat16
     with RankingConfig().autocast(CPU):
@@ -33,16 +36,23 @@ def test_what_is_given_is_taken() -> None:
 
 
 def test_settings_out_of_range() -> None:
-    with pytest.raises(SettingError, match="--batch-tokens: wanted at least 0; found -1; 0 leaves it to the device"):
+    with pytest.raises(
+        SettingError, match="--batch-tokens: wanted at least 0; found -1; 0 leaves it to the device"
+    ):
         RankingConfig(batch_tokens=-1)
-    with pytest.raises(SettingError, match="--precision: wanted one of auto, float32, bfloat16, float16; found 'int4'"):
+    with pytest.raises(
+        SettingError,
+        match="--precision: wanted one of auto, float32, bfloat16, float16; found 'int4'",
+    ):
         RankingConfig(precision="int4")  # type: ignore[arg-type]
 
 
 def test_devices(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     assert (pick_device("auto"), pick_device("cpu")) == (CPU, CPU)
-    with pytest.raises(SettingError, match="--device: wanted cuda; found no GPU that this torch can use"):
+    with pytest.raises(
+        SettingError, match="--device: wanted cuda; found no GPU that this torch can use"
+    ):
         pick_device("cuda")
     with pytest.raises(SettingError, match="--device: wanted one of auto, cpu, cuda; found 'tpu'"):
         pick_device("tpu")
@@ -53,22 +63,33 @@ def test_devices(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_manifest_names_what_computes(monkeypatch: pytest.MonkeyPatch) -> None:
     cpu, gpu, half = torch.device("cpu"), torch.device("cuda"), RankingConfig(precision="bfloat16")
     for installed, named in ((None, ("torch",)), (object(), ("torch", "openvino"))):
-        monkeypatch.setattr("positionbias.ranking.config.find_spec", lambda name, found=installed: found)
+        monkeypatch.setattr(
+            "positionbias.ranking.config.find_spec", lambda name, found=installed: found
+        )
         assert half.packages(cpu) == named
         assert half.packages(gpu) == RankingConfig().packages(cpu) == ("torch",)
 
 
 @pytest.mark.parametrize(
     ("precision", "texts", "has", "said"),
-    [("auto", 20_000, True, 1), ("auto", 19_999, True, 0), ("float32", 20_000, True, 0), ("auto", 20_000, False, 0)],
+    [
+        ("auto", 20_000, True, 1),
+        ("auto", 19_999, True, 0),
+        ("float32", 20_000, True, 0),
+        ("auto", 20_000, False, 0),
+    ],
 )
-def test_advice_on_bfloat16(precision: Precision, texts: int, has: bool, said: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_advice_on_bfloat16(
+    precision: Precision, texts: int, has: bool, said: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     lines: list[str] = []
     monkeypatch.setattr("positionbias.ranking.config.remark", lines.append)
     monkeypatch.setattr("positionbias.core.onednn.multiplies_bfloat16", lambda: has)
     monkeypatch.setattr("positionbias.models.packed.is_packable", lambda model: model.encodes)
     for encodes in (True, False):
-        RankingConfig(precision=precision).advise(SimpleNamespace(device=CPU, encodes=encodes), texts)
+        RankingConfig(precision=precision).advise(
+            SimpleNamespace(device=CPU, encodes=encodes), texts
+        )
     RankingConfig(precision=precision).advise(SimpleNamespace(device=GPU, encodes=True), texts)
     assert len(lines) == said
     assert all("--precision bfloat16" in line for line in lines)

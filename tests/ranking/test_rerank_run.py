@@ -46,11 +46,16 @@ def test_the_models_order_to_the_depth_and_the_tail_behind(
     before = read_run(run_path)
     done = rerank_run(checkpoint, collection, run_path, tmp_path / "tk.run")
     after = read_run(tmp_path / "tk.run")
-    scored = rescore(checkpoint.model, collection, collection.queries("test"), before, name="tk").run
+    scored = rescore(
+        checkpoint.model, collection, collection.queries("test"), before, name="tk"
+    ).run
     assert after.name == "tk"
     moved = 0
     for ranking in after.rankings():
-        first, model_order = before[ranking.query_id].passage_ids, scored[ranking.query_id].passage_ids
+        first, model_order = (
+            before[ranking.query_id].passage_ids,
+            scored[ranking.query_id].passage_ids,
+        )
         head = [passage_id for passage_id in model_order if passage_id in first[:4]]
         assert ranking.passage_ids == head + first[4:]
         assert (np.diff(ranking.scores) < 0).all()
@@ -59,8 +64,11 @@ def test_the_models_order_to_the_depth_and_the_tail_behind(
     # strictly decreasing as text as well: any evaluator sees these ranks
     lines = [line.split() for line in (tmp_path / "tk.run").read_text().splitlines()]
     for one, other in pairwise(lines):
-        assert one[0] != other[0] or (float(one[4]) > float(other[4]) and int(one[3]) + 1 == int(other[3]))
-    assert done.passages == len(before.top(4).passage_ids) < len(before.passage_ids)  # what keeps its place is not encoded
+        assert one[0] != other[0] or (
+            float(one[4]) > float(other[4]) and int(one[3]) + 1 == int(other[3])
+        )
+    # what keeps its place is not encoded
+    assert done.passages == len(before.top(4).passage_ids) < len(before.passage_ids)
 
 
 def test_a_header_names_the_model_and_the_candidates(
@@ -76,7 +84,9 @@ def test_a_header_names_the_model_and_the_candidates(
     assert read_manifest(told).checksum == sha256_file(told)
 
 
-def test_its_manifest(collection: Collection, run_path: Path, checkpoint: Checkpoint, tmp_path: Path) -> None:
+def test_its_manifest(
+    collection: Collection, run_path: Path, checkpoint: Checkpoint, tmp_path: Path
+) -> None:
     out = tmp_path / "runs" / "tk.run"
     rerank_run(checkpoint, collection, run_path, out, Reranking(depth=2, name="mine"))
     manifest = read_manifest(out, kind="run")
@@ -93,7 +103,9 @@ def test_its_manifest(collection: Collection, run_path: Path, checkpoint: Checkp
     assert read_run(out).name == "mine"
 
 
-def test_the_same_bytes_again(collection: Collection, run_path: Path, checkpoint: Checkpoint, tmp_path: Path) -> None:
+def test_the_same_bytes_again(
+    collection: Collection, run_path: Path, checkpoint: Checkpoint, tmp_path: Path
+) -> None:
     for name in ("a.run", "b.run"):
         rerank_run(checkpoint, collection, run_path, tmp_path / name)
     assert (tmp_path / "a.run").read_bytes() == (tmp_path / "b.run").read_bytes()
@@ -105,7 +117,9 @@ def test_a_depth_beyond_the_candidates_re_ranks_all(
 ) -> None:
     before = read_run(run_path)
     rerank_run(checkpoint, collection, run_path, tmp_path / "tk.run", Reranking(depth=depth))
-    scored = rescore(checkpoint.model, collection, collection.queries("test"), before, name="tk").run
+    scored = rescore(
+        checkpoint.model, collection, collection.queries("test"), before, name="tk"
+    ).run
     after = read_run(tmp_path / "tk.run")
     assert all(after[q].passage_ids == scored[q].passage_ids for q in before)
 
@@ -119,20 +133,29 @@ def test_a_model_without_a_tuned_depth_re_ranks_all(
     assert read_manifest(tmp_path / "all.run").settings["depth"] == 9
 
 
-def test_depth_1_changes_nothing(collection: Collection, run_path: Path, checkpoint: Checkpoint, tmp_path: Path) -> None:
+def test_depth_1_changes_nothing(
+    collection: Collection, run_path: Path, checkpoint: Checkpoint, tmp_path: Path
+) -> None:
     rerank_run(checkpoint, collection, run_path, tmp_path / "tk.run", Reranking(depth=1))
     before, after = read_run(run_path), read_run(tmp_path / "tk.run")
     assert [after[q].passage_ids for q in before] == [before[q].passage_ids for q in before]
 
 
 def test_faults(
-    collection: Collection, run_path: Path, checkpoint: Checkpoint, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+    collection: Collection,
+    run_path: Path,
+    checkpoint: Checkpoint,
+    tmp_path: Path,
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
     out = tmp_path / "tk.run"
     first = next(read_run(run_path).rankings())
     alien = tmp_path_factory.mktemp("alien") / "bm25.run"
-    write_run(alien, Run("bm25", [(first.query_id, [*first.passage_ids, "nowhere"], [*first.scores, -9])]))
-    with pytest.raises(InputError, match="wanted passage 'nowhere' in the collection"):  # though it stands below the depth
+    write_run(
+        alien, Run("bm25", [(first.query_id, [*first.passage_ids, "nowhere"], [*first.scores, -9])])
+    )
+    # though it stands below the depth
+    with pytest.raises(InputError, match="wanted passage 'nowhere' in the collection"):
         rerank_run(checkpoint, collection, alien, out)
     with pytest.raises(InputError, match="wanted queries of the split; found 18 unknown"):
         rerank_run(checkpoint, collection, run_path, out, Reranking("train"))
@@ -150,17 +173,26 @@ def test_faults(
 
 
 def test_a_constant_scorer_ranks_at_chance(tmp_path: Path) -> None:
-    # all weights of the kernels zero: every score is 0, and ties fall to the ids, which are hashes and know nothing
+    # all weights of the kernels zero: every score is 0, and ties fall to the ids, which are hashes
+    # and know nothing
     collection = planted(
-        tmp_path / "planted", PlantedSettings(queries=600, passages=2000, test_share=0.9, validation_share=0.02)
+        tmp_path / "planted",
+        PlantedSettings(queries=600, passages=2000, test_share=0.9, validation_share=0.02),
     )
     path = candidates(collection, tmp_path, depth=10)["test"]
     checkpoint = load_checkpoint(saved_tk(tmp_path / "constant.ckpt", collection, depth=10))
     with torch.no_grad():
         checkpoint.model.pooling.weight.zero_()
     rerank_run(checkpoint, collection, path, tmp_path / "constant.run")
-    run, relevant = read_run(tmp_path / "constant.run"), {q.query_id: q.passage_id for q in collection.qrels("test")}
-    ranks = [r.passage_ids.index(relevant[r.query_id]) for r in run.rankings() if relevant[r.query_id] in r.passage_ids]
+    run, relevant = (
+        read_run(tmp_path / "constant.run"),
+        {q.query_id: q.passage_id for q in collection.qrels("test")},
+    )
+    ranks = [
+        r.passage_ids.index(relevant[r.query_id])
+        for r in run.rankings()
+        if relevant[r.query_id] in r.passage_ids
+    ]
     lengths = [len(r.passage_ids) for r in run.rankings() if relevant[r.query_id] in r.passage_ids]
     # a rank drawn evenly from 0 … n − 1 has mean (n − 1)/2 and variance (n² − 1)/12
     expected = sum((n - 1) / 2 for n in lengths)
@@ -171,10 +203,14 @@ def test_a_constant_scorer_ranks_at_chance(tmp_path: Path) -> None:
     chance = [np.mean([1 / np.log2(rank + 2) for rank in range(n)]) for n in lengths]
     values = per_query(run, collection.qrels("test"), ["nDCG@10"])["nDCG@10"]
     found = [values[r.query_id] for r in run.rankings() if relevant[r.query_id] in r.passage_ids]
-    assert np.mean(found) == pytest.approx(np.mean(chance), abs=3 * np.std(found) / len(found) ** 0.5)
+    assert np.mean(found) == pytest.approx(
+        np.mean(chance), abs=3 * np.std(found) / len(found) ** 0.5
+    )
 
 
-def test_written_runs_survive_being_read(collection: Collection, run_path: Path, tmp_path: Path) -> None:
+def test_written_runs_survive_being_read(
+    collection: Collection, run_path: Path, tmp_path: Path
+) -> None:
     before = read_run(run_path)
     write_run(tmp_path / "copy.run", before)
     assert (tmp_path / "copy.run").read_bytes() == run_path.read_bytes()

@@ -1,4 +1,6 @@
-"""Every kind of model: re-ranking equals scoring each pair alone, whatever stands beside it; a passage is encoded once."""
+"""Every kind of model: re-ranking equals scoring each pair alone, whatever stands beside it; a
+passage is encoded once.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ from positionbias.ranking.rerank import rescore
 from .conftest import RANKING_WORDS as WORDS
 
 RANDOM = np.random.default_rng(7)
-TEXTS = {f"p{i}": " ".join(RANDOM.choice([*WORDS, "unheard"], RANDOM.integers(1, 60))) for i in range(40)} | {
+TEXTS = {
+    f"p{i}": " ".join(RANDOM.choice([*WORDS, "unheard"], RANDOM.integers(1, 60))) for i in range(40)
+} | {
     "empty": "",
     "blank": " \n",
     "long": " ".join(WORDS * 30),  # 600 words, of which 200 are read
@@ -70,7 +74,9 @@ def alone(ranker: Ranker) -> dict[tuple[str, str], float]:
     found = {}
     texts = {query.query_id: query.text for query in QUERIES}
     for query_id, passage_id in scores(RUN):
-        inputs = ranker.inputs(ranker.read_queries([texts[query_id]]), ranker.read_passages([TEXTS[passage_id]]))
+        inputs = ranker.inputs(
+            ranker.read_queries([texts[query_id]]), ranker.read_passages([TEXTS[passage_id]])
+        )
         with torch.no_grad():
             found[query_id, passage_id] = float(ranker(**inputs)[0])
     return found
@@ -81,15 +87,26 @@ def close(expected: object) -> object:
 
 
 @pytest.mark.parametrize("tokens", [1, 450, 65_536])
-def test_equals_scoring_each_pair_alone(ranker: Ranker, alone: dict[tuple[str, str], float], tokens: int) -> None:
-    done = rescore(ranker, Texts(), QUERIES, RUN, name="ours", config=RankingConfig(batch_tokens=tokens))
+def test_equals_scoring_each_pair_alone(
+    ranker: Ranker, alone: dict[tuple[str, str], float], tokens: int
+) -> None:
+    done = rescore(
+        ranker, Texts(), QUERIES, RUN, name="ours", config=RankingConfig(batch_tokens=tokens)
+    )
     assert scores(done.run) == close(alone)
-    assert len({round(score, 3) for score in alone.values()}) > len(alone) / 2  # the model does tell pairs apart
-    assert (done.run.name, done.passages, done.cached) == ("ours", len(TEXTS), ranker.kind != "bert_cat")
+    # the model does tell pairs apart
+    assert len({round(score, 3) for score in alone.values()}) > len(alone) / 2
+    assert (done.run.name, done.passages, done.cached) == (
+        "ours",
+        len(TEXTS),
+        ranker.kind != "bert_cat",
+    )
     assert (done.counts.again, len(done.counts.empty), done.counts.batch_tokens) == (0, 1, None)
 
 
-def test_blocks_change_nothing(ranker: Ranker, alone: dict[tuple[str, str], float], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_blocks_change_nothing(
+    ranker: Ranker, alone: dict[tuple[str, str], float], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(cached, "READ_PASSAGES", 7)
     monkeypatch.setattr(cached, "READ_QUERIES", 2)
     monkeypatch.setattr(query_blocks, "BLOCK_PAIRS", 4)
@@ -106,7 +123,8 @@ def test_queries_beyond_memory_come_in_blocks_and_what_is_encoded_again_is_count
     monkeypatch.setattr(cached, "QUERY_BYTES", 1)
     done = rescore(rankers["bert_dot"], Texts(), QUERIES, RUN, name="ours")
     assert scores(done.run) == close(scores(whole.run))
-    # blocks of 2, 2 and 1 queries: p1 p2 empty long p3, then p1 blank p4 p5 p6 (p1 again), then all (those nine again)
+    # blocks of 2, 2 and 1 queries: p1 p2 empty long p3, then p1 blank p4 p5 p6 (p1 again), then all
+    # (those nine again)
     assert (done.counts.again, done.passages) == (10, len(TEXTS))
     assert done.counts.truncated == whole.counts.truncated
 
@@ -116,12 +134,18 @@ def test_what_fills_the_limit_is_counted(ranker: Ranker) -> None:
     if ranker.kind == "tk":
         expected = 1  # "long"
     else:
-        passages = dict(zip(TEXTS, map(len, ranker.encoder.read(list(TEXTS.values()), 10**6)), strict=True))
-        queries = {query.query_id: len(ranker.encoder.read([query.text], 10**6)[0]) for query in QUERIES}
+        passages = dict(
+            zip(TEXTS, map(len, ranker.encoder.read(list(TEXTS.values()), 10**6)), strict=True)
+        )
+        queries = {
+            query.query_id: len(ranker.encoder.read([query.text], 10**6)[0]) for query in QUERIES
+        }
         if ranker.kind in ("bert_dot", "colbert"):
-            expected = sum(length >= 198 for length in passages.values())  # 200 with [CLS] and [SEP]
+            # 200 with [CLS] and [SEP]
+            expected = sum(length >= 198 for length in passages.values())
         else:
-            expected = sum(queries[q] + passages[p] >= 227 for q, p in scores(RUN))  # 230 with [CLS] and two [SEP]
+            # 230 with [CLS] and two [SEP]
+            expected = sum(queries[q] + passages[p] >= 227 for q, p in scores(RUN))
     assert 0 < done.counts.truncated == expected < RUN.pairs
 
 
@@ -132,7 +156,9 @@ def test_pairs_given_as_texts(ranker: Ranker, alone: dict[tuple[str, str], float
     assert score_pairs(ranker, []).tolist() == []
 
 
-def test_each_distinct_passage_is_encoded_once(rankers: dict[str, Ranker], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_distinct_passage_is_encoded_once(
+    rankers: dict[str, Ranker], monkeypatch: pytest.MonkeyPatch
+) -> None:
     model = rankers["tk"]
     encoded: list[tuple[int, ...]] = []
     queries: list[int] = []
@@ -148,19 +174,30 @@ def test_each_distinct_passage_is_encoded_once(rankers: dict[str, Ranker], monke
     monkeypatch.setattr(model, "passage_vectors", passages)
     monkeypatch.setattr(model, "query_vectors", query)
     rescore(model, Texts(), QUERIES, RUN, name="tk")
-    assert sorted(encoded) == sorted(tuple(model.read_passages([text])[0]) for text in TEXTS.values())
+    assert sorted(encoded) == sorted(
+        tuple(model.read_passages([text])[0]) for text in TEXTS.values()
+    )
     assert RUN.pairs > len(TEXTS)
     assert sum(queries) == len(QUERIES)
 
 
-def test_a_colbert_encodes_each_text_once(rankers: dict[str, Ranker], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_colbert_encodes_each_text_once(
+    rankers: dict[str, Ranker], monkeypatch: pytest.MonkeyPatch
+) -> None:
     model = rankers["colbert"]
     encoded: dict[str, list[int]] = {"encode_queries": [], "encode_passages": []}
     for name, counted in encoded.items():
         whole = getattr(model, name)
-        monkeypatch.setattr(model, name, lambda rows, whole=whole, counted=counted: (counted.append(len(rows)), whole(rows))[1])
+        monkeypatch.setattr(
+            model,
+            name,
+            lambda rows, whole=whole, counted=counted: (counted.append(len(rows)), whole(rows))[1],
+        )
     done = rescore(model, Texts(), QUERIES, RUN, name="colbert")
-    assert (sum(encoded["encode_queries"]), sum(encoded["encode_passages"])) == (len(QUERIES), len(TEXTS))
+    assert (sum(encoded["encode_queries"]), sum(encoded["encode_passages"])) == (
+        len(QUERIES),
+        len(TEXTS),
+    )
     assert (done.cached, done.counts.again) == (True, 0)
 
 
@@ -168,8 +205,12 @@ def test_the_same_again(ranker: Ranker) -> None:
     one, other = (rescore(ranker, Texts(), QUERIES, RUN, name="tk").run for _ in range(2))
     assert scores(one) == scores(other)
     # and whatever order the queries stand in
-    turned = Run("bm25", [(r.query_id, r.passage_ids, r.scores) for r in reversed(list(RUN.rankings()))])
-    assert scores(rescore(ranker, Texts(), QUERIES[::-1], turned, name="tk").run) == close(scores(one))
+    turned = Run(
+        "bm25", [(r.query_id, r.passage_ids, r.scores) for r in reversed(list(RUN.rankings()))]
+    )
+    assert scores(rescore(ranker, Texts(), QUERIES[::-1], turned, name="tk").run) == close(
+        scores(one)
+    )
 
 
 def test_no_gradients_are_kept(ranker: Ranker) -> None:
@@ -195,7 +236,10 @@ def test_a_query_unknown_to_the_split(ranker: Ranker) -> None:
 
 def test_a_passage_unknown_to_the_collection(ranker: Ranker, small_collection: Collection) -> None:
     run = Run("bm25", [("q-one", ["p-lamp", "p1"], [2, 1])])
-    with pytest.raises(InputError, match=r"wanted passage 'p1' in the collection; found none with this id \(1 of 2 ids"):
+    with pytest.raises(
+        InputError,
+        match=r"wanted passage 'p1' in the collection; found none with this id \(1 of 2 ids",
+    ):
         rescore(ranker, small_collection, QUERIES, run, name="tk")
 
 
@@ -203,23 +247,33 @@ def test_a_run_without_queries_or_candidates(ranker: Ranker) -> None:
     assert len(rescore(ranker, Texts(), QUERIES, Run("none", []), name="ours").run) == 0
     some = Run("some", [("q-one", [], []), ("q-long", ["p1"], [1])])
     done = rescore(ranker, Texts(), QUERIES, some, name="ours").run
-    assert {query_id: ranking.passage_ids for query_id, ranking in done.items()} == {"q-one": [], "q-long": ["p1"]}
+    assert {query_id: ranking.passage_ids for query_id, ranking in done.items()} == {
+        "q-one": [],
+        "q-long": ["p1"],
+    }
 
 
 def test_scores_that_are_no_numbers_are_refused(rankers: dict[str, Ranker]) -> None:
     broken = copy.deepcopy(rankers["bert_cat"])
     with torch.no_grad():
         broken.head.bias.fill_(float("nan"))
-    with pytest.raises(InputError, match="run 'ours': wanted finite scores; found nan for passage '.+' of query 'q-one'"):
+    with pytest.raises(
+        InputError,
+        match="run 'ours': wanted finite scores; found nan for passage '.+' of query 'q-one'",
+    ):
         rescore(broken, Texts(), QUERIES, RUN, name="ours")
 
 
-# -- half precision, and a device that is too small ---------------------------------------------------------
+# -- half precision, and a device that is too small ------------------------------------------------
 
 
 @pytest.mark.parametrize("precision", ["bfloat16"])
-def test_half_precision_is_near(ranker: Ranker, alone: dict[tuple[str, str], float], precision: Precision) -> None:
-    done = rescore(ranker, Texts(), QUERIES, RUN, name="ours", config=RankingConfig(precision=precision))
+def test_half_precision_is_near(
+    ranker: Ranker, alone: dict[tuple[str, str], float], precision: Precision
+) -> None:
+    done = rescore(
+        ranker, Texts(), QUERIES, RUN, name="ours", config=RankingConfig(precision=precision)
+    )
     found = scores(done.run)
     values = np.array([[found[pair], alone[pair]] for pair in alone])
     assert np.corrcoef(values.T)[0, 1] > 0.99

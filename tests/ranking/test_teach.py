@@ -1,4 +1,6 @@
-"""A model teaches: what it scores, the same from any batch and after any interruption; and what is no teacher."""
+"""A model teaches: what it scores, the same from any batch and after any interruption; and what is
+no teacher.
+"""
 
 from __future__ import annotations
 
@@ -31,17 +33,23 @@ from positionbias.ranking.teach import teach
 from ..models.t5 import saved_t5
 from ..tiny import candidates, planted, saved_tk
 
-# q1 has candidates a … d and the relevant b, e, f (not there); q2 none of its relevant among them; q3 has no candidates
+# q1 has candidates a … d and the relevant b, e, f (not there); q2 none of its relevant among them;
+# q3 has no candidates
 JUDGED = [
     *(Qrel("q1", "b", 1), Qrel("q1", "e", 2), Qrel("q1", "f", 1), Qrel("q1", "c", 0)),
     *(Qrel("q2", "a", 2), Qrel("q3", "a", 1)),
 ]
 LENGTHS = {"a": 1, "b": 2, "c": 3, "d": 4, "e": 5}
-RUN = "q1 Q0 d 1 4 bm25\nq1 Q0 c 2 3 bm25\nq1 Q0 b 3 2 bm25\nq1 Q0 a 4 1 bm25\nq2 Q0 b 1 2 bm25\nq2 Q0 c 2 1 bm25\n"
+RUN = (
+    "q1 Q0 d 1 4 bm25\nq1 Q0 c 2 3 bm25\nq1 Q0 b 3 2 bm25\nq1 Q0 a 4 1 bm25\nq2 Q0 b 1 2 bm25\nq2 "
+    "Q0 c 2 1 bm25\n"
+)
 
 
 class ByLength:
-    """A passage's words times the query's; Ctrl-C comes when a query is asked for that ``stop`` names."""
+    """A passage's words times the query's; Ctrl-C comes when a query is asked for that ``stop``
+    names.
+    """
 
     kind = "by-length"
     device = torch.device("cpu")
@@ -53,7 +61,10 @@ class ByLength:
         if query == self.stop:
             raise KeyboardInterrupt
         self.asked += 1
-        return [len(query.split()) * len(text.split()) if self.given is None else self.given for text in passages]
+        return [
+            len(query.split()) * len(text.split()) if self.given is None else self.given
+            for text in passages
+        ]
 
     def to(self, device: Any) -> ByLength:
         return self
@@ -63,7 +74,9 @@ class ByLength:
 def small(tmp_path_factory: pytest.TempPathFactory) -> Collection:
     place = tmp_path_factory.mktemp("small") / "small"
     with create_collection(place) as writer:
-        writer.add_passages(Passage(name, " ".join(["word"] * count)) for name, count in LENGTHS.items())
+        writer.add_passages(
+            Passage(name, " ".join(["word"] * count)) for name, count in LENGTHS.items()
+        )
         queries = [Query("q1", "one"), Query("q2", "two words"), Query("q3", "now three words")]
         writer.add_split("train", queries, JUDGED)
         writer.add_split("test", [Query("t1", "of the test")], [])
@@ -83,7 +96,11 @@ def tk(tmp_path_factory: pytest.TempPathFactory) -> tuple[Collection, Path, Chec
     """A planted collection, candidates of its training queries, and a TK."""
     folder = tmp_path_factory.mktemp("teaching")
     collection = planted(folder / "planted")
-    return collection, candidates(collection, folder)["train"], load_checkpoint(saved_tk(folder / "tk.ckpt", collection))
+    return (
+        collection,
+        candidates(collection, folder)["train"],
+        load_checkpoint(saved_tk(folder / "tk.ckpt", collection)),
+    )
 
 
 def by_length(tk: Checkpoint, **options: object) -> Checkpoint:
@@ -104,12 +121,20 @@ def all_bytes(folder: Path) -> dict[str, bytes]:
 def teach_run(
     model: Checkpoint, collection: Collection, split: str, candidates: Path, out: Path, **given: Any
 ) -> TeacherScores:
-    """The model's scores of a run's passages; what is not of the passages by keyword goes to ``teach``."""
-    of = {name: given.pop(name) for name in list(given) if name in TaughtPassages.__dataclass_fields__}
-    return teach(model, collection, TaughtPassages(split=split, candidates=candidates, **of), out, **given)
+    """The model's scores of a run's passages; what is not of the passages by keyword goes to
+    ``teach``.
+    """
+    of = {
+        name: given.pop(name) for name in list(given) if name in TaughtPassages.__dataclass_fields__
+    }
+    return teach(
+        model, collection, TaughtPassages(split=split, candidates=candidates, **of), out, **given
+    )
 
 
-def test_candidates_and_relevant_passages_by_hand(small: Collection, run_path: Path, tk: Any, tmp_path: Path) -> None:
+def test_candidates_and_relevant_passages_by_hand(
+    small: Collection, run_path: Path, tk: Any, tmp_path: Path
+) -> None:
     taught = teach_run(by_length(tk[2]), small, "train", run_path, tmp_path / "scores")
     assert (taught.name, taught.split, taught.query_ids) == ("tk", "train", ["q1", "q2"])
     assert taught.ranked("q1", 9) == ["e", "d", "c", "b", "a"]
@@ -117,7 +142,8 @@ def test_candidates_and_relevant_passages_by_hand(small: Collection, run_path: P
     assert taught.ranked("q2", 9) == ["c", "b", "a"]
     assert taught.scores("q2", ["a", "c"]) == (2.0, 6.0)
     told = content(taught)
-    # e and a are added; f is not in the collection, q3 has no candidates; (1 + 2 + 3 + 4 + 5 + 2 + 4 + 6) / 8
+    # e and a are added; f is not in the collection, q3 has no candidates; (1 + 2 + 3 + 4 + 5 + 2 +
+    # 4 + 6) / 8
     assert (told["pairs"], told["added"], told["mean"]) == (8, 2, 27 / 8)
     assert (told["relevant_not_in_the_collection"], told["relevant_without_candidates"]) == (1, 1)
     with pytest.raises(InputError, match="passage 'a' for query 'q3'"):
@@ -125,12 +151,30 @@ def test_candidates_and_relevant_passages_by_hand(small: Collection, run_path: P
 
 
 def test_depth_and_grade(small: Collection, run_path: Path, tk: Any, tmp_path: Path) -> None:
-    taught = teach_run(by_length(tk[2]), small, "train", run_path, tmp_path / "scores", depth=1, relevant_from=2, name="mine")
-    assert {query_id: taught.ranked(query_id, 9) for query_id in taught.query_ids} == {"q1": ["e", "d"], "q2": ["b", "a"]}
+    taught = teach_run(
+        by_length(tk[2]),
+        small,
+        "train",
+        run_path,
+        tmp_path / "scores",
+        depth=1,
+        relevant_from=2,
+        name="mine",
+    )
+    assert {query_id: taught.ranked(query_id, 9) for query_id in taught.query_ids} == {
+        "q1": ["e", "d"],
+        "q2": ["b", "a"],
+    }
     manifest = read_manifest(taught.path, kind="teacher-scores")
     assert (manifest.name, manifest.settings) == (
         "mine",
-        {"split": "train", "depth": 1, "relevant_from": 2, "precision": "float32", "model": {"kind": "by-length"}},
+        {
+            "split": "train",
+            "depth": 1,
+            "relevant_from": 2,
+            "precision": "float32",
+            "model": {"kind": "by-length"},
+        },
     )
     assert [ref.role for ref in manifest.inputs] == ["model", "collection", "candidates"]
     assert not any(ref.path.startswith("/") for ref in manifest.inputs)
@@ -143,19 +187,34 @@ def test_scores_are_the_re_rankers_in_any_batches_and_blocks(
     collection, run_path, checkpoint = tk
     model = replace(checkpoint, model=checkpoint.model if kind == "tk" else rankers[kind])
     run = read_run(run_path)
-    wanted = rescore(model.model, collection, collection.queries("train"), run, name="by itself").run
+    wanted = rescore(
+        model.model, collection, collection.queries("train"), run, name="by itself"
+    ).run
     for tokens, block_pairs in ((0, None), (100, 20)):
         out = tmp_path / f"{tokens}-{block_pairs}"
         config = RankingConfig(batch_tokens=tokens)
-        taught = teach_run(model, collection, "train", run_path, out, config=config, block_pairs=block_pairs)
+        taught = teach_run(
+            model, collection, "train", run_path, out, config=config, block_pairs=block_pairs
+        )
         for ranking in wanted.rankings():
-            assert taught.scores(ranking.query_id, ranking.passage_ids) == pytest.approx(ranking.scores, abs=1e-4, rel=1e-5)
+            assert taught.scores(ranking.query_id, ranking.passage_ids) == pytest.approx(
+                ranking.scores, abs=1e-4, rel=1e-5
+            )
 
 
-def test_stopped_half_way_it_goes_on_to_the_same_bytes(small: Collection, run_path: Path, tk: Any, tmp_path: Path) -> None:
+def test_stopped_half_way_it_goes_on_to_the_same_bytes(
+    small: Collection, run_path: Path, tk: Any, tmp_path: Path
+) -> None:
     whole = teach_run(by_length(tk[2]), small, "train", run_path, tmp_path / "whole", block_pairs=1)
     with pytest.raises(KeyboardInterrupt) as stop:
-        teach_run(by_length(tk[2], stop="two words"), small, "train", run_path, tmp_path / "cut", block_pairs=1)
+        teach_run(
+            by_length(tk[2], stop="two words"),
+            small,
+            "train",
+            run_path,
+            tmp_path / "cut",
+            block_pairs=1,
+        )
     assert "run the same command again" in stop.value.__notes__[0]
     assert not (tmp_path / "cut").exists()
     assert work_folder(tmp_path / "cut").exists()
@@ -180,20 +239,30 @@ def test_workers_change_no_byte(tk: Any, tmp_path: Path) -> None:
     assert content(shared) == content(alone)
 
 
-def test_blocks_by_passages_write_the_same_shards_and_go_on(tk: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Scores are kept until all are there; then whole queries are written, by any number of workers."""
+def test_blocks_by_passages_write_the_same_shards_and_go_on(
+    tk: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Scores are kept until all are there; then whole queries are written, by any number of
+    workers.
+    """
     collection, run_path, checkpoint = tk
     asked = TaughtPassages(candidates=run_path, split="train")
     wanted = teach(checkpoint, collection, asked, tmp_path / "queries")
     monkeypatch.setattr(blocks, "BLOCK_PAIRS", 30)
     monkeypatch.setattr(blocks, "QUERY_SHARE", 0.0)
-    assert all(part.places is not None for part in blocks.cut_pairs(read_run(run_path), checkpoint.model))
+    assert all(
+        part.places is not None for part in blocks.cut_pairs(read_run(run_path), checkpoint.model)
+    )
     alone = teach(checkpoint, collection, asked, tmp_path / "alone")
     for ranking in read_run(run_path).rankings():
         expected = wanted.scores(ranking.query_id, ranking.passage_ids)
-        assert alone.scores(ranking.query_id, ranking.passage_ids) == pytest.approx(expected, abs=1e-4, rel=1e-5)
+        assert alone.scores(ranking.query_id, ranking.passage_ids) == pytest.approx(
+            expected, abs=1e-4, rel=1e-5
+        )
     counts = ("queries", "pairs", "truncated", "empty_queries", "added")
-    assert [alone.manifest.content[name] for name in counts] == [wanted.manifest.content[name] for name in counts]
+    assert [alone.manifest.content[name] for name in counts] == [
+        wanted.manifest.content[name] for name in counts
+    ]
     with open_engine("local", 2) as map_shards:
         shared = teach(
             checkpoint,
@@ -228,9 +297,21 @@ def test_a_training_set_alone(small: Collection, tk: Any, tmp_path: Path) -> Non
         TrainingGroup("q2", ("a", "b"), (1, 0)),
     ]
     (tmp_path / "set").mkdir()
-    write_groups(tmp_path / "set", list, [groups], Manifest("trainset", "set", "a test"), splits=("train", "test"))
-    taught = teach(by_length(tk[2]), small, TaughtPassages(trainset=tmp_path / "set"), tmp_path / "scores")
-    assert (taught.splits, taught.split, taught.query_ids) == (("train", "test"), None, ["q2", "t1"])
+    write_groups(
+        tmp_path / "set",
+        list,
+        [groups],
+        Manifest("trainset", "set", "a test"),
+        splits=("train", "test"),
+    )
+    taught = teach(
+        by_length(tk[2]), small, TaughtPassages(trainset=tmp_path / "set"), tmp_path / "scores"
+    )
+    assert (taught.splits, taught.split, taught.query_ids) == (
+        ("train", "test"),
+        None,
+        ["q2", "t1"],
+    )
     assert taught.ranked("q2", 9) == ["d", "c", "b", "a"]
     assert taught.scores("t1", ["a", "b"]) == (3.0, 6.0)
     assert (content(taught)["pairs"], content(taught)["groups"]) == (6, 3)
@@ -242,7 +323,9 @@ def test_faults(small: Collection, run_path: Path, tk: Any, tmp_path: Path) -> N
         teach_run(teacher, small, "train", run_path, out, depth=0)
     with pytest.raises(SettingError, match="--block-pairs: wanted at least 1; found 0"):
         teach_run(teacher, small, "train", run_path, out, block_pairs=0)
-    with pytest.raises(InputError, match="wanted queries of the split; found 2 unknown, the first 'q1'"):
+    with pytest.raises(
+        InputError, match="wanted queries of the split; found 2 unknown, the first 'q1'"
+    ):
         teach_run(teacher, small, "test", run_path, out)
     run_path.write_text(f"{RUN}q1 Q0 nowhere 9 0 bm25\n")
     with pytest.raises(InputError, match="wanted passage 'nowhere' in the collection"):
@@ -256,6 +339,10 @@ def test_faults(small: Collection, run_path: Path, tk: Any, tmp_path: Path) -> N
     with pytest.raises(OutputExistsError):
         teach_run(teacher, small, "train", run_path, out)
     (tmp_path / "set").mkdir()
-    write_groups(tmp_path / "set", list, [[]], Manifest("trainset", "set", "a test"), splits=("train",))
-    with pytest.raises(InputError, match="wanted training groups; found none; give another --trainset"):
+    write_groups(
+        tmp_path / "set", list, [[]], Manifest("trainset", "set", "a test"), splits=("train",)
+    )
+    with pytest.raises(
+        InputError, match="wanted training groups; found none; give another --trainset"
+    ):
         teach(teacher, small, TaughtPassages(trainset=tmp_path / "set"), tmp_path / "none")

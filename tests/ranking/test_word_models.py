@@ -1,4 +1,6 @@
-"""KNRM, ConvKNRM, Duet and PACRR re-rank from passages encoded once as they score pair by pair, empty texts among them."""
+"""KNRM, ConvKNRM, Duet and PACRR re-rank from passages encoded once as they score pair by pair,
+empty texts among them.
+"""
 
 from __future__ import annotations
 
@@ -26,8 +28,14 @@ PASSAGES = {
     "other": "Stone bridges, unheard of; a lamp.",
     "gate": "the gate and the gate",
 }
-QUERIES = [Query("one", "what burns in the lamp of the gate"), Query("empty", ""), Query("two", "unheard bridges")]
-RUN = Run("bm25", [(query.query_id, list(PASSAGES), [5.0, 4.0, 3.0, 2.0, 1.0]) for query in QUERIES])
+QUERIES = [
+    Query("one", "what burns in the lamp of the gate"),
+    Query("empty", ""),
+    Query("two", "unheard bridges"),
+]
+RUN = Run(
+    "bm25", [(query.query_id, list(PASSAGES), [5.0, 4.0, 3.0, 2.0, 1.0]) for query in QUERIES]
+)
 
 
 class Texts:
@@ -61,5 +69,7 @@ def test_encoded_once_and_pair_by_pair(kind: str, batch_tokens: int) -> None:
     pairs = [(query.text, text) for query in QUERIES for text in PASSAGES.values()]
     expected = score_pairs(model, pairs, RankingConfig(batch_tokens))
     ranked = [dict(zip(r.passage_ids, r.scores.tolist(), strict=True)) for r in done.run.rankings()]
-    assert [by_id[name] for by_id in ranked for name in PASSAGES] == pytest.approx(expected.tolist(), abs=1e-5)
+    assert [by_id[name] for by_id in ranked for name in PASSAGES] == pytest.approx(
+        expected.tolist(), abs=1e-5
+    )
     assert len(set(expected.round(6).tolist())) > 5

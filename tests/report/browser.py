@@ -1,4 +1,6 @@
-"""A headless browser, driven over a pipe by the DevTools protocol: what a page logs, asks for and shows."""
+"""A headless browser, driven over a pipe by the DevTools protocol: what a page logs, asks for and
+shows.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,10 @@ FLAGS = (
     "--remote-debugging-pipe",
 )
 # The browser reads commands from descriptor 3 and answers on 4.
-START = "import os, sys; os.dup2(int(sys.argv[1]), 3); os.dup2(int(sys.argv[2]), 4); os.execv(sys.argv[3], sys.argv[3:])"
+START = (
+    "import os, sys; os.dup2(int(sys.argv[1]), 3); os.dup2(int(sys.argv[2]), 4); "
+    "os.execv(sys.argv[3], sys.argv[3:])"
+)
 PATIENCE = 60.0  # seconds for one answer
 # What a folded part shows changes with the frame after the one that a change of media asks for.
 DRAWN = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))"
@@ -40,7 +45,9 @@ def _above(descriptor: int) -> int:
 
 
 class Browser:
-    """One tab. ``messages`` (console, exceptions, refusals) and ``requests`` are of the page that is open."""
+    """One tab. ``messages`` (console, exceptions, refusals) and ``requests`` are of the page that
+    is open.
+    """
 
     def __init__(self, program: str, profile: Path) -> None:
         self.messages: list[str] = []
@@ -51,14 +58,28 @@ class Browser:
         self._rest = b""
         theirs_in, self._out = (_above(d) for d in os.pipe())
         self._in, theirs_out = (_above(d) for d in os.pipe())
-        command = [sys.executable, "-c", START, str(theirs_in), str(theirs_out), program, *FLAGS, f"--user-data-dir={profile}"]
+        command = [
+            sys.executable,
+            "-c",
+            START,
+            str(theirs_in),
+            str(theirs_out),
+            program,
+            *FLAGS,
+            f"--user-data-dir={profile}",
+        ]
         self._process = subprocess.Popen(
-            command, pass_fds=(theirs_in, theirs_out), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            command,
+            pass_fds=(theirs_in, theirs_out),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
         )
         os.close(theirs_in)
         os.close(theirs_out)
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
-        self._session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        self._session = self.call("Target.attachToTarget", targetId=target, flatten=True)[
+            "sessionId"
+        ]
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.call(f"{domain}.enable")
 
@@ -80,7 +101,13 @@ class Browser:
 
     def open(self, page: Path, *, width: int = 1200, dark: bool = False, media: str = "") -> None:
         """Load a file in a window of this width, and wait until it is there."""
-        self.call("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=False)
+        self.call(
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=900,
+            deviceScaleFactor=1,
+            mobile=False,
+        )
         self.show_as(dark=dark, media=media)
         for seen in (self.messages, self.requests, self._events):
             seen.clear()
@@ -103,7 +130,9 @@ class Browser:
 
     def run(self, script: str) -> Any:
         """The value of an expression in the page."""
-        answer = self.call("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)
+        answer = self.call(
+            "Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True
+        )
         assert "exceptionDetails" not in answer, answer["exceptionDetails"]
         return answer["result"].get("value")
 
@@ -114,7 +143,9 @@ class Browser:
             f" return [b.left + b.width / 2, b.top + b.height / 2]; }})({element})"
         )
         for kind in ("mousePressed", "mouseReleased"):
-            self.call("Input.dispatchMouseEvent", type=kind, x=at[0], y=at[1], button="left", clickCount=1)
+            self.call(
+                "Input.dispatchMouseEvent", type=kind, x=at[0], y=at[1], button="left", clickCount=1
+            )
 
     def press_enter(self) -> None:
         """The key, wherever the focus is."""
@@ -145,7 +176,11 @@ class Browser:
             ready, _, _ = select.select([self._in], [], [], max(0.0, until - time.monotonic()))
             data = os.read(self._in, 1 << 16) if ready else b""
             if not data:
-                raise RuntimeError("the browser ended" if ready else f"the browser said nothing for {PATIENCE:.0f} s")
+                raise RuntimeError(
+                    "the browser ended"
+                    if ready
+                    else f"the browser said nothing for {PATIENCE:.0f} s"
+                )
             self._rest += data
         text, _, self._rest = self._rest.partition(b"\0")
         answer: dict[str, Any] = json.loads(text)

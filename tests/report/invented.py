@@ -1,6 +1,8 @@
-"""An invented study: two trainings, three measures, two subsets, histograms, ATS curves, training curves, findings.
+"""An invented study: two trainings, three measures, two subsets, histograms, ATS curves, training
+curves, findings.
 
-Nothing here was measured. The means of the 2 × 2 are round figures whose Δ is easily worked by hand.
+Nothing here was measured. The means of the 2 × 2 are round figures whose Δ is easily worked by
+hand.
 """
 
 from __future__ import annotations
@@ -61,7 +63,9 @@ def comparison(
     subset: str = SUBSETS[0],
     tests: tuple[str, str] | None = None,
 ) -> Result:
-    """``one`` and ``other`` are (system, mean); ``tests`` the collections they were measured on, where these differ."""
+    """``one`` and ``other`` are (system, mean); ``tests`` the collections they were measured on,
+    where these differ.
+    """
     (first, before), (second, after) = one, other
     difference = after - before
     large = abs(difference) > 0.01
@@ -84,7 +88,17 @@ def comparison(
         subset=subset,
         notes={"axis": axis, "systems": [first, second], "queries": QUERIES},
     )
-    return Result(measure, collection, "test", second, 1, difference, payload.difference_interval, QUERIES, payload)
+    return Result(
+        measure,
+        collection,
+        "test",
+        second,
+        1,
+        difference,
+        payload.difference_interval,
+        QUERIES,
+        payload,
+    )
 
 
 def comparisons(name: str, gap: float) -> list[Result]:
@@ -98,14 +112,18 @@ def comparisons(name: str, gap: float) -> list[Result]:
                 before, after = means[measure]
                 after = before + (after - before) * gap + recovered
                 pair = (system, before), (system, after)
-                found.append(comparison("test sets", measure, name, *pair, subset=subset, tests=tests))
+                found.append(
+                    comparison("test sets", measure, name, *pair, subset=subset, tests=tests)
+                )
     for place, collection in enumerate(tests):
         for measure in MEASURES:
             pair = tuple((system, means[measure][place]) for system, means in MEANS.items())
             found.append(comparison("trainings", measure, collection, *pair))
     for system, means in MEANS.items():
         for baseline in (("bm25", 0.241), ("position-only", 0.118)):
-            found.append(comparison("baseline", "nDCG@10", name, baseline, (system, means["nDCG@10"][0])))
+            found.append(
+                comparison("baseline", "nDCG@10", name, baseline, (system, means["nDCG@10"][0]))
+            )
     return found
 
 
@@ -122,13 +140,29 @@ def effectiveness(name: str) -> list[Result]:
             for measure in MEASURES:
                 value = by_measure[measure][place]
                 values = np.clip(random.normal(value, 0.2, 40), 0, 1).round(4)
-                payload = PerQuery([f"q{i}" for i in range(40)], values.tolist(), {"queries without candidates": 3})
-                found.append(Result(measure, collection, "test", system, 1, value, around(value, 0.011), QUERIES, payload))
+                payload = PerQuery(
+                    [f"q{i}" for i in range(40)], values.tolist(), {"queries without candidates": 3}
+                )
+                found.append(
+                    Result(
+                        measure,
+                        collection,
+                        "test",
+                        system,
+                        1,
+                        value,
+                        around(value, 0.011),
+                        QUERIES,
+                        payload,
+                    )
+                )
     return found
 
 
 def histogram(name: str, strength: float, cut: int) -> Result:
-    """Counts that fall off from the passage's beginning with ``strength``; 0 is flat but for what length alone does."""
+    """Counts that fall off from the passage's beginning with ``strength``; 0 is flat but for what
+    length alone does.
+    """
     middles = [(i + 0.5) / 20 for i in range(20)]
     flat = np.array([1.0 if m < 0.85 else 1.0 - 2.2 * (m - 0.85) for m in middles])
     shares = flat * np.array([math.exp(-strength * 4.2 * m) + 0.12 for m in middles])
@@ -138,19 +172,30 @@ def histogram(name: str, strength: float, cut: int) -> Result:
     variation = float(abs(shares - flat).sum() / 2)
 
     def figure(value: float, wanted: float, half: float) -> dict:
-        bounds = {"low": max(0.0, value - half), "high": value + half, "level": 0.95, "method": "bootstrap over 4,497 passages"}
+        bounds = {
+            "low": max(0.0, value - half),
+            "high": value + half,
+            "level": 0.95,
+            "method": "bootstrap over 4,497 passages",
+        }
         return {"value": value, "expected": wanted, "interval": bounds}
 
     def beside(value: float, wanted: float, half: float) -> dict:
         less = value - wanted
-        bounds = {"low": less - half, "high": less + half, "level": 0.95, "method": "bootstrap over 4,497 passages"}
+        bounds = {
+            "low": less - half,
+            "high": less + half,
+            "level": 0.95,
+            "method": "bootstrap over 4,497 passages",
+        }
         return {**figure(value, wanted, half), "difference": less, "difference_interval": bounds}
 
     figures = {
         "mean": beside(mean, expected, 0.006),
         "first_tenth": beside(float(shares[:2].sum()), float(flat[:2].sum()), 0.009),
         "first_fifth": beside(float(shares[:4].sum()), float(flat[:4].sum()), 0.01),
-        "total_variation": figure(variation, 0.0, 0.01) | {"by_chance": 0.011, "by_chance_high": 0.014},
+        "total_variation": figure(variation, 0.0, 0.01)
+        | {"by_chance": 0.011, "by_chance_high": 0.014},
         "settings": {"words": "blingfire", "matches": "all", "point": "start", "bins": 20},
         "sample": {"spans": int(counts.sum()), "passages": 4_497},
     }
@@ -163,16 +208,26 @@ def histogram(name: str, strength: float, cut: int) -> Result:
         "cut by the rotation that made this collection": cut,
     }
     payload = PositionHistogram(
-        [i / 20 for i in range(21)], counts.tolist(), flat.tolist(), outcomes, HistogramFigures.from_rows(figures)
+        [i / 20 for i in range(21)],
+        counts.tolist(),
+        flat.tolist(),
+        outcomes,
+        HistogramFigures.from_rows(figures),
     )
     bounds = Interval(**figures["mean"]["interval"])
-    return Result("answer positions", name, "test", "answers", 1, mean, bounds, int(counts.sum()), payload)
+    return Result(
+        "answer positions", name, "test", "answers", 1, mean, bounds, int(counts.sum()), payload
+    )
 
 
 def ats(system: str, collection: str, fall: float) -> Result:
-    """A curve that starts near 1 and falls by ``fall`` over 140 words; the last Δ had too few terms."""
+    """A curve that starts near 1 and falls by ``fall`` over 140 words; the last Δ had too few
+    terms.
+    """
     deltas = list(range(141))
-    similarity = [0.985 - fall * (1 - math.exp(-delta / 22)) + 0.004 * math.sin(delta / 5) for delta in deltas]
+    similarity = [
+        0.985 - fall * (1 - math.exp(-delta / 22)) + 0.004 * math.sin(delta / 5) for delta in deltas
+    ]
     terms = [max(20, int(900 * math.exp(-delta / 36))) for delta in deltas]
     pairs = [max(40, int(90_000 * math.exp(-delta / 30))) for delta in deltas]
     drops = [similarity[0] - value for value in similarity[1:]]
@@ -186,7 +241,15 @@ def ats(system: str, collection: str, fall: float) -> Result:
         "std_pairs_is": "deviation over pairs, from a sample of about 2,000 pairs a Δ, seed 1",
     }
     deviation = [0.03 + 0.05 * min(1.0, delta / 40) * (0.4 + fall) for delta in deltas]
-    payload = AtsCurve(deltas, similarity, terms, pairs, [d / 2 for d in deviation], deviation, AtsFigures.from_rows(figures))
+    payload = AtsCurve(
+        deltas,
+        similarity,
+        terms,
+        pairs,
+        [d / 2 for d in deviation],
+        deviation,
+        AtsFigures.from_rows(figures),
+    )
     return Result("MATS", collection, "all", system, 1, figures["mats"], None, 4_497, payload)
 
 
@@ -207,11 +270,17 @@ def training(system: str, name: str, last_mats: float) -> Result:
 
 def statistics(name: str) -> list[Result]:
     """Passages, and the queries of each split, in the form that ``posbias show`` gives."""
-    made = Origin(command="posbias import planted", settings={"front_loading": 0.8}, licence="Apache-2.0")
+    made = Origin(
+        command="posbias import planted", settings={"front_loading": 0.8}, licence="Apache-2.0"
+    )
     quantiles = {"minimum": 20, "median": 56}
-    words = PassageLengths(words=1_140_000, mean_words=57.0, words_quantiles=quantiles, without_words=0, share_over=0.0)
+    words = PassageLengths(
+        words=1_140_000, mean_words=57.0, words_quantiles=quantiles, without_words=0, share_over=0.0
+    )
     passages = PassageFigures(passages=20_000, manifest=made, lengths=words)
-    asked = QueryLengths(words=9, mean_words=9.4, words_quantiles={"median": None}, without_words=0, share_over=0.012)
+    asked = QueryLengths(
+        words=9, mean_words=9.4, words_quantiles={"median": None}, without_words=0, share_over=0.012
+    )
     found = [Result("passages", name, "", "", 1, 20_000.0, None, 20_000, passages)]
     for split, queries in (("train", 30_000), ("validation", 1_000), ("test", QUERIES)):
         figures = QueryFigures(queries=queries, judgements=queries, answers=queries, lengths=asked)
@@ -221,37 +290,56 @@ def statistics(name: str) -> list[Result]:
 
 FINDINGS = (
     (
-        "In the original passages, 45.4\u00a0% of 11,879 answers start in the first fifth (95 % interval 44.4\u00a0% to 46.4\u00a0%): "
-        "more than in an unbiased collection (20.5\u00a0%).",
+        "In the original passages, 45.4\u00a0% of 11,879 answers start in the first fifth (95 % "
+        "interval 44.4\u00a0% to 46.4\u00a0%): more than in an unbiased collection (20.5\u00a0%).",
         True,
     ),
     (
-        "tk-original: when the test passages are rotated, nDCG@10 falls: −8.6\u00a0% (95 % interval −10.0\u00a0% to −7.2\u00a0%).",
+        (
+            "tk-original: when the test passages are rotated, nDCG@10 falls: −8.6\u00a0% (95 % "
+            "interval −10.0\u00a0% to −7.2\u00a0%)."
+        ),
         True,
     ),
     (
-        "tk-rotated: when the test passages are rotated, nDCG@10 does not change beyond ±3\u00a0%: −0.2\u00a0% (95 % interval −1.6\u00a0% to +1.2\u00a0%).",
+        (
+            "tk-rotated: when the test passages are rotated, nDCG@10 does not change beyond "
+            "±3\u00a0%: −0.2\u00a0% (95 % interval −1.6\u00a0% to +1.2\u00a0%)."
+        ),
         False,
     ),
     ("The rotation cut through the answer of 52 of 2,000 test queries (2.6\u00a0%).", None),
     (
-        "On the rotated test passages tk-rotated is better than tk-original: nDCG@10 0.415 against 0.395, difference +0.020 "
-        "(95 % interval +0.014 to +0.026).",
+        "On the rotated test passages tk-rotated is better than tk-original: nDCG@10 0.415 against "
+        "0.395, difference +0.020 (95 % interval +0.014 to +0.026).",
         True,
     ),
-    ("Every model beats BM25 and a position-only scorer, on both test sets, with intervals above 0.", True),
+    (
+        (
+            "Every model beats BM25 and a position-only scorer, on both test sets, with intervals "
+            "above 0."
+        ),
+        True,
+    ),
 )
 
 
 def study(name: str = "planted", *, gap: float = 1.0, strength: float = 1.0) -> list[Result]:
     """All results of one study."""
     answers = {"test": AnswersMoved(answers=2_000, kept=1_948, cut=52)}
-    rotation = RotationFigures(passages={"rotated": 19_640, "left as they were": 360}, answers=answers)
+    rotation = RotationFigures(
+        passages={"rotated": 19_640, "left as they were": 360}, answers=answers
+    )
     return [
-        *(Result("finding", name, "test", "study", 1, None, None, QUERIES, Finding(*finding)) for finding in FINDINGS),
+        *(
+            Result("finding", name, "test", "study", 1, None, None, QUERIES, Finding(*finding))
+            for finding in FINDINGS
+        ),
         *statistics(name),
         *statistics(f"{name}-rotated"),
-        Result("rotation", f"{name}-rotated", "", "words, blingfire", 1, 0.982, None, 20_000, rotation),
+        Result(
+            "rotation", f"{name}-rotated", "", "words, blingfire", 1, 0.982, None, 20_000, rotation
+        ),
         histogram(name, strength, 0),
         histogram(f"{name}-rotated", 0.0, 312),
         *effectiveness(name),
@@ -282,7 +370,12 @@ def manifest(name: str = "position-bias on planted", *, loading: float = 0.8) ->
         inputs=(InputRef("collection", "../planted", "5f" * 32),),
         content={"results": 60},
         licence="Apache-2.0",
-        notes=("Original and rotated test passages share one candidate run, made on the original text.",),
+        notes=(
+            (
+                "Original and rotated test passages share one candidate run, made on the original "
+                "text."
+            ),
+        ),
         versions={"python": "3.12.3", "positionbias": "0.1.0", "torch": "2.7.0"},
         provenance={"created": "2025-01-02T03:04:05Z", "cores": 2},
     )
@@ -297,7 +390,9 @@ def save_study(
     kinds: tuple[str, ...] = (FIGURES, *KINDS),
     **how: float,
 ) -> Path:
-    """One study as a folder of results; ``kinds`` keeps some of them, where a test needs no more."""
+    """One study as a folder of results; ``kinds`` keeps some of them, where a test needs no
+    more.
+    """
     record = manifest(title or f"position-bias on {name}", loading=loading)
     save_results(folder, [result for result in study(name, **how) if result.kind in kinds], record)
     return folder
@@ -305,4 +400,7 @@ def save_study(
 
 def renamed(results: list[Result], text: str) -> list[Result]:
     """The same results with a hostile name wherever a name can stand."""
-    return [replace(result, system=f"{result.system}{text}", collection=f"{result.collection}{text}") for result in results]
+    return [
+        replace(result, system=f"{result.system}{text}", collection=f"{result.collection}{text}")
+        for result in results
+    ]

@@ -1,6 +1,8 @@
-"""An invented audit: qualities by bucket, gaps, responses, thirds, verdicts and examples of systems that lean by a set amount.
+"""An invented audit: qualities by bucket, gaps, responses, thirds, verdicts and examples of systems
+that lean by a set amount.
 
-Nothing here was measured. ``lean`` 1 loses 0.1 of nDCG@10 from the first bucket to the last, and 45 % of its worth where its evidence moves there; 0 has no preference.
+Nothing here was measured. ``lean`` 1 loses 0.1 of nDCG@10 from the first bucket to the last, and 45
+% of its worth where its evidence moves there; 0 has no preference.
 """
 
 from __future__ import annotations
@@ -49,12 +51,25 @@ FOUR = {
 }
 
 
-def buckets(system: str, lean: float, scale: str, quality: str, group: str = "", *, first_stage: bool = False) -> Result:
+def buckets(
+    system: str,
+    lean: float,
+    scale: str,
+    quality: str,
+    group: str = "",
+    *,
+    first_stage: bool = False,
+) -> Result:
     """PSI over one scale; the last of 20 relative buckets is too small, and has no mean."""
     edges = [i / 20 for i in range(21)] if scale == "relative" else list(map(float, CHARACTERS))
     random = np.random.default_rng([len(system), len(scale), len(quality), len(group)])
     number, places = len(edges) - 1, np.linspace(0, 1, len(edges) - 1)
-    means = QUALITIES[quality] - 0.1 * lean * places + 0.03 * np.sin(7 * places) + random.normal(0, 0.006, number)
+    means = (
+        QUALITIES[quality]
+        - 0.1 * lean * places
+        + 0.03 * np.sin(7 * places)
+        + random.normal(0, 0.006, number)
+    )
     share = 1.0 if group == "" else 0.25
     counts = [int(share * QUERIES * w) for w in np.exp(-1.6 * places) / np.exp(-1.6 * places).sum()]
     half = 0.9 / np.sqrt(np.maximum(counts, 1))
@@ -90,8 +105,12 @@ def buckets(system: str, lean: float, scale: str, quality: str, group: str = "",
         kendall_low=-0.6 * math.tanh(lean) - 0.15,
         kendall_high=-0.6 * math.tanh(lean) + 0.15,
     )
-    lows_, highs_ = ([None if m is None else b for m, b in zip(shown, part, strict=True)] for part in (low, high))
-    payload = QueryBuckets(scale, quality, edges, counts, shown, lows_, highs_, group, figures=figures)
+    lows_, highs_ = (
+        [None if m is None else b for m, b in zip(shown, part, strict=True)] for part in (low, high)
+    )
+    payload = QueryBuckets(
+        scale, quality, edges, counts, shown, lows_, highs_, group, figures=figures
+    )
     facts = Facts(model="first stage" if first_stage else "bert_dot")
     return Result("PSI", "squad", "test", system, 1, psi, None, sum(counts), payload, facts)
 
@@ -99,7 +118,9 @@ def buckets(system: str, lean: float, scale: str, quality: str, group: str = "",
 def blind(name: str, slope: float) -> Result:
     """One of the scorers that see no order, beside the audited systems."""
     result = buckets(name, -10 * slope, "relative", "nDCG@10")
-    return replace(result, measure="position-blind scorers", facts=Facts(model="position-blind scorers"))
+    return replace(
+        result, measure="position-blind scorers", facts=Facts(model="position-blind scorers")
+    )
 
 
 def gap(system: str, lean: float, quality: str) -> Result:
@@ -119,7 +140,18 @@ def gap(system: str, lean: float, quality: str) -> Result:
         truncated=0.117,
     )
     bounds = Interval(change - 0.006, change + 0.006, method="bootstrap over 1,204 passages")
-    return Result("rotation gap", "squad", "test", system, 1, change, bounds, QUERIES, figures, Facts(model="bert_dot"))
+    return Result(
+        "rotation gap",
+        "squad",
+        "test",
+        system,
+        1,
+        change,
+        bounds,
+        QUERIES,
+        figures,
+        Facts(model="bert_dot"),
+    )
 
 
 def movement(system: str, lean: float) -> Result:
@@ -130,19 +162,45 @@ def movement(system: str, lean: float) -> Result:
     counts = [int(3_000 * (1.05 - abs(m))) for m in middles]
     lows = [m - h for m, h in zip(means, half, strict=True)]
     highs = [m + h for m, h in zip(means, half, strict=True)]
-    payload = QueryBuckets("moved", "change of nDCG@10", edges, counts, means, lows, highs, figures=bucket_figures())
+    payload = QueryBuckets(
+        "moved", "change of nDCG@10", edges, counts, means, lows, highs, figures=bucket_figures()
+    )
     facts = Facts(model="bert_dot")
-    return Result("rotation gap by movement", "squad", "test", system, 1, None, None, sum(counts), payload, facts)
+    return Result(
+        "rotation gap by movement",
+        "squad",
+        "test",
+        system,
+        1,
+        None,
+        None,
+        sum(counts),
+        payload,
+        facts,
+    )
 
 
 def gain(system: str, lean: float) -> Result:
     edges = [i / 20 for i in range(21)]
     means = [round(0.05 - 0.08 * lean * (a + b) / 2, 4) for a, b in pairwise(edges)]
-    figures = bucket_figures(slope=-0.08 * lean, slope_low=-0.08 * lean - 0.01, slope_high=-0.08 * lean + 0.01)
+    figures = bucket_figures(
+        slope=-0.08 * lean, slope_low=-0.08 * lean - 0.01, slope_high=-0.08 * lean + 0.01
+    )
     lows, highs = [m - 0.02 for m in means], [m + 0.02 for m in means]
-    payload = QueryBuckets("relative", "gain in nDCG@10 over bm25", edges, [290] * 20, means, lows, highs, figures=figures)
+    payload = QueryBuckets(
+        "relative",
+        "gain in nDCG@10 over bm25",
+        edges,
+        [290] * 20,
+        means,
+        lows,
+        highs,
+        figures=figures,
+    )
     facts = Facts(model="bert_dot")
-    return Result("gain by position", "squad", "test", system, 1, -0.08 * lean, None, 5_800, payload, facts)
+    return Result(
+        "gain by position", "squad", "test", system, 1, -0.08 * lean, None, 5_800, payload, facts
+    )
 
 
 def response(system: str, lean: float) -> Result:
@@ -159,35 +217,83 @@ def response(system: str, lean: float) -> Result:
         [0.78 - 0.06 * lean * p for p in places],
         ResponseFigures(unit=4.21, queries=2_000, left_out=0, level=0.95, slope=slope),
     )
-    return Result("position response", "squad", "test", system, 1, value, None, 2_000, payload, Facts(model="bert_dot"))
+    return Result(
+        "position response",
+        "squad",
+        "test",
+        system,
+        1,
+        value,
+        None,
+        2_000,
+        payload,
+        Facts(model="bert_dot"),
+    )
 
 
 def segments(system: str, lean: float) -> Result:
     means = [0.78 + 0.08 * lean, 0.78 - 0.02 * lean, 0.77 - 0.05 * lean]
     lows, highs = [m - 0.004 for m in means], [m + 0.004 for m in means]
-    figures = SegmentFigures(difference=means[0] - means[2], low=0.1 * lean, high=0.16 * lean + 0.02, left_out=0)
-    payload = SegmentBuckets("segment", "cosine", [0, 1 / 3, 2 / 3, 1], [1_204] * 3, means, lows, highs, figures=figures)
+    figures = SegmentFigures(
+        difference=means[0] - means[2], low=0.1 * lean, high=0.16 * lean + 0.02, left_out=0
+    )
+    payload = SegmentBuckets(
+        "segment", "cosine", [0, 1 / 3, 2 / 3, 1], [1_204] * 3, means, lows, highs, figures=figures
+    )
     facts = Facts(model="bert_dot")
-    return Result("segment similarity", "squad", "test", system, 1, means[-1] - means[0], None, 1_204, payload, facts)
+    return Result(
+        "segment similarity",
+        "squad",
+        "test",
+        system,
+        1,
+        means[-1] - means[0],
+        None,
+        1_204,
+        payload,
+        facts,
+    )
 
 
 def layer(system: str, number: int) -> Result:
     fall = 0.03 * (number + 1)
     similarity = [0.95 - fall * (1 - math.exp(-d / 20)) for d in range(80)]
     mats = sum(similarity[0] - s for s in similarity[1:]) / 78
-    figures = {"mats": mats, "mats_plain": mats * 78 / 79, "mats_std": 0.01, "minimum_terms": 20, "cut_at": 80}
+    figures = {
+        "mats": mats,
+        "mats_plain": mats * 78 / 79,
+        "mats_std": 0.01,
+        "minimum_terms": 20,
+        "cut_at": 80,
+    }
     payload = AtsCurve(
-        list(range(80)), similarity, [50] * 80, [900] * 80, [0.02] * 80, [0.02] * 80, AtsFigures.from_rows(figures)
+        list(range(80)),
+        similarity,
+        [50] * 80,
+        [900] * 80,
+        [0.02] * 80,
+        [0.02] * 80,
+        AtsFigures.from_rows(figures),
     )
     return Result("MATS", "squad", "", f"{system} layer {number}", 1, mats, None, 1_204, payload)
 
 
-def effect(contrast: Contrast, unit: str, value: float, half: float, *, queries: int = 1_944, subset: str = "") -> Effect:
+def effect(
+    contrast: Contrast,
+    unit: str,
+    value: float,
+    half: float,
+    *,
+    queries: int = 1_944,
+    subset: str = "",
+) -> Effect:
     return Effect(contrast, unit, value, value - half, value + half, 1.4 * half, queries, subset)
 
 
 def verdict(system: str, lean: float, *, listwise: bool = False) -> list[Result]:
-    """The place in the passage: −45 % of the worth at a lean of 1; the order in the list: +1.3 ranks if ``listwise``."""
+    """The place in the passage: −45 % of the worth at a lean of 1; the order in the list: +1.3
+    ranks if ``listwise``.
+    """
     value = -0.45 * lean
     effects = [
         effect(Contrast.ENDS, "worth", value, 0.05, subset="read"),
@@ -200,17 +306,44 @@ def verdict(system: str, lean: float, *, listwise: bool = False) -> list[Result]
     if value + 0.05 < 0:
         preference, exceeds, wanted = Preference.FRONT, value + 0.05 < -0.1, None
         sentences = [
-            f"{system} prefers the front: evidence at the end scores {-value:.0%} of its worth less (95 % CI [{-value - 0.05:.0%}, {-value + 0.05:.0%}]).",
-            f"A relevant passage whose evidence stands last falls {-5 * value:.1f} places ({-value / 5:.3f} nDCG@10).",
+            (
+                f"{system} prefers the front: evidence at the end scores {-value:.0%} of its worth "
+                f"less (95 % CI [{-value - 0.05:.0%}, {-value + 0.05:.0%}])."
+            ),
+            (
+                f"A relevant passage whose evidence stands last falls {-5 * value:.1f} places "
+                f"({-value / 5:.3f} nDCG@10)."
+            ),
             "Train on rotated passages (posbias debias), then audit again.",
         ]
     else:
         preference, exceeds, wanted = Preference.NONE, None, None
-        sentences = [f"{system}: no preference larger than {abs(value) + 0.05:.0%} of the evidence's worth (margin 10 %)."]
-    passage = Verdict(Question.PASSAGE, preference, sentences, effects, 0.1, exceeds, 1_944, wanted, reads=180.0, unread=0.117)
+        sentences = [
+            (
+                f"{system}: no preference larger than {abs(value) + 0.05:.0%} of the evidence's "
+                "worth (margin 10 %)."
+            )
+        ]
+    passage = Verdict(
+        Question.PASSAGE,
+        preference,
+        sentences,
+        effects,
+        0.1,
+        exceeds,
+        1_944,
+        wanted,
+        reads=180.0,
+        unread=0.117,
+    )
     order = [effect(Contrast.ORDER, "ranks", 1.3, 0.4, queries=150)]
     if listwise:
-        said = [f"{system} prefers the first places of the list: 1.3 ranks from first to last place (95 % CI [0.9, 1.7])."]
+        said = [
+            (
+                f"{system} prefers the first places of the list: 1.3 ranks from first to last "
+                "place (95 % CI [0.9, 1.7])."
+            )
+        ]
         in_list = Verdict(Question.LIST, Preference.FIRST, said, order, 0.5, True, 150)
     else:
         said = [f"{system} scores each passage alone: the order of the list changes nothing."]
@@ -225,7 +358,9 @@ def verdict(system: str, lean: float, *, listwise: bool = False) -> list[Result]
 
 
 def of_runs(system: str = "splade.run", *, value: float | None = None) -> Result:
-    """The verdict on a run: from two runs where there is a ``value`` in nDCG@10, else the answer is unknown."""
+    """The verdict on a run: from two runs where there is a ``value`` in nDCG@10, else the answer is
+    unknown.
+    """
     if value is None:
         said = [f"{system}: cannot tell from one run: rotate the collection and rank it again."]
         return Result(
@@ -256,8 +391,14 @@ def audit(systems: Mapping[str, float] = ONE, *, first_stage: bool = True) -> li
     for system, lean in [*systems.items(), *([("bm25", 0.1)] if first_stage else [])]:
         first = system == "bm25"
         for quality in QUALITIES:
-            found += [buckets(system, lean, scale, quality, first_stage=first) for scale in ("relative", "characters")]
-        found += [buckets(system, lean, "relative", "nDCG@10", group, first_stage=first) for group in GROUPS[1:]]
+            found += [
+                buckets(system, lean, scale, quality, first_stage=first)
+                for scale in ("relative", "characters")
+            ]
+        found += [
+            buckets(system, lean, "relative", "nDCG@10", group, first_stage=first)
+            for group in GROUPS[1:]
+        ]
         if not first:
             found += [gap(system, lean, quality) for quality in QUALITIES]
             found += [
@@ -282,7 +423,9 @@ def manifest(name: str = "Audit on squad") -> Manifest:
     )
 
 
-def save_audit(folder: Path, systems: Mapping[str, float] = ONE, *, name: str = "Audit on squad") -> Path:
+def save_audit(
+    folder: Path, systems: Mapping[str, float] = ONE, *, name: str = "Audit on squad"
+) -> Path:
     save_results(folder, audit(systems), manifest(name))
     return folder
 
@@ -294,10 +437,14 @@ def without_lengths(results: Sequence[Result]) -> list[Result]:
 
 def few(results: Sequence[Result], *measures: str) -> list[Result]:
     """The verdicts and these measures: a page of few figures."""
-    return without_lengths([one for one in results if isinstance(one.payload, Verdict) or one.measure in measures])
+    return without_lengths(
+        [one for one in results if isinstance(one.payload, Verdict) or one.measure in measures]
+    )
 
 
-def save_verdicts(folder: Path, systems: Mapping[str, float] = ONE, *, name: str = "Audit on squad") -> Path:
+def save_verdicts(
+    folder: Path, systems: Mapping[str, float] = ONE, *, name: str = "Audit on squad"
+) -> Path:
     """Save the verdicts and rotation gaps of an audit."""
     save_results(folder, few(audit(systems), "rotation gap"), manifest(name))
     return folder
@@ -305,4 +452,7 @@ def save_verdicts(folder: Path, systems: Mapping[str, float] = ONE, *, name: str
 
 def renamed(results: list[Result], text: str) -> list[Result]:
     """The same results with ``text`` wherever a name can stand."""
-    return [replace(result, system=f"{result.system}{text}", collection=f"{result.collection}{text}") for result in results]
+    return [
+        replace(result, system=f"{result.system}{text}", collection=f"{result.collection}{text}")
+        for result in results
+    ]

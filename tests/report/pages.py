@@ -5,7 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 
-VOID = {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"}
+VOID = {
+    "area",
+    "base",
+    "br",
+    "col",
+    "embed",
+    "hr",
+    "img",
+    "input",
+    "link",
+    "meta",
+    "source",
+    "track",
+    "wbr",
+}
 
 
 @dataclass
@@ -48,7 +62,9 @@ class Page(HTMLParser):
             self._open = element
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self._open.children.append(Element(tag, {name: value or "" for name, value in attrs}, self._open))
+        self._open.children.append(
+            Element(tag, {name: value or "" for name, value in attrs}, self._open)
+        )
 
     def handle_endtag(self, tag: str) -> None:
         assert self._open.tag == tag, f"</{tag}> where <{self._open.tag}> is open"

@@ -1,4 +1,6 @@
-"""An audit's page in a real browser: it opens from disk and asks for nothing; tables sort; dark, narrow, on paper."""
+"""An audit's page in a real browser: it opens from disk and asks for nothing; tables sort; dark,
+narrow, on paper.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,8 @@ from .test_browser import MEASURE, rgb
 pytestmark = pytest.mark.browser
 
 HOSTILE = (
-    "<script>hacked = 1</script><img src=x onerror='hacked = 1'><mark onclick=hacked=1> </p></details> 1784 until {{ 7 * 7 }}"
+    "<script>hacked = 1</script><img src=x onerror='hacked = 1'><mark onclick=hacked=1> "
+    "</p></details> 1784 until {{ 7 * 7 }}"
 )
 
 
@@ -30,26 +33,39 @@ def one(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def four(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("four")
-    return write_report([invented_audit.save_audit(folder / "audit", invented_audit.FOUR)], folder / "report.html")
+    return write_report(
+        [invented_audit.save_audit(folder / "audit", invented_audit.FOUR)], folder / "report.html"
+    )
 
 
 def head(table: str, text: str) -> str:
     """The button of a heading, as an expression."""
-    return f"[...document.querySelectorAll('#{table} thead button')].find(b => b.textContent.startsWith('{text}'))"
+    return (
+        f"[...document.querySelectorAll('#{table} thead button')].find(b => "
+        f"b.textContent.startsWith('{text}'))"
+    )
 
 
 def column(browser: Browser, table: str, index: int) -> list[str]:
-    cells = f"[...document.querySelectorAll('#{table} tbody tr')].map(row => row.cells[{index}].textContent)"
+    cells = (
+        f"[...document.querySelectorAll('#{table} tbody tr')].map(row => "
+        f"row.cells[{index}].textContent)"
+    )
     return [text.partition("\u00a0[")[0] for text in browser.run(cells)]
 
 
 def sorting(browser: Browser, table: str) -> list[str]:
-    heads = f"[...document.querySelectorAll('#{table} thead th')].map(th => th.getAttribute('aria-sort'))"
+    heads = (
+        f"[...document.querySelectorAll('#{table} thead th')].map(th => "
+        "th.getAttribute('aria-sort'))"
+    )
     return [way for way in browser.run(heads) if way]
 
 
 @pytest.mark.parametrize("name", ["one", "four"])
-def test_it_opens_from_disk_and_asks_for_nothing(browser: Browser, name: str, request: pytest.FixtureRequest) -> None:
+def test_it_opens_from_disk_and_asks_for_nothing(
+    browser: Browser, name: str, request: pytest.FixtureRequest
+) -> None:
     page = request.getfixturevalue(name)
     browser.open(page)
     assert browser.requests == [page.as_uri()]
@@ -62,7 +78,8 @@ def test_a_table_sorts_upwards_downwards_and_back(browser: Browser, four: Path) 
     browser.open(four)
     table = "table-audit-compared"
     before = column(browser, table, 0)
-    # the list's order matters to one of them; end − front is −0.45 times the lean: 0.9, 0.05, 1.6, 0.4
+    # the list's order matters to one of them; end − front is −0.45 times the lean: 0.9, 0.05, 1.6,
+    # 0.4
     assert column(browser, table, 4) == ["–", "–", "+1.3", "–"]
     assert column(browser, table, 1) == ["−40.5\xa0%", "−2.3\xa0%", "−72.0\xa0%", "−18.0\xa0%"]
     browser.click(head(table, "End"))
@@ -115,7 +132,8 @@ def test_nothing_runs_over_the_edge(browser: Browser, four: Path, width: int, fo
     assert found["scroll"] <= found["inner"] == width
     assert (found["boxes"], found["over"]) == ([], [])
     assert set(found["classes"]) == {form}
-    assert found["shown"] == 13  # four cards, compared, response, three of quality, gain, movement, thirds, term similarity
+    # four cards, compared, response, three of quality, gain, movement, thirds, term similarity
+    assert found["shown"] == 13
     assert found["letters"] >= 11  # CSS pixels
 
 
@@ -128,14 +146,21 @@ def test_a_dark_screen(browser: Browser, one: Path) -> None:
 
 
 def test_on_paper_nothing_is_folded_away(browser: Browser, one: Path) -> None:
-    inside = "[...document.querySelectorAll('main details:not([open]) > *:not(summary)')].map(e => e.checkVisibility({contentVisibilityAuto: true}))"
+    inside = (
+        "[...document.querySelectorAll('main details:not([open]) > *:not(summary)')].map(e => "
+        "e.checkVisibility({contentVisibilityAuto: true}))"
+    )
     browser.open(one)
     assert not any(browser.run(inside))
     browser.show_as(media="print", dark=True)
     assert all(browser.run(inside))
     assert browser.run("getComputedStyle(document.querySelector('nav')).display") == "none"
     found = browser.run(MEASURE)
-    assert (found["ground"], found["label"]) == (rgb(PAGE_COLOURS["ground"].light), rgb(MUTED.light))  # paper is white
+    # paper is white
+    assert (found["ground"], found["label"]) == (
+        rgb(PAGE_COLOURS["ground"].light),
+        rgb(MUTED.light),
+    )
     assert browser.pdf().startswith(b"%PDF-")
 
 
@@ -144,16 +169,26 @@ def test_hostile_texts_do_nothing(browser: Browser, tmp_path: Path) -> None:
     save_results(tmp_path / "audit", results, invented_audit.manifest(HOSTILE))
     page = write_report([tmp_path / "audit"], tmp_path / "report.html")
     browser.open(page)
-    assert browser.run("[typeof hacked, document.images.length, document.scripts.length]") == ["undefined", 0, 2]
+    assert browser.run("[typeof hacked, document.images.length, document.scripts.length]") == [
+        "undefined",
+        0,
+        2,
+    ]
     assert browser.requests == [page.as_uri()]
     assert browser.messages == []
 
 
-def test_a_script_of_another_would_not_run_and_would_be_seen(browser: Browser, one: Path, tmp_path: Path) -> None:
-    """The page's policy holds even if markup came through; and what a page logs or asks for is noted by the driver."""
+def test_a_script_of_another_would_not_run_and_would_be_seen(
+    browser: Browser, one: Path, tmp_path: Path
+) -> None:
+    """The page's policy holds even if markup came through; and what a page logs or asks for is
+    noted by the driver.
+    """
     intruder = "<script>hacked = 1</script><img src='https://example.invalid/x.png'>"
     page = tmp_path / "report.html"
-    page.write_text(one.read_text("utf-8").replace("</main>", f"{intruder}</main>"), encoding="utf-8")
+    page.write_text(
+        one.read_text("utf-8").replace("</main>", f"{intruder}</main>"), encoding="utf-8"
+    )
     browser.open(page)
     assert browser.run("typeof hacked") == "undefined"
     assert any("Content Security Policy" in message for message in browser.messages)

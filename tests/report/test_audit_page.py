@@ -1,4 +1,6 @@
-"""An audit on a page and in figures: what is drawn is what was measured; sections, captions, and several audits beside each other."""
+"""An audit on a page and in figures: what is drawn is what was measured; sections, captions, and
+several audits beside each other.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,13 @@ from positionbias.audit import captions as audit_captions
 from positionbias.audit import figure_tables as audit_data
 from positionbias.audit import page as audit_page
 from positionbias.audit.curves import response_figure
-from positionbias.audit.plots import gain_figure, length_figure, movement_figure, quality_figure, segment_figure
+from positionbias.audit.plots import (
+    gain_figure,
+    length_figure,
+    movement_figure,
+    quality_figure,
+    segment_figure,
+)
 from positionbias.audit.select import series_of
 from positionbias.core.errors import InputError
 from positionbias.report.figure import MUTED, NARROW, svg_text
@@ -42,10 +50,17 @@ NAMES = [
 ]
 
 
-def payload_of(results: list[Result], system: str, scale: str, quality: str = "nDCG@10", group: str = "") -> QueryBuckets:
+def payload_of(
+    results: list[Result], system: str, scale: str, quality: str = "nDCG@10", group: str = ""
+) -> QueryBuckets:
     for result in results:
         p = result.payload
-        if isinstance(p, QueryBuckets) and (result.system, p.scale, p.quality, p.group) == (system, scale, quality, group):
+        if isinstance(p, QueryBuckets) and (result.system, p.scale, p.quality, p.group) == (
+            system,
+            scale,
+            quality,
+            group,
+        ):
             return p
     raise AssertionError(f"no {scale} of {system}")
 
@@ -54,7 +69,9 @@ def test_every_figure_has_its_name() -> None:
     assert list(audit_page.audit_figures(ONE)) == ["effects", *NAMES]
     assert list(audit_page.audit_figures(FOUR, width=NARROW)) == ["compared", *NAMES]
     assert audit_page.audit_figures([]) == {}
-    assert list(audit_page.audit_figures([r for r in ONE if r.measure == "segment similarity"])) == ["segment-similarity"]
+    assert list(
+        audit_page.audit_figures([r for r in ONE if r.measure == "segment similarity"])
+    ) == ["segment-similarity"]
 
 
 def test_quality_is_drawn_in_the_middle_of_each_bucket_and_breaks_where_one_is_missing() -> None:
@@ -62,7 +79,9 @@ def test_quality_is_drawn_in_the_middle_of_each_bucket_and_breaks_where_one_is_m
     payload = payload_of(ONE, "minilm", "relative")
     first_stage, model = sorted(figure.axes[0].lines, key=lambda line: line.get_zorder())
     assert list(model.get_xdata())[:2] == pytest.approx([0.025, 0.075])
-    np.testing.assert_allclose(model.get_ydata(), [np.nan if m is None else m for m in payload.means])
+    np.testing.assert_allclose(
+        model.get_ydata(), [np.nan if m is None else m for m in payload.means]
+    )
     assert np.isnan(model.get_ydata()[-1])
     assert first_stage.get_color() == MUTED.light
     assert first_stage.get_linestyle() != model.get_linestyle()
@@ -76,7 +95,9 @@ def test_quality_is_drawn_in_the_middle_of_each_bucket_and_breaks_where_one_is_m
 def test_a_bucket_between_two_empty_ones_keeps_its_interval() -> None:
     means, lows, highs = ([None, value, None] for value in (0.5, 0.4, 0.7))
     figures = bucket_figures()
-    payload = QueryBuckets("relative", "nDCG@10", [0, 0.2, 0.4, 0.6], [1, 30, 1], means, lows, highs, figures=figures)
+    payload = QueryBuckets(
+        "relative", "nDCG@10", [0, 0.2, 0.4, 0.6], [1, 30, 1], means, lows, highs, figures=figures
+    )
     axes = quality_figure([Result("PSI", "c", "test", "m", 1, None, None, 32, payload)]).axes[0]
     upright = [list(line.get_ydata()) for line in axes.lines if len(line.get_xdata()) == 2]
     assert upright == [[0.4, 0.7]]
@@ -84,9 +105,9 @@ def test_a_bucket_between_two_empty_ones_keeps_its_interval() -> None:
 
 def test_more_than_three_systems_have_a_panel_each_with_the_first_stage_in_all() -> None:
     figure = quality_figure(FOUR)
-    assert [axes.get_title(loc="left").replace("\n", " ").replace("- ", "-") for axes in figure.axes] == list(
-        invented_audit.FOUR
-    )
+    assert [
+        axes.get_title(loc="left").replace("\n", " ").replace("- ", "-") for axes in figure.axes
+    ] == list(invented_audit.FOUR)
     assert [len(axes.lines) for axes in figure.axes] == [2] * 4
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["bm25 (first stage)"]
     three = invented_audit.audit(dict(list(invented_audit.FOUR.items())[:3]))
@@ -120,22 +141,33 @@ def test_a_group_without_a_value_has_no_panel() -> None:
         return result
 
     one = [empty(result) for result in ONE]
-    assert [axes.get_title(loc="left") for axes in length_figure(one).axes] == [invented_audit.GROUPS[2]]
-    nothing = [r for r in one if not isinstance(r.payload, QueryBuckets) or r.payload.group != invented_audit.GROUPS[2]]
+    assert [axes.get_title(loc="left") for axes in length_figure(one).axes] == [
+        invented_audit.GROUPS[2]
+    ]
+    nothing = [
+        r
+        for r in one
+        if not isinstance(r.payload, QueryBuckets) or r.payload.group != invented_audit.GROUPS[2]
+    ]
     assert "quality-within-lengths" not in audit_page.audit_figures(nothing)
 
 
 def test_the_first_stage_comes_last_wherever_it_stands() -> None:
     first = sorted(ONE, key=lambda result: result.system != "bm25")
     assert first[0].system == "bm25"
-    assert [text.get_text() for text in quality_figure(first).legends[0].get_texts()] == ["minilm", "bm25 (first stage)"]
+    assert [text.get_text() for text in quality_figure(first).legends[0].get_texts()] == [
+        "minilm",
+        "bm25 (first stage)",
+    ]
 
 
 def test_the_gap_by_movement() -> None:
     axes = movement_figure(ONE).axes[0]
     payload = payload_of(ONE, "minilm", "moved", "change of nDCG@10")
     line = next(line for line in axes.lines if len(list(line.get_xdata())) == len(payload.means))
-    assert list(line.get_xdata()) == pytest.approx([(a + b) / 2 for a, b in pairwise(payload.edges)])
+    assert list(line.get_xdata()) == pytest.approx(
+        [(a + b) / 2 for a, b in pairwise(payload.edges)]
+    )
     assert list(line.get_ydata()) == payload.means
     assert axes.get_xlim() == (-1, 1)
 
@@ -146,8 +178,9 @@ def test_the_gain_over_the_first_stage() -> None:
     line = next(line for line in axes.lines if len(list(line.get_xdata())) == len(payload.means))
     assert list(line.get_ydata()) == payload.means
     assert axes.get_ylabel() == "Gain in nDCG@10 over bm25"
-    assert "Slope over the whole passage: minilm −0.072 [−0.082, −0.062]." in audit_captions.gain_caption(ONE).replace(
-        "\N{NO-BREAK SPACE}", " "
+    assert (
+        "Slope over the whole passage: minilm −0.072 [−0.082, −0.062]."
+        in audit_captions.gain_caption(ONE).replace("\N{NO-BREAK SPACE}", " ")
     )
     (table,) = [t for t in [audit_data.gain_table(ONE)] if t.rows]
     assert len(table.rows) == 20
@@ -155,7 +188,9 @@ def test_the_gain_over_the_first_stage() -> None:
 
 def test_the_response_shows_score_and_rank() -> None:
     score, rank = response_figure(ONE).axes
-    assert list(rank.lines[0].get_ydata()) == pytest.approx([0.78 - 0.054 * i / 10 for i in range(11)])
+    assert list(rank.lines[0].get_ydata()) == pytest.approx(
+        [0.78 - 0.054 * i / 10 for i in range(11)]
+    )
     assert len(score.collections) == 1
     unranked = [
         replace(r, payload=replace(r.payload, ranks=[None] * 11))  # type: ignore[type-var]
@@ -167,10 +202,14 @@ def test_the_response_shows_score_and_rank() -> None:
 
 def test_thirds() -> None:
     axes = segment_figure(FOUR).axes[0]
-    assert [text.get_text() for text in axes.get_xticklabels()] == ["first third", "middle third", "last third"]
-    assert next(list(line.get_ydata()) for line in axes.lines if len(line.get_xdata()) == 3) == pytest.approx(
-        [0.852, 0.762, 0.725]
-    )
+    assert [text.get_text() for text in axes.get_xticklabels()] == [
+        "first third",
+        "middle third",
+        "last third",
+    ]
+    assert next(
+        list(line.get_ydata()) for line in axes.lines if len(line.get_xdata()) == 3
+    ) == pytest.approx([0.852, 0.762, 0.725])
 
 
 def test_what_is_missing_is_one_clear_line() -> None:
@@ -187,7 +226,9 @@ def test_what_is_missing_is_one_clear_line() -> None:
 
 def test_figures_without_any_value_can_be_drawn() -> None:
     none = [None, None]
-    empty = QueryBuckets("relative", "nDCG@10", [0, 0.5, 1], [0, 0], none, none, none, figures=bucket_figures())
+    empty = QueryBuckets(
+        "relative", "nDCG@10", [0, 0.5, 1], [0, 0], none, none, none, figures=bucket_figures()
+    )
     results = [Result("PSI", "c", "test", "m", 1, None, None, 0, empty, Facts(model="tk"))]
     figures = audit_page.audit_figures(results)
     assert list(figures) == ["quality-by-position"]
@@ -200,12 +241,17 @@ def test_captions_have_the_numbers() -> None:
     assert "Mean change in nDCG@10: minilm −0.036 [−0.042, −0.030]." in caption
     assert "Bands are 95 % intervals" in caption
     psi = payload_of(ONE, "minilm", "relative").figures.psi
-    assert f"minilm: PSI {psi.value:.3f}, debiased {psi.debiased:.3f}" in audit_captions.quality_caption(ONE, "relative")
+    assert (
+        f"minilm: PSI {psi.value:.3f}, debiased {psi.debiased:.3f}"
+        in audit_captions.quality_caption(ONE, "relative")
+    )
     assert "p <0.001; bm25" in audit_captions.quality_caption(ONE, "relative")
     slope = audit_captions.response_caption(ONE).replace("\u00a0", " ")
     assert "Slope, last place less first: minilm −0.289 [−0.339, −0.239]." in slope
     # 0.9 · (0.08 + 0.05) between first and last third, and 0.01 before
-    assert "minilm: first 0.852, last 0.725, difference +0.127" in audit_captions.segment_caption(ONE)
+    assert "minilm: first 0.852, last 0.725, difference +0.127" in audit_captions.segment_caption(
+        ONE
+    )
 
 
 def test_many_systems_do_not_crowd_a_caption() -> None:
@@ -214,19 +260,26 @@ def test_many_systems_do_not_crowd_a_caption() -> None:
 
 
 def test_names_of_any_kind_can_be_drawn() -> None:
-    for figure in audit_page.audit_figures(invented_audit.renamed(ONE, HOSTILE), width=NARROW).values():
+    for figure in audit_page.audit_figures(
+        invented_audit.renamed(ONE, HOSTILE), width=NARROW
+    ).values():
         ElementTree.fromstring(svg_text(figure))
 
 
 def test_tables_that_describe_are_not_empty() -> None:
     assert [table.name for table in audit_page.description_tables(FOUR)] == [
-        "psi-ndcg-10", "direction-ndcg-10", "blind", "rotation-gap", "position-response", "segments",
+        "psi-ndcg-10", "direction-ndcg-10", "blind", "rotation-gap", "position-response",
+        "segments",
     ]  # fmt: skip
     assert audit_page.description_tables([]) == []
 
 
 def test_the_page_of_one_model(tmp_path: Path) -> None:
-    page = check(write_report([invented_audit.save_audit(tmp_path / "a")], tmp_path / "r.html").read_text("utf-8"))
+    page = check(
+        write_report([invented_audit.save_audit(tmp_path / "a")], tmp_path / "r.html").read_text(
+            "utf-8"
+        )
+    )
     assert [e.text for e in page.root.every("h2")] == [
         "In short",
         "What was found",
@@ -257,7 +310,9 @@ def test_audits_in_several_folders_are_compared(tmp_path: Path) -> None:
     for number, one in enumerate(systems):
         results = [result for result in invented_audit.audit(one) if result.measure in few]
         save_results(
-            tmp_path / f"a{number}", invented_audit.without_lengths(results), invented_audit.manifest(f"Audit {number}")
+            tmp_path / f"a{number}",
+            invented_audit.without_lengths(results),
+            invented_audit.manifest(f"Audit {number}"),
         )
         places.append(tmp_path / f"a{number}")
     studies = load_studies(places)

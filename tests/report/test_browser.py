@@ -1,4 +1,6 @@
-"""The page in a real browser: nothing runs over the edge, dark screens get dark figures, paper gets a page."""
+"""The page in a real browser: nothing runs over the edge, dark screens get dark figures, paper gets
+a page.
+"""
 
 from __future__ import annotations
 
@@ -17,24 +19,30 @@ pytestmark = pytest.mark.browser
 
 LONG = "a-very-long-name-of-a-collection-without-any-place-to-break-it-0123456789"
 MEASURE = """(() => {
-  const shown = [...document.querySelectorAll("figure svg")].filter(svg => svg.getClientRects().length);
+  const shown = [...document.querySelectorAll("figure svg")].filter(svg => \
+svg.getClientRects().length);
   const over = shown.flatMap(svg => {
     const box = svg.getBoundingClientRect();
     return [...svg.querySelectorAll("text")].filter(text => {
       const at = text.getBoundingClientRect();
-      return at.left < box.left - 1 || at.right > box.right + 1 || at.top < box.top - 1 || at.bottom > box.bottom + 1;
+      return at.left < box.left - 1 || at.right > box.right + 1 || at.top < box.top - 1 || \
+at.bottom > box.bottom + 1;
     }).map(text => text.textContent);
   });
-  const text = shown.flatMap(svg => [...svg.querySelectorAll("text")]).find(text => /^−?[0-9.]+( %)?$/.test(text.textContent));
+  const text = shown.flatMap(svg => [...svg.querySelectorAll("text")]).find(text => /^−?[0-9.]+( \
+%)?$/.test(text.textContent));
   const drawn = [...shown[0].querySelectorAll("path")].map(path => getComputedStyle(path).stroke);
   return {
     scroll: document.scrollingElement.scrollWidth, inner: innerWidth, shown: shown.length, over,
     classes: shown.map(svg => svg.parentElement.className),
-    ground: getComputedStyle(document.body).backgroundColor, ink: getComputedStyle(document.body).color,
+    ground: getComputedStyle(document.body).backgroundColor, ink: \
+getComputedStyle(document.body).color,
     label: getComputedStyle(text).fill, strokes: [...new Set(drawn)],
-    letters: Math.min(...shown.map(svg => parseFloat(getComputedStyle(svg.querySelector("text")).fontSize)
+    letters: Math.min(...shown.map(svg => \
+parseFloat(getComputedStyle(svg.querySelector("text")).fontSize)
       * svg.getBoundingClientRect().width / svg.viewBox.baseVal.width)),
-    boxes: [...document.querySelectorAll(".scroll")].map(box => box.getBoundingClientRect().right).filter(right => right > innerWidth),
+    boxes: [...document.querySelectorAll(".scroll")].map(box => \
+box.getBoundingClientRect().right).filter(right => right > innerWidth),
   };
 })()"""
 
@@ -66,12 +74,18 @@ def test_nothing_runs_over_the_edge(browser: Browser, page: Path, width: int, fo
     assert set(found["classes"]) == {form}
     assert found["shown"] == 8
     assert found["letters"] >= 11  # CSS pixels
-    assert (found["ground"], found["label"]) == (rgb(PAGE_COLOURS["ground"].light), rgb(MUTED.light))
+    assert (found["ground"], found["label"]) == (
+        rgb(PAGE_COLOURS["ground"].light),
+        rgb(MUTED.light),
+    )
 
 
 def test_a_dark_screen_gets_dark_figures(browser: Browser, page: Path) -> None:
     found = measure(browser, page, 1200, dark=True)
-    assert (found["ground"], found["ink"]) == (rgb(PAGE_COLOURS["ground"].dark), rgb(PAGE_COLOURS["ink"].dark))
+    assert (found["ground"], found["ink"]) == (
+        rgb(PAGE_COLOURS["ground"].dark),
+        rgb(PAGE_COLOURS["ink"].dark),
+    )
     assert found["label"] == rgb(MUTED.dark)
     assert rgb(SERIES[0].dark) in found["strokes"]
     assert rgb(SERIES[0].light) not in found["strokes"]

@@ -1,4 +1,6 @@
-"""Checks as a table, as JUnit XML that a parser reads back, and as Markdown in which no name is markup."""
+"""Checks as a table, as JUnit XML that a parser reads back, and as Markdown in which no name is
+markup.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,13 @@ PSI = Measured("debiased PSI of nDCG@10", "", 0.06, 0.01, 0.11, 2_000)
 HOSTILE = 'a<b>&"|`@org/team` #1 \x1b[31m\n</testsuite>\ud800 *x*'
 
 
-def check(system: str, outcome: Outcome, measured: Measured | None = None, limit: str = "max-response", **more: Any) -> Check:
+def check(
+    system: str,
+    outcome: Outcome,
+    measured: Measured | None = None,
+    limit: str = "max-response",
+    **more: Any,
+) -> Check:
     return Check(system, limit, 0.02, outcome, measured, **more)
 
 
@@ -42,8 +50,12 @@ CHECKS = [
 def test_the_table_has_a_row_a_check_with_unrounded_values_in_csv() -> None:
     table = check_table(CHECKS)
     shown = as_text(table)
-    assert shown.startswith("Limits on position bias: fail (4 systems: 1 pass, 1 fail, 2 cannot tell)")
-    rows = {tuple(cell.text for cell in row[:2]): [cell.text for cell in row[2:]] for row in table.rows}
+    assert shown.startswith(
+        "Limits on position bias: fail (4 systems: 1 pass, 1 fail, 2 cannot tell)"
+    )
+    rows = {
+        tuple(cell.text for cell in row[:2]): [cell.text for cell in row[2:]] for row in table.rows
+    }
     assert rows["my.ckpt", "--max-response 0.02"] == [
         "end − front: −0.051 nDCG@10", "[−0.071,\u00a0−0.031]", "fail", "–",
     ]  # fmt: skip
@@ -80,7 +92,8 @@ def test_junit_has_a_suite_a_system_and_nothing_open_counts_as_passed() -> None:
     assert list(suites) == ["minilm", "my.ckpt", "bm25.run", "tk"]
     found = {name: suite.find("testcase/failure") for name, suite in suites.items()}
     assert found["minilm"] is None
-    assert {name: failure.get("type") for name, failure in found.items() if failure is not None} == {
+    assert {name: failure.get("type") for name, failure in found.items()
+        if failure is not None} == {
         "my.ckpt": "fail", "bm25.run": "cannot tell", "tk": "cannot tell",
     }  # fmt: skip
     assert found["tk"] is not None
@@ -118,8 +131,9 @@ def test_the_summary_is_a_headline_a_table_and_a_line_a_system() -> None:
     assert lines[0] == "### posbias check: fail (4 systems: 1 pass, 1 fail, 2 cannot tell)"
     assert lines[2] == "| System | Limit | Measured | 95 % interval | Verdict | What would do |"
     assert lines[3] == "| --- | --- | ---: | ---: | --- | --- |"
-    assert (
-        lines[6] == "| `my.ckpt` | `--max-response 0.02` | end − front: −0.051 nDCG@10 | \\[−0.071, −0.031\\] | **fail** | – |"
+    assert lines[6] == (
+        "| `my.ckpt` | `--max-response 0.02` | end − front: −0.051 nDCG@10 | \\[−0.071, "
+        "−0.031\\] | **fail** | – |"
     )
     assert lines[11].endswith("| describes only | – |")
     assert lines[13].startswith("- `minilm`: passes --max-response 0.02")

@@ -1,4 +1,6 @@
-"""The page about a set of training triples: its tables, the histogram of clicked ranks, what the command's own results make of them."""
+"""The page about a set of training triples: its tables, the histogram of clicked ranks, what the
+command's own results make of them.
+"""
 
 from __future__ import annotations
 
@@ -54,12 +56,22 @@ def made(ranks: dict[int, int] | None) -> list[Result]:
     """What the command makes of these counts, and of a log with these clicks by rank."""
     source = {}
     if ranks is not None:
-        clicks = {"records": 110, "clicks": 105, "clicks without a list": 4, "clicks outside of their list": 1}
-        source = {"log": {**clicks, "clicked_ranks": {str(rank): count for rank, count in ranks.items()}}}
+        clicks = {
+            "records": 110,
+            "clicks": 105,
+            "clicks without a list": 4,
+            "clicks outside of their list": 1,
+        }
+        source = {
+            "log": {**clicks, "clicked_ranks": {str(rank): count for rank, count in ranks.items()}}
+        }
     collection: Any = SimpleNamespace(
-        name="trip", manifest=Manifest("collection", "trip", "import tripclick", content={"source": source})
+        name="trip",
+        manifest=Manifest("collection", "trip", "import tripclick", content={"source": source}),
     )
-    return quality.quality_results(collection, "train", "triples", 1, quality.triple_figures(COUNTS, 2), LOOKED)
+    return quality.quality_results(
+        collection, "train", "triples", 1, quality.triple_figures(COUNTS, 2), LOOKED
+    )
 
 
 def tables_of(results: list[Result]) -> dict[str, Table]:
@@ -79,7 +91,9 @@ def test_what_became_of_the_queries() -> None:
         ["none: no positive is in the corpus", "1", "10.0 %"],
         ["none: no candidates in the run", "1", "10.0 %"],
     ]
-    assert table.notes == ("Of the 12 queries of split train, 10 have a positive; shares are of these; 2 have none.",)
+    assert table.notes == (
+        "Of the 12 queries of split train, 10 have a positive; shares are of these; 2 have none.",
+    )
 
 
 def test_the_triples_and_their_lengths() -> None:
@@ -97,7 +111,10 @@ def test_the_triples_and_their_lengths() -> None:
         ["Triples examined", "negative with the text of its positive", "2", "25.0 %"],
     ]
     lengths = tables["clicks-lengths"]
-    assert texts(lengths) == [["Positives", "2.5", "2.0", "9", "1"], ["Negatives", "1,234.5", "3.0", "5,000", "0"]]
+    assert texts(lengths) == [
+        ["Positives", "2.5", "2.0", "9", "1"],
+        ["Negatives", "1,234.5", "3.0", "5,000", "0"],
+    ]
     assert "clicks-ranks" not in tables
 
 
@@ -111,14 +128,21 @@ def test_ranks_between_are_shown_and_late_ones_together() -> None:
         ["3", "0", "0.0 %", "60.0 %"],
         ["4", "10", "10.0 %", "70.0 %"],
     ]
-    assert shown[19:] == [["20", "10", "10.0 %", "80.0 %"], ["21 and later", "20", "20.0 %", "100.0 %"]]
+    assert shown[19:] == [
+        ["20", "10", "10.0 %", "80.0 %"],
+        ["21 and later", "20", "20.0 %", "100.0 %"],
+    ]
     assert as_csv(table).splitlines()[-1] == "21 and later,20,0.2,1.0"
     assert [row[0] for row in texts(tables_of(made(FEW))["clicks-ranks"])] == ["1", "2"]
 
 
 @pytest.mark.parametrize(
     ("width", "named"),
-    [(6.3, [*map(str, range(1, 21)), "21+"]), (5.0, ["1", "5", "10", "15", "20", "21+"]), (3.5, ["1", "5", "10", "15", "21+"])],
+    [
+        (6.3, [*map(str, range(1, 21)), "21+"]),
+        (5.0, ["1", "5", "10", "15", "20", "21+"]),
+        (3.5, ["1", "5", "10", "15", "21+"]),
+    ],
 )
 def test_the_bars(width: float, named: list[str]) -> None:
     figure = ranks_figure(made(MANY), width=width)
@@ -135,33 +159,53 @@ def test_the_bars(width: float, named: list[str]) -> None:
 
 def test_few_ranks_and_a_first_one_that_nobody_clicked() -> None:
     (axes,) = ranks_figure(made({2: 4})).axes
-    assert [round(bar.get_height(), 3) for bar in axes.patches] == [0, 1]  # type: ignore[attr-defined]
+    assert [round(bar.get_height(), 3) for bar in axes.patches] == [0, 1]  # type: ignore
     assert [label.get_text() for label in axes.get_xticklabels()] == ["1", "2"]
     assert made({2: 4})[2].value == 0
 
 
 def test_the_caption_says_what_a_rank_is_and_what_is_not_shown() -> None:
     caption = ranks_caption(made(MANY)).replace("\u00a0", " ")
-    assert "Share of 100 clicks by rank: the clicked result's place on its page of results, from 1." in caption
+    assert (
+        "Share of 100 clicks by rank: the clicked result's place on its page of results, from 1."
+        in caption
+    )
     # (40 + 2·20 + 4·10 + 20·10 + 21·8 + 50·12) / 100 = 10.88
     assert "At rank 1: 40.0 %; mean rank 10.9." in caption
     assert (
-        "110 entries with 105 clicks; without a rank are 4 whose list of results is not in the log and 1 on a document"
-        in caption
-    )
+        "110 entries with 105 clicks; without a rank are 4 whose list of results is not in the "
+        "log and 1 on a document"
+    ) in caption
 
 
 def test_several_sets_are_named() -> None:
     tables = tables_of([*made(FEW), *(replace(result, system="others") for result in made(None))])
-    assert [row[0] for row in texts(tables["clicks-lengths"])] == ["triples", "triples", "others", "others"]
-    assert [column.name for column in tables["clicks-queries"].columns] == ["Set", "Negatives", "Queries", "Share"]
+    assert [row[0] for row in texts(tables["clicks-lengths"])] == [
+        "triples",
+        "triples",
+        "others",
+        "others",
+    ]
+    assert [column.name for column in tables["clicks-queries"].columns] == [
+        "Set",
+        "Negatives",
+        "Queries",
+        "Share",
+    ]
 
 
 def test_the_page(tmp_path: Path) -> None:
-    save_results(tmp_path / "quality", made(MANY), Manifest("results", "triples", "trainset clicks"))
+    save_results(
+        tmp_path / "quality", made(MANY), Manifest("results", "triples", "trainset clicks")
+    )
     assert load_results(tmp_path / "quality") == made(MANY)
     page = write_report([tmp_path / "quality"], tmp_path / "page.html").read_text(encoding="utf-8")
-    for shown in ("Queries by outcome", "Where users clicked", "figure-clicks-ranks-1", "table-clicks-ranks-1"):
+    for shown in (
+        "Queries by outcome",
+        "Where users clicked",
+        "figure-clicks-ranks-1",
+        "table-clicks-ranks-1",
+    ):
         assert shown in page
     assert f"fill: {SERIES[0].light}" in page  # the rules for dark screens find it by this
     assert "table-statistics" not in page

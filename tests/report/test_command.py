@@ -30,7 +30,10 @@ def test_it_writes_the_page_and_prints_the_2_by_2(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "100")
     invented.save_study(tmp_path / "study", kinds=FEW)
-    assert posbias("report", tmp_path / "study", "--out", tmp_path / "report.html", "--title", "Mine") == 0
+    assert (
+        posbias("report", tmp_path / "study", "--out", tmp_path / "report.html", "--title", "Mine")
+        == 0
+    )
     out, err = capsys.readouterr()
     assert "nDCG@10  tk-original            0.432         0.395       −9.4\u00a0%" in out
     assert err == f"written to {tmp_path / 'report.html'}\n"
@@ -39,7 +42,17 @@ def test_it_writes_the_page_and_prints_the_2_by_2(
 
 def test_it_writes_the_tables(tmp_path: Path) -> None:
     invented.save_study(tmp_path / "study", kinds=FEW)
-    assert posbias("report", tmp_path / "study", "--out", tmp_path / "r.html", "--tables", tmp_path / "tables") == 0
+    assert (
+        posbias(
+            "report",
+            tmp_path / "study",
+            "--out",
+            tmp_path / "r.html",
+            "--tables",
+            tmp_path / "tables",
+        )
+        == 0
+    )
     names = {path.name for path in (tmp_path / "tables").iterdir()}
     assert {
         "effectiveness-all-queries.csv",
@@ -55,24 +68,46 @@ def test_published_figures_stand_beside_those_of_the_same_collection(tmp_path: P
         return replace(result, payload=figures) if result.measure == "passages" else result
 
     probed = [
-        replace(r, facts=Facts(model="tk", training=r.system[3:], test="original")) for r in invented.study() if r.kind == "ats"
+        replace(r, facts=Facts(model="tk", training=r.system[3:], test="original"))
+        for r in invented.study()
+        if r.kind == "ats"
     ]
     counted = [made_by(r) for r in invented.study() if r.kind == "statistics"]
     save_results(tmp_path / "study", [*probed, *counted], invented.manifest())
-    assert posbias("report", tmp_path / "study", "--out", tmp_path / "r.html", "--tables", tmp_path / "tables") == 0
+    assert (
+        posbias(
+            "report",
+            tmp_path / "study",
+            "--out",
+            tmp_path / "r.html",
+            "--tables",
+            tmp_path / "tables",
+        )
+        == 0
+    )
     rows = list(csv.DictReader(io.StringIO((tmp_path / "tables" / "mats.csv").read_text("utf-8"))))
     # Table 2 of the paper, SQuAD
-    assert [(row["Published MATS"], row["Published deviation"]) for row in rows[:2]] == [("0.056", "0.014"), ("0.007", "0.002")]
+    assert [(row["Published MATS"], row["Published deviation"]) for row in rows[:2]] == [
+        ("0.056", "0.014"),
+        ("0.007", "0.002"),
+    ]
 
 
 def test_tables_of_several_studies_are_distinguished(tmp_path: Path) -> None:
     places = [invented.save_study(tmp_path / name, kinds=FEW) for name in ("a", "b")]
-    assert posbias("report", *places, "--out", tmp_path / "r.html", "--tables", tmp_path / "tables") == 0
+    assert (
+        posbias("report", *places, "--out", tmp_path / "r.html", "--tables", tmp_path / "tables")
+        == 0
+    )
     assert (tmp_path / "tables" / "answers-1.csv").is_file()
-    assert "(position-bias on planted (b))" in (tmp_path / "tables" / "answers-2.tex").read_text("utf-8")
+    assert "(position-bias on planted (b))" in (tmp_path / "tables" / "answers-2.tex").read_text(
+        "utf-8"
+    )
 
 
-def test_names_under_home_are_read(tmp_path: Path, posbias_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_names_under_home_are_read(
+    tmp_path: Path, posbias_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     invented.save_study(posbias_home / "sub" / "mystudy.v1", kinds=FEW)
     assert posbias("report", "sub/mystudy.v1", "--out", "page") == 0
@@ -81,7 +116,10 @@ def test_names_under_home_are_read(tmp_path: Path, posbias_home: Path, monkeypat
 
 def test_json_holds_the_results(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     invented.save_study(tmp_path / "study", kinds=FEW)
-    assert posbias("--quiet", "report", tmp_path / "study", "--out", tmp_path / "r.html", "--json") == 0
+    assert (
+        posbias("--quiet", "report", tmp_path / "study", "--out", tmp_path / "r.html", "--json")
+        == 0
+    )
     out, err = capsys.readouterr()
     assert len(json.loads(out)["results"]) == sum(result.kind in FEW for result in invented.study())
     assert err == ""

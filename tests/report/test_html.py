@@ -45,7 +45,12 @@ def several(tmp_path_factory: pytest.TempPathFactory) -> str:
     folder = tmp_path_factory.mktemp("several")
     places = [
         invented.save_study(
-            folder / f"dose-{dose}", title="Position bias: planted", loading=dose, gap=dose, strength=dose, kinds=KINDS
+            folder / f"dose-{dose}",
+            title="Position bias: planted",
+            loading=dose,
+            gap=dose,
+            strength=dose,
+            kinds=KINDS,
         )
         for dose in (0.0, 0.5, 1.0)
     ]
@@ -58,14 +63,33 @@ def check(text: str) -> Page:
     ids = [element.attributes["id"] for element in page.root.every() if "id" in element.attributes]
     assert [name for name, number in Counter(ids).items() if number > 1] == []
     every = page.root.every("script")
-    scripts = [element for element in every if element.attributes != {"type": "application/json"}]  # data do not run
-    assert {(str(element.attributes), element.parent.tag if element.parent else "") for element in scripts} == {("{}", "body")}
-    policy = next(e.attributes["content"] for e in page.root.every("meta") if "http-equiv" in e.attributes)
-    digests = [base64.b64encode(hashlib.sha256(one.text.encode("utf-8")).digest()).decode("ascii") for one in scripts]
+    # data do not run
+    scripts = [element for element in every if element.attributes != {"type": "application/json"}]
+    assert {
+        (str(element.attributes), element.parent.tag if element.parent else "")
+        for element in scripts
+    } == {("{}", "body")}
+    policy = next(
+        e.attributes["content"] for e in page.root.every("meta") if "http-equiv" in e.attributes
+    )
+    digests = [
+        base64.b64encode(hashlib.sha256(one.text.encode("utf-8")).digest()).decode("ascii")
+        for one in scripts
+    ]
     hashes = " ".join(f"'sha256-{digest}'" for digest in digests)
-    assert policy == f"default-src 'none'; style-src 'unsafe-inline'; script-src {hashes}"  # our scripts, and no other
+    # our scripts, and no other
+    assert policy == f"default-src 'none'; style-src 'unsafe-inline'; script-src {hashes}"
     for element in page.root.every():
-        assert element.tag not in ("link", "img", "iframe", "object", "embed", "base", "form", "image")
+        assert element.tag not in (
+            "link",
+            "img",
+            "iframe",
+            "object",
+            "embed",
+            "base",
+            "form",
+            "image",
+        )
         assert not [name for name in element.attributes if name.startswith("on")]
         for name, value in element.attributes.items():
             if name in ("href", "xlink:href", "src", "srcset", "action"):
@@ -74,7 +98,9 @@ def check(text: str) -> Page:
             if name in ("aria-labelledby", "aria-describedby"):
                 assert value in ids
     assert not re.search(r"https?:|@import|url\((?!#)", re.sub(r'href="data:[^"]*"', "", text))
-    levels = [int(element.tag[1]) for element in page.root.every() if re.fullmatch(r"h[1-6]", element.tag)]
+    levels = [
+        int(element.tag[1]) for element in page.root.every() if re.fullmatch(r"h[1-6]", element.tag)
+    ]
     assert levels[0] == 1
     assert levels.count(1) == 1
     assert all(after <= before + 1 for before, after in pairwise(levels))
@@ -107,18 +133,26 @@ def test_figures_are_images_with_names_and_captions(one: str) -> None:
     page = check(one)
     figures = page.root.every("figure")
     assert len(figures) == 4
-    assert [figure.parent.parent.attributes.get("class") for figure in figures if figure.parent and figure.parent.parent] == [
+    assert [figure.parent.parent.attributes.get("class") for figure in figures if figure.parent
+        and figure.parent.parent] == [
         "hero", "alone", "alone", "alone",
     ]  # fmt: skip
     for figure in figures:
         images = figure.every("svg")
-        assert [image.attributes["role"] for image in images] == ["img", "img"]  # one for wide screens, one for phones
+        # one for wide screens, one for phones
+        assert [image.attributes["role"] for image in images] == ["img", "img"]
         caption = figure.every("figcaption")[0].text
         for image in images:
             assert image.children[0].tag == "title"
             assert image.children[0].text == caption
-    assert "nDCG@10 over all queries: tk-original −8.6\u00a0%\u00a0[−10.0,\u00a0−7.2]" in figures[0].text
-    assert "45.4\u00a0% of 11,879 answers start in the first fifth, 20.5\u00a0% if unbiased" in figures[1].text
+    assert (
+        "nDCG@10 over all queries: tk-original −8.6\u00a0%\u00a0[−10.0,\u00a0−7.2]"
+        in figures[0].text
+    )
+    assert (
+        "45.4\u00a0% of 11,879 answers start in the first fifth, 20.5\u00a0% if unbiased"
+        in figures[1].text
+    )
 
 
 def test_tables_are_marked_up_as_tables(one: str) -> None:
@@ -127,30 +161,58 @@ def test_tables_are_marked_up_as_tables(one: str) -> None:
     assert len(tables) > 8
     for table in tables:
         assert len(table.every("caption")) == 1
-        assert all(th.attributes.get("scope") in ("col", "colgroup", "row", "rowgroup") for th in table.every("th"))
+        assert all(
+            th.attributes.get("scope") in ("col", "colgroup", "row", "rowgroup")
+            for th in table.every("th")
+        )
         head = table.every("thead")[0].every("tr")
         columns = len(head[-1].children)
         if len(head) > 1:
-            assert sum(int(cell.attributes.get("colspan", 1)) for cell in head[0].children) == columns
+            assert (
+                sum(int(cell.attributes.get("colspan", 1)) for cell in head[0].children) == columns
+            )
         covered: list[int] = []  # columns that a cell above reaches into
         for row in (row for body in table.every("tbody") for row in body.every("tr")):
             assert len(row.children) + sum(left > 0 for left in covered) == columns
             covered = [left - 1 for left in covered if left > 1]
-            covered += [int(cell.attributes["rowspan"]) - 1 for cell in row.children if "rowspan" in cell.attributes]
+            covered += [
+                int(cell.attributes["rowspan"]) - 1
+                for cell in row.children
+                if "rowspan" in cell.attributes
+            ]
         assert not covered
         box = table.parent
         assert box is not None
-        assert (box.attributes["class"], box.attributes["tabindex"], box.attributes["role"]) == ("scroll", "0", "group")
+        assert (box.attributes["class"], box.attributes["tabindex"], box.attributes["role"]) == (
+            "scroll",
+            "0",
+            "group",
+        )
 
 
 def test_the_figures_of_the_2_by_2_stand_in_the_page(one: str) -> None:
     page = check(one)
-    table = next(t for t in page.root.every("table") if t.every("caption")[0].text.endswith("test passages: all queries"))
+    table = next(
+        t
+        for t in page.root.every("table")
+        if t.every("caption")[0].text.endswith("test passages: all queries")
+    )
     change = table.every("tbody")[0].every("tr")[0].children[5]
     assert change.every("span")[0].text == "\u00a0[−10.0,\u00a0−7.2]"  # set below the value, small
-    assert change.attributes["title"] == "-0.0856481 [-0.0996481, -0.0716481]"  # (0.395 − 0.432) / 0.432, ± 0.014
-    first = [cell.text.replace("\u00a0", " ") for cell in table.every("tbody")[0].every("tr")[0].children]
-    assert first == ["nDCG@10", "tk-original", "0.432", "0.395", "−9.4 %", "−8.6 % [−10.0, −7.2]", "2,000"]
+    # (0.395 − 0.432) / 0.432, ± 0.014
+    assert change.attributes["title"] == "-0.0856481 [-0.0996481, -0.0716481]"
+    first = [
+        cell.text.replace("\u00a0", " ") for cell in table.every("tbody")[0].every("tr")[0].children
+    ]
+    assert first == [
+        "nDCG@10",
+        "tk-original",
+        "0.432",
+        "0.395",
+        "−9.4 %",
+        "−8.6 % [−10.0, −7.2]",
+        "2,000",
+    ]
 
 
 def test_findings_stand_first_with_how_sure_they_are(one: str) -> None:
@@ -163,7 +225,10 @@ def test_findings_stand_first_with_how_sure_they_are(one: str) -> None:
     assert [item.attributes.get("class") for item in items] == [
         None if holds is None else "decided" for _, holds in invented.FINDINGS
     ]
-    assert "Intervals are 95\u00a0% intervals (bootstrap over 2,000 queries, clustered by passage)." in section.text
+    assert (
+        "Intervals are 95\u00a0% intervals (bootstrap over 2,000 queries, clustered by passage)."
+        in section.text
+    )
 
 
 def test_every_table_is_there_as_csv_and_latex(one: str, tmp_path: Path) -> None:
@@ -185,7 +250,13 @@ def test_every_table_is_there_as_csv_and_latex(one: str, tmp_path: Path) -> None
 def test_what_made_the_results_is_there(one: str) -> None:
     page = check(one)
     section = next(e for e in page.root.every("section") if e.attributes["id"] == "provenance")
-    facts = dict(zip((e.text for e in section.every("dt")), (e.text for e in section.every("dd")), strict=True))
+    facts = dict(
+        zip(
+            (e.text for e in section.every("dt")),
+            (e.text for e in section.every("dd")),
+            strict=True,
+        )
+    )
     assert facts["Command"] == "posbias study position-bias planted --models tk --out study"
     assert facts["Front loading"] == "0.8"
     assert facts["Training learning rate"] == "0.0001"
@@ -194,28 +265,41 @@ def test_what_made_the_results_is_there(one: str) -> None:
     assert facts["Versions"] == "python 3.12.3, positionbias 0.1.0, torch 2.7.0"
     number = len(invented.study())
     assert facts["Results read"].startswith(
-        f"{number} (findings: 6, statistics: 9, histograms: 2, measures of a system: 24, comparisons: "
+        f"{number} (findings: 6, statistics: 9, histograms: 2, measures of a system: 24, "
+        "comparisons: "
     )
 
 
 def test_no_result_is_left_out_unseen(one: str, tmp_path: Path) -> None:
-    """Each kind of measurement has its place; one of a kind that nothing asks for still gets a table."""
+    """Each kind of measurement has its place; one of a kind that nothing asks for still gets a
+    table.
+    """
     odd = [r for r in invented.study() if r.measure == "rotation"]
     other = next(r for r in invented.study() if r.kind == "comparison")
     plain = replace(other, payload=replace(other.payload, notes={}))  # type: ignore[type-var]
     save_results(tmp_path / "odd", [*odd, plain], invented.manifest())
     titles = [
-        e.text for e in check(write_report([tmp_path / "odd"], tmp_path / "r.html").read_text("utf-8")).root.every("caption")
+        e.text
+        for e in check(
+            write_report([tmp_path / "odd"], tmp_path / "r.html").read_text("utf-8")
+        ).root.every("caption")
     ]
-    assert titles == ["Rotation", "Paired comparisons: tk-original on planted → tk-original on planted-rotated"]
+    assert titles == [
+        "Rotation",
+        "Paired comparisons: tk-original on planted → tk-original on planted-rotated",
+    ]
 
 
 def test_hostile_text_stays_text(tmp_path: Path) -> None:
     results = invented.renamed(invented.study(), HOSTILE)
     results.append(Result("finding", "c", "test", "s", 1, None, None, 0, Finding(HOSTILE)))
-    record = replace(invented.manifest(HOSTILE), command=HOSTILE, notes=(HOSTILE,), settings={HOSTILE: HOSTILE})
+    record = replace(
+        invented.manifest(HOSTILE), command=HOSTILE, notes=(HOSTILE,), settings={HOSTILE: HOSTILE}
+    )
     save_results(tmp_path / "study", results, record)
-    text = write_report([tmp_path / "study"], tmp_path / "report.html", title=f"</title>{HOSTILE}").read_text("utf-8")
+    text = write_report(
+        [tmp_path / "study"], tmp_path / "report.html", title=f"</title>{HOSTILE}"
+    ).read_text("utf-8")
     page = check(text)
     assert page.root.every("h1")[0].text == f"</title>{HOSTILE}"
     assert HOSTILE in [item.text for item in page.root.every("li")]
@@ -232,13 +316,22 @@ def test_several_studies_stand_side_by_side(several: str) -> None:
     assert captions[:3] == [f"Where answers start in their passages ({title})" for title in titles]
     assert "Change against front-loading" in [e.text for e in page.root.every("h2")]
     assert page.root.every("title")[0].text == "Artefacts in retrieval data"
-    downloads = [e.attributes["href"] for e in page.root.every("a") if e.attributes.get("download") == "mats.csv"]
+    downloads = [
+        e.attributes["href"]
+        for e in page.root.every("a")
+        if e.attributes.get("download") == "mats.csv"
+    ]
     assert len(downloads) == 3
 
 
 def test_two_doses_make_no_curve(tmp_path: Path) -> None:
-    places = [invented.save_study(tmp_path / f"{dose}", loading=dose, kinds=("comparison",)) for dose in (0.0, 1.0)]
-    assert "Change against front-loading" not in write_report(places, tmp_path / "r.html").read_text("utf-8")
+    places = [
+        invented.save_study(tmp_path / f"{dose}", loading=dose, kinds=("comparison",))
+        for dose in (0.0, 1.0)
+    ]
+    assert "Change against front-loading" not in write_report(
+        places, tmp_path / "r.html"
+    ).read_text("utf-8")
     assert [front_loading_of(study) for study in load_studies(places)] == [0.0, 1.0]
 
 
@@ -250,7 +343,9 @@ def test_the_dose_may_stand_in_the_collections_own_manifest(tmp_path: Path) -> N
 
 
 def test_a_section_without_results_is_not_there(tmp_path: Path) -> None:
-    save_results(tmp_path / "study", [r for r in invented.study() if r.kind == "ats"], invented.manifest())
+    save_results(
+        tmp_path / "study", [r for r in invented.study() if r.kind == "ats"], invented.manifest()
+    )
     page = check(write_report([tmp_path / "study"], tmp_path / "report.html").read_text("utf-8"))
     assert [e.text for e in page.root.every("h2")] == [
         "In short",
@@ -264,7 +359,12 @@ def test_a_section_without_results_is_not_there(tmp_path: Path) -> None:
 def test_no_results_at_all_make_a_page_that_says_so(tmp_path: Path) -> None:
     save_results(tmp_path / "study", [], invented.manifest())
     page = check(write_report([tmp_path / "study"], tmp_path / "report.html").read_text("utf-8"))
-    assert [e.text for e in page.root.every("h2")] == ["In short", "What was run", "Definitions", "Provenance"]
+    assert [e.text for e in page.root.every("h2")] == [
+        "In short",
+        "What was run",
+        "Definitions",
+        "Provenance",
+    ]
     assert "These folders hold no results." in page.root.text
 
 
@@ -281,7 +381,9 @@ def test_a_studys_folder_leads_to_its_results(tmp_path: Path) -> None:
 def test_faults_are_one_clear_line(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="wanted at least one folder of results; found none; give"):
         write_report([], tmp_path / "r.html")
-    with pytest.raises(InputError, match=r"wanted a folder of results; found no results\.json; give"):
+    with pytest.raises(
+        InputError, match=r"wanted a folder of results; found no results\.json; give"
+    ):
         write_report([tmp_path], tmp_path / "r.html")
     (tmp_path / "r.html").write_text("mine")
     with pytest.raises(OutputExistsError):
@@ -292,7 +394,9 @@ def test_faults_are_one_clear_line(tmp_path: Path) -> None:
 def luminance(colour: str) -> float:
     """Relative luminance by WCAG 2.2."""
     parts = (int(colour[index : index + 2], 16) / 255 for index in (1, 3, 5))
-    red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+    red, green, blue = (
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
+    )
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 

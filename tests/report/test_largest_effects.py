@@ -8,7 +8,9 @@ from positionbias.results.result import Facts, Result
 
 
 def result(queries: int = 3) -> Result:
-    """Queries that change by −0.75, 0 and −0.5 by rotation; of the moved sentence q2 has the larger effect, and q3 none."""
+    """Queries that change by −0.75, 0 and −0.5 by rotation; of the moved sentence q2 has the larger
+    effect, and q3 none.
+    """
     more = queries - 3
     payload = QueryEffects(
         "nDCG@10",
@@ -22,7 +24,18 @@ def result(queries: int = 3) -> Result:
         ranks_after=[2, 1, 2, *[1] * more],
         moved={"end − front": [-0.5, 0.75, None, *[0.0] * more]},
     )
-    return Result(BY_QUERY, "squad", "test", "minilm", None, None, None, queries, payload, Facts(model="bert_dot"))
+    return Result(
+        BY_QUERY,
+        "squad",
+        "test",
+        "minilm",
+        None,
+        None,
+        None,
+        queries,
+        payload,
+        Facts(model="bert_dot"),
+    )
 
 
 def test_a_table_has_the_largest_effects() -> None:

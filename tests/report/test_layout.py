@@ -1,4 +1,6 @@
-"""Tables that fit the terminal: ± for intervals, fewer columns, wrapped headings and names, columns below one another."""
+"""Tables that fit the terminal: ± for intervals, fewer columns, wrapped headings and names, columns
+below one another.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,9 @@ def at(width: int | None, table: Table) -> list[str]:
         (None, 0.1, 0.2, "", False),
     ],
 )
-def test_plus_minus_is_the_larger_side(value: float | None, low: float, high: float, near: str, lopsided: bool) -> None:
+def test_plus_minus_is_the_larger_side(
+    value: float | None, low: float, high: float, near: str, lopsided: bool
+) -> None:
     cell = decimal_cell(value, Interval(low, high))
     assert (cell.near.replace("\u00a0", " "), cell.lopsided) == (near, lopsided)
 
@@ -44,16 +48,24 @@ def test_plus_minus_of_a_share_is_per_cent() -> None:
 
 
 @given(st.floats(-5, 5), st.floats(-5, 5), st.floats(-5, 5), st.integers(0, 4))
-def test_no_interval_looks_tighter_than_it_is(value: float, one: float, other: float, places: int) -> None:
+def test_no_interval_looks_tighter_than_it_is(
+    value: float, one: float, other: float, places: int
+) -> None:
     low, high = sorted((one, other))
-    shown, _, half = decimal_cell(value, Interval(low, high), places=places).near.replace("−", "-").split("\u00a0")
+    shown, _, half = (
+        decimal_cell(value, Interval(low, high), places=places)
+        .near.replace("−", "-")
+        .split("\u00a0")
+    )
     unit = 10**-places
     assert float(shown) - float(half) <= low + 2e-6 * unit + 1e-12
     assert float(shown) + float(half) >= high - 2e-6 * unit - 1e-12
 
 
 def measured(columns: int, *, wide: int = 0) -> Table:
-    """A row of this many values 0.421 [0.400, 0.427]; the last ``wide`` columns are of lesser importance."""
+    """A row of this many values 0.421 [0.400, 0.427]; the last ``wide`` columns are of lesser
+    importance.
+    """
     heads = [Column(f"m{n} [95\u00a0%]", wide=n >= columns - wide) for n in range(columns)]
     row = [text_cell("tk"), *(decimal_cell(0.421, Interval(0.4, 0.427)) for _ in range(columns))]
     return Table("t", "T", [NAME, *heads], [row])
@@ -76,7 +88,10 @@ def test_intervals_become_plus_minus_and_a_note_says_which_side() -> None:
         "tk      0.421 ± 0.021  0.421 ± 0.021  0.421 ± 0.021  0.421 ± 0.021",
         "",
     ]
-    assert " ".join(lines[6:]) == "± is the larger side of an interval that is not symmetric; --wide shows both ends."
+    assert (
+        " ".join(lines[6:])
+        == "± is the larger side of an interval that is not symmetric; --wide shows both ends."
+    )
 
 
 def test_lesser_columns_are_left_out_from_the_right_until_it_fits_and_counted() -> None:
@@ -98,7 +113,10 @@ def test_headings_wrap_before_columns_go_below() -> None:
 
 
 def sixty() -> Table:
-    rows = [[text_cell(name), *(decimal_cell(n / 7 + at) for n in range(60))] for at, name in enumerate(("tk", "bert_cat"))]
+    rows = [
+        [text_cell(name), *(decimal_cell(n / 7 + at) for n in range(60))]
+        for at, name in enumerate(("tk", "bert_cat"))
+    ]
     return Table("t", "Sixty", [NAME, *(Column(f"depth {n}") for n in range(60))], rows)
 
 
@@ -110,23 +128,44 @@ def test_sixty_columns_go_below_one_another_each_with_the_row_names(width: int) 
     assert len(parts) > 1
     # every value once, in its order, whole
     for name, row in (("tk", 0), ("bert_cat", 1)):
-        found = [value for line in lines if line.startswith(f"{name} ") for value in line.split()[1:]]
+        found = [
+            value for line in lines if line.startswith(f"{name} ") for value in line.split()[1:]
+        ]
         assert found == [f"{n / 7 + row:.3f}" for n in range(60)]
-    assert all(sum(line.startswith(("tk ", "bert_cat ")) for line in part.split("\n")) == 2 for part in parts)
+    assert all(
+        sum(line.startswith(("tk ", "bert_cat ")) for line in part.split("\n")) == 2
+        for part in parts
+    )
     assert len(at(None, sixty())) == 2 + 2 + 2  # title, empty, headings, rule, rows
 
 
 def test_groups_stay_whole_where_they_fit() -> None:
-    columns = [NAME, *(Column(part, f"measure {n}") for n in range(4) for part in ("original", "rotated", "change"))]
+    columns = [
+        NAME,
+        *(
+            Column(part, f"measure {n}")
+            for n in range(4)
+            for part in ("original", "rotated", "change")
+        ),
+    ]
     lines = at(80, Table("t", "", columns, [[text_cell("tk"), *[decimal_cell(1234.5)] * 12]]))
     heads = [line for line in lines if "measure" in line]
-    assert [line.split() for line in heads] == [["measure", "0", "measure", "1"], ["measure", "2", "measure", "3"]]
+    assert [line.split() for line in heads] == [
+        ["measure", "0", "measure", "1"],
+        ["measure", "2", "measure", "3"],
+    ]
 
 
 def test_a_long_name_is_wrapped_and_numbers_stay_whole() -> None:
-    name = "bert_cat trained on rotated passages of squad, then of msmarco, with the same seed as the other one"
+    name = (
+        "bert_cat trained on rotated passages of squad, then of msmarco, with the same seed as the "
+        "other one"
+    )
     table = Table(
-        "t", "", [NAME, Column("n"), Column("nDCG@10")], [[text_cell(name), count_cell(1_234_567), decimal_cell(0.4)]]
+        "t",
+        "",
+        [NAME, Column("n"), Column("nDCG@10")],
+        [[text_cell(name), count_cell(1_234_567), decimal_cell(0.4)]],
     )
     lines = at(80, table)
     assert max(map(shown_width, lines)) <= 80
@@ -137,7 +176,9 @@ def test_a_long_name_is_wrapped_and_numbers_stay_whole() -> None:
 @pytest.mark.parametrize("name", ["日本語の検索モデル" * 12, "x" * 300, "/home/" + "folder/" * 30])
 @pytest.mark.parametrize("width", [80, 100])
 def test_wide_letters_and_names_without_spaces_fit(name: str, width: int) -> None:
-    table = Table("t", name, [NAME, Column("n")], [[text_cell(name), count_cell(1_234_567)]], [name])
+    table = Table(
+        "t", name, [NAME, Column("n")], [[text_cell(name), count_cell(1_234_567)]], [name]
+    )
     lines = at(width, table)
     assert max(map(shown_width, lines)) <= width
     assert sum("1,234,567" in line for line in lines) == 1
@@ -161,11 +202,16 @@ def test_csv_and_latex_know_nothing_of_the_terminal() -> None:
 
 
 def test_aligned_lines_fit_too() -> None:
-    rows = [("set", *(f"column {n}" for n in range(20))), ("a", *(f"{n:,}" for n in range(1000, 1020)))]
+    rows = [
+        ("set", *(f"column {n}" for n in range(20))),
+        ("a", *(f"{n:,}" for n in range(1000, 1020))),
+    ]
     with lines_of(80):
         lines = aligned(rows).split("\n")
     assert max(map(shown_width, lines)) <= 80
-    assert [value for line in lines if line.startswith("a ") for value in line.split()[1:]] == list(rows[1][1:])
+    assert [value for line in lines if line.startswith("a ") for value in line.split()[1:]] == list(
+        rows[1][1:]
+    )
     with lines_of(None):
         assert aligned([("a", "1"), ("bb", "22")]) == "a    1\nbb  22"
 
@@ -181,11 +227,19 @@ cells = st.one_of(
 def test_no_line_is_wider_whatever_the_table(data: st.DataObject, width: int) -> None:
     columns = data.draw(
         st.lists(
-            st.builds(Column, st.text(max_size=40), st.sampled_from(["", "A", "a long group"]), st.booleans(), st.booleans()),
+            st.builds(
+                Column,
+                st.text(max_size=40),
+                st.sampled_from(["", "A", "a long group"]),
+                st.booleans(),
+                st.booleans(),
+            ),
             min_size=1,
             max_size=14,
         )
     )
     columns[0] = NAME
-    rows = data.draw(st.lists(st.lists(cells, min_size=len(columns), max_size=len(columns)), max_size=4))
+    rows = data.draw(
+        st.lists(st.lists(cells, min_size=len(columns), max_size=len(columns)), max_size=4)
+    )
     assert max(map(shown_width, at(width, Table("t", "title", columns, rows)))) <= width

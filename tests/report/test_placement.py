@@ -16,7 +16,10 @@ EDGES = [0.0, 0.5, 1.0]
 PLACES = PlaceHistogram(EDGES, [0.75, 0.25], [8, 2], [5, 5], 0.133, 1, 0.7153)
 STARTS = PlaceHistogram(EDGES, [0.75, 0.25], [15, 5], [])
 MOVES = SentenceMoves(
-    [15, 5], [10.0, 10.0], [], MovesFigures(mean_distance=0.25, mean_distance_of_uniform=0.5, share_unmoved=0.75)
+    [15, 5],
+    [10.0, 10.0],
+    [],
+    MovesFigures(mean_distance=0.25, mean_distance_of_uniform=0.5, share_unmoved=0.75),
 )
 RESULTS = [
     Result("sentence places", "front", "test", "front:0.8", 1, 0.35, None, 10, PLACES),
@@ -46,7 +49,9 @@ def test_the_tables_by_hand() -> None:
 
 
 def test_a_page_holds_them(tmp_path: Path) -> None:
-    save_results(tmp_path / "results", RESULTS, Manifest(kind="results", name="placed", command="place"))
+    save_results(
+        tmp_path / "results", RESULTS, Manifest(kind="results", name="placed", command="place")
+    )
     write_report([tmp_path / "results"], tmp_path / "report.html")
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "Where evidence was put" in page

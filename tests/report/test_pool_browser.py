@@ -1,4 +1,6 @@
-"""A page about pools in a real browser: it opens from disk, nothing runs over the edge, dark figures on dark screens, data on paper."""
+"""A page about pools in a real browser: it opens from disk, nothing runs over the edge, dark
+figures on dark screens, data on paper.
+"""
 
 from __future__ import annotations
 
@@ -19,8 +21,13 @@ pytestmark = pytest.mark.browser
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("pools")
-    results = [*invented_pools.study("documents", "a-task-with-a-long-name"), *invented_pools.verdict("documents")]
-    return write_report([invented_pools.save_pools(folder / "study", results)], folder / "report.html")
+    results = [
+        *invented_pools.study("documents", "a-task-with-a-long-name"),
+        *invented_pools.verdict("documents"),
+    ]
+    return write_report(
+        [invented_pools.save_pools(folder / "study", results)], folder / "report.html"
+    )
 
 
 @pytest.mark.parametrize(("width", "form"), [(360, "narrow"), (1200, "wide")])
@@ -45,7 +52,10 @@ def test_a_dark_screen(browser: Browser, page: Path) -> None:
 
 
 def test_on_paper_the_data_are_unfolded(browser: Browser, page: Path) -> None:
-    inside = "[...document.querySelectorAll('main details:not([open]) > *:not(summary)')].map(e => e.checkVisibility({contentVisibilityAuto: true}))"
+    inside = (
+        "[...document.querySelectorAll('main details:not([open]) > *:not(summary)')].map(e => "
+        "e.checkVisibility({contentVisibilityAuto: true}))"
+    )
     browser.open(page)
     assert not any(browser.run(inside))
     browser.show_as(media="print", dark=True)

@@ -29,11 +29,28 @@ NAMES = (Column("Measure", numeric=False), Column("System", numeric=False))
 
 def small() -> Table:
     rows = [
-        [Cell("nDCG@10"), Cell("tk_a & co"), Cell("0.432", 0.4321), Cell("−8.6\u00a0% [−10.0, −7.2]", -0.0856, -0.1, -0.072)],
-        [Cell("nDCG@10"), Cell("b"), Cell("0.4", 0.4), Cell("0.0\u00a0%", 0.0, -0.01, 0.01, strong=True)],
+        [
+            Cell("nDCG@10"),
+            Cell("tk_a & co"),
+            Cell("0.432", 0.4321),
+            Cell("−8.6\u00a0% [−10.0, −7.2]", -0.0856, -0.1, -0.072),
+        ],
+        [
+            Cell("nDCG@10"),
+            Cell("b"),
+            Cell("0.4", 0.4),
+            Cell("0.0\u00a0%", 0.0, -0.01, 0.01, strong=True),
+        ],
         [Cell("RR@10"), Cell("b"), Cell("–", None), Cell("–", None)],
     ]
-    return Table("small", "A 5 % title", (*NAMES, Column("Orig."), Column("Change", "Rotated")), rows, ("A note.",), stub=2)
+    return Table(
+        "small",
+        "A 5 % title",
+        (*NAMES, Column("Orig."), Column("Change", "Rotated")),
+        rows,
+        ("A note.",),
+        stub=2,
+    )
 
 
 def test_text_is_aligned_and_names_a_block_once() -> None:
@@ -52,7 +69,12 @@ def test_text_is_aligned_and_names_a_block_once() -> None:
 
 
 def test_a_wide_group_heading_widens_its_columns() -> None:
-    table = Table("t", "T", (Column("a", numeric=False), Column("x", "a very long heading")), [[Cell("r"), Cell("1", 1)]])
+    table = Table(
+        "t",
+        "T",
+        (Column("a", numeric=False), Column("x", "a very long heading")),
+        [[Cell("r"), Cell("1", 1)]],
+    )
     lines = as_text(table).split("\n")
     assert lines[2] == "   a very long heading"
     assert lines[-1] == f"r  {'1':>19}"
@@ -60,7 +82,10 @@ def test_a_wide_group_heading_widens_its_columns() -> None:
 
 def test_wide_letters_take_two_columns() -> None:
     table = Table(
-        "t", "T", (Column("name", numeric=False), Column("n")), [[Cell("日本語"), Cell("1", 1)], [Cell("ab"), Cell("2", 2)]]
+        "t",
+        "T",
+        (Column("name", numeric=False), Column("n")),
+        [[Cell("日本語"), Cell("1", 1)], [Cell("ab"), Cell("2", 2)]],
     )
     assert as_text(table).split("\n")[-2:] == ["日本語  1", "ab      2"]
 
@@ -84,9 +109,24 @@ def test_latex_takes_no_cell_for_the_argument_of_a_line_break() -> None:
 def test_latex_escape_leaves_no_active_character(text: str) -> None:
     escaped = latex_escape(text)
     bare = escaped
-    for written in ("\\textbackslash{}", "\\textasciicircum{}", "\\textasciitilde{}", "\\textless{}", "\\textgreater{}"):
+    for written in (
+        "\\textbackslash{}",
+        "\\textasciicircum{}",
+        "\\textasciitilde{}",
+        "\\textless{}",
+        "\\textgreater{}",
+    ):
         bare = bare.replace(written, "")
-    for written in ("$-$", "$\\pm$", "$\\times$", "$\\rightarrow$", "$\\leq$", "$\\geq$", "$\\Delta$", "$\\Sigma$"):
+    for written in (
+        "$-$",
+        "$\\pm$",
+        "$\\times$",
+        "$\\rightarrow$",
+        "$\\leq$",
+        "$\\geq$",
+        "$\\Delta$",
+        "$\\Sigma$",
+    ):
         bare = bare.replace(written, "")
     for written in ("\\{", "\\}", "\\$", "\\&", "\\#", "\\%", "\\_"):
         bare = bare.replace(written, "")
@@ -107,9 +147,20 @@ def test_csv_holds_unrounded_values_and_intervals_as_columns() -> None:
     assert (rows[2]["Orig."], rows[2]["Rotated Change low"]) == ("", "")
 
 
-@given(st.lists(st.tuples(st.text(), st.floats(allow_nan=False, allow_infinity=False)), min_size=1, max_size=5))
+@given(
+    st.lists(
+        st.tuples(st.text(), st.floats(allow_nan=False, allow_infinity=False)),
+        min_size=1,
+        max_size=5,
+    )
+)
 def test_csv_round_trip(rows: list[tuple[str, float]]) -> None:
-    table = Table("t", "T", (Column("name", numeric=False), Column("value")), [[Cell(n), Cell("shown", v)] for n, v in rows])
+    table = Table(
+        "t",
+        "T",
+        (Column("name", numeric=False), Column("value")),
+        [[Cell(n), Cell("shown", v)] for n, v in rows],
+    )
     read = list(csv.reader(io.StringIO(as_csv(table), newline="")))
     assert read[0] == ["name", "value"]
     assert [(name, float(value)) for name, value in read[1:]] == rows
@@ -117,12 +168,17 @@ def test_csv_round_trip(rows: list[tuple[str, float]]) -> None:
 
 def test_a_name_that_is_a_formula_is_text_in_csv() -> None:
     columns = (Column("=name", numeric=False), Column("value"))
-    table = Table("t", "T", columns, [[Cell("=1+1"), Cell("shown", -0.5)], [Cell("-x"), Cell("shown", 1)]])
+    table = Table(
+        "t", "T", columns, [[Cell("=1+1"), Cell("shown", -0.5)], [Cell("-x"), Cell("shown", 1)]]
+    )
     assert as_csv(table) == "'=name,value\n'=1+1,-0.5\n'-x,1\n"
 
 
 def test_names_merge_only_within_the_same_block() -> None:
-    rows = [[Cell(a), Cell(b), Cell(c)] for a, b, c in (("x", "s", "1"), ("x", "s", "2"), ("y", "s", "3"), ("y", "t", "3"))]
+    rows = [
+        [Cell(a), Cell(b), Cell(c)]
+        for a, b, c in (("x", "s", "1"), ("x", "s", "2"), ("y", "s", "3"), ("y", "t", "3"))
+    ]
     table = Table("t", "T", [Column(n, numeric=False) for n in "abc"], rows, stub=3)
     # "s" of block y is not merged into block x; the last stub column never is
     assert row_spans(table) == [[2, 2, 1], [0, 0, 1], [2, 1, 1], [0, 1, 1]]

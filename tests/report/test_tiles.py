@@ -18,7 +18,16 @@ from positionbias.papers.position_bias.tiles import position_tiles
 from positionbias.report.first_screen import summary, tiles_of
 from positionbias.report.html import write_report
 from positionbias.report.load import load_studies
-from positionbias.report.tiles import MOST_TILES, Answered, Tile, Tone, advice_of, groups_of, place_tiles, shown_tiles
+from positionbias.report.tiles import (
+    MOST_TILES,
+    Answered,
+    Tile,
+    Tone,
+    advice_of,
+    groups_of,
+    place_tiles,
+    shown_tiles,
+)
 from positionbias.results.audit import DEVIATIONS, READ_WHOLE, WORTH
 from positionbias.results.payloads import (
     Comparison,
@@ -31,7 +40,15 @@ from positionbias.results.payloads import (
     Verdict,
 )
 from positionbias.results.result import Result, save_results
-from positionbias.results.suspicion import CleanInTurn, ErrorRates, Excess, Obstacle, Signal, Suspected, Suspicion
+from positionbias.results.suspicion import (
+    CleanInTurn,
+    ErrorRates,
+    Excess,
+    Obstacle,
+    Signal,
+    Suspected,
+    Suspicion,
+)
 
 from . import invented, invented_audit, invented_pools
 from .test_html import check
@@ -44,49 +61,71 @@ def plain(text: str) -> str:
 
 
 def tile(tone: Tone, advice: str = "", **more: str) -> Tile:
-    answer = {Tone.UNKNOWN: Answered.UNKNOWN, Tone.MEASURED: Answered.MEASURED}.get(tone, Answered.YES)
+    answer = {Tone.UNKNOWN: Answered.UNKNOWN, Tone.MEASURED: Answered.MEASURED}.get(
+        tone, Answered.YES
+    )
     names = {"question": "?", "subject": "s", "words": "w", "advice": advice, **more}
     return Tile(answer=answer, welcome=tone is Tone.GOOD, **names)  # type: ignore[arg-type]
 
 
 def test_an_audits_tiles() -> None:
     passage, listed = verdict_tiles(invented_audit.audit())
-    assert (passage.answer, passage.tone, passage.words) == (Answered.YES, Tone.BAD, "Prefers the front")
-    assert plain(passage.effect) == "−40.5 % [−45.5, −35.5] of the evidence's worth"  # −0.45 times a lean of 0.9
+    assert (passage.answer, passage.tone, passage.words) == (
+        Answered.YES,
+        Tone.BAD,
+        "Prefers the front",
+    )
+    # −0.45 times a lean of 0.9
+    assert plain(passage.effect) == "−40.5 % [−45.5, −35.5] of the evidence's worth"
     assert passage.basis[:3] == [
         f"margin ±10{NBSP}% of the evidence's worth, beyond it",
         f"detects 7.0{NBSP}% with 80 % power",
         "1,944 queries",
     ]
     assert passage.advice.startswith(
-        "minilm: Train on rotated passages (posbias debias, or train --rotate-at-reading) and audit again;"
+        "minilm: Train on rotated passages (posbias debias, or train --rotate-at-reading) and "
+        "audit again;"
     )
-    assert (listed.answer, listed.tone, listed.words) == (Answered.NO, Tone.GOOD, "Scores each passage by itself")
+    assert (listed.answer, listed.tone, listed.words) == (
+        Answered.NO,
+        Tone.GOOD,
+        "Scores each passage by itself",
+    )
 
 
 def changed(**fields: object) -> Tile:
     """The tile of the passage verdict with other fields."""
     results = invented_audit.audit()
     at = next(index for index, result in enumerate(results) if isinstance(result.payload, Verdict))
-    results[at] = replace(results[at], payload=replace(results[at].payload, **fields))  # type: ignore[type-var]
+    results[at] = replace(results[at], payload=replace(results[at].payload, **fields))
     return verdict_tiles(results)[0]
 
 
 def test_what_is_open_is_never_good_news() -> None:
     few = changed(preference=Preference.UNKNOWN, exceeds=None, wanted=2_400)
     assert (few.answer, few.tone) == (Answered.UNKNOWN, Tone.UNKNOWN)
-    assert few.advice == "Audit minilm on more queries: about 2,400 would decide (--queries, --needles)."
+    assert (
+        few.advice
+        == "Audit minilm on more queries: about 2,400 would decide (--queries, --needles)."
+    )
     small = changed(exceeds=False)
     assert "may be too small to matter" in small.advice
     assert small.basis[0] == f"margin ±10{NBSP}% of the evidence's worth, perhaps within it"
-    assert changed(preference=Preference.NONE, exceeds=None, unread=None, effects=[]).tone is Tone.GOOD
+    assert (
+        changed(preference=Preference.NONE, exceeds=None, unread=None, effects=[]).tone is Tone.GOOD
+    )
 
 
 @pytest.mark.parametrize("preference", [Preference.END, Preference.MIDDLE, Preference.ENDS])
 def test_rotated_training_is_advised_against_the_front_alone(preference: Preference) -> None:
     # four BERT_CATs trained on rotated passages came to prefer the end, by 0.09 to 0.21 deviations
-    assert changed(preference=preference).advice.startswith("minilm: Compare remedies (posbias study remedies)")
-    assert "if it was trained on such passages, compare remedies" in changed(preference=Preference.FRONT).advice
+    assert changed(preference=preference).advice.startswith(
+        "minilm: Compare remedies (posbias study remedies)"
+    )
+    assert (
+        "if it was trained on such passages, compare remedies"
+        in changed(preference=Preference.FRONT).advice
+    )
 
 
 def with_limit(preference: Preference, within: Preference | None) -> Tile:
@@ -96,27 +135,48 @@ def with_limit(preference: Preference, within: Preference | None) -> Tile:
     quality = Effect(Contrast.ENDS, "nDCG@10", -0.38, -0.41, -0.35, 0.02, 489)
     effects = [read, whole, quality] if within is None else [whole, quality, read]
     loses = "" if within is None else "what stands behind word 50"
-    return changed(preference=preference, within=within, loses=loses, exceeds=None, unread=0.85, effects=effects)
+    return changed(
+        preference=preference,
+        within=within,
+        loses=loses,
+        exceeds=None,
+        unread=0.85,
+        effects=effects,
+    )
 
 
 def test_ends_that_are_not_read_are_no_good_news() -> None:
     lost = with_limit(Preference.UNREAD, Preference.NONE)
-    assert (lost.answer, lost.tone, lost.words) == (Answered.YES, Tone.BAD, "Loses what stands behind word 50")
+    assert (lost.answer, lost.tone, lost.words) == (
+        Answered.YES,
+        Tone.BAD,
+        "Loses what stands behind word 50",
+    )
     assert plain(lost.effect) == "−0.380 [−0.410, −0.350] nDCG@10"
     assert lost.basis[0] == "within what it reads: no preference"
-    assert lost.advice == "Let minilm read further, or give it shorter passages: it loses what stands beyond its limit."
+    assert lost.advice == (
+        "Let minilm read further, or give it shorter passages: it loses what stands beyond its "
+        "limit."
+    )
     assert with_limit(Preference.UNKNOWN, Preference.NONE).tone is Tone.UNKNOWN
     kept = with_limit(Preference.NONE, None)
-    assert (kept.answer, kept.tone, kept.words) == (Answered.NO, Tone.GOOD, "No preference within what it reads")
+    assert (kept.answer, kept.tone, kept.words) == (
+        Answered.NO,
+        Tone.GOOD,
+        "No preference within what it reads",
+    )
     assert "489 queries" in lost.basis
     assert "300 queries" in kept.basis
 
 
 def test_an_order_of_text_that_matters_has_no_side() -> None:
-    (turned,) = [one for one in verdict_tiles([sensitive()]) if one.question.endswith("text matter?")]
+    (turned,) = [
+        one for one in verdict_tiles([sensitive()]) if one.question.endswith("text matter?")
+    ]
     assert (turned.answer, turned.tone) == (Answered.YES, Tone.MEASURED)
     assert (
-        advice_of([turned, tile(Tone.GOOD)]) == "Audit minilm on queries with known answers: they show which place it prefers."
+        advice_of([turned, tile(Tone.GOOD)])
+        == "Audit minilm on queries with known answers: they show which place it prefers."
     )
 
 
@@ -127,8 +187,16 @@ def sensitive() -> Result:
 
 
 def test_a_run_alone_is_told_to_bring_another() -> None:
-    said = ["minilm: cannot tell from one run.", "To find out: posbias debias COLLECTION, run your system on it."]
-    assert changed(preference=Preference.UNKNOWN, exceeds=None, effects=[], unread=None, sentences=said).advice == said[1]
+    said = [
+        "minilm: cannot tell from one run.",
+        "To find out: posbias debias COLLECTION, run your system on it.",
+    ]
+    assert (
+        changed(
+            preference=Preference.UNKNOWN, exceeds=None, effects=[], unread=None, sentences=said
+        ).advice
+        == said[1]
+    )
 
 
 def comparison_results() -> list[Result]:
@@ -144,7 +212,9 @@ def test_a_change_by_rotation() -> None:
 
 
 def test_an_unfinished_training_decides_nothing() -> None:
-    results = [replace(one, facts=replace(one.facts, unfinished=True)) for one in comparison_results()]
+    results = [
+        replace(one, facts=replace(one.facts, unfinished=True)) for one in comparison_results()
+    ]
     assert {one.tone for one in position_tiles(results)} == {Tone.UNKNOWN}
     assert position_tiles(results)[0].words == "Training not finished"
     curve = TrainingCurve([1], {}, ending=Ending(finish=Finish.NOT_FINISHED))
@@ -165,7 +235,9 @@ def test_an_unfinished_training_decides_nothing() -> None:
 def test_places_of_answers(low: float, high: float, answer: Answered, tone: Tone) -> None:
     result = next(one for one in invented.study() if isinstance(one.payload, PositionHistogram))
     assert isinstance(result.payload, PositionHistogram)
-    share = replace_struct(result.payload.figures.first_fifth, difference_interval=Interval(low - 0.2, high - 0.2))
+    share = replace_struct(
+        result.payload.figures.first_fifth, difference_interval=Interval(low - 0.2, high - 0.2)
+    )
     figures = replace_struct(result.payload.figures, first_fifth=share)
     (one,) = place_tiles([replace(result, payload=replace(result.payload, figures=figures))])
     assert (one.answer, one.tone) == (answer, tone)
@@ -177,11 +249,16 @@ def replace_struct(struct: object, **fields: object) -> object:
     return msgspec.structs.replace(struct, **fields)
 
 
-def suspicion(answer: Suspected, obstacle: Obstacle | None = None, *, excess: bool = True) -> Result:
-    found = Excess(Signal.MEASURE, "nDCG@10", 0.08, 0.05, 0.11, 0.95, 0.001, 0.001, 0.001, None, 0.01, 7)
+def suspicion(
+    answer: Suspected, obstacle: Obstacle | None = None, *, excess: bool = True
+) -> Result:
+    found = Excess(
+        Signal.MEASURE, "nDCG@10", 0.08, 0.05, 0.11, 0.95, 0.001, 0.001, 0.001, None, 0.01, 7
+    )
     rates = ErrorRates(0.05, 0.04, (0.02, 0.05), (0.3, 0.9), 8, None, CleanInTurn(9, 0, 9))
     payload = Suspicion(
-        answer, obstacle, ["said"], "seen", "fresh", False, 40, 40, 0.05, 0.05, 1, controls=["a", "b"],
+        answer, obstacle, ["said"], "seen", "fresh", False, 40, 40, 0.05, 0.05, 1,
+        controls=["a", "b"],
         excesses=[found] if excess else [], rates=rates if excess else None,
     )  # fmt: skip
     return Result("suspicion", "c", "test", "m", 1, None, None, 40, payload)
@@ -189,7 +266,11 @@ def suspicion(answer: Suspected, obstacle: Obstacle | None = None, *, excess: bo
 
 def test_suspicions() -> None:
     yes, no, few = suspicion_tiles(
-        [suspicion(Suspected.YES), suspicion(Suspected.NO), suspicion(Suspected.UNKNOWN, Obstacle.FEW, excess=False)]
+        [
+            suspicion(Suspected.YES),
+            suspicion(Suspected.NO),
+            suspicion(Suspected.UNKNOWN, Obstacle.FEW, excess=False),
+        ]
     )
     assert (yes.tone, no.tone, few.tone) == (Tone.BAD, Tone.GOOD, Tone.UNKNOWN)
     assert plain(yes.effect) == "+0.080 [+0.050, +0.110] nDCG@10 over its controls"
@@ -204,7 +285,9 @@ def test_suspicions() -> None:
 
 
 def test_pools() -> None:
-    run, *kinds = pool_tiles([*invented_pools.verdict("documents"), *invented_pools.study("documents")])
+    run, *kinds = pool_tiles(
+        [*invented_pools.verdict("documents"), *invented_pools.study("documents")]
+    )
     assert (run.answer, run.tone) == (Answered.NO, Tone.BAD)  # it cannot be judged yet
     assert run.advice == "Judge the first 7 documents of --judge-next FILE, and ask again."
     assert {one.tone for one in kinds} == {Tone.BAD}
@@ -212,7 +295,9 @@ def test_pools() -> None:
 
 
 def test_advice_is_of_bad_news_then_of_what_is_open() -> None:
-    assert advice_of([tile(Tone.GOOD), tile(Tone.UNKNOWN, "more"), tile(Tone.BAD, "train")]) == "train"
+    assert (
+        advice_of([tile(Tone.GOOD), tile(Tone.UNKNOWN, "more"), tile(Tone.BAD, "train")]) == "train"
+    )
     assert advice_of([tile(Tone.GOOD), tile(Tone.UNKNOWN, "more")]) == "more"
     assert advice_of([tile(Tone.GOOD)]) == "No action needed."
     assert advice_of([tile(Tone.GOOD), tile(Tone.UNKNOWN)]).startswith("These data do not decide")
@@ -221,24 +306,37 @@ def test_advice_is_of_bad_news_then_of_what_is_open() -> None:
 
 
 def test_six_tiles_stand_on_the_first_screen() -> None:
-    tiles = [tile(tone, subject=str(number)) for number, tone in enumerate([Tone.GOOD] * 5 + [Tone.UNKNOWN] + [Tone.BAD] * 2)]
+    tiles = [
+        tile(tone, subject=str(number))
+        for number, tone in enumerate([Tone.GOOD] * 5 + [Tone.UNKNOWN] + [Tone.BAD] * 2)
+    ]
     assert [one.subject for one in shown_tiles(tiles)] == ["0", "1", "2", "5", "6", "7"]
     assert len(shown_tiles(tiles)) == MOST_TILES
 
 
 def test_two_subjects_are_compared_by_a_paired_test_alone() -> None:
-    two = [tile(Tone.BAD, subject="a", measure="nDCG@10"), tile(Tone.GOOD, subject="b", measure="nDCG@10")]
+    two = [
+        tile(Tone.BAD, subject="a", measure="nDCG@10"),
+        tile(Tone.GOOD, subject="b", measure="nDCG@10"),
+    ]
     (group,) = groups_of(two, [])
     assert group.difference == "Not compared: no paired test of the two was measured."
-    paired = Comparison("a", "b", 0.5, 0.6, 0.1, Interval(0.05, 0.15), 0.2, 0.17, None, None, None, None)
+    paired = Comparison(
+        "a", "b", 0.5, 0.6, 0.1, Interval(0.05, 0.15), 0.2, 0.17, None, None, None, None
+    )
     result = Result("nDCG@10", "c", "test", "b", 1, 0.1, None, 9, paired)
     (group,) = groups_of(two, [replace(result, measure="RR@10"), result])
     assert plain(group.difference) == "Paired test of nDCG@10 on c: b − a +0.100 [+0.050, +0.150]."
-    assert [one.difference for one in groups_of([tile(Tone.BAD, subject="a"), tile(Tone.BAD, subject="b")], [])] == [""]
+    assert [
+        one.difference
+        for one in groups_of([tile(Tone.BAD, subject="a"), tile(Tone.BAD, subject="b")], [])
+    ] == [""]
 
 
 def test_results_without_a_verdict_say_so(tmp_path: Path) -> None:
-    save_results(tmp_path / "s", [one for one in invented.study() if one.kind == "ats"], invented.manifest())
+    save_results(
+        tmp_path / "s", [one for one in invented.study() if one.kind == "ats"], invented.manifest()
+    )
     (one,) = tiles_of(load_studies([tmp_path / "s"]))
     assert (one.answer, one.tone, one.words) == (Answered.MEASURED, Tone.MEASURED, "Measured only")
     save_results(tmp_path / "none", [], invented.manifest())
@@ -252,7 +350,10 @@ def test_two_audits_of_one_model_are_told_apart(tmp_path: Path) -> None:
     page = check(write_report(places, tmp_path / "r.html").read_text("utf-8"))
     groups = [e for e in page.root.every("div") if e.attributes.get("class") == "question n2"]
     assert [len(e.every("li")) for e in groups] == [2, 2]
-    assert all(e.every("p")[-1].text == "Not compared: no paired test of the two was measured." for e in groups)
+    assert all(
+        e.every("p")[-1].text == "Not compared: no paired test of the two was measured."
+        for e in groups
+    )
 
 
 def test_the_page_has_signs_and_words_and_all_answers(tmp_path: Path) -> None:
@@ -274,7 +375,10 @@ def test_a_summary_is_markdown(tmp_path: Path) -> None:
     lines = plain(summary(load_studies([place]), "Audit *x*")).split("\n")
     assert lines[0] == "### posbias report: Audit \\*x\\*"
     assert lines[2].startswith("| Question | About | Answer |")
-    assert "| `m\\|<b>` | **yes** | Prefers the front | −40.5 % \\[−45.5, −35.5\\] of the evidence's worth |" in lines[4]
+    assert (
+        "| `m\\|<b>` | **yes** | Prefers the front | −40.5 % \\[−45.5, −35.5\\] of the "
+        "evidence's worth |"
+    ) in lines[4]
     assert lines[-2].startswith("- m\\|\\<b\\>: Train on rotated passages (posbias debias")
 
 

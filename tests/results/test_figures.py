@@ -1,4 +1,6 @@
-"""Figures: their JSON is that of their fields, and a result's measure says which class reads it back."""
+"""Figures: their JSON is that of their fields, and a result's measure says which class reads it
+back.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ from positionbias.results.runs import BM25Figures, DenseFigures, RerankingFigure
 from positionbias.results.select import of_type
 
 BM25 = BM25Figures(queries=3, candidates=30, depth=10, without_known_term=0, index="built")
-DENSE = DenseFigures(queries=3, candidates=30, empty_queries=1, short=0, index="exact", index_bytes=9)
+DENSE = DenseFigures(
+    queries=3, candidates=30, empty_queries=1, short=0, index="exact", index_bytes=9
+)
 
 
 class Length(msgspec.Struct):
@@ -35,15 +39,20 @@ def found(measure: str, payload: Figures) -> Result:
 
 def test_a_field_stands_under_its_name_in_json() -> None:
     assert BM25.to_rows() == {
-        "queries": 3, "candidates": 30, "depth": 10, "queries without a known term": 0, "index": "built",
+        "queries": 3, "candidates": 30, "depth": 10, "queries without a known term": 0,
+        "index": "built",
     }  # fmt: skip
-    reranked = RerankingFigures(queries=3, candidates=30, passages=20, encoded_again=0, without_word=0, long_pairs=2)
+    reranked = RerankingFigures(
+        queries=3, candidates=30, passages=20, encoded_again=0, without_word=0, long_pairs=2
+    )
     assert list(reranked.to_rows())[-1] == "pairs up to the length limit"
     assert "passages up to the length limit" not in reranked.to_rows()
 
 
 def test_numpy_becomes_plain() -> None:
-    numbers = BM25Figures(queries=np.int64(3), candidates=30, depth=10, without_known_term=0, index="x")  # type: ignore[arg-type]
+    numbers = BM25Figures(
+        queries=np.int64(3), candidates=30, depth=10, without_known_term=0, index="x"
+    )  # type: ignore[arg-type]
     assert type(numbers.to_rows()["queries"]) is int
 
 
@@ -61,7 +70,9 @@ def test_rows_stand_by_themselves() -> None:
     assert Lengths.from_rows(lengths.to_rows()) == lengths
 
 
-@pytest.mark.parametrize("rows", [{**BM25.to_rows(), "queries": "3"}, {**BM25.to_rows(), "more": 1}, {"queries": 3}])
+@pytest.mark.parametrize(
+    "rows", [{**BM25.to_rows(), "queries": "3"}, {**BM25.to_rows(), "more": 1}, {"queries": 3}]
+)
 def test_rows_of_another_form_are_refused(rows: dict[str, object]) -> None:
     with pytest.raises(ValueError, match="Expected `int`|unknown field|missing required field"):
         read_figures("candidates", rows)

@@ -15,7 +15,14 @@ from positionbias.core.manifest import Manifest
 from positionbias.core.run import read_run, write_run
 from positionbias.leakage.find import Found
 from positionbias.leakage.published_results import published_find, published_review
-from positionbias.papers.leakage import BY_SIZE, ORDER, ModelOrders, OrderChange, SizeEffect, SizePoint
+from positionbias.papers.leakage import (
+    BY_SIZE,
+    ORDER,
+    ModelOrders,
+    OrderChange,
+    SizeEffect,
+    SizePoint,
+)
 from positionbias.planted.generator import PlantedSettings, write_planted
 from positionbias.results import leakage, leakage_pairs
 from positionbias.results.figures import Figures
@@ -23,7 +30,9 @@ from positionbias.results.result import Result, load_results, save_results
 
 from ..tiny import candidates
 
-PLANTED = PlantedSettings(queries=60, passages=240, test_share=0.3, validation_share=0.2, leaked_queries=20)
+PLANTED = PlantedSettings(
+    queries=60, passages=240, test_share=0.3, validation_share=0.2, leaked_queries=20
+)
 KNOWN = {
     kind
     for module in (leakage, leakage_pairs)
@@ -34,15 +43,24 @@ KNOWN = {
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A planted pair with its candidates, where commands run, and pairs that one and another person labelled."""
+    """A planted pair with its candidates, where commands run, and pairs that one and another person
+    labelled.
+    """
     candidates(write_planted(tmp_path / "pair", PLANTED), tmp_path)
     monkeypatch.chdir(tmp_path)
     run = read_run(Path("test.run"))
     write_run(Path("short.run"), run.top(2).only(sorted(run), "short"))
     rows = [("q1", "q3", 0.99), ("q1", "q4", 0.95), ("q2", "q4", 0.93), ("q9", "q3", 0.85)]
     pairs = [{"train_id": train, "test_id": test, "cosine": cosine} for train, test, cosine in rows]
-    for name, labels in (("found", [None] * 4), ("one", ["yes", "no", "identical", "no"]), ("two", ["yes", "yes", "no", "no"])):
-        lines = [json.dumps({**pair, "label": label} if label else pair) for pair, label in zip(pairs, labels, strict=True)]
+    for name, labels in (
+        ("found", [None] * 4),
+        ("one", ["yes", "no", "identical", "no"]),
+        ("two", ["yes", "yes", "no", "no"]),
+    ):
+        lines = [
+            json.dumps({**pair, "label": label} if label else pair)
+            for pair, label in zip(pairs, labels, strict=True)
+        ]
         Path(f"{name}.jsonl").write_text("\n".join(lines), encoding="utf-8")
     return tmp_path
 
@@ -64,8 +82,31 @@ def saved(place: Path, results: Sequence[Result]) -> list[Result]:
 
 
 def test_every_command_is_read_back(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    find = ("leakage", "find", "./pair:train", "./pair:test", "--detector", "lexical", "--truth", "./pair", "--out", "./leaks")
-    sets = ("trainset", "leaked", "./pair", "--target", "test", "--pairs", "pair", "--candidates", "train.run", "--size", 40)
+    find = (
+        "leakage",
+        "find",
+        "./pair:train",
+        "./pair:test",
+        "--detector",
+        "lexical",
+        "--truth",
+        "./pair",
+        "--out",
+        "./leaks",
+    )
+    sets = (
+        "trainset",
+        "leaked",
+        "./pair",
+        "--target",
+        "test",
+        "--pairs",
+        "pair",
+        "--candidates",
+        "train.run",
+        "--size",
+        40,
+    )
     given = (
         find,
         ("leakage", "sample", "found.jsonl", "--strata", 2, "--out", "sheet.tsv"),
@@ -76,7 +117,10 @@ def test_every_command_is_read_back(folder: Path, capsys: pytest.CaptureFixture[
         ("evaluate", "test.run", "short.run", "--collection", "./pair", "--leaked", "pair"),
     )
     results = [result for command in given for result in measured(capsys, *command)]
-    results += [*published_find("Robust04", Found([], {"m": 1}, {"m": 0}), ["title"], "x"), *published_review("Robust04", "x")]
+    results += [
+        *published_find("Robust04", Found([], {"m": 1}, {"m": 0}), ["title"], "x"),
+        *published_review("Robust04", "x"),
+    ]
     assert saved(folder / "saved", results) == results
     assert {type(result.payload) for result in results} >= KNOWN
 
@@ -84,7 +128,9 @@ def test_every_command_is_read_back(folder: Path, capsys: pytest.CaptureFixture[
 @pytest.mark.parametrize("interval", [Interval(0.1, 0.3), None])
 def test_what_a_study_measures_is_read_back(interval: Interval | None, tmp_path: Path) -> None:
     point = SizePoint(1000, 0.2, interval)
-    effect = SizeEffect(measure="nDCG@10", topics="all", means={"no leakage": [point]}, gains={}, change={})
+    effect = SizeEffect(
+        measure="nDCG@10", topics="all", means={"no leakage": [point]}, gains={}, change={}
+    )
     orders = ModelOrders(measure="RR", rows={"MSM leakage": OrderChange(None, [("a", "b")], [])})
     assert list(orders.to_rows()) == ["measure", "MSM leakage"]
     given = [

@@ -40,32 +40,54 @@ def simulated(simulation: Simulation) -> JudgedRuns:
 
 
 def of_runs(simulation: Simulation, settings: PoolSettings) -> Iterator[Result]:
-    """All that is measured of runs; with three groups of a kind nobody can tell whether kind matters."""
+    """All that is measured of runs; with three groups of a kind nobody can tell whether kind
+    matters.
+    """
     runs, few = simulated(simulation), simulated(replace(simulation, groups=3))
     found = reliability(runs, MEASURES, settings)
     again = relabelled(runs, MEASURES, settings, share=0.1, repeats=2)
     yield from coverage_results(runs, CoverageSettings(depth=5), collection="c")
     yield from reliability_results(found, runs, collection="c")
-    yield from leave_out_results(leave_out(runs, MEASURES, settings), runs, MEASURES, collection="c")
-    yield from curve_results("depth", depth_curve(runs, MEASURES, settings, [1, 5]), runs, collection="c")
-    yield from curve_results("groups", groups_curve(runs, MEASURES, settings, [1, 9]), runs, collection="c")
-    yield from curve_results("groups", groups_curve(runs, MEASURES, settings, [9]), runs, collection="c")
+    yield from leave_out_results(
+        leave_out(runs, MEASURES, settings), runs, MEASURES, collection="c"
+    )
+    yield from curve_results(
+        "depth", depth_curve(runs, MEASURES, settings, [1, 5]), runs, collection="c"
+    )
+    yield from curve_results(
+        "groups", groups_curve(runs, MEASURES, settings, [1, 9]), runs, collection="c"
+    )
+    yield from curve_results(
+        "groups", groups_curve(runs, MEASURES, settings, [9]), runs, collection="c"
+    )
     yield from relabelled_results(found, again, collection="c", share=0.1, drawn=2)
     yield from relabelled_results(found, [], collection="c", share=0.1, drawn=2)
     for judged in (runs, few):
-        yield from kind_results(kind_effects(judged, MEASURES, settings, permutations=160), judged, collection="c", seed=1)
+        yield from kind_results(
+            kind_effects(judged, MEASURES, settings, permutations=160),
+            judged,
+            collection="c",
+            seed=1,
+        )
 
 
 def of_one_run(simulation: Simulation) -> Iterator[Result]:
     """One new run with pooled runs that allow a prediction, and without any."""
     pooled = [item for item in simulated_runs(simulation) if item[0].kind == "traditional"]
-    seen = {(ranking.query_id, passage) for _, run in pooled for ranking in run.rankings() for passage in ranking.passage_ids}
+    seen = {
+        (ranking.query_id, passage)
+        for _, run in pooled
+        for ranking in run.rankings()
+        for passage in ranking.passage_ids
+    }
     qrels: list[Qrel] = [qrel for qrel in simulated_qrels(simulation) if qrel[:2] in seen]
     *_, (_, run) = simulated_runs(replace(simulation, seed=9))
     new = (System("new", "new", ""), run)
     for items in ([*pooled, new], [new]):
         opened = open_runs(lambda: items, qrels, 10)  # noqa: B023
-        yield from verdict_results(verdict(opened, VerdictSettings(measures=["P@5"])), collection="c")
+        yield from verdict_results(
+            verdict(opened, VerdictSettings(measures=["P@5"])), collection="c"
+        )
 
 
 def below(kind: type[PoolFigures]) -> set[type[PoolFigures]]:
@@ -75,7 +97,17 @@ def below(kind: type[PoolFigures]) -> set[type[PoolFigures]]:
 @pytest.fixture(scope="module")
 def measured() -> list[Result]:
     settings = PoolSettings(pools=2)
-    published = Result(RECOGNISED, "c", "", "all systems", None, None, None, 6, PublishedTask(task="TREC DL 2019 passages"))
+    published = Result(
+        RECOGNISED,
+        "c",
+        "",
+        "all systems",
+        None,
+        None,
+        None,
+        6,
+        PublishedTask(task="TREC DL 2019 passages"),
+    )
     return [*of_runs(SIMULATION, settings), *of_one_run(SIMULATION), published]
 
 
@@ -104,4 +136,6 @@ def test_a_task_is_told_with_its_pools(measured: list[Result]) -> None:
 def test_effects_by_contrast(measured: list[Result]) -> None:
     effects = by_contrast(measured)
     assert {contrast for contrast, *_ in effects} == {"beside unseen", "beyond mixed pools"}
-    assert {own.contrast for _, own in of_type(measured, KindFigures)} == {contrast for contrast, *_ in effects}
+    assert {own.contrast for _, own in of_type(measured, KindFigures)} == {
+        contrast for contrast, *_ in effects
+    }

@@ -26,7 +26,13 @@ from positionbias.results.buckets import (
 from positionbias.results.curves import AtsFigures, HistogramFigures, MovesFigures, PositionFigure
 from positionbias.results.figures import Figures
 from positionbias.results.leaked_order import LeakedOrder
-from positionbias.results.length_grid import GridCell, GridEffect, GridEffectOf, GridFigures, LengthGrid
+from positionbias.results.length_grid import (
+    GridCell,
+    GridEffect,
+    GridEffectOf,
+    GridFigures,
+    LengthGrid,
+)
 from positionbias.results.payloads import (
     KINDS,
     AtsCurve,
@@ -49,7 +55,15 @@ from positionbias.results.payloads import (
 from positionbias.results.pools import COVERAGE, CoverageFigures
 from positionbias.results.result import Facts, Result, load_results, save_results
 from positionbias.results.runs import CANDIDATES, BM25Figures
-from positionbias.results.suspicion import CleanInTurn, ErrorRates, Excess, Obstacle, Signal, Suspected, Suspicion
+from positionbias.results.suspicion import (
+    CleanInTurn,
+    ErrorRates,
+    Excess,
+    Obstacle,
+    Signal,
+    Suspected,
+    Suspicion,
+)
 from tests.bucket_figures import bucket_figures
 from tests.sealing import reseal
 
@@ -57,13 +71,23 @@ MANIFEST = Manifest(kind="results", name="r", command="a test")
 PAYLOADS: list[Payload] = [
     BM25Figures(queries=3, candidates=30, depth=10, without_known_term=0, index="built"),
     PositionHistogram(
-        [0.0, 0.5, 1.0], [3, 1], [0.5, 0.5], {"answers": 4, "cut": 0}, HistogramFigures(mean=PositionFigure(0.2, 0.5))
+        [0.0, 0.5, 1.0],
+        [3, 1],
+        [0.5, 0.5],
+        {"answers": 4, "cut": 0},
+        HistogramFigures(mean=PositionFigure(0.2, 0.5)),
     ),
     PerQuery(["q1", "q2"], [0.0, 0.25], {"without candidates": 1}, ["passage p", "passage p"]),
     QueryEffects(
         "nDCG@10",
         *(["q1", "q2"], ["p1", "p1"], [0.5, None], [12, 12]),
-        *([1.0, 0.5], [0.5, None], [1, None], [3, 2], {"end − front": [-0.25, None], "middle − ends": [None, None]}),
+        *(
+            [1.0, 0.5],
+            [0.5, None],
+            [1, None],
+            [3, 2],
+            {"end − front": [-0.25, None], "middle − ends": [None, None]},
+        ),
     ),
     Comparison(
         "bm25",
@@ -81,7 +105,9 @@ PAYLOADS: list[Payload] = [
         {"holm": 0.02},
         p=0.015,
     ),
-    AtsCurve([0, 1], [1.0, 0.5], [30, 25], [100, 90], [0.1, None], [0.2, 0.2], AtsFigures(mats=0.5)),
+    AtsCurve(
+        [0, 1], [1.0, 0.5], [30, 25], [100, 90], [0.1, None], [0.2, 0.2], AtsFigures(mats=0.5)
+    ),
     TrainingCurve([100, 200], {"loss": [0.9, None]}, TrainingNotes(stopped="patience")),
     QueryBuckets(
         "relative",
@@ -92,7 +118,9 @@ PAYLOADS: list[Payload] = [
         [0.4, None],
         [0.6, None],
         "9 to 12 words",
-        figures=bucket_figures(psi=0.1, slope_undefined="fewer than two queries", kendall=-0.5, permutations=100),
+        figures=bucket_figures(
+            psi=0.1, slope_undefined="fewer than two queries", kendall=-0.5, permutations=100
+        ),
     ),
     SegmentBuckets(
         "segment",
@@ -111,15 +139,29 @@ PAYLOADS: list[Payload] = [
         [0.4, -0.6],
         [0.6, -0.4],
         [0.9, 0.7],
-        ResponseFigures(unit=1.5, queries=3, left_out=0, level=0.95, slope=Slope(value=-1.0), unmoved={"a cause": 2}),
+        ResponseFigures(
+            unit=1.5,
+            queries=3,
+            left_out=0,
+            level=0.95,
+            slope=Slope(value=-1.0),
+            unmoved={"a cause": 2},
+        ),
     ),
     Finding("The histogram falls.", True),
     LengthGrid(
         [128, 256],
         [1.0, 1.5],
         [0.0, 1.0],
-        [GridCell(128, 0.0, 0.5, 0.4, 0.6, 1.0, 12.0, 0.0), GridCell(128, 1.0, None, None, None, 2.0, 100.0, 1.0)],
-        [GridEffect(GridEffectOf.PLACE, -0.2, -0.3, -0.1, p=0.01, detectable=0.1, length=128, place=1.0)],
+        [
+            GridCell(128, 0.0, 0.5, 0.4, 0.6, 1.0, 12.0, 0.0),
+            GridCell(128, 1.0, None, None, None, 2.0, 100.0, 1.0),
+        ],
+        [
+            GridEffect(
+                GridEffectOf.PLACE, -0.2, -0.3, -0.1, p=0.01, detectable=0.1, length=128, place=1.0
+            )
+        ],
         GridFigures(
             unit="tokens",
             queries=3,
@@ -137,7 +179,10 @@ PAYLOADS: list[Payload] = [
         Question.PASSAGE,
         Preference.FRONT,
         ["It prefers the front."],
-        [Effect(Contrast.ENDS, "deviations", -0.3, -0.4, -0.2, 0.1, 90, "read"), Effect(Contrast.MIDDLE, "ranks", None)],
+        [
+            Effect(Contrast.ENDS, "deviations", -0.3, -0.4, -0.2, 0.1, 90, "read"),
+            Effect(Contrast.MIDDLE, "ranks", None),
+        ],
         0.1,
         True,
         100,
@@ -196,8 +241,10 @@ def test_every_kind_goes_round(tmp_path: Path, payload: Payload) -> None:
 
 
 COVERED = CoverageFigures(
-    kind="neural", systems=2, groups=1, relevant_from=1, depth=2, relevant=3, unique=1, depths=[1, 2], found_by_depth=[2, 3],
-    unique_by_depth=[0, 1], depths_by_query=[1, 2], found_by_query={"q1": [2, 3]}, unique_by_query={"q1": [0, 1]},
+    kind="neural", systems=2, groups=1, relevant_from=1, depth=2, relevant=3, unique=1,
+    depths=[1, 2], found_by_depth=[2, 3],
+    unique_by_depth=[0, 1], depths_by_query=[1, 2], found_by_query={"q1": [2, 3]},
+    unique_by_query={"q1": [0, 1]},
 )  # fmt: skip
 BY_QUERY = {
     "nDCG@10": next(one for one in PAYLOADS if isinstance(one, PerQuery)),
@@ -231,22 +278,39 @@ def test_comparisons_that_were_saved_without_p_are_read() -> None:
 def test_the_header_is_the_promised_one() -> None:
     record = result(PAYLOADS[0]).to_json()
     assert list(record) == [
-        "measure", "collection", "split", "system", "seed", "value", "interval", "count", "payload", "facts", "kind",
+        "measure", "collection", "split", "system", "seed", "value", "interval", "count", "payload",
+        "facts", "kind",
     ]  # fmt: skip
     assert record["kind"] == "statistics"
-    assert record["interval"] == {"low": 0.1, "high": 0.15, "level": 0.95, "method": "bootstrap over 2 queries"}
+    assert record["interval"] == {
+        "low": 0.1,
+        "high": 0.15,
+        "level": 0.95,
+        "method": "bootstrap over 2 queries",
+    }
 
 
 def test_facts_go_round_without_what_does_not_apply(tmp_path: Path) -> None:
-    given = result(PAYLOADS[0], facts=Facts(model="tk", training="rotated", test="original", rotation=0, seed=3))
-    assert given.to_json()["facts"] == {"model": "tk", "training": "rotated", "test": "original", "rotation": 0, "seed": 3}
+    given = result(
+        PAYLOADS[0],
+        facts=Facts(model="tk", training="rotated", test="original", rotation=0, seed=3),
+    )
+    assert given.to_json()["facts"] == {
+        "model": "tk",
+        "training": "rotated",
+        "test": "original",
+        "rotation": 0,
+        "seed": 3,
+    }
     assert result(PAYLOADS[0]).to_json()["facts"] == {}
     save_results(tmp_path / "r", [given], MANIFEST)
     assert load_results(tmp_path / "r") == [given]
 
 
 def test_which_passages_were_read_has_two_names() -> None:
-    with pytest.raises(ValueError, match="test: wanted one of original, rotated or nothing; found 'debiased'"):
+    with pytest.raises(
+        ValueError, match="test: wanted one of original, rotated or nothing; found 'debiased'"
+    ):
         Facts(test="debiased")
 
 
@@ -266,7 +330,10 @@ def test_what_is_no_number_becomes_null_and_numpy_becomes_plain(tmp_path: Path) 
     assert record["interval"]["low"] is None
     assert record["payload"]["ats"] == [1.0, 0.5]
     assert record["payload"]["std_terms"] == [None, None]
-    assert (record["payload"]["figures"]["mats"], record["payload"]["figures"]["cut_at"]) == (None, 2)
+    assert (record["payload"]["figures"]["mats"], record["payload"]["figures"]["cut_at"]) == (
+        None,
+        2,
+    )
     json.dumps(record, allow_nan=False)
     save_results(tmp_path / "r", [given], MANIFEST)
     again = load_results(tmp_path / "r")[0]
@@ -278,7 +345,11 @@ def test_what_is_no_number_becomes_null_and_numpy_becomes_plain(tmp_path: Path) 
 def test_per_query_values_stand_beside_the_json(tmp_path: Path) -> None:
     given = [result(PAYLOADS[0]), result(PerQuery(["q1", "q2"], [0.1, float("nan")]))]
     save_results(tmp_path / "r", given, MANIFEST)
-    assert sorted(path.name for path in (tmp_path / "r").iterdir()) == ["items-001.parquet", "manifest.json", "results.json"]
+    assert sorted(path.name for path in (tmp_path / "r").iterdir()) == [
+        "items-001.parquet",
+        "manifest.json",
+        "results.json",
+    ]
     assert "q1" not in (tmp_path / "r" / "results.json").read_text()
     payload = load_results(tmp_path / "r")[1].payload
     assert isinstance(payload, PerQuery)
@@ -297,7 +368,17 @@ def test_effects_by_query_stand_beside_the_json(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "breakage", ["no folder", "no results", "no kind", "unknown kind", "new field", "unknown fact", "no items", "a list"]
+    "breakage",
+    [
+        "no folder",
+        "no results",
+        "no kind",
+        "unknown kind",
+        "new field",
+        "unknown fact",
+        "no items",
+        "a list",
+    ],
 )
 def test_a_folder_that_holds_no_results_is_one_line(tmp_path: Path, breakage: str) -> None:
     folder = tmp_path / "r"
@@ -323,7 +404,9 @@ def test_a_folder_that_holds_no_results_is_one_line(tmp_path: Path, breakage: st
         if breakage != "no results":
             path.write_text(json.dumps(document))
         reseal(folder)
-    with pytest.raises(InputError, match=r"wanted (a folder of results|results of this version); found"):
+    with pytest.raises(
+        InputError, match=r"wanted (a folder of results|results of this version); found"
+    ):
         load_results(folder)
 
 
@@ -354,7 +437,9 @@ def test_results_are_frozen() -> None:
         (("kind",), []),
     ],
 )
-def test_a_field_of_another_type_is_one_clear_line(tmp_path: Path, where: tuple[str, ...], value: object) -> None:
+def test_a_field_of_another_type_is_one_clear_line(
+    tmp_path: Path, where: tuple[str, ...], value: object
+) -> None:
     payload = PerQuery(["a", "b"], [0.4, 0.6], {"n": 1})
     given = Result("m", "c", "test", "s", 1, 0.5, Interval(0.4, 0.6), 2, payload, Facts(seed=3))
     save_results(tmp_path / "r", [given], MANIFEST)
@@ -365,5 +450,8 @@ def test_a_field_of_another_type_is_one_clear_line(tmp_path: Path, where: tuple[
     place[where[-1]] = value
     (tmp_path / "r" / "results.json").write_text(json.dumps(document))
     reseal(tmp_path / "r")
-    with pytest.raises(InputError, match="wanted results of this version; found .*; run the measuring command again"):
+    with pytest.raises(
+        InputError,
+        match="wanted results of this version; found .*; run the measuring command again",
+    ):
         load_results(tmp_path / "r")

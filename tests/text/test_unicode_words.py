@@ -1,4 +1,6 @@
-"""The splitter for machines without BlingFire: by hand, its soundness, and how near it comes to BlingFire."""
+"""The splitter for machines without BlingFire: by hand, its soundness, and how near it comes to
+BlingFire.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,10 @@ from positionbias.core.splitter import load_blingfire
 from positionbias.text.unicode_words import unicode_sentence_starts, unicode_word_spans
 from positionbias.text.words import byte_offsets, sentence_starts, tokenize
 
-texts = st.text(alphabet=st.one_of(st.characters(), st.sampled_from("abAB 12.,'’&+\n\u0301ไ日\ud800")), max_size=40)
+texts = st.text(
+    alphabet=st.one_of(st.characters(), st.sampled_from("abAB 12.,'’&+\n\u0301ไ日\ud800")),
+    max_size=40,
+)
 
 
 def words(text: str) -> list[str]:
@@ -36,9 +41,14 @@ def test_words_by_hand(text: str, split: str) -> None:
 
 
 def test_sentences_by_hand() -> None:
-    text = '  Dr. Ann left. J. Doe, e.g. of the U.S. Army, said "No!"  Why? It fell by 3.5 in. No. 5 won...\n\nLast'
+    text = (
+        '  Dr. Ann left. J. Doe, e.g. of the U.S. Army, said "No!"  Why? It fell by 3.5 in. No. 5 '
+        "won...\n\nLast"
+    )
     starts = unicode_sentence_starts(text)
-    found = [text[start:end].strip() for start, end in zip(starts, [*starts[1:], None], strict=True)]
+    found = [
+        text[start:end].strip() for start, end in zip(starts, [*starts[1:], None], strict=True)
+    ]
     assert found == [
         "Dr. Ann left.",
         'J. Doe, e.g. of the U.S. Army, said "No!"',
@@ -75,8 +85,13 @@ def test_byte_offsets_are_those_of_the_encoded_text(text: str, data: st.DataObje
     assert byte_offsets(text, offsets) == [len(text[:offset].encode()) for offset in offsets]
 
 
-@pytest.mark.skipif(isinstance(load_blingfire(), str), reason="BlingFire's library cannot be loaded here")
-@given(st.lists(st.sampled_from(["lamp", "Gate", "12", "café"]), min_size=1, max_size=9), st.sampled_from([". ", "! ", ", "]))
+@pytest.mark.skipif(
+    isinstance(load_blingfire(), str), reason="BlingFire's library cannot be loaded here"
+)
+@given(
+    st.lists(st.sampled_from(["lamp", "Gate", "12", "café"]), min_size=1, max_size=9),
+    st.sampled_from([". ", "! ", ", "]),
+)
 def test_plain_prose_has_blingfires_words_and_sentences(said: list[str], mark: str) -> None:
     text = f"The {f'{mark}The '.join(said)}."
     assert words(text) == tokenize(text, "blingfire")

@@ -1,4 +1,6 @@
-"""Words and their offsets: whatever the text, the offsets are sound, and the words are BlingFire's own."""
+"""Words and their offsets: whatever the text, the offsets are sound, and the words are BlingFire's
+own.
+"""
 
 from __future__ import annotations
 
@@ -16,12 +18,24 @@ from positionbias.core import splitter
 from positionbias.core.errors import DependencyError
 from positionbias.text import words
 from positionbias.text.clusters import has_unspaced
-from positionbias.text.words import WORD_METHODS, sentence_places, sentence_starts, split_words, tokenize, word_spans
+from positionbias.text.words import (
+    WORD_METHODS,
+    sentence_places,
+    sentence_starts,
+    split_words,
+    tokenize,
+    word_spans,
+)
 
-# the characters that have broken offsets elsewhere: several bytes, no width, joined, directional, separators, NUL
-AWKWARD = "abAB 12.,'-’\t\n\u00a0\u3000\u200b\ufeffé\u0301日本ไท😀\u200d\U0001f469\x00\x85\u2028\u202e▁"
+# the characters that have broken offsets elsewhere: several bytes, no width, joined, directional,
+# separators, NUL
+AWKWARD = (
+    "abAB 12.,'-’\t\n\u00a0\u3000\u200b\ufeffé\u0301日本ไท😀\u200d\U0001f469\x00\x85\u2028\u202e▁"
+)
 texts = st.one_of(st.text(), st.text(alphabet=st.sampled_from(AWKWARD), max_size=40))
-with_surrogates = st.text(alphabet=st.one_of(st.characters(), st.characters(categories=["Cs"])), max_size=20)
+with_surrogates = st.text(
+    alphabet=st.one_of(st.characters(), st.characters(categories=["Cs"])), max_size=20
+)
 
 
 @pytest.mark.parametrize("method", WORD_METHODS)
@@ -49,7 +63,8 @@ def test_white_space_words_are_those_of_split(text: str) -> None:
 def test_sentences_start_in_the_text_and_in_order(text: str) -> None:
     starts = sentence_starts(text)
     assert starts == sorted(set(starts))
-    # BlingFire counts U+2028 and its like as part of a sentence, so only plain white space is sure to be skipped
+    # BlingFire counts U+2028 and its like as part of a sentence, so only plain white space is sure
+    # to be skipped
     assert all(0 <= start < len(text) and text[start] not in " \t\n" for start in starts)
 
 
@@ -106,7 +121,9 @@ def test_words_of_scripts_without_spaces_are_clusters(text: str, split: str) -> 
         ("ร้านเปิดเก้าโมง ปิดหกโมง", [0]),
     ],
 )
-def test_sentences_end_at_the_marks_of_other_scripts_and_without_capitals_at_any_stop(text: str, starts: list[int]) -> None:
+def test_sentences_end_at_the_marks_of_other_scripts_and_without_capitals_at_any_stop(
+    text: str, starts: list[int]
+) -> None:
     assert sentence_starts(text) == starts
     assert list(sentence_places(text.encode())) == [len(text[:start].encode()) for start in starts]
 
@@ -146,7 +163,9 @@ def test_a_long_text_keeps_its_offsets() -> None:
 
 
 def test_the_c_function_writes_as_many_offsets_as_the_output_has_room_for() -> None:
-    """Why the offset arrays are as long as the output: sized by words (here 3), the heap would be overrun."""
+    """Why the offset arrays are as long as the output: sized by words (here 3), the heap would be
+    overrun.
+    """
     data, room = b"a b c", 64
     starts, ends = np.full(1_000, -7, np.int32), np.full(1_000, -7, np.int32)
     pointer = ctypes.POINTER(ctypes.c_int)
@@ -165,7 +184,9 @@ def test_the_c_function_writes_as_many_offsets_as_the_output_has_room_for() -> N
 
 @pytest.mark.parametrize("name", ["TextToWordsWithOffsets", "TextToSentencesWithOffsets"])
 @pytest.mark.parametrize("text", ["a", "a b c", "日本語", "x" * 1_000])
-def test_offset_arrays_are_never_shorter_than_the_room_given_to_the_c_function(name: str, text: str) -> None:
+def test_offset_arrays_are_never_shorter_than_the_room_given_to_the_c_function(
+    name: str, text: str
+) -> None:
     buffers, rooms, called = words._Buffers(), [], words._function(name)
 
     def watched(*arguments: Any) -> int:
@@ -198,16 +219,21 @@ def test_threads_do_not_write_into_each_others_buffers() -> None:
             assert list(pool.map(tokenize, texts)) == expected
 
 
-def test_a_machine_for_which_blingfire_has_no_library_is_told_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_machine_for_which_blingfire_has_no_library_is_told_in_one_line(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(words, "load_blingfire", lambda: "libblingfiretokdll.so: wrong ELF class")
     with pytest.raises(
-        DependencyError, match=r"^--words blingfire: .*x86-64; found .* here \(lib.*class\); give --words unicode$"
+        DependencyError,
+        match=r"^--words blingfire: .*x86-64; found .* here \(lib.*class\); give --words unicode$",
     ):
         words.words_function()
 
 
 @pytest.mark.parametrize("fault", [OSError("no such file"), ModuleNotFoundError("blingfire"), None])
-def test_whatever_keeps_blingfire_from_loading_is_a_reason(fault: Exception | None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_whatever_keeps_blingfire_from_loading_is_a_reason(
+    fault: Exception | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     class Spec:
         submodule_search_locations: ClassVar = ["/nowhere"]
 

@@ -20,7 +20,13 @@ from ..models.t5 import saved_t5
 from ..tiny import TINY, candidates, planted, tiny_encoder
 
 QUICK = TrainConfig(
-    batch_size=8, max_steps=6, validate_every=2, probe_passages=30, learning_rate=0.1, kernel_learning_rate=0.1, threads=1
+    batch_size=8,
+    max_steps=6,
+    validate_every=2,
+    probe_passages=30,
+    learning_rate=0.1,
+    kernel_learning_rate=0.1,
+    threads=1,
 )
 
 SHAPES = {
@@ -32,7 +38,9 @@ SLOWLY = {"learning_rate": 1e-3}  # over an encoder
 
 
 class Task(NamedTuple):
-    """A collection, its runs, and a plan to train on it for a few steps; ``encoder`` is the folder of a tiny one, ``t5`` of a tiny T5."""
+    """A collection, its runs, and a plan to train on it for a few steps; ``encoder`` is the folder
+    of a tiny one, ``t5`` of a tiny T5.
+    """
 
     collection: Collection
     runs: dict[str, Path]
@@ -40,27 +48,40 @@ class Task(NamedTuple):
     t5: Path = Path()
 
     def plan(self, kind: str = "tk", **changes: object) -> TrainPlan:
-        """``training`` changes by keyword where the name is one of its settings, else the plan's own."""
-        own = {name: changes.pop(name) for name in list(changes) if name in TrainPlan.__dataclass_fields__}
+        """``training`` changes by keyword where the name is one of its settings, else the plan's
+        own.
+        """
+        own = {
+            name: changes.pop(name)
+            for name in list(changes)
+            if name in TrainPlan.__dataclass_fields__
+        }
         settings: dict[str, object] = {
             "candidates": self.runs["train"],
             "validation_candidates": self.runs["validation"],
             "model": SHAPES.get(kind),
-            "encoder": None if begins_with(kind) == "words" else str(self.t5 if kind == "mono_t5" else self.encoder),
-            "training": replace(QUICK, **{**({} if kind == "tk" else SLOWLY), **changes}),  # type: ignore[arg-type]
+            "encoder": None
+            if begins_with(kind) == "words"
+            else str(self.t5 if kind == "mono_t5" else self.encoder),
+            "training": replace(QUICK, **{**({} if kind == "tk" else SLOWLY), **changes}),
         }
         return TrainPlan(kind=kind, **{**settings, **own})  # type: ignore[arg-type]
 
     def train(self, out: Path, plan: TrainPlan | None = None, **options: object) -> Checkpoint:
         collection = options.pop("collection", self.collection)
-        return train_model(collection, plan or self.plan(), out, **options)  # type: ignore[arg-type]
+        return train_model(collection, plan or self.plan(), out, **options)  # type: ignore
 
 
 @pytest.fixture(scope="package")
 def task(tmp_path_factory: pytest.TempPathFactory) -> Task:
     folder = tmp_path_factory.mktemp("training")
     collection = planted(folder / "planted")
-    return Task(collection, candidates(collection, folder), tiny_encoder(folder / "encoder"), saved_t5(folder / "t5"))
+    return Task(
+        collection,
+        candidates(collection, folder),
+        tiny_encoder(folder / "encoder"),
+        saved_t5(folder / "t5"),
+    )
 
 
 @pytest.fixture(scope="package")

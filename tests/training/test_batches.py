@@ -1,4 +1,6 @@
-"""Batches: where an epoch is entered changes nothing; each read of a passage turns by its own key."""
+"""Batches: where an epoch is entered changes nothing; each read of a passage turns by its own
+key.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,10 @@ from positionbias.training.trainsets.sample import GroupSampler, make_sampler
 from ..tiny import tiny_tk
 
 WORDS = [f"word{i}" for i in range(12)]
-TEXTS = {f"p{i}": " ".join(WORDS[i % 5 : i % 5 + 2 + i % 6]) for i in range(14)} | {"empty": "", "blank": "  "}
+TEXTS = {f"p{i}": " ".join(WORDS[i % 5 : i % 5 + 2 + i % 6]) for i in range(14)} | {
+    "empty": "",
+    "blank": "  ",
+}
 QUERIES = {f"q{i}": f"word{i} word{i + 1}" for i in range(7)} | {"q-empty": ""}
 
 
@@ -44,14 +49,18 @@ def model() -> TK:
     return tiny_tk([" ".join(WORDS)] * 2)
 
 
-def sampler(positives: dict[str, str] | None = None, negatives: list[str] | None = None) -> GroupSampler:
+def sampler(
+    positives: dict[str, str] | None = None, negatives: list[str] | None = None
+) -> GroupSampler:
     positives = positives or {f"q{i}": f"p{i}" for i in range(7)}
     pool = negatives or [f"p{i}" for i in range(7, 14)]
     run = Run("bm25", [(query_id, pool, range(len(pool), 0, -1)) for query_id in positives])
     return make_sampler([Qrel(q, p, 1) for q, p in positives.items()], run, seed=1)
 
 
-def read(model: TK, collection: Collection, drawn: GroupSampler | None = None, **options: object) -> list[Batch]:
+def read(
+    model: TK, collection: Collection, drawn: GroupSampler | None = None, **options: object
+) -> list[Batch]:
     settings = {"size": 3, "epoch": 0, **options}
     own = {name: settings.pop(name) for name in ("reading", "turned") if name in settings}
     texts = TrainingTexts(collection, QUERIES, drawn or sampler(), **own)  # type: ignore[arg-type]
@@ -68,10 +77,16 @@ def test_positives_first_then_negatives(collection: Collection, model: TK) -> No
     expected = [group for _, group in sampler().epoch(0)]
     assert len(first) == 3
     queries = [model.read_queries([QUERIES[g.query_id]])[0] for g in expected[:3]]
-    assert (first.queries, first.inputs["queries"].tolist()) == (queries, pad_rows(queries).tolist())
+    assert (first.queries, first.inputs["queries"].tolist()) == (
+        queries,
+        pad_rows(queries).tolist(),
+    )
     texts = [TEXTS[g.passage_ids[side]] for side in (0, 1) for g in expected[:3]]
     passages = [model.read_passages([text])[0] for text in texts]
-    assert (first.passages, first.inputs["passages"].tolist()) == (passages, pad_rows(passages).tolist())
+    assert (first.passages, first.inputs["passages"].tolist()) == (
+        passages,
+        pad_rows(passages).tolist(),
+    )
     assert first.groups == expected[:3]
     assert (len(last), last.number, last.epoch) == (1, 2, 0)  # seven pairs: 3, 3 and 1
 
@@ -91,7 +106,9 @@ class Listed:
         yield from list(enumerate(self.groups))[start:]
 
 
-def test_groups_of_uneven_size_are_padded_with_a_short_passage_that_is_not_there(collection: Collection, model: TK) -> None:
+def test_groups_of_uneven_size_are_padded_with_a_short_passage_that_is_not_there(
+    collection: Collection, model: TK
+) -> None:
     groups = [
         TrainingGroup("q1", ("p1", "p6"), (1, 0), (2.0, 1.0)),
         TrainingGroup("q2", ("p2", "p7", "p3", "p8"), (1, 0, 0, 0), (4.0, 3.0, 0.5, 0.0)),
@@ -103,18 +120,32 @@ def test_groups_of_uneven_size_are_padded_with_a_short_passage_that_is_not_there
     read_of = {item: model.read_passages([text])[0] for item, text in TEXTS.items()}
     short = read_of["p6"]  # two words, as no other of these has fewer
     columns = [["p1", "p2", "p4"], ["p6", "p7", "p9"], ["p6", "p3", "p10"], ["p6", "p8", "p6"]]
-    assert short == min((read_of[item] for group in batch.groups for item in group.passage_ids), key=len)
+    assert short == min(
+        (read_of[item] for group in batch.groups for item in group.passage_ids), key=len
+    )
     assert batch.passages == [read_of[item] for column in columns for item in column]
     assert batch.there is not None
-    assert batch.there.tolist() == [[True, True, False, False], [True] * 4, [True, True, True, False]]
+    assert batch.there.tolist() == [
+        [True, True, False, False],
+        [True] * 4,
+        [True, True, True, False],
+    ]
     assert batch.teacher is not None
-    assert batch.teacher.tolist() == [[2.0, 1.0, 0.0, 0.0], [4.0, 3.0, 0.5, 0.0], [7.0, 6.0, 5.0, 0.0]]
-    even = read(model, collection, Listed(groups[0], groups[0]._replace(teacher_scores=None)), size=2)[0]  # type: ignore[arg-type]
+    assert batch.teacher.tolist() == [
+        [2.0, 1.0, 0.0, 0.0],
+        [4.0, 3.0, 0.5, 0.0],
+        [7.0, 6.0, 5.0, 0.0],
+    ]
+    even = read(
+        model, collection, Listed(groups[0], groups[0]._replace(teacher_scores=None)), size=2
+    )[0]  # type: ignore[arg-type]
     assert (even.there, even.teacher) == (None, None)
 
 
 @pytest.mark.parametrize("rotation", [None, Rotation(seed=4)])
-def test_entering_an_epoch_later_gives_the_same_batches(collection: Collection, model: TK, rotation: Rotation | None) -> None:
+def test_entering_an_epoch_later_gives_the_same_batches(
+    collection: Collection, model: TK, rotation: Rotation | None
+) -> None:
     whole = read(model, collection, epoch=2, reading=rotation)
     for start in range(4):
         later = read(model, collection, epoch=2, start=start, reading=rotation)
@@ -122,7 +153,9 @@ def test_entering_an_epoch_later_gives_the_same_batches(collection: Collection, 
         assert list(map(rows, later)) == list(map(rows, whole[start:]))
 
 
-def test_groups_with_an_empty_side_are_dropped_and_counted(collection: Collection, model: TK) -> None:
+def test_groups_with_an_empty_side_are_dropped_and_counted(
+    collection: Collection, model: TK
+) -> None:
     drawn = sampler({"q1": "p1", "q2": "empty", "q3": "blank", "q-empty": "p2"})
     found = read(model, collection, drawn, size=10)
     assert [(len(batch), batch.dropped) for batch in found] == [(1, 3)]
@@ -132,7 +165,9 @@ def test_groups_with_an_empty_side_are_dropped_and_counted(collection: Collectio
 
 
 def turns(model: TK, collection: Collection, **options: object) -> list[tuple[str, ...]]:
-    """The words of each passage read, positives then negatives, of a first batch of all seven pairs."""
+    """The words of each passage read, positives then negatives, of a first batch of all seven
+    pairs.
+    """
     (batch,) = read(model, collection, size=7, **options)
     return [tuple(model.vocabulary.word(n) for n in row) for row in batch.passages]
 
@@ -144,25 +179,33 @@ def test_a_read_turns_the_passage_and_loses_no_word(collection: Collection, mode
     assert still != turned
 
 
-def test_the_cut_is_keyed_by_seed_epoch_example_and_passage(collection: Collection, model: TK) -> None:
+def test_the_cut_is_keyed_by_seed_epoch_example_and_passage(
+    collection: Collection, model: TK
+) -> None:
     def cuts(seed: int, epoch: int = 0) -> list[tuple[str, ...]]:
         return turns(model, collection, epoch=epoch, reading=Rotation(seed=seed))
 
     assert cuts(1) == cuts(1)
     assert cuts(1) != cuts(2)
-    by_epoch = {tuple(sorted(cuts(1, epoch)[:7])) for epoch in range(5)}  # the positives are the same in each, their cuts not
+    # the positives are the same in each, their cuts not
+    by_epoch = {tuple(sorted(cuts(1, epoch)[:7])) for epoch in range(5)}
     assert len(by_epoch) > 1
     # the key is what the docstring says: (seed, epoch, index of the example, passage id)
     expected = []
     for side in (0, 1):
         for index, group in sampler().epoch(3):
             passage_id = group.passage_ids[side]
-            expected.append(Rotation(seed=1).apply(TEXTS[passage_id], 3, index, passage_id, purpose="rotate at reading"))
+            expected.append(
+                Rotation(seed=1).apply(
+                    TEXTS[passage_id], 3, index, passage_id, purpose="rotate at reading"
+                )
+            )
     assert cuts(1, 3) == [tuple(text.split()) for text in expected]
 
 
 def test_positive_and_negative_turn_independently(tmp_path: Path, model: TK) -> None:
-    # one text under both ids: over many examples their cuts agree as often as chance has it (1 in 6), not always
+    # one text under both ids: over many examples their cuts agree as often as chance has it (1 in
+    # 6), not always
     text = " ".join(WORDS[:6])
     with create_collection(tmp_path / "c") as writer:
         writer.add_passages([Passage("positive", text), Passage("negative", text)])
@@ -170,28 +213,38 @@ def test_positive_and_negative_turn_independently(tmp_path: Path, model: TK) -> 
     drawn = sampler({f"q{i % 7}": "positive" for i in range(7)}, ["negative"])
     agreed = total = 0
     for epoch in range(40):
-        (batch,) = read(model, Collection(tmp_path / "c"), drawn, size=7, epoch=epoch, reading=Rotation(seed=1))
+        (batch,) = read(
+            model, Collection(tmp_path / "c"), drawn, size=7, epoch=epoch, reading=Rotation(seed=1)
+        )
         agreed += sum(a == b for a, b in zip(batch.passages[:7], batch.passages[7:], strict=True))
         total += 7
     assert 0.08 < agreed / total < 0.26
 
 
-# -- batches of alike length --------------------------------------------------------------------------------
+# -- batches of alike length -----------------------------------------------------------------------
 
 
 def ids(found: list[Batch]) -> list[list[str]]:
     return [[group.query_id for group in batch.groups] for batch in found]
 
 
-def test_a_bucket_is_sorted_by_length_then_cut_and_shuffled(collection: Collection, model: TK) -> None:
-    # seven pairs in one window of four batches of two; lengths of the longer passage of each, in characters
+def test_a_bucket_is_sorted_by_length_then_cut_and_shuffled(
+    collection: Collection, model: TK
+) -> None:
+    # seven pairs in one window of four batches of two; lengths of the longer passage of each, in
+    # characters
     groups = [group for _, group in sampler().epoch(0)]
     lengths = [max(len(TEXTS[item]) for item in group.passage_ids) for group in groups]
     order = sorted(range(7), key=lambda place: (lengths[place], place))
-    cuts = [[groups[place].query_id for place in order[first : first + 2]] for first in (0, 2, 4, 6)]
+    cuts = [
+        [groups[place].query_id for place in order[first : first + 2]] for first in (0, 2, 4, 6)
+    ]
     found = ids(read(model, collection, size=2, bucket=4))
     assert sorted(found) == sorted(cuts)
-    orders = {tuple(map(tuple, ids(read(model, collection, size=2, bucket=4, seed=seed)))) for seed in range(8)}
+    orders = {
+        tuple(map(tuple, ids(read(model, collection, size=2, bucket=4, seed=seed))))
+        for seed in range(8)
+    }
     assert len(orders) > 4  # 24 orders of four batches
 
 
@@ -204,50 +257,75 @@ def test_buckets_hold_each_pair_once_and_can_be_entered_anywhere(
     whole = read(model, collection, **options)
     assert sorted(chain.from_iterable(ids(whole))) == [f"q{i}" for i in range(7)]
     assert [batch.number for batch in whole] == list(range(-(-7 // size)))
-    assert read_again(model, collection, start, options) == [(b.number, *rows(b)) for b in whole[start:]]
+    assert read_again(model, collection, start, options) == [
+        (b.number, *rows(b)) for b in whole[start:]
+    ]
 
 
 def read_again(model: TK, collection: Collection, start: int, options: dict) -> list[tuple]:
-    return [(batch.number, *rows(batch)) for batch in read(model, collection, start=start, **options)]
+    return [
+        (batch.number, *rows(batch)) for batch in read(model, collection, start=start, **options)
+    ]
 
 
 def test_a_read_turns_alike_wherever_its_batch_stands(collection: Collection, model: TK) -> None:
     def turned(**options: object) -> dict[str, list]:
         found = read(model, collection, reading=Rotation(seed=4), **options)
-        return {g.query_id: [b.passages[i], b.passages[len(b) + i]] for b in found for i, g in enumerate(b.groups)}
+        return {
+            g.query_id: [b.passages[i], b.passages[len(b) + i]]
+            for b in found
+            for i, g in enumerate(b.groups)
+        }
 
     assert turned(size=2, bucket=4) == turned(size=3) == turned(size=7)
 
 
-# -- parts of a batch, for several processes ------------------------------------------------------------------
+# -- parts of a batch, for several processes -------------------------------------------------------
 
 
 @pytest.mark.parametrize("parts", [2, 3])
 def test_parts_make_the_whole(collection: Collection, model: TK, parts: int) -> None:
     whole = read(model, collection, size=4, bucket=2)
-    found = [read(model, collection, size=4, bucket=2, part=(place, parts)) for place in range(parts)]
+    found = [
+        read(model, collection, size=4, bucket=2, part=(place, parts)) for place in range(parts)
+    ]
     for number, batch in enumerate(whole):
-        assert [len(part[number]) for part in found] == [len(batch.groups[place::parts]) for place in range(parts)]
+        assert [len(part[number]) for part in found] == [
+            len(batch.groups[place::parts]) for place in range(parts)
+        ]
         for place in range(parts):
-            assert [g.query_id for g in found[place][number].groups][: len(found[place][number])] == [
-                g.query_id for g in batch.groups[place::parts]
-            ]
+            assert [g.query_id for g in found[place][number].groups][
+                : len(found[place][number])
+            ] == [g.query_id for g in batch.groups[place::parts]]
 
 
-def test_a_process_without_a_pair_computes_one_of_the_others(collection: Collection, model: TK) -> None:
+def test_a_process_without_a_pair_computes_one_of_the_others(
+    collection: Collection, model: TK
+) -> None:
     drawn = sampler({"q1": "p1", "q2": "empty"})
     first, second = (read(model, collection, drawn, size=2, part=(place, 2))[0] for place in (0, 1))
     whole = read(model, collection, drawn, size=2)[0]
-    assert sorted([(len(first), first.dropped, first.idle), (len(second), second.dropped, second.idle)]) == [
+    assert sorted(
+        [(len(first), first.dropped, first.idle), (len(second), second.dropped, second.idle)]
+    ) == [
         (0, 1, True),
         (1, 0, False),
     ]
-    assert rows(first) == rows(second) == rows(whole)  # an idle part reads the pair that is there; nothing comes of it
+    # an idle part reads the pair that is there; nothing comes of it
+    assert rows(first) == rows(second) == rows(whole)
     none = read(model, collection, sampler({"q1": "empty"}), part=(0, 2))[0]
-    assert (len(none), none.dropped, none.idle, none.queries, none.passages) == (0, 1, True, [[1]], [[1], [1]])
+    assert (len(none), none.dropped, none.idle, none.queries, none.passages) == (
+        0,
+        1,
+        True,
+        [[1]],
+        [[1], [1]],
+    )
 
 
-def test_with_consistency_each_passage_is_read_a_second_time_rotated(collection: Collection, model: TK) -> None:
+def test_with_consistency_each_passage_is_read_a_second_time_rotated(
+    collection: Collection, model: TK
+) -> None:
     rotation = Rotation(seed=3)
     (plain, *_), (both, *_) = read(model, collection), read(model, collection, turned=rotation)
     assert both.turned
@@ -256,7 +334,15 @@ def test_with_consistency_each_passage_is_read_a_second_time_rotated(collection:
     assert (both.queries, list(both.passages[:size])) == (plain.queries, list(plain.passages))
     expected = [
         model.read_passages(
-            [rotation.apply(TEXTS[group.passage_ids[side]], 0, index, group.passage_ids[side], purpose=CONSISTENCY)]
+            [
+                rotation.apply(
+                    TEXTS[group.passage_ids[side]],
+                    0,
+                    index,
+                    group.passage_ids[side],
+                    purpose=CONSISTENCY,
+                )
+            ]
         )[0]
         for side in (0, 1)
         for index, group in enumerate(plain.groups)

@@ -25,7 +25,10 @@ from positionbias.training.train import TrainPlan
         ({"patience": 0}, "--patience"),
         ({"most_depth": 0}, "--most-depth"),
         ({"least_depth": 0}, "--least-depth: wanted at least 1"),
-        ({"least_depth": 9, "most_depth": 8}, "--least-depth: wanted at most --most-depth (8); found 9"),
+        (
+            {"least_depth": 9, "most_depth": 8},
+            "--least-depth: wanted at most --most-depth (8); found 9",
+        ),
         ({"probe_passages": -1}, "--probe-passages: wanted at least 0"),
         ({"threads": -1}, "--threads: wanted at least 0"),
         ({"seed": -1}, "--seed"),
@@ -43,17 +46,29 @@ from positionbias.training.train import TrainPlan
         ({"epochs": 0}, "--epochs: wanted at least 1; found 0"),
         (
             {"loss": "triplet"},
-            "--loss: wanted one of hinge, pointwise, lce, margin_mse, kl, ranknet; found 'triplet'; pick one",
+            (
+                "--loss: wanted one of hinge, pointwise, lce, margin_mse, kl, ranknet; found "
+                "'triplet'; pick one"
+            ),
         ),
-        ({"group_size": 1}, "--group-size: wanted a positive and a negative or more; found 1; raise it"),
+        (
+            {"group_size": 1},
+            "--group-size: wanted a positive and a negative or more; found 1; raise it",
+        ),
         ({"temperature": 0.0}, "--temperature: wanted a number above 0; found 0.0"),
         ({"schedule": "cosine"}, "--schedule: wanted one of constant, linear; found 'cosine'"),
-        ({"warmup_share": 1.5}, "--warmup-share: wanted a share from 0 to 1, or --warmup-steps; found 1.5"),
+        (
+            {"warmup_share": 1.5},
+            "--warmup-share: wanted a share from 0 to 1, or --warmup-steps; found 1.5",
+        ),
         (
             {"warmup_share": 0.1, "warmup_steps": 5},
             "--warmup-share: wanted a share from 0 to 1, or --warmup-steps; found 0.1 beside",
         ),
-        ({"precision": "int4"}, "--precision: wanted one of auto, float32, bfloat16, float16; found 'int4'"),
+        (
+            {"precision": "int4"},
+            "--precision: wanted one of auto, float32, bfloat16, float16; found 'int4'",
+        ),
     ],
 )
 def test_a_setting_out_of_range_names_its_flag(change: dict, named: str) -> None:
@@ -63,29 +78,37 @@ def test_a_setting_out_of_range_names_its_flag(change: dict, named: str) -> None
 
 
 def plan(**changes: object) -> TrainPlan:
-    return TrainPlan(**{"candidates": Path("a"), "validation_candidates": Path("b"), **changes})  # type: ignore[arg-type]
+    return TrainPlan(**{"candidates": Path("a"), "validation_candidates": Path("b"), **changes})
 
 
 def test_each_kind_has_its_learning_rate_unless_one_is_given() -> None:
     rates = {
-        kind: plan(kind=kind, encoder="minilm" if begins_with(kind) == "encoder" else None).training.learning_rate
+        kind: plan(
+            kind=kind, encoder="minilm" if begins_with(kind) == "encoder" else None
+        ).training.learning_rate
         for kind in KINDS
     }
     paper = {"tk": 1e-4, "bert_cat": 7e-6, "bert_dot": 7e-6}  # position-bias paper, §3
-    assert rates == paper | {"colbert": 7e-6, "mono_t5": 1e-4} | dict.fromkeys(("knrm", "conv_knrm", "duet", "pacrr"), 1e-3)
+    assert rates == paper | {"colbert": 7e-6, "mono_t5": 1e-4} | dict.fromkeys(
+        ("knrm", "conv_knrm", "duet", "pacrr"), 1e-3
+    )
     assert plan(training=TrainConfig(learning_rate=0.5)).training.learning_rate == 0.5
 
 
 def test_each_model_has_its_loss_unless_one_is_given() -> None:
     assert plan().training.loss == "hinge"
     assert plan(kind="bert_cat", encoder="e").training.loss == "hinge"
-    assert plan(kind="bert_cat", encoder="e", model=BertCatConfig(head="relevance")).training.loss == "pointwise"
+    assert (
+        plan(kind="bert_cat", encoder="e", model=BertCatConfig(head="relevance")).training.loss
+        == "pointwise"
+    )
     assert plan(kind="mono_t5", encoder="e").training.loss == "pointwise"
     assert plan(kind="mono_t5", start=Path("m")).training.loss == "pointwise"
 
 
 def test_steps_of_so_many_epochs() -> None:
-    # 30 groups in batches of 8: 4 batches a pass, 12 in three; 5 at a time: 3 steps, the last of 2 batches
+    # 30 groups in batches of 8: 4 batches a pass, 12 in three; 5 at a time: 3 steps, the last of 2
+    # batches
     assert TrainConfig(batch_size=8, epochs=3).steps(30) == 12
     assert TrainConfig(batch_size=8, epochs=3, accumulate=5).steps(30) == 3
     assert TrainConfig(max_steps=7).steps(30) == 7
@@ -104,30 +127,51 @@ def test_what_decides_nothing_is_no_setting_of_a_training() -> None:
         ({"kind": "splade"}, f"model: wanted one of {', '.join(KINDS)}; found 'splade'"),
         ({"relevant_from": 0}, "--relevant-from: wanted a grade from 1"),
         ({"encoder": "minilm"}, "--encoder: wanted none for tk, which reads words; found minilm"),
-        ({"kind": "knrm", "encoder": "minilm"}, "--encoder: wanted none for knrm, which reads words; found minilm"),
-        ({"kind": "duet", "encoder": "m"}, "--encoder: wanted none for duet, which reads words; found m; leave it out"),
-        ({"kind": "duet", "word_vectors": Path("v")}, "--word-vectors: wanted none for duet; found v; leave it out"),
+        (
+            {"kind": "knrm", "encoder": "minilm"},
+            "--encoder: wanted none for knrm, which reads words; found minilm",
+        ),
+        (
+            {"kind": "duet", "encoder": "m"},
+            "--encoder: wanted none for duet, which reads words; found m; leave it out",
+        ),
+        (
+            {"kind": "duet", "word_vectors": Path("v")},
+            "--word-vectors: wanted none for duet; found v; leave it out",
+        ),
         ({"kind": "bert_cat"}, "--encoder, --start: wanted one of the two; found neither"),
         (
             {"kind": "bert_dot", "encoder": "minilm", "start": Path("m")},
             "--encoder, --start: wanted one of the two; found both",
         ),
-        ({"kind": "bert_dot", "encoder": "minilm", "word_vectors": Path("v")}, "--word-vectors: wanted none for bert_dot"),
+        (
+            {"kind": "bert_dot", "encoder": "minilm", "word_vectors": Path("v")},
+            "--word-vectors: wanted none for bert_dot",
+        ),
         (
             {"kind": "bert_cat", "encoder": "minilm", "model": TKConfig()},
             "model: wanted the shape of a bert_cat; found TKConfig",
         ),
         (
             {"training": TrainConfig(loss="pointwise")},
-            "--loss: wanted hinge, lce, margin_mse, kl, ranknet: this tk has no head for relevant and not relevant; found pointwise; give one of these, or",
+            (
+                "--loss: wanted hinge, lce, margin_mse, kl, ranknet: this tk has no head for "
+                "relevant and not relevant; found pointwise; give one of these, or"
+            ),
         ),
         (
             {"kind": "bert_cat", "encoder": "minilm", "training": TrainConfig(loss="pointwise")},
-            "--loss: wanted hinge, lce, margin_mse, kl, ranknet: this bert_cat has no head for relevant",
+            (
+                "--loss: wanted hinge, lce, margin_mse, kl, ranknet: this bert_cat has no head for "
+                "relevant"
+            ),
         ),
         (
             {"kind": "mono_t5", "encoder": "t5", "training": TrainConfig(loss="hinge")},
-            "--loss: wanted pointwise: this mono_t5 scores by log-probability; found hinge; give --loss pointwise",
+            (
+                "--loss: wanted pointwise: this mono_t5 scores by log-probability; found hinge; "
+                "give --loss pointwise"
+            ),
         ),
     ],
 )
@@ -140,7 +184,9 @@ def test_what_does_not_go_together(changes: dict, complaint: str) -> None:
 def test_epochs_and_steps_are_not_both_given() -> None:
     values = {"epochs": 1, "max_steps": 4, "warmup_steps": 0}
     settle_steps(Given(values, {"epochs"}))
-    with pytest.raises(SettingError, match="--epochs, --max-steps: wanted one of the two; found 1 and 4; give one"):
+    with pytest.raises(
+        SettingError, match="--epochs, --max-steps: wanted one of the two; found 1 and 4; give one"
+    ):
         settle_steps(Given(values, {"epochs", "max_steps"}))
 
 

@@ -1,4 +1,6 @@
-"""Losses over groups of three: values and gradients by hand, padding, and against another library's."""
+"""Losses over groups of three: values and gradients by hand, padding, and against another
+library's.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from positionbias.training.losses import kl_divergence, lce, margin_mse, pairwise_hinge, pointwise, ranknet
+from positionbias.training.losses import (
+    kl_divergence,
+    lce,
+    margin_mse,
+    pairwise_hinge,
+    pointwise,
+    ranknet,
+)
 
 LOG = math.log
 STUDENT = [LOG(2), 0.0, LOG(5)]  # softmax 1/4, 1/8, 5/8
@@ -56,22 +65,26 @@ def test_lce_by_hand() -> None:
 
 
 def test_margin_mse_by_hand() -> None:
-    # margins of the student log 2, log 2/5; of the teacher log 4/3, log 4: differences log 3/2 and log 1/10
+    # margins of the student log 2, log 2/5; of the teacher log 4/3, log 4: differences log 3/2 and
+    # log 1/10
     one, other = LOG(3 / 2), LOG(1 / 10)
     value, gradient = with_gradient(lambda s: margin_mse(s, TAUGHT))
     assert value == pytest.approx((one**2 + other**2) / 2)
-    assert gradient == pytest.approx([one + other, -one, -other])  # 2/2 · difference, of each negative with the other sign
+    # 2/2 · difference, of each negative with the other sign
+    assert gradient == pytest.approx([one + other, -one, -other])
 
 
 def test_kl_by_hand() -> None:
-    # 1/2 log (1/2 : 1/4) + 3/8 log (3/8 : 1/8) + 1/8 log (1/8 : 5/8); the gradient is student − teacher
+    # 1/2 log (1/2 : 1/4) + 3/8 log (3/8 : 1/8) + 1/8 log (1/8 : 5/8); the gradient is student −
+    # teacher
     value, gradient = with_gradient(lambda s: kl_divergence(s, TAUGHT))
     assert value == pytest.approx(LOG(2) / 2 + 3 / 8 * LOG(3) - LOG(5) / 8)
     assert gradient == pytest.approx([1 / 4 - 1 / 2, 1 / 8 - 3 / 8, 5 / 8 - 1 / 8])
 
 
 def test_kl_with_a_temperature_by_hand() -> None:
-    # scores twice as large at T = 2 are the same distributions: T² the loss, and T² / T the gradient by score
+    # scores twice as large at T = 2 are the same distributions: T² the loss, and T² / T the
+    # gradient by score
     scores = torch.tensor([[2 * x for x in STUDENT]], dtype=torch.float64, requires_grad=True)
     value = kl_divergence(scores, 2 * TAUGHT, None, 2.0)
     value.sum().backward()
@@ -82,36 +95,52 @@ def test_kl_with_a_temperature_by_hand() -> None:
 
 
 def test_ranknet_by_hand() -> None:
-    # pairs 0 > 1, 0 > 2, 1 > 2: log(1 + 1/2), log(1 + 5/2), log(1 + 5); each wrong side's sigmoid 1/3, 5/7, 5/6, a third of them
+    # pairs 0 > 1, 0 > 2, 1 > 2: log(1 + 1/2), log(1 + 5/2), log(1 + 5); each wrong side's sigmoid
+    # 1/3, 5/7, 5/6, a third of them
     value, gradient = with_gradient(lambda s: ranknet(s, TAUGHT))
     assert value == pytest.approx((LOG(3 / 2) + LOG(7 / 2) + LOG(6)) / 3)
-    assert gradient == pytest.approx([-(1 / 3 + 5 / 7) / 3, (1 / 3 - 5 / 6) / 3, (5 / 7 + 5 / 6) / 3])
+    assert gradient == pytest.approx(
+        [-(1 / 3 + 5 / 7) / 3, (1 / 3 - 5 / 6) / 3, (5 / 7 + 5 / 6) / 3]
+    )
 
 
 def test_ranknet_leaves_ties_out() -> None:
     student = torch.tensor([STUDENT], dtype=torch.float64)
     # the teacher ties the first two: pairs 0 > 2 and 1 > 2 are left
-    assert ranknet(student, torch.tensor([[7.0, 7.0, 1.0]])).item() == pytest.approx((LOG(7 / 2) + LOG(6)) / 2)
+    assert ranknet(student, torch.tensor([[7.0, 7.0, 1.0]])).item() == pytest.approx(
+        (LOG(7 / 2) + LOG(6)) / 2
+    )
     assert ranknet(student, torch.ones(1, 3)).item() == 0.0
 
 
 def test_ranknet_reads_the_order_alone() -> None:
     student = torch.tensor([STUDENT])
-    assert torch.equal(ranknet(student, torch.tensor([[3.0, 2.0, 1.0]])), ranknet(student, torch.tensor([[90.0, 0.1, -7.0]])))
+    assert torch.equal(
+        ranknet(student, torch.tensor([[3.0, 2.0, 1.0]])),
+        ranknet(student, torch.tensor([[90.0, 0.1, -7.0]])),
+    )
 
 
 @pytest.mark.parametrize("name", LOSSES)
 @settings(max_examples=25)
 @given(
     groups=st.lists(
-        st.lists(st.tuples(st.floats(-20, 20), st.floats(-20, 20)), min_size=2, max_size=5), min_size=1, max_size=5
+        st.lists(st.tuples(st.floats(-20, 20), st.floats(-20, 20)), min_size=2, max_size=5),
+        min_size=1,
+        max_size=5,
     ),
     fill=st.floats(-100, 100),
 )
-def test_padding_changes_neither_loss_nor_gradient(name: str, groups: list[list[tuple[float, float]]], fill: float) -> None:
+def test_padding_changes_neither_loss_nor_gradient(
+    name: str, groups: list[list[tuple[float, float]]], fill: float
+) -> None:
     width = max(map(len, groups))
-    student = torch.tensor([[s for s, _ in g] + [fill] * (width - len(g)) for g in groups], dtype=torch.float64)
-    teacher = torch.tensor([[t for _, t in g] + [-fill] * (width - len(g)) for g in groups], dtype=torch.float64)
+    student = torch.tensor(
+        [[s for s, _ in g] + [fill] * (width - len(g)) for g in groups], dtype=torch.float64
+    )
+    teacher = torch.tensor(
+        [[t for _, t in g] + [-fill] * (width - len(g)) for g in groups], dtype=torch.float64
+    )
     there = torch.arange(width) < torch.tensor([len(g) for g in groups])[:, None]
     student.requires_grad_()
     padded = LOSSES[name](student, teacher, there)
@@ -119,7 +148,9 @@ def test_padding_changes_neither_loss_nor_gradient(name: str, groups: list[list[
     assert student.grad is not None
     for row, group in enumerate(groups):
         alone = torch.tensor([[s for s, _ in group]], dtype=torch.float64, requires_grad=True)
-        value = LOSSES[name](alone, torch.tensor([[t for _, t in group]], dtype=torch.float64), None)
+        value = LOSSES[name](
+            alone, torch.tensor([[t for _, t in group]], dtype=torch.float64), None
+        )
         value.sum().backward()
         assert alone.grad is not None
         torch.testing.assert_close(padded[row], value[0])
@@ -139,7 +170,9 @@ def test_losses_stay_finite_where_scores_are_far_apart(name: str) -> None:
 
 
 class Texts(nn.Module):
-    """What sentence-transformers' losses ask of a bi-encoder: vectors of texts; here the texts are rows of one matrix."""
+    """What sentence-transformers' losses ask of a bi-encoder: vectors of texts; here the texts are
+    rows of one matrix.
+    """
 
     def forward(self, features: dict[str, Tensor]) -> dict[str, Tensor]:
         return {"sentence_embedding": features["vectors"]}
@@ -150,8 +183,13 @@ def rows(*shape: int, seed: int) -> Tensor:
 
 
 def library_columns(query: Tensor, passages: Tensor) -> list[dict[str, Tensor]]:
-    """A query column and a column for each place in the groups, as the library's losses take them."""
-    return [{"vectors": query}, *({"vectors": passages[:, place]} for place in range(passages.shape[1]))]
+    """A query column and a column for each place in the groups, as the library's losses take
+    them.
+    """
+    return [
+        {"vectors": query},
+        *({"vectors": passages[:, place]} for place in range(passages.shape[1])),
+    ]
 
 
 def test_margin_mse_is_sentence_transformers() -> None:
@@ -161,7 +199,9 @@ def test_margin_mse_is_sentence_transformers() -> None:
     student = torch.einsum("gd,gpd->gp", query, passages)
     theirs = losses.MarginMSELoss(Texts())
     margins = teacher[:, :1] - teacher[:, 1:]
-    assert theirs(library_columns(query, passages), margins).item() == pytest.approx(margin_mse(student, teacher).mean().item())
+    assert theirs(library_columns(query, passages), margins).item() == pytest.approx(
+        margin_mse(student, teacher).mean().item()
+    )
 
 
 @pytest.mark.parametrize("temperature", [1.0, 2.5])
@@ -176,28 +216,39 @@ def test_kl_is_sentence_transformers(temperature: float) -> None:
 
 
 class Pairs(nn.Module):
-    """What sentence-transformers' losses ask of a cross-encoder: scores of pairs; here a passage's text is its score."""
+    """What sentence-transformers' losses ask of a cross-encoder: scores of pairs; here a passage's
+    text is its score.
+    """
 
     num_labels = 1
     device = torch.device("cpu")
 
     def preprocess(self, pairs: list[tuple[str, str]], **given: object) -> dict[str, Tensor]:
-        return {"scores": torch.tensor([float(passage) for _, passage in pairs], dtype=torch.float64)}
+        return {
+            "scores": torch.tensor([float(passage) for _, passage in pairs], dtype=torch.float64)
+        }
 
     def forward(self, tokens: dict[str, Tensor]) -> dict[str, Tensor]:
         return tokens
 
 
-def library_loss(name: str, student: list[list[float]], labels: list[list[float]], **given: object) -> float:
+def library_loss(
+    name: str, student: list[list[float]], labels: list[list[float]], **given: object
+) -> float:
     losses = pytest.importorskip("sentence_transformers.cross_encoder.losses")
     theirs = getattr(losses, name)(Pairs(), **given)
-    inputs = [[f"q{row}" for row in range(len(student))], [[str(score) for score in row] for row in student]]
+    inputs = [
+        [f"q{row}" for row in range(len(student))],
+        [[str(score) for score in row] for row in student],
+    ]
     return float(theirs(inputs, [torch.tensor(row) for row in labels]))
 
 
 @pytest.mark.parametrize("log", ["natural", "binary"])
 def test_ranknet_is_sentence_transformers_of_each_group(log: str) -> None:
-    """Theirs is in bits where not asked otherwise, and a mean over all pairs of a batch: the mean over groups where these have as many."""
+    """Theirs is in bits where not asked otherwise, and a mean over all pairs of a batch: the mean
+    over groups where these have as many.
+    """
     student, teacher = rows(5, 4, seed=1), rows(5, 4, seed=3)
     ours = ranknet(student, teacher).mean().item() / (1.0 if log == "natural" else LOG(2))
     theirs = library_loss("RankNetLoss", student.tolist(), teacher.tolist(), reduction_log=log)
@@ -205,15 +256,24 @@ def test_ranknet_is_sentence_transformers_of_each_group(log: str) -> None:
 
 
 def test_ranknet_of_uneven_groups_and_ties_is_sentence_transformers_by_pairs() -> None:
-    """Ties are left out there too; a batch's mean over pairs is ours of each group weighted by its ordered pairs."""
+    """Ties are left out there too; a batch's mean over pairs is ours of each group weighted by its
+    ordered pairs.
+    """
     student, teacher = [[1.0, 0.5, 2.0], [0.25, -1.0]], [[3.0, 3.0, 1.0], [1.0, 2.0]]
     pairs = [2, 1]  # two of three ordered; one
-    ours = [ranknet(torch.tensor([s]), torch.tensor([t])).item() for s, t in zip(student, teacher, strict=True)]
+    ours = [
+        ranknet(torch.tensor([s]), torch.tensor([t])).item()
+        for s, t in zip(student, teacher, strict=True)
+    ]
     weighted = sum(value * count for value, count in zip(ours, pairs, strict=True)) / sum(pairs)
-    assert library_loss("RankNetLoss", student, teacher, reduction_log="natural") == pytest.approx(weighted, rel=1e-5)
+    assert library_loss("RankNetLoss", student, teacher, reduction_log="natural") == pytest.approx(
+        weighted, rel=1e-5
+    )
 
 
 def test_lce_is_sentence_transformers_listnet_with_all_weight_on_the_positive() -> None:
     student = rows(5, 4, seed=1)
     labels = [[1e4, 0.0, 0.0, 0.0]] * 5  # ListNet takes the softmax of the labels: here 1, 0, 0, 0
-    assert library_loss("ListNetLoss", student.tolist(), labels) == pytest.approx(lce(student).mean().item(), rel=1e-5)
+    assert library_loss("ListNetLoss", student.tolist(), labels) == pytest.approx(
+        lce(student).mean().item(), rel=1e-5
+    )

@@ -1,4 +1,6 @@
-"""Losses over groups and their gradients, by hand, and against cross-entropy of two logits in double precision."""
+"""Losses over groups and their gradients, by hand, and against cross-entropy of two logits in
+double precision.
+"""
 
 from __future__ import annotations
 
@@ -42,17 +44,23 @@ def test_hinge_gradient_by_hand() -> None:
     scores = torch.tensor([[2.0, 0.5], [0.5, 0.0]], requires_grad=True)
     pairwise_hinge(scores).mean().backward()
     assert scores.grad is not None
-    assert scores.grad.tolist() == [[0.0, 0.0], [-0.5, 0.5]]  # ∓1/groups where the pair is within the margin, else nothing
+    # ∓1/groups where the pair is within the margin, else nothing
+    assert scores.grad.tolist() == [[0.0, 0.0], [-0.5, 0.5]]
 
 
 def test_pointwise_by_hand() -> None:
-    # positive p = 1/2, negative p = 1/4: (log 2 + log 4/3) / 2; then one positive and two negatives of p = 1/2: log 2
-    assert pointwise(torch.tensor([[0.5, 0.25]]).log()).item() == pytest.approx((math.log(2) + math.log(4 / 3)) / 2)
+    # positive p = 1/2, negative p = 1/4: (log 2 + log 4/3) / 2; then one positive and two negatives
+    # of p = 1/2: log 2
+    assert pointwise(torch.tensor([[0.5, 0.25]]).log()).item() == pytest.approx(
+        (math.log(2) + math.log(4 / 3)) / 2
+    )
     assert pointwise(torch.tensor([[0.5, 0.5, 0.5]]).log()).item() == pytest.approx(math.log(2))
 
 
 def cross_entropy(logits: torch.Tensor) -> torch.Tensor:
-    """Of pairs ``(n, 2 passages, 2 logits)``, the second logit relevant: the first passage is, the second is not."""
+    """Of pairs ``(n, 2 passages, 2 logits)``, the second logit relevant: the first passage is, the
+    second is not.
+    """
     labels = torch.tensor([1, 0]).repeat(len(logits))
     return F.cross_entropy(logits.flatten(0, 1), labels, reduction="none").view(-1, 2).mean(dim=1)
 
@@ -74,9 +82,12 @@ def test_pointwise_is_the_cross_entropy_of_two_logits(rows: list[tuple[float, ..
 def test_the_score_keeps_its_digits(difference: float) -> None:
     (score,) = log_relevance(torch.tensor([[0.0, difference]])).tolist()
     exact = F.logsigmoid(torch.tensor(difference, dtype=torch.float64)).item()
-    assert score == pytest.approx(exact, rel=1e-5)  # also where p differs from 1 by less than float32 can say
+    # also where p differs from 1 by less than float32 can say
+    assert score == pytest.approx(exact, rel=1e-5)
     (other,) = log_one_minus_exp(torch.tensor([score])).tolist()
-    assert other == pytest.approx(F.logsigmoid(torch.tensor(-difference, dtype=torch.float64)).item(), rel=1e-5, abs=1e-30)
+    assert other == pytest.approx(
+        F.logsigmoid(torch.tensor(-difference, dtype=torch.float64)).item(), rel=1e-5, abs=1e-30
+    )
 
 
 def test_nothing_is_infinite_where_float32_ends() -> None:
@@ -92,11 +103,15 @@ def test_each_name_has_its_function() -> None:
     assert list(FUNCTIONS) == list(LOSSES)
     scores, teacher = torch.tensor([[-1.0, -0.5, 0.25]]), torch.tensor([[1.0, 3.0, 3.0]])
     of = Scored(scores, None, teacher)
-    assert group_losses(of, TrainConfig(loss="hinge", hinge_margin=0.25)).tolist() == [pytest.approx((0.75 + 1.5) / 2)]
+    assert group_losses(of, TrainConfig(loss="hinge", hinge_margin=0.25)).tolist() == [
+        pytest.approx((0.75 + 1.5) / 2)
+    ]
     pairs = Scored(scores[:, :2])
     assert torch.equal(group_losses(pairs, TrainConfig(loss="pointwise")), pointwise(scores[:, :2]))
     assert torch.equal(group_losses(of, TrainConfig(loss="lce")), lce(scores))
-    assert torch.equal(group_losses(of, TrainConfig(loss="margin_mse")), margin_mse(scores, teacher))
+    assert torch.equal(
+        group_losses(of, TrainConfig(loss="margin_mse")), margin_mse(scores, teacher)
+    )
     warm = TrainConfig(loss="kl", temperature=2.0)
     assert torch.equal(group_losses(of, warm), kl_divergence(scores, teacher, None, 2.0))
     assert not torch.equal(group_losses(of, warm), kl_divergence(scores, teacher))
@@ -107,7 +122,10 @@ def test_consistency_by_hand() -> None:
     scores, turned = torch.tensor([[2.0, 0.5], [0.5, 0.0]]), torch.tensor([[1.0, 0.5], [0.5, 2.0]])
     # hinge 0 and 0.5; mean squared differences (1 + 0) / 2 and (0 + 4) / 2
     of = Scored(scores, turned=turned)
-    assert group_losses(of, TrainConfig(loss="hinge", consistency=0.1)).tolist() == pytest.approx([0.05, 0.7])
+    assert group_losses(of, TrainConfig(loss="hinge", consistency=0.1)).tolist() == pytest.approx(
+        [0.05, 0.7]
+    )
     assert group_losses(Scored(scores), TrainConfig(loss="hinge")).tolist() == [0.0, 0.5]
     padded = Scored(scores, there=torch.tensor([[True, True], [True, False]]), turned=turned)
-    assert group_losses(padded, TrainConfig(loss="hinge", consistency=1.0)).tolist() == [0.5, 0.0]  # padding is not compared
+    # padding is not compared
+    assert group_losses(padded, TrainConfig(loss="hinge", consistency=1.0)).tolist() == [0.5, 0.0]

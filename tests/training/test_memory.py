@@ -1,4 +1,6 @@
-"""Out of GPU memory: what fits is found by trying, and said. The device is played; nothing else is."""
+"""Out of GPU memory: what fits is found by trying, and said. The device is played; nothing else
+is.
+"""
 
 from __future__ import annotations
 
@@ -31,8 +33,15 @@ class Device:
 
 @pytest.mark.parametrize(
     ("size", "room", "fits", "asked"),
-    [(32, 31, 16, [16]), (32, 5, 4, [16, 8, 4]), (24, 5, 3, [12, 6, 3]), (32, 1, 1, [16, 8, 4, 2, 1]), (4, 0, 0, [2, 1]), (1, 0, 0, [])],
-)  # fmt: skip
+    [
+        (32, 31, 16, [16]),
+        (32, 5, 4, [16, 8, 4]),
+        (24, 5, 3, [12, 6, 3]),
+        (32, 1, 1, [16, 8, 4, 2, 1]),
+        (4, 0, 0, [2, 1]),
+        (1, 0, 0, []),
+    ],
+)
 def test_halves_are_tried_until_one_fits(size: int, room: int, fits: int, asked: list[int]) -> None:
     device = Device(room)
     assert fitting_size(device, size) == fits
@@ -42,21 +51,42 @@ def test_halves_are_tried_until_one_fits(size: int, room: int, fits: int, asked:
 @pytest.mark.parametrize(
     ("size", "fits", "accumulate", "advice"),
     [
-        (32, 8, 1, "8 fit: give --batch-size 8 --accumulate 4 (the same number a step), and start over (remove work)"),
+        (
+            32,
+            8,
+            1,
+            (
+                "8 fit: give --batch-size 8 --accumulate 4 (the same number a step), and start "
+                "over (remove work)"
+            ),
+        ),
         (32, 8, 2, "8 fit: give --batch-size 8 --accumulate 8 (the same number a step), and"),
         (24, 5, 1, "5 fit: give --batch-size 5 --accumulate 5 (25 a step), and"),
-        (32, 0, 1, "not even one group fits: cut the texts shorter, lower --group-size, or give --precision bfloat16"),
+        (
+            32,
+            0,
+            1,
+            (
+                "not even one group fits: cut the texts shorter, lower --group-size, or give "
+                "--precision bfloat16"
+            ),
+        ),
     ],
 )
 def test_the_line_says_what_to_give(size: int, fits: int, accumulate: int, advice: str) -> None:
-    error = out_of_memory(size, fits, accumulate=accumulate, where="epoch 1, batch 7", folder="work")
+    error = out_of_memory(
+        size, fits, accumulate=accumulate, where="epoch 1, batch 7", folder="work"
+    )
     found = (
-        f"--batch-size: wanted room for {size} groups in the GPU's memory; found too little of it, epoch 1, batch 7; {advice}"
+        f"--batch-size: wanted room for {size} groups in the GPU's memory; found too little of it, "
+        f"epoch 1, batch 7; {advice}"
     )
     assert str(error).startswith(found)
 
 
-def test_an_attempt_leaves_room_for_moments_that_are_not_yet_there(task: Task, tmp_path: Path) -> None:
+def test_an_attempt_leaves_room_for_moments_that_are_not_yet_there(
+    task: Task, tmp_path: Path
+) -> None:
     trainer, texts = made(task, tmp_path)
     sizes = sum(parameter.numel() for parameter in trainer.model.parameters())
     assert sum(tensor.numel() for tensor in room_for_moments(trainer.optimizers)) == 2 * sizes
@@ -78,6 +108,8 @@ def test_a_step_that_does_not_fit_ends_in_that_line(
     forward = trainer.model.forward
     monkeypatch.setattr(trainer.model, "forward", limited)
     wanted = "2 fit: give --batch-size 2 --accumulate 4" if room else "not even one group fits"
-    with pytest.raises(SettingError, match=f"wanted room for 8 groups .* epoch 0, batch 1; {wanted}"):
+    with pytest.raises(
+        SettingError, match=f"wanted room for 8 groups .* epoch 0, batch 1; {wanted}"
+    ):
         trainer.step(list(islice(batches(trainer.model, texts, size=8, epoch=0, start=1), 1)))
     assert device.asked == ([8, 4, 2] if room else [8, 4, 2, 1])

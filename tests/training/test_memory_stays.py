@@ -1,4 +1,6 @@
-"""Training over batches of many lengths keeps its memory: products of other shapes leave nothing behind."""
+"""Training over batches of many lengths keeps its memory: products of other shapes leave nothing
+behind.
+"""
 
 from __future__ import annotations
 
@@ -34,13 +36,20 @@ print(resident() - before)
 
 
 def grown(**more: str) -> float:
-    environment = {name: value for name, value in os.environ.items() if not name.endswith("CACHE_CAPACITY")} | more
-    done = subprocess.run([sys.executable, "-c", GROWTH], env=environment, capture_output=True, text=True, check=True)
+    environment = {
+        name: value for name, value in os.environ.items() if not name.endswith("CACHE_CAPACITY")
+    } | more
+    done = subprocess.run(
+        [sys.executable, "-c", GROWTH], env=environment, capture_output=True, text=True, check=True
+    )
     return float(done.stdout)
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux") or not has_onednn(), reason="wanted Linux and oneDNN")
+@pytest.mark.skipif(
+    not sys.platform.startswith("linux") or not has_onednn(), reason="wanted Linux and oneDNN"
+)
 def test_products_of_new_shapes_do_not_add_up() -> None:
     # 600 shapes, 0.6 MiB each where all are kept (0.3 on processors without AVX-512)
     assert grown() < 20
-    assert grown(ONEDNN_PRIMITIVE_CACHE_CAPACITY="1024", LRU_CACHE_CAPACITY="1024") > 60  # what a user sets stays
+    # what a user sets stays
+    assert grown(ONEDNN_PRIMITIVE_CACHE_CAPACITY="1024", LRU_CACHE_CAPACITY="1024") > 60

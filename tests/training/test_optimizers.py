@@ -36,19 +36,23 @@ def test_a_warm_up_grows_linearly_and_then_stays() -> None:
     rates = [set_learning_rates(optimizers, step, 6, warming) for step in range(6)]
     assert rates == pytest.approx([0.25e-4, 0.5e-4, 0.75e-4, 1e-4, 1e-4, 1e-4])
     set_learning_rates(optimizers, 0, 6, warming)
-    assert [group["lr"] for optimizer in optimizers for group in optimizer.param_groups] == pytest.approx(
-        [0.25e-4, 0.25e-4, 0.25e-3]
-    )
+    assert [
+        group["lr"] for optimizer in optimizers for group in optimizer.param_groups
+    ] == pytest.approx([0.25e-4, 0.25e-4, 0.25e-3])
     assert set_learning_rates(optimizers, 0, 6, RATES) == 1e-4
 
 
 def test_a_linear_schedule_falls_to_nothing_after_its_last_step() -> None:
     optimizers = make_optimizers(tiny_tk(["lamp gate"] * 2), RATES)
-    falling = replace(RATES, schedule="linear", warmup_share=0.2)  # 2 of 10 steps, then 8/8, 7/8 … 1/8, and 0 of an eleventh
+    # 2 of 10 steps, then 8/8, 7/8 … 1/8, and 0 of an eleventh
+    falling = replace(RATES, schedule="linear", warmup_share=0.2)
     rates = [set_learning_rates(optimizers, step, 10, falling) for step in range(11)]
     assert rates == pytest.approx([0.5e-4, 1e-4, *(n / 8 * 1e-4 for n in range(8, -1, -1))])
     # nothing but warm-up: the last step has the whole rate
-    rates = [set_learning_rates(optimizers, step, 4, replace(falling, warmup_share=1.0)) for step in range(4)]
+    rates = [
+        set_learning_rates(optimizers, step, 4, replace(falling, warmup_share=1.0))
+        for step in range(4)
+    ]
     assert rates == pytest.approx([0.25e-4, 0.5e-4, 0.75e-4, 1e-4])
 
 
@@ -62,7 +66,8 @@ def test_clipping_by_hand() -> None:
     assert clip_gradients([dense, sparse, none], 1.3).item() == pytest.approx(13)
     assert dense.grad.tolist() == pytest.approx([0.3, 0.4])
     assert sparse.grad.to_dense()[1].tolist() == pytest.approx([0, 1.2])
-    assert clip_gradients([dense, sparse], 5.0).item() == pytest.approx(1.3)  # short enough: left alone
+    # short enough: left alone
+    assert clip_gradients([dense, sparse], 5.0).item() == pytest.approx(1.3)
     assert dense.grad.tolist() == pytest.approx([0.3, 0.4])
     dense.grad, sparse.grad = torch.zeros(2), None
     assert clip_gradients([dense, sparse], 1.0).item() == 0
@@ -77,7 +82,9 @@ def test_rows_are_updated_as_by_sparse_adam() -> None:
     for rows in ([1, 4, 1], [4], [2, 2, 5, 1]):
         values = torch.randn(len(rows), 3)
         for parameter, optimizer in zip((ours, theirs), optimizers, strict=True):
-            parameter.grad = torch.sparse_coo_tensor(torch.tensor([rows]), values, (6, 3), check_invariants=False)
+            parameter.grad = torch.sparse_coo_tensor(
+                torch.tensor([rows]), values, (6, 3), check_invariants=False
+            )
             optimizer.step()
     assert torch.allclose(ours, theirs, atol=1e-6)
     assert torch.equal(ours[[0, 3]], start[[0, 3]])

@@ -26,7 +26,11 @@ from .conftest import Task
 
 
 def plan_of(task: Task, kind: str, **changes: object) -> TrainPlan:
-    return task.plan(kind, **({"model": BertCatConfig(head="relevance")} if kind == "bert_cat" else {}), **changes)
+    return task.plan(
+        kind,
+        **({"model": BertCatConfig(head="relevance")} if kind == "bert_cat" else {}),
+        **changes,
+    )
 
 
 def logits(model: BertCat | MonoT5, inputs: dict[str, torch.Tensor]) -> torch.Tensor:
@@ -38,13 +42,17 @@ def logits(model: BertCat | MonoT5, inputs: dict[str, torch.Tensor]) -> torch.Te
 
 
 @pytest.mark.parametrize("kind", ["bert_cat", "mono_t5"])
-def test_the_loss_of_a_step_is_the_cross_entropy_of_its_passages(task: Task, tmp_path: Path, kind: str) -> None:
+def test_the_loss_of_a_step_is_the_cross_entropy_of_its_passages(
+    task: Task, tmp_path: Path, kind: str
+) -> None:
     plan = plan_of(task, kind, dropout=False)
     assert plan.training.loss == "pointwise"
     model, _ = build_model(task.collection, plan)
     assert isinstance(model, BertCat | MonoT5)
     source = make_sampler(task.collection.qrels("train"), read_run(task.runs["train"]), seed=1)
-    texts = TrainingTexts(task.collection, {q.query_id: q.text for q in task.collection.queries("train")}, source)
+    texts = TrainingTexts(
+        task.collection, {q.query_id: q.text for q in task.collection.queries("train")}, source
+    )
     trainer = Trainer(model, plan.training, find_devices(), tmp_path, steps=plan.training.max_steps)
     (batch,) = islice(batches(model, texts, size=4, epoch=0), 1)
     with torch.no_grad():
@@ -60,13 +68,23 @@ def test_the_loss_of_a_step_is_the_cross_entropy_of_its_passages(task: Task, tmp
 
 
 @pytest.mark.parametrize("kind", ["bert_cat", "mono_t5"])
-def test_it_learns_and_re_ranks_all_that_was_retrieved(task: Task, tmp_path: Path, kind: str) -> None:
+def test_it_learns_and_re_ranks_all_that_was_retrieved(
+    task: Task, tmp_path: Path, kind: str
+) -> None:
     rows: list[dict] = []
     plan = plan_of(
-        task, kind, validation_candidates=None, epochs=4, max_steps=3, validate_every=8, learning_rate=3e-3, dropout=False
+        task,
+        kind,
+        validation_candidates=None,
+        epochs=4,
+        max_steps=3,
+        validate_every=8,
+        learning_rate=3e-3,
+        dropout=False,
     )
     checkpoint = task.train(tmp_path / "m.ckpt", plan, on_validation=rows.append)
-    assert [row["step"] for row in rows] == [8, 16]  # four passes of four batches; nothing was looked at before training
+    # four passes of four batches; nothing was looked at before training
+    assert [row["step"] for row in rows] == [8, 16]
     assert rows[1]["loss"] < rows[0]["loss"]
     assert checkpoint.depth is None
     content = checkpoint.manifest.content
@@ -83,12 +101,22 @@ def test_a_start_that_does_not_fit_the_loss(task: Task, tmp_path: Path) -> None:
     begun = {"encoder": None, **unlooked}
     with pytest.raises(
         SettingError,
-        match="--loss: wanted hinge, lce, margin_mse, kl, ranknet: this bert_cat has no head for relevant .* or a bert_cat from",
+        match=(
+            "--loss: wanted hinge, lce, margin_mse, kl, ranknet: this bert_cat has no head for "
+            "relevant .* or a bert_cat from"
+        ),
     ):
-        task.train(tmp_path / "a.ckpt", task.plan("bert_cat", start=linear, loss="pointwise", **begun))
+        task.train(
+            tmp_path / "a.ckpt", task.plan("bert_cat", start=linear, loss="pointwise", **begun)
+        )
     with pytest.raises(
-        SettingError, match="--loss: wanted pointwise: this bert_cat scores by log-probability; found hinge; give"
+        SettingError,
+        match=(
+            "--loss: wanted pointwise: this bert_cat scores by log-probability; found hinge; give"
+        ),
     ):
         task.train(tmp_path / "a.ckpt", task.plan("bert_cat", start=mono, **begun))
-    gone_on = task.train(tmp_path / "a.ckpt", task.plan("bert_cat", start=mono, loss="pointwise", **begun))
+    gone_on = task.train(
+        tmp_path / "a.ckpt", task.plan("bert_cat", start=mono, loss="pointwise", **begun)
+    )
     assert gone_on.ranker.config == BertCatConfig(head="relevance")

@@ -1,4 +1,6 @@
-"""A training stopped at any moment and resumed ends as if it had never been stopped, bit for bit."""
+"""A training stopped at any moment and resumed ends as if it had never been stopped, bit for
+bit.
+"""
 
 from __future__ import annotations
 
@@ -21,10 +23,23 @@ from tests.sealing import reseal
 from .conftest import Task, stop_at
 
 FILES = ("posbias.json", "vocabulary.json", "training.json")
-UNVALIDATED = {"validation_candidates": None, "epochs": 3, "accumulate": 5}  # 3 steps: 5, 5 and 2 batches of 8 pairs
-EVERYTHING = {"accumulate": 2, "warmup_steps": 3, "bucket": 3, "clip": 0.5, "rotate": Rotation(seed=1), "batch_size": 4}
+# 3 steps: 5, 5 and 2 batches of 8 pairs
+UNVALIDATED = {"validation_candidates": None, "epochs": 3, "accumulate": 5}
+EVERYTHING = {
+    "accumulate": 2,
+    "warmup_steps": 3,
+    "bucket": 3,
+    "clip": 0.5,
+    "rotate": Rotation(seed=1),
+    "batch_size": 4,
+}
 GROUPS = {"loss": "lce", "group_size": 3}
-CHANGES: dict[str, dict] = {"nothing": {}, "everything": EVERYTHING, "unvalidated": UNVALIDATED, "groups": GROUPS}
+CHANGES: dict[str, dict] = {
+    "nothing": {},
+    "everything": EVERYTHING,
+    "unvalidated": UNVALIDATED,
+    "groups": GROUPS,
+}
 
 
 def assert_alike(one: Checkpoint, other: Checkpoint) -> None:
@@ -34,13 +49,16 @@ def assert_alike(one: Checkpoint, other: Checkpoint) -> None:
         assert (one.path / name).read_bytes() == (other.path / name).read_bytes(), name
     records = [checkpoint.manifest.comparable() for checkpoint in (one, other)]
     for record in records:
-        record["inputs"] = [(item["role"], item["checksum"]) for item in record["inputs"]]  # paths are relative to the folder
+        # paths are relative to the folder
+        record["inputs"] = [(item["role"], item["checksum"]) for item in record["inputs"]]
     assert records[0] == records[1]
     assert not working_folder(other.path).exists()
 
 
 @pytest.mark.parametrize("steps", [(2,), (4,), (6,), (2, 4, 6)])
-def test_stopped_at_validations_and_resumed(task: Task, uninterrupted: Checkpoint, tmp_path: Path, steps: tuple) -> None:
+def test_stopped_at_validations_and_resumed(
+    task: Task, uninterrupted: Checkpoint, tmp_path: Path, steps: tuple
+) -> None:
     out, resume = tmp_path / "tk.ckpt", False
     for step in steps:
         with pytest.raises(KeyboardInterrupt):
@@ -50,7 +68,9 @@ def test_stopped_at_validations_and_resumed(task: Task, uninterrupted: Checkpoin
     assert_alike(uninterrupted, task.train(out, resume=True))
 
 
-@pytest.mark.parametrize("changes", [{"rotate": Rotation(seed=1)}, {"precision": "bfloat16", "batch_size": 5}])
+@pytest.mark.parametrize(
+    "changes", [{"rotate": Rotation(seed=1)}, {"precision": "bfloat16", "batch_size": 5}]
+)
 def test_other_ways_of_training_resume_as_well(task: Task, tmp_path: Path, changes: dict) -> None:
     plan = task.plan(**changes)
     whole = task.train(tmp_path / "whole" / "tk.ckpt", plan)
@@ -69,12 +89,15 @@ from tests.training.conftest import Task
 from tests.training.test_resume import CHANGES
 
 collection, folder, out, encoder, t5 = map(Path, sys.argv[1:6])
-kind, changes, save_every, at = sys.argv[6], CHANGES[sys.argv[7]], int(sys.argv[8]), int(sys.argv[9])
-task = Task(Collection(collection), {split: folder / f"{split}.run" for split in ("train", "validation", "test")}, encoder, t5)
+kind, changes, save_every, at = sys.argv[6], CHANGES[sys.argv[7]], int(sys.argv[8]), \
+int(sys.argv[9])
+task = Task(Collection(collection), {split: folder / f"{split}.run" for split in ("train", \
+"validation", "test")}, encoder, t5)
 step = Trainer.step
 
 def killed(self, parts):
-    if self.record.step == at:  # in the middle of the step after this one: its batches are read, nothing of it is computed
+    if self.record.step == at:  # in the middle of the step after this one: its batches are read, \
+nothing of it is computed
         os.kill(os.getpid(), signal.SIGKILL)
     return step(self, parts)
 
@@ -93,7 +116,9 @@ task.train(out, task.plan(kind, save_every=save_every, **changes))
             1,
             3,
             3,
-        ),  # saved at every step: between two validations, inside an accumulation's window, in a warm-up
+            # saved at every step: between two validations, inside an accumulation's window, in a
+            # warm-up
+        ),
         ("bert_dot", "everything", 0, 5, 4),
         ("bert_dot", "groups", 1, 3, 3),
         ("conv_knrm", "everything", 0, 5, 4),
@@ -101,10 +126,22 @@ task.train(out, task.plan(kind, save_every=save_every, **changes))
         ("tk", "unvalidated", 0, 2, 2),  # back to the last look at the loss
     ],
 )
-def test_killed_and_resumed(task: Task, tmp_path: Path, kind: str, changed: str, save_every: int, at: int, left: int) -> None:
+def test_killed_and_resumed(
+    task: Task, tmp_path: Path, kind: str, changed: str, save_every: int, at: int, left: int
+) -> None:
     whole = task.train(tmp_path / "whole" / "m.ckpt", task.plan(kind, **CHANGES[changed]))
     out, folder = tmp_path / "cut" / "m.ckpt", task.runs["train"].parent
-    arguments = [task.collection.path, folder, out, task.encoder, task.t5, kind, changed, save_every, at]
+    arguments = [
+        task.collection.path,
+        folder,
+        out,
+        task.encoder,
+        task.t5,
+        kind,
+        changed,
+        save_every,
+        at,
+    ]
     done = forked(arguments, Path(__file__).parents[2], os.environ, KILLED)
     assert done.returncode == -9, done.stderr
     found = unfinished(out)
@@ -124,15 +161,21 @@ def test_saving_by_the_clock(task: Task, uninterrupted: Checkpoint, tmp_path: Pa
     assert found is not None
     assert found.name == "state-00000003"
     state = json.loads((found / "state.json").read_text())["record"]
-    assert (state["step"], state["since"]["pairs"]) == (3, 8)  # one step of eight pairs since the validation at 2
+    # one step of eight pairs since the validation at 2
+    assert (state["step"], state["since"]["pairs"]) == (3, 8)
     assert_alike(uninterrupted, task.train(out, resume=True))
 
 
 @pytest.mark.parametrize("step", [0, 2, 4, 6])
 def test_killed_between_the_best_weights_and_the_state(
-    task: Task, uninterrupted: Checkpoint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: int
+    task: Task,
+    uninterrupted: Checkpoint,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    step: int,
 ) -> None:
-    # validation is done and better weights are kept, but the state that names them is not yet written
+    # validation is done and better weights are kept, but the state that names them is not yet
+    # written
     def stopped(folder, model, optimizers, scaler, record):
         if record["step"] == step:
             raise KeyboardInterrupt
@@ -164,7 +207,7 @@ def test_only_the_last_state_and_its_best_weights_are_kept(task: Task, tmp_path:
     assert kept == [f"best-{state['record']['best_step']:08d}", "log.jsonl", "state-00000004"]
 
 
-# -- what cannot be resumed -------------------------------------------------------------------------------
+# -- what cannot be resumed ------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -187,24 +230,31 @@ def stopped(task: Task, tmp_path: Path) -> Path:
         ({"relevant_from": 2}, "relevant_from", "1", "2"),
     ],
 )
-def test_other_settings_are_named(task: Task, stopped: Path, changes: dict, named: str, before: str, now: str) -> None:
+def test_other_settings_are_named(
+    task: Task, stopped: Path, changes: dict, named: str, before: str, now: str
+) -> None:
     with pytest.raises(InputError) as stop:
         task.train(stopped, task.plan(**changes), resume=True)
     assert str(stop.value) == (
-        f"{working_folder(stopped)}: wanted the settings it began with ({named} = {before}); found {named} = {now}; "
-        "resume with the same, or remove the folder to start over"
+        f"{working_folder(stopped)}: wanted the settings it began with ({named} = {before}); found "
+        f"{named} = {now}; resume with the same, or remove the folder to start over"
     )
 
 
 def test_an_unfinished_training_is_not_begun_anew_unasked(task: Task, stopped: Path) -> None:
-    with pytest.raises(OutputExistsError, match="wanted no unfinished training here; found one; continue it with --resume, or"):
+    with pytest.raises(
+        OutputExistsError,
+        match="wanted no unfinished training here; found one; continue it with --resume, or",
+    ):
         task.train(stopped)
     with pytest.raises(OutputExistsError, match="--resume"):
         task.train(stopped, overwrite=True)  # replaces a checkpoint, not a training
 
 
 def test_nothing_to_resume(task: Task, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="wanted a training to resume; found none; start it without --resume"):
+    with pytest.raises(
+        InputError, match="wanted a training to resume; found none; start it without --resume"
+    ):
         task.train(tmp_path / "tk.ckpt", resume=True)
 
 
@@ -216,28 +266,49 @@ def damaged(state: Path, change) -> None:
 
 def renamed(state: Path, name: str, to: str) -> None:
     tensors = load_tensors(state / "optimizers.safetensors")
-    save_tensors(state / "optimizers.safetensors", {to if each == name else each: tensor for each, tensor in tensors.items()})
+    save_tensors(
+        state / "optimizers.safetensors",
+        {to if each == name else each: tensor for each, tensor in tensors.items()},
+    )
 
 
 @pytest.mark.parametrize(
     ("damage", "complaint"),
     [
         (lambda s: (s / "state.json").write_text("{"), r"state.json:1: wanted a training's state"),
-        (lambda s: (s / "state.json").write_text("[]"), r"state.json: wanted a training's state; found other JSON"),
+        (
+            lambda s: (s / "state.json").write_text("[]"),
+            r"state.json: wanted a training's state; found other JSON",
+        ),
         (
             lambda s: damaged(s, lambda r: r["record"].update(colour=1)),
             "wanted fields as posbias writes them; found the unknown field `colour`",
         ),
-        (lambda s: damaged(s, lambda r: r["record"].update(step="4")), "found Expected `int`.*step"),
+        (
+            lambda s: damaged(s, lambda r: r["record"].update(step="4")),
+            "found Expected `int`.*step",
+        ),
         (lambda s: damaged(s, lambda r: r["record"].update(since=[])), "found .*since"),
-        (lambda s: renamed(s, "0.0.step", "step"), "optimizers.safetensors: wanted the state of this training's optimisers"),
-        (lambda s: renamed(s, "0.0.step", "0.0.x"), "optimizers.safetensors: wanted the state of this training's optimisers"),
+        (
+            lambda s: renamed(s, "0.0.step", "step"),
+            "optimizers.safetensors: wanted the state of this training's optimisers",
+        ),
+        (
+            lambda s: renamed(s, "0.0.step", "0.0.x"),
+            "optimizers.safetensors: wanted the state of this training's optimisers",
+        ),
         (
             lambda s: renamed(s, "0.0.step", "0.999.step"),
             "optimizers.safetensors: wanted the state of this training's optimisers",
         ),
-        (lambda s: (s / "model.safetensors").write_bytes(b"x"), "model.safetensors: wanted a safetensors file"),
-        (lambda s: (s / "optimizers.safetensors").unlink(), "optimizers.safetensors: wanted a safetensors file; found no such"),
+        (
+            lambda s: (s / "model.safetensors").write_bytes(b"x"),
+            "model.safetensors: wanted a safetensors file",
+        ),
+        (
+            lambda s: (s / "optimizers.safetensors").unlink(),
+            "optimizers.safetensors: wanted a safetensors file; found no such",
+        ),
     ],
 )
 def test_a_damaged_state_is_one_line(task: Task, stopped: Path, damage, complaint: str) -> None:
@@ -253,7 +324,9 @@ def test_weights_of_another_moment_are_not_gone_on_from(task: Task, stopped: Pat
     content = bytearray(path.read_bytes())
     content[-1] ^= 1
     path.write_bytes(content)
-    with pytest.raises(InputError, match="model.safetensors: wanted the content that its manifest names"):
+    with pytest.raises(
+        InputError, match="model.safetensors: wanted the content that its manifest names"
+    ):
         task.train(stopped, resume=True)
 
 
@@ -261,7 +334,11 @@ def test_best_weights_that_nothing_vouches_for_are_not_taken(task: Task, stopped
     for best in working_folder(stopped).glob("best-*"):
         (best / "manifest.json").unlink()
     with pytest.raises(InputError, match="wanted a posbias training-state; found no manifest.json"):
-        load_best(working_folder(stopped), task.train(stopped.with_name("x"), task.plan(max_steps=1)).ranker, 0)
+        load_best(
+            working_folder(stopped),
+            task.train(stopped.with_name("x"), task.plan(max_steps=1)).ranker,
+            0,
+        )
 
 
 def test_states_of_two_trainings_do_not_meet(task: Task, stopped: Path) -> None:
@@ -282,11 +359,16 @@ def test_a_training_never_works_through_a_link(task: Task, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("inside", ["", "state.json", "model.safetensors"])
-def test_a_training_is_not_resumed_from_a_link(task: Task, stopped: Path, tmp_path: Path, inside: str) -> None:
+def test_a_training_is_not_resumed_from_a_link(
+    task: Task, stopped: Path, tmp_path: Path, inside: str
+) -> None:
     state = unfinished(stopped)
     assert state is not None
     place, elsewhere = state / inside, tmp_path / "elsewhere"
     place.rename(elsewhere)
     place.symlink_to(elsewhere)
-    with pytest.raises(InputError, match=f"{place.name}: wanted a {'file' if inside else 'folder'}; found a link; remove it"):
+    with pytest.raises(
+        InputError,
+        match=f"{place.name}: wanted a {'file' if inside else 'folder'}; found a link; remove it",
+    ):
         task.train(stopped, resume=True)

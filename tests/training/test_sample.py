@@ -1,4 +1,6 @@
-"""Training groups: a relevant passage and a candidate that is not; each draw a function of its key."""
+"""Training groups: a relevant passage and a candidate that is not; each draw a function of its
+key.
+"""
 
 from __future__ import annotations
 
@@ -40,26 +42,34 @@ def test_a_positive_and_a_candidate_that_is_not_relevant() -> None:
     for epoch in range(60):
         found = [group for _, group in groups(epoch)]
         # every judged positive once an epoch
-        assert sorted((g.query_id, g.passage_ids[0]) for g in found) == [("q1", "a"), ("q1", "b"), ("q2", "d")]
+        assert sorted((g.query_id, g.passage_ids[0]) for g in found) == [
+            ("q1", "a"),
+            ("q1", "b"),
+            ("q2", "d"),
+        ]
         for group in found:
             assert group.labels == (1, 0)
             assert group.passage_ids[0] in relevant[group.query_id]
             assert group.passage_ids[1] in negatives[group.query_id]
             drawn[group.query_id, group.passage_ids[1]] += 1
-    assert set(drawn) == {(q, p) for q, pool in negatives.items() for p in pool}  # each of them at some time
-    assert max(drawn[("q1", p)] for p in negatives["q1"]) < 2 * 30  # 120 draws over four, none of them favoured
+    # each of them at some time
+    assert set(drawn) == {(q, p) for q, pool in negatives.items() for p in pool}
+    # 120 draws over four, none of them favoured
+    assert max(drawn[("q1", p)] for p in negatives["q1"]) < 2 * 30
 
 
 def test_groups_without_negatives_are_left_out_and_counted() -> None:
     sampler = make_sampler([*QRELS, Qrel("q5", "h", 1)], CANDIDATES, seed=1)
     assert len(sampler) == 3
-    assert sampler.left_out == 3  # q3's two, whose candidates are all relevant, and q5's, which has no candidates
+    # q3's two, whose candidates are all relevant, and q5's, which has no candidates
+    assert sampler.left_out == 3
 
 
 def test_pairs_whose_passage_is_absent_are_left_out_and_counted() -> None:
     sampler = make_sampler(QRELS, CANDIDATES, seed=1, absent={"b", "f"})
     assert list(sampler.positives) == [("q1", "a"), ("q2", "d")]
-    assert (sampler.absent, sampler.left_out) == (2, 1)  # b and f; e, whose candidates are all relevant
+    # b and f; e, whose candidates are all relevant
+    assert (sampler.absent, sampler.left_out) == (2, 1)
     assert "b" not in sampler.negatives["q1"]
 
 
@@ -90,7 +100,12 @@ def test_a_draw_is_its_own() -> None:
         assert {g.passage_ids for _, g in fewer.epoch(epoch)} == of_q1
 
 
-@pytest.mark.parametrize("run", [Run("bm25", [("q9", ["x"], [1])]), Run("bm25", [("q3", ["e", "f"], [2, 1])])])
+@pytest.mark.parametrize(
+    "run", [Run("bm25", [("q9", ["x"], [1])]), Run("bm25", [("q3", ["e", "f"], [2, 1])])]
+)
 def test_nothing_to_train_on_is_one_line(run: Run) -> None:
-    with pytest.raises(InputError, match="run 'bm25': wanted candidates for the training queries; found none that fit; check"):
+    with pytest.raises(
+        InputError,
+        match="run 'bm25': wanted candidates for the training queries; found none that fit; check",
+    ):
         make_sampler(QRELS, run, seed=1)

@@ -1,4 +1,6 @@
-"""Groups by a teacher: its scores beside candidates or a training set, negatives from its ranking, and every pair without a score named."""
+"""Groups by a teacher: its scores beside candidates or a training set, negatives from its ranking,
+and every pair without a score named.
+"""
 
 from __future__ import annotations
 
@@ -79,63 +81,110 @@ def groups_of(folder: Path, *groups: TrainingGroup) -> Groups:
     return Groups(folder)
 
 
-def test_negatives_stand_high_in_the_teachers_order_and_are_not_relevant(small: Collection, teacher: TeacherScores) -> None:
-    sampler = make_taught_sampler(JUDGED, teacher, small, depth=4, seed=1, absent={"gone"}, group_size=3)
-    # of q1's first four, c, d, e and b, two are relevant; q2's only passage is relevant, q3 has no scores
+def test_negatives_stand_high_in_the_teachers_order_and_are_not_relevant(
+    small: Collection, teacher: TeacherScores
+) -> None:
+    sampler = make_taught_sampler(
+        JUDGED, teacher, small, depth=4, seed=1, absent={"gone"}, group_size=3
+    )
+    # of q1's first four, c, d, e and b, two are relevant; q2's only passage is relevant, q3 has no
+    # scores
     assert (len(sampler), sampler.left_out, sampler.absent) == (2, 2, 1)
     groups = [group for epoch in range(9) for _, group in Taught(sampler, teacher).epoch(epoch)]
-    assert {(group.query_id, group.passage_ids[0], frozenset(group.passage_ids[1:])) for group in groups} == {
+    assert {
+        (group.query_id, group.passage_ids[0], frozenset(group.passage_ids[1:])) for group in groups
+    } == {
         ("q1", "b", frozenset("ce")),
         ("q1", "d", frozenset("ce")),
     }
     for group in groups:
-        assert group.teacher_scores == tuple(SCORES["q1"][passage_id] for passage_id in group.passage_ids)
+        assert group.teacher_scores == tuple(
+            SCORES["q1"][passage_id] for passage_id in group.passage_ids
+        )
         assert group.labels == (1, 0, 0)
 
 
-def test_each_negative_is_drawn_at_some_time_and_depth_and_grade_count(small: Collection, teacher: TeacherScores) -> None:
+def test_each_negative_is_drawn_at_some_time_and_depth_and_grade_count(
+    small: Collection, teacher: TeacherScores
+) -> None:
     sampler = make_taught_sampler(JUDGED, teacher, small, depth=9, seed=1, relevant_from=2)
     drawn = Counter(group.passage_ids for epoch in range(60) for _, group in sampler.epoch(epoch))
     assert set(drawn) == {("d", "a"), ("d", "b"), ("d", "c"), ("d", "e")}
     first = make_taught_sampler(JUDGED, teacher, small, depth=1, seed=1, relevant_from=2)
-    assert {group.passage_ids for epoch in range(5) for _, group in first.epoch(epoch)} == {("d", "c")}
+    assert {group.passage_ids for epoch in range(5) for _, group in first.epoch(epoch)} == {
+        ("d", "c")
+    }
 
 
-def test_the_draw_is_that_of_candidates_in_the_same_order(small: Collection, teacher: TeacherScores) -> None:
+def test_the_draw_is_that_of_candidates_in_the_same_order(
+    small: Collection, teacher: TeacherScores
+) -> None:
     run = Run("teacher", ((r.query_id, r.passage_ids, r.scores) for r in teacher.rankings()))
     by_run = make_sampler(JUDGED, run, seed=4, absent={"gone"}, group_size=2)
-    by_teacher = make_taught_sampler(JUDGED, teacher, small, depth=9, seed=4, absent={"gone"}, group_size=2)
+    by_teacher = make_taught_sampler(
+        JUDGED, teacher, small, depth=9, seed=4, absent={"gone"}, group_size=2
+    )
     for epoch in range(4):
         assert list(by_teacher.epoch(epoch)) == list(by_run.epoch(epoch))
         assert list(by_teacher.epoch(epoch, 1)) == list(by_run.epoch(epoch))[1:]
 
 
-def test_scores_beside_candidates_and_beside_a_training_set(teacher: TeacherScores, tmp_path: Path) -> None:
+def test_scores_beside_candidates_and_beside_a_training_set(
+    teacher: TeacherScores, tmp_path: Path
+) -> None:
     run = Run("bm25", [("q1", ["a", "c"], [2, 1])])
     source = Taught(make_sampler([JUDGED[1]], run, seed=1, group_size=9), teacher)
     (group,) = [group for _, group in source.epoch(0)]
-    assert dict(zip(group.passage_ids, group.teacher_scores or (), strict=True)) == {"d": 4.0, "a": 1.0, "c": 9.0}
-    stored = groups_of(tmp_path / "set", TrainingGroup("q1", ("b", "e", "a"), (1, 0, 0), (7.0, 7.0, 7.0)))
-    (group,) = [group for _, group in Taught(StoredGroups(stored, seed=1, group_size=9), teacher).epoch(0)]
-    assert group == TrainingGroup("q1", ("b", "e", "a"), (1, 0, 0), (2.0, 3.0, 1.0))  # its own scores give way
+    assert dict(zip(group.passage_ids, group.teacher_scores or (), strict=True)) == {
+        "d": 4.0,
+        "a": 1.0,
+        "c": 9.0,
+    }
+    stored = groups_of(
+        tmp_path / "set", TrainingGroup("q1", ("b", "e", "a"), (1, 0, 0), (7.0, 7.0, 7.0))
+    )
+    (group,) = [
+        group for _, group in Taught(StoredGroups(stored, seed=1, group_size=9), teacher).epoch(0)
+    ]
+    # its own scores give way
+    assert group == TrainingGroup("q1", ("b", "e", "a"), (1, 0, 0), (2.0, 3.0, 1.0))
 
 
-def test_a_pair_without_a_score_is_named_before_training(small: Collection, teacher: TeacherScores, tmp_path: Path) -> None:
-    stored = groups_of(tmp_path / "set", TrainingGroup("q1", ("b", "e"), (1, 0)), TrainingGroup("q2", ("a", "e"), (1, 0)))
-    with pytest.raises(InputError, match="the teacher's score of passage 'e' for query 'q2'; found those of 1 other passages"):
+def test_a_pair_without_a_score_is_named_before_training(
+    small: Collection, teacher: TeacherScores, tmp_path: Path
+) -> None:
+    stored = groups_of(
+        tmp_path / "set",
+        TrainingGroup("q1", ("b", "e"), (1, 0)),
+        TrainingGroup("q2", ("a", "e"), (1, 0)),
+    )
+    with pytest.raises(
+        InputError,
+        match="the teacher's score of passage 'e' for query 'q2'; found those of 1 other passages",
+    ):
         Taught(StoredGroups(stored, seed=1), teacher)
     run = Run("bm25", [("q1", ["a"], [1]), ("q2", ["b", "c"], [2, 1])])
-    with pytest.raises(InputError, match="score of passage 'b' for query 'q2'"):  # though it may never be drawn
+    # though it may never be drawn
+    with pytest.raises(InputError, match="score of passage 'b' for query 'q2'"):
         Taught(make_sampler(JUDGED, run, seed=1, absent={"gone"}), teacher)
     unscored = teacher_of(tmp_path / "unscored", {"q1": {"a": 1.0, "c": 2.0, "d": 0.0}})
-    with pytest.raises(InputError, match="unscored: wanted the teacher's score of passage 'b' for query 'q1'"):  # a positive
-        Taught(make_taught_sampler(JUDGED, unscored, small, depth=9, seed=1, absent={"gone"}), unscored)
+    # a positive
+    with pytest.raises(
+        InputError, match="unscored: wanted the teacher's score of passage 'b' for query 'q1'"
+    ):
+        Taught(
+            make_taught_sampler(JUDGED, unscored, small, depth=9, seed=1, absent={"gone"}), unscored
+        )
 
 
 def test_a_teacher_of_others_is_one_line(small: Collection, tmp_path: Path) -> None:
     nobody = teacher_of(tmp_path / "nobody", {"x": {"a": 1.0, "b": 2.0}})
     with pytest.raises(
-        InputError, match="ranking of passages for the training queries; found none that fit; check that the teacher"
+        InputError,
+        match=(
+            "ranking of passages for the training queries; found none that fit; check that the "
+            "teacher"
+        ),
     ):
         make_taught_sampler(JUDGED, nobody, small, depth=9, seed=1)
     alien = teacher_of(tmp_path / "alien", {"q1": {"b": 1.0, "d": 1.0, "z": 2.0}})
@@ -149,11 +198,15 @@ def test_an_order_alone_is_for_ranknet(task: Task, tmp_path: Path, loss: str) ->
     plan = TrainPlan(teacher_scores=place, training=replace(task.plan().training, loss=loss))
     with pytest.raises(
         SettingError,
-        match=f"--loss: wanted ranknet: .* has only the teacher's order, no scores; found {loss}; give --loss ranknet",
+        match=(
+            f"--loss: wanted ranknet: .* has only the teacher's order, no scores; found {loss}; "
+            "give --loss ranknet"
+        ),
     ):
         group_source(task.collection, plan)
     fitting = replace(plan, training=replace(plan.training, loss="ranknet"))
-    with pytest.raises(InputError, match="for the training queries; found none that fit"):  # it goes on to what else is wrong
+    # it goes on to what else is wrong
+    with pytest.raises(InputError, match="for the training queries; found none that fit"):
         group_source(task.collection, fitting)
 
 
@@ -161,17 +214,26 @@ def test_scores_of_another_split_are_one_line(task: Task, tmp_path: Path) -> Non
     place = teacher_of(tmp_path / "scores", SCORES, "dev", "test").path
     plan = TrainPlan(teacher_scores=place, training=replace(task.plan().training, loss="kl"))
     with pytest.raises(
-        InputError, match="wanted a teacher's scores of split 'train'; found those of 'dev', 'test'; give the --split"
+        InputError,
+        match=(
+            "wanted a teacher's scores of split 'train'; found those of 'dev', 'test'; give the "
+            "--split"
+        ),
     ):
         group_source(task.collection, plan)
 
 
 @pytest.mark.parametrize("loss", ["margin_mse", "kl", "ranknet"])
 def test_a_student_learns_a_teachers_order(task: Task, tmp_path: Path, loss: str) -> None:
-    """The teacher knows the relevant passage; the student comes to score it above the others, and a stopped training ends alike."""
+    """The teacher knows the relevant passage; the student comes to score it above the others, and a
+    stopped training ends alike.
+    """
     run = read_run(task.runs["train"])
     relevant = {(q.query_id, q.passage_id) for q in task.collection.qrels("train") if q.grade}
-    scores = {r.query_id: {item: float((r.query_id, item) in relevant) * 4 for item in r.passage_ids} for r in run.rankings()}
+    scores = {
+        r.query_id: {item: float((r.query_id, item) in relevant) * 4 for item in r.passage_ids}
+        for r in run.rankings()
+    }
     for query_id, passage_id in relevant:
         scores[query_id][passage_id] = 4.0
     place = teacher_of(tmp_path / "scores", scores).path
@@ -187,5 +249,5 @@ def test_a_student_learns_a_teachers_order(task: Task, tmp_path: Path, loss: str
     for name, weight in whole.model.state_dict().items():  # type: ignore[union-attr]
         assert torch.equal(weight, again.model.state_dict()[name]), name  # type: ignore[union-attr]
     manifest = whole.manifest
-    assert manifest.input("teacher_scores").checksum == TeacherScores(place).checksum  # type: ignore[union-attr]
+    assert manifest.input("teacher_scores").checksum == TeacherScores(place).checksum
     assert manifest.settings["teacher_depth"] == 100

@@ -40,38 +40,54 @@ from positionbias.training.validation import Validation, validate
 from ..tiny import TINY, tiny_tk
 from .conftest import QUICK, Task
 
-# -- steps ------------------------------------------------------------------------------------------------
+# -- steps -----------------------------------------------------------------------------------------
 
 
-def made(task: Task, folder: Path, kind: str = "tk", **changes: object) -> tuple[Trainer, TrainingTexts]:
+def made(
+    task: Task, folder: Path, kind: str = "tk", **changes: object
+) -> tuple[Trainer, TrainingTexts]:
     """A trainer before its first step, and what its batches are made of."""
     collection = task.collection
     config = replace(QUICK, **changes).of_kind(kind)  # type: ignore[arg-type]
     model, _ = build_model(collection, task.plan(kind))
     source = make_sampler(collection.qrels("train"), read_run(task.runs["train"]), seed=1)
-    texts = TrainingTexts(collection, {query.query_id: query.text for query in collection.queries("train")}, source)
-    return Trainer(model, config, find_devices(config.precision), folder, steps=config.max_steps), texts
+    texts = TrainingTexts(
+        collection, {query.query_id: query.text for query in collection.queries("train")}, source
+    )
+    return Trainer(
+        model, config, find_devices(config.precision), folder, steps=config.max_steps
+    ), texts
 
 
-def first_batches(trainer: Trainer, texts: TrainingTexts, size: int = 4, count: int = 1) -> list[Batch]:
+def first_batches(
+    trainer: Trainer, texts: TrainingTexts, size: int = 4, count: int = 1
+) -> list[Batch]:
     return list(islice(batches(trainer.model, texts, size=size, epoch=0), count))
 
 
 def test_a_first_step_moves_each_part_by_its_learning_rate(task: Task, tmp_path: Path) -> None:
-    # Adam's first step is lr · g / (|g| + 1e−8): the learning rate itself wherever there is a gradient
+    # Adam's first step is lr · g / (|g| + 1e−8): the learning rate itself wherever there is a
+    # gradient
     trainer, texts = made(task, tmp_path, learning_rate=1e-3, kernel_learning_rate=1e-2)
-    before = {name: parameter.detach().clone() for name, parameter in trainer.model.named_parameters()}
+    before = {
+        name: parameter.detach().clone() for name, parameter in trainer.model.named_parameters()
+    }
     (batch,) = first_batches(trainer, texts)
     assert trainer.step([batch]) == 1e-3
-    moved = {name: (parameter - before[name]).abs().detach() for name, parameter in trainer.model.named_parameters()}
+    moved = {
+        name: (parameter - before[name]).abs().detach()
+        for name, parameter in trainer.model.named_parameters()
+    }
     for name, change in moved.items():
         rate = 1e-2 if name.startswith("pooling") else 1e-3
-        if not name.endswith("key.bias"):  # attention does not change when all keys shift alike: its gradient is rounding
+        # attention does not change when all keys shift alike: its gradient is rounding
+        if not name.endswith("key.bias"):
             assert change.max().item() == pytest.approx(rate, rel=1e-2), name
     words = {number for row in (*batch.queries, *batch.passages) for number in row}
     rows = set(torch.nonzero(moved["embedding.weight"].sum(dim=1)).flatten().tolist())
     assert rows <= words
-    assert len(rows) > 0.9 * len(words)  # the sparse optimiser touches what was read, and never padding
+    # the sparse optimiser touches what was read, and never padding
+    assert len(rows) > 0.9 * len(words)
 
 
 def test_the_loss_of_a_step_is_that_of_its_scores(task: Task, tmp_path: Path) -> None:
@@ -92,9 +108,16 @@ def test_the_loss_of_a_step_is_that_of_its_scores(task: Task, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("kind", ["bert_cat", "bert_dot"])
-def test_dropout_acts_in_training_is_keyed_by_the_batch_and_can_be_left_out(task: Task, tmp_path: Path, kind: str) -> None:
+def test_dropout_acts_in_training_is_keyed_by_the_batch_and_can_be_left_out(
+    task: Task, tmp_path: Path, kind: str
+) -> None:
     losses = {}
-    for name, changes in {"drawn": {}, "again": {}, "other": {"seed": 2}, "none": {"dropout": False}}.items():
+    for name, changes in {
+        "drawn": {},
+        "again": {},
+        "other": {"seed": 2},
+        "none": {"dropout": False},
+    }.items():
         trainer, texts = made(task, tmp_path, kind, **changes)
         (batch,) = first_batches(trainer, texts)
         with torch.no_grad():
@@ -112,9 +135,13 @@ def test_accumulated_batches_are_one_large_one(task: Task, tmp_path: Path) -> No
     whole, texts = made(task, tmp_path)
     parts, _ = made(task, tmp_path)
     for trainer in (whole, parts):  # plain descent: the weights move by the gradient
-        trainer.optimizers = [torch.optim.SGD([{"params": list(trainer.model.parameters()), "lr": 1.0, "base": 1.0}])]
+        trainer.optimizers = [
+            torch.optim.SGD([{"params": list(trainer.model.parameters()), "lr": 1.0, "base": 1.0}])
+        ]
     whole.step(first_batches(whole, texts, size=8))
-    parts.step([next(batches(parts.model, texts, size=8, epoch=0, part=(place, 3))) for place in range(3)])
+    parts.step(
+        [next(batches(parts.model, texts, size=8, epoch=0, part=(place, 3))) for place in range(3)]
+    )
     assert (parts.record.step, parts.record.since.pairs) == (1, 8)
     assert parts.record.since.loss == pytest.approx(whole.record.since.loss, abs=1e-5)
     for one, other in zip(whole.model.parameters(), parts.model.parameters(), strict=True):
@@ -122,13 +149,21 @@ def test_accumulated_batches_are_one_large_one(task: Task, tmp_path: Path) -> No
 
 
 def test_clipping_bounds_the_step_of_plain_descent(task: Task, tmp_path: Path) -> None:
-    # under plain gradient descent at rate 1 the weights move by the gradient: together by exactly the bound
+    # under plain gradient descent at rate 1 the weights move by the gradient: together by exactly
+    # the bound
     trainer, texts = made(task, tmp_path, clip=0.01)
-    trainer.optimizers = [torch.optim.SGD([{"params": list(trainer.model.parameters()), "lr": 1.0, "base": 1.0}])]
+    trainer.optimizers = [
+        torch.optim.SGD([{"params": list(trainer.model.parameters()), "lr": 1.0, "base": 1.0}])
+    ]
     before = [parameter.detach().clone() for parameter in trainer.model.parameters()]
     trainer.step(first_batches(trainer, texts))
-    moved = [(after - was).detach() for after, was in zip(trainer.model.parameters(), before, strict=True)]
-    assert torch.stack([part.norm() for part in moved]).norm().item() == pytest.approx(0.01, rel=1e-4)
+    moved = [
+        (after - was).detach()
+        for after, was in zip(trainer.model.parameters(), before, strict=True)
+    ]
+    assert torch.stack([part.norm() for part in moved]).norm().item() == pytest.approx(
+        0.01, rel=1e-4
+    )
 
 
 def test_half_precision_scores_stay_near(task: Task, tmp_path: Path) -> None:
@@ -136,21 +171,30 @@ def test_half_precision_scores_stay_near(task: Task, tmp_path: Path) -> None:
     half, _ = made(task, tmp_path, precision="bfloat16")
     (batch,) = first_batches(full, texts)
     with torch.no_grad():
-        for one, other in zip(full._scores(batch).student, half._scores(batch).student, strict=True):
+        for one, other in zip(
+            full._scores(batch).student, half._scores(batch).student, strict=True
+        ):
             assert other.dtype == torch.float32
             assert other.tolist() == pytest.approx(one.tolist(), abs=0.1)
 
 
 @pytest.mark.parametrize("kind", ["tk", "bert_cat"])
-def test_float16_scales_its_gradients_and_goes_on_with_the_same_scale(task: Task, tmp_path: Path, kind: str) -> None:
-    # what a GPU would be asked to do, done by the CPU: sparse and dense gradients, clipped, under a scale that grows
+def test_float16_scales_its_gradients_and_goes_on_with_the_same_scale(
+    task: Task, tmp_path: Path, kind: str
+) -> None:
+    # what a GPU would be asked to do, done by the CPU: sparse and dense gradients, clipped, under a
+    # scale that grows
     def started() -> Trainer:
-        trainer = made(task, tmp_path, kind, learning_rate=1e-3, kernel_learning_rate=1e-3, clip=1.0)[0]
+        trainer = made(
+            task, tmp_path, kind, learning_rate=1e-3, kernel_learning_rate=1e-3, clip=1.0
+        )[0]
         trainer.devices.half = torch.float16
         trainer.devices.scaler = torch.amp.GradScaler("cpu", growth_interval=2)
         return trainer
 
-    full, texts = made(task, tmp_path, kind, learning_rate=1e-3, kernel_learning_rate=1e-3, clip=1.0)
+    full, texts = made(
+        task, tmp_path, kind, learning_rate=1e-3, kernel_learning_rate=1e-3, clip=1.0
+    )
     whole, cut, again = started(), started(), started()
     read = first_batches(whole, texts, count=5)
     for batch in read:
@@ -161,30 +205,43 @@ def test_float16_scales_its_gradients_and_goes_on_with_the_same_scale(task: Task
     for batch in read[:3]:
         cut.step([batch])
     record = {"step": 3, "settings": {}, "record": {"best_step": 0}}
-    save_state(working_folder(tmp_path / "m"), cut.model, cut.optimizers, cut.devices.scaler, record)
+    save_state(
+        working_folder(tmp_path / "m"), cut.model, cut.optimizers, cut.devices.scaler, record
+    )
     restore_state(tmp_path / "m", again.model, again.optimizers, again.devices.scaler)
     again.record.step = 3
     for batch in read[3:]:
         again.step([batch])
     assert again.devices.scaler.state_dict() == whole.devices.scaler.state_dict()
-    for (name, one), other in zip(whole.model.named_parameters(), again.model.parameters(), strict=True):
+    for (name, one), other in zip(
+        whole.model.named_parameters(), again.model.parameters(), strict=True
+    ):
         assert torch.equal(one, other), name
 
 
 def test_float16_needs_a_gpu(task: Task, tmp_path: Path) -> None:
     if torch.cuda.is_available():
         pytest.skip("there is a GPU")
-    with pytest.raises(SettingError, match="--precision: float16 needs a GPU; found cpu; give bfloat16 or float32"):
+    with pytest.raises(
+        SettingError, match="--precision: float16 needs a GPU; found cpu; give bfloat16 or float32"
+    ):
         task.train(tmp_path / "tk.ckpt", task.plan(precision="float16"))
 
 
-def test_a_loss_that_is_no_number_names_its_batch_and_leaves_what_was_saved(task: Task, tmp_path: Path) -> None:
+def test_a_loss_that_is_no_number_names_its_batch_and_leaves_what_was_saved(
+    task: Task, tmp_path: Path
+) -> None:
     out = tmp_path / "tk.ckpt"
     plan = task.plan(learning_rate=1e30, validate_every=50, max_steps=50, probe_passages=0)
-    with pytest.raises(SettingError, match="--learning-rate: wanted a finite loss; found (nan|inf) in epoch 0, batch") as stop:
+    with pytest.raises(
+        SettingError,
+        match="--learning-rate: wanted a finite loss; found (nan|inf) in epoch 0, batch",
+    ) as stop:
         task.train(out, plan)
     message = str(stop.value)
-    place = re.search(r"epoch (\d), batch (\d) \(query (\S+) with passages (\S+) and (\S+);", message)
+    place = re.search(
+        r"epoch (\d), batch (\d) \(query (\S+) with passages (\S+) and (\S+);", message
+    )
     assert place is not None
     epoch, number, query_id, positive, negative = place.groups()
     source = make_sampler(task.collection.qrels("train"), read_run(task.runs["train"]), seed=1)
@@ -197,12 +254,17 @@ def test_a_loss_that_is_no_number_names_its_batch_and_leaves_what_was_saved(task
 
 
 @pytest.mark.parametrize("rate", [1e30, 3e38])
-def test_weights_that_are_no_numbers_are_never_saved(task: Task, tmp_path: Path, rate: float) -> None:
+def test_weights_that_are_no_numbers_are_never_saved(
+    task: Task, tmp_path: Path, rate: float
+) -> None:
     # looked at after every step, where the loss may still be finite and the weights no more
     out = tmp_path / "tk.ckpt"
     plan = task.plan(learning_rate=rate, validate_every=1, max_steps=9, probe_passages=0)
     with pytest.raises(
-        SettingError, match="wanted a finite loss; found (nan|inf|a weight that is|scores that are) .*(epoch|step) "
+        SettingError,
+        match=(
+            "wanted a finite loss; found (nan|inf|a weight that is|scores that are) .*(epoch|step) "
+        ),
     ):
         task.train(out, plan)
     state = unfinished(out)
@@ -212,26 +274,42 @@ def test_weights_that_are_no_numbers_are_never_saved(task: Task, tmp_path: Path,
         assert all(torch.isfinite(tensor).all() for tensor in weights.values()), place
 
 
-# -- a training -------------------------------------------------------------------------------------------
+# -- a training ------------------------------------------------------------------------------------
 
 
 def test_it_learns(task: Task, tmp_path: Path) -> None:
-    plan = task.plan(max_steps=80, validate_every=10, learning_rate=0.02, kernel_learning_rate=0.05, probe_passages=0)
+    plan = task.plan(
+        max_steps=80,
+        validate_every=10,
+        learning_rate=0.02,
+        kernel_learning_rate=0.05,
+        probe_passages=0,
+    )
     rows: list[dict] = []
     checkpoint = task.train(tmp_path / "tk.ckpt", plan, on_validation=rows.append)
     assert [row["step"] for row in rows] == list(range(0, 81, 10))
     assert rows[0]["loss"] is None
     assert rows[-1]["loss"] < 0.5 * rows[1]["loss"]
     assert rows[-1]["pair_accuracy"] > 0.9 > rows[1]["pair_accuracy"]
-    assert checkpoint.training.log == [{k: v for k, v in row.items() if k not in TIMES} for row in rows]
-    assert [json.loads(line) for line in (checkpoint.path / "log.jsonl").read_text().splitlines()] == rows
+    assert checkpoint.training.log == [
+        {k: v for k, v in row.items() if k not in TIMES} for row in rows
+    ]
+    assert [
+        json.loads(line) for line in (checkpoint.path / "log.jsonl").read_text().splitlines()
+    ] == rows
     assert [row["learning_rate"] for row in rows] == [None] + [0.02] * 8
-    assert [row["pairs"] for row in rows] == [0] + [76, 74] * 4  # ten batches, of 8, 8, 8 and 6 pairs in turn
-    assert all(row["score_margin"] > previous["score_margin"] for previous, row in pairwise(rows[1:4]))
+    # ten batches, of 8, 8, 8 and 6 pairs in turn
+    assert [row["pairs"] for row in rows] == [0] + [76, 74] * 4
+    assert all(
+        row["score_margin"] > previous["score_margin"] for previous, row in pairwise(rows[1:4])
+    )
     best = max(rows, key=lambda row: row["ndcg"])
     assert checkpoint.training.best_step == best["step"]
     content, ending = checkpoint.manifest.content, checkpoint.ending
-    assert (content["validation_ndcg@10"], content["first_stage_ndcg@10"]) == (ending.ndcg, ending.first_stage)
+    assert (content["validation_ndcg@10"], content["first_stage_ndcg@10"]) == (
+        ending.ndcg,
+        ending.first_stage,
+    )
     # at the depth that is best of all, where while training only 5 and 6 were tried
     assert ending.ndcg >= best["ndcg"]
     assert ending.depth == checkpoint.depth
@@ -248,8 +326,14 @@ def test_a_positive_that_is_not_in_the_collection_is_left_out(task: Task, tmp_pa
             lost = [Qrel(query.query_id, "lost", 1) for query in whole.queries(split)[:3]]
             writer.add_split(split, whole.queries(split), [*whole.qrels(split), *lost])
         writer.finish(Manifest("collection", "c", "a test"), allow_absent=True)
-    content = task.train(tmp_path / "tk.ckpt", collection=Collection(tmp_path / "c")).manifest.content
-    assert (content["training_groups"], content["groups_without_negatives"], content["groups_without_their_passage"]) == (
+    content = task.train(
+        tmp_path / "tk.ckpt", collection=Collection(tmp_path / "c")
+    ).manifest.content
+    assert (
+        content["training_groups"],
+        content["groups_without_negatives"],
+        content["groups_without_their_passage"],
+    ) == (
         30,
         0,
         3,
@@ -258,17 +342,31 @@ def test_a_positive_that_is_not_in_the_collection_is_left_out(task: Task, tmp_pa
 
 def test_what_a_checkpoint_says_of_itself(task: Task, uninterrupted: Checkpoint) -> None:
     manifest = uninterrupted.manifest
-    assert (manifest.kind, manifest.name, manifest.command, manifest.seed) == ("checkpoint", "tk", "train tk", 1)
-    assert [item.role for item in manifest.inputs] == ["collection", "candidates", "validation_candidates"]
+    assert (manifest.kind, manifest.name, manifest.command, manifest.seed) == (
+        "checkpoint",
+        "tk",
+        "train tk",
+        1,
+    )
+    assert [item.role for item in manifest.inputs] == [
+        "collection",
+        "candidates",
+        "validation_candidates",
+    ]
     assert not any(item.path.startswith("/") for item in manifest.inputs)
     assert manifest.settings["training"]["max_steps"] == 6
     content = dict(manifest.content)
-    assert (content["training_groups"], content["groups_without_negatives"], content["groups_with_an_empty_side"]) == (30, 0, 0)
+    assert (
+        content["training_groups"],
+        content["groups_without_negatives"],
+        content["groups_with_an_empty_side"],
+    ) == (30, 0, 0)
     assert (content["steps"], content["stopped"]) == (6, "6 steps")
     assert content["words"] == len(uninterrupted.model.vocabulary.words)
     assert content["words_with_a_given_vector"] == 0
     log = uninterrupted.training.log
-    assert [(row["step"], row["epoch"]) for row in log] == [(0, 0), (2, 0), (4, 0), (6, 1)]  # 30 pairs: four batches an epoch
+    # 30 pairs: four batches an epoch
+    assert [(row["step"], row["epoch"]) for row in log] == [(0, 0), (2, 0), (4, 0), (6, 1)]
     assert all(row["mats"] is not None and 0 < row["gate"] < 1 for row in log)
     assert log[0]["gate"] == 0.5
     assert not working_folder(uninterrupted.path).exists()
@@ -277,7 +375,8 @@ def test_what_a_checkpoint_says_of_itself(task: Task, uninterrupted: Checkpoint)
 def test_the_same_again(task: Task, uninterrupted: Checkpoint, tmp_path: Path) -> None:
     state = torch.random.get_rng_state()
     again = task.train(tmp_path / "tk.ckpt")
-    assert torch.equal(torch.random.get_rng_state(), state)  # the caller's generator is the caller's
+    # the caller's generator is the caller's
+    assert torch.equal(torch.random.get_rng_state(), state)
     for name in ("model.safetensors", "posbias.json", "vocabulary.json", "training.json"):
         assert (again.path / name).read_bytes() == (uninterrupted.path / name).read_bytes(), name
     other = task.train(tmp_path / "other.ckpt", task.plan(seed=2))
@@ -286,7 +385,9 @@ def test_the_same_again(task: Task, uninterrupted: Checkpoint, tmp_path: Path) -
 
 def test_it_stops_when_nothing_gets_better(task: Task, tmp_path: Path) -> None:
     # steps too small to change a rank: the untrained model stays the best
-    plan = task.plan(learning_rate=1e-12, kernel_learning_rate=1e-12, patience=3, max_steps=100, probe_passages=0)
+    plan = task.plan(
+        learning_rate=1e-12, kernel_learning_rate=1e-12, patience=3, max_steps=100, probe_passages=0
+    )
     checkpoint = task.train(tmp_path / "tk.ckpt", plan)
     assert checkpoint.manifest.content["stopped"] == "no better nDCG@10 in 3 validations"
     assert checkpoint.manifest.content["steps"] == 3 * 2
@@ -299,7 +400,10 @@ def test_the_best_weights_are_kept_not_the_last(task: Task, tmp_path: Path) -> N
     plan = task.plan(patience=6, max_steps=90, probe_passages=0)
     checkpoint = task.train(tmp_path / "tk.ckpt", plan)
     best, steps = checkpoint.training.best_step, checkpoint.manifest.content["steps"]
-    assert (checkpoint.manifest.content["stopped"], best) == ("no better nDCG@10 in 6 validations", steps - 12)
+    assert (checkpoint.manifest.content["stopped"], best) == (
+        "no better nDCG@10 in 6 validations",
+        steps - 12,
+    )
     until_then = replace(plan, training=replace(plan.training, max_steps=best))
     assert best > 0
     shorter = task.train(tmp_path / "shorter.ckpt", until_then)
@@ -308,22 +412,34 @@ def test_the_best_weights_are_kept_not_the_last(task: Task, tmp_path: Path) -> N
 
 def test_the_depth_is_the_best_of_all(task: Task, uninterrupted: Checkpoint) -> None:
     validation, run = task.collection.qrels("validation"), read_run(task.runs["validation"])
-    scored = rescore(uninterrupted.model, task.collection, task.collection.queries("validation"), run, name="tk").run
+    scored = rescore(
+        uninterrupted.model, task.collection, task.collection.queries("validation"), run, name="tk"
+    ).run
     values = {}
     for depth in range(1, run.depth + 1):
         ranked = apply_depth(run, scored, depth)
-        items = [ir_measures.ScoredDoc(r.query_id, p, -rank) for r in ranked.rankings() for rank, p in enumerate(r.passage_ids)]
+        items = [
+            ir_measures.ScoredDoc(r.query_id, p, -rank)
+            for r in ranked.rankings()
+            for rank, p in enumerate(r.passage_ids)
+        ]
         judged = [ir_measures.Qrel(*qrel) for qrel in validation]
-        values[depth] = ir_measures.calc_aggregate([ir_measures.nDCG @ 10], judged, items)[ir_measures.nDCG @ 10]
+        values[depth] = ir_measures.calc_aggregate([ir_measures.nDCG @ 10], judged, items)[
+            ir_measures.nDCG @ 10
+        ]
     best = max(values.values())
-    assert uninterrupted.depth == min(depth for depth, value in values.items() if value > best - 1e-9)
+    assert uninterrupted.depth == min(
+        depth for depth, value in values.items() if value > best - 1e-9
+    )
     assert len({round(value, 6) for value in values.values()}) > 1
 
 
 def test_padding_and_rare_words_of_given_vectors(task: Task, tmp_path: Path) -> None:
     lines = [f"colour {' '.join(['0.5'] * 8)}", f"zzz {' '.join(['1'] * 8)}"]
     (tmp_path / "v.txt").write_text("\n".join(lines))
-    plan = task.plan(word_vectors=tmp_path / "v.txt", max_steps=1, validate_every=1, probe_passages=0)
+    plan = task.plan(
+        word_vectors=tmp_path / "v.txt", max_steps=1, validate_every=1, probe_passages=0
+    )
     checkpoint = task.train(tmp_path / "tk.ckpt", plan)
     assert checkpoint.manifest.content["words_with_a_given_vector"] == 1
     assert [item.role for item in checkpoint.manifest.inputs][-1] == "word_vectors"
@@ -333,7 +449,7 @@ def test_padding_and_rare_words_of_given_vectors(task: Task, tmp_path: Path) -> 
     assert model.vocabulary.number("zzz") == UNKNOWN
 
 
-# -- what is validated ------------------------------------------------------------------------------------
+# -- what is validated -----------------------------------------------------------------------------
 
 
 class Asked:
@@ -350,7 +466,9 @@ class Asked:
 def test_validation_scores_no_deeper_than_it_looks(task: Task) -> None:
     run = Run("bm25", [("q", [f"p{i}" for i in range(9)], range(9, 0, -1))])
     asked = Asked()
-    validation = Validation(asked, [Query("q", "the lamp")], [Qrel("q", "p5", 1)], run, task.collection, [])
+    validation = Validation(
+        asked, [Query("q", "the lamp")], [Qrel("q", "p5", 1)], run, task.collection, []
+    )
     found = validate(tiny_tk(["the lamp burns oil"] * 2), validation, most_depth=4)
     assert asked.passage_ids == {"p0", "p1", "p2", "p3"}
     # all texts are alike, so the four tie and stand by id descending; the relevant one stays sixth
@@ -358,20 +476,28 @@ def test_validation_scores_no_deeper_than_it_looks(task: Task) -> None:
 
 
 @pytest.mark.parametrize(("least", "most", "depth"), [(1, 8, 6), (8, 8, 8), (7, 8, 7), (20, 20, 8)])
-def test_validation_looks_no_shallower_than_it_is_told(task: Task, least: int, most: int, depth: int) -> None:
+def test_validation_looks_no_shallower_than_it_is_told(
+    task: Task, least: int, most: int, depth: int
+) -> None:
     run = Run("bm25", [("q", [f"p{i}" for i in range(8)], range(8, 0, -1))])
-    validation = Validation(Asked(), [Query("q", "the lamp")], [Qrel("q", "p5", 1)], run, task.collection, [])
+    validation = Validation(
+        Asked(), [Query("q", "the lamp")], [Qrel("q", "p5", 1)], run, task.collection, []
+    )
     model = tiny_tk(["the lamp burns oil"] * 2)
     found = validate(model, validation, least_depth=least, most_depth=most, every_depth=True)
-    # all tie and stand by id descending: at depth 6, where it enters, p5 is first; each deeper candidate comes before it
+    # all tie and stand by id descending: at depth 6, where it enters, p5 is first; each deeper
+    # candidate comes before it
     assert (found["depth"], found["ndcg"]) == (depth, pytest.approx(1 / math.log2(depth - 4)))
 
 
 def test_a_validation_of_drawn_queries(task: Task) -> None:
     names = [f"q{i}" for i in range(40)]
-    run = Run("bm25", [(name, ["p1", "p2"], [2, 1]) for name in names[::2]])  # half of them have candidates
+    # half of them have candidates
+    run = Run("bm25", [(name, ["p1", "p2"], [2, 1]) for name in names[::2]])
     qrels = [Qrel(name, "p2", 1) for name in names]
-    whole = Validation(Asked(), [Query(name, "the lamp") for name in names], qrels, run, task.collection, [])
+    whole = Validation(
+        Asked(), [Query(name, "the lamp") for name in names], qrels, run, task.collection, []
+    )
     drawn = whole.drawn(10, seed=1)
     kept = {query.query_id for query in drawn.queries}
     assert len(kept) == 10
@@ -380,11 +506,16 @@ def test_a_validation_of_drawn_queries(task: Task) -> None:
     assert whole.drawn(10, seed=1).queries == drawn.queries != whole.drawn(10, seed=2).queries
     assert kept < {query.query_id for query in whole.drawn(20, seed=1).queries}
     assert whole.drawn(40, seed=1) is whole is whole.drawn(None, seed=1)
-    with pytest.raises(SettingError, match="--validation-queries: wanted candidates of one of 1 drawn queries; found none"):
+    with pytest.raises(
+        SettingError,
+        match="--validation-queries: wanted candidates of one of 1 drawn queries; found none",
+    ):
         replace(whole, candidates=run.only(list(run)[:1], "few")).drawn(1, seed=1)
 
 
-def test_a_training_looks_at_drawn_queries_and_tunes_its_depth_on_all(task: Task, tmp_path: Path) -> None:
+def test_a_training_looks_at_drawn_queries_and_tunes_its_depth_on_all(
+    task: Task, tmp_path: Path
+) -> None:
     few = task.train(tmp_path / "few", task.plan(validation_queries=2))
     every = task.train(tmp_path / "every")
     assert few.manifest.settings["training"]["validation_queries"] == 2
@@ -398,7 +529,11 @@ def test_rotated_texts_are_those_that_debias_stores(task: Task, tmp_path: Path) 
     rotation = Rotation(seed=5)
     stored = debias(task.collection, tmp_path / "rotated", rotation)
     ids = task.collection.passage_ids()
-    assert RotatedTexts(task.collection, rotation).texts(ids) == stored.texts(ids) != task.collection.texts(ids)
+    assert (
+        RotatedTexts(task.collection, rotation).texts(ids)
+        == stored.texts(ids)
+        != task.collection.texts(ids)
+    )
 
 
 def test_validation_text_follows_the_training_text(task: Task, tmp_path: Path) -> None:
@@ -407,7 +542,8 @@ def test_validation_text_follows_the_training_text(task: Task, tmp_path: Path) -
     plan = task.plan(max_steps=2)
     at_reading = task.train(tmp_path / "a.ckpt", replace(plan, rotate=rotation)).training.log
     stored = task.train(tmp_path / "b.ckpt", plan, collection=rotated).training.log
-    # before training, both are the same model on the same rotated passages, and MATS is of the original ones
+    # before training, both are the same model on the same rotated passages, and MATS is of the
+    # original ones
     assert at_reading[0] == stored[0]
     assert at_reading[1]["loss"] != stored[1]["loss"]  # then each epoch reads other cuts
     plain = task.train(tmp_path / "c.ckpt", plan).training.log
@@ -415,7 +551,7 @@ def test_validation_text_follows_the_training_text(task: Task, tmp_path: Path) -
     assert plain[1]["loss"] != stored[1]["loss"]
 
 
-# -- faults -----------------------------------------------------------------------------------------------
+# -- faults ----------------------------------------------------------------------------------------
 
 
 def refused(task: Task, out: Path, **options: object) -> str:
@@ -432,20 +568,28 @@ def test_candidates_of_another_collection(task: Task, tmp_path: Path) -> None:
     alien = Run("bm25", [(first.query_id, [*first.passage_ids, "nowhere"], [*first.scores, -9])])
     write_run(tmp_path / "alien.run", alien)
     other = Task(task.collection, {**task.runs, "train": tmp_path / "alien.run"})
-    assert "wanted passage 'nowhere' in the collection" in refused(other, tmp_path / "a" / "tk.ckpt")
+    assert "wanted passage 'nowhere' in the collection" in refused(
+        other, tmp_path / "a" / "tk.ckpt"
+    )
     other = Task(task.collection, {**task.runs, "validation": tmp_path / "alien.run"})
-    assert "wanted passage 'nowhere' in the collection" in refused(other, tmp_path / "a" / "tk.ckpt")
+    assert "wanted passage 'nowhere' in the collection" in refused(
+        other, tmp_path / "a" / "tk.ckpt"
+    )
 
 
 def test_candidates_of_another_split(task: Task, tmp_path: Path) -> None:
-    swapped = Task(task.collection, {"train": task.runs["test"], "validation": task.runs["validation"]})
+    swapped = Task(
+        task.collection, {"train": task.runs["test"], "validation": task.runs["validation"]}
+    )
     assert "wanted candidates for the training queries" in refused(swapped, tmp_path / "tk.ckpt")
     swapped = Task(task.collection, {"train": task.runs["train"], "validation": task.runs["test"]})
     assert "wanted queries of the split; found 18 unknown" in refused(swapped, tmp_path / "tk.ckpt")
 
 
 def test_no_such_split(task: Task, tmp_path: Path) -> None:
-    assert "wanted split 'dev'" in refused(task, tmp_path / "tk.ckpt", plan=task.plan(validation_split="dev"))
+    assert "wanted split 'dev'" in refused(
+        task, tmp_path / "tk.ckpt", plan=task.plan(validation_split="dev")
+    )
 
 
 def test_the_place_is_taken(task: Task, uninterrupted: Checkpoint, tmp_path: Path) -> None:
@@ -464,9 +608,16 @@ def test_an_unjudged_validation_split(task: Task, tmp_path: Path) -> None:
         writer.finish(Manifest("collection", "c", "a test"))
     for split, query_id in (("train", "q"), ("validation", "v")):
         write_run(tmp_path / f"{split}.run", Run("bm25", [(query_id, ["a", "b"], [2, 1])]))
-    other = Task(Collection(tmp_path / "c"), {split: tmp_path / f"{split}.run" for split in ("train", "validation")})
-    with pytest.raises(InputError, match="validation judgements: wanted at least one judged query; found none"):
-        other.train(tmp_path / "tk.ckpt", other.plan(probe_passages=0, model=replace(TINY, layers=1)))
+    other = Task(
+        Collection(tmp_path / "c"),
+        {split: tmp_path / f"{split}.run" for split in ("train", "validation")},
+    )
+    with pytest.raises(
+        InputError, match="validation judgements: wanted at least one judged query; found none"
+    ):
+        other.train(
+            tmp_path / "tk.ckpt", other.plan(probe_passages=0, model=replace(TINY, layers=1))
+        )
 
 
 def test_the_log_is_json(uninterrupted: Checkpoint) -> None:
@@ -486,5 +637,9 @@ def test_the_log_is_json(uninterrupted: Checkpoint) -> None:
         "pairs",
     }
     assert set(stored["log"][0]) == names
-    timed = [json.loads(line) for line in (uninterrupted.path / "log.jsonl").read_text().splitlines()]
-    assert all(row["pairs_per_second"] == pytest.approx(row["pairs"] / row["seconds"]) for row in timed[1:])
+    timed = [
+        json.loads(line) for line in (uninterrupted.path / "log.jsonl").read_text().splitlines()
+    ]
+    assert all(
+        row["pairs_per_second"] == pytest.approx(row["pairs"] / row["seconds"]) for row in timed[1:]
+    )

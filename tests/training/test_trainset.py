@@ -1,4 +1,6 @@
-"""Training on stored groups: each once an epoch, the same after a stop, and the same as the groups that they hold."""
+"""Training on stored groups: each once an epoch, the same after a stop, and the same as the groups
+that they hold.
+"""
 
 from __future__ import annotations
 
@@ -25,16 +27,29 @@ from .conftest import Task, stop_at
 
 def stored(folder: Path, groups: list[TrainingGroup], *splits: str) -> Groups:
     folder.mkdir()
-    write_groups(folder, list, [groups], Manifest("trainset", "set", "a test"), splits=splits or ("train",))
+    write_groups(
+        folder, list, [groups], Manifest("trainset", "set", "a test"), splits=splits or ("train",)
+    )
     return Groups(folder)
 
 
 def trainset(task: Task, folder: Path) -> Groups:
-    run, relevant = read_run(task.runs["train"]), {q.query_id: q.passage_id for q in task.collection.qrels("train") if q.grade}
+    run, relevant = (
+        read_run(task.runs["train"]),
+        {q.query_id: q.passage_id for q in task.collection.qrels("train") if q.grade},
+    )
     groups = []
     for ranking in run.rankings():
-        negatives = tuple(item for item in ranking.passage_ids if item != relevant[ranking.query_id])[:3]
-        groups.append(TrainingGroup(ranking.query_id, (relevant[ranking.query_id], *negatives), (1, *(0 for _ in negatives))))
+        negatives = tuple(
+            item for item in ranking.passage_ids if item != relevant[ranking.query_id]
+        )[:3]
+        groups.append(
+            TrainingGroup(
+                ranking.query_id,
+                (relevant[ranking.query_id], *negatives),
+                (1, *(0 for _ in negatives)),
+            )
+        )
     return stored(folder, groups)
 
 
@@ -60,7 +75,11 @@ def test_of_many_negatives_each_is_drawn_at_some_time(tmp_path: Path) -> None:
 
 def test_several_negatives_are_different_ones_and_small_groups_stay_whole(tmp_path: Path) -> None:
     large = TrainingGroup("q", ("p", "a", "b", "c"), (2, 0, 1, 0), (9.0, 1.0, 2.0, 3.0))
-    source = StoredGroups(stored(tmp_path / "set", [large, TrainingGroup("r", ("p", "a"), (1, 0))]), seed=1, group_size=3)
+    source = StoredGroups(
+        stored(tmp_path / "set", [large, TrainingGroup("r", ("p", "a"), (1, 0))]),
+        seed=1,
+        group_size=3,
+    )
     drawn = [group for epoch in range(40) for _, group in source.epoch(epoch)]
     assert {group.passage_ids for group in drawn if group.query_id == "r"} == {("p", "a")}
     sets = Counter(frozenset(group.passage_ids[1:]) for group in drawn if group.query_id == "q")
@@ -69,7 +88,9 @@ def test_several_negatives_are_different_ones_and_small_groups_stay_whole(tmp_pa
     assert large in [group for _, group in whole.epoch(0)]
 
 
-def test_a_training_on_stored_groups_resumes_to_the_same_weights(task: Task, tmp_path: Path) -> None:
+def test_a_training_on_stored_groups_resumes_to_the_same_weights(
+    task: Task, tmp_path: Path
+) -> None:
     groups = trainset(task, tmp_path / "set")
     plan = replace(task.plan(), candidates=None, trainset=groups.path)
     whole = train_model(task.collection, plan, tmp_path / "whole.ckpt")
@@ -84,18 +105,31 @@ def test_a_training_on_stored_groups_resumes_to_the_same_weights(task: Task, tmp
 
 
 def test_groups_of_another_split_are_one_line(task: Task, tmp_path: Path) -> None:
-    groups = stored(tmp_path / "set", [TrainingGroup("q", ("p", "n"), (1, 0))], "validation", "test")
+    groups = stored(
+        tmp_path / "set", [TrainingGroup("q", ("p", "n"), (1, 0))], "validation", "test"
+    )
     plan = replace(task.plan(), candidates=None, trainset=groups.path)
-    with pytest.raises(InputError, match="wanted training groups of split 'train'; found 1 of 'validation', 'test'"):
+    with pytest.raises(
+        InputError, match="wanted training groups of split 'train'; found 1 of 'validation', 'test'"
+    ):
         train_model(task.collection, plan, tmp_path / "tk.ckpt")
 
 
 def test_a_set_of_several_splits_names_them_itself(task: Task, tmp_path: Path) -> None:
     relevant = {split: task.collection.qrels(split) for split in ("train", "test")}
-    pairs = [TrainingGroup(q.query_id, (q.passage_id, relevant["train"][-1].passage_id), (1, 0)) for q in relevant["test"][:9]]
-    groups = stored(tmp_path / "set", [*trainset(task, tmp_path / "other"), *pairs], "train", "test")
+    pairs = [
+        TrainingGroup(q.query_id, (q.passage_id, relevant["train"][-1].passage_id), (1, 0))
+        for q in relevant["test"][:9]
+    ]
+    groups = stored(
+        tmp_path / "set", [*trainset(task, tmp_path / "other"), *pairs], "train", "test"
+    )
     plan = TrainPlan(
-        trainset=groups.path, **{name: getattr(task.plan(), name) for name in ("validation_candidates", "model", "training")}
+        trainset=groups.path,
+        **{
+            name: getattr(task.plan(), name)
+            for name in ("validation_candidates", "model", "training")
+        },
     )
     assert (plan.split, plan.splits) == (None, ("train", "test"))
     made = train_model(task.collection, plan, tmp_path / "tk.ckpt")
@@ -106,14 +140,33 @@ def test_a_set_of_several_splits_names_them_itself(task: Task, tmp_path: Path) -
 @pytest.mark.parametrize(
     ("given", "loss", "complaint"),
     [
-        ((), "hinge", "--candidates, --trainset, --teacher-scores: wanted one of them; found none; give one"),
-        (("candidates", "trainset"), "hinge", "--candidates, --trainset: wanted one of the two; found both; give one"),
-        (("candidates", "teacher_scores"), "lce", "--teacher-scores: wanted a loss that reads them (margin_mse, kl, ranknet); found --loss lce"),
+        (
+            (),
+            "hinge",
+            "--candidates, --trainset, --teacher-scores: wanted one of them; found none; give one",
+        ),
+        (
+            ("candidates", "trainset"),
+            "hinge",
+            "--candidates, --trainset: wanted one of the two; found both; give one",
+        ),
+        (
+            ("candidates", "teacher_scores"),
+            "lce",
+            (
+                "--teacher-scores: wanted a loss that reads them (margin_mse, kl, ranknet); found "
+                "--loss lce"
+            ),
+        ),
         (("candidates",), "kl", "--loss: wanted --teacher-scores beside kl; found none"),
-        (("candidates", "teacher_scores", "teacher_depth"), "kl", "--teacher-depth: wanted --teacher-scores alone; found 7 beside"),
+        (
+            ("candidates", "teacher_scores", "teacher_depth"),
+            "kl",
+            "--teacher-depth: wanted --teacher-scores alone; found 7 beside",
+        ),
     ],
     ids=["neither", "both", "scores for nothing", "no teacher", "two depths"],
-)  # fmt: skip
+)
 def test_where_groups_come_from(given: tuple[str, ...], loss: str, complaint: str) -> None:
     places: dict[str, Any] = {name: 7 if name == "teacher_depth" else Path(name) for name in given}
     with pytest.raises(SettingError, match=re.escape(complaint)):
@@ -127,12 +180,22 @@ def test_a_teachers_ranking_alone_says_what_negatives_are() -> None:
 
 def test_groups_without_a_teachers_scores_are_named(task: Task, tmp_path: Path) -> None:
     groups = trainset(task, tmp_path / "set")
-    plan = replace(task.plan(), candidates=None, trainset=groups.path, training=replace(task.plan().training, loss="kl"))
-    with pytest.raises(InputError, match="wanted a teacher's scores of every training group; found none of query '.*' with"):
+    plan = replace(
+        task.plan(),
+        candidates=None,
+        trainset=groups.path,
+        training=replace(task.plan().training, loss="kl"),
+    )
+    with pytest.raises(
+        InputError,
+        match="wanted a teacher's scores of every training group; found none of query '.*' with",
+    ):
         train_model(task.collection, plan, tmp_path / "tk.ckpt")
 
 
 def test_a_teachers_score_that_is_no_number_is_refused_when_it_is_written(tmp_path: Path) -> None:
     group = TrainingGroup("q7", ("p1", "p2"), (1, 0), (float("nan"), 1.0))
-    with pytest.raises(InputError, match="query 'q7': wanted finite teacher's scores; found nan of passage 'p1'"):
+    with pytest.raises(
+        InputError, match="query 'q7': wanted finite teacher's scores; found nan of passage 'p1'"
+    ):
         stored(tmp_path / "set", [group])

@@ -29,7 +29,9 @@ def test_the_last_weights_are_kept(task: Task, tmp_path: Path) -> None:
     model, _ = build_model(task.collection, plan)
     trainer = Trainer(model, plan.training, find_devices(), tmp_path, steps=plan.training.max_steps)
     source = make_sampler(task.collection.qrels("train"), read_run(task.runs["train"]), seed=1)
-    texts = TrainingTexts(task.collection, {q.query_id: q.text for q in task.collection.queries("train")}, source)
+    texts = TrainingTexts(
+        task.collection, {q.query_id: q.text for q in task.collection.queries("train")}, source
+    )
     for epoch, number in ((0, 0), (0, 1), (0, 2), (0, 3), (1, 0)):
         trainer.step(list(islice(batches(model, texts, size=8, epoch=epoch, start=number), 1)))
     for name, weight in checkpoint.ranker.state_dict().items():
@@ -37,15 +39,23 @@ def test_the_last_weights_are_kept(task: Task, tmp_path: Path) -> None:
 
 
 def test_what_it_says_of_itself(task: Task, tmp_path: Path) -> None:
-    checkpoint = task.train(tmp_path / "tk.ckpt", task.plan(validation_candidates=None, max_steps=5))
+    checkpoint = task.train(
+        tmp_path / "tk.ckpt", task.plan(validation_candidates=None, max_steps=5)
+    )
     content = checkpoint.manifest.content
     assert checkpoint.depth is None
     assert (content["weights"], content["best_step"], content["steps"]) == ("the last", 5, 5)
-    assert (content["validation_ndcg@10"], content["depth"], content["stopped"]) == (None, None, "5 steps")
+    assert (content["validation_ndcg@10"], content["depth"], content["stopped"]) == (
+        None,
+        None,
+        "5 steps",
+    )
     assert [item.role for item in checkpoint.manifest.inputs] == ["collection", "candidates"]
     log = checkpoint.training.log
     assert [row["step"] for row in log] == [2, 4, 5]
-    assert all(row["loss"] > 0 and row["ndcg"] is row["depth"] is row["mats"] is None for row in log)
+    assert all(
+        row["loss"] > 0 and row["ndcg"] is row["depth"] is row["mats"] is None for row in log
+    )
     result = training_result(checkpoint, "planted")
     assert (result.value, result.split, result.count) == (None, "train", 3)
     assert "validation nDCG@10" not in result.payload.series  # type: ignore[union-attr]
@@ -58,9 +68,13 @@ def test_with_validation_the_manifest_says_that(uninterrupted) -> None:
 
 
 @pytest.mark.parametrize(("accumulate", "steps", "pairs"), [(1, 8, 60), (3, 3, 60)])
-def test_epochs_are_whole_passes(task: Task, tmp_path: Path, accumulate: int, steps: int, pairs: int) -> None:
+def test_epochs_are_whole_passes(
+    task: Task, tmp_path: Path, accumulate: int, steps: int, pairs: int
+) -> None:
     # 30 pairs in batches of 8: four a pass; by threes 3 + 3 + 2 of the eight
-    plan = task.plan(validation_candidates=None, epochs=2, accumulate=accumulate, validate_every=100)
+    plan = task.plan(
+        validation_candidates=None, epochs=2, accumulate=accumulate, validate_every=100
+    )
     checkpoint = task.train(tmp_path / "tk.ckpt", plan)
     (row,) = checkpoint.training.log
     assert (row["step"], row["pairs"]) == (steps, pairs)
@@ -83,5 +97,8 @@ def test_stopped_after_the_last_step_and_resumed(task: Task, tmp_path: Path) -> 
 
 def test_a_training_that_diverges_says_so(task: Task, tmp_path: Path) -> None:
     plan = task.plan(validation_candidates=None, learning_rate=1e30, max_steps=50)
-    with pytest.raises(SettingError, match="--learning-rate: wanted a finite loss; found .*; what was saved before is in"):
+    with pytest.raises(
+        SettingError,
+        match="--learning-rate: wanted a finite loss; found .*; what was saved before is in",
+    ):
         task.train(tmp_path / "tk.ckpt", plan)

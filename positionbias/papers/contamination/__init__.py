@@ -1,4 +1,5 @@
-"""The contamination study: the payloads of its results (training sets, levels, inheritance), and their selection.
+"""The contamination study: the payloads of its results (training sets, levels, inheritance), and
+their selection.
 
 "Training on the Test Model: Contamination in Ranking Distillation" (2024), Tables 1 and 2.
 """
@@ -48,7 +49,8 @@ __all__ = [
     "targets_of",
 ]
 
-CONTAMINATION = "contamination"  # the axis of comparisons of a contaminated system with its paired clean one
+# the axis of comparisons of a contaminated system with its paired clean one
+CONTAMINATION = "contamination"
 STANDARD = "standard teacher"  # the axis of comparisons with the clean teacher, as in Table 1
 SETS = "contaminated training set"
 DOSES = "inflation by contaminated share"
@@ -63,7 +65,9 @@ TARGETS = {
 
 
 class TeacherSet(Figures, frozen=True, kw_only=True):
-    """A teacher's training set: the number of groups, and of groups from each target's judgements."""
+    """A teacher's training set: the number of groups, and of groups from each target's
+    judgements.
+    """
 
     MEASURES = (SETS,)
 
@@ -76,7 +80,9 @@ class TeacherSet(Figures, frozen=True, kw_only=True):
 
 
 class Trainings(Figures, frozen=True, kw_only=True):
-    """A system's trainings, one entry per seed; None if a checkpoint does not record it. ``stopped``, ``ended``: causes in words."""
+    """A system's trainings, one entry per seed; None if a checkpoint does not record it.
+    ``stopped``, ``ended``: causes in words.
+    """
 
     MEASURES = (TRAINED,)
 
@@ -89,7 +95,8 @@ class Trainings(Figures, frozen=True, kw_only=True):
 
 
 class DosePoint(msgspec.Struct, frozen=True, kw_only=True):
-    """Inflation at a share of the target's queries: on all, on seen and on other queries; None without such queries.
+    """Inflation at a share of the target's queries: on all, on seen and on other queries; None
+    without such queries.
 
     ``apart`` is the inflation on seen queries less that on the others.
     """
@@ -107,7 +114,9 @@ class DosePoint(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Doses(Figures, frozen=True, kw_only=True):
-    """Inflation by ascending share. ``change`` is the inflation at the largest share less that at the smallest; None for one share."""
+    """Inflation by ascending share. ``change`` is the inflation at the largest share less that at
+    the smallest; None for one share.
+    """
 
     MEASURES = (DOSES,)
 
@@ -127,7 +136,9 @@ class Inherited(Figures, frozen=True, kw_only=True):
 
 
 class Beyond(Figures, frozen=True, kw_only=True):
-    """The change in ``measure`` on the contaminating target, ``here``, and on the target ``elsewhere``, ``there``."""
+    """The change in ``measure`` on the contaminating target, ``here``, and on the target
+    ``elsewhere``, ``there``.
+    """
 
     MEASURES = (BEYOND,)
 
@@ -139,35 +150,58 @@ class Beyond(Figures, frozen=True, kw_only=True):
 
 def comparisons_along(results: Iterable[Result], axis: str) -> list[tuple[Result, Comparison]]:
     """Return the comparisons along one of the study's two axes."""
-    return [(result, payload) for result, payload in of_type(results, Comparison) if payload.notes.get("axis") == axis]
+    return [
+        (result, payload)
+        for result, payload in of_type(results, Comparison)
+        if payload.notes.get("axis") == axis
+    ]
 
 
 def is_contamination_test(result: Result) -> bool:
     """Return True for a comparison of this study."""
-    return isinstance(result.payload, Comparison) and result.payload.notes.get("axis") in (CONTAMINATION, STANDARD)
+    return isinstance(result.payload, Comparison) and result.payload.notes.get("axis") in (
+        CONTAMINATION,
+        STANDARD,
+    )
 
 
 def against_clean(results: Sequence[Result]) -> list[tuple[Result, Comparison]]:
-    """Return the comparisons of systems with the largest share of their source with their clean paired models."""
+    """Return the comparisons of systems with the largest share of their source with their clean
+    paired models.
+    """
     largest = largest_shares(result.facts for result in distilled(results))
-    return [(result, payload) for result, payload in comparisons_along(results, CONTAMINATION) if result.facts in largest]
+    return [
+        (result, payload)
+        for result, payload in comparisons_along(results, CONTAMINATION)
+        if result.facts in largest
+    ]
 
 
 def inflations(results: Sequence[Result]) -> list[tuple[Result, Comparison]]:
     """Return those of ``against_clean`` on the system's own source."""
-    return [(result, payload) for result, payload in against_clean(results) if on_own_target(result)]
+    return [
+        (result, payload) for result, payload in against_clean(results) if on_own_target(result)
+    ]
 
 
 def distilled(results: Iterable[Result]) -> list[Result]:
     """Return the effectiveness of every teacher and student, by query."""
-    return [result for result, _ in of_type(results, PerQuery) if result.facts.role in ("teacher", "student")]
+    return [
+        result
+        for result, _ in of_type(results, PerQuery)
+        if result.facts.role in ("teacher", "student")
+    ]
 
 
 def first_stages(results: Sequence[Result]) -> dict[tuple[str, str], Result]:
-    """Return BM25's effectiveness by target and measure, if teachers and students re-ranked its candidates."""
+    """Return BM25's effectiveness by target and measure, if teachers and students re-ranked its
+    candidates.
+    """
     if not distilled(results):
         return {}
-    return {(r.split, r.measure): r for r, _ in of_type(results, PerQuery) if r.facts.model == "bm25"}
+    return {
+        (r.split, r.measure): r for r, _ in of_type(results, PerQuery) if r.facts.model == "bm25"
+    }
 
 
 def targets_of(results: Iterable[Result]) -> list[str]:
@@ -208,15 +242,20 @@ def system_name(facts: Facts) -> str:
 
 def _named(facts: Facts) -> str:
     if not facts.role:
-        return facts.model or (f"{facts.source}, share {facts.share:g}" if facts.share is not None else "clean")
+        return facts.model or (
+            f"{facts.source}, share {facts.share:g}" if facts.share is not None else "clean"
+        )
     clean = f"{facts.role} {facts.model} ({facts.loss})"
     if not facts.source:
         return clean
-    return f"{clean}, contaminated with {facts.source}" + (f", share {facts.share:g}" if facts.share not in (None, 1.0) else "")
+    return f"{clean}, contaminated with {facts.source}" + (
+        f", share {facts.share:g}" if facts.share not in (None, 1.0) else ""
+    )
 
 
 def target_of(split: str) -> str | None:
-    """Return the paper's test collection that a split is named for (in a merged collection after a prefix), or None.
+    """Return the paper's test collection that a split is named for (in a merged collection after a
+    prefix), or None.
 
     >>> target_of("msm.dl19"), target_of("validation")
     ('Deep Learning 2019', None)

@@ -1,4 +1,6 @@
-"""Page of a contamination study: the paper's Tables 1 and 2, inflation, levels, inheritance, training sets."""
+"""Page of a contamination study: the paper's Tables 1 and 2, inflation, levels, inheritance,
+training sets.
+"""
 
 from __future__ import annotations
 
@@ -113,8 +115,10 @@ DAGGER, DOUBLE = "†", "‡"  # uncorrected, and after Holm's correction
 EMPTY = Cell("")
 Key = tuple[str, str, Facts]  # target, measure, system
 # figures
-ACROSS, LEAST = 2.6, 1.9  # inches of a panel: in a row as long as it comes, and in a row of all targets
-PARTS = ("all queries of the target", "queries whose judgements were seen", "the other queries")  # of a point's ``parts``
+# inches of a panel: in a row as long as it comes, and in a row of all targets
+ACROSS, LEAST = 2.6, 1.9
+# of a point's ``parts``
+PARTS = ("all queries of the target", "queries whose judgements were seen", "the other queries")
 ROLES = ("teacher", "student")
 
 
@@ -133,7 +137,7 @@ def short_label(facts: Facts) -> str:
     return f"{model_name(facts)}, {loss_name(facts)}"
 
 
-# -- Tables 1 and 2 ------------------------------------------------------------------------------------------------------------
+# -- Tables 1 and 2 --------------------------------------------------------------------------------
 
 
 def published_of(results: Sequence[Result]) -> Published | None:
@@ -143,7 +147,9 @@ def published_of(results: Sequence[Result]) -> Published | None:
 
 
 def _marks(results: Sequence[Result], axis: str) -> dict[Key, str]:
-    """Mark each figure whose comparison along this axis is significant, before and after correction."""
+    """Mark each figure whose comparison along this axis is significant, before and after
+    correction.
+    """
     found = {}
     for result, payload in comparisons_along(results, axis):
         corrected = payload.p_adjusted.get(HOLM)
@@ -156,7 +162,12 @@ class _Rows:
     """Rows of one of the paper's tables, ours and its own."""
 
     def __init__(
-        self, results: Sequence[Result], published: Published | None, table: int, axis: str, stub: Sequence[str]
+        self,
+        results: Sequence[Result],
+        published: Published | None,
+        table: int,
+        axis: str,
+        stub: Sequence[str],
     ) -> None:
         self.values = {(r.split, r.measure, r.facts): r for r in distilled(results)}
         self.published, self.table, self.marks = published, table, _marks(results, axis)
@@ -177,21 +188,34 @@ class _Rows:
 
     def _theirs(self, key: Key) -> Cell:
         target, measure, facts = key
-        cell = self.published.find(self.table, target, measure, facts=facts) if self.published else None
+        cell = (
+            self.published.find(self.table, target, measure, facts=facts)
+            if self.published
+            else None
+        )
         return decimal_cell(cell.value) if cell else EMPTY
 
     def make(self, name: str, title: str, columns: Sequence[Column], notes: Sequence[str]) -> Table:
         """Return the table, with a note on what is published."""
         began = "; ".join(
-            f"beside {MODELS.get(model, model)} stands a model that began with {what}" for model, what in PRETRAINED.items()
+            f"beside {MODELS.get(model, model)} stands a model that began with {what}"
+            for model, what in PRETRAINED.items()
         )
-        printed = f"Published: {PAPER}; its marks of significance are left out. Ours is another experiment, not a repetition of it: {began}."
+        printed = (
+            f"Published: {PAPER}; its marks of significance are left out. Ours is another "
+            f"experiment, not a repetition of it: {began}."
+        )
         return self.rows.table(name, title, columns, notes, printed)
 
 
 def contamination_table(results: Sequence[Result], published: Published | None = None) -> Table:
-    """Return Table 1: every teacher and student by target and measure; a contaminated row's figures are of its own source."""
-    targets, measures = targets_of(results), distinct(result.measure for result in distilled(results))
+    """Return Table 1: every teacher and student by target and measure; a contaminated row's figures
+    are of its own source.
+    """
+    targets, measures = (
+        targets_of(results),
+        distinct(result.measure for result in distilled(results)),
+    )
     columns = [Column(measure, target) for target in targets for measure in measures]
     rows = _Rows(results, published, 1, STANDARD, ("Role", "Model", "Loss", "Contaminated"))
     first = first_stages(results)
@@ -202,64 +226,95 @@ def contamination_table(results: Sequence[Result], published: Published | None =
     largest = largest_shares(result.facts for result in distilled(results))
     for facts in clean_systems(results):
         stub = (facts.role, model_name(facts), loss_name(facts))
-        rows.add((*stub, "no"), [(target, measure, facts) for target in targets for measure in measures])
+        rows.add(
+            (*stub, "no"), [(target, measure, facts) for target in targets for measure in measures]
+        )
         own = {target: replace(facts, source=target) for target in targets}
         own |= {of.source: of for of in largest if clean_of(of) == facts}
         keys = [(target, measure, own[target]) for target in targets for measure in measures]
         shares = distinct(f"{of.share:g}" for of in own.values() if of.share not in (None, 1.0))
         rows.add((*stub, "yes" + (f", share {' / '.join(shares)}" if shares else "")), keys)
     notes = (
-        "A contaminated teacher was trained on the judgements of the target in whose column it stands, beside its other training data; "
-        "a contaminated student was distilled from it and saw none of them. BM25 is what all of them re-rank.",
+        "A contaminated teacher was trained on the judgements of the target in whose column it "
+        "stands, beside its other training data; a contaminated student was distilled from it and "
+        "saw none of them. BM25 is what all of them re-rank.",
         f"Against the clean teacher: {DAGGER} p < {LEVEL:g}, uncorrected as in the paper; "
         f"{DOUBLE} p < {LEVEL:g} after Holm's correction over all of a measure.",
         P_NOTE,
         f"A query's value is its mean over training seeds. {OVER_NOTE}",
     )
-    return rows.make("contamination", "Effectiveness with clean and with contaminated teachers", columns, notes)
+    return rows.make(
+        "contamination", "Effectiveness with clean and with contaminated teachers", columns, notes
+    )
 
 
 def sources_table(results: Sequence[Result], published: Published | None = None) -> Table:
-    """Return Table 2: every student and its teacher, on every target by the teacher's source; the paper's use KL."""
-    targets, measures = targets_of(results), distinct(result.measure for result in distilled(results))
-    rows = _Rows(results, published, 2, CONTAMINATION, ("Role", "Model", "Loss", "Source of contamination"))
+    """Return Table 2: every student and its teacher, on every target by the teacher's source; the
+    paper's use KL.
+    """
+    targets, measures = (
+        targets_of(results),
+        distinct(result.measure for result in distilled(results)),
+    )
+    rows = _Rows(
+        results, published, 2, CONTAMINATION, ("Role", "Model", "Loss", "Source of contamination")
+    )
     largest = largest_shares(result.facts for result in distilled(results))
     for facts in clean_systems(results):
-        kept = [of for target in targets for of in largest if of.source == target and clean_of(of) == facts]
+        kept = [
+            of
+            for target in targets
+            for of in largest
+            if of.source == target and clean_of(of) == facts
+        ]
         for of in (facts, *kept) if kept else ():
             stub = (facts.role, model_name(facts), loss_name(facts), of.source or "none")
             rows.add(stub, [(target, measures[0], of) for target in targets], intervals=True)
     columns = [Column(target, f"{measures[0]} [95\u00a0%]") for target in targets]
     notes = (
-        f"Against the same system with nothing contaminated: {DAGGER} p < {LEVEL:g}, uncorrected; {DOUBLE} after "
-        "Holm's correction, over all systems on the targets that contaminated them, and over all on the other targets.",
+        f"Against the same system with nothing contaminated: {DAGGER} p < {LEVEL:g}, uncorrected; "
+        f"{DOUBLE} after Holm's correction, over all systems on the targets that contaminated "
+        "them, and over all on the other targets.",
         f"{P_NOTE} {OVER_NOTE}",
     )
     return rows.make("contamination-sources", "Contamination source and target", columns, notes)
 
 
-# -- further tables ------------------------------------------------------------------------------------------------------------
+# -- further tables --------------------------------------------------------------------------------
 
 
 def _system(facts: Facts, more: str = "") -> list[Cell]:
-    return [text_cell(facts.role), text_cell(model_name(facts)), text_cell(f"{loss_name(facts)}{more}")]
+    return [
+        text_cell(facts.role),
+        text_cell(model_name(facts)),
+        text_cell(f"{loss_name(facts)}{more}"),
+    ]
 
 
 def _tests(
-    found: Sequence[tuple[Result, Comparison]], name: str, title: str, heads: tuple[str, str], notes: Sequence[str]
+    found: Sequence[tuple[Result, Comparison]],
+    name: str,
+    title: str,
+    heads: tuple[str, str],
+    notes: Sequence[str],
 ) -> Table:
     rows = [
         [
             text_cell(result.measure),
             text_cell(result.split),
-            *_system(result.facts, ", contaminated" if result.facts.source and name == "standard-teacher" else ""),
+            *_system(
+                result.facts,
+                ", contaminated" if result.facts.source and name == "standard-teacher" else "",
+            ),
             *comparison_cells(payload, HOLM, BONFERRONI),
             text_cell(", ".join(decimal(value, sign=True) for value in payload.noted.by_seed)),
             count_cell(result.count),
         ]
         for result, payload in found
     ]
-    columns = [Column(text, numeric=False) for text in ("Measure", "Target", "Role", "Model", "Loss")]
+    columns = [
+        Column(text, numeric=False) for text in ("Measure", "Target", "Role", "Model", "Loss")
+    ]
     columns += [Column(heads[0]), Column(heads[1])]
     columns += [Column(level_heading("Difference", (p.difference_interval for _, p in found)))]
     columns += [
@@ -269,37 +324,57 @@ def _tests(
     columns += [Column("Seed by seed", numeric=False, wide=True), Column("Queries", wide=True)]
     if not any(row[-2].text for row in rows):
         drop_columns(columns, rows, [len(columns) - 2])
-    effect = "Effect size: the mean difference over the deviation of the differences (d_z). " + OVER_NOTE
+    effect = (
+        "Effect size: the mean difference over the deviation of the differences (d_z). " + OVER_NOTE
+    )
     return Table(name, title, columns, rows, [*notes, effect, P_NOTE], stub=5)
 
 
 def inflation_table(results: Sequence[Result]) -> Table:
-    """Return every contaminated system against its clean paired model on its source, with the largest share."""
+    """Return every contaminated system against its clean paired model on its source, with the
+    largest share.
+    """
     notes = (
-        "The paired clean model has the same role, model, loss and seeds, so that the difference is what contamination itself makes.",
+        (
+            "The paired clean model has the same role, model, loss and seeds, so that the "
+            "difference is what contamination itself makes."
+        ),
         OVER_NOTE,
     )
     tests = _in_order(inflations(results))
-    return _tests(tests, "inflation", "Inflation: contaminated against clean", ("Clean", "Contaminated"), notes)
+    return _tests(
+        tests,
+        "inflation",
+        "Inflation: contaminated against clean",
+        ("Clean", "Contaminated"),
+        notes,
+    )
 
 
 def standard_table(results: Sequence[Result]) -> Table:
     """Return the tests behind the marks of Table 1: every system against the clean teacher."""
     notes = ("Contaminated systems on what contaminated them alone.",)
     tests = _in_order(comparisons_along(results, STANDARD))
-    return _tests(tests, "standard-teacher", "Against the clean teacher", ("Clean teacher", "Mean"), notes)
+    return _tests(
+        tests, "standard-teacher", "Against the clean teacher", ("Clean teacher", "Mean"), notes
+    )
 
 
 def _in_order(tests: Sequence[tuple[Result, Comparison]]) -> list[tuple[Result, Comparison]]:
     """Sort by measure and target, in order of appearance."""
     measures, targets = distinct(r.measure for r, _ in tests), distinct(r.split for r, _ in tests)
-    return sorted(tests, key=lambda item: (measures.index(item[0].measure), targets.index(item[0].split)))
+    return sorted(
+        tests, key=lambda item: (measures.index(item[0].measure), targets.index(item[0].split))
+    )
 
 
 def inherited_table(results: Sequence[Result]) -> Table:
     """Return each student's share of its teacher's inflation."""
     found = of_type(results, Inherited)
-    measures, targets = distinct(of.measure for _, of in found), distinct(result.split for result, _ in found)
+    measures, targets = (
+        distinct(of.measure for _, of in found),
+        distinct(result.split for result, _ in found),
+    )
     found.sort(key=lambda item: (measures.index(item[1].measure), targets.index(item[0].split)))
     rows = [
         [
@@ -308,23 +383,38 @@ def inherited_table(results: Sequence[Result]) -> Table:
             *_system(result.facts)[1:],
             decimal_cell(of.teacher, sign=True),
             decimal_cell(of.student, sign=True),
-            percent_cell(result.value, result.interval, sign=False) if result.interval else Cell("not defined"),
+            percent_cell(result.value, result.interval, sign=False)
+            if result.interval
+            else Cell("not defined"),
             count_cell(result.count),
         ]
         for result, of in found
     ]
     columns = [Column(text, numeric=False) for text in ("Measure", "Target", "Student", "Loss")]
     columns += [Column("Teacher's change"), Column("Student's change")]
-    columns += [Column(level_heading("Share inherited", (result.interval for result, _ in found))), Column("Queries")]
+    columns += [
+        Column(level_heading("Share inherited", (result.interval for result, _ in found))),
+        Column("Queries"),
+    ]
     notes = (
-        "Change: contaminated less clean. Share: the student's over the teacher's, with Fieller's interval of one training seed, of three or more a t interval over trainings and queries; not defined where the "
-        "teacher's own change cannot be told from 0.",
+        "Change: contaminated less clean. Share: the student's over the teacher's, with Fieller's "
+        "interval of one training seed, of three or more a t interval over trainings and queries; "
+        "not defined where the teacher's own change cannot be told from 0.",
     )
-    return Table("inherited", "What a student inherits of its teacher's inflation", columns, rows, notes, stub=4)
+    return Table(
+        "inherited",
+        "What a student inherits of its teacher's inflation",
+        columns,
+        rows,
+        notes,
+        stub=4,
+    )
 
 
 def beyond_table(results: Sequence[Result]) -> Table:
-    """Return the effect of contamination where judgements were seen, less that on each other target."""
+    """Return the effect of contamination where judgements were seen, less that on each other
+    target.
+    """
     found = of_type(results, Beyond)
     rows = [
         [
@@ -338,20 +428,30 @@ def beyond_table(results: Sequence[Result]) -> Table:
         for result, of in found
     ]
     measure = found[0][1].measure if found else ""
-    columns = [Column(text, numeric=False) for text in ("Contaminated with", "Role", "Model", "Loss", "Other target")]
+    columns = [
+        Column(text, numeric=False)
+        for text in ("Contaminated with", "Role", "Model", "Loss", "Other target")
+    ]
     columns += [Column(f"Change of {measure}, seen"), Column("Change, other target")]
     columns.append(Column(level_heading("Difference", (result.interval for result, _ in found))))
     notes = (
-        "Judgements of a target are more training data too, which may help on any: what they add beyond that shows as a difference. Welch's "
-        "interval, over the queries of both.",
+        "Judgements of a target are more training data too, which may help on any: what they add "
+        "beyond that shows as a difference. Welch's interval, over the queries of both.",
     )
-    return Table("beyond", "Inflation beyond the change on other targets", columns, rows, notes, stub=5)
+    return Table(
+        "beyond", "Inflation beyond the change on other targets", columns, rows, notes, stub=5
+    )
 
 
 def doses_table(results: Sequence[Result]) -> Table:
-    """Return inflation at each share: on all queries of the target, on the seen and on the others."""
+    """Return inflation at each share: on all queries of the target, on the seen and on the
+    others.
+    """
     found = of_type(results, Doses)
-    sets = {(result.facts.source, result.facts.share): result.value for result, _ in of_type(results, TeacherSet)}
+    sets = {
+        (result.facts.source, result.facts.share): result.value
+        for result, _ in of_type(results, TeacherSet)
+    }
     rows = [
         [
             text_cell(result.split),
@@ -369,7 +469,10 @@ def doses_table(results: Sequence[Result]) -> Table:
     for part in ("All queries", "Queries that were seen", "Other queries"):
         columns += [Column(f"Change of {measure} [95\u00a0%]", part), Column("Queries", part)]
     notes = (
-        "Contaminated less clean, on the target that contaminated; a query is seen where its judgements were in the teacher's training set.",
+        (
+            "Contaminated less clean, on the target that contaminated; a query is seen where its "
+            "judgements were in the teacher's training set."
+        ),
     )
     return Table("doses", "Inflation by contaminated share", columns, rows, notes, stub=5)
 
@@ -393,13 +496,19 @@ def sets_table(results: Sequence[Result]) -> Table:
         ]
         for result, rows in found
     ]
-    columns = [Column("Source", numeric=False), Column("Share of queries"), *(Column(key.capitalize()) for key in keys)]
+    columns = [
+        Column("Source", numeric=False),
+        Column("Share of queries"),
+        *(Column(key.capitalize()) for key in keys),
+    ]
     columns.append(Column("Share of groups"))
     return Table("contaminated-sets", "The teachers' training sets", columns, body, (), stub=2)
 
 
 def trained_table(results: Sequence[Result]) -> Table:
-    """Return how long each teacher and student trained, what stopped it, and its validation where there was one."""
+    """Return how long each teacher and student trained, what stopped it, and its validation where
+    there was one.
+    """
     found = [(result, of.to_rows()) for result, of in of_type(results, Trainings)]
     keys = distinct(key for _, rows in found for key in rows)
     body = [
@@ -408,36 +517,60 @@ def trained_table(results: Sequence[Result]) -> Table:
             text_cell(result.facts.source or "none"),
             decimal_cell(result.facts.share or 0.0, places=2),
             *(
-                any_cell(", ".join("–" if one is None else str(one) for one in distinct(converted(list[Any], values))))
+                any_cell(
+                    ", ".join(
+                        "–" if one is None else str(one)
+                        for one in distinct(converted(list[Any], values))
+                    )
+                )
                 for values in rows.values()
             ),
             decimal_cell(result.value),
         ]
         for result, rows in found
     ]
-    columns = [Column(text, numeric=False) for text in ("Role", "Model", "Loss", "Contaminated with")]
-    columns += [Column("Share"), *(Column(key.capitalize(), numeric=False) for key in keys), Column("Validation nDCG@10")]
-    return Table("distillation-trainings", "The trainings", columns, body, ("Values over the training seeds.",), stub=5)
+    columns = [
+        Column(text, numeric=False) for text in ("Role", "Model", "Loss", "Contaminated with")
+    ]
+    columns += [
+        Column("Share"),
+        *(Column(key.capitalize(), numeric=False) for key in keys),
+        Column("Validation nDCG@10"),
+    ]
+    return Table(
+        "distillation-trainings",
+        "The trainings",
+        columns,
+        body,
+        ("Values over the training seeds.",),
+        stub=5,
+    )
 
 
-# -- figures -------------------------------------------------------------------------------------------------------------------
+# -- figures ---------------------------------------------------------------------------------------
 
 
 def inflated(results: Sequence[Result]) -> list[tuple[Result, Comparison]]:
-    """Return contaminated systems against clean paired models on their source, in the first measure, with the largest share."""
+    """Return contaminated systems against clean paired models on their source, in the first
+    measure, with the largest share.
+    """
     found = inflations(results)
     return [(result, payload) for result, payload in found if result.measure == found[0][0].measure]
 
 
 def inflation_figure(results: Sequence[Result], *, width: float = WIDE) -> Figure:
-    """Draw contaminated less clean with its interval: a panel per target, a row per teacher or student.
+    """Draw contaminated less clean with its interval: a panel per target, a row per teacher or
+    student.
 
     Raises:
         InputError: no comparison of a contaminated system with its paired clean model.
     """
     found = required(inflated(results), "a contaminated system beside its paired clean model")
     targets = distinct(result.split for result, _ in found)
-    rows = distinct(short_label(result.facts) for result, _ in sorted(found, key=lambda item: ROLES.index(item[0].facts.role)))
+    rows = distinct(
+        short_label(result.facts)
+        for result, _ in sorted(found, key=lambda item: ROLES.index(item[0].facts.role))
+    )
     across = min(len(targets), max(1, int((width - 1.6) / 1.5)))
     down = -(-len(targets) // across)
     room = max(12, int(characters(width) * 0.3))
@@ -449,7 +582,12 @@ def inflation_figure(results: Sequence[Result], *, width: float = WIDE) -> Figur
             axes.axvline(0, color=INK.light, linewidth=1, zorder=1)
             for result, payload in found:
                 if result.split == target:
-                    _forest(axes, payload, rows.index(short_label(result.facts)), ROLES.index(result.facts.role))
+                    _forest(
+                        axes,
+                        payload,
+                        rows.index(short_label(result.facts)),
+                        ROLES.index(result.facts.role),
+                    )
             axes.set_yticks(range(len(rows)), [wrap(name, room) for name in rows])
             axes.set_ylim(len(rows) - 0.4, -0.6)
             axes.grid(False)
@@ -460,16 +598,33 @@ def inflation_figure(results: Sequence[Result], *, width: float = WIDE) -> Figur
             axes.xaxis.set_tick_params(labelbottom=place + across >= len(targets))
         for axes in panels[len(targets) :]:
             axes.set_axis_off()
-        under_all(figure, f"Change of {found[0][0].measure} by contamination with the target", width)
+        under_all(
+            figure, f"Change of {found[0][0].measure} by contamination with the target", width
+        )
         handles = [line_handle(colour_of(i), "-", marker=MARKERS[i]) for i in range(len(ROLES))]
-        legend_above(figure, handles, ["teacher that saw the judgements", "student that did not"], width)
+        legend_above(
+            figure, handles, ["teacher that saw the judgements", "student that did not"], width
+        )
     return figure
 
 
 def _forest(axes: Any, payload: Comparison, at: float, role: int) -> None:
     if (bounds := payload.difference_interval) is not None:
-        axes.plot([bounds.low, bounds.high], [at, at], color=colour_of(role), linewidth=1.8, solid_capstyle="butt")
-    axes.plot([payload.difference], [at], color=colour_of(role), marker=MARKERS[role], markersize=5.5, linestyle="none")
+        axes.plot(
+            [bounds.low, bounds.high],
+            [at, at],
+            color=colour_of(role),
+            linewidth=1.8,
+            solid_capstyle="butt",
+        )
+    axes.plot(
+        [payload.difference],
+        [at],
+        color=colour_of(role),
+        marker=MARKERS[role],
+        markersize=5.5,
+        linestyle="none",
+    )
 
 
 def inflation_caption(results: Sequence[Result]) -> str:
@@ -477,13 +632,16 @@ def inflation_caption(results: Sequence[Result]) -> str:
     found = inflated(results)
     parts = [
         f"{r.split}, {system_label(r.facts)}: "
-        + with_interval(decimal(p.difference, sign=True), interval(p.difference_interval, sign=True))
+        + with_interval(
+            decimal(p.difference, sign=True), interval(p.difference_interval, sign=True)
+        )
         for r, p in found
         if len(found) <= MOST_NAMED
     ]
     measure = found[0][0].measure if found else ""
     return (
-        f"{measure} with a teacher that saw the target's judgements, less that with one that did not, with intervals over trainings and queries (of one training seed over queries)."
+        f"{measure} with a teacher that saw the target's judgements, less that with one that did "
+        "not, with intervals over trainings and queries (of one training seed over queries)."
         + (f" {'; '.join(parts)}." if parts else "")
     )
 
@@ -494,15 +652,22 @@ def dosed(results: Sequence[Result]) -> list[tuple[Result, Doses]]:
 
 
 def doses_figure(results: Sequence[Result], *, width: float = WIDE) -> Figure:
-    """Draw contaminated less clean by the share of queries seen: a panel per system and target, a line per part of its queries.
+    """Draw contaminated less clean by the share of queries seen: a panel per system and target, a
+    line per part of its queries.
 
     Raises:
         InputError: no system with several shares of a target.
     """
     found = required(dosed(results), "inflation at several shares of a target's queries")
-    systems = distinct(clean_of(r.facts) for r, _ in sorted(found, key=lambda item: ROLES.index(item[0].facts.role)))
+    systems = distinct(
+        clean_of(r.facts)
+        for r, _ in sorted(found, key=lambda item: ROLES.index(item[0].facts.role))
+    )
     targets = distinct(result.split for result, _ in found)
-    found = sorted(found, key=lambda item: (systems.index(clean_of(item[0].facts)), targets.index(item[0].split)))
+    found = sorted(
+        found,
+        key=lambda item: (systems.index(clean_of(item[0].facts)), targets.index(item[0].split)),
+    )
     several = len(targets) > 1
     # a column per target where there is room, so that systems can be compared down the page
     whole = several and len(found) == len(systems) * len(targets) and len(targets) * LEAST <= width
@@ -543,15 +708,19 @@ def doses_caption(results: Sequence[Result]) -> str:
     parts, found = [], dosed(results)
     for result, doses in found if len(found) <= MOST_NAMED else ():
         both = (doses.points[0], doses.points[-1])
-        ends = ", ".join(f"{decimal(point.every.mean, sign=True)} with {point.share:g}" for point in both)
+        ends = ", ".join(
+            f"{decimal(point.every.mean, sign=True)} with {point.share:g}" for point in both
+        )
         parts.append(f"{system_label(result.facts)} on {result.split}: {ends}")
     return (
-        "What contamination changes by the share of the target's queries whose judgements the teacher saw, with intervals over trainings and queries (of one training seed over queries). A smaller "
-        "share is the beginning of a larger one." + (f" {'; '.join(parts)}." if parts else "")
+        "What contamination changes by the share of the target's queries whose judgements the "
+        "teacher saw, with intervals over trainings and queries (of one training seed over "
+        "queries). A smaller share is the beginning of a larger "
+        "one." + (f" {'; '.join(parts)}." if parts else "")
     )
 
 
-# -- the section ---------------------------------------------------------------------------------------------------------------
+# -- the section -----------------------------------------------------------------------------------
 
 
 FIGURES = {
@@ -564,8 +733,17 @@ def _contamination(study: Study) -> Block:
     results, published = study.results, study.published
     if not distilled(results):
         return block_of(study)
-    tables = [contamination_table(results, published), sources_table(results, published), inflation_table(results)]
-    tables += [inherited_table(results), beyond_table(results), sets_table(results), trained_table(results)]
+    tables = [
+        contamination_table(results, published),
+        sources_table(results, published),
+        inflation_table(results),
+    ]
+    tables += [
+        inherited_table(results),
+        beyond_table(results),
+        sets_table(results),
+        trained_table(results),
+    ]
     figures = {"inflation": FIGURES["inflation"], "contamination-doses": FIGURES["doses"]}
     return block_of(study, figures, tables, [standard_table(results), doses_table(results)])
 
@@ -580,8 +758,10 @@ PART = Part(
         PageSection(
             "contamination",
             "Teachers that saw the test, and their students",
-            "Each contaminated teacher was trained on a target's own judgements beside its other training data; its students were trained on its "
-            "scores alone. What a contaminated system gains on that target over its paired clean model is inflation: it says nothing of other queries.",
+            "Each contaminated teacher was trained on a target's own judgements beside its other "
+            "training data; its students were trained on its scores alone. What a contaminated "
+            "system gains on that target over its paired clean model is inflation: it says nothing "
+            "of other queries.",
             each(_contamination),
         ),
     ),

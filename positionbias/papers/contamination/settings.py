@@ -1,4 +1,6 @@
-"""Settings of the contamination study (splits, teacher, students, ways of distillation, levels), and its command."""
+"""Settings of the contamination study (splits, teacher, students, ways of distillation, levels),
+and its command.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,9 @@ FORM = "LOSS[:GROUP[:PART]]"
 
 
 class Source(NamedTuple):
-    """A teacher's data beside the training queries: a ``share`` of the queries of a target, or none if that is empty."""
+    """A teacher's data beside the training queries: a ``share`` of the queries of a target, or none
+    if that is empty.
+    """
 
     target: str
     share: float
@@ -44,7 +48,11 @@ class Source(NamedTuple):
     @property
     def name(self) -> str:
         """The name in file names."""
-        return "clean" if not self.target else self.target + (f"-{self.share:g}" if self.share < 1 else "")
+        return (
+            "clean"
+            if not self.target
+            else self.target + (f"-{self.share:g}" if self.share < 1 else "")
+        )
 
     def facts(self, role: str, model: str, loss: str) -> Facts:
         """Return the facts of a teacher trained on this data, or of a student of such a teacher."""
@@ -57,8 +65,8 @@ CLEAN = Source("", 0.0)
 
 @dataclass(frozen=True, slots=True)
 class Distillation:
-    """One way of distillation: a loss, over groups of ``group_size`` passages (None: the student's own), for a part of the
-    student's epochs or steps (in the paper half, for RankNet)."""
+    """One way of distillation: a loss, over groups of ``group_size`` passages (None: the student's
+    own), for a part of the student's epochs or steps (in the paper half, for RankNet)."""
 
     loss: str
     group_size: int | None = None
@@ -68,12 +76,19 @@ class Distillation:
         fitting = [name for name, kind in LOSSES.items() if kind.teacher]
         if self.loss not in fitting:
             raise SettingError(
-                f"--loss: wanted one that reads a teacher's scores ({', '.join(fitting)}); found {self.loss!r}; give one of these"
+                f"--loss: wanted one that reads a teacher's scores ({', '.join(fitting)}); found "
+                f"{self.loss!r}; give one of these"
             )
         if self.group_size is not None and self.group_size < 2:
-            raise SettingError(f"--loss: wanted groups of 2 passages or more; found {self.loss}:{self.group_size}; raise it")
+            raise SettingError(
+                "--loss: wanted groups of 2 passages or more; found "
+                f"{self.loss}:{self.group_size}; raise it"
+            )
         if not 0 < self.part <= 1:
-            raise SettingError(f"--loss: wanted a part of the steps above 0, at most 1; found {self.part:g}; give another")
+            raise SettingError(
+                f"--loss: wanted a part of the steps above 0, at most 1; found {self.part:g}; give "
+                "another"
+            )
 
     def __str__(self) -> str:
         parts = [self.loss, f"{self.group_size or ''}", f"{self.part:g}" if self.part < 1 else ""]
@@ -90,14 +105,22 @@ class Distillation:
         try:
             if len(more) > 2:
                 raise ValueError(text)
-            return Distillation(loss, int(more[0]) if more else None, float(more[1]) if len(more) > 1 else 1.0)
+            return Distillation(
+                loss, int(more[0]) if more else None, float(more[1]) if len(more) > 1 else 1.0
+            )
         except ValueError as error:
-            raise SettingError(f"--loss: wanted {FORM}, as ranknet:8:0.5; found {text!r}; write it so") from error
+            raise SettingError(
+                f"--loss: wanted {FORM}, as ranknet:8:0.5; found {text!r}; write it so"
+            ) from error
 
     def training(self, of: TrainConfig, groups: int) -> TrainConfig:
         """Return a student's training settings with this loss, over so many groups."""
         of = replace(of, loss=self.loss, group_size=self.group_size or of.group_size)
-        return of if self.part == 1 else replace(of, max_steps=ceil(self.part * of.steps(groups)), epochs=None)
+        return (
+            of
+            if self.part == 1
+            else replace(of, max_steps=ceil(self.part * of.steps(groups)), epochs=None)
+        )
 
 
 DISTILLATIONS = (Distillation("margin_mse"), Distillation("kl"), Distillation("ranknet", 8, 0.5))
@@ -106,19 +129,25 @@ _DOSED_LOSS = "kl"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContaminationSettings:
-    """Settings of the study; all splits belong to one collection (merged, if they are of several corpora).
+    """Settings of the study; all splits belong to one collection (merged, if they are of several
+    corpora).
 
-    ``models`` are the students. A target's passages are relevant, and positives of a contaminated teacher, from grade
-    ``target_relevant_from`` on; those of the source, and of ``validation``, from ``relevant_from``. Smaller ``shares`` are those of
-    ``dose_target``, and their student is ``dose_student`` by ``dose_loss``. ``teacher_queries`` and ``student_queries`` (None: all, as in
-    the paper) bound most of the study's work. ``candidates`` are runs to use instead of BM25's, by split. ``seeds`` are those of the
-    trainings, ``seed`` that of the training sets and the bootstrap.
+    ``models`` are the students. A target's passages are relevant, and positives of a contaminated
+    teacher, from grade ``target_relevant_from`` on; those of the source, and of ``validation``,
+    from ``relevant_from``. Smaller ``shares`` are those of ``dose_target``, and their student is
+    ``dose_student`` by ``dose_loss``. ``teacher_queries`` and ``student_queries`` (None: all, as in
+    the paper) bound most of the study's work. ``candidates`` are runs to use instead of BM25's, by
+    split. ``seeds`` are those of the trainings, ``seed`` that of the training sets and the
+    bootstrap.
     """
 
     PANEL = Panel.ADVANCED
 
     targets: tuple[str, ...] = required_setting(
-        "Test queries, judged; may be given again.", flags=("--target",), metavar="SPLIT", panel=Panel.BASIC
+        "Test queries, judged; may be given again.",
+        flags=("--target",),
+        metavar="SPLIT",
+        panel=Panel.BASIC,
     )
     teacher: ModelSettings = required_setting("The teacher's model.", hidden=True)
     models: tuple[ModelSettings, ...]
@@ -133,7 +162,8 @@ class ContaminationSettings:
     )
     losses: tuple[Distillation, ...] = setting(
         DISTILLATIONS,
-        "Loss of the students, with a group size that replaces --group-size, and a part of the steps; may be given again.",
+        "Loss of the students, with a group size that replaces --group-size, and a part of the "
+        "steps; may be given again.",
         flags=("--loss",),
         metavar=FORM,
         panel=Panel.BASIC,
@@ -141,28 +171,38 @@ class ContaminationSettings:
     seeds: tuple[int, ...] = declared_setting((1,), SEEDS)
     shares: tuple[float, ...] = setting(
         (0.25, 0.5),
-        "Teachers contaminated with a share of one target's queries, for the curve; may be given again.",
+        "Teachers contaminated with a share of one target's queries, for the curve; may be given "
+        "again.",
         flags=("--share",),
         metavar="0..1",
         panel=Panel.BASIC,
     )
     doses: bool = setting(True, "No --share, no curve.", flags=("--no-doses",))
-    dose_target: str | None = setting(None, "The target of the curve.", metavar="SPLIT", absent="the first to contaminate with")
-    dose_student: str | None = setting(None, "The student of the curve.", choices=tuple(KINDS), absent="the first")
+    dose_target: str | None = setting(
+        None, "The target of the curve.", metavar="SPLIT", absent="the first to contaminate with"
+    )
+    dose_student: str | None = setting(
+        None, "The student of the curve.", choices=tuple(KINDS), absent="the first"
+    )
     dose_loss: str | None = setting(None, "Its loss.", absent="kl, or the first")
     negatives_from: Literal["teacher", "candidates"] = setting(
         "teacher",
-        "Source of a student's negatives: the top of its teacher's order, as in the paper, or the candidates, the same for all teachers.",
+        "Source of a student's negatives: the top of its teacher's order, as in the paper, or the "
+        "candidates, the same for all teachers.",
         choices=("teacher", "candidates"),
         wanted="teacher or candidates",
         do="give one of the two",
     )
     relevant_from: int = setting(
-        1, "Grade from which a passage is relevant to a training or validation query.", least=1, metavar="GRADE"
+        1,
+        "Grade from which a passage is relevant to a training or validation query.",
+        least=1,
+        metavar="GRADE",
     )
     target_relevant_from: int = setting(
         2,
-        "Grade from which a passage is relevant to a test query, in measures and in contaminated training sets.",
+        "Grade from which a passage is relevant to a test query, in measures and in contaminated "
+        "training sets.",
         least=1,
         metavar="GRADE",
     )
@@ -179,7 +219,9 @@ class ContaminationSettings:
         absent="all",
     )
     train_depth: int = setting(
-        100, "Candidates per training query, for a teacher to score and as source of negatives.", least=1
+        100,
+        "Candidates per training query, for a teacher to score and as source of negatives.",
+        least=1,
     )
     depth: int = setting(100, "Candidates per test query; all are re-ranked.", least=1)
     candidates: Mapping[str, Path] = declared_setting({}, CANDIDATES)
@@ -212,12 +254,16 @@ class ContaminationSettings:
         for student in students:
             if student.training.loss is not None:
                 found = f"{student.training.loss} of {student.kind}"
-                raise SettingError(f"--set loss: wanted none of a student; found {found}; give --loss instead")
+                raise SettingError(
+                    f"--set loss: wanted none of a student; found {found}; give --loss instead"
+                )
         logs = scores_log_probabilities(self.teacher.kind, self.teacher.model)
         own = self.teacher.training.loss or (
             None if logs else "lce"
         )  # a model that scores by log-probability has a loss of its own
-        teacher = self._trained(replace(self.teacher, training=replace(self.teacher.training, loss=own)))
+        teacher = self._trained(
+            replace(self.teacher, training=replace(self.teacher.training, loss=own))
+        )
         object.__setattr__(self, "teacher", teacher)
         object.__setattr__(self, "models", students)
         for student in students:  # report conflicts before the study begins
@@ -226,22 +272,28 @@ class ContaminationSettings:
 
     def _check_lists(self) -> None:
         check_once({"--target": self.targets, "--seeds": self.seeds})
-        check_once({"--models": [m.kind for m in self.models], "--loss": [way.loss for way in self.losses]})
-        if len(set(self.shares)) < len(self.shares) or not all(0 <= share <= 1 for share in self.shares):
+        check_once(
+            {"--models": [m.kind for m in self.models], "--loss": [way.loss for way in self.losses]}
+        )
+        if len(set(self.shares)) < len(self.shares) or not all(
+            0 <= share <= 1 for share in self.shares
+        ):
             found = ", ".join(f"{share:g}" for share in self.shares)
             raise SettingError(
-                f"--share: wanted shares of a target's queries from 0 to 1, each once; found {found}; change them"
+                "--share: wanted shares of a target's queries from 0 to 1, each once; found "
+                f"{found}; change them"
             )
 
     def _check_splits(self) -> None:
         if self.source in self.targets:
             raise SettingError(
-                f"--source, --target: wanted different splits; found {self.source!r} as both; merging joins splits with the same name: "
-                "posbias merge --apart keeps them separate"
+                f"--source, --target: wanted different splits; found {self.source!r} as both; "
+                "merging joins splits with the same name: posbias merge --apart keeps them separate"
             )
         if self.validation in (self.source, *self.targets):
             raise SettingError(
-                f"--validation-split: wanted a split beside the source and the targets; found {self.validation!r}; give another, or leave it out"
+                "--validation-split: wanted a split beside the source and the targets; found "
+                f"{self.validation!r}; give another, or leave it out"
             )
         known = ", ".join(self.targets)
         for flag, splits in (
@@ -250,14 +302,18 @@ class ContaminationSettings:
         ):
             if strange := [split for split in splits if split not in self.targets]:
                 do = or_closest(strange[0], self.targets, "name one of these")
-                raise SettingError(f"{flag}: wanted targets of the study ({known}); found {strange[0]!r}; {do}")
+                raise SettingError(
+                    f"{flag}: wanted targets of the study ({known}); found {strange[0]!r}; {do}"
+                )
         if len(set(self.contaminating or ())) < len(self.contaminating or ()):
             found = ", ".join(self.contaminating or ())
             raise SettingError(f"--contaminate: wanted each target once; found {found}; drop one")
         if unused := [split for split in self.candidates if split not in self.splits]:
             found = ", ".join(self.splits)
             do = or_closest(unused[0], self.splits, "name one of these")
-            raise SettingError(f"--candidates: wanted splits of the study ({found}); found {unused[0]!r}; {do}")
+            raise SettingError(
+                f"--candidates: wanted splits of the study ({found}); found {unused[0]!r}; {do}"
+            )
 
     def _settle_dose(self) -> None:
         """Choose the target of the levels if none is given, and check that it is in the study."""
@@ -274,13 +330,19 @@ class ContaminationSettings:
             if value is not None and value not in known:
                 flag, among = f"--{name.replace('_', '-')}", ", ".join(known) or "none"
                 do = or_closest(value, known, "name one of these")
-                raise SettingError(f"{flag}: wanted one of the study's own ({among}); found {value!r}; {do}")
+                raise SettingError(
+                    f"{flag}: wanted one of the study's own ({among}); found {value!r}; {do}"
+                )
             object.__setattr__(self, name, own if value is None else value)
         if self.shares and not self.contaminating:
-            raise SettingError("--share: wanted a target to contaminate with; found none; give --contaminate")
+            raise SettingError(
+                "--share: wanted a target to contaminate with; found none; give --contaminate"
+            )
 
     def _trained(self, model: ModelSettings) -> ModelSettings:
-        """Complete a model's training: by default one epoch, as in the paper, and for an encoder the paper's learning rate."""
+        """Complete a model's training: by default one epoch, as in the paper, and for an encoder
+        the paper's learning rate.
+        """
         given = model.training
         rate, epochs = given.learning_rate, given.epochs
         if rate is None and begins_with(model.kind) == "encoder":
@@ -288,7 +350,14 @@ class ContaminationSettings:
         if epochs is None and given.max_steps == TrainConfig().max_steps:
             epochs = 1
         return replace(
-            model, training=replace(given, epochs=epochs, most_depth=self.train_depth, learning_rate=rate, probe_passages=0)
+            model,
+            training=replace(
+                given,
+                epochs=epochs,
+                most_depth=self.train_depth,
+                learning_rate=rate,
+                probe_passages=0,
+            ),
         )
 
     @property
@@ -297,9 +366,11 @@ class ContaminationSettings:
         return (self.source, *self.targets, *([self.validation] if self.validation else []))
 
     def sources(self) -> list[Source]:
-        """Return the teachers' contaminations: none, each target whole, then the levels. Share 0 is the clean teacher, share 1
-        that of the whole target."""
-        doses = [Source(str(self.dose_target), share) for share in sorted(self.shares) if 0 < share < 1]
+        """Return the teachers' contaminations: none, each target whole, then the levels. Share 0 is
+        the clean teacher, share 1 that of the whole target."""
+        doses = [
+            Source(str(self.dose_target), share) for share in sorted(self.shares) if 0 < share < 1
+        ]
         return [CLEAN, *(Source(target, 1.0) for target in self.contaminating or ()), *doses]
 
     def taught(self, source: Source) -> list[tuple[ModelSettings, Distillation]]:
@@ -326,7 +397,10 @@ class ContaminationSettings:
         plain += ["student_queries", "train_depth", "depth", "validation", "seed"]
         return {
             **{name: getattr(self, name) for name in plain},
-            **{name: list(getattr(self, name)) for name in ("targets", "contaminating", "seeds", "shares")},
+            **{
+                name: list(getattr(self, name))
+                for name in ("targets", "contaminating", "seeds", "shares")
+            },
             "teacher": self.teacher.record(),
             "students": [student.record() for student in self.models],
             "losses": [asdict(way) for way in self.losses],
@@ -346,7 +420,10 @@ COMMAND = StudyCommand(
         "warmup_share": 0.1,
         **asdict(PRESETS["robertson"]),
     },
-    quick="only KL, no curve by share, 3,000 training queries for teachers and 1,000 for students, 10 candidates per query",
+    quick=(
+        "only KL, no curve by share, 3,000 training queries for teachers and 1,000 for students, "
+        "10 candidates per query"
+    ),
     quick_sizes={
         "losses": ("kl",),
         "shares": (),

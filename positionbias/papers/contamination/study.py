@@ -1,11 +1,13 @@
-"""Run the contamination study: the effect of a teacher trained on the test on its students (contaminated-distillation paper, §3–5).
+"""Run the contamination study: the effect of a teacher trained on the test on its students
+(contaminated-distillation paper, §3–5).
 
     BM25 candidates → a teacher's training set, without and with the judgements of a target
     → teacher → its scores of the training candidates → students, by loss
     → every target's candidates re-ranked → measures, tests, inflation by share → report
 
-Every step is restartable (``experiments.step``). All students see only the training queries and start from the same weights. They differ in the
-teacher's scores and, if negatives come from its order, in the passages that it ranks high.
+Every step is restartable (``experiments.step``). All students see only the training queries and
+start from the same weights. They differ in the teacher's scores and, if negatives come from its
+order, in the passages that it ranks high.
 """
 
 from __future__ import annotations
@@ -25,25 +27,47 @@ from positionbias.experiments.measuring import Trial
 from positionbias.experiments.model_settings import ModelSettings, Taught
 from positionbias.experiments.workspace import Workspace, drawing
 from positionbias.papers.contamination.measured import ContaminationStudy, measure_contamination
-from positionbias.papers.contamination.settings import CLEAN, ContaminationSettings, Distillation, Source
+from positionbias.papers.contamination.settings import (
+    CLEAN,
+    ContaminationSettings,
+    Distillation,
+    Source,
+)
 
 __all__ = ["NOTES", "run_study"]
 
 NOTES = (
-    "The training sets are drawn once, by the study's seed; a training's seed draws its first weights and orders its groups.",
-    "Students are trained on the training queries alone: no judgement of a target reaches them but by their teacher's scores.",
-    "A target's judgements are also more training data: what they teach in general shows on the other targets, which are the control.",
-    "Every candidate of a target is re-ranked, also where validation tuned a depth: systems are compared at one depth.",
-    "A teacher over words counts those of all targets' queries too, so that all teachers begin with the same weights.",
+    (
+        "The training sets are drawn once, by the study's seed; a training's seed draws its first "
+        "weights and orders its groups."
+    ),
+    (
+        "Students are trained on the training queries alone: no judgement of a target reaches them "
+        "but by their teacher's scores."
+    ),
+    (
+        "A target's judgements are also more training data: what they teach in general shows on "
+        "the other targets, which are the control."
+    ),
+    (
+        "Every candidate of a target is re-ranked, also where validation tuned a depth: systems "
+        "are compared at one depth."
+    ),
+    (
+        "A teacher over words counts those of all targets' queries too, so that all teachers begin "
+        "with the same weights."
+    ),
 )
 
 
-def run_study(collection: Collection, settings: ContaminationSettings, workspace: Workspace) -> Path:
+def run_study(
+    collection: Collection, settings: ContaminationSettings, workspace: Workspace
+) -> Path:
     """Run the study on ``collection`` in the workspace; return the folder of its results.
 
     Raises:
-        InputError: a missing split, a target without a positive, given candidates of another collection, or a set that cannot be
-            built.
+        InputError: a missing split, a target without a positive, given candidates of another
+            collection, or a set that cannot be built.
         SettingError: a share without a query.
     """
     return _Study(collection, settings, workspace).run()
@@ -67,7 +91,9 @@ class _Student(NamedTuple):
 
 
 class _Study:
-    def __init__(self, collection: Collection, settings: ContaminationSettings, workspace: Workspace) -> None:
+    def __init__(
+        self, collection: Collection, settings: ContaminationSettings, workspace: Workspace
+    ) -> None:
         self.collection, self.settings, self.workspace = collection, settings, workspace
         self.checksum = workspace.checksum(collection.path)
         self._check()
@@ -77,20 +103,25 @@ class _Study:
         settings = self.settings
         if missing := [split for split in settings.splits if split not in self.collection.splits]:
             raise InputError(
-                f"{self.collection.path}: wanted the splits {', '.join(settings.splits)}; found no {', '.join(missing)} (there are "
-                f"{', '.join(self.collection.splits) or 'none'}); where a target is another collection, join them first: posbias merge --apart"
+                f"{self.collection.path}: wanted the splits {', '.join(settings.splits)}; found no "
+                f"{', '.join(missing)} (there are {', '.join(self.collection.splits) or 'none'}); "
+                "where a target is another collection, join them first: posbias merge --apart"
             )
         for target in settings.targets:
             if not self._positives(target, settings.target_relevant_from):
                 raise InputError(
-                    f"{self.collection.path}: wanted passages judged {settings.target_relevant_from} or higher in target {target!r}; found none "
-                    "that is in the collection; give a lower --target-relevant-from, or another of --target"
+                    f"{self.collection.path}: wanted passages judged "
+                    f"{settings.target_relevant_from} or higher in target {target!r}; found none "
+                    "that is in the collection; give a lower --target-relevant-from, or another "
+                    "of --target"
                 )
         check_candidates(settings.candidates, self.collection)
 
     def _positives(self, split: str, relevant_from: int) -> int:
         """Count the pairs of a query and a relevant passage in the collection."""
-        passages = [qrel.passage_id for qrel in self.collection.qrels(split) if qrel.grade >= relevant_from]
+        passages = [
+            qrel.passage_id for qrel in self.collection.qrels(split) if qrel.grade >= relevant_from
+        ]
         absent = set(self.collection.absent(sorted(set(passages))))
         return sum(passage_id not in absent for passage_id in passages)
 
@@ -102,7 +133,11 @@ class _Study:
     def groups_of(self, queries: int | None) -> int:
         """Estimate the number of ordinary groups of so many training queries."""
         every = len(self.collection.queries(self.settings.source))
-        return self.groups if queries is None else max(1, round(self.groups * min(1.0, queries / every)))
+        return (
+            self.groups
+            if queries is None
+            else max(1, round(self.groups * min(1.0, queries / every)))
+        )
 
     @cached_property
     def student_groups(self) -> int:
@@ -115,9 +150,15 @@ class _Study:
         return self._some(self.settings.student_queries)
 
     def _some(self, queries: int | None) -> Path:
-        """Return the candidates of so many training queries; a smaller number is a prefix of a larger one."""
+        """Return the candidates of so many training queries; a smaller number is a prefix of a
+        larger one.
+        """
         settings, run = self.settings, self.runs[self.settings.source]
-        return run if queries is None else self.workspace.some_queries(settings.source, run, queries, seed=settings.seed)
+        return (
+            run
+            if queries is None
+            else self.workspace.some_queries(settings.source, run, queries, seed=settings.seed)
+        )
 
     def run(self) -> Path:
         """Run all steps in order."""
@@ -147,7 +188,11 @@ class _Study:
     def _candidates(self, split: str) -> Path:
         given = self.settings.candidates.get(split)
         depth = self.settings.depth if split in self.settings.targets else self.settings.train_depth
-        return given if given is not None else self.workspace.candidates(self.collection.path, split, depth, self.settings.bm25)
+        return (
+            given
+            if given is not None
+            else self.workspace.candidates(self.collection.path, split, depth, self.settings.bm25)
+        )
 
     def _trainset(self, source: Source) -> Path:
         settings = self.settings
@@ -161,7 +206,10 @@ class _Study:
             train_depth=settings.train_depth,
             seed=settings.seed,
         )
-        place, candidates = self.workspace.folder / "trainsets" / source.name, self._some(settings.teacher_queries)
+        place, candidates = (
+            self.workspace.folder / "trainsets" / source.name,
+            self._some(settings.teacher_queries),
+        )
 
         def make() -> None:
             write_contaminated_set(place, self.collection, candidates, wanted, overwrite=True)
@@ -169,25 +217,41 @@ class _Study:
         inputs = {"collection": self.checksum, "candidates": self.workspace.checksum(candidates)}
         work = drawing(self._groups_of(source))
         name = f"{self.workspace.prefix}trainset-{source.name}"
-        return self.workspace.steps.make(name, place, {**wanted.record(), "seed": wanted.seed}, inputs, make, work=work)
+        return self.workspace.steps.make(
+            name, place, {**wanted.record(), "seed": wanted.seed}, inputs, make, work=work
+        )
 
     def _groups_of(self, source: Source) -> int:
         """Estimate the number of groups of a teacher's training."""
-        added = 0 if source == CLEAN else self._positives(source.target, self.settings.target_relevant_from)
+        added = (
+            0
+            if source == CLEAN
+            else self._positives(source.target, self.settings.target_relevant_from)
+        )
         return self.groups_of(self.settings.teacher_queries) + round(source.share * added)
 
     def _trials(self, trainsets: Mapping[Source, Path]) -> list[Trial]:
-        """Train one seed after another, and one teacher with all its students, so that an interrupted study has whole comparisons."""
+        """Train one seed after another, and one teacher with all its students, so that an
+        interrupted study has whole comparisons.
+        """
         settings, trials = self.settings, list[list[Trial]]()
-        asked = ((source, trainset, seed) for seed in settings.seeds for source, trainset in trainsets.items())
+        asked = (
+            (source, trainset, seed)
+            for seed in settings.seeds
+            for source, trainset in trainsets.items()
+        )
         teachers = self.workspace.side_by_side(self._teacher, asked, [settings.teacher])
 
         def students() -> Iterator[_Student]:
             for number, teacher in enumerate(teachers):
                 trials.append([teacher.trial])
-                yield from (_Student(number, teacher, *one) for one in settings.taught(teacher.source))
+                yield from (
+                    _Student(number, teacher, *one) for one in settings.taught(teacher.source)
+                )
 
-        for number, trial in self.workspace.side_by_side(self._student, students(), settings.models):
+        for number, trial in self.workspace.side_by_side(
+            self._student, students(), settings.models
+        ):
             trials[number].append(trial)
         return list(chain.from_iterable(trials))
 
@@ -205,7 +269,9 @@ class _Study:
             ),  # otherwise a contaminated teacher would start from other weights
         )
         name = f"teacher-{model.kind}-{source.name}-seed-{seed}"
-        place = self.workspace.trained(name, self.collection.path, plan, groups=self._groups_of(source))
+        place = self.workspace.trained(
+            name, self.collection.path, plan, groups=self._groups_of(source)
+        )
         scores = self.workspace.taught(
             place,
             self.collection.path,
@@ -241,6 +307,8 @@ class _Study:
     def _reranked(self, model: Path) -> dict[str, Path]:
         """Return each target's candidates in a model's order, all of them."""
         return {
-            target: self.workspace.reranked(model, self.collection.path, target, self.runs[target], depth=self.settings.depth)
+            target: self.workspace.reranked(
+                model, self.collection.path, target, self.runs[target], depth=self.settings.depth
+            )
             for target in self.settings.targets
         }

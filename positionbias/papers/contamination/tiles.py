@@ -1,4 +1,6 @@
-"""Answers of a contamination study as tiles: does a teacher that saw a test gain on it, and does its student?"""
+"""Answers of a contamination study as tiles: does a teacher that saw a test gain on it, and does
+its student?
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ from positionbias.results.result import Result
 __all__ = ["contamination_tiles"]
 
 _ADVICE = {
-    "teacher": "Keep the test's judgements out of the teacher's training set (posbias leakage find).",
+    "teacher": (
+        "Keep the test's judgements out of the teacher's training set (posbias leakage find)."
+    ),
     "student": "Distil from a teacher that never saw the test's judgements.",
 }
 

@@ -1,4 +1,5 @@
-"""The leakage study: the payloads of its results (training sets, sizes, orders of models, memories), and their selection.
+"""The leakage study: the payloads of its results (training sets, sizes, orders of models,
+memories), and their selection.
 
 "How Train–Test Leakage Affects Zero-shot Retrieval" (SPIRE 2022), Tables 3 to 8 and Figure 2.
 """
@@ -46,7 +47,8 @@ __all__ = [
 ]
 
 NO = "no"  # the reference kind of training set
-CONDITIONS = {NO: "no leakage", "msm": "MSM leakage", "test": "test leakage"}  # kind of training set → its name in results
+# kind of training set → its name in results
+CONDITIONS = {NO: "no leakage", "msm": "MSM leakage", "test": "test leakage"}
 MEASURES = ("nDCG@10", "MFR", "RR", "P@1")
 LOWER_IS_BETTER = ("MFR",)
 LEAKAGE = "leakage"  # the axis of comparisons with the training without leakage
@@ -54,7 +56,11 @@ TRAINSETS = "leaked training set"
 BY_SIZE = "effectiveness by training set size"
 ORDER = "order of models with leakage"
 # Tables 6, 7 and 8, and the two states that the first two compare
-RANK, SCORE, OFFSET = "rank of leaked relevant passages", "score of leaked relevant passages", "rank offset of leaked passages"
+RANK, SCORE, OFFSET = (
+    "rank of leaked relevant passages",
+    "score of leaked relevant passages",
+    "rank offset of leaked passages",
+)
 WITH, WITHOUT = "with leakage", "without leakage"
 NEGATIVE_RANK = "rank of leaked non-relevant passages"
 MEMORIES = (RANK, SCORE, OFFSET, NEGATIVE_RANK)
@@ -73,7 +79,9 @@ class LeakedSetSize(Figures, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class SizePoint(Struct, frozen=True):
-    """A mean over topics for training sets of this many instances; no interval with two trainings."""
+    """A mean over topics for training sets of this many instances; no interval with two
+    trainings.
+    """
 
     instances: int
     mean: float
@@ -86,7 +94,8 @@ class SizePoint(Struct, frozen=True):
 
 
 class SizeEffect(Figures, frozen=True, kw_only=True):
-    """Effectiveness by training set size on ``topics`` ("leaked" or "all"), by condition: means, gains by leakage, and their change.
+    """Effectiveness by training set size on ``topics`` ("leaked" or "all"), by condition: means,
+    gains by leakage, and their change.
 
     A ``change`` is the gain with the largest sets less that with the smallest; none with one size.
     """
@@ -101,8 +110,8 @@ class SizeEffect(Figures, frozen=True, kw_only=True):
 
 
 class OrderChange(Struct, frozen=True):
-    """Kendall's τ_b against the order without leakage (None if all tie), swapped pairs (the formerly better first), and pairs
-    (a, b) in which a with leakage overtakes b without."""
+    """Kendall's τ_b against the order without leakage (None if all tie), swapped pairs (the
+    formerly better first), and pairs (a, b) in which a with leakage overtakes b without."""
 
     tau: float | None
     swaps: Sequence[tuple[str, str]]
@@ -120,7 +129,8 @@ class ModelOrders(Figures, frozen=True, kw_only=True):
 
 
 class Memory(Figures, frozen=True, kw_only=True):
-    """Means and standard deviations with and without leakage, and of the differences (with − without).
+    """Means and standard deviations with and without leakage, and of the differences (with −
+    without).
 
     ``count`` is the number of passages (of queries for an offset), ``repeats`` of models.
     """
@@ -139,18 +149,30 @@ class Memory(Figures, frozen=True, kw_only=True):
 
 def tests_of_leakage(results: Iterable[Result]) -> list[tuple[Result, Comparison]]:
     """Return the comparisons of training with and without leakage."""
-    return [(result, payload) for result, payload in of_type(results, Comparison) if payload.notes.get("axis") == LEAKAGE]
+    return [
+        (result, payload)
+        for result, payload in of_type(results, Comparison)
+        if payload.notes.get("axis") == LEAKAGE
+    ]
 
 
 def leaked_sizes(results: Iterable[Result]) -> list[tuple[Result, SizeEffect]]:
     """Return each model's effectiveness by size on the topics with leaked queries."""
-    return [(result, effect) for result, effect in of_type(results, SizeEffect) if effect.topics == "leaked"]
+    return [
+        (result, effect)
+        for result, effect in of_type(results, SizeEffect)
+        if effect.topics == "leaked"
+    ]
 
 
 def by_condition(results: Sequence[Result]) -> list[Result]:
-    """Return the effectiveness per query of every model and condition, for models with a test of leakage."""
+    """Return the effectiveness per query of every model and condition, for models with a test of
+    leakage.
+    """
     models = leakage_models(results)
-    return [r for r in results if r.kind == "per_query" and r.facts.model in models and r.facts.variant]
+    return [
+        r for r in results if r.kind == "per_query" and r.facts.model in models and r.facts.variant
+    ]
 
 
 def leakage_models(results: Iterable[Result]) -> list[str]:

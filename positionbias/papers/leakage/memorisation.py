@@ -1,7 +1,9 @@
-"""Measure the memorisation of leaked passages: their ranks and scores by models trained with and without them (leakage paper, Tables 6–8).
+"""Measure the memorisation of leaked passages: their ranks and scores by models trained with and
+without them (leakage paper, Tables 6–8).
 
-A leaked passage is ranked for the test query that it leaked for, among the candidates that the model re-ranks. One that was not
-retrieved is inserted by its score, so its rank is at most the number of candidates + 1.
+A leaked passage is ranked for the test query that it leaked for, among the candidates that the
+model re-ranks. One that was not retrieved is inserted by its score, so its rank is at most the
+number of candidates + 1.
 """
 
 from __future__ import annotations
@@ -47,7 +49,9 @@ class Places(NamedTuple):
 
 
 def leaked_pairs(groups: Groups) -> list[LeakedPair]:
-    """Return a training set's leaked instances, one per test query that the query leaks, sorted by test query and passages."""
+    """Return a training set's leaked instances, one per test query that the query leaks, sorted by
+    test query and passages.
+    """
     leaks = groups.manifest.content_as(dict[str, list[str]], "leaks")
     found = {
         LeakedPair(test_id, group.passage_ids[0], negative)
@@ -59,7 +63,8 @@ def leaked_pairs(groups: Groups) -> list[LeakedPair]:
 
 
 def with_leaked(candidates: Run, passages: Sequence[tuple[str, str]], *, name: str) -> Run:
-    """Append (query, passage) pairs that were not retrieved to the candidates, for a model to score.
+    """Append (query, passage) pairs that were not retrieved to the candidates, for a model to
+    score.
 
     Raises:
         InputError: a query without candidates.
@@ -68,11 +73,14 @@ def with_leaked(candidates: Run, passages: Sequence[tuple[str, str]], *, name: s
     for query_id, passage_id in passages:
         if query_id not in candidates:
             raise InputError(
-                f"run {candidates.name!r}: wanted candidates of each query with leaked passages; found none for {query_id!r}; "
-                "retrieve them for the whole split"
+                f"run {candidates.name!r}: wanted candidates of each query with leaked passages; "
+                f"found none for {query_id!r}; retrieve them for the whole split"
             )
         more.setdefault(query_id, {})[passage_id] = None
-    return Run(name, (_extended(ranking, more.get(ranking.query_id, {})) for ranking in candidates.rankings()))
+    return Run(
+        name,
+        (_extended(ranking, more.get(ranking.query_id, {})) for ranking in candidates.rankings()),
+    )
 
 
 def _extended(ranking: Ranking, more: dict[str, None]) -> tuple[str, list[str], np.ndarray]:
@@ -84,10 +92,12 @@ def _extended(ranking: Ranking, more: dict[str, None]) -> tuple[str, list[str], 
 
 
 def leaked_places(scored: Run, candidates: Run, passages: Sequence[tuple[str, str]]) -> Places:
-    """Return the rank and score of each (query, passage) pair; ``scored`` has a model's scores of ``with_leaked``.
+    """Return the rank and score of each (query, passage) pair; ``scored`` has a model's scores of
+    ``with_leaked``.
 
-    The rank is 1 + the number of other candidates above the passage in ``scored``: by float32 score, equal ones by id
-    descending (``core.run``). Leaked passages that were not retrieved do not count in each other's ranks.
+    The rank is 1 + the number of other candidates above the passage in ``scored``: by float32
+    score, equal ones by id descending (``core.run``). Leaked passages that were not retrieved do
+    not count in each other's ranks.
 
     Raises:
         InputError: a passage that was not scored.
@@ -99,8 +109,9 @@ def leaked_places(scored: Run, candidates: Run, passages: Sequence[tuple[str, st
             held[query_id] = _ranked(scored, candidates, query_id)
         if passage_id not in held[query_id]:
             raise InputError(
-                f"run {scored.name!r}: wanted a score of every leaked passage; found none of {passage_id!r} for query {query_id!r}; "
-                "score the candidates with the leaked passages"
+                f"run {scored.name!r}: wanted a score of every leaked passage; found none of "
+                f"{passage_id!r} for query {query_id!r}; score the candidates with the leaked "
+                "passages"
             )
         ranks[number], scores[number] = held[query_id][passage_id]
     return Places(ranks, scores)
@@ -127,18 +138,22 @@ def memorised(
     *,
     seed: int,
 ) -> tuple[Memory, Interval | None]:
-    """Compare ranks, or scores, of leaked passages ``(repeats, passages)``: their means, and the difference with its interval (Tables 6 and 7).
+    """Compare ranks, or scores, of leaked passages ``(repeats, passages)``: their means, and the
+    difference with its interval (Tables 6 and 7).
 
     Each repeat is a pair of models that differ only in the leakage.
 
-    Deviations (n − 1) are over all values, as the size of the printed ones suggests [decision]. The interval is over
-    ``clusters`` of queries, each with all its passages, for differences averaged over repeats.
+    Deviations (n − 1) are over all values, as the size of the printed ones suggests [decision]. The
+    interval is over ``clusters`` of queries, each with all its passages, for differences averaged
+    over repeats.
 
     Raises:
         ValueError: no value, or arrays of different shapes.
     """
     differences = _differences(with_leakage, without)
-    interval = bootstrap_mean(differences.mean(axis=0), cluster_labels(clusters or {}, query_ids), seed=seed)
+    interval = bootstrap_mean(
+        differences.mean(axis=0), cluster_labels(clusters or {}, query_ids), seed=seed
+    )
     return _memory(with_leakage, without, differences), interval
 
 
@@ -150,26 +165,37 @@ def rank_offset(
     *,
     seed: int,
 ) -> tuple[Memory, Interval | None]:
-    """Compare rank offsets with and without leakage (Table 8): a query's mean of (negative rank − positive rank) over its leaked pairs.
+    """Compare rank offsets with and without leakage (Table 8): a query's mean of (negative rank −
+    positive rank) over its leaked pairs.
 
-    Each side is (ranks of the positives, ranks of the negatives), ``(repeats, pairs)``. Means are over queries ("macro-averaged"),
-    deviations over queries and repeats [decision], the interval over clusters of queries.
+    Each side is (ranks of the positives, ranks of the negatives), ``(repeats, pairs)``. Means are
+    over queries ("macro-averaged"), deviations over queries and repeats [decision], the interval
+    over clusters of queries.
 
     Raises:
         ValueError: no value, or arrays of different shapes.
     """
     order = sorted(set(query_ids))
-    member = np.array([[query_id == wanted for query_id in query_ids] for wanted in order], np.float64)
+    member = np.array(
+        [[query_id == wanted for query_id in query_ids] for wanted in order], np.float64
+    )
     member /= member.sum(axis=1, keepdims=True)
-    offset, other = ((negative - positive) @ member.T for positive, negative in (with_leakage, without))
+    offset, other = (
+        (negative - positive) @ member.T for positive, negative in (with_leakage, without)
+    )
     differences = _differences(offset, other)
-    interval = bootstrap_mean(differences.mean(axis=0), cluster_labels(clusters or {}, order), seed=seed)
+    interval = bootstrap_mean(
+        differences.mean(axis=0), cluster_labels(clusters or {}, order), seed=seed
+    )
     return _memory(offset, other, differences), interval
 
 
 def _differences(with_leakage: np.ndarray, without: np.ndarray) -> np.ndarray:
     if with_leakage.shape != without.shape or not with_leakage.size:
-        raise ValueError(f"values: wanted as many with as without; found {with_leakage.shape} and {without.shape}")
+        raise ValueError(
+            f"values: wanted as many with as without; found {with_leakage.shape} and "
+            f"{without.shape}"
+        )
     return with_leakage - without
 
 
@@ -195,7 +221,11 @@ def retrieved_alone(scored: Run, candidates: Run) -> Run:
 
     def kept(ranking: Ranking) -> tuple[str, list[str], list[float]]:
         known = set(candidates[ranking.query_id].passage_ids)
-        pairs = [(i, s) for i, s in zip(ranking.passage_ids, ranking.scores.tolist(), strict=True) if i in known]
+        pairs = [
+            (i, s)
+            for i, s in zip(ranking.passage_ids, ranking.scores.tolist(), strict=True)
+            if i in known
+        ]
         return ranking.query_id, [i for i, _ in pairs], [s for _, s in pairs]
 
     return Run(scored.name, map(kept, scored.rankings()))

@@ -1,4 +1,6 @@
-"""Settings of the leakage study (splits, pairs, kinds and sizes of training sets), and its command."""
+"""Settings of the leakage study (splits, pairs, kinds and sizes of training sets), and its
+command.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,15 @@ from positionbias.evaluation.cross_validation import FOLDS
 from positionbias.experiments.model_options import CANDIDATES, SEEDS
 from positionbias.experiments.model_settings import ModelSettings
 from positionbias.firststage.settings import Bm25Settings
-from positionbias.leakage.settings import KINDS, LEAKAGES_HELP, SIZES, SIZES_HELP, Kind, LeakedSettings, LeakingPairs
+from positionbias.leakage.settings import (
+    KINDS,
+    LEAKAGES_HELP,
+    SIZES,
+    SIZES_HELP,
+    Kind,
+    LeakedSettings,
+    LeakingPairs,
+)
 from positionbias.papers import StudyCommand
 from positionbias.papers.leakage import CONDITIONS, NO
 from positionbias.training.config import refuse_validating
@@ -33,51 +43,78 @@ __all__ = ["COMMAND", "LeakageSettings"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeakageSettings:
-    """Settings of the study; source and target are splits of one collection (merged, if they are of two corpora).
+    """Settings of the study; source and target are splits of one collection (merged, if they are of
+    two corpora).
 
-    ``candidates`` are runs to use instead of BM25's, by split. ``seeds`` are those of the trainings, ``seed`` that of the sets,
-    the folds and the bootstrap.
+    ``candidates`` are runs to use instead of BM25's, by split. ``seeds`` are those of the
+    trainings, ``seed`` that of the sets, the folds and the bootstrap.
     """
 
     PANEL = Panel.ADVANCED
 
-    target: str = required_setting("Split of the judged test queries.", metavar="SPLIT", panel=Panel.BASIC)
+    target: str = required_setting(
+        "Split of the judged test queries.", metavar="SPLIT", panel=Panel.BASIC
+    )
     sources: tuple[str, ...] = required_setting(
-        "Training queries; may be given again.", flags=("--source",), metavar="SPLIT", panel=Panel.BASIC
+        "Training queries; may be given again.",
+        flags=("--source",),
+        metavar="SPLIT",
+        panel=Panel.BASIC,
     )
     leaking: LeakingPairs
     models: tuple[ModelSettings, ...]
     kinds: tuple[Kind, ...] = setting(
-        KINDS, f"{LEAKAGES_HELP} Name no and one of the others.", flags=("--leakage",), panel=Panel.BASIC
+        KINDS,
+        f"{LEAKAGES_HELP} Name no and one of the others.",
+        flags=("--leakage",),
+        panel=Panel.BASIC,
     )
-    sizes: tuple[int, ...] = setting(SIZES, SIZES_HELP, flags=("--size",), metavar="INSTANCES", panel=Panel.BASIC)
+    sizes: tuple[int, ...] = setting(
+        SIZES, SIZES_HELP, flags=("--size",), metavar="INSTANCES", panel=Panel.BASIC
+    )
     seeds: tuple[int, ...] = declared_setting((1,), SEEDS)
     bm25: Bm25Settings = field(default_factory=Bm25Settings)
     depth: int = setting(100, "Candidates per test query.", least=1)
     candidates: Mapping[str, Path] = declared_setting({}, CANDIDATES)
-    folds: int = setting(FOLDS, "Folds of test queries; the size for each is chosen on the others.", least=2)
+    folds: int = setting(
+        FOLDS, "Folds of test queries; the size for each is chosen on the others.", least=2
+    )
     seed: int = seed_setting()
 
     def __post_init__(self) -> None:
-        listed = {"--models": [model.kind for model in self.models], "--leakage": self.kinds, "--size": self.sizes}
+        listed = {
+            "--models": [model.kind for model in self.models],
+            "--leakage": self.kinds,
+            "--size": self.sizes,
+        }
         listed |= {"--seeds": self.seeds, "--source": self.sources, "--pairs": self.leaking.files}
         check_once(listed)
         if NO not in self.kinds or len(self.kinds) < 2:
             found = ", ".join(self.kinds)
             raise SettingError(
-                f"--leakage: wanted {NO}, and a leakage to compare with it (msm, test); found {found}; add what is missing"
+                f"--leakage: wanted {NO}, and a leakage to compare with it (msm, test); found "
+                f"{found}; add what is missing"
             )
         check_settings(self)
         refuse_validating("this study, which has no validation: the last weights are kept")
         if unused := [split for split in self.candidates if split not in self.splits]:
             splits = ", ".join(self.splits)
             do = or_closest(unused[0], self.splits, "name one of these")
-            raise SettingError(f"--candidates: wanted splits of the study ({splits}); found {unused[0]!r}; {do}")
+            raise SettingError(
+                f"--candidates: wanted splits of the study ({splits}); found {unused[0]!r}; {do}"
+            )
         if self.target in self.sources:
-            raise SettingError(f"--target, --source: wanted different splits; found {self.target!r} as both; name others")
+            raise SettingError(
+                f"--target, --source: wanted different splits; found {self.target!r} as both; name "
+                "others"
+            )
         self.sets()  # report an unusable size or leakage before the study begins
         once = (
-            replace(m, training=replace(m.training, epochs=m.training.epochs or 1, most_depth=self.depth)) for m in self.models
+            replace(
+                m,
+                training=replace(m.training, epochs=m.training.epochs or 1, most_depth=self.depth),
+            )
+            for m in self.models
         )
         object.__setattr__(self, "models", tuple(once))
 

@@ -1,4 +1,6 @@
-"""Answers of a leakage study as tiles: does leakage lift a model, and does the model remember what leaked?"""
+"""Answers of a leakage study as tiles: does leakage lift a model, and does the model remember what
+leaked?
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ CLEAN = "Remove near-duplicates of the test queries from the training set (posbi
 
 
 def leakage_tiles(results: Sequence[Result]) -> list[Tile]:
-    """Return a tile for each leakage and model in the headline measure, then one for each memory."""
+    """Return a tile for each leakage and model in the headline measure, then one for each
+    memory.
+    """
     tests = tests_of_leakage(results)
     headline = tests[0][0].measure if tests else ""
     tiles = [
@@ -35,14 +39,21 @@ def leakage_tiles(results: Sequence[Result]) -> list[Tile]:
         for result, payload in tests
         if result.measure == headline
     ]
-    return [*tiles, *(_memory(result) for result, _ in of_type(results, Memory) if result.measure == OFFSET)]
+    return [
+        *tiles,
+        *(_memory(result) for result, _ in of_type(results, Memory) if result.measure == OFFSET),
+    ]
 
 
 def _memory(result: Result) -> Tile:
     bounds, answer = result.interval, Answered.UNKNOWN
     if bounds is not None and not not_finished(result):
-        answer = Answered.YES if bounds.low > 0 else Answered.NO if bounds.high < 0 else Answered.UNKNOWN
-    words = {Answered.YES: "Remembers", Answered.NO: "The opposite of remembering"}.get(answer, "Not shown")
+        answer = (
+            Answered.YES if bounds.low > 0 else Answered.NO if bounds.high < 0 else Answered.UNKNOWN
+        )
+    words = {Answered.YES: "Remembers", Answered.NO: "The opposite of remembering"}.get(
+        answer, "Not shown"
+    )
     value = decimal(result.value, 2, sign=True)
     tile = Tile(
         question="Are leaked passages remembered?",

@@ -1,4 +1,6 @@
-"""Page of pools: figures, captions and sections on kinds' finds, effects of pools of one kind on others, one new run."""
+"""Page of pools: figures, captions and sections on kinds' finds, effects of pools of one kind on
+others, one new run.
+"""
 
 from __future__ import annotations
 
@@ -81,7 +83,8 @@ MIXED = "v"  # the marker beyond mixed pools: of no kind
 COUNTED = ("in the kind's pool", "in no other kind's pool")
 AXES = {"depth": "Pool depth", "groups": "Groups that feed a pool"}
 CELLS = read_cells(Path(__file__).with_name("cells.csv"))
-Tables = Callable[[list[Result], Published | None], Sequence[Table]]  # of one task's results, with what the paper prints
+# of one task's results, with what the paper prints
+Tables = Callable[[list[Result], Published | None], Sequence[Table]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,22 +97,30 @@ class KindLooks:
 
 
 def looks_of(results: Sequence[Result]) -> dict[str, KindLooks]:
-    """Return each kind's looks, in the order of the task's table of systems; of several tasks, of the first one's."""
+    """Return each kind's looks, in the order of the task's table of systems; of several tasks, of
+    the first one's.
+    """
     kinds = [kind for _, task in of_type(results, TaskFigures) for kind in task.kinds]
     return {
-        kind: KindLooks(colour_of(index), MARKERS[index % len(MARKERS)], DASHES[index % len(DASHES)])
+        kind: KindLooks(
+            colour_of(index), MARKERS[index % len(MARKERS)], DASHES[index % len(DASHES)]
+        )
         for index, kind in enumerate(distinct(kinds))
     }
 
 
 def coverage_figure(results: Sequence[Result], width: float = WIDE) -> Figure:
-    """Relevant documents in each kind's depth-k pool against k, in all and in no other kind's: a row of panels a task.
+    """Relevant documents in each kind's depth-k pool against k, in all and in no other kind's: a
+    row of panels a task.
 
     Raises:
         InputError: no coverage among the results.
     """
     required(of_type(results, CoverageFigures), "relevant documents by pool depth")
-    tasks = {task: [own for _, own in of_type(of_task, CoverageFigures)] for task, of_task in by_task(results).items()}
+    tasks = {
+        task: [own for _, own in of_type(of_task, CoverageFigures)]
+        for task, of_task in by_task(results).items()
+    }
     tasks = {task: found for task, found in tasks.items() if found}
     looks = looks_of(results)
     across = 2 if width > BESIDE else 1
@@ -120,7 +131,9 @@ def coverage_figure(results: Sequence[Result], width: float = WIDE) -> Figure:
         for axes, (task, number, words) in zip(grid.flat, panels, strict=True):
             for own in tasks[task]:
                 counts = (own.found_by_depth, own.unique_by_depth)[number]
-                axes.plot(own.depths, counts, color=looks[own.kind].colour, linestyle=looks[own.kind].dash)
+                axes.plot(
+                    own.depths, counts, color=looks[own.kind].colour, linestyle=looks[own.kind].dash
+                )
             title = f"Relevant, {words}" if len(tasks) == 1 else f"{task}: {words}"
             axes.set_title(wrap(title, characters(width / across + 0.3)))
             axes.set_ylim(bottom=0)
@@ -131,13 +144,23 @@ def coverage_figure(results: Sequence[Result], width: float = WIDE) -> Figure:
         for row in grid[:, 0]:
             row.set_ylabel("Documents")
         under_all(figure, "Pool depth", width)
-        kinds = [kind for kind in looks if any(own.kind == kind for found in tasks.values() for own in found)]
-        legend_above(figure, [line_handle(looks[kind].colour, looks[kind].dash) for kind in kinds], kinds, width)
+        kinds = [
+            kind
+            for kind in looks
+            if any(own.kind == kind for found in tasks.values() for own in found)
+        ]
+        legend_above(
+            figure,
+            [line_handle(looks[kind].colour, looks[kind].dash) for kind in kinds],
+            kinds,
+            width,
+        )
     return figure
 
 
 def scatter_figure(results: Sequence[Result], width: float = WIDE) -> Figure:
-    """Each test system's score by the judgements of one pool against that by gold; a panel a pool kind and measure, the line of equal scores.
+    """Each test system's score by the judgements of one pool against that by gold; a panel a pool
+    kind and measure, the line of equal scores.
 
     ``results`` are of one task.
 
@@ -160,10 +183,19 @@ def scatter_figure(results: Sequence[Result], width: float = WIDE) -> Figure:
             first_column = axes.get_subplotspec().is_first_col()  # type: ignore[union-attr]
             axes.set_ylabel("By this pool" if first_column else "")
         under_all(figure, "By the gold judgements", width)
-        shown = [kind for kind in looks if any(p.kind == kind for own in by_key.values() for p in own.points)]
+        shown = [
+            kind
+            for kind in looks
+            if any(p.kind == kind for own in by_key.values() for p in own.points)
+        ]
         handles = [_dot(looks[kind].colour, looks[kind].marker) for kind in shown]
         names = [f"{kind} runs" for kind in shown]
-        legend_above(figure, [*handles, line_handle(INK.light, "-", linewidth=0.9)], [*names, "equal scores"], width)
+        legend_above(
+            figure,
+            [*handles, line_handle(INK.light, "-", linewidth=0.9)],
+            [*names, "equal scores"],
+            width,
+        )
     return figure
 
 
@@ -173,9 +205,13 @@ def _points(axes: Axes, found: OnePoolFigures, looks: Mapping[str, KindLooks]) -
         axes.plot(
             [point.gold for point in of_kind],
             [point.estimated for point in of_kind],
-            color=own.colour, marker=own.marker, markersize=4.6, linestyle="none", fillstyle="none", markeredgewidth=1.2,
+            color=own.colour, marker=own.marker, markersize=4.6, linestyle="none", fillstyle="none",
+            markeredgewidth=1.2,
         )  # fmt: skip
-    values = [value for point in found.points for value in (point.gold, point.estimated)] or [0.0, 1.0]
+    values = [value for point in found.points for value in (point.gold, point.estimated)] or [
+        0.0,
+        1.0,
+    ]
     low, high = min(values), max(values)
     room = 0.04 * (high - low) or 0.05
     ends = (low - room, high + room)
@@ -190,12 +226,15 @@ def _points(axes: Axes, found: OnePoolFigures, looks: Mapping[str, KindLooks]) -
 
 def _dot(colour: str, marker: str, *, full: bool = False) -> Any:
     fill = "full" if full else "none"
-    return line_handle(colour, "none", marker=marker, markersize=5.5, fillstyle=fill, markeredgewidth=1.2)
+    return line_handle(
+        colour, "none", marker=marker, markersize=5.5, fillstyle=fill, markeredgewidth=1.2
+    )
 
 
 def bias_figure(results: Sequence[Result], width: float = WIDE) -> Figure:
-    """Draw the mean change of score by pool kind and kind of the test systems, for other kinds its excess over permuted
-    kinds, beside unseen systems of the pool's own and beyond mixed pools; a panel a measure. ``results`` are of one task.
+    """Draw the mean change of score by pool kind and kind of the test systems, for other kinds its
+    excess over permuted kinds, beside unseen systems of the pool's own and beyond mixed pools; a
+    panel a measure. ``results`` are of one task.
 
     Raises:
         InputError: no change of scores among the results.
@@ -219,7 +258,9 @@ def bias_figure(results: Sequence[Result], width: float = WIDE) -> Figure:
                     continue
                 at, look = lines.index((own.pool, own.test)), looks[own.test]
                 _with_interval(axes, result, at - 0.2, look.colour, look.marker, full=True)
-                for contrast, lower, marker in zip(Contrast, (0.06, 0.3), (look.marker, MIXED), strict=True):
+                for contrast, lower, marker in zip(
+                    Contrast, (0.06, 0.3), (look.marker, MIXED), strict=True
+                ):
                     if effect := effects.get((contrast, measure, own.pool, own.test)):
                         _with_interval(axes, effect[0], at + lower, look.colour, marker, full=False)
             axes.set_title(measure)
@@ -234,33 +275,61 @@ def bias_figure(results: Sequence[Result], width: float = WIDE) -> Figure:
         grid[0].set_yticks(range(len(lines)), names)
         grid[0].set_ylim(len(lines) - 0.4, -0.6)
         under_all(figure, "Mean change of score, from gold to a pool's judgements", width)
-        handles = [_dot(MUTED.light, "o", full=True), _dot(MUTED.light, "o"), _dot(MUTED.light, MIXED)]
+        handles = [
+            _dot(MUTED.light, "o", full=True),
+            _dot(MUTED.light, "o"),
+            _dot(MUTED.light, MIXED),
+        ]
         legend_above(
             figure,
             handles,
-            ["change", "its excess beside unseen runs of the pool's kind", "its excess beyond mixed pools"],
+            [
+                "change",
+                "its excess beside unseen runs of the pool's kind",
+                "its excess beyond mixed pools",
+            ],
             width,
         )
     return figure
 
 
-def _with_interval(axes: Axes, result: Result, at: float, colour: str, marker: str, *, full: bool) -> None:
+def _with_interval(
+    axes: Axes, result: Result, at: float, colour: str, marker: str, *, full: bool
+) -> None:
     if result.value is None:
         return
     if result.interval is not None:
         ends = [result.interval.low, result.interval.high]
-        axes.plot(ends, [at, at], color=colour, linewidth=1.8 if full else 1.2, solid_capstyle="butt", zorder=2)
-    fill = {"color": colour} if full else {"color": colour, "markerfacecolor": "none", "markeredgewidth": 1.2}
-    axes.plot([result.value], [at], marker=marker, markersize=5.5, linestyle="none", zorder=3, **fill)  # type: ignore[arg-type]
+        axes.plot(
+            ends,
+            [at, at],
+            color=colour,
+            linewidth=1.8 if full else 1.2,
+            solid_capstyle="butt",
+            zorder=2,
+        )
+    fill = (
+        {"color": colour}
+        if full
+        else {"color": colour, "markerfacecolor": "none", "markeredgewidth": 1.2}
+    )
+    axes.plot(
+        [result.value], [at], marker=marker, markersize=5.5, linestyle="none", zorder=3, **fill
+    )  # type: ignore[arg-type]
 
 
 def curves_of(results: Sequence[Result], axis: str) -> list[tuple[Result, CurveFigures]]:
     """Return the curves along "depth" or "groups" that have more than one point."""
-    return [(result, own) for result, own in of_type(results, CurveFigures) if own.axis == axis and len(own.at) > 1]
+    return [
+        (result, own)
+        for result, own in of_type(results, CurveFigures)
+        if own.axis == axis and len(own.at) > 1
+    ]
 
 
 def curve_figure(results: Sequence[Result], axis: str, width: float = WIDE) -> Figure:
-    """Draw the mean change of score of each kind of test system by the pools' depth or number of groups, with its interval.
+    """Draw the mean change of score of each kind of test system by the pools' depth or number of
+    groups, with its interval.
 
     A panel a pool kind and measure; ``results`` are of one task.
 
@@ -290,7 +359,12 @@ def curve_figure(results: Sequence[Result], axis: str, width: float = WIDE) -> F
         for axes in grid[:, 0]:
             axes.set_ylabel("Change of score")
         under_all(figure, AXES[axis], width)
-        handles = [line_handle(looks[test].colour, looks[test].dash, marker=looks[test].marker, markersize=4) for test in tests]
+        handles = [
+            line_handle(
+                looks[test].colour, looks[test].dash, marker=looks[test].marker, markersize=4
+            )
+            for test in tests
+        ]
         legend_above(figure, handles, [f"{test} runs" for test in tests], width)
     return figure
 
@@ -299,7 +373,9 @@ def _draw(axes: Axes, own: CurveFigures, looks: KindLooks) -> None:
     points = zip(own.at, own.change, own.change_low, own.change_high, strict=True)
     drawn = [(at, change, low, high) for at, change, low, high in points if change is not None]
     at, change = [point[0] for point in drawn], [point[1] for point in drawn]
-    axes.plot(at, change, color=looks.colour, linestyle=looks.dash, marker=looks.marker, markersize=3.6)
+    axes.plot(
+        at, change, color=looks.colour, linestyle=looks.dash, marker=looks.marker, markersize=3.6
+    )
     bounds = [(x, low, high) for x, _, low, high in drawn if low is not None and high is not None]
     if bounds:
         places, lows, highs = map(list, zip(*bounds, strict=True))
@@ -307,7 +383,8 @@ def _draw(axes: Axes, own: CurveFigures, looks: KindLooks) -> None:
 
 
 def verdict_figure(results: Sequence[Result], width: float = WIDE) -> Figure:
-    """Draw the bounds of every run's score, and the new run's prediction: pooled runs by falling score, a panel a measure.
+    """Draw the bounds of every run's score, and the new run's prediction: pooled runs by falling
+    score, a panel a measure.
 
     Raises:
         InputError: no bounds of scores among the results.
@@ -320,22 +397,36 @@ def verdict_figure(results: Sequence[Result], width: float = WIDE) -> Figure:
         for axes, (_, own) in zip(grid, found, strict=True):
             pooled = sorted(own.pooled, key=lambda run: -run.score)
             places = range(1, len(pooled) + 1)
-            axes.vlines(places, [run.low for run in pooled], [run.high for run in pooled], color=theirs, linewidth=1.4)
+            axes.vlines(
+                places,
+                [run.low for run in pooled],
+                [run.high for run in pooled],
+                color=theirs,
+                linewidth=1.4,
+            )
             scores = [run.score for run in pooled]
             axes.plot(places, scores, color=theirs, marker="o", markersize=2.6, linestyle="none")
             axes.axhspan(own.low, own.high, color=mine, alpha=0.2, linewidth=0)
             if own.predicted_low is not None and own.predicted_high is not None:
-                axes.axhspan(own.predicted_low, own.predicted_high, color=mine, alpha=0.35, linewidth=0)
+                axes.axhspan(
+                    own.predicted_low, own.predicted_high, color=mine, alpha=0.35, linewidth=0
+                )
             axes.axhline(own.score, color=mine, linewidth=1.4, linestyle=(0, (6, 2)))
             axes.set_title(own.measure)
             axes.set_ylabel("Score")
             axes.set_xlim(0, len(pooled) + 1)
         under_all(figure, "Pooled runs, by falling score", width)
-        handles = [line_handle(mine, (0, (6, 2))), line_handle(theirs, "-", marker="o", markersize=3)]
+        handles = [
+            line_handle(mine, (0, (6, 2))),
+            line_handle(theirs, "-", marker="o", markersize=3),
+        ]
         legend_above(
             figure,
             handles,
-            [f"{found[0][0].system}: its score, prediction and bounds", "a pooled run: its score and bounds"],
+            [
+                f"{found[0][0].system}: its score, prediction and bounds",
+                "a pooled run: its score and bounds",
+            ],
             width,
         )
     return figure
@@ -350,12 +441,14 @@ def coverage_caption(results: Sequence[Result]) -> str:
             of = f"{task}, " if len(tasks) > 1 else ""
             number, alone = count(own.relevant), count(own.unique)
             parts.append(
-                f"{of}{own.kind} ({own.systems} runs of {own.groups} groups): {number}, {alone} of them in no other kind's pool"
+                f"{of}{own.kind} ({own.systems} runs of {own.groups} groups): {number}, {alone} of "
+                "them in no other kind's pool"
             )
     depth = of_type(results, CoverageFigures)[0][1].depth
     return (
-        f"Relevant documents by pool depth. At depth {depth}, the thin line: {'; '.join(parts)}. Only judged documents count, so curves are understated where they go "
-        "deeper than what was judged; and a kind with more runs finds more."
+        f"Relevant documents by pool depth. At depth {depth}, the thin line: {'; '.join(parts)}. "
+        "Only judged documents count, so curves are understated where they go deeper than what "
+        "was judged; and a kind with more runs finds more."
     )
 
 
@@ -366,8 +459,8 @@ def scatter_caption(results: Sequence[Result]) -> str:
         taus = ", ".join(f"{test} {decimal(tau)}" for test, tau in own.tau_b.items())
         parts.append(f"{own.measure}, {own.pool} pool: {taus}")
     return (
-        "Each test system's score by the judgements of one drawn pool against its score by gold; below the line it is underestimated. "
-        f"Kendall's τ: {'; '.join(parts)}."
+        "Each test system's score by the judgements of one drawn pool against its score by gold; "
+        f"below the line it is underestimated. Kendall's τ: {'; '.join(parts)}."
     )
 
 
@@ -385,7 +478,8 @@ def bias_caption(results: Sequence[Result]) -> str:
                 text += f", {contrast} {unseen}{_signed(effect[0])}"
         parts.append(text)
     return (
-        "How far pools of one kind move the scores of systems that did not feed them (left of 0: underestimated), with 95\u00a0% intervals over groups and queries; hollow: how much more "
+        "How far pools of one kind move the scores of systems that did not feed them (left of 0: "
+        "underestimated), with 95\u00a0% intervals over groups and queries; hollow: how much more "
         f"than permuted kinds would. Of other kinds than the pools': {'; '.join(parts)}."
     )
 
@@ -403,9 +497,15 @@ def curve_caption(results: Sequence[Result], axis: str) -> str:
             shown = ", ".join(f"{decimal(change, sign=True)} at {at}" for at, change in ends)
             parts.append(f"{own.test} runs by {own.pool} pools, {own.measure}: {shown}")
     if axis == "depth":
-        what = "Mean change of score by the depth of the pools, against the same gold throughout, with 95\u00a0% intervals."
+        what = (
+            "Mean change of score by the depth of the pools, against the same gold throughout, "
+            "with 95\u00a0% intervals."
+        )
     else:
-        what = "Mean change of score by the number of groups that feed a pool, with 95\u00a0% intervals; as groups are drawn, fewer systems are left to test."
+        what = (
+            "Mean change of score by the number of groups that feed a pool, with 95\u00a0% "
+            "intervals; as groups are drawn, fewer systems are left to test."
+        )
     return f"{what} Of other kinds than the pools': {'; '.join(parts)}."
 
 
@@ -413,16 +513,21 @@ def verdict_caption(results: Sequence[Result]) -> str:
     """Give the new run's score, as predicted and its bounds."""
     parts = []
     for _, own in of_type(results, ScoreFigures):
-        predicted = f"{decimal(own.predicted)} predicted ({decimal(own.predicted_low)} to {decimal(own.predicted_high)}), "
+        predicted = (
+            f"{decimal(own.predicted)} predicted ({decimal(own.predicted_low)} to "
+            f"{decimal(own.predicted_high)}), "
+        )
         parts.append(
-            f"{own.measure}: {decimal(own.score)} as judged, {'' if own.predicted is None else predicted}"
-            f"{decimal(own.low)} to {decimal(own.high)} possible"
+            f"{own.measure}: {decimal(own.score)} as judged, "
+            f"{'' if own.predicted is None else predicted}{decimal(own.low)} to "
+            f"{decimal(own.high)} possible"
         )
     head = next((own for _, own in of_type(results, UnjudgedFigures)), None)
     share = f" {percent(head.share)} of its first {head.depth} are unjudged." if head else ""
     return (
-        f"The new run (wide band) and every pooled run (bars): all that they can score, whatever the unjudged documents are; the dark band is the new run's "
-        f"95\u00a0% prediction interval. {'; '.join(parts)}.{share}"
+        "The new run (wide band) and every pooled run (bars): all that they can score, whatever "
+        "the unjudged documents are; the dark band is the new run's 95\u00a0% prediction "
+        f"interval. {'; '.join(parts)}.{share}"
     )
 
 
@@ -431,7 +536,12 @@ def _has(kind: type[PoolFigures]) -> Callable[[Sequence[Result]], object]:
 
 
 def _curve(axis: str) -> FigureKind:
-    return FigureKind(partial(curves_of, axis=axis), partial(curve_figure, axis=axis), partial(curve_caption, axis=axis), "y")
+    return FigureKind(
+        partial(curves_of, axis=axis),
+        partial(curve_figure, axis=axis),
+        partial(curve_caption, axis=axis),
+        "y",
+    )
 
 
 FIGURES = {
@@ -447,19 +557,30 @@ FIGURES = {
 def pool_figures(results: Sequence[Result], *, width: float = WIDE) -> dict[str, Figure]:
     """Return every figure about pools that the results support, by name; ``width`` in inches.
 
-    Names: coverage, scatter, bias, depth, groups, verdict; with several tasks all but the first end in ``-TASK``.
+    Names: coverage, scatter, bias, depth, groups, verdict; with several tasks all but the first end
+    in ``-TASK``.
     """
-    return {name: kind.draw(chosen, width=width) for name, kind, chosen in _figures(results, FIGURES)}
+    return {
+        name: kind.draw(chosen, width=width) for name, kind, chosen in _figures(results, FIGURES)
+    }
 
 
-def _figures(results: Sequence[Result], names: Iterable[str]) -> list[tuple[str, FigureKind, list[Result]]]:
+def _figures(
+    results: Sequence[Result], names: Iterable[str]
+) -> list[tuple[str, FigureKind, list[Result]]]:
     """Return the figures with these names, of each task; coverage of all tasks in one."""
     tasks = by_task(results)
     found = []
     for name in names:
         every = {name: [result for own in tasks.values() for result in own]}
-        parts = every if name == "coverage" else {_named(name, task, tasks): own for task, own in tasks.items()}
-        found += [(full, FIGURES[name], own) for full, own in parts.items() if FIGURES[name].there(own)]
+        parts = (
+            every
+            if name == "coverage"
+            else {_named(name, task, tasks): own for task, own in tasks.items()}
+        )
+        found += [
+            (full, FIGURES[name], own) for full, own in parts.items() if FIGURES[name].there(own)
+        ]
     return found
 
 
@@ -468,9 +589,13 @@ def _named(name: str, task: str, tasks: Collection[str]) -> str:
 
 
 def _each(
-    figures: Sequence[str] = (), tables: Tables = lambda results, published: (), folded: Tables = lambda results, published: ()
+    figures: Sequence[str] = (),
+    tables: Tables = lambda results, published: (),
+    folded: Tables = lambda results, published: (),
 ) -> Callable[[Sequence[Study]], list[Block]]:
-    """Return what builds blocks of figures, every task's tables, then the folded ones (the figures' data)."""
+    """Return what builds blocks of figures, every task's tables, then the folded ones (the figures'
+    data).
+    """
 
     def build(study: Study) -> Block:
         block, tasks = Block(study.title, study.number), by_task(study.results)
@@ -480,7 +605,11 @@ def _each(
             for task, results in tasks.items():
                 for table in make(results, study.published):
                     if len(tasks) > 1:
-                        table = replace(table, name=_named(table.name, task, tasks), title=f"{table.title}: {task}")
+                        table = replace(
+                            table,
+                            name=_named(table.name, task, tasks),
+                            title=f"{table.title}: {task}",
+                        )
                     block.add(table, folded=away)
         return block
 
@@ -488,7 +617,10 @@ def _each(
 
 
 def _order_tables(results: list[Result], published: Published | None) -> list[Table]:
-    return [order_table(results, published), *([task_table(results)] if of_type(results, OrderFigures) else [])]
+    return [
+        order_table(results, published),
+        *([task_table(results)] if of_type(results, OrderFigures) else []),
+    ]
 
 
 def published_of(results: Sequence[Result]) -> Published | None:
@@ -502,35 +634,53 @@ PART = Part(
         PageSection(
             "pool-coverage",
             "What each kind of system finds",
-            "If the pool of a test collection were made of one kind of system alone, these relevant documents would be in it.",
+            "If the pool of a test collection were made of one kind of system alone, these "
+            "relevant documents would be in it.",
             _each(["coverage"], folded=lambda results, _: [coverage_data(results)]),
         ),
         PageSection(
             "pool-order",
             "Do pools of one kind put systems in the right order?",
-            "Half of the groups of one kind feed a pool; its judgements rank the systems that did not feed it, and their order is held against that by "
-            "the gold judgements. A τ of 1 is the same order, of 0 an order by chance.",
-            _each(["scatter"], _order_tables, lambda results, _: [agreement_table(results), scatter_data(results)]),
+            "Half of the groups of one kind feed a pool; its judgements rank the systems that did "
+            "not feed it, and their order is held against that by the gold judgements. A τ of 1 is "
+            "the same order, of 0 an order by chance.",
+            _each(
+                ["scatter"],
+                _order_tables,
+                lambda results, _: [agreement_table(results), scatter_data(results)],
+            ),
         ),
         PageSection(
             "pool-bias",
             "Whom pools of one kind underestimate",
-            "A system that did not feed a pool has documents in it that nobody judged, and they count as not relevant: every unseen system loses. The pool is "
-            "unfair to a kind where it loses more than equally good unseen systems of the pool's own kind do, and more than it would if kinds were permuted among the groups.",
+            "A system that did not feed a pool has documents in it that nobody judged, and they "
+            "count as not relevant: every unseen system loses. The pool is unfair to a kind where "
+            "it loses more than equally good unseen systems of the pool's own kind do, and more "
+            "than it would if kinds were permuted among the groups.",
             _each(["bias"], lambda results, _: [effects_table(results), bias_table(results)]),
         ),
         PageSection(
             "pool-curves",
             "Deeper pools, more groups",
-            "What a collection's makers can do about it: judge deeper, or let more groups take part.",
-            _each(["depth", "groups"], folded=lambda results, _: [curve_data(results, axis) for axis in ("depth", "groups")]),
+            "What a collection's makers can do about it: judge deeper, or let more groups take "
+            "part.",
+            _each(
+                ["depth", "groups"],
+                folded=lambda results, _: [
+                    curve_data(results, axis) for axis in ("depth", "groups")
+                ],
+            ),
         ),
         PageSection(
             "pool-left-out",
             "Each group left out of the pool",
-            "The judgements that only one group brought in are removed, and its runs are scored again: what would have become of them had they come too late.",
+            "The judgements that only one group brought in are removed, and its runs are scored "
+            "again: what would have become of them had they come too late.",
             _each(
-                tables=lambda results, _: [left_out_by_kind_table(results), left_out_table(results)],
+                tables=lambda results, _: [
+                    left_out_by_kind_table(results),
+                    left_out_table(results),
+                ],
                 folded=lambda results, _: [left_out_runs_table(results)],
             ),
         ),
@@ -543,9 +693,14 @@ PART = Part(
         PageSection(
             "pool-verdict",
             "Can the collection judge this run?",
-            "The run did not help to make the pool. What it would score, had it, is predicted from the pooled runs, each group of which is left out in turn; beside "
-            "that stand bounds that hold whatever the unjudged documents are.",
-            _each(["verdict"], lambda results, _: [verdict_table(results)], lambda results, _: [comparisons_table(results)]),
+            "The run did not help to make the pool. What it would score, had it, is predicted from "
+            "the pooled runs, each group of which is left out in turn; beside that stand bounds "
+            "that hold whatever the unjudged documents are.",
+            _each(
+                ["verdict"],
+                lambda results, _: [verdict_table(results)],
+                lambda results, _: [comparisons_table(results)],
+            ),
         ),
     ),
     tiles=pool_tiles,

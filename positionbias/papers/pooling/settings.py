@@ -49,7 +49,10 @@ class Level(NamedTuple):
         """
         task, _, grade = text.rpartition("=")
         if not grade.isdecimal():
-            raise SettingError(f"--relevant-from: wanted GRADE or TASK=GRADE, a grade from 1 up; found {text!r}; write it so")
+            raise SettingError(
+                f"--relevant-from: wanted GRADE or TASK=GRADE, a grade from 1 up; found {text!r}; "
+                "write it so"
+            )
         return cls(task, int(grade))
 
 
@@ -58,24 +61,33 @@ class PoolingSettings:
     """Settings of the study. A task's own level overrides that of all.
 
     Raises:
-        SettingError: no task, two tasks with one name, an unknown measure, or a number outside its range.
+        SettingError: no task, two tasks with one name, an unknown measure, or a number outside its
+            range.
     """
 
     tasks: tuple[PoolingTask, ...] = required_setting(
-        "A folder of TREC runs, their judgements, and the table of run, group and kind; may be given again.",
+        "A folder of TREC runs, their judgements, and the table of run, group and kind; may be "
+        "given again.",
         flags=("--task",),
         metavar="NAME RUNS QRELS SYSTEMS",
     )
     pools: PoolSettings = field(default_factory=PoolSettings)
-    measures: tuple[str, ...] = declared_setting(("RR", "nDCG@10"), settings_of(ReliabilitySettings)["measures"])
+    measures: tuple[str, ...] = declared_setting(
+        ("RR", "nDCG@10"), settings_of(ReliabilitySettings)["measures"]
+    )
     relevant_from: tuple[Level, ...] = setting(
         (),
-        "The lowest grade of a relevant document, for all tasks or one: 2 for the passages of TREC DL. [default: 1]",
+        "The lowest grade of a relevant document, for all tasks or one: 2 for the passages of TREC "
+        "DL. [default: 1]",
         metavar="[TASK=]GRADE",
         panel=Panel.ADVANCED,
     )
     deepest: int = setting(
-        100, "Last depth of the curves of relevant documents found.", least=1, most=DEEPEST, panel=Panel.ADVANCED
+        100,
+        "Last depth of the curves of relevant documents found.",
+        least=1,
+        most=DEEPEST,
+        panel=Panel.ADVANCED,
     )
     relabel: float = setting(
         0.1,
@@ -94,17 +106,31 @@ class PoolingSettings:
         names = [name for name, *_ in self.tasks]
         if not names or len(set(names)) < len(names):
             found = ", ".join(names) or "none"
-            raise SettingError(f"--task: wanted at least one, each name once; found {found}; give each once")
+            raise SettingError(
+                f"--task: wanted at least one, each name once; found {found}; give each once"
+            )
         for name in names:
-            if not name or name.startswith(".") or "/" in name or name in ("results", "steps", "tables"):
+            if (
+                not name
+                or name.startswith(".")
+                or "/" in name
+                or name in ("results", "steps", "tables")
+            ):
                 wanted = "a name without slashes that is none of results, steps and tables"
                 raise SettingError(f"--task: wanted {wanted}; found {name!r}; give another")
         for task, grade in self.relevant_from:
             if grade < 1 or task not in ("", *names):
-                wanted, found = f"GRADE or TASK=GRADE, a grade from 1 up, of {', '.join(names)}", f"{task}={grade}".strip("=")
-                raise SettingError(f"--relevant-from: wanted {wanted}; found {found!r}; write it so")
+                wanted, found = (
+                    f"GRADE or TASK=GRADE, a grade from 1 up, of {', '.join(names)}",
+                    f"{task}={grade}".strip("="),
+                )
+                raise SettingError(
+                    f"--relevant-from: wanted {wanted}; found {found!r}; write it so"
+                )
         if self.relevant_from:
-            check_once({"--relevant-from": [task or "every task" for task, _ in self.relevant_from]})
+            check_once(
+                {"--relevant-from": [task or "every task" for task, _ in self.relevant_from]}
+            )
         from positionbias.pooling.scores import pool_measures  # needs arrays
 
         pool_measures(self.measures)
@@ -124,7 +150,12 @@ class PoolingSettings:
     def record(self) -> JsonObject:
         """Return the settings for a manifest: JSON-ready, files by name."""
         levels = {task.name: self.level(task.name) for task in self.tasks}
-        own = {"measures": list(self.measures), "deepest": self.deepest, "relabel": self.relabel, "repeats": self.repeats}
+        own = {
+            "measures": list(self.measures),
+            "deepest": self.deepest,
+            "relabel": self.relabel,
+            "repeats": self.repeats,
+        }
         return {"tasks": list(levels), "relevant_from": levels, **asdict(self.pools), **own}
 
 

@@ -1,7 +1,9 @@
-"""Run the study of pools: can collections made by one kind of system judge another (test-collection paper, §3)?
+"""Run the study of pools: can collections made by one kind of system judge another (test-collection
+paper, §3)?
 
-For each task: runs and judgements → documents found by each kind → pools of one kind against the gold → the effect of kind, by permuted kinds →
-groups left out → depth and number of groups → wrong labels; then all together. Every step is restartable (``experiments.step``) and leaves results:
+For each task: runs and judgements → documents found by each kind → pools of one kind against the
+gold → the effect of kind, by permuted kinds → groups left out → depth and number of groups → wrong
+labels; then all together. Every step is restartable (``experiments.step``) and leaves results:
 
     TASK/coverage/ TASK/reliability/ TASK/kinds/ TASK/left-out/ TASK/curves/ TASK/relabelled/
     results/                   all of them, with published figures
@@ -40,7 +42,15 @@ from positionbias.pooling.reliability import Reliability, reliability
 from positionbias.pooling.reliability_results import reliability_results
 from positionbias.pooling.scores import PoolMeasure, pool_measures
 from positionbias.pooling.settings import CoverageSettings
-from positionbias.pooling.systems import RunFiles, System, find_runs, kinds_of, read_runs, read_systems, runs_checksum
+from positionbias.pooling.systems import (
+    RunFiles,
+    System,
+    find_runs,
+    kinds_of,
+    read_runs,
+    read_systems,
+    runs_checksum,
+)
 from positionbias.results.payloads import Finding
 from positionbias.results.pools import TASK
 from positionbias.results.result import RESULTS, Result, load_results, save_results
@@ -52,18 +62,29 @@ def run_study(settings: PoolingSettings, steps: Steps) -> Path:
     """Run the study in the folder of ``steps``; return the folder of its results.
 
     Raises:
-        InputError: runs, judgements or a table of systems that are missing, malformed or do not fit together, or fewer than two kinds.
+        InputError: runs, judgements or a table of systems that are missing, malformed or do not fit
+            together, or fewer than two kinds.
     """
-    tasks = [_Task(task, settings, steps) for task in settings.tasks]  # all files are checked before the first is read
+    # all files are checked before the first is read
+    tasks = [_Task(task, settings, steps) for task in settings.tasks]
     parts = {task.given.name: task.run() for task in tasks}
-    inputs = {f"{name}/{part}": _checksum(path, steps) for name, of_task in parts.items() for part, path in of_task.items()}
+    inputs = {
+        f"{name}/{part}": _checksum(path, steps)
+        for name, of_task in parts.items()
+        for part, path in of_task.items()
+    }
     place = steps.folder / "results"
 
     def make() -> None:
         results = [result for of_task in parts.values() for result in _together(of_task)]
         refs = [ref for task in tasks for ref in task.inputs(place)]
         name = f"Pools: {', '.join(parts)}"
-        save_results(place, results, _manifest(name, settings.record(), refs, settings.pools.seed), overwrite=True)
+        save_results(
+            place,
+            results,
+            _manifest(name, settings.record(), refs, settings.pools.seed),
+            overwrite=True,
+        )
 
     work = Work("results of pools joined", len(inputs))
     return steps.make("measure", place, settings.record(), inputs, make, work=work)
@@ -98,7 +119,9 @@ def _manifest(name: str, settings: JsonObject, inputs: Sequence[InputRef], seed:
 
 
 class _Task:
-    """One task: its files, and the parts of the study on them. Runs are read once, when the first part is made."""
+    """One task: its files, and the parts of the study on them. Runs are read once, when the first
+    part is made.
+    """
 
     def __init__(self, given: PoolingTask, settings: PoolingSettings, steps: Steps) -> None:
         self.given, self.settings, self.steps = given, settings, steps
@@ -120,7 +143,8 @@ class _Task:
         """Return the files as inputs in the manifest of ``place``."""
         paths = {"runs": self.given.runs, "qrels": self.given.qrels, "systems": self.given.systems}
         return [
-            input_ref(f"{self.given.name}/{role}", path, self.checksums[role], artefact=place) for role, path in paths.items()
+            input_ref(f"{self.given.name}/{role}", path, self.checksums[role], artefact=place)
+            for role, path in paths.items()
         ]
 
     @cached_property
@@ -129,7 +153,10 @@ class _Task:
 
     @cached_property
     def judged(self) -> JudgedRuns:
-        return judge_runs(track(self._runs(), f"runs of {self.given.name}", len(self.found.files), unit="runs"), self.qrels)
+        return judge_runs(
+            track(self._runs(), f"runs of {self.given.name}", len(self.found.files), unit="runs"),
+            self.qrels,
+        )
 
     def _runs(self) -> Iterator[tuple[System, Run]]:
         return read_runs(self.found.files)
@@ -143,9 +170,17 @@ class _Task:
         points = len(curve_depths(chosen.pools)) + groups
         permuted = 2 * PERMUTATIONS * POOLS * len(kinds_of(list(self.found.files)))
         parts: dict[str, tuple[JsonObject, Callable[[], list[Result]], int]] = {
-            "coverage": ({"depth": chosen.pools.depth, "deepest": chosen.deepest, "relevant_from": level}, self._coverage, 1),
+            "coverage": (
+                {"depth": chosen.pools.depth, "deepest": chosen.deepest, "relevant_from": level},
+                self._coverage,
+                1,
+            ),
             "reliability": (pools, self._reliability, drawn),
-            "kinds": (pools | {"permutations": PERMUTATIONS, "pools": POOLS}, self._kinds, permuted),
+            "kinds": (
+                pools | {"permutations": PERMUTATIONS, "pools": POOLS},
+                self._kinds,
+                permuted,
+            ),
             "left-out": (pools, self._left_out, groups),
             "curves": (pools, self._curves, drawn * points),
         }
@@ -154,11 +189,15 @@ class _Task:
             parts["relabelled"] = (pools | again, self._relabelled, drawn * (1 + chosen.repeats))
         return {name: self._part(name, *part) for name, part in parts.items()}
 
-    def _part(self, name: str, settings: JsonObject, measure: Callable[[], list[Result]], pools: int) -> Path:
+    def _part(
+        self, name: str, settings: JsonObject, measure: Callable[[], list[Result]], pools: int
+    ) -> Path:
         place = self.steps.folder / self.given.name / name
 
         def make() -> None:
-            manifest = _manifest(f"{self.given.name}: {name}", settings, self.inputs(place), self.settings.pools.seed)
+            manifest = _manifest(
+                f"{self.given.name}: {name}", settings, self.inputs(place), self.settings.pools.seed
+            )
             save_results(place, measure(), manifest, overwrite=True)
 
         runs = len(self.found.files)
@@ -167,7 +206,9 @@ class _Task:
         if name == "kinds":  # only scores
             work = Work("runs × measures × pools of permuted kinds", amount)
         note = f"{pools:,} pools, {runs:,} runs" if pools > 1 else f"{runs:,} runs"
-        return self.steps.make(f"{self.given.name}/{name}", place, settings, self.checksums, make, work=work, note=note)
+        return self.steps.make(
+            f"{self.given.name}/{name}", place, settings, self.checksums, make, work=work, note=note
+        )
 
     def _coverage(self) -> list[Result]:
         settings = CoverageSettings(self.settings.pools.depth, self.settings.deepest, self.level)
@@ -179,17 +220,27 @@ class _Task:
 
     def _reliability(self) -> list[Result]:
         name = self.given.name
-        results = reliability_results(self._measured, self.judged, collection=name, level=self.level)
+        results = reliability_results(
+            self._measured, self.judged, collection=name, level=self.level
+        )
         task, why = paper_task(self.qrels, kinds_of(self.judged.systems), self.settings.pools)
         if task:
             queries, payload = len(self.judged.query_ids), PublishedTask(task=task)
-            return [*results, Result(RECOGNISED, name, "", "all systems", None, None, None, queries, payload)]
+            return [
+                *results,
+                Result(RECOGNISED, name, "", "all systems", None, None, None, queries, payload),
+            ]
         text = f"No published figures for {name}, which is not a task of {PAPER}: {why}."
-        return [*results, Result("finding", name, "", "all systems", None, None, None, 0, Finding(text))]
+        return [
+            *results,
+            Result("finding", name, "", "all systems", None, None, None, 0, Finding(text)),
+        ]
 
     def _kinds(self) -> list[Result]:
         effects = kind_effects(self.judged, self.measures, self.settings.pools)
-        return kind_results(effects, self.judged, collection=self.given.name, seed=self.settings.pools.seed)
+        return kind_results(
+            effects, self.judged, collection=self.given.name, seed=self.settings.pools.seed
+        )
 
     def _left_out(self) -> list[Result]:
         left = leave_out(self.judged, self.measures, self.settings.pools, level=self.level)
@@ -208,5 +259,18 @@ class _Task:
 
     def _relabelled(self) -> list[Result]:
         chosen, level = self.settings, self.level
-        again = relabelled(self.judged, self.measures, chosen.pools, share=chosen.relabel, repeats=chosen.repeats, level=level)
-        return relabelled_results(self._measured, again, collection=self.given.name, share=chosen.relabel, drawn=chosen.repeats)
+        again = relabelled(
+            self.judged,
+            self.measures,
+            chosen.pools,
+            share=chosen.relabel,
+            repeats=chosen.repeats,
+            level=level,
+        )
+        return relabelled_results(
+            self._measured,
+            again,
+            collection=self.given.name,
+            share=chosen.relabel,
+            drawn=chosen.repeats,
+        )

@@ -1,4 +1,6 @@
-"""Verdicts on pools as tiles: can a collection judge a run, and do pools of one kind underestimate another?"""
+"""Verdicts on pools as tiles: can a collection judge a run, and do pools of one kind underestimate
+another?
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,11 @@ from positionbias.results.select import of_type
 
 __all__ = ["pool_tiles"]
 
-_RUN = {RunAnswer.YES: Answered.YES, RunAnswer.MORE: Answered.NO, RunAnswer.UNKNOWN: Answered.UNKNOWN}
+_RUN = {
+    RunAnswer.YES: Answered.YES,
+    RunAnswer.MORE: Answered.NO,
+    RunAnswer.UNKNOWN: Answered.UNKNOWN,
+}
 _KIND = {
     KindAnswer.WORSE: Answered.YES,
     KindAnswer.BETTER: Answered.NO,
@@ -27,26 +33,41 @@ _WORDS = {
     KindAnswer.CLOSE: "Within 0.03",
     KindAnswer.UNKNOWN: "Cannot tell",
 }
-_LESS = {Contrast.UNSEEN: "beside unseen runs of the pool's kind", Contrast.MIXED: "beyond pools of any kind"}
+_LESS = {
+    Contrast.UNSEEN: "beside unseen runs of the pool's kind",
+    Contrast.MIXED: "beyond pools of any kind",
+}
 
 
 def pool_tiles(results: Sequence[Result]) -> list[Tile]:
     """Return a tile for each measure by which a run was judged, then one for each test of kind."""
     unjudged = {result.collection: of for result, of in of_type(results, UnjudgedFigures)}
-    tiles = [_run(result, of, unjudged.get(result.collection)) for result, of in of_type(results, ScoreFigures)]
+    tiles = [
+        _run(result, of, unjudged.get(result.collection))
+        for result, of in of_type(results, ScoreFigures)
+    ]
     return [*tiles, *(_kind(result, of) for result, of in of_type(results, KindFigures))]
 
 
 def _run(result: Result, of: ScoreFigures, unjudged: UnjudgedFigures | None) -> Tile:
     low, high = of.predicted_low, of.predicted_high
     if of.predicted is not None and low is not None and high is not None:
-        effect = f"predicted {with_interval(decimal(of.predicted), interval(Interval(low, high)))} {of.measure}"
+        effect = (
+            f"predicted {with_interval(decimal(of.predicted), interval(Interval(low, high)))} "
+            f"{of.measure}"
+        )
     else:
         effect = f"{of.measure} between {decimal(of.low)} and {decimal(of.high)}"
     run = unjudged.run if unjudged else result.system
-    basis = [f"{percent(unjudged.share)} of its first {unjudged.depth} unjudged"] if unjudged else []
+    basis = (
+        [f"{percent(unjudged.share)} of its first {unjudged.depth} unjudged"] if unjudged else []
+    )
     basis += [f"queries leave ±{decimal(of.query_half)} open"] if of.query_half is not None else []
-    basis += [f"such intervals covered {percent(of.covered, 0)} of pooled runs"] if of.covered is not None else []
+    basis += (
+        [f"such intervals covered {percent(of.covered, 0)} of pooled runs"]
+        if of.covered is not None
+        else []
+    )
     more = (
         f"Judge the first {count(of.needed)} documents of --judge-next FILE"
         if of.needed
@@ -83,9 +104,15 @@ def _kind(result: Result, of: KindFigures) -> Tile:
 
 def _kind_advice(of: KindFigures) -> str:
     if of.answer is KindAnswer.WORSE:
-        return f"Let groups of {of.test} runs feed the pool too, or compare {of.test} runs with each other only."
+        return (
+            f"Let groups of {of.test} runs feed the pool too, or compare {of.test} runs with each "
+            "other only."
+        )
     if of.answer is KindAnswer.BETTER:
         return f"Compare {of.pool} and {of.test} runs under pools of both kinds only."
     if of.answer is KindAnswer.UNKNOWN and of.needed:
-        return f"More groups: {count(of.needed)} would find a gap of {of.planted:g} with 80 % power (here {of.groups})."
+        return (
+            f"More groups: {count(of.needed)} would find a gap of {of.planted:g} with 80 % power "
+            f"(here {of.groups})."
+        )
     return ""

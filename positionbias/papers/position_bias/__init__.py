@@ -1,7 +1,8 @@
-"""The studies of position: effects of a collection's bias on re-rankers, levels of bias, other models, training on another collection.
+"""The studies of position: effects of a collection's bias on re-rankers, levels of bias, other
+models, training on another collection.
 
-"Mitigating the Position Bias of Transformer Models in Passage Re-Ranking" (ECIR 2021), Figure 1 and Tables 1 to 5. Results have
-the general payloads.
+"Mitigating the Position Bias of Transformer Models in Passage Re-Ranking" (ECIR 2021), Figure 1 and
+Tables 1 to 5. Results have the general payloads.
 """
 
 from __future__ import annotations
@@ -61,6 +62,8 @@ OF_TK = frozenset({"no positions", "relative positions"})
 
 
 def place_of(variant: str) -> int:
-    """Return a remedy's place in tables: none first, then those in training, then all at inference."""
+    """Return a remedy's place in tables: none first, then those in training, then all at
+    inference.
+    """
     order = (NO_REMEDY, *IN_TRAINING)
     return order.index(variant) if variant in order else len(order)

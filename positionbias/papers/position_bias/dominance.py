@@ -1,7 +1,9 @@
-"""Which remedies are dominated: another one of the same model has more quality and less bias, both beyond chance.
+"""Which remedies are dominated: another one of the same model has more quality and less bias, both
+beyond chance.
 
-All pairs of a model's remedies, and no remedy, are compared by quality and by the size of the effect of moved sentences, over trainings and queries.
-Their p-values are corrected together (Holm), so that the chance of any false sentence about a model is at most 5 %.
+All pairs of a model's remedies, and no remedy, are compared by quality and by the size of the
+effect of moved sentences, over trainings and queries. Their p-values are corrected together (Holm),
+so that the chance of any false sentence about a model is at most 5 %.
 """
 
 from __future__ import annotations
@@ -33,8 +35,11 @@ class _Pair(NamedTuple):
     bias: Crossed
 
 
-def dominated(results: Sequence[Result], measure: str, values: Find, clusters: Mapping[str, str]) -> list[Finding]:
-    """Say of each model which remedies are dominated, and by which; nothing of a model with fewer than two to compare.
+def dominated(
+    results: Sequence[Result], measure: str, values: Find, clusters: Mapping[str, str]
+) -> list[Finding]:
+    """Say of each model which remedies are dominated, and by which; nothing of a model with fewer
+    than two to compare.
 
     ``values`` looks up what is compared, of moved sentences sizes.
     """
@@ -46,21 +51,34 @@ def dominated(results: Sequence[Result], measure: str, values: Find, clusters: M
     return found
 
 
-def _pairs(results: Sequence[Result], model: str, measure: str, values: Find, clusters: Mapping[str, str]) -> list[_Pair]:
+def _pairs(
+    results: Sequence[Result], model: str, measure: str, values: Find, clusters: Mapping[str, str]
+) -> list[_Pair]:
     of = [_repeats(results, model, name, values) for name in (measure, MOVED)]
     variants = [variant for variant in of[0] if variant in of[1]]
     return [
-        _Pair(first, second, *(change_over(paired(side[first], side[second]), clusters).difference for side in of))
+        _Pair(
+            first,
+            second,
+            *(change_over(paired(side[first], side[second]), clusters).difference for side in of),
+        )
         for first, second in combinations(variants, 2)
     ]
 
 
-def _repeats(results: Sequence[Result], model: str, measure: str, values: Find) -> dict[str, _Repeats]:
+def _repeats(
+    results: Sequence[Result], model: str, measure: str, values: Find
+) -> dict[str, _Repeats]:
     """Return each remedy's values by finished training, on original passages."""
     found: dict[str, dict[Repeat, Values]] = {}
     for result in results:
         facts = result.facts
-        of_remedy = facts.model == model and facts.test == "original" and facts.variant and not facts.unfinished
+        of_remedy = (
+            facts.model == model
+            and facts.test == "original"
+            and facts.variant
+            and not facts.unfinished
+        )
         if of_remedy and isinstance(result.payload, PerQuery) and result.measure == measure:
             found.setdefault(facts.variant, {})[facts.seed, None] = values(measure, facts)
     return dict(found)
@@ -80,12 +98,15 @@ def _sentence(model: str, pairs: Sequence[_Pair]) -> Finding:
     over = f"{len(known)} comparisons of {model}, corrected together"
     if not known:
         return Finding(
-            f"{model}: whether a remedy is dominated by another, these data do not decide: two trainings have no intervals.",
+            f"{model}: whether a remedy is dominated by another, these data do not decide: two "
+            "trainings have no intervals.",
             None,
         )
     if not worse:
         return Finding(
-            f"{model}: no remedy is shown to be dominated by another, with less quality and more bias ({over}).", None
+            f"{model}: no remedy is shown to be dominated by another, with less quality and more "
+            f"bias ({over}).",
+            None,
         )
     named = "; ".join(f"{loser} by {', '.join(winners)}" for loser, winners in worse.items())
     return Finding(f"{model}: dominated, with less quality and more bias: {named} ({over}).", True)

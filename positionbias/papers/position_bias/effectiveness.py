@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from positionbias.core.formatting import slug
-from positionbias.report.cells import count_cell, decimal_cell, drop_constant, level_heading, percent_cell, text_cell
+from positionbias.report.cells import (
+    count_cell,
+    decimal_cell,
+    drop_constant,
+    level_heading,
+    percent_cell,
+    text_cell,
+)
 from positionbias.report.effectiveness import over_what
 from positionbias.report.table import Column, Table
 from positionbias.results.payloads import Comparison
@@ -14,15 +21,19 @@ from positionbias.results.select import ALL_QUERIES, BASELINES, comparisons, dis
 
 __all__ = ["BOLD_NOTE", "PRINTED_NOTE", "effectiveness_table"]
 
-PRINTED_NOTE = "Δ as printed = (rotated − original) / rotated, the form of the paper's Tables 3–4. Change = (rotated − original) / original."
+PRINTED_NOTE = (
+    "Δ as printed = (rotated − original) / rotated, the form of the paper's Tables 3–4. Change = "
+    "(rotated − original) / original."
+)
 BOLD_NOTE = "Bold (or *): the smallest absolute Δ of its block."
 
 
 def effectiveness_table(results: Sequence[Result], *, subset: str | None = None) -> Table:
-    """Return comparisons of the two test sets: a row per measure and training, with original and rotated passages side by side.
+    """Return comparisons of the two test sets: a row per measure and training, with original and
+    rotated passages side by side.
 
-    Δ as printed is (rotated − original) / rotated; the plain relative change appears beside it with its interval.
-    ``subset`` selects one set of queries; by default every subset has a block.
+    Δ as printed is (rotated − original) / rotated; the plain relative change appears beside it with
+    its interval. ``subset`` selects one set of queries; by default every subset has a block.
     """
     found = comparisons(results, "test sets", subset=subset)
     names = labels([result for result, _ in found])
@@ -61,10 +72,16 @@ def effectiveness_table(results: Sequence[Result], *, subset: str | None = None)
         Column("Queries", wide=True),
     ]
     gone, _ = drop_constant(columns, rows, [0])
-    alone = subset or next((payload.subset for _, payload in found if gone and payload.subset != ALL_QUERIES), None)
-    title = "Effectiveness on original and on rotated test passages" + (f": {alone}" if alone else "")
+    alone = subset or next(
+        (payload.subset for _, payload in found if gone and payload.subset != ALL_QUERIES), None
+    )
+    title = "Effectiveness on original and on rotated test passages" + (
+        f": {alone}" if alone else ""
+    )
     name = "effectiveness" + (f"-{slug(subset)}" if subset else "")
-    return Table(name, title, columns, rows, (PRINTED_NOTE, BOLD_NOTE, *over_what(found)), stub=3 - gone)
+    return Table(
+        name, title, columns, rows, (PRINTED_NOTE, BOLD_NOTE, *over_what(found)), stub=3 - gone
+    )
 
 
 def _block_order(keys: Iterable[tuple[str, str]]) -> dict[tuple[str, str], tuple[int, int]]:
@@ -78,5 +95,7 @@ def _smallest_margins(found: Sequence[tuple[Result, Comparison]]) -> dict[tuple[
     margins: dict[tuple[str, str], list[float]] = {}
     for result, payload in found:
         if payload.relative_as_printed is not None and result.system not in BASELINES:
-            margins.setdefault((payload.subset, result.measure), []).append(abs(payload.relative_as_printed))
+            margins.setdefault((payload.subset, result.measure), []).append(
+                abs(payload.relative_as_printed)
+            )
     return {block: min(values) for block, values in margins.items() if len(values) > 1}

@@ -16,10 +16,20 @@ from positionbias.papers.position_bias.changes import (
     front_loading_of,
     relative_change,
 )
-from positionbias.papers.position_bias.doses import dose_caption, dose_figure, dose_table, shows_doses
+from positionbias.papers.position_bias.doses import (
+    dose_caption,
+    dose_figure,
+    dose_table,
+    shows_doses,
+)
 from positionbias.papers.position_bias.effectiveness import effectiveness_table
 from positionbias.papers.position_bias.published import CELLS, PRETRAINED, published_of
-from positionbias.papers.position_bias.remedy_table import remedy_caption, remedy_figure, remedy_table, shows_remedies
+from positionbias.papers.position_bias.remedy_table import (
+    remedy_caption,
+    remedy_figure,
+    remedy_table,
+    shows_remedies,
+)
 from positionbias.papers.position_bias.retrieval import retrieval_tables, transfer_tables
 from positionbias.papers.position_bias.tiles import position_tiles
 from positionbias.report.blocks import Block, Drawing, FigureKind, block_of
@@ -44,23 +54,39 @@ def _effectiveness(study: Study) -> Block:
     results = study.results
     subsets = distinct(payload.subset for _, payload in comparisons(results, "test sets"))
     by_subset = (effectiveness_table(results, subset=subset) for subset in subsets)
-    return block_of(study, {"change": CHANGE}, [*retrieval_tables(results, study.published), *by_subset])
+    return block_of(
+        study, {"change": CHANGE}, [*retrieval_tables(results, study.published), *by_subset]
+    )
 
 
 def _front_loading(studies: Sequence[Study]) -> list[Block]:
-    """Draw change against front-loading, where three studies or more differ in the level of their collection."""
+    """Draw change against front-loading, where three studies or more differ in the level of their
+    collection.
+    """
     by_level: dict[float, list[Result]] = {}
     for study in studies:
         level = front_loading_of(study)
         shown = [result for result in study.results if result.system not in BASELINES]
         if level is not None and comparisons(shown, "test sets", subset=ALL_QUERIES):
             by_level.setdefault(level, []).extend(shown)
-    measures = [distinct(r.measure for r, _ in comparisons(results, "test sets")) for results in by_level.values()]
-    shared = [measure for measure in measures[0] if all(measure in of for of in measures)] if len(measures) > 2 else []
+    measures = [
+        distinct(r.measure for r, _ in comparisons(results, "test sets"))
+        for results in by_level.values()
+    ]
+    shared = (
+        [measure for measure in measures[0] if all(measure in of for of in measures)]
+        if len(measures) > 2
+        else []
+    )
     if not shared:
         return []
     caption = front_loading_caption(sorted(by_level), shared[0])
-    drawing = Drawing("dose", lambda width: front_loading_figure(by_level, measure=shared[0], width=width), caption, "")
+    drawing = Drawing(
+        "dose",
+        lambda width: front_loading_figure(by_level, measure=shared[0], width=width),
+        caption,
+        "",
+    )
     return [Block("", drawings=[drawing])]
 
 
@@ -85,9 +111,10 @@ PART = Part(
         PageSection(
             "effectiveness",
             "Effectiveness on original and rotated passages",
-            "Each model re-ranks the same candidates twice: with the passages as they are, and with every passage rotated. "
-            "What a model loses by the rotation is what it owed to position. A rotation can also cut through an answer; "
-            "the queries whose answer was left whole leave that out.",
+            "Each model re-ranks the same candidates twice: with the passages as they are, and "
+            "with every passage rotated. What a model loses by the rotation is what it owed to "
+            "position. A rotation can also cut through an answer; the queries whose answer was "
+            "left whole leave that out.",
             each(_effectiveness),
             before="baselines",
         ),
@@ -101,32 +128,35 @@ PART = Part(
         PageSection(
             "doses",
             "Levels of front-loading",
-            "Each model was trained on as many queries, but with their answers in one part of the passages. Where it leans on position, it "
-            "does so the more, the more of the answers that it was shown stood in front; validation and test queries stay the same.",
+            "Each model was trained on as many queries, but with their answers in one part of the "
+            "passages. Where it leans on position, it does so the more, the more of the answers "
+            "that it was shown stood in front; validation and test queries stay the same.",
             each(_doses),
             before="baselines",
         ),
         PageSection(
             "architecture",
             "Changing the model, or rotating the data",
-            "The same model with other positions, each trained on the original and on the rotated passages. A model that knows no absolute "
-            "place might not need rotated data, if it ranks as well.",
+            "The same model with other positions, each trained on the original and on the rotated "
+            "passages. A model that knows no absolute place might not need rotated data, if it "
+            "ranks as well.",
             each(_architecture),
             before="baselines",
         ),
         PageSection(
             "remedies",
             "Remedies: quality and bias",
-            "The same model with each remedy, in data, loss or model, or at inference. A remedy makes its own manipulation harmless by "
-            "construction, so each is measured by two: rotated passages, and the answering sentence moved from the front to the end.",
+            "The same model with each remedy, in data, loss or model, or at inference. A remedy "
+            "makes its own manipulation harmless by construction, so each is measured by two: "
+            "rotated passages, and the answering sentence moved from the front to the end.",
             each(_remedies),
             before="baselines",
         ),
         PageSection(
             "transfer",
             "Trained elsewhere first",
-            "Each model was trained on these passages alone, and on another collection's, original or rotated, before. The test is on "
-            "original passages.",
+            "Each model was trained on these passages alone, and on another collection's, original "
+            "or rotated, before. The test is on original passages.",
             each(_transfer),
             before="baselines",
         ),

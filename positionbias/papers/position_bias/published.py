@@ -30,8 +30,12 @@ PRETRAINED = {
 def published_of(results: Sequence[Result]) -> Published | None:
     """Return the paper's cells, for those collections that are its own.
 
-    A collection made from another (rotated, sampled, selected, planted) is not, and gets no figure of it.
+    A collection made from another (rotated, sampled, selected, planted) is not, and gets no figure
+    of it.
     """
-    made = {result.collection: figures.manifest.command for result, figures in of_type(results, PassageFigures)}
+    made = {
+        result.collection: figures.manifest.command
+        for result, figures in of_type(results, PassageFigures)
+    }
     names = {name: COLLECTIONS[command] for name, command in made.items() if command in COLLECTIONS}
     return Published(PAPER, CELLS, names, PRETRAINED) if names else None

@@ -33,11 +33,20 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["price_of", "remedied", "remedy_caption", "remedy_figure", "remedy_table", "shows_remedies"]
+__all__ = [
+    "price_of",
+    "remedied",
+    "remedy_caption",
+    "remedy_figure",
+    "remedy_table",
+    "shows_remedies",
+]
 
 
 def remedied(results: Sequence[Result]) -> dict[str, str]:
-    """Return the measures by which remedies were compared with none, by variant, of each the first but moved sentences."""
+    """Return the measures by which remedies were compared with none, by variant, of each the first
+    but moved sentences.
+    """
     found: dict[str, str] = {}
     for result, comparison in of_type(results, Comparison):
         if comparison.noted.axis == REMEDIES and result.measure != MOVED:
@@ -46,17 +55,22 @@ def remedied(results: Sequence[Result]) -> dict[str, str]:
 
 
 def _rows(results: Sequence[Result]) -> list[TrainingRow]:
-    """Return the rows of models with and without remedies, those without first: of trainings that re-rank, where a row has one, as in comparisons."""
+    """Return the rows of models with and without remedies, those without first: of trainings that
+    re-rank, where a row has one, as in comparisons.
+    """
     variants = {NO_REMEDY, *remedied(results)}
     if len(variants) == 1:
         return []
     every, re_ranking = (
-        training_rows(of, lambda row: row.facts.variant in variants) for of in (results, that_re_rank(results))
+        training_rows(of, lambda row: row.facts.variant in variants)
+        for of in (results, that_re_rank(results))
     )
     better = {row.facts: row for row in re_ranking}
     models = distinct(model_name(row.facts) for row in every)
     rows = [better.get(row.facts, row) for row in every]
-    return sorted(rows, key=lambda row: (models.index(model_name(row.facts)), place_of(row.facts.variant)))
+    return sorted(
+        rows, key=lambda row: (models.index(model_name(row.facts)), place_of(row.facts.variant))
+    )
 
 
 def _measure(results: Sequence[Result]) -> str:
@@ -95,16 +109,27 @@ def _difference_cell(comparison: Comparison | None) -> Cell:
 
 
 def remedy_table(results: Sequence[Result]) -> Table:
-    """Return a row per model and remedy: quality, its difference to no remedy, both measures of bias, and the price in readings."""
+    """Return a row per model and remedy: quality, its difference to no remedy, both measures of
+    bias, and the price in readings.
+    """
     rows, cells = _rows(results), []
     measure = _measure(results) if rows else ""
     compared = {
-        of: together(results, of, REMEDIES, lambda result, comparison: (result.facts.model, result.facts.variant))
+        of: together(
+            results,
+            of,
+            REMEDIES,
+            lambda result, comparison: (result.facts.model, result.facts.variant),
+        )
         for of in (measure, MOVED)
     }
     for row in rows:
         key = (row.facts.model, row.facts.variant)
-        known = {of: found[key][1] for of, found in compared.items() if key in found and not row.facts.unfinished}
+        known = {
+            of: found[key][1]
+            for of, found in compared.items()
+            if key in found and not row.facts.unfinished
+        }
         cells.append(
             [
                 text_cell(model_name(row.facts)),
@@ -130,10 +155,13 @@ def remedy_table(results: Sequence[Result]) -> Table:
         Column("Repeats", wide=True),
     ]
     notes = (
-        "Change by rotation = (rotated − original) / original test. Moved sentence: the answering sentence at the end less at the front, as a "
-        "share of the evidence's worth; below 0: the front is preferred. Price: beside one training that reads each passage once, and beside reading it once at inference.",
-        "Judge a remedy by rotation (rotate:K, rotated, consistent) by the moved sentence, one by shuffling or moving sentences by rotation. "
-        "Effects are over all texts, also those that a model does not read to the end: a model without positions shows how much of them that is.",
+        "Change by rotation = (rotated − original) / original test. Moved sentence: the answering "
+        "sentence at the end less at the front, as a share of the evidence's worth; below 0: the "
+        "front is preferred. Price: beside one training that reads each passage once, and beside "
+        "reading it once at inference.",
+        "Judge a remedy by rotation (rotate:K, rotated, consistent) by the moved sentence, one by "
+        "shuffling or moving sentences by rotation. Effects are over all texts, also those that a "
+        "model does not read to the end: a model without positions shows how much of them that is.",
         *row_notes(rows, lettered=False),
     )
     return Table("remedies", "Remedies: quality and bias", columns, cells, notes, stub=2)
@@ -150,7 +178,8 @@ def _points(results: Sequence[Result]) -> list[TrainingRow]:
 
 
 def remedy_figure(results: Sequence[Result], *, width: float = WIDE) -> Figure:
-    """Draw quality on original passages against the effect of a moved sentence, a point a remedy with both intervals, a panel a model.
+    """Draw quality on original passages against the effect of a moved sentence, a point a remedy
+    with both intervals, a panel a model.
 
     Raises:
         InputError: no remedy with both figures.
@@ -160,7 +189,9 @@ def remedy_figure(results: Sequence[Result], *, width: float = WIDE) -> Figure:
     variants = distinct(row.facts.variant for row in rows)
     with styled():
         figure = new_figure(width, 0.4 + 3.2 * len(models))
-        for axes, model in zip(figure.subplots(len(models), 1, squeeze=False).flat, models, strict=True):
+        for axes, model in zip(
+            figure.subplots(len(models), 1, squeeze=False).flat, models, strict=True
+        ):
             axes.axvline(0, color=INK.light, linewidth=1, zorder=1)
             for row in rows:
                 if model_name(row.facts) == model:
@@ -168,7 +199,11 @@ def remedy_figure(results: Sequence[Result], *, width: float = WIDE) -> Figure:
             axes.set_title(model)
             axes.set_ylabel(f"{measure}, original passages")
             axes.set_xlabel("Moved sentence: end − front, share of the evidence's worth")
-        handles = {name: handle for one in figure.axes for handle, name in zip(*one.get_legend_handles_labels(), strict=True)}
+        handles = {
+            name: handle
+            for one in figure.axes
+            for handle, name in zip(*one.get_legend_handles_labels(), strict=True)
+        }
         named = [variant for variant in variants if variant in handles]
         legend_above(figure, [handles[name] for name in named], named, width)
     return figure
@@ -183,18 +218,32 @@ def _point(axes: Axes, row: TrainingRow, measure: str, index: int) -> None:
         axes.plot([across.low, across.high], [y, y], color=colour, linewidth=1.2)
     if along is not None:
         axes.plot([x, x], [along.low, along.high], color=colour, linewidth=1.2)
-    marker = MARKERS[(index + index // 12) % len(MARKERS)]  # colours and markers together would repeat after twelve
-    axes.plot([x], [y], color=colour, marker=marker, markersize=6, linestyle="none", label=row.facts.variant)
+    # colours and markers together would repeat after twelve
+    marker = MARKERS[(index + index // 12) % len(MARKERS)]
+    axes.plot(
+        [x],
+        [y],
+        color=colour,
+        marker=marker,
+        markersize=6,
+        linestyle="none",
+        label=row.facts.variant,
+    )
 
 
 def remedy_caption(results: Sequence[Result]) -> str:
     """Describe the figure in numbers."""
     measure = _measure(results)
     points = "; ".join(
-        f"{model_name(row.facts)}, {row.facts.variant}: {decimal(row.mean(MOVED, 'original')[0])} and {decimal(row.mean(measure, 'original')[0])}"
+        (
+            f"{model_name(row.facts)}, {row.facts.variant}: "
+            f"{decimal(row.mean(MOVED, 'original')[0])} and "
+            f"{decimal(row.mean(measure, 'original')[0])}"
+        )
         for row in _points(results)
     )
     return (
-        f"Effect of moving the answering sentence from the front to the end (0: none), and {measure} on original passages, by remedy, with 95 % intervals where "
-        f"they exist: {points}."
+        "Effect of moving the answering sentence from the front to the end (0: none), and "
+        f"{measure} on original passages, by remedy, with 95 % intervals where they exist: "
+        f"{points}."
     )

@@ -49,7 +49,10 @@ __all__ = [
 
 TRAIN = "train"  # the split of training queries
 DEPTH = 10  # candidates per query with --quick
-SOURCE_FLAGS = {"--candidates": "--source-candidates", "--validation-split": "--source-validation-split"}
+SOURCE_FLAGS = {
+    "--candidates": "--source-candidates",
+    "--validation-split": "--source-validation-split",
+}
 
 
 class Level(AnswerRange):
@@ -65,9 +68,10 @@ class Level(AnswerRange):
 class GridSettings:
     """Settings of every study that trains on original and on rotated passages.
 
-    ``seeds`` are those of the trainings, ``draws`` those of the rotations. ``candidates`` are runs to use instead of BM25's, by split.
-    The default measures are the paper's. ``probe_passages`` None measures MATS on all passages; ``seed`` is that of the
-    bootstrap and of the sample for MATS.
+    ``seeds`` are those of the trainings, ``draws`` those of the rotations. ``candidates`` are runs
+    to use instead of BM25's, by split. The default measures are the paper's. ``probe_passages``
+    None measures MATS on all passages; ``seed`` is that of the bootstrap and of the sample for
+    MATS.
     """
 
     PANEL = Panel.ADVANCED
@@ -80,7 +84,12 @@ class GridSettings:
     depth: int = setting(100, "Candidates per validation or test query.", least=1)
     train_depth: int = setting(100, "Candidates from which negatives are drawn.", least=1)
     candidates: Mapping[str, Path] = declared_setting({}, CANDIDATES)
-    validation: str = setting("validation", "Split for validation and tuning.", flags=("--validation-split",), metavar="SPLIT")
+    validation: str = setting(
+        "validation",
+        "Split for validation and tuning.",
+        flags=("--validation-split",),
+        metavar="SPLIT",
+    )
     tests: tuple[str, ...] = setting(
         ("test",),
         "A test split; several are joined to one set of queries.",
@@ -89,17 +98,26 @@ class GridSettings:
         panel=Panel.BASIC,
     )
     test_queries: int | None = setting(
-        None, "Queries of each test split, drawn by --seed.", least=1, metavar="N", absent="all", panel=Panel.BASIC
+        None,
+        "Queries of each test split, drawn by --seed.",
+        least=1,
+        metavar="N",
+        absent="all",
+        panel=Panel.BASIC,
     )
     rotate_at_reading: bool = declared_setting(False, AT_READING)
-    test_relevant_from: int = setting(1, "Grade from which a test passage is relevant, in RR and R.", least=1, metavar="GRADE")
+    test_relevant_from: int = setting(
+        1, "Grade from which a test passage is relevant, in RR and R.", least=1, metavar="GRADE"
+    )
     measures: tuple[str, ...] = setting(
         (),
         "As ir_measures names it; may be given again. [default: nDCG@10, RR@10, R@10]",
         flags=("-m", "--measure"),
         metavar="MEASURE",
     )
-    probe_passages: int | None = setting(None, "Passages for MATS at the end; by default all.", least=1, metavar="N")
+    probe_passages: int | None = setting(
+        None, "Passages for MATS at the end; by default all.", least=1, metavar="N"
+    )
     trainings: tuple[str, ...] = setting(
         TEXTS, "Only this training: original or rotated.", flags=("--only",), metavar="TRAINING"
     )
@@ -107,15 +125,23 @@ class GridSettings:
 
     def __post_init__(self) -> None:
         check_settings(self)
-        check_once({"--models": [m.kind for m in self.models], "--seeds": self.seeds, "--rotations": self.draws})
+        check_once(
+            {
+                "--models": [m.kind for m in self.models],
+                "--seeds": self.seeds,
+                "--rotations": self.draws,
+            }
+        )
         if unknown := [name for name in self.trainings if name not in TEXTS]:
             do = or_closest(unknown[0], TEXTS, "give one of these")
-            raise SettingError(f"--only: wanted some of {', '.join(TEXTS)}; found {', '.join(unknown)}; {do}")
+            raise SettingError(
+                f"--only: wanted some of {', '.join(TEXTS)}; found {', '.join(unknown)}; {do}"
+            )
         check_once({"--only": self.trainings})
         if unused := [split for split in self.candidates if split not in self.splits]:
             raise SettingError(
-                f"--candidates: wanted splits of the study ({', '.join(self.splits)}); found {unused[0]!r}; "
-                f"{or_closest(unused[0], self.splits, 'name one of these')}"
+                f"--candidates: wanted splits of the study ({', '.join(self.splits)}); found "
+                f"{unused[0]!r}; {or_closest(unused[0], self.splits, 'name one of these')}"
             )
         if self.measures:
             from positionbias.evaluation.measures import canonical  # needs ir_measures
@@ -150,7 +176,11 @@ class GridSettings:
             "models": [model.record() for model in self.models],
             "seeds": list(self.seeds),
             "draws": list(self.draws),
-            "rotation": {key: value for key, value in asdict(Rotation(words=self.words)).items() if key != "seed"},
+            "rotation": {
+                key: value
+                for key, value in asdict(Rotation(words=self.words)).items()
+                if key != "seed"
+            },
             "bm25": asdict(self.bm25),
             "candidates": {split: path.name for split, path in self.candidates.items()},
             "tests": list(self.tests),
@@ -162,28 +192,37 @@ class GridSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PositionBiasSettings(GridSettings):
-    """The same settings, with arms: ranges of the starts of training answers (``doses``), or kinds of positions of one TK.
+    """The same settings, with arms: ranges of the starts of training answers (``doses``), or kinds
+    of positions of one TK.
 
-    ``queries`` is the number of training queries per range; None: as many as the smallest range has. They are drawn by (seed of the study, id).
+    ``queries`` is the number of training queries per range; None: as many as the smallest range
+    has. They are drawn by (seed of the study, id).
     """
 
     doses: tuple[Level, ...] = setting(
         (),
-        "An arm for this range of the starts of training answers, as for posbias select; given twice or more.",
+        "An arm for this range of the starts of training answers, as for posbias select; given "
+        "twice or more.",
         flags=("--answers-in",),
         metavar="LOW:HIGH",
         panel=Panel.BASIC,
         absent="all training answers, in one arm",
     )
     queries: int | None = setting(
-        None, "Training queries per --answers-in; by default as many as the smallest range has.", least=1, metavar="N"
+        None,
+        "Training queries per --answers-in; by default as many as the smallest range has.",
+        least=1,
+        metavar="N",
     )
     several: Several = setting(
-        "all", "Whether all answers of a training query must start in --answers-in, or any.", choices=SEVERAL
+        "all",
+        "Whether all answers of a training query must start in --answers-in, or any.",
+        choices=SEVERAL,
     )
     positions: tuple[Positions, ...] = setting(
         (),
-        "An arm for TK with these positions, the usual ones first: sinusoid, none or relative; given twice or more.",
+        "An arm for TK with these positions, the usual ones first: sinusoid, none or relative; "
+        "given twice or more.",
         panel=Panel.BASIC,
         absent="the model's own, in one arm",
     )
@@ -191,12 +230,15 @@ class PositionBiasSettings(GridSettings):
     def __post_init__(self) -> None:
         GridSettings.__post_init__(self)
         if self.doses and self.positions:
-            raise SettingError("--answers-in, --positions: give one of the two; each makes the arms of a study")
+            raise SettingError(
+                "--answers-in, --positions: give one of the two; each makes the arms of a study"
+            )
         if self.doses:
             if len(set(self.doses)) < max(2, len(self.doses)):
                 found = ", ".join(map(str, self.doses))
                 raise SettingError(
-                    f"--answers-in: wanted two or more, each once; found {found}; give --answers-in LOW:HIGH again"
+                    f"--answers-in: wanted two or more, each once; found {found}; give "
+                    "--answers-in LOW:HIGH again"
                 )
         else:
             refuse_idle(("--queries", "--several"), wanted="--answers-in", found="none")
@@ -207,19 +249,25 @@ class PositionBiasSettings(GridSettings):
         known = [name for name in self.positions if name in POSITIONS]
         if len(set(known)) < max(2, len(self.positions)):
             raise SettingError(
-                f"--positions: wanted two or more of {', '.join(POSITIONS)}, each once; found {', '.join(self.positions)}; "
-                "give --positions again"
+                f"--positions: wanted two or more of {', '.join(POSITIONS)}, each once; found "
+                f"{', '.join(self.positions)}; give --positions again"
             )
         kinds = [model.kind for model in self.models]
         if kinds != ["tk"]:
-            raise SettingError(f"--models: wanted tk, whose positions can be changed; found {', '.join(kinds)}; leave it out")
+            raise SettingError(
+                f"--models: wanted tk, whose positions can be changed; found {', '.join(kinds)}; "
+                "leave it out"
+            )
         model = self.models[0]
         if model.start is not None:
             raise SettingError(
-                f"--start: wanted none, as a checkpoint fixes its positions; found {model.start.name}; leave it out"
+                "--start: wanted none, as a checkpoint fixes its positions; found "
+                f"{model.start.name}; leave it out"
             )
         if model.model.positions != POSITIONS[0]:
-            raise SettingError("--set tk.positions: --positions names those that are compared; leave it out")
+            raise SettingError(
+                "--set tk.positions: --positions names those that are compared; leave it out"
+            )
 
     @property
     def matching(self) -> Matching:
@@ -228,7 +276,9 @@ class PositionBiasSettings(GridSettings):
 
     def selection(self, dose: AnswerRange, queries: int | None = None) -> Selection:
         """Return the selection of training queries of a range."""
-        return Selection(dose, TRAIN, self.several, queries or self.queries, self.matching, self.seed)
+        return Selection(
+            dose, TRAIN, self.several, queries or self.queries, self.matching, self.seed
+        )
 
     def with_positions(self, positions: Positions) -> ModelSettings:
         """Return the model with these positions."""
@@ -239,7 +289,11 @@ class PositionBiasSettings(GridSettings):
         """Return the settings for a manifest: JSON-ready."""
         arms: JsonObject = {}
         if self.doses:
-            arms = {"doses": [str(dose) for dose in self.doses], "several": self.several, "matching": asdict(self.matching)}
+            arms = {
+                "doses": [str(dose) for dose in self.doses],
+                "several": self.several,
+                "matching": asdict(self.matching),
+            }
         if self.positions:
             arms = {"models": [self.with_positions(name).record() for name in self.positions]}
         return {**GridSettings.record(self), **arms}
@@ -247,50 +301,64 @@ class PositionBiasSettings(GridSettings):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RemedySettings(GridSettings):
-    """The same settings, with the remedies to compare: in training by name, at inference as ``models.remedies`` names them.
+    """The same settings, with the remedies to compare: in training by name, at inference as
+    ``models.remedies`` names them.
 
     ``moved_queries`` of the first test split have their answering sentence moved.
     """
 
     remedies: tuple[str, ...] = setting(
         (*IN_TRAINING, "rotate:4", "rotate-max:4", "segments-max:3", CALIBRATE),
-        "A remedy in training, by its name in the report, or at inference, as for posbias debias-model; calibrate alone lets validation choose its settings; may be given again.",
+        "A remedy in training, by its name in the report, or at inference, as for posbias "
+        "debias-model; calibrate alone lets validation choose its settings; may be given again.",
         flags=("--remedy",),
         metavar="REMEDY",
         panel=Panel.BASIC,
         absent="all in training, rotate:4, rotate-max:4, segments-max:3 and calibrate",
     )
-    moved_queries: int = setting(500, "Test queries whose answering sentence is moved.", least=20, metavar="N")
+    moved_queries: int = setting(
+        500, "Test queries whose answering sentence is moved.", least=20, metavar="N"
+    )
 
     def __post_init__(self) -> None:
         GridSettings.__post_init__(self)
         check_once({"--remedy": self.remedies})
         if self.trainings != TEXTS or self.rotate_at_reading:
             raise SettingError(
-                "--only, --rotate-at-reading: wanted --remedy, which says what is trained; found one of them; leave it out"
+                "--only, --rotate-at-reading: wanted --remedy, which says what is trained; found "
+                "one of them; leave it out"
             )
-        for model in self.models:  # refuse unknown names, and a model without any, before the study begins
+        # refuse unknown names, and a model without any, before the study begins
+        for model in self.models:
             if not (*self.at_inference(model), *self.in_training(model)):
                 raise SettingError(
-                    f"--remedy: wanted one or more that {model.kind} can have; found {', '.join(self.remedies)}; "
-                    "add another, such as rotate:4, or leave the model out"
+                    f"--remedy: wanted one or more that {model.kind} can have; found "
+                    f"{', '.join(self.remedies)}; add another, such as rotate:4, or leave the "
+                    "model out"
                 )
 
     def in_training(self, model: ModelSettings) -> tuple[str, ...]:
-        """Return the remedies in training of a model; those in its positions are of tk alone, and no log-probabilities are taught."""
+        """Return the remedies in training of a model; those in its positions are of tk alone, and
+        no log-probabilities are taught.
+        """
         unfit = set() if model.kind == "tk" else set(OF_TK)
         if scores_log_probabilities(model.kind, model.model):
             unfit.add(TAUGHT)
         return tuple(name for name in IN_TRAINING if name in self.remedies and name not in unfit)
 
     def at_inference(self, model: ModelSettings) -> tuple[AnyRemedy | None, ...]:
-        """Return the remedies at inference of a model, None for calibration with settings to choose; that is of models with one vector a text.
+        """Return the remedies at inference of a model, None for calibration with settings to
+        choose; that is of models with one vector a text.
 
         Raises:
             SettingError: a name is neither one of these nor one in training.
         """
         others = (*IN_TRAINING, CALIBRATE)
-        found = [None if name == CALIBRATE else read_remedy(name, others) for name in self.remedies if name not in IN_TRAINING]
+        found = [
+            None if name == CALIBRATE else read_remedy(name, others)
+            for name in self.remedies
+            if name not in IN_TRAINING
+        ]
         return tuple(one for one in found if model.kind == "bert_dot" or isinstance(one, Remedy))
 
     @property
@@ -308,12 +376,18 @@ class RemedySettings(GridSettings):
 
     def record(self) -> JsonObject:
         """Return the settings for a manifest: JSON-ready."""
-        return {**GridSettings.record(self), "remedies": list(self.remedies), "moved_queries": self.moved_queries}
+        return {
+            **GridSettings.record(self),
+            "remedies": list(self.remedies),
+            "moved_queries": self.moved_queries,
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TransferSettings(GridSettings):
-    """The settings of the target, and those of the source. Tests are on original passages, without MATS."""
+    """The settings of the target, and those of the source. Tests are on original passages, without
+    MATS.
+    """
 
     rotate_at_reading: bool = False
     probe_passages: int | None = None
@@ -326,10 +400,16 @@ class TransferSettings(GridSettings):
         panel=Panel.BASIC,
     )
     source_candidates: Mapping[str, Path] = setting(
-        {}, "A run over SOURCE to use instead of BM25's; may be given again.", metavar="SPLIT=RUN", panel=Panel.BASIC
+        {},
+        "A run over SOURCE to use instead of BM25's; may be given again.",
+        metavar="SPLIT=RUN",
+        panel=Panel.BASIC,
     )
     source_validation: str = setting(
-        "validation", "Validation split of SOURCE.", flags=("--source-validation-split",), metavar="SPLIT"
+        "validation",
+        "Validation split of SOURCE.",
+        flags=("--source-validation-split",),
+        metavar="SPLIT",
     )
 
     def __post_init__(self) -> None:
@@ -338,7 +418,9 @@ class TransferSettings(GridSettings):
 
     @property
     def source(self) -> GridSettings:
-        """Return the settings of the source, without tests; ``flags_as(SOURCE_FLAGS)`` names its options in errors."""
+        """Return the settings of the source, without tests; ``flags_as(SOURCE_FLAGS)`` names its
+        options in errors.
+        """
         shared = {one.name: getattr(self, one.name) for one in fields(GridSettings)}
         own = {
             "models": with_assignments(self.models, self.source_assignments, flag="--set-source"),

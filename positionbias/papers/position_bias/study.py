@@ -1,12 +1,15 @@
-"""Run the position-bias study, and the demo: answer positions, their effect on re-rankers, and the effect of rotation.
+"""Run the position-bias study, and the demo: answer positions, their effect on re-rankers, and the
+effect of rotation.
 
     rotate → BM25 candidates (one run, made on the original text, for both test sets)
     → train each model on the original and on the rotated passages
     → re-rank original and rotated test passages with both → measures, tests, MATS → report
 
-Every step is restartable (``experiments.step``). The original and the rotated test share queries, judgements and candidates, and differ
-only in the text that a re-ranker reads. Every training seed is combined with every rotation draw. A model trained on the passages of one
-draw is tested on the original passages and on those of that draw, one trained on the original passages on those of all draws.
+Every step is restartable (``experiments.step``). The original and the rotated test share queries,
+judgements and candidates, and differ only in the text that a re-ranker reads. Every training seed
+is combined with every rotation draw. A model trained on the passages of one draw is tested on the
+original passages and on those of that draw, one trained on the original passages on those of all
+draws.
 """
 
 from __future__ import annotations
@@ -52,53 +55,69 @@ __all__ = [
 
 TAUGHT_LOSS = "margin_mse"  # of a student of a model with a remedy [decision]
 NOTES = (
-    "Original and rotated test share queries, judgements and candidates, made on the original text.",
+    (
+        "Original and rotated test share queries, judgements and candidates, made on the original "
+        "text."
+    ),
     "One re-ranking depth a model, tuned on its validation queries, used on both test sets.",
     "Every training seed meets every rotation draw.",
 )
 
 
 def check_splits(collection: Collection, settings: GridSettings) -> None:
-    """Check that the collection has the splits, that test splits share no query, and that given candidates fit the collection.
+    """Check that the collection has the splits, that test splits share no query, and that given
+    candidates fit the collection.
 
     Raises:
         InputError: one of these does not hold.
     """
     if missing := [split for split in settings.splits if split not in collection.splits]:
         raise InputError(
-            f"{collection.path}: wanted the splits {', '.join(settings.splits)}; found no {', '.join(missing)} "
-            f"(there are {', '.join(collection.splits) or 'none'}); import it with all of them (SQuAD, MS MARCO: --validation-queries N), "
-            "or name others by --test-split and --validation-split"
+            f"{collection.path}: wanted the splits {', '.join(settings.splits)}; found no "
+            f"{', '.join(missing)} (there are {', '.join(collection.splits) or 'none'}); import it "
+            "with all of them (SQuAD, MS MARCO: --validation-queries N), or name others by "
+            "--test-split and --validation-split"
         )
     seen: dict[str, str] = {}
     for split in settings.tests:
         for query in collection.queries(split):
             if query.query_id in seen:
                 raise InputError(
-                    f"--test-split: wanted splits that share no query; found {query.query_id!r} in {seen[query.query_id]} and in {split}; "
-                    "study them separately"
+                    f"--test-split: wanted splits that share no query; found {query.query_id!r} in "
+                    f"{seen[query.query_id]} and in {split}; study them separately"
                 )
             seen[query.query_id] = split
     check_candidates(settings.candidates, collection)
 
 
-def candidate_runs(workspace: Workspace, collection: Path, settings: GridSettings, splits: tuple[str, ...]) -> dict[str, Path]:
+def candidate_runs(
+    workspace: Workspace, collection: Path, settings: GridSettings, splits: tuple[str, ...]
+) -> dict[str, Path]:
     """Return the candidates by split: a given run, else BM25's."""
     runs = {}
     for split in splits:
         depth = settings.train_depth if split == TRAIN else settings.depth
         given = settings.candidates.get(split)
-        runs[split] = given if given is not None else workspace.candidates(collection, split, depth, settings.bm25)
+        runs[split] = (
+            given
+            if given is not None
+            else workspace.candidates(collection, split, depth, settings.bm25)
+        )
     return runs
 
 
-def test_runs(workspace: Workspace, collection: Path, settings: GridSettings, runs: Mapping[str, Path]) -> dict[str, Path]:
+def test_runs(
+    workspace: Workspace, collection: Path, settings: GridSettings, runs: Mapping[str, Path]
+) -> dict[str, Path]:
     """Return the candidates to re-rank by test split, for all queries or the requested number."""
     number = settings.test_queries
     chosen = {split: runs[split] for split in settings.tests}
     if number is None:
         return chosen
-    return {split: workspace.test_sample(collection, split, run, number, seed=settings.seed) for split, run in chosen.items()}
+    return {
+        split: workspace.test_sample(collection, split, run, number, seed=settings.seed)
+        for split, run in chosen.items()
+    }
 
 
 def run_study(collection: Collection, settings: GridSettings, workspace: Workspace) -> Path:
@@ -110,7 +129,9 @@ def run_study(collection: Collection, settings: GridSettings, workspace: Workspa
     check_splits(collection, settings)
     passages = both_texts(workspace, collection, settings)
     runs = candidate_runs(workspace, collection.path, settings, settings.splits)
-    measured = tested(workspace, passages, runs, settings, wanted_trainings(passages, runs, settings))
+    measured = tested(
+        workspace, passages, runs, settings, wanted_trainings(passages, runs, settings)
+    )
     return workspace.results(
         f"Position bias: {collection.name}",
         "study position-bias",
@@ -138,15 +159,21 @@ class Passages(NamedTuple):
 def both_texts(workspace: Workspace, collection: Collection, settings: GridSettings) -> Passages:
     """Return the collection and its rotations."""
     return Passages(
-        collection.path, {draw: workspace.rotated(collection.path, rotation) for draw, rotation in settings.rotations.items()}
+        collection.path,
+        {
+            draw: workspace.rotated(collection.path, rotation)
+            for draw, rotation in settings.rotations.items()
+        },
     )
 
 
 class Wanted(NamedTuple):
     """A training to make: the facts of its results, its name, and what ``Workspace.trained`` takes.
 
-    ``choices`` are the same with other settings, by name, of which the best on the validation passages ``choose_on`` is tested. ``then`` are made with
-    this trained model: with a ``remedy`` it is given that, with ``taught_with`` its scores with that remedy teach a training of their own.
+    ``choices`` are the same with other settings, by name, of which the best on the validation
+    passages ``choose_on`` is tested. ``then`` are made with this trained model: with a ``remedy``
+    it is given that, with ``taught_with`` its scores with that remedy teach a training of their
+    own.
     """
 
     facts: Facts
@@ -171,7 +198,9 @@ def best_of(results: Sequence[Result]) -> Result:
 
 
 class _Tested(NamedTuple):
-    """A trained model: its runs on all test passages, its probes, and in a study of remedies the effects of moved sentences and its choice of settings."""
+    """A trained model: its runs on all test passages, its probes, and in a study of remedies the
+    effects of moved sentences and its choice of settings.
+    """
 
     subject: Subject
     systems: list[SystemRuns]
@@ -187,7 +216,9 @@ def tested(
     settings: GridSettings,
     wanted: Iterable[Wanted],
 ) -> Measured:
-    """Return the inputs of measuring: each training's model on original and rotated test passages, its probes, and the baselines."""
+    """Return the inputs of measuring: each training's model on original and rotated test passages,
+    its probes, and the baselines.
+    """
     tests = test_runs(workspace, passages.original, settings, runs)
     baselines = [
         SystemRuns(
@@ -206,12 +237,25 @@ def tested(
     subjects = [one.subject for one in found]
     moved = [path for one in found for path in one.moved]
     choices = [one.choice for one in found if one.choice is not None]
-    return Measured(*passages, settings.tests, candidates, baselines, systems, probes, subjects, sample, moved, choices)
+    return Measured(
+        *passages,
+        settings.tests,
+        candidates,
+        baselines,
+        systems,
+        probes,
+        subjects,
+        sample,
+        moved,
+        choices,
+    )
 
 
 @dataclass(frozen=True)
 class _Maker:
-    """A maker of a wanted model and of those made with it, each tested on all test passages; ``tests`` are the candidates of the test splits."""
+    """A maker of a wanted model and of those made with it, each tested on all test passages;
+    ``tests`` are the candidates of the test splits.
+    """
 
     workspace: Workspace
     passages: Passages
@@ -221,7 +265,9 @@ class _Maker:
 
     def __call__(self, wanted: Wanted, base: Path | None = None) -> list[_Tested]:
         """Make and test them; ``base`` is the model with which ``wanted`` is made."""
-        path, choice = self._chosen(wanted, base) if wanted.choices else (self._model(wanted, base), None)
+        path, choice = (
+            self._chosen(wanted, base) if wanted.choices else (self._model(wanted, base), None)
+        )
         own = self._tested(wanted, path, choice)
         return [own, *(one for then in wanted.then for one in self(then, path))]
 
@@ -236,17 +282,26 @@ class _Maker:
             # negatives come from all of a given run
             depth = None if TRAIN in self.settings.candidates else self.settings.train_depth
             scores = workspace.taught(teacher, original, TRAIN, self.runs[TRAIN], depth)
-            plan = replace(plan, teacher_scores=scores, training=replace(plan.training, loss=TAUGHT_LOSS))
+            plan = replace(
+                plan, teacher_scores=scores, training=replace(plan.training, loss=TAUGHT_LOSS)
+            )
         return workspace.trained(wanted.name, wanted.collection, plan)
 
     def _chosen(self, wanted: Wanted, base: Path | None) -> tuple[Path, Path]:
-        """Return the model whose quality on rotated validation passages is the best of all choices, and all of these values."""
+        """Return the model whose quality on rotated validation passages is the best of all choices,
+        and all of these values.
+        """
         assert wanted.choose_on is not None
         settings, split, text = self.settings, self.settings.validation, wanted.choose_on
         made = {name: self._model(one, base) for name, one in wanted.choices}
-        runs = {name: self.workspace.reranked(path, text, split, self.runs[split], on="rotated") for name, path in made.items()}
+        runs = {
+            name: self.workspace.reranked(path, text, split, self.runs[split], on="rotated")
+            for name, path in made.items()
+        }
         measure, facts = settings.measures[0], wanted.facts
-        choice = self.workspace.evaluated(wanted.name, runs, text, split, measure, facts=facts, seed=settings.seed)
+        choice = self.workspace.evaluated(
+            wanted.name, runs, text, split, measure, facts=facts, seed=settings.seed
+        )
         unknown = choice in self.workspace.steps.unmade
         return made[next(iter(made)) if unknown else best_of(load_results(choice)).system], choice
 
@@ -258,24 +313,39 @@ class _Maker:
         for test, draw, text in self.passages.texts(draws):
             on = _named(test, draw)
             facts = replace(
-                subject.facts, test=test, rotation=draw if subject.facts.rotation is None else subject.facts.rotation
+                subject.facts,
+                test=test,
+                rotation=draw if subject.facts.rotation is None else subject.facts.rotation,
             )
-            done = tuple(workspace.reranked(subject.path, text, split, tests[split], on=on) for split in settings.tests)
+            done = tuple(
+                workspace.reranked(subject.path, text, split, tests[split], on=on)
+                for split in settings.tests
+            )
             systems.append(SystemRuns(subject.system, facts, done))
             if has_term_vectors(facts.model) and not wanted.at_inference:
                 amount, seed = settings.probe_passages, settings.seed
-                probes.append(workspace.probed(subject.path, text, on=on, passages=amount, seed=seed, facts=facts))
+                probes.append(
+                    workspace.probed(
+                        subject.path, text, on=on, passages=amount, seed=seed, facts=facts
+                    )
+                )
         moved = []
         if isinstance(settings, RemedySettings):
             split = settings.tests[0]
-            moved.append(workspace.moved(subject, self.passages.original, split, tests[split], settings.audit))
+            moved.append(
+                workspace.moved(
+                    subject, self.passages.original, split, tests[split], settings.audit
+                )
+            )
         return _Tested(subject, systems, probes, moved, choice)
 
 
 def _by_position(
     workspace: Workspace, passages: Path, settings: GridSettings, runs: Mapping[str, Path], on: str
 ) -> tuple[Path, ...]:
-    return tuple(workspace.by_position(passages, split, runs[split], on=on) for split in settings.tests)
+    return tuple(
+        workspace.by_position(passages, split, runs[split], on=on) for split in settings.tests
+    )
 
 
 def _named(test: str, draw: int | None) -> str:
@@ -283,11 +353,18 @@ def _named(test: str, draw: int | None) -> str:
 
 
 def wanted_trainings(
-    passages: Passages, runs: Mapping[str, Path], settings: GridSettings, *, variant: str = "", label: str = ""
+    passages: Passages,
+    runs: Mapping[str, Path],
+    settings: GridSettings,
+    *,
+    variant: str = "",
+    label: str = "",
 ) -> Iterator[Wanted]:
-    """Yield all trainings, one seed after another, original passages first, so that an interrupted study has whole comparisons.
+    """Yield all trainings, one seed after another, original passages first, so that an interrupted
+    study has whole comparisons.
 
-    ``variant`` is the variation that these trainings share, in results (``Facts``), and ``label`` its name in files.
+    ``variant`` is the variation that these trainings share, in results (``Facts``), and ``label``
+    its name in files.
     """
     part = f"-{label}" if label else ""
     for seed in settings.seeds:
@@ -298,17 +375,23 @@ def wanted_trainings(
                 plan = model.plan(*given, seed=seed, validation_split=settings.validation)
                 name = f"{model.kind}{part}-original-seed-{seed}"
                 yield Wanted(replace(facts, training="original"), name, passages.original, plan)
-            for draw, rotation in settings.rotations.items() if "rotated" in settings.trainings else ():
+            for draw, rotation in (
+                settings.rotations.items() if "rotated" in settings.trainings else ()
+            ):
                 at_reading = settings.rotate_at_reading
                 rotate = rotation if at_reading else None
-                plan = model.plan(*given, seed=seed, rotate=rotate, validation_split=settings.validation)
+                plan = model.plan(
+                    *given, seed=seed, rotate=rotate, validation_split=settings.validation
+                )
                 name = f"{model.kind}{part}-rotated-{draw}-seed-{seed}"
                 text = passages.original if at_reading else passages.rotated[draw]
                 yield Wanted(replace(facts, training="rotated", rotation=draw), name, text, plan)
 
 
 # every answer's place is drawn from the biased density
-DEMO_COLLECTION = PlantedSettings(1.0, queries=5_000, passages=20_000, validation_share=0.05, test_share=0.15, sentences=(3, 4))
+DEMO_COLLECTION = PlantedSettings(
+    1.0, queries=5_000, passages=20_000, validation_share=0.05, test_share=0.15, sentences=(3, 4)
+)
 DEMO_STUDY = GridSettings(
     models=(
         ModelSettings(
@@ -327,14 +410,17 @@ DEMO_STUDY = GridSettings(
             ),
         ),
     ),
-    depth=5,  # one passage answers a query and three mention its words; other negatives teach little
+    # one passage answers a query and three mention its words; other negatives teach little
+    depth=5,
     train_depth=5,
     probe_passages=2_000,
 )
 
 
 def run_demo(workspace: Workspace, *, seed: int = 1) -> Path:
-    """Make a small planted collection in the workspace and run the study on it; return the folder of results."""
+    """Make a small planted collection in the workspace and run the study on it; return the folder
+    of results.
+    """
     planted = replace(DEMO_COLLECTION, seed=seed)
     place = workspace.folder / "collection"
 
@@ -342,4 +428,6 @@ def run_demo(workspace: Workspace, *, seed: int = 1) -> Path:
         write_planted(place, planted, name="planted", overwrite=True)
 
     workspace.steps.make("plant", place, asdict(planted), {}, make)
-    return run_study(Collection(place), replace(DEMO_STUDY, seed=seed, seeds=(seed,), draws=(seed,)), workspace)
+    return run_study(
+        Collection(place), replace(DEMO_STUDY, seed=seed, seeds=(seed,), draws=(seed,)), workspace
+    )

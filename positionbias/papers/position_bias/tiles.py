@@ -1,4 +1,6 @@
-"""Answers of a study of position as tiles: does rotating the test passages change a model, and does training on rotated ones help?"""
+"""Answers of a study of position as tiles: does rotating the test passages change a model, and does
+training on rotated ones help?
+"""
 
 from __future__ import annotations
 
@@ -30,14 +32,25 @@ __all__ = ["position_tiles"]
 TEST_SETS, TRAININGS = "test sets", "trainings"
 _ANSWERS = {True: Answered.YES, False: Answered.NO, None: Answered.UNKNOWN}
 _BM25 = "Leaves BM25's order"  # depth 1: its effectiveness says nothing about the model
-_COMPARE = "Look at “Remedies: quality and bias”: what each does to the effect of a moved sentence and to quality on original passages."
-_ROTATE = "Train on rotated passages (posbias debias, or train --rotate-at-reading) and measure again."
+_COMPARE = (
+    "Look at “Remedies: quality and bias”: what each does to the effect of a moved sentence and to "
+    "quality on original passages."
+)
+_ROTATE = (
+    "Train on rotated passages (posbias debias, or train --rotate-at-reading) and measure again."
+)
 _ROTATED = "It was trained on rotated passages: compare other remedies (posbias study remedies)."
 
 
 def position_tiles(results: Sequence[Result]) -> list[Tile]:
-    """Return a tile for each model's change by rotation in the first measure, then one for each pair of trainings and test passages."""
-    every = (result.measure for axis in (TEST_SETS, TRAININGS) for result, _ in comparisons(results, axis))
+    """Return a tile for each model's change by rotation in the first measure, then one for each
+    pair of trainings and test passages.
+    """
+    every = (
+        result.measure
+        for axis in (TEST_SETS, TRAININGS)
+        for result, _ in comparisons(results, axis)
+    )
     measure = next(iter(distinct(every)), "")
     return [*_changes(results, measure), *_trainings(results, measure)] if measure else []
 
@@ -54,22 +67,31 @@ def _changes(results: Sequence[Result], measure: str) -> list[Tile]:
     if remedied(results):  # some make rotation harmless by construction, at a price
         advice = _COMPARE
     elif steady:
-        advice = f"Use {steady[0]}: its {measure} does not fall by more than {percent(MARGIN, 0)} when passages are rotated."
+        advice = (
+            f"Use {steady[0]}: its {measure} does not fall by more than {percent(MARGIN, 0)} when "
+            "passages are rotated."
+        )
     return [
-        replace(tile, advice=_ROTATED if advice is _ROTATE and facts.training == "rotated" else advice)
+        replace(
+            tile, advice=_ROTATED if advice is _ROTATE and facts.training == "rotated" else advice
+        )
         if tile.answer is Answered.YES
         else tile
         for facts, tile in shown
     ]
 
 
-def _change(result: Result, comparison: Comparison, measure: str, results: Sequence[Result]) -> Tile:
+def _change(
+    result: Result, comparison: Comparison, measure: str, results: Sequence[Result]
+) -> Tile:
     change = relative_of(comparison)
     holds = amount_of(change)[1]
     answer = _ANSWERS[holds]
-    words = {True: "Falls" if change and change.value < 0 else "Rises", False: "Not beyond the margin", None: "Too uncertain"}[
-        holds
-    ]
+    words = {
+        True: "Falls" if change and change.value < 0 else "Rises",
+        False: "Not beyond the margin",
+        None: "Too uncertain",
+    }[holds]
     tile = Tile(
         question=f"Does rotating the test passages change {measure}?",
         subject=result.system,
@@ -77,7 +99,11 @@ def _change(result: Result, comparison: Comparison, measure: str, results: Seque
         words=words,
         welcome=answer is Answered.NO,
         effect=_size(change, as_percent=True),
-        basis=(f"margin ±{percent(MARGIN, 0)}", *_scope(change), f"{comparison.noted.queries or result.count:,} queries"),
+        basis=(
+            f"margin ±{percent(MARGIN, 0)}",
+            *_scope(change),
+            f"{comparison.noted.queries or result.count:,} queries",
+        ),
         measure=f"change of {measure}",
     )
     return _checked(tile, result, results)
@@ -108,7 +134,11 @@ def _trainings(results: Sequence[Result], measure: str) -> list[Tile]:
 
 def _pair(result: Result, comparison: Comparison) -> tuple[str, str, str]:
     base, other = comparison.noted.systems or (comparison.baseline, comparison.candidate)
-    return base, other, result.facts.test or next(iter(comparison.noted.test_sets), result.collection)
+    return (
+        base,
+        other,
+        result.facts.test or next(iter(comparison.noted.test_sets), result.collection),
+    )
 
 
 def _size(change: Change | None, *, as_percent: bool = False) -> str:
@@ -123,9 +153,16 @@ def _scope(change: Change | None) -> list[str]:
 
 
 def _checked(tile: Tile, result: Result, results: Sequence[Result]) -> Tile:
-    """Return the tile as "cannot tell" where a training was not finished or its model re-ranks nothing."""
-    systems = {result.system, *(result.payload.noted.systems if isinstance(result.payload, Comparison) else ())}
-    endings = [curve.ending for of, curve in of_type(results, TrainingCurve) if of.system in systems]
+    """Return the tile as "cannot tell" where a training was not finished or its model re-ranks
+    nothing.
+    """
+    systems = {
+        result.system,
+        *(result.payload.noted.systems if isinstance(result.payload, Comparison) else ()),
+    }
+    endings = [
+        curve.ending for of, curve in of_type(results, TrainingCurve) if of.system in systems
+    ]
     if not_finished(result) or any(ending.unfinished for ending in endings):
         return replace(tile, answer=Answered.UNKNOWN, words=UNFINISHED, advice=TRAIN_LONGER)
     if not re_ranks(result, idle_of(results)):
@@ -133,7 +170,16 @@ def _checked(tile: Tile, result: Result, results: Sequence[Result]) -> Tile:
             tile,
             answer=Answered.UNKNOWN,
             words=_BM25,
-            advice="Train longer, start from word vectors or an encoder, or add BM25's scores (posbias ensemble).",
+            advice=(
+                "Train longer, start from word vectors or an encoder, or add BM25's scores "
+                "(posbias ensemble)."
+            ),
         )
     few = any(ending.finish is Finish.TOO_FEW for ending in endings)
-    return replace(tile, basis=(*tile.basis, "too few validations to tell whether training was finished")) if few else tile
+    return (
+        replace(
+            tile, basis=(*tile.basis, "too few validations to tell whether training was finished")
+        )
+        if few
+        else tile
+    )

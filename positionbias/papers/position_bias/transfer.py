@@ -1,9 +1,11 @@
-"""Run the transfer study (position-bias paper, Table 5): does training on another collection first help, and more so on rotated passages?
+"""Run the transfer study (position-bias paper, Table 5): does training on another collection first
+help, and more so on rotated passages?
 
     a  target alone;   b  source, then target;   c  source rotated, then target
     all tested on the target's original passages
 
-Each collection has candidates, validation and settings of its own; a training on the target continues from the checkpoint of the source.
+Each collection has candidates, validation and settings of its own; a training on the target
+continues from the checkpoint of the source.
 """
 
 from __future__ import annotations
@@ -34,7 +36,12 @@ from positionbias.experiments.systems import (
     values_of,
 )
 from positionbias.experiments.workspace import Workspace
-from positionbias.papers.position_bias.findings import against_transfer, baselines, idle_trainings, trainings
+from positionbias.papers.position_bias.findings import (
+    against_transfer,
+    baselines,
+    idle_trainings,
+    trainings,
+)
 from positionbias.papers.position_bias.settings import SOURCE_FLAGS, GridSettings, TransferSettings
 from positionbias.papers.position_bias.study import candidate_runs, check_splits, test_runs
 from positionbias.positions.debias import rotation_result
@@ -45,7 +52,10 @@ from positionbias.text.statistics import collection_counts
 __all__ = ["run_transfer"]
 
 NOTES = (
-    "The training on the target goes on from the source's checkpoint, with an optimiser of its own.",
+    (
+        "The training on the target goes on from the source's checkpoint, with an optimiser of its "
+        "own."
+    ),
     "One re-ranking depth a model, tuned on the target's validation queries.",
     "Every training seed meets every rotation draw; a seed is that of both trainings.",
 )
@@ -69,14 +79,19 @@ class _Artefacts:
             "target": self.target,
             "source": self.source,
             **{f"source rotated {draw}": path for draw, path in self.rotated.items()},
-            **{f"candidates {split}": path for split, path in zip(self.tests, self.candidates, strict=True)},
+            **{
+                f"candidates {split}": path
+                for split, path in zip(self.tests, self.candidates, strict=True)
+            },
             **{path.stem: path for item in self.tested for path in item.runs},
             **{f"source {subject.path.name}": subject.path for subject in self.first},
             **{subject.path.name: subject.path for subject in self.subjects},
         }
 
 
-def run_transfer(source: Collection, target: Collection, settings: TransferSettings, workspace: Workspace) -> Path:
+def run_transfer(
+    source: Collection, target: Collection, settings: TransferSettings, workspace: Workspace
+) -> Path:
     """Run the study in the workspace; return the folder of its results.
 
     Raises:
@@ -85,12 +100,17 @@ def run_transfer(source: Collection, target: Collection, settings: TransferSetti
     """
     before = settings.source
     if source.checksum == target.checksum:
-        raise SettingError(f"transfer: wanted two collections; found {source.path} twice; give another SOURCE or TARGET")
+        raise SettingError(
+            f"transfer: wanted two collections; found {source.path} twice; give another SOURCE or "
+            "TARGET"
+        )
     check_splits(target, settings)
     with flags_as(SOURCE_FLAGS):
         check_splits(source, before)
     there, here = workspace.within("source"), workspace.within("target")
-    rotated = {draw: there.rotated(source.path, rotation) for draw, rotation in settings.rotations.items()}
+    rotated = {
+        draw: there.rotated(source.path, rotation) for draw, rotation in settings.rotations.items()
+    }
     given = candidate_runs(there, source.path, before, before.splits)
     runs = candidate_runs(here, target.path, settings, settings.splits)
     asked = test_runs(here, target.path, settings, runs)
@@ -100,7 +120,9 @@ def run_transfer(source: Collection, target: Collection, settings: TransferSetti
     first = [one.first for one in found if one.first is not None]
     subjects, tested = [one.subject for one in found], [one.runs for one in found]
     candidates = tuple(asked.values())
-    artefacts = _Artefacts(source.path, target.path, rotated, settings.tests, candidates, tested, first, subjects)
+    artefacts = _Artefacts(
+        source.path, target.path, rotated, settings.tests, candidates, tested, first, subjects
+    )
     record = {"target": settings.record(), "source": before.record()}
     return workspace.results(
         f"Transfer: {source.name} to {target.name}",
@@ -145,43 +167,77 @@ class _Study:
     asked: Mapping[str, Path]
 
     def rows(self, original: Path, rotated: Mapping[int, Path]) -> Iterator[_Row]:
-        """Yield every training on the target with that on the source before it: row a, row b, then row c for each draw."""
-        texts: list[tuple[str, int | None, Path | None]] = [("", None, None), ("original", None, original)]
+        """Yield every training on the target with that on the source before it: row a, row b, then
+        row c for each draw.
+        """
+        texts: list[tuple[str, int | None, Path | None]] = [
+            ("", None, None),
+            ("original", None, original),
+        ]
         texts += [("rotated", draw, path) for draw, path in rotated.items()]
         for seed in self.settings.seeds:
             for models in zip(self.settings.models, self.before.models, strict=True):
-                yield from (_Row(seed, *models, text, draw, passages) for text, draw, passages in texts)
+                yield from (
+                    _Row(seed, *models, text, draw, passages) for text, draw, passages in texts
+                )
 
     def tested(self, row: _Row) -> _Tested:
         """Train as the row has it, and re-rank the target's test passages."""
-        first, subject = self._alone(row) if row.passages is None else self._after(row, row.passages)
+        first, subject = (
+            self._alone(row) if row.passages is None else self._after(row, row.passages)
+        )
         at = self.target.path
-        done = tuple(self.here.reranked(subject.path, at, split, run, on="original") for split, run in self.asked.items())
+        done = tuple(
+            self.here.reranked(subject.path, at, split, run, on="original")
+            for split, run in self.asked.items()
+        )
         return _Tested(first, subject, SystemRuns(subject.system, subject.facts, done))
 
     def _alone(self, row: _Row) -> tuple[None, Subject]:
         kind, model, seed = row.model.kind, row.model, row.seed
-        facts = Facts(model=kind, training="original", test="original", seed=seed, pretrained=model.pretrained)
+        facts = Facts(
+            model=kind, training="original", test="original", seed=seed, pretrained=model.pretrained
+        )
         path = self._on_target(f"{kind}-seed-{seed}", model, seed, None)
         return None, _subject(f"{kind}-{self.target.name}", facts, path)
 
     def _after(self, row: _Row, passages: Path) -> tuple[Subject, Subject]:
-        kind, text, draw, seed, pretrained = row.model.kind, row.text, row.draw, row.seed, row.first_model.pretrained
+        kind, text, draw, seed, pretrained = (
+            row.model.kind,
+            row.text,
+            row.draw,
+            row.seed,
+            row.first_model.pretrained,
+        )
         rest = f"{text}-seed-{seed}" if draw is None else f"{text}-{draw}-seed-{seed}"
         start = self._on_source(f"{kind}-{rest}", passages, row.first_model, seed)
         system = f"{kind}-{self.source.name}-{text}"
         began = Facts(model=kind, training=text, rotation=draw, seed=seed, pretrained=pretrained)
-        ended = replace(began, training="original", test="original", source=self.source.name, source_training=text)
+        ended = replace(
+            began,
+            training="original",
+            test="original",
+            source=self.source.name,
+            source_training=text,
+        )
         path = self._on_target(f"{kind}-after-{rest}", row.model, seed, start)
-        return _subject(system, began, start), _subject(f"{system}-to-{self.target.name}", ended, path, start)
+        return _subject(system, began, start), _subject(
+            f"{system}-to-{self.target.name}", ended, path, start
+        )
 
     def _on_source(self, name: str, passages: Path, model: ModelSettings, seed: int) -> Path:
         split, runs = self.before.validation, self.source_runs
-        return self.there.trained(name, passages, model.plan(runs["train"], runs[split], seed=seed, validation_split=split))
+        return self.there.trained(
+            name,
+            passages,
+            model.plan(runs["train"], runs[split], seed=seed, validation_split=split),
+        )
 
     def _on_target(self, name: str, model: ModelSettings, seed: int, start: Path | None) -> Path:
         split, runs = self.settings.validation, self.target_runs
-        plan = model.plan(runs["train"], runs[split], seed=seed, start=start, validation_split=split)
+        plan = model.plan(
+            runs["train"], runs[split], seed=seed, start=start, validation_split=split
+        )
         return self.here.trained(name, self.target.path, plan)
 
 
@@ -196,7 +252,9 @@ def _measure(artefacts: _Artefacts, settings: GridSettings) -> list[Result]:
     qrels = judgements(target, artefacts.tests, settings.test_queries, settings.seed)
     clusters = clusters_by_passage(qrels, level=settings.test_relevant_from)
     label, seed = split_label(artefacts.tests), settings.seed
-    baseline = SystemRuns(FIRST_STAGE, Facts(model=FIRST_STAGE, test="original"), artefacts.candidates)
+    baseline = SystemRuns(
+        FIRST_STAGE, Facts(model=FIRST_STAGE, test="original"), artefacts.candidates
+    )
     where = {"collection": target.name, "split": label}
     found = [
         (item, evaluated(item, qrels, settings.measures, clusters=clusters, seed=seed, **where))
@@ -216,14 +274,21 @@ def _measure(artefacts: _Artefacts, settings: GridSettings) -> list[Result]:
         *curves,
     ]
     results += over_trainings(idle_trainings(results)[1], clusters=clusters, seed=seed)
-    sentences = [finding(target.name, label, item, seed) for item in _findings(results, curves, names[0])]
+    sentences = [
+        finding(target.name, label, item, seed) for item in _findings(results, curves, names[0])
+    ]
     return [*sentences, *(replace(result, seed=seed) for result in results)]
 
 
 def _compared(
-    found: Sequence[tuple[SystemRuns, list[Result]]], names: Sequence[str], clusters: Mapping[str, str], seed: int
+    found: Sequence[tuple[SystemRuns, list[Result]]],
+    names: Sequence[str],
+    clusters: Mapping[str, str],
+    seed: int,
 ) -> Iterator[Result]:
-    """Compare rows b and c with a, c with b, and each with the first stage; corrected within axis, measure, seed and draw."""
+    """Compare rows b and c with a, c with b, and each with the first stage; corrected within axis,
+    measure, seed and draw.
+    """
     (baseline, first), *others = found
     repeats: dict[tuple[int | None, int | None], None] = {}
     for item, _ in others:
@@ -233,21 +298,34 @@ def _compared(
     for axis in ("trainings", "baseline"):
         for name in names:
             for repeat in repeats:
-                rows = [(i, r) for i, r in others if i.facts.seed == repeat[0] and i.facts.rotation in (None, repeat[1])]
+                rows = [
+                    (i, r)
+                    for i, r in others
+                    if i.facts.seed == repeat[0] and i.facts.rotation in (None, repeat[1])
+                ]
                 pairs = (
                     [((baseline, first), row) for row in rows]
                     if axis == "baseline"
-                    else [(one, two) for n, two in enumerate(rows) for one in rows[:n] if _alike(one[0].facts, two[0].facts)]
+                    else [
+                        (one, two)
+                        for n, two in enumerate(rows)
+                        for one in rows[:n]
+                        if _alike(one[0].facts, two[0].facts)
+                    ]
                 )
                 family = [_comparison(axis, name, *pair, clusters, seed) for pair in pairs]
-                for (one, two), comparison in zip(pairs, adjust(family) if family else [], strict=True):
+                for (one, two), comparison in zip(
+                    pairs, adjust(family) if family else [], strict=True
+                ):
                     if (key := (axis, name, one[0], two[0])) not in seen:
                         seen.add(key)
                         yield _as_result(name, comparison, two, seed)
 
 
 def _alike(one: Facts, two: Facts) -> bool:
-    """Return True if two trainings can be compared: they have one model, and both are finished or both are not."""
+    """Return True if two trainings can be compared: they have one model, and both are finished or
+    both are not.
+    """
     return (one.model, one.unfinished) == (two.model, two.unfinished)
 
 
@@ -270,15 +348,31 @@ def _comparison(
     return compare(*columns, names=names, clusters=clusters, seed=seed, notes=notes)
 
 
-def _as_result(measure: str, comparison: Comparison, row: tuple[SystemRuns, list[Result]], seed: int) -> Result:
+def _as_result(
+    measure: str, comparison: Comparison, row: tuple[SystemRuns, list[Result]], seed: int
+) -> Result:
     item, results = row
     count, interval = comparison.noted.queries, comparison.difference_interval
     where = (results[0].collection, results[0].split)
-    return Result(measure, *where, item.system, seed, comparison.difference, interval, count, comparison, item.facts)
+    return Result(
+        measure,
+        *where,
+        item.system,
+        seed,
+        comparison.difference,
+        interval,
+        count,
+        comparison,
+        item.facts,
+    )
 
 
 def _findings(results: Sequence[Result], curves: Sequence[Result], measure: str) -> list[Finding]:
-    rows = {result.system: result for result in results if result.kind == "per_query" and result.measure == measure}
+    rows = {
+        result.system: result
+        for result in results
+        if result.kind == "per_query" and result.measure == measure
+    }
     idle, spoken = idle_trainings(results)
 
     def against(_: Result, comparison: Comparison, __: str, better: bool | None) -> list[Finding]:

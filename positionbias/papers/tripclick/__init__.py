@@ -1,6 +1,8 @@
-"""The TripClick study: the payloads of its results (training sets, telemetry, depth curves), and their selection.
+"""The TripClick study: the payloads of its results (training sets, telemetry, depth curves), and
+their selection.
 
-"Establishing Strong Baselines for TripClick Health Retrieval" (ECIR 2022), Tables 1 and 2, and §3.1 on training data.
+"Establishing Strong Baselines for TripClick Health Retrieval" (ECIR 2022), Tables 1 and 2, and §3.1
+on training data.
 """
 
 from __future__ import annotations
@@ -66,7 +68,8 @@ TESTS = {"head": "Head (DCTR)", "torso": "Torso (RAW)", "tail": "Tail (RAW)"}  #
 class TrainingSet(Figures, frozen=True, kw_only=True):
     """The contents of a training set. ``positives`` are per query, each once; None: not counted.
 
-    False negatives are relevant in truth; None: the truth is unknown. ``left_out`` counts unusable records by reason.
+    False negatives are relevant in truth; None: the truth is unknown. ``left_out`` counts unusable
+    records by reason.
     """
 
     MEASURES = (SETS,)
@@ -82,10 +85,11 @@ class TrainingSet(Figures, frozen=True, kw_only=True):
 
 
 class AgainstRegenerated(msgspec.Struct, frozen=True, kw_only=True):
-    """The pairwise accuracy of a model's trainings on a set less that on BM25's negatives, over the seeds that both have.
+    """The pairwise accuracy of a model's trainings on a set less that on BM25's negatives, over the
+    seeds that both have.
 
-    ``difference`` is None without a common seed. ``p_holm`` is that of Student's paired t-test, after Holm's correction over the sets; None
-    with fewer than two seeds, or equal differences.
+    ``difference`` is None without a common seed. ``p_holm`` is that of Student's paired t-test,
+    after Holm's correction over the sets; None with fewer than two seeds, or equal differences.
     """
 
     difference: float | None
@@ -94,9 +98,11 @@ class AgainstRegenerated(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Telemetry(Figures, frozen=True, kw_only=True, omit_defaults=True):
-    """The logs of a system's trainings in the last half of their steps, by seed; None if not logged.
+    """The logs of a system's trainings in the last half of their steps, by seed; None if not
+    logged.
 
-    The margin is in the model's own scale. ``kept`` are the steps of the kept weights; None: the last.
+    The margin is in the model's own scale. ``kept`` are the steps of the kept weights; None: the
+    last.
     """
 
     MEASURES = (TELEMETRY,)
@@ -116,7 +122,9 @@ class Telemetry(Figures, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class DepthPoint(msgspec.Struct, frozen=True, kw_only=True):
-    """A mean at one re-ranking depth; ``reached`` is the share of queries with this many candidates."""
+    """A mean at one re-ranking depth; ``reached`` is the share of queries with this many
+    candidates.
+    """
 
     depth: int
     mean: float
@@ -128,7 +136,8 @@ class DepthPoint(msgspec.Struct, frozen=True, kw_only=True):
 class DepthCurve(Figures, frozen=True, kw_only=True):
     """A measure by re-ranking depth, ascending. ``depth`` is the study's own.
 
-    ``changes`` go from some depths to the deepest, by query. ``beyond`` are depths for which most queries have too few candidates.
+    ``changes`` go from some depths to the deepest, by query. ``beyond`` are depths for which most
+    queries have too few candidates.
     """
 
     MEASURES = (CURVES,)
@@ -142,7 +151,9 @@ class DepthCurve(Figures, frozen=True, kw_only=True):
 
 def tripclick_systems(results: Iterable[Result]) -> list[Result]:
     """Return the effectiveness of every system, by query."""
-    return [result for result in results if result.kind == "per_query" and result.facts.role in ROLES]
+    return [
+        result for result in results if result.kind == "per_query" and result.facts.role in ROLES
+    ]
 
 
 def of_role(results: Iterable[Result], *roles: str) -> list[Result]:
@@ -157,18 +168,28 @@ def judged_sets(results: Iterable[Result]) -> list[str]:
 
 def compared_along(results: Iterable[Result], axis: str) -> list[tuple[Result, Comparison]]:
     """Return the comparisons along one of the study's axes, each with its payload."""
-    return [(result, payload) for result, payload in of_type(results, Comparison) if payload.noted.axis == axis]
+    return [
+        (result, payload)
+        for result, payload in of_type(results, Comparison)
+        if payload.noted.axis == axis
+    ]
 
 
 def own_comparisons(results: Sequence[Result]) -> list[Result]:
     """Return the comparisons along any of the study's axes."""
-    return [result for axis in (AGAINST_BM25, NEGATIVES, MEMBERS) for result, _ in compared_along(results, axis)]
+    return [
+        result
+        for axis in (AGAINST_BM25, NEGATIVES, MEMBERS)
+        for result, _ in compared_along(results, axis)
+    ]
 
 
 def paper_test(label: str) -> str | None:
-    """Return TripClick's test that a split is named for, ``SPLIT`` or ``SPLIT.JUDGEMENTS``, or None.
+    """Return TripClick's test that a split is named for, ``SPLIT`` or ``SPLIT.JUDGEMENTS``, or
+    None.
 
-    The paper's head is judged by DCTR, torso and tail by raw clicks. In a merged collection the split has a prefix.
+    The paper's head is judged by DCTR, torso and tail by raw clicks. In a merged collection the
+    split has a prefix.
 
     >>> (
     ...     paper_test("head_test.dctr"),
@@ -194,10 +215,16 @@ def short(facts: Facts) -> str:
 def set_name(facts: Facts) -> str:
     """Name a training set."""
     name = facts.variant
-    return f"{name.removesuffix(CLEANED)}, false negatives left out" if name.endswith(CLEANED) else name
+    return (
+        f"{name.removesuffix(CLEANED)}, false negatives left out"
+        if name.endswith(CLEANED)
+        else name
+    )
 
 
 def system_label(facts: Facts, systems: Sequence[Facts] = ()) -> str:
-    """Return a system's label for a row or a line, with its training set if ``systems`` has several."""
+    """Return a system's label for a row or a line, with its training set if ``systems`` has
+    several.
+    """
     several = len({of.variant for of in systems if of.variant}) > 1
     return short(facts) + (f" ({set_name(facts)})" if several and facts.variant else "")

@@ -1,4 +1,6 @@
-"""Page of a TripClick study: the paper's Tables 1 and 2, tests, training sets, and curves by depth."""
+"""Page of a TripClick study: the paper's Tables 1 and 2, tests, training sets, and curves by
+depth.
+"""
 
 from __future__ import annotations
 
@@ -87,10 +89,13 @@ EMPTY = Cell("")
 # Tables 1 and 2
 MARK = "‡"
 NAMES = {"bm25": "BM25", "ensemble": "Ensemble"}
-ORDER = ("bm25", "conv_knrm", "tk", "colbert", "bert_cat", "bert_dot")  # as the paper's tables have them
+# as the paper's tables have them
+ORDER = ("bm25", "conv_knrm", "tk", "colbert", "bert_cat", "bert_dot")
 STUB = ("Model", "Began with", "Negatives", "")
 JUDGED = "Judged@10"
-EFFECT = "Effect size: the mean difference over the deviation of the differences (d_z). " + OVER_NOTE
+EFFECT = (
+    "Effect size: the mean difference over the deviation of the differences (d_z). " + OVER_NOTE
+)
 HELD = {
     "Groups": "groups",
     "Queries": "queries",
@@ -106,7 +111,7 @@ SERIES = {"pair accuracy": "Pairwise accuracy", "score margin": "Score margin"}
 Curves = list[tuple[Result, DepthCurve]]
 
 
-# -- Tables 1 and 2 -----------------------------------------------------------------------------------------------------------
+# -- Tables 1 and 2 --------------------------------------------------------------------------------
 
 
 def published_of(results: Sequence[Result]) -> Published | None:
@@ -122,14 +127,30 @@ def reranking_table(results: Sequence[Result], published: Published | None = Non
     tests, marks = judged_sets(shown), _marks(results)
     keys = [(test, measure) for test in tests for measure in measures]
     cells = _cells(published, 1, tests)
-    rows = _side_by_side(shown, cells, keys, published, marks, "ours" if cells else "") if keys else []
-    columns = [*(Column(text, numeric=False) for text in STUB), *(Column(measure, test) for test, measure in keys)]
+    rows = (
+        _side_by_side(shown, cells, keys, published, marks, "ours" if cells else "") if keys else []
+    )
+    columns = [
+        *(Column(text, numeric=False) for text in STUB),
+        *(Column(measure, test) for test, measure in keys),
+    ]
     notes = [
-        f"{MARK} against BM25, which all re-rank: p < {LEVEL:g} after Holm's correction over all systems of a test and measure.",
+        (
+            f"{MARK} against BM25, which all re-rank: p < {LEVEL:g} after Holm's correction over "
+            "all systems of a test and measure."
+        ),
         P_NOTE,
         f"A query's value is its mean over training seeds; intervals stand in the CSV. {OVER_NOTE}",
     ]
-    return _beside("tripclick-reranking", "Re-ranking BM25's candidates", columns, rows, notes, len(STUB), cells)
+    return _beside(
+        "tripclick-reranking",
+        "Re-ranking BM25's candidates",
+        columns,
+        rows,
+        notes,
+        len(STUB),
+        cells,
+    )
 
 
 def retrieval_table(results: Sequence[Result], published: Published | None = None) -> Table:
@@ -146,18 +167,39 @@ def retrieval_table(results: Sequence[Result], published: Published | None = Non
         rows += [[text_cell(test), *row] for row in found]
     columns = [Column(text, numeric=False) for text in ("Test", *STUB)]
     columns += [Column("J@10" if measure == JUDGED else measure) for measure in measures]
-    notes = ["J@10: the share of the first 10 that anybody judged; what nobody judged counts as not relevant. " + OVER_NOTE]
-    indexes = distinct(index for r in shown if (index := getattr(r.payload, "notes", {}).get("index")))
-    notes += [
-        f"Dense retrieval by an approximate index ({index}), which can miss passages." for index in indexes if index != "exact"
+    notes = [
+        "J@10: the share of the first 10 that anybody judged; what nobody judged counts as not "
+        "relevant. " + OVER_NOTE
     ]
-    return _beside("tripclick-retrieval", "Retrieval from the whole collection", columns, rows, notes, 1 + len(STUB), cells)
+    indexes = distinct(
+        index for r in shown if (index := getattr(r.payload, "notes", {}).get("index"))
+    )
+    notes += [
+        f"Dense retrieval by an approximate index ({index}), which can miss passages."
+        for index in indexes
+        if index != "exact"
+    ]
+    return _beside(
+        "tripclick-retrieval",
+        "Retrieval from the whole collection",
+        columns,
+        rows,
+        notes,
+        1 + len(STUB),
+        cells,
+    )
 
 
 def _cells(published: Published | None, table: int, tests: Sequence[str]) -> list[PublishedCell]:
     """Return the paper's figures for those tests that are its own."""
-    names = {published.names[test] for test in tests if test in published.names} if published else set()
-    return [cell for cell in published.cells if cell.table == table and cell.collection in names] if published else []
+    names = (
+        {published.names[test] for test in tests if test in published.names} if published else set()
+    )
+    return (
+        [cell for cell in published.cells if cell.table == table and cell.collection in names]
+        if published
+        else []
+    )
 
 
 def _marks(results: Sequence[Result]) -> dict[tuple[str, str, Facts], str]:
@@ -176,29 +218,48 @@ def _side_by_side(
     marks: Mapping[tuple[str, str, Facts], str] | None,
     ours: str,
 ) -> list[list[Cell]]:
-    """Return our systems and the paper's, by kind; a column each (test, measure). ``marks`` leaves intervals to CSV."""
+    """Return our systems and the paper's, by kind; a column each (test, measure). ``marks`` leaves
+    intervals to CSV.
+    """
     values = {(r.split, r.measure, r.facts): r for r in shown}
     names = published.names if published else {}
     rows = []
     for kind in _kinds(shown, cells):
         for facts in distinct(result.facts for result in shown if result.facts.model == kind):
-            rows.append([*_stub(facts, ours), *(_our_cell(values.get((*key, facts)), marks) for key in keys)])
+            rows.append(
+                [
+                    *_stub(facts, ours),
+                    *(_our_cell(values.get((*key, facts)), marks) for key in keys),
+                ]
+            )
         for line in distinct(cell.row for cell in cells if cell.facts.model == kind):
             theirs = {(c.collection, c.measure): c for c in cells if c.row == line}
-            figures = [_their_cell(theirs.get((names.get(test, ""), measure))) for test, measure in keys]
-            rows.append([*_stub(next(iter(theirs.values())).facts, f"published, line {line}"), *figures])
+            figures = [
+                _their_cell(theirs.get((names.get(test, ""), measure))) for test, measure in keys
+            ]
+            rows.append(
+                [*_stub(next(iter(theirs.values())).facts, f"published, line {line}"), *figures]
+            )
     return rows
 
 
 def _kinds(results: Sequence[Result], cells: Sequence[PublishedCell]) -> list[str]:
-    """Return the kinds of model that have rows, in the paper's order, those of ours alone before the ensemble."""
-    found = distinct(facts.model for facts in [*(r.facts for r in results), *(c.facts for c in cells)])
+    """Return the kinds of model that have rows, in the paper's order, those of ours alone before
+    the ensemble.
+    """
+    found = distinct(
+        facts.model for facts in [*(r.facts for r in results), *(c.facts for c in cells)]
+    )
     others = [kind for kind in found if kind not in (*ORDER, "ensemble")]
     return [kind for kind in (*ORDER, *others, "ensemble") if kind in found]
 
 
 def _stub(facts: Facts, whose: str) -> list[Cell]:
-    model = ended_name(NAMES[facts.model], facts.unfinished) if facts.model in NAMES else model_name(facts)
+    model = (
+        ended_name(NAMES[facts.model], facts.unfinished)
+        if facts.model in NAMES
+        else model_name(facts)
+    )
     return [text_cell(part) for part in (model, facts.pretrained, set_name(facts), whose)]
 
 
@@ -217,7 +278,9 @@ def _our_cell(result: Result | None, marks: Mapping[tuple[str, str, Facts], str]
 def _their_cell(cell: PublishedCell | None) -> Cell:
     if cell is None:
         return EMPTY
-    return percent_cell(cell.value, sign=False) if cell.measure == JUDGED else decimal_cell(cell.value)
+    return (
+        percent_cell(cell.value, sign=False) if cell.measure == JUDGED else decimal_cell(cell.value)
+    )
 
 
 def _beside(
@@ -229,15 +292,20 @@ def _beside(
     stub: int,
     cells: Sequence[PublishedCell],
 ) -> Table:
-    """Return the table with a note on the paper's lines where there are any, without empty columns of names."""
+    """Return the table with a note on the paper's lines where there are any, without empty columns
+    of names.
+    """
     if cells:
-        notes.append(f"Published: {PAPER}, with its lines' numbers. Ours is another experiment, not a repetition of it.")
+        notes.append(
+            f"Published: {PAPER}, with its lines' numbers. Ours is another experiment, not a "
+            "repetition of it."
+        )
     gone = [place for place in range(stub) if not any(row[place].text for row in rows)]
     drop_columns(columns, rows, gone)
     return Table(name, title, columns, rows, notes, stub=max(1, stub - len(gone)))
 
 
-# -- tests --------------------------------------------------------------------------------------------------------------------
+# -- tests -----------------------------------------------------------------------------------------
 
 
 def _tests(
@@ -254,7 +322,11 @@ def _tests(
     ]
     columns = [Column(text, numeric=False) for text in ("Test", "Measure", *heads[:-2])]
     columns += [Column(heads[-2]), Column(heads[-1])]
-    columns += [Column(level_heading("Difference", (payload.difference_interval for _, payload, _ in found)))]
+    columns += [
+        Column(
+            level_heading("Difference", (payload.difference_interval for _, payload, _ in found))
+        )
+    ]
     return [
         *columns,
         *(
@@ -267,46 +339,71 @@ def _tests(
 def negatives_table(results: Sequence[Result]) -> Table:
     """Return each model on one training set against the same on another."""
     found = [
-        (result, payload, [short(result.facts), set_name(converted(Facts, payload.noted.baseline)), set_name(result.facts)])
+        (
+            result,
+            payload,
+            [
+                short(result.facts),
+                set_name(converted(Facts, payload.noted.baseline)),
+                set_name(result.facts),
+            ],
+        )
         for result, payload in compared_along(results, NEGATIVES)
     ]
     columns, rows = _tests(found, ("Model", "Training set A", "Training set B", "With A", "With B"))
     notes = [*_what_differs(results), EFFECT, P_NOTE]
-    return Table("tripclick-negatives", "What one training set gains over another", columns, rows, notes, stub=5)
+    return Table(
+        "tripclick-negatives",
+        "What one training set gains over another",
+        columns,
+        rows,
+        notes,
+        stub=5,
+    )
 
 
 def _what_differs(results: Sequence[Result]) -> list[str]:
     """Give what is equal and what differs in trainings on different sets, in numbers."""
     held = [
-        f"{set_name(result.facts)} {of.groups:,} triples of {of.queries:,} queries and {of.positives:,} clicked passages"
+        f"{set_name(result.facts)} {of.groups:,} triples of {of.queries:,} queries and "
+        f"{of.positives:,} clicked passages"
         for result, of in of_type(results, TrainingSet)
         if of.positives is not None
     ]
     steps: dict[str, list[str]] = {}
     for result, logged in of_type(results, Telemetry):
-        steps.setdefault(set_name(result.facts), []).extend(f"{step:,}" for step in logged.steps if step is not None)
+        steps.setdefault(set_name(result.facts), []).extend(
+            f"{step:,}" for step in logged.steps if step is not None
+        )
     alike = len({step for of in steps.values() for step in of}) == 1
     notes = ["B less A: the same model and seeds" + (" and number of steps" if alike else "") + "."]
     if not alike and any(steps.values()):
         made = [f"{name} {', '.join(distinct(of))}" for name, of in steps.items()]
         notes.append(f"Steps: {'; '.join(made)}.")
     if held:
-        notes.append(f"Where negatives come from is not all in which the sets differ: {'; '.join(held)}.")
+        notes.append(
+            f"Where negatives come from is not all in which the sets differ: {'; '.join(held)}."
+        )
     return notes
 
 
 def first_stage_tests_table(results: Sequence[Result]) -> Table:
     """Return every system against BM25: the tests behind the marks."""
-    found = [(result, payload, [result.system]) for result, payload in compared_along(results, AGAINST_BM25)]
+    found = [
+        (result, payload, [result.system])
+        for result, payload in compared_along(results, AGAINST_BM25)
+    ]
     columns, rows = _tests(found, ("System", "BM25", "System's"))
     return Table("tripclick-bm25", "Against BM25", columns, rows, (EFFECT, P_NOTE), stub=3)
 
 
-# -- trainings, depths --------------------------------------------------------------------------------------------------------
+# -- trainings, depths -----------------------------------------------------------------------------
 
 
 def sets_table(results: Sequence[Result]) -> Table:
-    """Return each training set's contents, how much of it is false, and what its maker could not use."""
+    """Return each training set's contents, how much of it is false, and what its maker could not
+    use.
+    """
     found = of_type(results, TrainingSet)
     left_out = distinct(reason for _, held in found for reason in held.left_out)
     rows = [
@@ -319,15 +416,24 @@ def sets_table(results: Sequence[Result]) -> Table:
         for result, held in found
     ]
     columns = [Column("Training set", numeric=False), *map(Column, HELD), Column("Share false")]
-    columns += [Column(reason.removeprefix("positives ").capitalize(), "Clicked passages of queries") for reason in left_out]
+    columns += [
+        Column(reason.removeprefix("positives ").capitalize(), "Clicked passages of queries")
+        for reason in left_out
+    ]
     notes = ["Positives: clicked passages of a query, each once."]
     if any(result.value is not None for result, _ in found):
-        notes.append("A negative is false where it is relevant by the complete judgements, which no training saw.")
+        notes.append(
+            "A negative is false where it is relevant by the complete judgements, which no "
+            "training saw."
+        )
     if left_out:
         notes.append(
-            "Clicked passages of queries: those that are judged relevant, and why triples of some were not made, or fewer."
+            "Clicked passages of queries: those that are judged relevant, and why triples of some "
+            "were not made, or fewer."
         )
-    drop_columns(columns, rows, [n for n in range(1, len(columns)) if not any(row[n].text for row in rows)])
+    drop_columns(
+        columns, rows, [n for n in range(1, len(columns)) if not any(row[n].text for row in rows)]
+    )
     return Table("tripclick-sets", "The training sets", columns, rows, notes)
 
 
@@ -343,23 +449,42 @@ def telemetry_table(results: Sequence[Result]) -> Table:
         [
             text_cell(short(result.facts)),
             text_cell(set_name(result.facts)),
-            EMPTY if (share := shares.get(result.facts.variant)) is None else percent_cell(share, sign=False),
+            EMPTY
+            if (share := shares.get(result.facts.variant)) is None
+            else percent_cell(share, sign=False),
             *map(_over_seeds, (logged.pair_accuracy, logged.score_margin, logged.loss)),
-            *(any_cell(", ".join(map(str, of))) for of in (logged.steps, logged.kept_steps, logged.seeds)),
+            *(
+                any_cell(", ".join(map(str, of)))
+                for of in (logged.steps, logged.kept_steps, logged.seeds)
+            ),
         ]
         for result, logged in found
     ]
     columns = [Column(text, numeric=False) for text in ("Model", "Training set")]
-    columns += map(Column, ("False negatives", "Pairwise accuracy", "Score margin", "Loss", "Steps", "Step kept", "Seeds"))
+    columns += map(
+        Column,
+        (
+            "False negatives",
+            "Pairwise accuracy",
+            "Score margin",
+            "Loss",
+            "Steps",
+            "Step kept",
+            "Seeds",
+        ),
+    )
     notes = [
-        "Means over what was logged in the last half of the steps, on the triples trained on; seed by seed where there are several. The margin is the "
-        "positive's score less the negative's, in the model's own scale.",
+        "Means over what was logged in the last half of the steps, on the triples trained on; seed "
+        "by seed where there are several. The margin is the positive's score less the negative's, "
+        "in the model's own scale.",
     ]
     gone = [2] if not any(row[2].text for row in rows) else []
     if all(logged.steps == logged.kept_steps for _, logged in found):
         gone.append(7)
     else:
-        notes.append("What is measured of a model are the weights of the step kept, the best on validation.")
+        notes.append(
+            "What is measured of a model are the weights of the step kept, the best on validation."
+        )
     drop_columns(columns, rows, gone)
     return Table("tripclick-telemetry", "What the trainings showed", columns, rows, notes, stub=2)
 
@@ -371,7 +496,9 @@ def _over_seeds(values: Sequence[float | None]) -> Cell:
     mean = decimal_cell(sum(known) / len(known))
     if len(known) == 1:
         return mean
-    return replace(mean, text=f"{mean.text} ({', '.join(decimal_cell(value).text for value in known)})")
+    return replace(
+        mean, text=f"{mean.text} ({', '.join(decimal_cell(value).text for value in known)})"
+    )
 
 
 def depths_table(results: Sequence[Result]) -> Table:
@@ -382,11 +509,23 @@ def depths_table(results: Sequence[Result]) -> Table:
     rows = []
     for result, curve in found:
         points = {point.depth: point for point in curve.points}
-        figures = [decimal_cell(p.mean, p.interval) if (p := points.get(depth)) else EMPTY for depth in depths]
-        rows.append([text_cell(result.split), text_cell(system_label(result.facts, systems)), *figures])
+        figures = [
+            decimal_cell(p.mean, p.interval) if (p := points.get(depth)) else EMPTY
+            for depth in depths
+        ]
+        rows.append(
+            [text_cell(result.split), text_cell(system_label(result.facts, systems)), *figures]
+        )
     columns = [Column("Test", numeric=False), Column("System", numeric=False)]
     columns += [Column(str(depth), "nDCG@10 [95\u00a0%] at re-ranking depth") for depth in depths]
-    return Table("tripclick-depths", "Effectiveness by re-ranking depth", columns, rows, _depth_notes(found), stub=2)
+    return Table(
+        "tripclick-depths",
+        "Effectiveness by re-ranking depth",
+        columns,
+        rows,
+        _depth_notes(found),
+        stub=2,
+    )
 
 
 def _depth_notes(found: Sequence[tuple[Result, DepthCurve]]) -> list[str]:
@@ -394,22 +533,32 @@ def _depth_notes(found: Sequence[tuple[Result, DepthCurve]]) -> list[str]:
     notes = [OVER_NOTE]
     for test in distinct(result.split for result, _ in found):
         curve = next(curve for result, curve in found if result.split == test)
-        if some := [f"{point.depth}: {percent(point.reached, 0)}" for point in curve.points if point.reached < 1]:
+        if some := [
+            f"{point.depth}: {percent(point.reached, 0)}"
+            for point in curve.points
+            if point.reached < 1
+        ]:
             notes.append(
-                f"{test}: queries with so many candidates, by depth: {'; '.join(some)}; of the others all that they have are re-ranked."
+                f"{test}: queries with so many candidates, by depth: {'; '.join(some)}; of the "
+                "others all that they have are re-ranked."
             )
         if curve.beyond:
             deeper = ", ".join(map(str, curve.beyond))
-            notes.append(f"{test}: most queries have no {deeper} candidates; nothing is shown at such a depth.")
+            notes.append(
+                f"{test}: most queries have no {deeper} candidates; nothing is shown at such a "
+                "depth."
+            )
     return notes
 
 
-# -- figures -----------------------------------------------------------------------------------------------------------------
+# -- figures ---------------------------------------------------------------------------------------
 
 
 def curves_by_model(results: Sequence[Result]) -> Curves:
     """Return the depth curves of models trained on BM25's negatives."""
-    return [(r, curve) for r, curve in of_type(results, DepthCurve) if r.facts.variant == REGENERATED]
+    return [
+        (r, curve) for r, curve in of_type(results, DepthCurve) if r.facts.variant == REGENERATED
+    ]
 
 
 def compared_curves(results: Sequence[Result]) -> Curves:
@@ -420,7 +569,8 @@ def compared_curves(results: Sequence[Result]) -> Curves:
 
 
 def depth_figure(results: Sequence[Result], width: float = WIDE) -> Figure:
-    """Draw nDCG@10 by re-ranking depth, on a logarithmic axis, with intervals: a panel per test, a line per model.
+    """Draw nDCG@10 by re-ranking depth, on a logarithmic axis, with intervals: a panel per test, a
+    line per model.
 
     Raises:
         InputError: no depth curve.
@@ -443,22 +593,40 @@ def negatives_figure(results: Sequence[Result], width: float = WIDE) -> Figure:
     several = len(distinct(result.split for result, _ in found)) > 1
     panels: dict[str, Curves] = {}
     for result, curve in found:
-        panels.setdefault(short(result.facts) + (f", {result.split}" if several else ""), []).append((result, curve))
-    return _curves(panels, _sets(result.facts for result, _ in found), lambda result: set_name(result.facts), width)
+        panels.setdefault(
+            short(result.facts) + (f", {result.split}" if several else ""), []
+        ).append((result, curve))
+    return _curves(
+        panels,
+        _sets(result.facts for result, _ in found),
+        lambda result: set_name(result.facts),
+        width,
+    )
 
 
 def _sets(every: Iterable[Facts]) -> list[str]:
     """Return training sets in words, BM25's first."""
-    return sorted(distinct(set_name(facts) for facts in every), key=lambda name: name != REGENERATED)
+    return sorted(
+        distinct(set_name(facts) for facts in every), key=lambda name: name != REGENERATED
+    )
 
 
-def _curves(panels: Mapping[str, Curves], lines: Sequence[str], line: Callable[[Result], str], width: float) -> Figure:
+def _curves(
+    panels: Mapping[str, Curves], lines: Sequence[str], line: Callable[[Result], str], width: float
+) -> Figure:
     across = min(len(panels), max(1, int(width / ACROSS)))
     down = -(-len(panels) // across)
     with styled():
         figure = new_figure(width, 0.9 + 2.5 * down)
         grid = list(figure.subplots(down, across, squeeze=False, sharex=True, sharey=True).flat)
-        depths = sorted({point.depth for curves in panels.values() for _, curve in curves for point in curve.points})
+        depths = sorted(
+            {
+                point.depth
+                for curves in panels.values()
+                for _, curve in curves
+                for point in curve.points
+            }
+        )
         for place, (axes, (title, curves)) in enumerate(zip(grid, panels.items(), strict=False)):
             for result, curve in curves:
                 _line(axes, curve.points, lines.index(line(result)), len(lines))
@@ -485,7 +653,9 @@ def _line(axes: Any, points: Sequence[DepthPoint], index: int, lines: int) -> No
 
 
 def _depth_marks(axes: Any, depths: Sequence[int], width: float) -> None:
-    """Mark the depths; where there is no room for all, the first, the last and those between that are far enough apart."""
+    """Mark the depths; where there is no room for all, the first, the last and those between that
+    are far enough apart.
+    """
     room = 0.42 / max(0.5, width - 0.7) * max(0.1, log10(depths[-1] / depths[0]))
     kept = [depths[-1]]
     for depth in reversed(depths[:-1]):
@@ -498,8 +668,10 @@ def _depth_marks(axes: Any, depths: Sequence[int], width: float) -> None:
 def depth_caption(results: Sequence[Result]) -> str:
     """Describe the figure, with the ends of its curves."""
     return (
-        "nDCG@10 by how many of BM25's candidates are re-ranked, with intervals over trainings and queries (of one training seed over queries); models trained on BM25's negatives. A model that was "
-        "trained well loses nothing by more candidates. A curve ends at the deepest of the depths for which half the queries have candidates."
+        "nDCG@10 by how many of BM25's candidates are re-ranked, with intervals over trainings and "
+        "queries (of one training seed over queries); models trained on BM25's negatives. A model "
+        "that was trained well loses nothing by more candidates. A curve ends at the deepest of "
+        "the depths for which half the queries have candidates."
         + _ends(curves_by_model(results), lambda result: short(result.facts))
     )
 
@@ -508,7 +680,8 @@ def negatives_caption(results: Sequence[Result]) -> str:
     """Describe the figure, with the ends of its curves."""
     found = compared_curves(results)
     return (
-        "The same models trained on different sets, with intervals over trainings and queries (of one training seed over queries)."
+        "The same models trained on different sets, with intervals over trainings and queries (of "
+        "one training seed over queries)."
         + _ends(found, lambda result: f"{short(result.facts)}, {set_name(result.facts)}")
     )
 
@@ -520,20 +693,26 @@ def _ends(found: Curves, name: Callable[[Result], str]) -> str:
     for result, curve in found:
         first, last = curve.points[0], curve.points[-1]
         parts.append(
-            f"{name(result)} on {result.split}: {decimal(first.mean)} at {first.depth}, {decimal(last.mean)} at {last.depth}"
+            f"{name(result)} on {result.split}: {decimal(first.mean)} at {first.depth}, "
+            f"{decimal(last.mean)} at {last.depth}"
         )
     return f" {'; '.join(parts)}."
 
 
 def logged(results: Sequence[Result]) -> list[tuple[Result, TrainingCurve]]:
     """Return the training logs of models that have several training sets."""
-    curves = [(r, curve) for r, curve in of_type(results, TrainingCurve) if r.facts.role in (RERANKER, RETRIEVER)]
+    curves = [
+        (r, curve)
+        for r, curve in of_type(results, TrainingCurve)
+        if r.facts.role in (RERANKER, RETRIEVER)
+    ]
     several = {short(r.facts) for r, _ in curves if r.facts.variant != REGENERATED}
     return [(r, curve) for r, curve in curves if short(r.facts) in several]
 
 
 def telemetry_figure(results: Sequence[Result], width: float = WIDE) -> Figure:
-    """Draw pairwise accuracy and score margin by training step: a row per model, a line per training set and seed.
+    """Draw pairwise accuracy and score margin by training step: a row per model, a line per
+    training set and seed.
 
     Raises:
         InputError: no model with several training sets.
@@ -560,8 +739,15 @@ def telemetry_figure(results: Sequence[Result], width: float = WIDE) -> Figure:
 
 def _logged_line(axes: Any, curve: TrainingCurve, name: str, index: int) -> None:
     values = curve.series.get(name, ())
-    shown = [(step, value) for step, value in zip(curve.steps, values, strict=False) if value is not None]
-    axes.plot([step for step, _ in shown], [value for _, value in shown], markersize=3.5, **series_looks(index))
+    shown = [
+        (step, value) for step, value in zip(curve.steps, values, strict=False) if value is not None
+    ]
+    axes.plot(
+        [step for step, _ in shown],
+        [value for _, value in shown],
+        markersize=3.5,
+        **series_looks(index),
+    )
 
 
 def telemetry_caption(results: Sequence[Result]) -> str:
@@ -569,10 +755,13 @@ def telemetry_caption(results: Sequence[Result]) -> str:
     facts: list[Facts] = distinct(result.facts for result, _ in logged(results))
     seeds = len(distinct(of.seed for of in facts))
     repeated = f" {seeds} lines a set: one a seed." if seeds > 1 else ""
-    return f"Share of training triples whose clicked passage scored higher, and by how much on average, since the point before.{repeated}"
+    return (
+        "Share of training triples whose clicked passage scored higher, and by how much on "
+        f"average, since the point before.{repeated}"
+    )
 
 
-# -- sections -----------------------------------------------------------------------------------------------------------------
+# -- sections --------------------------------------------------------------------------------------
 
 
 FIGURES = {
@@ -594,7 +783,9 @@ def _figures(*names: str) -> dict[str, FigureKind]:
 def _effectiveness(study: Study) -> Block:
     results, published = study.results, study.published
     shown = (reranking_table(results, published), retrieval_table(results, published))
-    return block_of(study, _figures("depth"), shown, (first_stage_tests_table(results), depths_table(results)))
+    return block_of(
+        study, _figures("depth"), shown, (first_stage_tests_table(results), depths_table(results))
+    )
 
 
 def _negatives(study: Study) -> Block:
@@ -607,15 +798,18 @@ PART = Part(
         PageSection(
             "tripclick",
             "Re-ranking and retrieval on clicks",
-            "Every re-ranker reorders the same candidates of BM25; dense retrieval searches the whole collection, through an index that can miss passages "
-            "where the table says so. Each test is judged by its own set of judgements.",
+            "Every re-ranker reorders the same candidates of BM25; dense retrieval searches the "
+            "whole collection, through an index that can miss passages where the table says so. "
+            "Each test is judged by its own set of judgements.",
             each(_effectiveness),
         ),
         PageSection(
             "tripclick-negatives",
             "What models were trained on",
-            "Results that nobody clicked may well be relevant. What speaks for such false negatives in a training set, by the paper: pairs are ordered rightly "
-            "less often in training, by smaller margins, and a model ranks worse the more candidates it re-ranks.",
+            "Results that nobody clicked may well be relevant. What speaks for such false "
+            "negatives in a training set, by the paper: pairs are ordered rightly less often in "
+            "training, by smaller margins, and a model ranks worse the more candidates it "
+            "re-ranks.",
             each(_negatives),
         ),
     ),

@@ -29,7 +29,16 @@ from positionbias.papers import StudyCommand
 from positionbias.papers.tripclick import CLEANED, REGENERATED
 from positionbias.training.config import TrainConfig, refuse_validating
 
-__all__ = ["COMMAND", "DEPTHS", "OWN_JUDGEMENTS", "JudgedSplit", "Negatives", "Ranker", "StoredSet", "TripClickSettings"]
+__all__ = [
+    "COMMAND",
+    "DEPTHS",
+    "OWN_JUDGEMENTS",
+    "JudgedSplit",
+    "Negatives",
+    "Ranker",
+    "StoredSet",
+    "TripClickSettings",
+]
 
 DENSE = "bert_dot"  # kinds that retrieve; all others re-rank
 DEPTHS = (5, 10, 20, 50, 100, 200, 500, 1000)
@@ -62,9 +71,9 @@ class JudgedSplit(NamedTuple):
 
 
 class Negatives(NamedTuple):
-    """A training set by the source of its negatives: ``judgements``, the passages of grade 0 in this set of the training splits
-    ("own": the set without a name), a ``stored`` training set, or else BM25's candidates. ``cleaned``: without
-    negatives that are relevant in truth."""
+    """A training set by the source of its negatives: ``judgements``, the passages of grade 0 in
+    this set of the training splits ("own": the set without a name), a ``stored`` training set, or
+    else BM25's candidates. ``cleaned``: without negatives that are relevant in truth."""
 
     name: str
     judgements: str | None = None
@@ -114,24 +123,30 @@ class Ranker(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TripClickSettings:
-    """Settings of the study; their help explains empty ``compared``, ``ensemble`` and ``curve_tests``.
+    """Settings of the study; their help explains empty ``compared``, ``ensemble`` and
+    ``curve_tests``.
 
-    Models are trained on triples with BM25's negatives, and the models ``compared`` also on every other set. ``depths`` beyond
-    ``retrieval_depth`` are left out. A validation re-ranks to ``depth``, like the tests, so that weights are chosen at the depth
-    at which they are used.
+    Models are trained on triples with BM25's negatives, and the models ``compared`` also on every
+    other set. ``depths`` beyond ``retrieval_depth`` are left out. A validation re-ranks to
+    ``depth``, like the tests, so that weights are chosen at the depth at which they are used.
     """
 
     PANEL = Panel.ADVANCED
 
     tests: tuple[JudgedSplit, ...] = required_setting(
-        "A test split, with one of its named sets of judgements, as head_test:dctr; may be given again.",
+        "A test split, with one of its named sets of judgements, as head_test:dctr; may be given "
+        "again.",
         flags=("--test-split",),
         metavar="SPLIT[:JUDGEMENTS]",
         panel=Panel.BASIC,
     )
     models: tuple[ModelSettings, ...]
     sources: tuple[str, ...] = setting(
-        ("train",), "Training queries; may be given again.", flags=("--source",), metavar="SPLIT", panel=Panel.BASIC
+        ("train",),
+        "Training queries; may be given again.",
+        flags=("--source",),
+        metavar="SPLIT",
+        panel=Panel.BASIC,
     )
     validation: str | None = setting(
         None,
@@ -143,8 +158,9 @@ class TripClickSettings:
     )
     negatives_of: tuple[Negatives, ...] = setting(
         (),
-        "A further training set, whose negatives are the passages of grade 0 in a set of the training splits' judgements, or with "
-        "NAME=own in their own set, as in TripClick; may be given again.",
+        "A further training set, whose negatives are the passages of grade 0 in a set of the "
+        "training splits' judgements, or with NAME=own in their own set, as in TripClick; may be "
+        "given again.",
         metavar="NAME=JUDGEMENTS",
         panel=Panel.BASIC,
     )
@@ -163,15 +179,22 @@ class TripClickSettings:
     )
     ensemble: tuple[str, ...] = setting(
         (),
-        "A re-ranker of the ensemble; may be given again. [default: every bert_cat, where there are two]",
+        "A re-ranker of the ensemble; may be given again. [default: every bert_cat, where there "
+        "are two]",
         metavar="MODEL",
     )
     complete_qrels: str | None = setting(
-        None, "A complete set of judgements of the training splits, by which to count false negatives.", metavar="JUDGEMENTS"
+        None,
+        "A complete set of judgements of the training splits, by which to count false negatives.",
+        metavar="JUDGEMENTS",
     )
-    cleaned: bool = setting(False, "With --complete-qrels: also train on each further set without its false negatives.")
+    cleaned: bool = setting(
+        False, "With --complete-qrels: also train on each further set without its false negatives."
+    )
     negatives: int = setting(20, "Most negatives per query and clicked passage.", least=1)
-    train_depth: int = setting(1000, "BM25 candidates per training query, from which negatives are drawn.", least=1)
+    train_depth: int = setting(
+        1000, "BM25 candidates per training query, from which negatives are drawn.", least=1
+    )
     depth: int = setting(200, "Candidates to re-rank for the tables.", least=1)
     depths: tuple[int, ...] = setting(
         DEPTHS, "Re-ranking depths of the curve, to --retrieval-depth at most; may be given again."
@@ -182,10 +205,16 @@ class TripClickSettings:
         flags=("--curve-split",),
         metavar="SPLIT",
     )
-    retrieval_depth: int = setting(1000, "Passages per test query, for BM25 and dense retrieval.", least=1)
+    retrieval_depth: int = setting(
+        1000, "Passages per test query, for BM25 and dense retrieval.", least=1
+    )
     index: Literal["exact", "hnsw", "ivf"] = setting("exact", "Index of dense retrieval.")
-    relevant_from: int = setting(1, "Grade from which a training passage is relevant.", least=1, metavar="GRADE")
-    test_relevant_from: int = setting(1, "Grade from which a test passage is relevant, in RR and R.", least=1, metavar="GRADE")
+    relevant_from: int = setting(
+        1, "Grade from which a training passage is relevant.", least=1, metavar="GRADE"
+    )
+    test_relevant_from: int = setting(
+        1, "Grade from which a test passage is relevant, in RR and R.", least=1, metavar="GRADE"
+    )
     seeds: tuple[int, ...] = declared_setting((1,), SEEDS)
     candidates: Mapping[str, Path] = declared_setting({}, CANDIDATES)
     bm25: Bm25Settings = field(default_factory=Bm25Settings)
@@ -195,16 +224,23 @@ class TripClickSettings:
         check_settings(self)
         if self.validation is None:
             refuse_validating("no --validation-split")
-        bound = f"at most --retrieval-depth ({self.retrieval_depth}), the number of BM25's candidates"
+        bound = (
+            f"at most --retrieval-depth ({self.retrieval_depth}), the number of BM25's candidates"
+        )
         if self.depth > self.retrieval_depth:
             raise _wrong("--depth", bound, self.depth, "change one")
-        if given := next((m.training.group_size for m in self.models if m.training.group_size != 2), None):
-            raise _wrong("--group-size", "2, as models are trained on triples", given, "leave it out")
+        if given := next(
+            (m.training.group_size for m in self.models if m.training.group_size != 2), None
+        ):
+            raise _wrong(
+                "--group-size", "2, as models are trained on triples", given, "leave it out"
+            )
         check_once({"--test-split": [test.label for test in self.tests], "--seeds": self.seeds})
         check_once({"--source": self.sources, "--depths": self.depths})
         if min(self.depths) < 1:
             raise _wrong("--depths", "depths from 1", min(self.depths), "raise it")
-        if self.depths != DEPTHS and max(self.depths) > self.retrieval_depth:  # the defaults that exist
+        # the defaults that exist
+        if self.depths != DEPTHS and max(self.depths) > self.retrieval_depth:
             raise _wrong("--depths", bound, max(self.depths), "change one")
         self._check_splits()
         self._check_sets()
@@ -213,15 +249,24 @@ class TripClickSettings:
         object.__setattr__(self, "depths", within)
         object.__setattr__(self, "curve_tests", self.curve_tests or (self.tests[0].split,))
         # without validation no depth is tried, and trainings have no such setting
-        least, most = (1, TrainConfig().most_depth) if self.validation is None else (self.depth, self.depth)
-        ways = [replace(m.training, least_depth=least, most_depth=most, probe_passages=0) for m in self.models]
-        trained = (replace(model, training=way) for model, way in zip(self.models, ways, strict=True))
+        least, most = (
+            (1, TrainConfig().most_depth) if self.validation is None else (self.depth, self.depth)
+        )
+        ways = [
+            replace(m.training, least_depth=least, most_depth=most, probe_passages=0)
+            for m in self.models
+        ]
+        trained = (
+            replace(model, training=way) for model, way in zip(self.models, ways, strict=True)
+        )
         object.__setattr__(self, "models", tuple(trained))
 
     def _check_splits(self) -> None:
         tested = {test.split for test in self.tests}
         if both := tested.intersection(self.sources):
-            raise _wrong("--source, --test-split", "different splits", f"{min(both)!r} as both", "change one")
+            raise _wrong(
+                "--source, --test-split", "different splits", f"{min(both)!r} as both", "change one"
+            )
         if self.validation in {*tested, *self.sources}:
             wanted = "a split beside those of --source and --test-split"
             raise _wrong("--validation-split", wanted, repr(self.validation), "give another")
@@ -231,13 +276,19 @@ class TripClickSettings:
     def _check_sets(self) -> None:
         flag, names = "--negatives-of, --trainset", [of.name for of in self.others]
         if twice := _twice([REGENERATED, *names]):
-            raise _wrong(flag, f"each name once, and none of them {REGENERATED!r}", repr(twice), "rename it")
+            raise _wrong(
+                flag, f"each name once, and none of them {REGENERATED!r}", repr(twice), "rename it"
+            )
         for name in names:
             if not re.fullmatch(r"[\w-]+", name) or name.endswith(CLEANED):
                 raise _wrong(flag, "a name of letters, digits, - and _", repr(name), "give another")
         if self.cleaned and not (self.complete_qrels and self.others):
-            wanted = "--complete-qrels and another training set (--negatives-of or --trainset) beside it"
-            raise _wrong("--cleaned", wanted, "no set" if self.complete_qrels else "none", "give both")
+            wanted = (
+                "--complete-qrels and another training set (--negatives-of or --trainset) beside it"
+            )
+            raise _wrong(
+                "--cleaned", wanted, "no set" if self.complete_qrels else "none", "give both"
+            )
 
     def _check_models(self) -> None:
         """Check that all compared and combined models are in the study."""
@@ -246,15 +297,30 @@ class TripClickSettings:
             found, do = f"{twice!r} twice", "drop one, or give it another encoder"
             raise _wrong("--models", "each model once", found, do)
         if self.index != "exact" and not any(ranker.dense for ranker in self.rankers):
-            raise _wrong("--index", f"a model that retrieves ({DENSE}) beside it", "none", "add one, or leave it out")
-        if alike := _twice([ranker.stem(of) for ranker in self.rankers for of in self.trained_on(ranker)]):
-            flags, do = "--models, --negatives-of, --trainset", "rename a training set, or an encoder's folder"
+            raise _wrong(
+                "--index",
+                f"a model that retrieves ({DENSE}) beside it",
+                "none",
+                "add one, or leave it out",
+            )
+        if alike := _twice(
+            [ranker.stem(of) for ranker in self.rankers for of in self.trained_on(ranker)]
+        ):
+            flags, do = (
+                "--models, --negatives-of, --trainset",
+                "rename a training set, or an encoder's folder",
+            )
             raise _wrong(flags, "a name of its own for each training", f"two called {alike!r}", do)
         _check_known("--compared", "models of the study", self.compared, every)
         re_rankers = [ranker.name for ranker in self.rankers if not ranker.dense]
         _check_known("--ensemble", "models of the study", self.ensemble, re_rankers)
         if len(self.ensemble) == 1:
-            raise _wrong("--ensemble", "two models or more", f"{self.ensemble[0]!r} alone", "name another, or none")
+            raise _wrong(
+                "--ensemble",
+                "two models or more",
+                f"{self.ensemble[0]!r} alone",
+                "name another, or none",
+            )
 
     @property
     def others(self) -> tuple[Negatives, ...]:
@@ -263,9 +329,14 @@ class TripClickSettings:
 
     @property
     def rankers(self) -> list[Ranker]:
-        """Return the models with their names; a kind that occurs more than once is followed by its start."""
+        """Return the models with their names; a kind that occurs more than once is followed by its
+        start.
+        """
         kinds = Counter(model.kind for model in self.models)
-        return [Ranker(f"{m.kind}-{m.pretrained or 'random'}" if kinds[m.kind] > 1 else m.kind, m) for m in self.models]
+        return [
+            Ranker(f"{m.kind}-{m.pretrained or 'random'}" if kinds[m.kind] > 1 else m.kind, m)
+            for m in self.models
+        ]
 
     @property
     def in_ensemble(self) -> list[str]:
@@ -277,7 +348,14 @@ class TripClickSettings:
     def sets(self) -> list[Negatives]:
         """Return every training set, BM25's first."""
         found = [Negatives(REGENERATED), *self.others]
-        return [*found, *(of._replace(name=f"{of.name}{CLEANED}", cleaned=True) for of in self.others if self.cleaned)]
+        return [
+            *found,
+            *(
+                of._replace(name=f"{of.name}{CLEANED}", cleaned=True)
+                for of in self.others
+                if self.cleaned
+            ),
+        ]
 
     def trained_on(self, ranker: Ranker) -> list[Negatives]:
         """Return the training sets of one model."""
@@ -296,18 +374,40 @@ class TripClickSettings:
     @property
     def splits(self) -> list[str]:
         """Return all splits of the study, each once."""
-        return list(dict.fromkeys((*self.sources, *([self.validation] if self.validation else []), *self.test_splits)))
+        return list(
+            dict.fromkeys(
+                (*self.sources, *([self.validation] if self.validation else []), *self.test_splits)
+            )
+        )
 
     def record(self) -> JsonObject:
         """Return the settings for a manifest: JSON-ready, files by name."""
-        plain = ("validation", "complete_qrels", "cleaned", "negatives", "train_depth", "depth", "retrieval_depth", "index")
+        plain = (
+            "validation",
+            "complete_qrels",
+            "cleaned",
+            "negatives",
+            "train_depth",
+            "depth",
+            "retrieval_depth",
+            "index",
+        )
         return {
-            **{name: getattr(self, name) for name in (*plain, "relevant_from", "test_relevant_from", "seed")},
-            **{name: list(getattr(self, name)) for name in ("sources", "compared", "depths", "curve_tests", "seeds")},
+            **{
+                name: getattr(self, name)
+                for name in (*plain, "relevant_from", "test_relevant_from", "seed")
+            },
+            **{
+                name: list(getattr(self, name))
+                for name in ("sources", "compared", "depths", "curve_tests", "seeds")
+            },
             "tests": [test.label for test in self.tests],
             "models": [model.record() for model in self.models],
             "ensemble": self.in_ensemble,
-            "sets": [{"name": s.name, "judgements": s.judgements, "stored": s.stored and s.stored.name} for s in self.sets],
+            "sets": [
+                {"name": s.name, "judgements": s.judgements, "stored": s.stored and s.stored.name}
+                for s in self.sets
+            ],
             "candidates": {split: path.name for split, path in self.candidates.items()},
             "bm25": asdict(self.bm25),
         }
@@ -328,7 +428,10 @@ def _named(flag: str, form: str, text: str) -> tuple[str, str]:
 def _check_known(flag: str, what: str, given: Iterable[str], known: Collection[str]) -> None:
     if strange := next((name for name in given if name not in known), None):
         raise _wrong(
-            flag, f"{what} ({', '.join(known) or 'none'})", repr(strange), or_closest(strange, known, "name one of these")
+            flag,
+            f"{what} ({', '.join(known) or 'none'})",
+            repr(strange),
+            or_closest(strange, known, "name one of these"),
         )
 
 

@@ -1,10 +1,12 @@
-"""Run the TripClick study: re-rankers and dense retrieval on clicks, and the effect of their training negatives.
+"""Run the TripClick study: re-rankers and dense retrieval on clicks, and the effect of their
+training negatives.
 
     BM25 candidates → training sets: BM25's negatives, and others → models
     → each test's candidates re-ranked, an ensemble; the collection encoded, searched
     → measures, tests, depth curves → report
 
-Every step is restartable (``experiments.step``). The collection and the given files are checked before the first.
+Every step is restartable (``experiments.step``). The collection and the given files are checked
+before the first.
 """
 
 from __future__ import annotations
@@ -26,17 +28,32 @@ from positionbias.experiments.workspace import Workspace, drawing
 from positionbias.models.encoder_source import MINILM, encoder_folder
 from positionbias.papers.tripclick import ENSEMBLE, REGENERATED, RERANKER, RETRIEVER
 from positionbias.papers.tripclick.measured import TripClickStudy, measure_tripclick
-from positionbias.papers.tripclick.settings import OWN_JUDGEMENTS, JudgedSplit, Negatives, Ranker, TripClickSettings
+from positionbias.papers.tripclick.settings import (
+    OWN_JUDGEMENTS,
+    JudgedSplit,
+    Negatives,
+    Ranker,
+    TripClickSettings,
+)
 from positionbias.papers.tripclick.trainsets import drawn_from, write_study_set
 from positionbias.results.result import Facts
 
 __all__ = ["NOTES", "check_study", "run_study"]
 
 NOTES = (
-    "Training sets are drawn once, by the study's seed; a training's seed draws its first weights and orders its triples.",
-    "Re-rankers reorder BM25's candidates down to one depth, the same for all; no depth is tuned (TripClick paper, §4.1).",
+    (
+        "Training sets are drawn once, by the study's seed; a training's seed draws its first "
+        "weights and orders its triples."
+    ),
+    (
+        "Re-rankers reorder BM25's candidates down to one depth, the same for all; no depth is "
+        "tuned (TripClick paper, §4.1)."
+    ),
     "A query's value is its mean over training seeds, before anything else is computed.",
-    "An ensemble's score is the mean of its models' scores, each at mean 0 and deviation 1 within a query.",
+    (
+        "An ensemble's score is the mean of its models' scores, each at mean 0 and deviation 1 "
+        "within a query."
+    ),
 )
 
 
@@ -50,14 +67,18 @@ def run_study(collection: Collection, settings: TripClickSettings, workspace: Wo
 
 
 class _Study:
-    def __init__(self, collection: Collection, settings: TripClickSettings, workspace: Workspace) -> None:
+    def __init__(
+        self, collection: Collection, settings: TripClickSettings, workspace: Workspace
+    ) -> None:
         self.collection, self.settings, self.workspace = collection, settings, workspace
         self.checksum = workspace.checksum(collection.path)
         check_study(collection, settings, dry_run=workspace.steps.dry_run)
         self.runs = {split: self._candidates(split) for split in settings.splits}
 
     def run(self) -> Path:
-        """Run all steps, one seed after another, and one model on all its training sets, so that an interrupted study has comparisons."""
+        """Run all steps, one seed after another, and one model on all its training sets, so that an
+        interrupted study has comparisons.
+        """
         settings = self.settings
         self.trainsets = {of.name: self._trainset(of) for of in settings.sets}
         trials: list[Trial] = []
@@ -66,7 +87,9 @@ class _Study:
         made = self.workspace.side_by_side(self._trial, asked, settings.models)
         for seed in settings.seeds:
             own = list(islice(made, len(wanted)))
-            members = [t for t in own if t.name in settings.in_ensemble and t.facts.variant == REGENERATED]
+            members = [
+                t for t in own if t.name in settings.in_ensemble and t.facts.variant == REGENERATED
+            ]
             trials += [*own, *([self._ensemble(members, seed)] if members else [])]
         study = TripClickStudy(
             self.collection.path,
@@ -99,15 +122,27 @@ class _Study:
         candidates = {split: self.runs[split] for split in settings.sources}
 
         def make() -> None:
-            write_study_set(place, self.collection, candidates, of, settings, map_shards=self.workspace.map_shards)
+            write_study_set(
+                place,
+                self.collection,
+                candidates,
+                of,
+                settings,
+                map_shards=self.workspace.map_shards,
+            )
 
         inputs = {"collection": self.checksum}
-        inputs |= {f"candidates {split}": self.workspace.checksum(path) for split, path in candidates.items()}
+        inputs |= {
+            f"candidates {split}": self.workspace.checksum(path)
+            for split, path in candidates.items()
+        }
         if of.stored is not None:
             inputs["training set"] = Groups(of.stored).checksum
         name = f"{self.workspace.prefix}trainset-{of.name}"
         work = drawing(self._triples())
-        return self.workspace.steps.make(name, place, drawn_from(of, settings), inputs, make, work=work)
+        return self.workspace.steps.make(
+            name, place, drawn_from(of, settings), inputs, make, work=work
+        )
 
     def _triples(self) -> int:
         """Estimate the number of triples of a set in which each positive has all its negatives."""
@@ -117,7 +152,11 @@ class _Study:
     def _trial(self, wanted: tuple[Ranker, Negatives, int]) -> Trial:
         ranker, of, seed = wanted
         settings, model = self.settings, ranker.model
-        validation = None if settings.validation is None else (self.runs[settings.validation], settings.validation)
+        validation = (
+            None
+            if settings.validation is None
+            else (self.runs[settings.validation], settings.validation)
+        )
         plan = model.plan_on(
             self.trainsets[of.name],
             seed=seed,
@@ -128,23 +167,37 @@ class _Study:
         name = f"{ranker.stem(of)}-seed-{seed}"
         place = self.workspace.trained(name, self.collection.path, plan, groups=self._triples())
         facts = Facts(
-            model=model.kind, pretrained=model.pretrained, variant=of.name, role=RETRIEVER if ranker.dense else RERANKER
+            model=model.kind,
+            pretrained=model.pretrained,
+            variant=of.name,
+            role=RETRIEVER if ranker.dense else RERANKER,
         )
         facts = as_ended(facts, place)
-        return Trial(ranker.name, facts, seed, self._retrieved(place) if ranker.dense else self._reranked(place), place)
+        return Trial(
+            ranker.name,
+            facts,
+            seed,
+            self._retrieved(place) if ranker.dense else self._reranked(place),
+            place,
+        )
 
     def _reranked(self, model: Path) -> dict[str, Path]:
         """Return candidates in a model's order by split, down to the deepest depth needed."""
         at, reach = self.collection.path, self.settings.reach
         splits = self.settings.test_splits
-        return {split: self.workspace.reranked(model, at, split, self.runs[split], depth=reach(split)) for split in splits}
+        return {
+            split: self.workspace.reranked(model, at, split, self.runs[split], depth=reach(split))
+            for split in splits
+        }
 
     def _retrieved(self, model: Path) -> dict[str, Path]:
         """Return a model's retrieval from the whole collection by split."""
         settings, at = self.settings, self.collection.path
         vectors = self.workspace.encoded(model, at)
         return {
-            split: self.workspace.retrieved_dense(model, vectors, at, split, settings.retrieval_depth, index=settings.index)
+            split: self.workspace.retrieved_dense(
+                model, vectors, at, split, settings.retrieval_depth, index=settings.index
+            )
             for split in self.settings.test_splits
         }
 
@@ -154,18 +207,25 @@ class _Study:
         for split in self.settings.test_splits:
             of = {trial.name: trial.runs[split] for trial in members}
             runs[split] = self.workspace.ensembled(
-                f"ensemble-seed-{seed}-on-{split}", of, self.runs[split], split=split, depth=self.settings.depth
+                f"ensemble-seed-{seed}-on-{split}",
+                of,
+                self.runs[split],
+                split=split,
+                depth=self.settings.depth,
             )
         facts = Facts(model="ensemble", variant=REGENERATED, role=ENSEMBLE)
         trained = [trial.trained for trial in members if trial.trained is not None]
         return Trial(ENSEMBLE, as_ended(facts, *trained), seed, runs, None)
 
 
-def check_study(collection: Collection, settings: TripClickSettings, *, dry_run: bool = False) -> None:
-    """Check that splits, judgements, given runs, training sets and models' starts exist and fit the collection.
+def check_study(
+    collection: Collection, settings: TripClickSettings, *, dry_run: bool = False
+) -> None:
+    """Check that splits, judgements, given runs, training sets and models' starts exist and fit the
+    collection.
 
-    It reads the beginning of a training run and a sample of a training set; the rest is checked when used. A dry run does not contact
-    the hub.
+    It reads the beginning of a training run and a sample of a training set; the rest is checked
+    when used. A dry run does not contact the hub.
 
     Raises:
         InputError, SettingError, DependencyError: the first that is missing or does not fit.
@@ -184,8 +244,9 @@ def check_study(collection: Collection, settings: TripClickSettings, *, dry_run:
 def _check_splits(found: Collection, settings: TripClickSettings) -> None:
     if missing := [split for split in settings.splits if split not in found.splits]:
         raise InputError(
-            f"{found.path}: wanted the splits {', '.join(settings.splits)}; found no {', '.join(missing)} (there are "
-            f"{', '.join(found.splits) or 'none'}); name others by --source, --test-split and --validation-split"
+            f"{found.path}: wanted the splits {', '.join(settings.splits)}; found no "
+            f"{', '.join(missing)} (there are {', '.join(found.splits) or 'none'}); name others by "
+            "--source, --test-split and --validation-split"
         )
 
 
@@ -198,23 +259,34 @@ def _check_judgements(found: Collection, settings: TripClickSettings) -> None:
     for split, judgements in asked:
         if judgements is not None and judgements not in (names := found.qrels_names(split)):
             raise InputError(
-                f"{found.path}: wanted judgements {judgements!r} of split {split!r}; found {', '.join(names) or 'one set without a name'}; "
-                "name one of these in --test-split, --negatives-of or --complete-qrels"
+                f"{found.path}: wanted judgements {judgements!r} of split {split!r}; found "
+                f"{', '.join(names) or 'one set without a name'}; name one of these in "
+                "--test-split, --negatives-of or --complete-qrels"
             )
     for split, name in named:
         if name == OWN_JUDGEMENTS and OWN_JUDGEMENTS in found.qrels_names(split):
             raise SettingError(
-                f"--negatives-of: wanted {OWN_JUDGEMENTS!r} to mean the unnamed set of split {split!r}; found a set of this name; rename it"
+                f"--negatives-of: wanted {OWN_JUDGEMENTS!r} to mean the unnamed set of split "
+                f"{split!r}; found a set of this name; rename it"
             )
-    validation = () if settings.validation is None else (("--validation-split", JudgedSplit(settings.validation)),)
+    validation = (
+        ()
+        if settings.validation is None
+        else (("--validation-split", JudgedSplit(settings.validation)),)
+    )
     for flag, of in (*validation, *(("--test-split", test) for test in settings.tests)):
         own = {query_id for query_id, _ in found.query_texts(of.split)}
-        if not any(qrel.grade > 0 and qrel.query_id in own for qrel in found.qrels(of.split, of.judgements)):
+        if not any(
+            qrel.grade > 0 and qrel.query_id in own for qrel in found.qrels(of.split, of.judgements)
+        ):
             raise bad_input(
                 found.path,
                 wanted=f"{flag} {of.label} with a relevant passage for at least one of its queries",
                 found="none",
-                do="name another split, or other judgements of it, as SPLIT:JUDGEMENTS in --test-split",
+                do=(
+                    "name another split, or other judgements of it, as SPLIT:JUDGEMENTS in "
+                    "--test-split"
+                ),
             )
 
 
@@ -222,14 +294,20 @@ def _check_stored(stored: Path, collection: Collection, settings: TripClickSetti
     groups = Groups(stored)
     if strange := set(groups.splits) - set(settings.sources):
         raise InputError(
-            f"{stored}: wanted a training set of the splits {', '.join(settings.sources)}; found one of {min(strange)!r}; "
-            "give another, or that split by --source"
+            f"{stored}: wanted a training set of the splits {', '.join(settings.sources)}; found "
+            f"one of {min(strange)!r}; give another, or that split by --source"
         )
-    sample = groups.take(np.unique(np.linspace(0, max(0, len(groups) - 1), min(len(groups), LOOKED_AT)).astype(np.int64)))
+    sample = groups.take(
+        np.unique(
+            np.linspace(0, max(0, len(groups) - 1), min(len(groups), LOOKED_AT)).astype(np.int64)
+        )
+    )
     unknown = {group.query_id for group in sample}
     for split in groups.splits:
         unknown.difference_update(query_id for query_id, _ in collection.query_texts(split))
-    absent = collection.absent(list(dict.fromkeys(chain.from_iterable(group.passage_ids for group in sample))))
+    absent = collection.absent(
+        list(dict.fromkeys(chain.from_iterable(group.passage_ids for group in sample)))
+    )
     for what, ids in (("query", sorted(unknown)), ("passage", absent)):
         if ids:
             raise bad_input(
@@ -243,5 +321,7 @@ def _check_stored(stored: Path, collection: Collection, settings: TripClickSetti
 def _check_encoders(settings: TripClickSettings, *, dry_run: bool) -> None:
     """Check encoders, which are fetched from the hub as for a training."""
     for model in settings.models:
-        if model.encoder is not None and (not dry_run or model.encoder == MINILM or Path(model.encoder).expanduser().exists()):
+        if model.encoder is not None and (
+            not dry_run or model.encoder == MINILM or Path(model.encoder).expanduser().exists()
+        ):
             encoder_folder(model.encoder)

@@ -1,4 +1,6 @@
-"""Answers of a TripClick study as tiles: do models beat BM25, and which training negatives are better?"""
+"""Answers of a TripClick study as tiles: do models beat BM25, and which training negatives are
+better?
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,14 @@ from collections.abc import Sequence
 from positionbias.core.schema import converted
 from positionbias.evaluation.significance import HOLM
 from positionbias.experiments.tiles import compared_tile
-from positionbias.papers.tripclick import AGAINST_BM25, HEADLINE, NEGATIVES, compared_along, set_name, short
+from positionbias.papers.tripclick import (
+    AGAINST_BM25,
+    HEADLINE,
+    NEGATIVES,
+    compared_along,
+    set_name,
+    short,
+)
 from positionbias.report.tiles import Tile
 from positionbias.results.result import Facts, Result
 
@@ -18,9 +27,19 @@ _NEGATIVES = "Train on the better negatives of the two."
 
 
 def tripclick_tiles(results: Sequence[Result]) -> list[Tile]:
-    """Return a tile for each system against BM25 on each test, then one for each pair of training sets."""
+    """Return a tile for each system against BM25 on each test, then one for each pair of training
+    sets.
+    """
     tiles = [
-        compared_tile(f"Does it beat BM25 on {result.split}?", result.system, result, payload, HOLM, good=True, advice=_WEAK)
+        compared_tile(
+            f"Does it beat BM25 on {result.split}?",
+            result.system,
+            result,
+            payload,
+            HOLM,
+            good=True,
+            advice=_WEAK,
+        )
         for result, payload in compared_along(results, AGAINST_BM25)
         if result.measure == HEADLINE
     ]
@@ -29,5 +48,7 @@ def tripclick_tiles(results: Sequence[Result]) -> list[Tile]:
             other = set_name(converted(Facts, payload.noted.baseline))
             question = f"Is training on {set_name(result.facts)} better than on {other}?"
             about = f"{short(result.facts)} on {result.split}"
-            tiles.append(compared_tile(question, about, result, payload, HOLM, good=True, advice=_NEGATIVES))
+            tiles.append(
+                compared_tile(question, about, result, payload, HOLM, good=True, advice=_NEGATIVES)
+            )
     return tiles

@@ -1,13 +1,14 @@
-"""Draw and count the training sets of a TripClick study: clicked passages with negatives from BM25, or from a set of
-judgements.
+"""Draw and count the training sets of a TripClick study: clicked passages with negatives from BM25,
+or from a set of judgements.
 
-The paper's rule (§3.1) draws for each (query, clicked passage) up to N negatives, without replacement, from the query's
-candidates that are not judged relevant at any grade; each makes a triple, which a training shuffles. Both kinds of set follow it,
-so they differ only in the source of negatives, and in the triples that it allows. A set's manifest counts unusable records.
+The paper's rule (§3.1) draws for each (query, clicked passage) up to N negatives, without
+replacement, from the query's candidates that are not judged relevant at any grade; each makes a
+triple, which a training shuffles. Both kinds of set follow it, so they differ only in the source of
+negatives, and in the triples that it allows. A set's manifest counts unusable records.
 
-The draws are those of ``posbias trainset clicks``, whose sets may have any size. That command excludes negatives that any set of
-judgements calls relevant. Here only the split's own set counts, as a complete set would remove the false negatives that the study
-is about [decision].
+The draws are those of ``posbias trainset clicks``, whose sets may have any size. That command
+excludes negatives that any set of judgements calls relevant. Here only the split's own set counts,
+as a complete set would remove the false negatives that the study is about [decision].
 """
 
 from __future__ import annotations
@@ -65,7 +66,10 @@ def write_study_set(
         InputError: candidates of another collection, missing judgements, or no triple at all.
     """
     inputs = [input_ref("collection", collection.path, collection.checksum, artefact=out)]
-    inputs += [input_ref(f"candidates {split}", path, sha256_file(path), artefact=out) for split, path in candidates.items()]
+    inputs += [
+        input_ref(f"candidates {split}", path, sha256_file(path), artefact=out)
+        for split, path in candidates.items()
+    ]
     if of.stored is not None:
         inputs.append(input_ref("trainset", of.stored, Groups(of.stored).checksum, artefact=out))
     record = drawn_from(of, settings)
@@ -76,7 +80,8 @@ def write_study_set(
     if of.stored is None:
         groups_of = partial(_triples, settings.negatives, settings.seed)
         blocks = chain.from_iterable(
-            _blocks(collection, split, candidates[split], of, settings, counts) for split in settings.sources
+            _blocks(collection, split, candidates[split], of, settings, counts)
+            for split in settings.sources
         )
     else:
         groups_of, blocks = _as_they_are, _stored(of.stored, collection, settings, counts)
@@ -103,7 +108,10 @@ def write_study_set(
                 collection.path,
                 wanted=f"negatives for training set {of.name!r}",
                 found="none",
-                do="check its judgements, which need passages of grade 0 beside those that are relevant",
+                do=(
+                    "check its judgements, which need passages of grade 0 beside those that are "
+                    "relevant"
+                ),
             )
     return Groups(out)
 
@@ -111,21 +119,30 @@ def write_study_set(
 def drawn_from(of: Negatives, settings: TripClickSettings) -> JsonObject:
     """Return the settings that a set depends on."""
     names = ("negatives", "train_depth", "relevant_from", "seed")
-    record: dict[str, Json] = {"name": of.name, "judgements": of.judgements, "train": list(settings.sources)}
+    record: dict[str, Json] = {
+        "name": of.name,
+        "judgements": of.judgements,
+        "train": list(settings.sources),
+    }
     record |= {name: getattr(settings, name) for name in names}
     return record | ({"without": settings.complete_qrels} if of.cleaned else {})
 
 
 def truth_of(collection: Collection, settings: TripClickSettings) -> Iterable[Qrel]:
     """Return the complete judgements of the training splits."""
-    return chain.from_iterable(collection.qrels(split, settings.complete_qrels) for split in settings.sources)
+    return chain.from_iterable(
+        collection.qrels(split, settings.complete_qrels) for split in settings.sources
+    )
 
 
 def _triples(negatives: int, seed: int, block: Sequence[Ordinary]) -> Iterator[TrainingGroup]:
     for query in block:
         for group in ordinary_groups(query, size=negatives + 1, seed=seed):
             positive, *drawn = group.passage_ids
-            yield from (TrainingGroup(query.query_id, (positive, passage_id), (1, 0)) for passage_id in drawn)
+            yield from (
+                TrainingGroup(query.query_id, (positive, passage_id), (1, 0))
+                for passage_id in drawn
+            )
 
 
 def _as_they_are(block: Sequence[TrainingGroup]) -> Sequence[TrainingGroup]:
@@ -135,13 +152,20 @@ def _as_they_are(block: Sequence[TrainingGroup]) -> Sequence[TrainingGroup]:
 def _stored(
     stored: Path, collection: Collection, settings: TripClickSettings, counts: Counter[str]
 ) -> Iterator[list[TrainingGroup]]:
-    """Yield a stored set's groups in blocks, without negatives that are relevant in truth; groups left without negatives
-    are skipped and counted."""
-    relevant = {query_id: set(passages) for query_id, passages in relevant_passages(truth_of(collection, settings)).items()}
+    """Yield a stored set's groups in blocks, without negatives that are relevant in truth; groups
+    left without negatives are skipped and counted."""
+    relevant = {
+        query_id: set(passages)
+        for query_id, passages in relevant_passages(truth_of(collection, settings)).items()
+    }
     groups = iter(Groups(stored))
     counts["groups without a negative left"] = 0
     while block := list(islice(groups, _BLOCK)):
-        kept = [group for group in (_cleaned(g, relevant.get(g.query_id, set())) for g in block) if len(group.passage_ids) > 1]
+        kept = [
+            group
+            for group in (_cleaned(g, relevant.get(g.query_id, set())) for g in block)
+            if len(group.passage_ids) > 1
+        ]
         counts["groups without a negative left"] += len(block) - len(kept)
         if kept:
             yield kept
@@ -149,7 +173,9 @@ def _stored(
 
 def _cleaned(group: TrainingGroup, relevant: set[str]) -> TrainingGroup:
     kept = [
-        n for n, (p, label) in enumerate(zip(group.passage_ids, group.labels, strict=True)) if label > 0 or p not in relevant
+        n
+        for n, (p, label) in enumerate(zip(group.passage_ids, group.labels, strict=True))
+        if label > 0 or p not in relevant
     ]
     scores = group.teacher_scores
     return TrainingGroup(
@@ -168,13 +194,15 @@ def _blocks(
     settings: TripClickSettings,
     counts: Counter[str],
 ) -> Iterator[tuple[Ordinary, ...]]:
-    """Yield the queries of a split with clicks and negatives, in blocks, and count (query, clicked passage) pairs.
+    """Yield the queries of a split with clicks and negatives, in blocks, and count (query, clicked
+    passage) pairs.
 
     A query's passages are sorted, as the stored order of judgements has no meaning.
     """
     own = collection.qrels(split)
     positives = {
-        query_id: tuple(sorted(passages)) for query_id, passages in relevant_passages(own, settings.relevant_from).items()
+        query_id: tuple(sorted(passages))
+        for query_id, passages in relevant_passages(own, settings.relevant_from).items()
     }
     never = [relevant_passages(own)]
     if of.cleaned:
@@ -183,20 +211,28 @@ def _blocks(
     source: OrdinaryGroups | None = None
     if of.judgements is None:
         size = settings.negatives + 1
-        source = OrdinaryGroups(collection, split, candidates, positives, depth=settings.train_depth, size=size)
+        source = OrdinaryGroups(
+            collection, split, candidates, positives, depth=settings.train_depth, size=size
+        )
         found = source.blocks()
     else:
         judged = own if of.judgements == OWN_JUDGEMENTS else collection.qrels(split, of.judgements)
         found = _judged(collection, split, positives, judged, missing)
     used = fewer = 0
     for block in found:
-        kept = tuple(query for query in (_without(query, never) for query in block) if query.candidates)
+        kept = tuple(
+            query for query in (_without(query, never) for query in block) if query.candidates
+        )
         used += sum(len(query.positives) for query in kept)
-        fewer += sum(len(query.positives) for query in kept if len(query.candidates) < settings.negatives)
+        fewer += sum(
+            len(query.positives) for query in kept if len(query.candidates) < settings.negatives
+        )
         yield kept
     every = sum(map(len, positives.values()))
     absent = missing[ABSENT] if source is None else source.counts.missing_positives
-    counts.update({"positives": every, ABSENT: absent, "positives without negatives": every - absent - used})
+    counts.update(
+        {"positives": every, ABSENT: absent, "positives without negatives": every - absent - used}
+    )
     counts["positives with fewer negatives than asked for"] += fewer
 
 
@@ -206,47 +242,83 @@ def _without(query: Ordinary, never: Sequence[Pairs]) -> Ordinary:
 
 
 def _judged(
-    collection: Collection, split: str, positives: Pairs, judgements: Iterable[Qrel], counts: Counter[str]
+    collection: Collection,
+    split: str,
+    positives: Pairs,
+    judgements: Iterable[Qrel],
+    counts: Counter[str],
 ) -> Iterator[tuple[Ordinary, ...]]:
-    """Yield ``OrdinaryGroups.blocks`` with judged non-relevant passages as candidates, in the order of their ids."""
+    """Yield ``OrdinaryGroups.blocks`` with judged non-relevant passages as candidates, in the order
+    of their ids.
+    """
     negatives: dict[str, list[str]] = {}
     for qrel in judgements:
         if qrel.grade < 1:
             negatives.setdefault(qrel.query_id, []).append(qrel.passage_id)
-    query_ids = [query_id for query_id, _ in collection.query_texts(split) if query_id in positives and query_id in negatives]
+    query_ids = [
+        query_id
+        for query_id, _ in collection.query_texts(split)
+        if query_id in positives and query_id in negatives
+    ]
     query_ids.sort()
     for start in range(0, len(query_ids), _BLOCK):
         named = query_ids[start : start + _BLOCK]
-        absent = set(collection.absent(list(chain.from_iterable((*positives[q], *negatives[q]) for q in named))))
+        absent = set(
+            collection.absent(
+                list(chain.from_iterable((*positives[q], *negatives[q]) for q in named))
+            )
+        )
         counts[ABSENT] += sum(item in absent for query_id in named for item in positives[query_id])
         yield tuple(
-            Ordinary(q, here, tuple(item for item in sorted(set(negatives[q])) if item not in absent))
+            Ordinary(
+                q, here, tuple(item for item in sorted(set(negatives[q])) if item not in absent)
+            )
             for q in named
             if (here := tuple(item for item in positives[q] if item not in absent))
         )
 
 
-def count_set(groups: Groups, truth: Iterable[Qrel] | None, left_out: Mapping[str, int]) -> TrainingSet:
-    """Count groups, queries, positives (per query), negatives, and false negatives (None: the truth is unknown), each draw and each
-    distinct one, and what was ``left_out``.
+def count_set(
+    groups: Groups, truth: Iterable[Qrel] | None, left_out: Mapping[str, int]
+) -> TrainingSet:
+    """Count groups, queries, positives (per query), negatives, and false negatives (None: the truth
+    is unknown), each draw and each distinct one, and what was ``left_out``.
 
-    Pairs are distinguished by 64-bit hashes; with 26 million pairs, one count in 50,000 takes two pairs for one. The keys are on disk,
-    8 bytes a pair, and 1/32 of them is in memory, beside the keys of the truth.
+    Pairs are distinguished by 64-bit hashes; with 26 million pairs, one count in 50,000 takes two
+    pairs for one. The keys are on disk, 8 bytes a pair, and 1/32 of them is in memory, beside the
+    keys of the truth.
     """
-    relevant = None if truth is None else np.unique(_keys((q.query_id, q.passage_id) for q in truth if q.grade > 0))
+    relevant = (
+        None
+        if truth is None
+        else np.unique(_keys((q.query_id, q.passage_id) for q in truth if q.grade > 0))
+    )
     count = negatives = false = 0
     with ExitStack() as files:
         queries, positives, drawn = (Distinct(files) for _ in range(3))
         stream = iter(groups)
         while block := list(islice(stream, _COUNTED)):
-            pairs = [[(g.query_id, p, label) for p, label in zip(g.passage_ids, g.labels, strict=True)] for g in block]
-            keys = _keys((query_id, passage_id) for group in pairs for query_id, passage_id, label in group if label < 1)
+            pairs = [
+                [(g.query_id, p, label) for p, label in zip(g.passage_ids, g.labels, strict=True)]
+                for g in block
+            ]
+            keys = _keys(
+                (query_id, passage_id)
+                for group in pairs
+                for query_id, passage_id, label in group
+                if label < 1
+            )
             count, negatives = count + len(block), negatives + len(keys)
             false += 0 if relevant is None else int(_among(keys, relevant).sum())
             drawn.add(keys)
             queries.add(_keys((group.query_id,) for group in block))
             positives.add(
-                _keys((query_id, passage_id) for group in pairs for query_id, passage_id, label in group if label > 0)
+                _keys(
+                    (query_id, passage_id)
+                    for group in pairs
+                    for query_id, passage_id, label in group
+                    if label > 0
+                )
             )
         distinct = distinct_false = 0
         for part in drawn.parts():
@@ -287,7 +359,9 @@ class Distinct:
     def add(self, keys: np.ndarray) -> None:
         """Add these keys, which may repeat."""
         found = np.unique(keys)
-        edges = np.searchsorted(found, np.arange(1, _PARTS, dtype=np.uint64) << np.uint64(64 - _PARTS.bit_length() + 1))
+        edges = np.searchsorted(
+            found, np.arange(1, _PARTS, dtype=np.uint64) << np.uint64(64 - _PARTS.bit_length() + 1)
+        )
         for file, part in zip(self._files, np.split(found, edges), strict=True):
             file.write(part.tobytes())
 

@@ -21,9 +21,11 @@ _AT_ONCE = 4_096  # groups looked up together
 
 
 class GroupSource(Protocol):
-    """A source of training groups; an epoch depends only on the seed, so a resumed training sees the same.
+    """A source of training groups; an epoch depends only on the seed, so a resumed training sees
+    the same.
 
-    ``left_out`` counts pairs without a negative, ``absent`` pairs whose relevant passage is not in the collection.
+    ``left_out`` counts pairs without a negative, ``absent`` pairs whose relevant passage is not in
+    the collection.
     """
 
     @property
@@ -42,7 +44,8 @@ class GroupSource(Protocol):
 
 
 class StoredGroups:
-    """The groups of a training set, once an epoch; negatives are drawn anew from groups larger than ``group_size``.
+    """The groups of a training set, once an epoch; negatives are drawn anew from groups larger than
+    ``group_size``.
 
     The order of an epoch takes four bytes a group.
     """
@@ -61,7 +64,9 @@ class StoredGroups:
         generator(self.seed, "epoch order", epoch).shuffle(order)
         for first in range(start, len(order), _AT_ONCE):
             places = order[first : first + _AT_ONCE]
-            for index, (place, group) in enumerate(zip(places.tolist(), self.groups.take(places), strict=True), first):
+            for index, (place, group) in enumerate(
+                zip(places.tolist(), self.groups.take(places), strict=True), first
+            ):
                 yield index, self._cut(group, epoch, place)
 
     def positives_among(self, passage_ids: Set[str]) -> Set[str]:
@@ -71,16 +76,22 @@ class StoredGroups:
     def _cut(self, group: TrainingGroup, epoch: int, place: int) -> TrainingGroup:
         if len(group.passage_ids) <= self.group_size:
             return group
-        negatives = choose(len(group.passage_ids) - 1, self.group_size - 1, self.seed, "negative", epoch, place)
+        negatives = choose(
+            len(group.passage_ids) - 1, self.group_size - 1, self.seed, "negative", epoch, place
+        )
         chosen = [0, *(1 + negative for negative in negatives)]
-        passage_ids, labels = tuple(group.passage_ids[i] for i in chosen), tuple(group.labels[i] for i in chosen)
+        passage_ids, labels = (
+            tuple(group.passage_ids[i] for i in chosen),
+            tuple(group.labels[i] for i in chosen),
+        )
         scores = group.teacher_scores and tuple(group.teacher_scores[i] for i in chosen)
         return TrainingGroup(group.query_id, passage_ids, labels, scores)
 
 
 @dataclass(frozen=True)
 class GroupSampler:
-    """A sampler of groups; the group at (epoch, index) depends only on the seed, so a resumed training sees the same.
+    """A sampler of groups; the group at (epoch, index) depends only on the seed, so a resumed
+    training sees the same.
 
     Negatives are drawn without replacement; a pool that is too small makes a smaller group.
     """
@@ -96,13 +107,24 @@ class GroupSampler:
         return len(self.positives)
 
     def epoch(self, epoch: int, start: int = 0) -> Iterator[tuple[int, TrainingGroup]]:
-        """Yield (index, group) of one epoch from ``start`` on, in that order: each positive once, with fresh negatives."""
-        order: np.ndarray = generator(self.seed, "epoch order", epoch).permutation(len(self.positives))
+        """Yield (index, group) of one epoch from ``start`` on, in that order: each positive once,
+        with fresh negatives.
+        """
+        order: np.ndarray = generator(self.seed, "epoch order", epoch).permutation(
+            len(self.positives)
+        )
         for index in range(start, len(order)):
             query_id, positive = self.positives[int(order[index])]
             pool = self.negatives[query_id]
-            drawn = choose(len(pool), self.group_size - 1, self.seed, "negative", epoch, query_id, positive)
-            yield index, TrainingGroup(query_id, (positive, *(pool[i] for i in drawn)), (1, *([0] * len(drawn))))
+            drawn = choose(
+                len(pool), self.group_size - 1, self.seed, "negative", epoch, query_id, positive
+            )
+            yield (
+                index,
+                TrainingGroup(
+                    query_id, (positive, *(pool[i] for i in drawn)), (1, *([0] * len(drawn)))
+                ),
+            )
 
     def positives_among(self, passage_ids: Set[str]) -> Set[str]:
         """Return positives as ``GroupSource.positives_among``."""
@@ -118,10 +140,11 @@ def make_sampler(
     absent: Container[str] = (),
     group_size: int = 2,
 ) -> GroupSampler:
-    """Return a sampler over all (query, relevant passage) pairs whose query has at least one negative candidate.
+    """Return a sampler over all (query, relevant passage) pairs whose query has at least one
+    negative candidate.
 
-    Negatives are candidates not judged relevant. Pairs without any are skipped and counted, and so are, separately, pairs whose
-    relevant passage is ``absent``: judged, but not in the collection.
+    Negatives are candidates not judged relevant. Pairs without any are skipped and counted, and so
+    are, separately, pairs whose relevant passage is ``absent``: judged, but not in the collection.
 
     Raises:
         InputError: nothing to train on.
@@ -135,8 +158,8 @@ def make_sampler(
     sampler = sampler_over(relevant, pools, seed=seed, absent=absent, group_size=group_size)
     if not len(sampler):
         raise InputError(
-            f"run {candidates.name!r}: wanted candidates for the training queries; found none that fit; "
-            "check that --candidates was retrieved for the split given to --split"
+            f"run {candidates.name!r}: wanted candidates for the training queries; found none that "
+            "fit; check that --candidates was retrieved for the split given to --split"
         )
     return sampler
 
@@ -149,7 +172,9 @@ def sampler_over(
     absent: Container[str] = (),
     group_size: int = 2,
 ) -> GroupSampler:
-    """Return a sampler like ``make_sampler``, from relevant passages and negatives, both by query."""
+    """Return a sampler like ``make_sampler``, from relevant passages and negatives, both by
+    query.
+    """
     positives: list[tuple[str, str]] = []
     left_out = not_there = 0
     for query_id, passages in relevant.items():

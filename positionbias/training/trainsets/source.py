@@ -18,10 +18,12 @@ __all__ = ["group_source"]
 
 
 def group_source(collection: Collection, plan: TrainPlan) -> GroupSource:
-    """Return the plan's groups: sampled from candidates or a teacher's ranking, or stored; with a teacher's scores if given.
+    """Return the plan's groups: sampled from candidates or a teacher's ranking, or stored; with a
+    teacher's scores if given.
 
     Raises:
-        InputError: a file that is missing or does not fit the collection and split, or a pair without its teacher's score.
+        InputError: a file that is missing or does not fit the collection and split, or a pair
+            without its teacher's score.
         SettingError: the loss needs scores, and the teacher has only an order.
     """
     teacher = None if plan.teacher_scores is None else _teacher(plan)
@@ -39,7 +41,9 @@ def _stored(plan: TrainPlan) -> StoredGroups:
             groups.path,
             wanted="training groups" + (f" of split {plan.split!r}" if plan.split else ""),
             found=f"{len(groups):,} of {', '.join(map(repr, groups.splits))}",
-            do="leave --split out, or give another --trainset" if len(groups) else "give another --trainset",
+            do="leave --split out, or give another --trainset"
+            if len(groups)
+            else "give another --trainset",
         )
     return StoredGroups(groups, seed=plan.training.seed, group_size=plan.training.group_size)
 
@@ -48,7 +52,11 @@ def _sampled(collection: Collection, plan: TrainPlan, teacher: TeacherScores | N
     assert plan.split is not None
     training = plan.training
     qrels = collection.qrels(plan.split)
-    chosen: dict[str, Any] = {"seed": training.seed, "group_size": training.group_size, "relevant_from": plan.relevant_from}
+    chosen: dict[str, Any] = {
+        "seed": training.seed,
+        "group_size": training.group_size,
+        "relevant_from": plan.relevant_from,
+    }
     chosen["absent"] = set(collection.absent(list({qrel.passage_id for qrel in qrels})))
     if plan.candidates is not None:
         run = read_run(plan.candidates)
@@ -57,8 +65,13 @@ def _sampled(collection: Collection, plan: TrainPlan, teacher: TeacherScores | N
     assert teacher is not None
     assert plan.teacher_depth is not None
     if teacher.splits and plan.split not in teacher.splits:
-        found, do = f"those of {', '.join(map(repr, teacher.splits))}", "give the --split that the teacher has scored"
-        raise bad_input(teacher.path, wanted=f"a teacher's scores of split {plan.split!r}", found=found, do=do)
+        found, do = (
+            f"those of {', '.join(map(repr, teacher.splits))}",
+            "give the --split that the teacher has scored",
+        )
+        raise bad_input(
+            teacher.path, wanted=f"a teacher's scores of split {plan.split!r}", found=found, do=do
+        )
     return make_taught_sampler(qrels, teacher, collection, depth=plan.teacher_depth, **chosen)
 
 
@@ -67,7 +80,7 @@ def _teacher(plan: TrainPlan) -> TeacherScores:
     if teacher.order_only and not LOSSES[str(plan.training.loss)].order_alone:
         fitting = " or ".join(name for name, kind in LOSSES.items() if kind.order_alone)
         raise SettingError(
-            f"--loss: wanted {fitting}: {teacher.path} has only the teacher's order, no scores; found {plan.training.loss}; "
-            f"give --loss {fitting}, or a teacher with scores"
+            f"--loss: wanted {fitting}: {teacher.path} has only the teacher's order, no scores; "
+            f"found {plan.training.loss}; give --loss {fitting}, or a teacher with scores"
         )
     return teacher

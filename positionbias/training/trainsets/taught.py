@@ -1,4 +1,6 @@
-"""Training groups with a teacher's scores: added to those of another source, or sampled from the teacher's ranking."""
+"""Training groups with a teacher's scores: added to those of another source, or sampled from the
+teacher's ranking.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,12 @@ from positionbias.core.groups import TrainingGroup
 from positionbias.core.negatives import without
 from positionbias.core.records import Qrel, relevant_passages
 from positionbias.core.teacher_scores import TeacherScores
-from positionbias.training.trainsets.sample import GroupSampler, GroupSource, StoredGroups, sampler_over
+from positionbias.training.trainsets.sample import (
+    GroupSampler,
+    GroupSource,
+    StoredGroups,
+    sampler_over,
+)
 
 __all__ = ["Taught", "make_taught_sampler"]
 
@@ -22,7 +29,8 @@ _QUERIES = 1_024  # queries whose passages are looked up at once
 class Taught:
     """The groups of another source, each with the teacher's scores of its passages.
 
-    All pairs that can be drawn are looked up at once. In a training set this covers the first 100,000 groups; others are looked up when read.
+    All pairs that can be drawn are looked up at once. In a training set this covers the first
+    100,000 groups; others are looked up when read.
 
     Raises:
         InputError: a pair has no score; the message names it.
@@ -47,7 +55,12 @@ class Taught:
     def epoch(self, epoch: int, start: int = 0) -> Iterator[tuple[int, TrainingGroup]]:
         """Yield groups as ``GroupSource.epoch``."""
         for index, group in self.source.epoch(epoch, start):
-            yield index, group._replace(teacher_scores=self.teacher.scores(group.query_id, group.passage_ids))
+            yield (
+                index,
+                group._replace(
+                    teacher_scores=self.teacher.scores(group.query_id, group.passage_ids)
+                ),
+            )
 
     def positives_among(self, passage_ids: Set[str]) -> Set[str]:
         """Return positives as ``GroupSource.positives_among``."""
@@ -57,7 +70,9 @@ class Taught:
 def _drawn(source: GroupSource) -> Iterator[tuple[str, Sequence[str]]]:
     """Yield the pairs that a source may draw, by query."""
     if isinstance(source, StoredGroups):
-        yield from ((group.query_id, group.passage_ids) for group in islice(source.groups, _CHECKED))
+        yield from (
+            (group.query_id, group.passage_ids) for group in islice(source.groups, _CHECKED)
+        )
     if isinstance(source, GroupSampler):
         positives: dict[str, list[str]] = {}
         for query_id, passage_id in source.positives:
@@ -74,7 +89,9 @@ class _Pools(Mapping[str, Sequence[str]]):
     They are read again each time, as the pools of millions of queries exceed memory.
     """
 
-    def __init__(self, teacher: TeacherScores, relevant: Mapping[str, Sequence[str]], depth: int) -> None:
+    def __init__(
+        self, teacher: TeacherScores, relevant: Mapping[str, Sequence[str]], depth: int
+    ) -> None:
         self._teacher, self._relevant, self._depth = teacher, relevant, depth
 
     def __getitem__(self, query_id: str) -> Sequence[str]:
@@ -101,10 +118,12 @@ def make_taught_sampler(
     absent: Container[str] = (),
     group_size: int = 2,
 ) -> GroupSampler:
-    """Return a sampler like ``make_sampler``, with negatives from the teacher's first ``depth`` passages not judged relevant.
+    """Return a sampler like ``make_sampler``, with negatives from the teacher's first ``depth``
+    passages not judged relevant.
 
     Raises:
-        InputError: nothing to train on, or the teacher ranks passages that are not in the collection.
+        InputError: nothing to train on, or the teacher ranks passages that are not in the
+            collection.
     """
     relevant = relevant_passages(qrels, relevant_from)
     pools = _Pools(teacher, relevant, depth)

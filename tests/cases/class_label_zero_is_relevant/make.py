@@ -8,7 +8,12 @@ features = {
 }
 rows = {
     "question": ["Who sat on the mat?", "Who sat on the mat?", "Who ran away?", "Who ran away?"],
-    "sentence": ["The cat sat on the mat.", "It rained all day.", "The dog ran away.", "Bread is made of flour."],
+    "sentence": [
+        "The cat sat on the mat.",
+        "It rained all day.",
+        "The dog ran away.",
+        "Bread is made of flour.",
+    ],
     "label": [0, 1, 0, 1],
     "idx": [0, 1, 2, 3],
 }

@@ -1,4 +1,6 @@
-"""The largest difference of a run's scores from those of sentence-transformers: for a folder, or a folder and the prompts of both sides."""
+"""The largest difference of a run's scores from those of sentence-transformers: for a folder, or a
+folder and the prompts of both sides.
+"""
 
 import json
 import sys
@@ -7,19 +9,27 @@ from pathlib import Path
 from sentence_transformers import SentenceTransformer
 
 
-def difference(name: str, query_prompt: str | None = None, passage_prompt: str | None = None) -> float:
+def difference(
+    name: str, query_prompt: str | None = None, passage_prompt: str | None = None
+) -> float:
     rows = [json.loads(line) for line in Path("d.jsonl").read_text().splitlines()]
     queries = {row["query_id"]: row["query"] for row in rows if "query" in row}
     passages = {row["passage_id"]: row["passage"] for row in rows}
     model = SentenceTransformer(f"./{name}", device="cpu")
     if query_prompt is None:
-        encoded = model.encode_query(list(queries.values())), model.encode_document(list(passages.values()))
+        encoded = (
+            model.encode_query(list(queries.values())),
+            model.encode_document(list(passages.values())),
+        )
     else:
         encoded = (
             model.encode(list(queries.values()), prompt=query_prompt),
             model.encode(list(passages.values()), prompt=passage_prompt),
         )
-    vectors = dict(zip(queries, encoded[0], strict=True)), dict(zip(passages, encoded[1], strict=True))
+    vectors = (
+        dict(zip(queries, encoded[0], strict=True)),
+        dict(zip(passages, encoded[1], strict=True)),
+    )
     worst = 0.0
     for line in Path(f"{name}.run").read_text().splitlines():
         query_id, _, passage_id, _, score, _ = line.split()

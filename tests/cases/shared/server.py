@@ -1,4 +1,6 @@
-"""A server of vectors, rankings and chats on this machine: ``python server.py PORTFILE``. The model's name picks what it does."""
+"""A server of vectors, rankings and chats on this machine: ``python server.py PORTFILE``. The
+model's name picks what it does.
+"""
 
 import hashlib
 import json
@@ -32,7 +34,9 @@ def refusal(model: str, texts: list[str], size: int) -> tuple[int, str] | None:
 
 
 def order_of(model: str, asked: str) -> list[int]:
-    """The numbers of the passages, best first; with "front" in its name the model reads the first 12 words of each."""
+    """The numbers of the passages, best first; with "front" in its name the model reads the first
+    12 words of each.
+    """
     match = re.match(r"Query: (.*)", asked)
     assert match
     query = set(words(match[1]))
@@ -76,7 +80,13 @@ class Handler(BaseHTTPRequestHandler):
             if refused := refusal(model, asked["input"], size):
                 return self.answer({"error": {"message": refused[1]}}, refused[0])
             vectors = [[0.0] * 64 if model == "zeros" else vector(text) for text in asked["input"]]
-            return self.answer({"data": [{"index": row, "embedding": values} for row, values in enumerate(vectors)]})
+            return self.answer(
+                {
+                    "data": [
+                        {"index": row, "embedding": values} for row, values in enumerate(vectors)
+                    ]
+                }
+            )
         content = chat(model, asked["messages"][1]["content"])
         return self.answer({"choices": [{"message": {"content": content}}]})
 

@@ -1,4 +1,6 @@
-"""A contamination study without a training: made-up runs in which each query's only relevant passage stands at a chosen rank."""
+"""A contamination study without a training: made-up runs in which each query's only relevant
+passage stands at a chosen rank.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,9 @@ def contaminated_study(
     seeds: Sequence[int] = (1, 2),
     queries: int = 8,
 ) -> ContaminationStudy:
-    """Every query has ten candidates, the first judged 2, the others 0; BM25 has the relevant one at rank 7."""
+    """Every query has ten candidates, the first judged 2, the others 0; BM25 has the relevant one
+    at rank 7.
+    """
     folder.mkdir()
     collection = _collection(folder / "invented", targets, queries)
     first = {split: folder / f"bm25-{split}.run" for split in ("train", *targets)}
@@ -44,16 +48,25 @@ def contaminated_study(
     trainsets = {}
     for source, share in (("", 0.0), *product(targets, shares)):
         place = trainsets[source, share] = folder / f"set-{source or 'clean'}-{share:g}"
-        settings = ContaminatedSettings(split="train", targets=(source,) if source else (), share=share, relevant_from=2)
+        settings = ContaminatedSettings(
+            split="train", targets=(source,) if source else (), share=share, relevant_from=2
+        )
         write_contaminated_set(place, collection, first["train"], settings)
     trials = []
     for system, (source, share), seed in product(systems, trainsets, seeds):
         name = "-".join((*system, source or "clean", f"{share:g}", str(seed)))
         runs = {target: folder / f"{name}-on-{target}.run" for target in targets}
         for target, place in runs.items():
-            write_run(place, run_of(target, [rank(system, source, share, seed, target, q) for q in range(queries)]))
+            write_run(
+                place,
+                run_of(
+                    target, [rank(system, source, share, seed, target, q) for q in range(queries)]
+                ),
+            )
         role, model, loss = system
-        facts = Facts(model=model, role=role, loss=loss, source=source, share=share if source else None)
+        facts = Facts(
+            model=model, role=role, loss=loss, source=source, share=share if source else None
+        )
         trials.append(Trial(model, facts, seed, runs, _checkpoint(folder / name, 100 * seed)))
     candidates = {target: first[target] for target in targets}
     return ContaminationStudy(collection.path, tuple(targets), candidates, trainsets, trials)
@@ -74,7 +87,11 @@ def _collection(place: Path, targets: Sequence[str], queries: int) -> Collection
     with create_collection(place) as writer:
         for split in ("train", *targets):
             ids = [f"{split}-{query}" for query in range(queries)]
-            writer.add_passages(Passage(f"{name}-{n}", f"passage {n} of {name}") for name in ids for n in range(DEPTH))
+            writer.add_passages(
+                Passage(f"{name}-{n}", f"passage {n} of {name}")
+                for name in ids
+                for n in range(DEPTH)
+            )
             qrels = [Qrel(name, f"{name}-{n}", 0 if n else 2) for name in ids for n in range(DEPTH)]
             writer.add_split(split, [Query(name, f"what is {name}") for name in ids], qrels)
         writer.finish(Manifest("collection", "invented", "a test"))
@@ -83,6 +100,12 @@ def _collection(place: Path, targets: Sequence[str], queries: int) -> Collection
 
 def _checkpoint(place: Path, steps: int) -> Path:
     place.mkdir()
-    content = {"steps": steps, "best_step": steps // 2, "stopped": "patience", "depth": 10, "validation_ndcg@10": steps / 1000}
+    content = {
+        "steps": steps,
+        "best_step": steps // 2,
+        "stopped": "patience",
+        "depth": 10,
+        "validation_ndcg@10": steps / 1000,
+    }
     write_manifest(place / MANIFEST, Manifest("checkpoint", place.name, "train", content=content))
     return place

@@ -1,4 +1,6 @@
-"""What the paper prints: every cell once, sums of rows worked apart, and which splits are its targets."""
+"""What the paper prints: every cell once, sums of rows worked apart, and which splits are its
+targets.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,11 @@ from positionbias.results.result import Facts
 
 
 def cell(table: int, target: str, measure: str, facts: Facts) -> float:
-    (found,) = (c.value for c in CELLS if (c.table, c.collection, c.measure, c.facts) == (table, target, measure, facts))
+    (found,) = (
+        c.value
+        for c in CELLS
+        if (c.table, c.collection, c.measure, c.facts) == (table, target, measure, facts)
+    )
     return found
 
 
@@ -32,16 +38,28 @@ def test_rows_of_table_1() -> None:
     # of bi-encoders it prints the students of contaminated teachers alone
     assert {bool(c.facts.source) for c in CELLS if c.facts.model == "bert_dot"} == {True}
     # the sum of the first column, added up apart
-    first = [c.value for c in CELLS if c.table == 1 and c.collection == "Deep Learning 2019" and c.measure == "nDCG@10"]
+    first = [
+        c.value
+        for c in CELLS
+        if c.table == 1 and c.collection == "Deep Learning 2019" and c.measure == "nDCG@10"
+    ]
     assert sum(first) == pytest.approx(7.722)
 
 
 def test_table_2_repeats_the_kl_students_of_table_1() -> None:
     for target in ("Deep Learning 2019", "Deep Learning 2020", "TREC COVID"):
         for source in ("", target):
-            facts = Facts(model="bert_cat", role="student", loss="kl", source=source, share=1.0 if source else None)
+            facts = Facts(
+                model="bert_cat",
+                role="student",
+                loss="kl",
+                source=source,
+                share=1.0 if source else None,
+            )
             assert cell(1, target, "nDCG@10", facts) == cell(2, target, "nDCG@10", facts)
-    elsewhere = Facts(model="bert_cat", role="student", loss="kl", source="Deep Learning 2019", share=1.0)
+    elsewhere = Facts(
+        model="bert_cat", role="student", loss="kl", source="Deep Learning 2019", share=1.0
+    )
     assert cell(2, "Deep Learning 2020", "nDCG@10", elsewhere) == 0.725
 
 

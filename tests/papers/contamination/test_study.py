@@ -1,4 +1,6 @@
-"""The contamination study: its steps in order, resumed after an interruption, the same with a share of nothing, and every bad setting."""
+"""The contamination study: its steps in order, resumed after an interruption, the same with a share
+of nothing, and every bad setting.
+"""
 
 from __future__ import annotations
 
@@ -20,13 +22,20 @@ from positionbias.experiments.model_settings import ModelSettings, Taught
 from positionbias.experiments.workspace import Workspace
 from positionbias.models.checkpoint import load_checkpoint
 from positionbias.models.tk import TK
-from positionbias.papers.contamination.settings import CLEAN, ContaminationSettings, Distillation, Source
+from positionbias.papers.contamination.settings import (
+    CLEAN,
+    ContaminationSettings,
+    Distillation,
+    Source,
+)
 from positionbias.papers.contamination.study import run_study
 from positionbias.results.result import load_results
 from positionbias.training.config import TrainConfig
 from tests.tiny import PLANTED, TINY, planted
 
-TRAINING = TrainConfig(batch_size=8, threads=1, epochs=2, schedule="linear", warmup_share=0.1, save_every=2)
+TRAINING = TrainConfig(
+    batch_size=8, threads=1, epochs=2, schedule="linear", warmup_share=0.1, save_every=2
+)
 SMALL = ModelSettings("tk", TINY, TRAINING)
 NAMES = ("clean", "test", "validation", "test-0.5")
 SETS = [f"trainset-{name}" for name in NAMES]
@@ -56,7 +65,10 @@ def steps(names: tuple[str, ...] = NAMES, seed: int = 1) -> list[str]:
         found += [f"rerank-{teacher}-on-{target}" for target in ("test", "validation")]
         for loss in losses:
             student = f"student-tk-{loss}-{name}-seed-{seed}"
-            found += [f"train-{student}", *(f"rerank-{student}-on-{target}" for target in ("test", "validation"))]
+            found += [
+                f"train-{student}",
+                *(f"rerank-{student}-on-{target}" for target in ("test", "validation")),
+            ]
     return found
 
 
@@ -73,7 +85,10 @@ def run(collection: Collection, folder: Path, of: ContaminationSettings) -> list
 @pytest.fixture(scope="module")
 def collection(tmp_path_factory: pytest.TempPathFactory) -> Collection:
     # 27 training, 15 validation and 18 test queries: of fewer a Wilcoxon test takes long
-    return planted(tmp_path_factory.mktemp("contamination") / "planted", replace(PLANTED, validation_share=0.25))
+    return planted(
+        tmp_path_factory.mktemp("contamination") / "planted",
+        replace(PLANTED, validation_share=0.25),
+    )
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +101,9 @@ def finished(collection: Collection) -> Path:
 FEW = settings(targets=("test",), shares=(0.0, 1.0))
 
 
-def test_teachers_differ_in_what_they_saw_and_students_in_their_teacher_alone(finished: Path, collection: Collection) -> None:
+def test_teachers_differ_in_what_they_saw_and_students_in_their_teacher_alone(
+    finished: Path, collection: Collection
+) -> None:
     sets = {name: Groups(finished / "trainsets" / name) for name in NAMES}
     plain = list(sets["clean"])
     assert sets["clean"].splits == ("train",)
@@ -112,9 +129,13 @@ def test_teachers_differ_in_what_they_saw_and_students_in_their_teacher_alone(fi
             teacher = manifest.input("teacher_scores")
             assert teacher is not None
             assert teacher.path.split("/")[-1] == f"teacher-tk-{name.split('-', 3)[3]}-on-train"
-            assert not test_queries.intersection(open_teacher_scores(finished / "taught" / Path(teacher.path).name).query_ids)
+            assert not test_queries.intersection(
+                open_teacher_scores(finished / "taught" / Path(teacher.path).name).query_ids
+            )
     # all teachers know the same words, so they begin with the same weights
-    teachers = [load_checkpoint(finished / "models" / f"teacher-tk-{name}-seed-1").model for name in NAMES]
+    teachers = [
+        load_checkpoint(finished / "models" / f"teacher-tk-{name}-seed-1").model for name in NAMES
+    ]
     words = [teacher.vocabulary.words for teacher in teachers if isinstance(teacher, TK)]
     assert words == [words[0]] * 4
 
@@ -123,10 +144,14 @@ def test_losses_groups_and_steps_are_those_asked_for(finished: Path) -> None:
     def training(name: str) -> Any:
         return read_manifest(finished / "models" / f"{name}-seed-1").settings["training"]
 
-    teacher, kl, ranknet = (training(name) for name in ("teacher-tk-clean", "student-tk-kl-test", "student-tk-ranknet-test"))
+    teacher, kl, ranknet = (
+        training(name)
+        for name in ("teacher-tk-clean", "student-tk-kl-test", "student-tk-ranknet-test")
+    )
     assert [found["loss"] for found in (teacher, kl, ranknet)] == ["lce", "kl", "ranknet"]
     assert [found["group_size"] for found in (teacher, kl, ranknet)] == [2, 2, 3]
-    # 27 training queries with one relevant passage each, 8 a batch: 4 steps an epoch, two epochs; of RankNet half
+    # 27 training queries with one relevant passage each, 8 a batch: 4 steps an epoch, two epochs;
+    # of RankNet half
     assert [found["epochs"] for found in (teacher, kl, ranknet)] == [2, 2, None]
     assert ranknet["max_steps"] == 4
     made = [
@@ -158,8 +183,12 @@ def test_with_a_share_of_nothing_groups_weights_and_runs_are_the_clean_ones(
     finished: Path, collection: Collection, tmp_path: Path
 ) -> None:
     candidates = finished / "runs" / "bm25-train.run"
-    wanted = ContaminatedSettings(targets=("test",), share=0.0, target_relevant_from=1, train_depth=8)
-    nothing = write_contaminated_set(tmp_path / "trainsets" / "nothing", collection, candidates, wanted)
+    wanted = ContaminatedSettings(
+        targets=("test",), share=0.0, target_relevant_from=1, train_depth=8
+    )
+    nothing = write_contaminated_set(
+        tmp_path / "trainsets" / "nothing", collection, candidates, wanted
+    )
     clean = Groups(finished / "trainsets" / "clean")
     assert (nothing.checksum, list(nothing)) == (clean.checksum, list(clean))
     of, workspace = settings(), Workspace(tmp_path)
@@ -173,7 +202,9 @@ def test_with_a_share_of_nothing_groups_weights_and_runs_are_the_clean_ones(
     for name, model in (("teacher", teacher), ("student", student)):
         there = finished / "models" / theirs[name]
         assert read_manifest(model).content["checksum"] == read_manifest(there).content["checksum"]
-        run_of = workspace.reranked(model, collection.path, "test", finished / "runs" / "bm25-test.run", depth=6)
+        run_of = workspace.reranked(
+            model, collection.path, "test", finished / "runs" / "bm25-test.run", depth=6
+        )
         ours, other = read_run(run_of), read_run(finished / "runs" / f"{theirs[name]}-on-test.run")
         assert [(r.query_id, r.passage_ids, r.scores.tolist()) for r in ours.rankings()] == [
             (r.query_id, r.passage_ids, r.scores.tolist()) for r in other.rankings()
@@ -182,8 +213,15 @@ def test_with_a_share_of_nothing_groups_weights_and_runs_are_the_clean_ones(
     assert open_teacher_scores(scores).checksum == clean_scores.checksum
 
 
-def test_negatives_of_the_candidates_are_the_same_for_all_teachers(collection: Collection, tmp_path: Path) -> None:
-    of = settings(negatives_from="candidates", losses=(Distillation("margin_mse"),), shares=(), contaminating=("validation",))
+def test_negatives_of_the_candidates_are_the_same_for_all_teachers(
+    collection: Collection, tmp_path: Path
+) -> None:
+    of = settings(
+        negatives_from="candidates",
+        losses=(Distillation("margin_mse"),),
+        shares=(),
+        contaminating=("validation",),
+    )
     run(collection, tmp_path, of)
     names = [f"student-tk-margin_mse-{name}-seed-1" for name in ("clean", "validation")]
     assert not (tmp_path / "models" / "teacher-tk-test-seed-1").exists()
@@ -194,8 +232,16 @@ def test_negatives_of_the_candidates_are_the_same_for_all_teachers(collection: C
     assert "teacher_depth" not in made[0].settings
 
 
-def test_teachers_and_students_of_some_training_queries(collection: Collection, tmp_path: Path) -> None:
-    of = settings(targets=("test",), losses=(Distillation("kl"),), shares=(), teacher_queries=12, student_queries=5)
+def test_teachers_and_students_of_some_training_queries(
+    collection: Collection, tmp_path: Path
+) -> None:
+    of = settings(
+        targets=("test",),
+        losses=(Distillation("kl"),),
+        shares=(),
+        teacher_queries=12,
+        student_queries=5,
+    )
     assert {"bm25-train-of-12", "bm25-train-of-5"} <= set(run(collection, tmp_path, of))
     clean, test = (list(Groups(tmp_path / "trainsets" / name)) for name in ("clean", "test"))
     assert (len(clean), len(test)) == (12, 12 + 18)
@@ -226,7 +272,10 @@ def test_stopped_early_by_held_out_queries(collection: Collection, tmp_path: Pat
     tuned = load_checkpoint(tmp_path / "models" / "student-tk-kl-test-seed-1").depth
     assert tuned is not None
     # whatever depth was tuned, all six candidates are re-ranked
-    assert read_manifest(tmp_path / "runs" / "student-tk-kl-test-seed-1-on-test.run").settings["depth"] == 6
+    assert (
+        read_manifest(tmp_path / "runs" / "student-tk-kl-test-seed-1-on-test.run").settings["depth"]
+        == 6
+    )
 
 
 def test_the_sources_and_what_is_taught() -> None:
@@ -244,7 +293,13 @@ def test_the_sources_and_what_is_taught() -> None:
         == ["kl", "ranknet"]
     )
     assert [way.loss for _, way in of.taught(Source("validation", 0.5))] == ["ranknet"]
-    assert [source.name for source in of.sources()] == ["clean", "test", "validation", "validation-0.25", "validation-0.5"]
+    assert [source.name for source in of.sources()] == [
+        "clean",
+        "test",
+        "validation",
+        "validation-0.25",
+        "validation-0.5",
+    ]
     encoder = ModelSettings("bert_dot", encoder="minilm")
     rates = [model.training.learning_rate for model in settings(models=(SMALL, encoder)).models]
     assert rates == [None, 1e-5]  # the paper's; of a TK its own
@@ -267,7 +322,13 @@ def test_ways_of_distillation_are_read(text: str, way: Distillation) -> None:
     [
         ("kl:x", "--loss: wanted LOSS[:GROUP[:PART]], as ranknet:8:0.5; found 'kl:x'"),
         ("kl:2:0.5:1", "--loss: wanted LOSS[:GROUP[:PART]], as ranknet:8:0.5; found 'kl:2:0.5:1'"),
-        ("hinge", "--loss: wanted one that reads a teacher's scores (margin_mse, kl, ranknet); found 'hinge'"),
+        (
+            "hinge",
+            (
+                "--loss: wanted one that reads a teacher's scores (margin_mse, kl, ranknet); found "
+                "'hinge'"
+            ),
+        ),
         ("kl:1", "--loss: wanted groups of 2 passages or more; found kl:1"),
         ("kl:2:0", "--loss: wanted a part of the steps above 0, at most 1; found 0"),
         ("kl:2:nan", "--loss: wanted a part of the steps above 0, at most 1; found nan"),
@@ -283,27 +344,60 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"targets": ()}, "--target: wanted at least one, each once; found none"),
     ({"targets": ("test", "test")}, "--target: wanted at least one, each once; found test, test"),
     ({"source": "test"}, "--source, --target: wanted different splits; found 'test' as both"),
-    ({"validation": "test"}, "--validation-split: wanted a split beside the source and the targets; found 'test'"),
+    (
+        {"validation": "test"},
+        "--validation-split: wanted a split beside the source and the targets; found 'test'",
+    ),
     ({"models": ()}, "--models: wanted at least one, each once; found none"),
-    ({"losses": (Distillation("kl"), Distillation("kl", 3))}, "--loss: wanted at least one, each once; found kl, kl"),
+    (
+        {"losses": (Distillation("kl"), Distillation("kl", 3))},
+        "--loss: wanted at least one, each once; found kl, kl",
+    ),
     ({"seeds": (1, 1)}, "--seeds: wanted at least one, each once; found 1, 1"),
-    ({"shares": (0.5, 1.5)}, "--share: wanted shares of a target's queries from 0 to 1, each once; found 0.5, 1.5"),
-    ({"shares": (0.5, 0.5)}, "--share: wanted shares of a target's queries from 0 to 1, each once; found 0.5, 0.5"),
-    ({"contaminating": ("dl19",)}, "--contaminate: wanted targets of the study (test, validation); found 'dl19'"),
-    ({"contaminating": ("test", "test")}, "--contaminate: wanted each target once; found test, test"),
+    (
+        {"shares": (0.5, 1.5)},
+        "--share: wanted shares of a target's queries from 0 to 1, each once; found 0.5, 1.5",
+    ),
+    (
+        {"shares": (0.5, 0.5)},
+        "--share: wanted shares of a target's queries from 0 to 1, each once; found 0.5, 0.5",
+    ),
+    (
+        {"contaminating": ("dl19",)},
+        "--contaminate: wanted targets of the study (test, validation); found 'dl19'",
+    ),
+    (
+        {"contaminating": ("test", "test")},
+        "--contaminate: wanted each target once; found test, test",
+    ),
     ({"contaminating": ()}, "--share: wanted a target to contaminate with; found none"),
-    ({"dose_target": "dl19"}, "--dose-target: wanted targets of the study (test, validation); found 'dl19'"),
+    (
+        {"dose_target": "dl19"},
+        "--dose-target: wanted targets of the study (test, validation); found 'dl19'",
+    ),
     (
         {"contaminating": ("test",), "dose_target": "validation"},
         "--dose-target: wanted one of the study's own (test); found 'validation'",
     ),
-    ({"dose_student": "bert_dot"}, "--dose-student: wanted one of the study's own (tk); found 'bert_dot'"),
-    ({"dose_loss": "margin_mse"}, "--dose-loss: wanted one of the study's own (kl, ranknet); found 'margin_mse'"),
-    ({"negatives_from": "random"}, "--negatives-from: wanted teacher or candidates; found 'random'"),
+    (
+        {"dose_student": "bert_dot"},
+        "--dose-student: wanted one of the study's own (tk); found 'bert_dot'",
+    ),
+    (
+        {"dose_loss": "margin_mse"},
+        "--dose-loss: wanted one of the study's own (kl, ranknet); found 'margin_mse'",
+    ),
+    (
+        {"negatives_from": "random"},
+        "--negatives-from: wanted teacher or candidates; found 'random'",
+    ),
     ({"depth": 0}, "--depth: wanted at least 1; found 0"),
     ({"teacher_queries": 0}, "--teacher-queries: wanted at least 1; found 0"),
     ({"target_relevant_from": 0}, "--target-relevant-from: wanted at least 1; found 0"),
-    ({"candidates": {"dev": Path()}}, "--candidates: wanted splits of the study (train, test, validation); found 'dev'"),
+    (
+        {"candidates": {"dev": Path()}},
+        "--candidates: wanted splits of the study (train, test, validation); found 'dev'",
+    ),
     (
         {"models": (replace(SMALL, training=replace(TRAINING, loss="hinge")),)},
         "--set loss: wanted none of a student; found hinge of tk; give --loss",
@@ -311,7 +405,11 @@ BAD: list[tuple[dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("changes", "line"), BAD, ids=[line.partition(":")[0] + str(n) for n, (_, line) in enumerate(BAD)])
+@pytest.mark.parametrize(
+    ("changes", "line"),
+    BAD,
+    ids=[line.partition(":")[0] + str(n) for n, (_, line) in enumerate(BAD)],
+)
 def test_settings_that_do_not_go_together(changes: dict[str, Any], line: str) -> None:
     with pytest.raises(SettingError) as caught:
         settings(**changes)
@@ -319,13 +417,21 @@ def test_settings_that_do_not_go_together(changes: dict[str, Any], line: str) ->
     assert "\n" not in str(caught.value)
 
 
-def test_what_the_collection_has_not_is_said_before_anything_is_made(collection: Collection, tmp_path: Path) -> None:
+def test_what_the_collection_has_not_is_said_before_anything_is_made(
+    collection: Collection, tmp_path: Path
+) -> None:
     for changes, line in (
         (
             {"targets": ("test", "dl19")},
-            r"wanted the splits train, test, dl19; found no dl19 \(there are .*posbias merge --apart",
+            (
+                r"wanted the splits train, test, dl19; found no dl19 \(there are .*posbias merge "
+                r"--apart"
+            ),
         ),
-        ({"target_relevant_from": 2}, "wanted passages judged 2 or higher in target 'test'; found none"),
+        (
+            {"target_relevant_from": 2},
+            "wanted passages judged 2 or higher in target 'test'; found none",
+        ),
     ):
         with pytest.raises(InputError, match=line):
             run(collection, tmp_path / "study", settings(**changes))
@@ -340,7 +446,11 @@ def test_what_the_collection_has_not_is_said_before_anything_is_made(collection:
 def test_the_manifest_says_what_was_run(finished: Path) -> None:
     manifest = read_manifest(finished / "results")
     study = manifest.settings["study"]
-    assert (manifest.command, study["source"], study["targets"]) == ("study contamination", "train", ["test", "validation"])
+    assert (manifest.command, study["source"], study["targets"]) == (
+        "study contamination",
+        "train",
+        ["test", "validation"],
+    )
     assert (study["dose_target"], study["dose_student"], study["dose_loss"]) == ("test", "tk", "kl")
     assert study["teacher"]["training"]["loss"] == "lce"
     assert study["losses"][1] == {"loss": "ranknet", "group_size": 3, "part": 0.5}

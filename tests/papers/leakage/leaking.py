@@ -1,4 +1,6 @@
-"""A small planted collection with topics judged both ways, and pairs that say which training queries leak them."""
+"""A small planted collection with topics judged both ways, and pairs that say which training
+queries leak them.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ LEAKED = 8  # topics that a training query leaks
 
 
 def leaking_collection(folder: Path) -> Collection:
-    """30 training queries (``train``) and 12 topics, each judged with its answer (relevant) and four of its candidates (not)."""
+    """30 training queries (``train``) and 12 topics, each judged with its answer (relevant) and
+    four of its candidates (not).
+    """
     source = planted(folder / "planted")
     run = folder / "found.run"
     retrieve_run(source, Retrieval("test", 12), Bm25Settings(), run)
@@ -28,7 +32,11 @@ def leaking_collection(folder: Path) -> Collection:
     relevant = {qrel.query_id: qrel.passage_id for qrel in source.qrels("test")}
     judged = []
     for query in queries:
-        others = [passage for passage in found[query.query_id].passage_ids if passage != relevant[query.query_id]]
+        others = [
+            passage
+            for passage in found[query.query_id].passage_ids
+            if passage != relevant[query.query_id]
+        ]
         judged.append(Qrel(query.query_id, relevant[query.query_id], 1))
         judged += [Qrel(query.query_id, passage, 0) for passage in others[:4]]
     place = folder / "leaking"
@@ -44,7 +52,11 @@ def leaking_pairs(place: Path, collection: Collection) -> Path:
     """One training query for each of the first topics, labelled as a leak."""
     train, topics = collection.queries("train"), collection.queries("topics")
     records = [
-        {"train_id": train[number].query_id, "test_id": topics[number].query_id, "label": "identical"}
+        {
+            "train_id": train[number].query_id,
+            "test_id": topics[number].query_id,
+            "label": "identical",
+        }
         for number in range(LEAKED)
     ]
     place.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")

@@ -9,7 +9,12 @@ import pytest
 
 from positionbias.core.errors import InputError
 from positionbias.core.run import Run, order_by_score, read_run, write_run
-from positionbias.papers.leakage.memorisation import leaked_places, memorised, rank_offset, with_leaked
+from positionbias.papers.leakage.memorisation import (
+    leaked_places,
+    memorised,
+    rank_offset,
+    with_leaked,
+)
 
 CANDIDATES = Run("bm25", [("q1", ["a", "b", "c"], [9.0, 8.0, 7.0]), ("q2", ["a", "d"], [5.0, 4.0])])
 LEAKED = [("q1", "b"), ("q1", "x"), ("q1", "y"), ("q2", "x")]
@@ -20,7 +25,10 @@ def test_what_has_to_be_scored() -> None:
     assert run["q1"].passage_ids == ["a", "b", "c", "x", "y"]
     assert run["q1"].scores.tolist() == [9, 8, 7, 6, 5]
     assert run["q2"].passage_ids == ["a", "d", "x"]
-    with pytest.raises(InputError, match="wanted candidates of each query with leaked passages; found none for 'q9'"):
+    with pytest.raises(
+        InputError,
+        match="wanted candidates of each query with leaked passages; found none for 'q9'",
+    ):
         with_leaked(CANDIDATES, [("q9", "a")], name="x")
 
 
@@ -32,10 +40,12 @@ def scored(**scores: float) -> Run:
     ("scores", "passage", "rank"),
     [
         ({"a": 1.0, "b": 3.0, "c": 2.0, "x": 2.5, "y": 2.6}, "b", 1),
-        ({"a": 1.0, "b": 3.0, "c": 2.0, "x": 2.5, "y": 2.6}, "x", 2),  # y was not retrieved: it takes no place
+        # y was not retrieved: it takes no place
+        ({"a": 1.0, "b": 3.0, "c": 2.0, "x": 2.5, "y": 2.6}, "x", 2),
         ({"a": 1.0, "b": 3.0, "c": 2.0, "x": 2.5, "y": 9.0}, "b", 1),
         ({"a": 1.0, "b": 3.0, "c": 2.0, "x": 0.5, "y": 0.6}, "x", 4),  # at most candidates + 1
-        ({"a": 1.0, "b": 1.0, "c": 1.0, "x": 1.0, "y": 1.0}, "b", 2),  # c, b, a: equal scores by id descending
+        # c, b, a: equal scores by id descending
+        ({"a": 1.0, "b": 1.0, "c": 1.0, "x": 1.0, "y": 1.0}, "b", 2),
         ({"a": 1.0, "b": 1.0, "c": 1.0, "x": 1.0, "y": 1.0}, "x", 1),  # "x" is above "c"
         ({"a": 1.0, "b": 1.0, "c": 1.0, "bb": 1.0}, "bb", 2),  # c, bb, b, a
         ({"a": 1.0, "b": 1.0, "c": 1.0, "0": 1.0}, "0", 4),
@@ -48,7 +58,9 @@ def test_ranks_by_hand(scores: dict[str, float], passage: str, rank: int, tmp_pa
     assert found.ranks.tolist() == [rank]
     assert found.scores.tolist() == pytest.approx([scores[passage]])
     write_run(tmp_path / "x.run", run)  # which parts ties: the ranks stay
-    assert leaked_places(read_run(tmp_path / "x.run"), CANDIDATES, [("q1", passage)]).ranks.tolist() == [rank]
+    assert leaked_places(
+        read_run(tmp_path / "x.run"), CANDIDATES, [("q1", passage)]
+    ).ranks.tolist() == [rank]
 
 
 def test_against_sorting_each_passage_in_by_itself() -> None:
@@ -66,17 +78,26 @@ def test_against_sorting_each_passage_in_by_itself() -> None:
 
 def test_a_passage_that_was_not_scored() -> None:
     with pytest.raises(
-        InputError, match="run 'model': wanted a score of every leaked passage; found none of 'x' for query 'q1'"
+        InputError,
+        match=(
+            "run 'model': wanted a score of every leaked passage; found none of 'x' for query 'q1'"
+        ),
     ):
         leaked_places(scored(a=1.0), CANDIDATES, [("q1", "x")])
 
 
 def test_means_deviations_and_the_difference_by_hand() -> None:
-    with_leakage, without = np.array([[1.0, 4.0, 4.0], [3.0, 4.0, 2.0]]), np.array([[2.0, 8.0, 5.0], [4.0, 6.0, 5.0]])
+    with_leakage, without = (
+        np.array([[1.0, 4.0, 4.0], [3.0, 4.0, 2.0]]),
+        np.array([[2.0, 8.0, 5.0], [4.0, 6.0, 5.0]]),
+    )
     found, interval = memorised(with_leakage, without, ["q1", "q1", "q2"], seed=1)
     assert (found.with_mean, found.without_mean, found.difference) == (3.0, 5.0, -2.0)
     # squares about 3: 4 1 1 0 1 1; about 5: 9 9 0 1 1 0; of −1 −4 −1 −1 −2 −3 about −2: 1 4 1 1 0 1
-    assert (found.with_deviation, found.without_deviation) == (pytest.approx((8 / 5) ** 0.5), pytest.approx(2.0))
+    assert (found.with_deviation, found.without_deviation) == (
+        pytest.approx((8 / 5) ** 0.5),
+        pytest.approx(2.0),
+    )
     assert found.difference_deviation == pytest.approx((8 / 5) ** 0.5)
     assert (found.count, found.repeats) == (3, 2)
     assert interval is None  # of two queries
@@ -86,7 +107,9 @@ def test_the_offset_by_hand() -> None:
     queries = ["q1", "q1", "q2"]
     positive = np.array([[1.0, 2.0, 5.0]]), np.array([[3.0, 2.0, 5.0]])  # with, without
     negative = np.array([[9.0, 4.0, 7.0]]), np.array([[8.0, 3.0, 9.0]])
-    found, interval = rank_offset((positive[0], negative[0]), (positive[1], negative[1]), queries, seed=1)
+    found, interval = rank_offset(
+        (positive[0], negative[0]), (positive[1], negative[1]), queries, seed=1
+    )
     # with: q1 (8 + 2) / 2 = 5, q2 2; without: q1 (5 + 1) / 2 = 3, q2 4; increases 2 and −2
     assert (found.with_mean, found.without_mean, found.difference) == (3.5, 3.5, 0.0)
     assert found.difference_deviation == pytest.approx(8**0.5)
@@ -100,7 +123,11 @@ def test_the_offset_by_hand() -> None:
     assert (interval.low, interval.high) == (pytest.approx(-2.299199), pytest.approx(2.299199))
     # in one cluster they say nothing of how sure it is
     _, together = rank_offset(
-        (positive[0], negative[0]), (positive[1], negative[1]), queries, {"q1": "passage p", "q2": "passage p"}, seed=1
+        (positive[0], negative[0]),
+        (positive[1], negative[1]),
+        queries,
+        {"q1": "passage p", "q2": "passage p"},
+        seed=1,
     )
     assert together is None
 

@@ -1,4 +1,6 @@
-"""The tables, figure and sections of a leakage study: ours and the paper's figures beside each other, signs, what is left out."""
+"""The tables, figure and sections of a leakage study: ours and the paper's figures beside each
+other, signs, what is left out.
+"""
 
 from __future__ import annotations
 
@@ -42,26 +44,38 @@ MEANS = {
 }
 
 
-def result(measure: str, payload: object, facts: Facts, value: float | None = None, **more: object) -> Result:
+def result(
+    measure: str, payload: object, facts: Facts, value: float | None = None, **more: object
+) -> Result:
     system = f"{facts.model}, {facts.variant}" if facts.variant else facts.model
     header = {"interval": None, "count": len(ROBUST), **more}
-    return Result(measure, "both", "robust", system, 1, value, payload=payload, facts=facts, **header)  # type: ignore[arg-type]
+    return Result(
+        measure, "both", "robust", system, 1, value, payload=payload, facts=facts, **header
+    )  # type: ignore[arg-type]
 
 
-def compared(model: str, measure: str, variant: str, means: tuple[float, float], p: float | None) -> Result:
+def compared(
+    model: str, measure: str, variant: str, means: tuple[float, float], p: float | None
+) -> Result:
     payload = Comparison(
-        f"{model}, no leakage", f"{model}, {variant}", *means, means[1] - means[0], Interval(-1, 1), None, None, None, 0.2,
-        0.5, 0.04, {"bonferroni": p}, notes={"axis": LEAKAGE, "queries": len(ROBUST)}, p=p and p / 2,
+        f"{model}, no leakage", f"{model}, {variant}", *means, means[1] - means[0], Interval(-1, 1),
+        None, None, None, 0.2,
+        0.5, 0.04, {"bonferroni": p}, notes={"axis": LEAKAGE, "queries": len(ROBUST)}, p=p
+        and p / 2,
     )  # fmt: skip
     bounds = {"interval": Interval(-1, 1)}
-    return result(measure, payload, Facts(model=model, variant=variant), means[1] - means[0], **bounds)
+    return result(
+        measure, payload, Facts(model=model, variant=variant), means[1] - means[0], **bounds
+    )
 
 
 def study(topics: list[str] = ROBUST) -> list[Result]:
     found = [
         result(
             measure,
-            PerQuery(topics, [mean] * len(topics), {"chosen instances, fold by fold": [1000, 2000]}),
+            PerQuery(
+                topics, [mean] * len(topics), {"chosen instances, fold by fold": [1000, 2000]}
+            ),
             Facts(model=model, variant=variant),
             mean,
             interval=Interval(mean / 2, mean * 2),
@@ -73,7 +87,11 @@ def study(topics: list[str] = ROBUST) -> list[Result]:
     found += [result("nDCG@10", PerQuery(topics, [0.2] * len(topics)), Facts(model="bm25"), 0.2)]
     found += [
         compared(
-            model, measure, variant, (means[0], means[place]), 0.01 if variant == "test leakage" and model == "knrm" else 0.2
+            model,
+            measure,
+            variant,
+            (means[0], means[place]),
+            0.01 if variant == "test leakage" and model == "knrm" else 0.2,
         )
         for model, by_measure in MEANS.items()
         for measure, means in by_measure.items()
@@ -96,7 +114,10 @@ def study(topics: list[str] = ROBUST) -> list[Result]:
 
 def sizes(model: str) -> Result:
     def points(*means: float) -> list[SizePoint]:
-        return [SizePoint(size, mean, Interval(mean - 0.1, mean + 0.1)) for size, mean in zip((1000, 2000), means, strict=True)]
+        return [
+            SizePoint(size, mean, Interval(mean - 0.1, mean + 0.1))
+            for size, mean in zip((1000, 2000), means, strict=True)
+        ]
 
     effect = SizeEffect(
         measure="nDCG@10",
@@ -115,12 +136,15 @@ def sizes(model: str) -> Result:
         (-0.3, -0.1, True, "the effect shrinks as the sets grow.", True),  # what harm it does
         (-0.1, -0.3, True, "the effect grows with the sets, which goes against the paper.", False),
         (0.1, 0.3, True, "the effect grows with the sets, which goes against the paper.", False),
-        (0.3, -0.05, True, "the effect shrinks as the sets grow.", True),  # to what may be none: −0.15 to +0.05
+        # to what may be none: −0.15 to +0.05
+        (0.3, -0.05, True, "the effect shrinks as the sets grow.", True),
         (0.3, -0.2, True, "the effect changes its sign as the sets grow.", None),
         (0.3, 0.1, False, "these data cannot tell whether it shrinks.", None),
     ],
 )
-def test_whether_the_effect_shrinks(small: float, large: float, sure: bool, verdict: str, holds: bool | None) -> None:
+def test_whether_the_effect_shrinks(
+    small: float, large: float, sure: bool, verdict: str, holds: bool | None
+) -> None:
     given = sizes("knrm")
     assert isinstance(given.payload, SizeEffect)
     within = 0.01 if sure else 1.0
@@ -130,8 +154,14 @@ def test_whether_the_effect_shrinks(small: float, large: float, sure: bool, verd
 
     gains = [point(1000, small, 0.05), point(2000, large, 0.1 if small * large < 0 else 0.05)]
     change = point(2000, large - small, within)
-    payload = msgspec.structs.replace(given.payload, gains={"test leakage": gains}, change={"test leakage": change})
-    (said,) = (f for f in leakage_findings([replace(given, payload=payload)], ROBUST) if f.text.startswith("On the 172 topics"))
+    payload = msgspec.structs.replace(
+        given.payload, gains={"test leakage": gains}, change={"test leakage": change}
+    )
+    (said,) = (
+        f
+        for f in leakage_findings([replace(given, payload=payload)], ROBUST)
+        if f.text.startswith("On the 172 topics")
+    )
     assert said.text.endswith(f": {verdict}")
     assert said.holds is holds
 
@@ -155,7 +185,16 @@ def test_the_papers_figures_stand_beside_ours(tmp_path: Path) -> None:
     ours, theirs, tk = texts(effectiveness)
     assert ours[:8] == ["KNRM", "ours", "0.250", "0.260", "0.350†", "4.000", "3.500", "2.500†"]
     assert ours[8:] == ["2.000", "2.000", "1.250†"]  # 1 / 0.5, 1 / 0.5, 1 / 0.8
-    assert theirs[:8] == ["KNRM", "published", "0.194", "0.214†", "0.309†", "2.348", "2.309", "1.976†"]
+    assert theirs[:8] == [
+        "KNRM",
+        "published",
+        "0.194",
+        "0.214†",
+        "0.309†",
+        "2.348",
+        "2.309",
+        "1.976†",
+    ]
     assert theirs[8:] == ["", "", ""]  # the paper prints none
     assert tk[0] == "TK"  # of which the paper prints nothing
     first = effectiveness.rows[0][8]
@@ -173,7 +212,9 @@ def test_the_papers_figures_stand_beside_ours(tmp_path: Path) -> None:
 
 def test_other_topics_have_no_published_figure(tmp_path: Path) -> None:
     found = tables(tmp_path, study([f"q{number}" for number in range(250)]))
-    assert not any("published" in cells for name in ("leakage", "memory-ranks") for cells in texts(found[name]))
+    assert not any(
+        "published" in cells for name in ("leakage", "memory-ranks") for cells in texts(found[name])
+    )
     assert texts(found["leakage"])[0][:3] == ["KNRM", "0.250", "0.260"]
 
 
@@ -196,39 +237,70 @@ def test_the_figure_and_its_caption() -> None:
     assert [axes.get_title(loc="left") for axes in shown] == ["KNRM", "TK", "Duet"]
     assert [label.get_text() for label in shown[0].get_xticklabels()] == ["1k", "2k"]
     means = [
-        list(line.get_ydata()) for line in shown[0].get_lines() if len(line.get_ydata()) == 2 and line.get_marker() != "None"
+        list(line.get_ydata())
+        for line in shown[0].get_lines()
+        if len(line.get_ydata()) == 2 and line.get_marker() != "None"
     ]
     assert means == [[0.2, 0.3], [0.5, 0.4]]
     caption = sizes_caption(results[:1])
     assert caption.startswith("nDCG@10 by training set size on the 172 topics with leaked queries")
     assert "KNRM, test leakage: 0.500 with 1,000 instances, 0.400 with 2,000." in caption
-    with pytest.raises(InputError, match="wanted effectiveness by training set size on topics with leaked queries"):
+    with pytest.raises(
+        InputError, match="wanted effectiveness by training set size on topics with leaked queries"
+    ):
         sizes_figure([])
 
 
 def test_the_page(tmp_path: Path) -> None:
-    save_results(tmp_path / "study", [*study(), sizes("knrm")], Manifest("results", "Leaking", "study leakage"))
+    save_results(
+        tmp_path / "study",
+        [*study(), sizes("knrm")],
+        Manifest("results", "Leaking", "study leakage"),
+    )
     page = write_report([tmp_path / "study"], tmp_path / "page.html").read_text(encoding="utf-8")
-    for anchor in ("leakage", "memories", "figure-leakage-sizes-1", "table-leakage-1", "table-memory-offsets-1"):
+    for anchor in (
+        "leakage",
+        "memories",
+        "figure-leakage-sizes-1",
+        "table-leakage-1",
+        "table-memory-offsets-1",
+    ):
         assert f'id="{anchor}"' in page
 
 
 def test_the_sentences() -> None:
-    said = {finding.text: finding.holds for finding in leakage_findings([*study(), sizes("knrm")], ROBUST)}
-    text = "Test leakage of knrm: nDCG@10 0.350 against 0.250 without, difference +0.100 (95 % interval −1.000 to +1.000) over 250 topics;"
+    said = {
+        finding.text: finding.holds
+        for finding in leakage_findings([*study(), sizes("knrm")], ROBUST)
+    }
+    text = (
+        "Test leakage of knrm: nDCG@10 0.350 against 0.250 without, difference +0.100 (95 % "
+        "interval −1.000 to +1.000) over 250 topics;"
+    )
     assert said[f"{text} significant after Bonferroni's correction (p = 0.010)."] is True
     (others,) = (text for text in said if text.startswith("Of MFR, RR"))
     assert "MFR of knrm, test leakage (better by −1.500" in others
     assert said["By nDCG@10, MSM leakage changes no place in the order of the models."] is False
-    alone = "By nDCG@10, of all models with test leakage knrm overtakes tk; of two models, one with test leakage: "
+    alone = (
+        "By nDCG@10, of all models with test leakage knrm overtakes tk; of two models, one with "
+        "test leakage: "
+    )
     assert said[f"{alone}knrm with leakage overtakes tk without."] is True
     (size,) = (text for text in said if text.startswith("On the 172 topics"))
     assert "by +0.300 (95 % interval +0.200 to +0.400) with 1,000 instances" in size
-    assert size.endswith("−0.200 (95 % interval −0.300 to −0.100): the effect shrinks as the sets grow.")
+    assert size.endswith(
+        "−0.200 (95 % interval −0.300 to −0.100): the effect shrinks as the sets grow."
+    )
     assert said[size] is True
     assert not any("BM25" in text for text in said)  # 0.2, which all models beat
     strong = [replace(r, value=0.33) if r.facts.model == "bm25" else r for r in study()]
-    below = "tk: below BM25's nDCG@10 of 0.330 with every training set, so these findings are about weak models."
+    below = (
+        "tk: below BM25's nDCG@10 of 0.330 with every training set, so these findings are about "
+        "weak models."
+    )
     assert below in [finding.text for finding in leakage_findings(strong, ROBUST)]
     assert not any("not one of the paper's collections" in text for text in said)
-    assert any("not one of the paper's collections" in finding.text for finding in leakage_findings(study(), ["q1"]))
+    assert any(
+        "not one of the paper's collections" in finding.text
+        for finding in leakage_findings(study(), ["q1"])
+    )

@@ -1,4 +1,6 @@
-"""The leakage paper's Tables 3 to 8 as we hold them: cells by hand, counts, daggers, what the paper's text says of them."""
+"""The leakage paper's Tables 3 to 8 as we hold them: cells by hand, counts, daggers, what the
+paper's text says of them.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +15,15 @@ from positionbias.results.published import DEVIATION
 from positionbias.results.result import Facts
 
 
-def value(table: int, target: str, measure: str, model: str = "", variant: str = "") -> tuple[float, str]:
+def value(
+    table: int, target: str, measure: str, model: str = "", variant: str = ""
+) -> tuple[float, str]:
     facts = Facts(model=model, variant=variant)
-    (cell,) = (c for c in CELLS if (c.table, c.collection, c.measure, c.facts) == (table, target, measure, facts))
+    (cell,) = (
+        c
+        for c in CELLS
+        if (c.table, c.collection, c.measure, c.facts) == (table, target, measure, facts)
+    )
     return cell.value, cell.letters
 
 
@@ -25,7 +33,11 @@ def test_every_cell_is_there_once() -> None:
     assert len({cell.place for cell in CELLS}) == len(CELLS)
     assert {cell.collection for cell in CELLS} == set(TARGETS)
     # the daggers of Tables 3, 4 and 5
-    assert sum(cell.letters == "†" for cell in CELLS) == sum(cell.letters != "" for cell in CELLS) == 8 + 2 + 3
+    assert (
+        sum(cell.letters == "†" for cell in CELLS)
+        == sum(cell.letters != "" for cell in CELLS)
+        == 8 + 2 + 3
+    )
 
 
 @pytest.mark.parametrize(
@@ -48,11 +60,17 @@ def test_cells_by_hand(cell: tuple[int, str, str, str, str], figure: float, lett
 
 
 def test_leakage_lifts_the_score_but_where_the_text_says() -> None:
-    """ "In most cases" (exception: monoBERT for MSM leakage and PACRR for test leakage from Common Core 2017)."""
+    """ "In most cases" (exception: monoBERT for MSM leakage and PACRR for test leakage from Common
+    Core 2017).
+    """
     falls = set()
     for cell in CELLS:
         if cell.table == 7 and cell.measure == f"{SCORE}, {WITH}":
-            without = value(7, cell.collection, f"{SCORE}, {WITHOUT}", cell.facts.model, cell.facts.variant)[0]
+            without = value(
+                7, cell.collection, f"{SCORE}, {WITHOUT}", cell.facts.model, cell.facts.variant
+            )[0]
             if cell.value <= without:
                 falls.add((cell.facts.model, cell.facts.variant, cell.collection))
-    assert falls == {("bert_cat", "MSM leakage", target) for target in TARGETS} | {("pacrr", "test leakage", "Core 2017")}
+    assert falls == {("bert_cat", "MSM leakage", target) for target in TARGETS} | {
+        ("pacrr", "test leakage", "Core 2017")
+    }

@@ -1,4 +1,6 @@
-"""The leakage study end to end on a small planted collection: its steps, its numbers by another way, a restart, bad input."""
+"""The leakage study end to end on a small planted collection: its steps, its numbers by another
+way, a restart, bad input.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,15 @@ from positionbias.experiments.model_settings import ModelSettings
 from positionbias.experiments.workspace import Workspace
 from positionbias.leakage.settings import LeakingPairs, MaterialSettings
 from positionbias.models.checkpoint import load_checkpoint
-from positionbias.papers.leakage import OFFSET, ORDER, RANK, TRAINSETS, LeakedSetSize, Memory, SizeEffect
+from positionbias.papers.leakage import (
+    OFFSET,
+    ORDER,
+    RANK,
+    TRAINSETS,
+    LeakedSetSize,
+    Memory,
+    SizeEffect,
+)
 from positionbias.papers.leakage.memorisation import leaked_pairs
 from positionbias.papers.leakage.settings import LeakageSettings
 from positionbias.papers.leakage.study import run_study
@@ -36,12 +46,16 @@ from tests.tiny import TINY
 
 from .leaking import TOPICS, leaking_collection, leaking_pairs
 
-TRAINING = TrainConfig(batch_size=4, learning_rate=0.1, kernel_learning_rate=0.1, probe_passages=0, threads=1)
+TRAINING = TrainConfig(
+    batch_size=4, learning_rate=0.1, kernel_learning_rate=0.1, probe_passages=0, threads=1
+)
 SIZES, SEEDS, KINDS = (12, 20), (1, 2), ("no", "msm", "test")
 TRIALS = [f"tk-{kind}-{size}-seed-{seed}" for seed in SEEDS for size in SIZES for kind in KINDS]
 SETS = [f"trainset-{kind}-{size}" for kind in KINDS for size in SIZES]
 STEPS = ["bm25-train", "bm25-topics", *SETS, "to-score-topics"]
-STEPS += [step for trial in TRIALS for step in (f"train-{trial}", f"rerank-{trial}-on-topics")] + ["measure"]
+STEPS += [step for trial in TRIALS for step in (f"train-{trial}", f"rerank-{trial}-on-topics")] + [
+    "measure"
+]
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +68,10 @@ def settings(collection: Collection) -> LeakageSettings:
     return LeakageSettings(
         target="topics",
         sources=("train",),
-        leaking=LeakingPairs(pairs=(leaking_pairs(collection.path.parent / "pairs.jsonl", collection),), leaked_queries=4),
+        leaking=LeakingPairs(
+            pairs=(leaking_pairs(collection.path.parent / "pairs.jsonl", collection),),
+            leaked_queries=4,
+        ),
         models=(ModelSettings("tk", TINY, TRAINING),),
         sizes=SIZES,
         seeds=SEEDS,
@@ -84,25 +101,39 @@ def results(finished: Path) -> list[Result]:
 
 def one(results: list[Result], measure: str, **facts: str) -> Result:
     """The only result of a measure with these facts, comparisons aside."""
-    (found,) = (r for r in results if r.measure == measure and r.kind != "comparison" and r.facts == Facts(**facts))
+    (found,) = (
+        r
+        for r in results
+        if r.measure == measure and r.kind != "comparison" and r.facts == Facts(**facts)
+    )
     return found
 
 
-def test_trainings_differ_in_the_leaked_queries_alone(finished: Path, collection: Collection) -> None:
+def test_trainings_differ_in_the_leaked_queries_alone(
+    finished: Path, collection: Collection
+) -> None:
     topics = {query.query_id for query in collection.queries("topics")}
     for size in SIZES:
         sets = {kind: list(Groups(finished / "trainsets" / f"{kind}-{size}")) for kind in KINDS}
-        assert {kind: len(groups) for kind, groups in sets.items()} == dict.fromkeys(KINDS, size // 2)
+        assert {kind: len(groups) for kind, groups in sets.items()} == dict.fromkeys(
+            KINDS, size // 2
+        )
         for kind in ("msm", "test"):
             assert sets[kind][4:] == sets["no"][: size // 2 - 4]  # the filling
         assert all(group.query_id in topics for group in sets["test"][:4])
         assert not {group.query_id for group in (*sets["no"], *sets["msm"])} & topics
     model = load_checkpoint(finished / "models" / "tk-msm-20-seed-2")
-    assert (model.depth, model.manifest.content["steps"], model.manifest.content["training_groups"]) == (None, 3, 10)
+    assert (
+        model.depth,
+        model.manifest.content["steps"],
+        model.manifest.content["training_groups"],
+    ) == (None, 3, 10)
 
 
 def test_what_is_scored(finished: Path) -> None:
-    candidates, scored = (read_run(finished / "runs" / name) for name in ("bm25-topics.run", "to-score-topics.run"))
+    candidates, scored = (
+        read_run(finished / "runs" / name) for name in ("bm25-topics.run", "to-score-topics.run")
+    )
     assert {len(ranking.passage_ids) for ranking in candidates.rankings()} == {6}
     wanted: dict[str, set[str]] = {}
     for kind in ("msm", "test"):
@@ -115,7 +146,9 @@ def test_what_is_scored(finished: Path) -> None:
     assert scored.pairs > candidates.pairs
 
 
-def by_hand(finished: Path, collection: Collection, kind: str, size: int, measure: str) -> dict[str, float]:
+def by_hand(
+    finished: Path, collection: Collection, kind: str, size: int, measure: str
+) -> dict[str, float]:
     """A topic's mean over seeds, from the runs."""
     candidates, values = read_run(finished / "runs" / "bm25-topics.run"), []
     for seed in SEEDS:
@@ -123,8 +156,12 @@ def by_hand(finished: Path, collection: Collection, kind: str, size: int, measur
         kept = {}
         for ranking in scored.rankings():
             known = set(candidates[ranking.query_id].passage_ids)
-            kept[ranking.query_id] = [passage for passage in ranking.passage_ids if passage in known]
-        run = type(scored)("x", ((query_id, ids, -np.arange(float(len(ids)))) for query_id, ids in kept.items()))
+            kept[ranking.query_id] = [
+                passage for passage in ranking.passage_ids if passage in known
+            ]
+        run = type(scored)(
+            "x", ((query_id, ids, -np.arange(float(len(ids)))) for query_id, ids in kept.items())
+        )
         values.append(per_query(run, collection.qrels("topics"), [measure])[measure])
     return {query_id: sum(of[query_id] for of in values) / len(values) for query_id in values[0]}
 
@@ -143,12 +180,16 @@ def test_effectiveness_is_of_the_size_chosen_on_the_other_folds(
             held.update({query_id: values[chosen[-1]][query_id] for query_id in fold})
         found = one(results, "nDCG@10", model="tk", variant=variant)
         assert isinstance(found.payload, PerQuery)
-        assert dict(zip(found.payload.query_ids, found.payload.values, strict=True)) == pytest.approx(held)
+        assert dict(
+            zip(found.payload.query_ids, found.payload.values, strict=True)
+        ) == pytest.approx(held)
         assert found.payload.notes["chosen instances, fold by fold"] == chosen
         assert found.value == pytest.approx(sum(held.values()) / TOPICS)
 
 
-def test_two_trainings_have_paired_tests_as_papers_have_them_and_no_p(results: list[Result]) -> None:
+def test_two_trainings_have_paired_tests_as_papers_have_them_and_no_p(
+    results: list[Result],
+) -> None:
     columns = {}
     for variant in ("no leakage", "MSM leakage", "test leakage"):
         payload = one(results, "MFR", model="tk", variant=variant).payload
@@ -158,14 +199,23 @@ def test_two_trainings_have_paired_tests_as_papers_have_them_and_no_p(results: l
     assert [r.facts.variant for r in found] == ["MSM leakage", "test leakage"]
     for result in found:
         assert isinstance(result.payload, Comparison)
-        with_leakage, without = np.array(columns[result.facts.variant]), np.array(columns["no leakage"])
+        with_leakage, without = (
+            np.array(columns[result.facts.variant]),
+            np.array(columns["no leakage"]),
+        )
         assert result.payload.p_t == pytest.approx(stats.ttest_rel(with_leakage, without).pvalue)
-        assert (result.payload.p, result.payload.p_adjusted["bonferroni"], result.interval) == (None, None, None)
+        assert (result.payload.p, result.payload.p_adjusted["bonferroni"], result.interval) == (
+            None,
+            None,
+            None,
+        )
         assert np.mean(result.payload.notes["difference by seed"]) == pytest.approx(result.value)
         assert result.payload.notes["axis"] == "leakage"
 
 
-def test_memories_are_of_each_leaked_passage_in_both_models(finished: Path, results: list[Result]) -> None:
+def test_memories_are_of_each_leaked_passage_in_both_models(
+    finished: Path, results: list[Result]
+) -> None:
     candidates = read_run(finished / "runs" / "bm25-topics.run")
     pairs = leaked_pairs(Groups(finished / "trainsets" / "test-12"))
     assert len(pairs) == 4
@@ -176,9 +226,14 @@ def test_memories_are_of_each_leaked_passage_in_both_models(finished: Path, resu
                 scored = read_run(finished / "runs" / f"tk-{kind}-{size}-seed-{seed}-on-topics.run")
                 for pair in pairs:
                     for place in (1, 2):
-                        ids, known = scored[pair.query_id].passage_ids, set(candidates[pair.query_id].passage_ids)
+                        ids, known = (
+                            scored[pair.query_id].passage_ids,
+                            set(candidates[pair.query_id].passage_ids),
+                        )
                         above = ids[: ids.index(pair[place])]
-                        ranks.setdefault((kind, place), []).append(1 + sum(passage in known for passage in above))
+                        ranks.setdefault((kind, place), []).append(
+                            1 + sum(passage in known for passage in above)
+                        )
     found = one(results, RANK, model="tk", variant="test leakage")
     assert isinstance(found.payload, Memory)
     assert found.payload.with_mean == pytest.approx(np.mean(ranks["test", 1]))
@@ -187,7 +242,9 @@ def test_memories_are_of_each_leaked_passage_in_both_models(finished: Path, resu
     assert (found.payload.count, found.payload.repeats) == (4, 4)
     assert max(ranks["test", 1] + ranks["no", 1]) <= 7
     offset = one(results, OFFSET, model="tk", variant="test leakage")  # of four topics, a pair each
-    increase = (np.mean(ranks["test", 2]) - np.mean(ranks["test", 1])) - (np.mean(ranks["no", 2]) - np.mean(ranks["no", 1]))
+    increase = (np.mean(ranks["test", 2]) - np.mean(ranks["test", 1])) - (
+        np.mean(ranks["no", 2]) - np.mean(ranks["no", 1])
+    )
     assert offset.value == pytest.approx(increase)
 
 
@@ -202,13 +259,21 @@ def test_sizes_are_measured_on_topics_with_leaked_queries(
     assert point.instances == 20
     assert point.mean == pytest.approx(np.mean([values[query_id] for query_id in topics]))
     assert everything.means["test leakage"][1].mean == pytest.approx(np.mean(list(values.values())))
-    gains = [leaked.means["test leakage"][n].mean - leaked.means["no leakage"][n].mean for n in (0, 1)]
+    gains = [
+        leaked.means["test leakage"][n].mean - leaked.means["no leakage"][n].mean for n in (0, 1)
+    ]
     assert [point.mean for point in leaked.gains["test leakage"]] == pytest.approx(gains)
     assert leaked.change["test leakage"].mean == pytest.approx(gains[1] - gains[0])
 
 
-def test_the_report_shows_tables_figure_and_sentences(finished: Path, results: list[Result], tmp_path: Path) -> None:
-    page = " ".join(html.unescape(write_report([finished], tmp_path / "report.html").read_text(encoding="utf-8")).split())
+def test_the_report_shows_tables_figure_and_sentences(
+    finished: Path, results: list[Result], tmp_path: Path
+) -> None:
+    page = " ".join(
+        html.unescape(
+            write_report([finished], tmp_path / "report.html").read_text(encoding="utf-8")
+        ).split()
+    )
     assert 'id="figure-leakage-sizes-1"' in page
     for result in results:
         if isinstance(result.payload, Finding):
@@ -230,19 +295,26 @@ def test_the_report_shows_tables_figure_and_sentences(finished: Path, results: l
         "memory-scores",
         "memory-offsets",
     } <= tables.keys()
-    assert not {"leakage-orders", "comparisons", "retrieval", "doses"} & tables.keys()  # one model has no order
+    # one model has no order
+    assert not {"leakage-orders", "comparisons", "retrieval", "doses"} & tables.keys()
     shares = [result.value for result in results if result.measure == TRAINSETS]
     assert shares == pytest.approx([0, 0, 4 / 6, 4 / 10, 4 / 6, 4 / 10])
     assert not any(result.measure == ORDER for result in results)
     said = [result.payload.text for result in results if isinstance(result.payload, Finding)]
-    assert said[-1].startswith("The target is not one of the paper's collections (Robust04, Core 2017, Core 2018)")
+    assert said[-1].startswith(
+        "The target is not one of the paper's collections (Robust04, Core 2017, Core 2018)"
+    )
 
 
-def test_another_size_leaves_what_it_does_not_touch(finished: Path, collection: Collection, settings: LeakageSettings) -> None:
+def test_another_size_leaves_what_it_does_not_touch(
+    finished: Path, collection: Collection, settings: LeakageSettings
+) -> None:
     workspace = Workspace(finished, dry_run=True)
     run_study(collection, replace(settings, sizes=(*SIZES, 16)), workspace)
     unmade = [step.name for step in workspace.planned if not step.done]
-    assert [name for name in unmade if "-16" not in name and not name.startswith(("rerank", "to-score"))] == ["measure"]
+    assert [
+        name for name in unmade if "-16" not in name and not name.startswith(("rerank", "to-score"))
+    ] == ["measure"]
 
 
 def test_leaked_topics_without_candidates_are_counted(
@@ -251,9 +323,17 @@ def test_leaked_topics_without_candidates_are_counted(
     topics = {pair.query_id for pair in leaked_pairs(Groups(finished / "trainsets" / "msm-12"))}
     candidates = read_run(finished / "runs" / "bm25-topics.run")
     gone = min(topics)
-    rankings = ((r.query_id, r.passage_ids, r.scores) for r in candidates.rankings() if r.query_id != gone)
+    rankings = (
+        (r.query_id, r.passage_ids, r.scores) for r in candidates.rankings() if r.query_id != gone
+    )
     write_run(tmp_path / "part.run", Run("part", rankings))
-    given = replace(settings, candidates={"topics": tmp_path / "part.run"}, kinds=("no", "msm"), sizes=(12,), seeds=(1,))
+    given = replace(
+        settings,
+        candidates={"topics": tmp_path / "part.run"},
+        kinds=("no", "msm"),
+        sizes=(12,),
+        seeds=(1,),
+    )
     run(collection, tmp_path / "study", given)
     results = load_results(tmp_path / "study" / "results")
     (_, plain), (_, leaked) = of_type(results, LeakedSetSize)
@@ -279,28 +359,51 @@ def test_the_manifest_says_what_was_run(finished: Path) -> None:
     assert manifest.input("training set msm 12") is not None
 
 
-def test_what_does_not_fit_is_one_clear_line(collection: Collection, settings: LeakageSettings, tmp_path: Path) -> None:
+def test_what_does_not_fit_is_one_clear_line(
+    collection: Collection, settings: LeakageSettings, tmp_path: Path
+) -> None:
     for changes, line in (
-        ({"kinds": ("msm", "test")}, "--leakage: wanted no, and a leakage to compare with it (msm, test); found msm, test"),
-        ({"kinds": ("no",)}, "--leakage: wanted no, and a leakage to compare with it (msm, test); found no"),
+        (
+            {"kinds": ("msm", "test")},
+            "--leakage: wanted no, and a leakage to compare with it (msm, test); found msm, test",
+        ),
+        (
+            {"kinds": ("no",)},
+            "--leakage: wanted no, and a leakage to compare with it (msm, test); found no",
+        ),
         ({"sizes": (12, 12)}, "--size: wanted at least one, each once; found 12, 12"),
         ({"sizes": (13,)}, "--size: wanted an even number of instances, two per query; found 13"),
-        ({"sources": ("train", "topics")}, "--target, --source: wanted different splits; found 'topics' as both"),
+        (
+            {"sources": ("train", "topics")},
+            "--target, --source: wanted different splits; found 'topics' as both",
+        ),
         ({"seeds": ()}, "--seeds: wanted at least one, each once; found none"),
         ({"folds": 1}, "--folds: wanted at least 2; found 1"),
-        ({"candidates": {"dev": tmp_path}}, "--candidates: wanted splits of the study (train, topics); found 'dev'"),
+        (
+            {"candidates": {"dev": tmp_path}},
+            "--candidates: wanted splits of the study (train, topics); found 'dev'",
+        ),
     ):
         with pytest.raises(SettingError) as caught:
             replace(settings, **changes)
         assert str(caught.value).startswith(line)
     workspace = Workspace(tmp_path / "x")
-    with pytest.raises(InputError, match=r"wanted the splits train, dl19; found no dl19 \(there are train, topics\)"):
+    with pytest.raises(
+        InputError,
+        match=r"wanted the splits train, dl19; found no dl19 \(there are train, topics\)",
+    ):
         run_study(collection, replace(settings, target="dl19"), workspace)
     assert not (tmp_path / "x").exists()
-    with pytest.raises(SettingError, match="--size: wanted at least 8 instances for 4 leaked queries; found 6"):
+    with pytest.raises(
+        SettingError, match="--size: wanted at least 8 instances for 4 leaked queries; found 6"
+    ):
         run_study(collection, replace(settings, sizes=(6,)), workspace)
     with pytest.raises(InputError, match="wanted 9 leaked queries of kind msm; found 8 usable"):
-        run_study(collection, replace(settings, leaking=replace(settings.leaking, leaked_queries=9), sizes=(20,)), workspace)
+        run_study(
+            collection,
+            replace(settings, leaking=replace(settings.leaking, leaked_queries=9), sizes=(20,)),
+            workspace,
+        )
     assert not (tmp_path / "x" / "trainsets").exists()
 
 
@@ -310,7 +413,11 @@ def test_folds_that_cannot_be_are_said_before_anything_is_made(
     for changes, line in (
         ({"folds": 13}, "wanted at least one query per fold; found 12 for 13 folds; lower --folds"),
         (
-            {"leaking": replace(settings.leaking, counted=MaterialSettings(target_relevant_from=2))},
+            {
+                "leaking": replace(
+                    settings.leaking, counted=MaterialSettings(target_relevant_from=2)
+                )
+            },
             "wanted a query with relevant passages in each fold; found none in fold 1",
         ),
     ):
@@ -331,8 +438,15 @@ def test_pairs_that_cannot_be_read_are_said_before_anything_is_made(
     assert not (tmp_path / "study").exists()
 
 
-def test_pairs_without_a_query_of_the_target(collection: Collection, settings: LeakageSettings, tmp_path: Path) -> None:
+def test_pairs_without_a_query_of_the_target(
+    collection: Collection, settings: LeakageSettings, tmp_path: Path
+) -> None:
     pairs = tmp_path / "pairs.jsonl"
-    pairs.write_text(json.dumps({"train_id": "a", "test_id": "b", "label": "identical"}), encoding="utf-8")
-    with pytest.raises(InputError, match="wanted pairs with queries of the target; found 1 pairs with others, such as 'b'"):
+    pairs.write_text(
+        json.dumps({"train_id": "a", "test_id": "b", "label": "identical"}), encoding="utf-8"
+    )
+    with pytest.raises(
+        InputError,
+        match="wanted pairs with queries of the target; found 1 pairs with others, such as 'b'",
+    ):
         run(collection, tmp_path / "study", replace(settings, leaking=LeakingPairs(pairs=(pairs,))))

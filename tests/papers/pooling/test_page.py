@@ -1,4 +1,6 @@
-"""What a page says of pools: tables in the paper's form with its cells, the figures' data, captions, one task or several."""
+"""What a page says of pools: tables in the paper's form with its cells, the figures' data,
+captions, one task or several.
+"""
 
 from __future__ import annotations
 
@@ -40,8 +42,16 @@ def shown(table: Table) -> list[list[str]]:
 def test_the_order_has_the_papers_form() -> None:
     table = order_table(invented_pools.study("covid"))
     heads = [(column.group, column.name) for column in table.columns[1:]]
-    assert heads == [(measure, test) for measure in ("RR", "nDCG@10") for test in ("traditional", "neural", "all")]
-    half = ["0.900\u00a0[0.860,\u00a00.940]", "0.500\u00a0[0.460,\u00a00.540]", "0.600\u00a0[0.560,\u00a00.640]"]
+    assert heads == [
+        (measure, test)
+        for measure in ("RR", "nDCG@10")
+        for test in ("traditional", "neural", "all")
+    ]
+    half = [
+        "0.900\u00a0[0.860,\u00a00.940]",
+        "0.500\u00a0[0.460,\u00a00.540]",
+        "0.600\u00a0[0.560,\u00a00.640]",
+    ]
     assert shown(table)[0] == ["traditional pools", *half, *half]
     assert [row[0] for row in shown(table)] == ["traditional pools", "neural pools"]
 
@@ -49,10 +59,17 @@ def test_the_order_has_the_papers_form() -> None:
 def test_the_papers_cells_stand_below_ours_where_the_task_is_its_own(tmp_path: Path) -> None:
     found = tables(tmp_path, "docs", "covid", recognised={"docs": "TREC DL 2019 documents"})
     rows = shown(found["pool-order-docs"])
-    assert [row[:2] for row in rows[:2]] == [["traditional pools", "ours"], ["traditional pools", "published"]]
-    assert rows[1][2:] == ["0.436", "−0.120", "−0.190", "0.772", "0.680", "0.676"]  # Table 1, upper row
+    assert [row[:2] for row in rows[:2]] == [
+        ["traditional pools", "ours"],
+        ["traditional pools", "published"],
+    ]
+    # Table 1, upper row
+    assert rows[1][2:] == ["0.436", "−0.120", "−0.190", "0.772", "0.680", "0.676"]
     assert rows[3][2:] == ["0.769", "0.635", "0.842", "0.774", "0.836", "0.852"]
-    assert any("Systems of Different Types (SIGIR 2020), Table 1;" in note for note in found["pool-order-docs"].notes)
+    assert any(
+        "Systems of Different Types (SIGIR 2020), Table 1;" in note
+        for note in found["pool-order-docs"].notes
+    )
     other = found["pool-order-covid"]
     assert [column.name for column in other.columns[:2]] == ["", "traditional"]
     assert not any("Published" in note for note in other.notes)
@@ -61,9 +78,15 @@ def test_the_papers_cells_stand_below_ours_where_the_task_is_its_own(tmp_path: P
 def test_passages_have_their_own_reciprocal_rank(tmp_path: Path) -> None:
     measures = ("RR(rel=2)", "nDCG@10")
     rows = shown(
-        tables(tmp_path, "passages", recognised={"passages": "TREC DL 2019 passages"}, measures=measures)["pool-order"]
+        tables(
+            tmp_path,
+            "passages",
+            recognised={"passages": "TREC DL 2019 passages"},
+            measures=measures,
+        )["pool-order"]
     )
-    assert rows[1][2:] == ["0.630", "0.004", "0.000", "0.789", "0.574", "0.612"]  # Table 2, upper row
+    # Table 2, upper row
+    assert rows[1][2:] == ["0.630", "0.004", "0.000", "0.789", "0.574", "0.612"]
     assert rows[3][2:] == ["0.700", "0.810", "0.875", "0.890", "0.874", "0.881"]
 
 
@@ -92,12 +115,28 @@ def test_groups_left_out_labels_and_the_rest(tmp_path: Path) -> None:
         ["large", "neural, traditional", "2", "30", "20", "−0.060"],  # −0.1 and −0.02
         ["small", "traditional", "1", "3", "1", "−0.020"],
     ]
-    assert shown(found["pool-left-out-kinds"]) == [["RR", "neural", "1", "−0.100", "−0.100", "3.0", "3"]]
-    assert shown(found["pool-left-out-runs"])[1] == ["one", "large", "neural", "0.800", "0.700", "1", "4"]
+    assert shown(found["pool-left-out-kinds"]) == [
+        ["RR", "neural", "1", "−0.100", "−0.100", "3.0", "3"]
+    ]
+    assert shown(found["pool-left-out-runs"])[1] == [
+        "one",
+        "large",
+        "neural",
+        "0.800",
+        "0.700",
+        "1",
+        "4",
+    ]
     bounds = "[0.400,\u00a00.550]"
     assert shown(found["pool-labels"])[0][3:5] == ["0.500", f"0.450\u00a0{bounds}"]
-    assert "10\u00a0% of the runs given another kind at random, 20 times" in found["pool-labels"].notes[0]
-    assert found["pool-labels"].notes[1] == "Up to 1 of these left a row without pools or kinds and are not in it."
+    assert (
+        "10\u00a0% of the runs given another kind at random, 20 times"
+        in found["pool-labels"].notes[0]
+    )
+    assert (
+        found["pool-labels"].notes[1]
+        == "Up to 1 of these left a row without pools or kinds and are not in it."
+    )
     assert shown(found["pool-agreement"])[1][:3] == ["RR", "traditional", "neural"]
     assert shown(found["pool-agreement"])[1][4:] == [
         "0.400\u00a0[0.350,\u00a00.450]",
@@ -107,7 +146,8 @@ def test_groups_left_out_labels_and_the_rest(tmp_path: Path) -> None:
         "10.0\u00a0%",
     ]
     assert shown(found["pool-task"]) == [
-        ["traditional", "3", "2", "60", "30"], ["neural", "4", "3", "80", "50"], ["gold", "7", "4", "200", "90"],
+        ["traditional", "3", "2", "60", "30"], ["neural", "4", "3", "80", "50"],
+        ["gold", "7", "4", "200", "90"],
     ]  # fmt: skip
     for table in found.values():
         assert as_text(table)
@@ -119,9 +159,25 @@ def test_every_figure_has_its_data(tmp_path: Path) -> None:
     found = tables(tmp_path, "covid")
     assert shown(found["pool-coverage"])[2] == ["3", "15", "5", "18", "6"]
     assert len(found["pool-scatter"].rows) == 2 * 2 * 6
-    assert shown(found["pool-scatter"])[0][2:8] == ["traditional-2", "t", "traditional", "0.600", "0.500", "−0.100"]
+    assert shown(found["pool-scatter"])[0][2:8] == [
+        "traditional-2",
+        "t",
+        "traditional",
+        "0.600",
+        "0.500",
+        "−0.100",
+    ]
     curve = shown(found["pool-depth"])
-    assert curve[0] == ["RR", "traditional", "traditional", "1", "0.400", "−0.300\u00a0[−0.400,\u00a0−0.200]", "10", "8"]
+    assert curve[0] == [
+        "RR",
+        "traditional",
+        "traditional",
+        "1",
+        "0.400",
+        "−0.300\u00a0[−0.400,\u00a0−0.200]",
+        "10",
+        "8",
+    ]
     assert curve[2][3:6] == ["10", "–", "−0.100"]
     assert len(curve) == len(found["pool-groups"].rows) == 12
 
@@ -130,33 +186,71 @@ def test_a_verdict(tmp_path: Path) -> None:
     saved = invented_pools.save_pools(tmp_path / "said", invented_pools.verdict("old"))
     found = report_tables(load_studies([saved]))
     assert shown(found["pool-verdict"]) == [
-        ["nDCG@10", "cannot be judged yet", "0.500", "0.530\u00a0[0.510,\u00a00.550]", "0.400", "0.700", "1", "1", "1", "7"]
+        [
+            "nDCG@10",
+            "cannot be judged yet",
+            "0.500",
+            "0.530\u00a0[0.510,\u00a00.550]",
+            "0.400",
+            "0.700",
+            "1",
+            "1",
+            "1",
+            "7",
+        ]
     ]
     rows = shown(found["pool-comparisons"])
     assert [row[1] for row in rows] == ["best", "near", "worst"]
-    assert rows[0][3:] == ["0.900", "5.0\u00a0%", "−0.400", "−0.370", "−0.450", "−0.200", "0.00", "worse, certainly", "yes"]
-    assert set(found) == {"pool-verdict", "pool-comparisons"}  # its shares by query are no system's effectiveness
+    assert rows[0][3:] == [
+        "0.900",
+        "5.0\u00a0%",
+        "−0.400",
+        "−0.370",
+        "−0.450",
+        "−0.200",
+        "0.00",
+        "worse, certainly",
+        "yes",
+    ]
+    # its shares by query are no system's effectiveness
+    assert set(found) == {"pool-verdict", "pool-comparisons"}
     caption = verdict_caption(invented_pools.verdict("old"))
     assert (
-        "nDCG@10: 0.500 as judged, 0.530 predicted (0.510 to 0.550), 0.400 to 0.700 possible. 30.0\u00a0% of its first 10 are unjudged."
-        in caption
-    )
+        "nDCG@10: 0.500 as judged, 0.530 predicted (0.510 to 0.550), 0.400 to 0.700 possible. "
+        "30.0\u00a0% of its first 10 are unjudged."
+    ) in caption
 
 
 def test_captions_say_the_main_numbers() -> None:
     results = invented_pools.study("covid")
-    assert "traditional (3 runs of 2 groups): 15, 5 of them in no other kind's pool; neural" in coverage_caption(results)
-    assert "RR, traditional pool: traditional 0.812, neural –, all 0.333; RR, neural pool" in scatter_caption(results)
-    across = "neural runs by traditional pools, RR: −0.160\u00a0[−0.180,\u00a0−0.140], beside unseen traditional runs −0.060\u00a0[−0.070,\u00a0−0.050], beyond mixed pools −0.060"
+    assert (
+        "traditional (3 runs of 2 groups): 15, 5 of them in no other kind's pool; neural"
+        in coverage_caption(results)
+    )
+    assert (
+        "RR, traditional pool: traditional 0.812, neural –, all 0.333; RR, neural pool"
+        in scatter_caption(results)
+    )
+    across = (
+        "neural runs by traditional pools, RR: −0.160\u00a0[−0.180,\u00a0−0.140], beside unseen "
+        "traditional runs −0.060\u00a0[−0.070,\u00a0−0.050], beyond mixed pools −0.060"
+    )
     assert across in bias_caption(results)
     assert "traditional runs by traditional pools" not in bias_caption(results)
-    assert "neural runs by traditional pools, RR: −0.300 at 1, −0.100 at 10" in curve_caption(results, "depth")
+    assert "neural runs by traditional pools, RR: −0.300 at 1, −0.100 at 10" in curve_caption(
+        results, "depth"
+    )
 
 
 def test_the_scatter_has_a_panel_a_pool_and_measure_and_the_line_of_equal_scores() -> None:
     figure = scatter_figure(invented_pools.study("covid"))
     titles = [axes.get_title(loc="left") for axes in figure.axes]
-    assert titles == ["RR, traditional pool", "RR, neural pool", "nDCG@10, traditional pool", "nDCG@10, neural pool"]
+    assert titles == [
+        "RR, traditional pool",
+        "RR, neural pool",
+        "nDCG@10, traditional pool",
+        "nDCG@10, neural pool",
+    ]
     traditional, neural, line = figure.axes[0].lines
     assert list(traditional.get_xdata()) == pytest.approx([0.4, 0.5, 0.6])
     assert list(neural.get_ydata()) == pytest.approx([0.3, 0.4, 0.5])
@@ -165,24 +259,49 @@ def test_the_scatter_has_a_panel_a_pool_and_measure_and_the_line_of_equal_scores
 
 
 def test_figures_by_name_of_one_task_and_of_several() -> None:
-    assert set(pool_figures(invented_pools.study("one"))) == {"coverage", "scatter", "bias", "depth", "groups"}
-    names = {f"{name}-{task}" for name in ("scatter", "bias", "depth", "groups") for task in ("one", "two")}
+    assert set(pool_figures(invented_pools.study("one"))) == {
+        "coverage",
+        "scatter",
+        "bias",
+        "depth",
+        "groups",
+    }
+    names = {
+        f"{name}-{task}"
+        for name in ("scatter", "bias", "depth", "groups")
+        for task in ("one", "two")
+    }
     assert set(pool_figures(invented_pools.study("one", "two"))) == {"coverage", *names}
     assert set(pool_figures(invented_pools.verdict("old"))) == {"verdict"}
     coverage = coverage_figure(invented_pools.study("one", "two"))
-    assert [axes.get_title(loc="left").partition(":")[0] for axes in coverage.axes] == ["one", "one", "two", "two"]
+    assert [axes.get_title(loc="left").partition(":")[0] for axes in coverage.axes] == [
+        "one",
+        "one",
+        "two",
+        "two",
+    ]
 
 
 def test_the_page_of_two_tasks(tmp_path: Path) -> None:
     results = invented_pools.study("docs", "passages")
-    page = write_report([invented_pools.save_pools(tmp_path / "study", results)], tmp_path / "page.html").read_text("utf-8")
-    for anchor in ("pool-coverage", "pool-order", "pool-bias", "pool-curves", "pool-left-out", "pool-labels"):
+    page = write_report(
+        [invented_pools.save_pools(tmp_path / "study", results)], tmp_path / "page.html"
+    ).read_text("utf-8")
+    for anchor in (
+        "pool-coverage",
+        "pool-order",
+        "pool-bias",
+        "pool-curves",
+        "pool-left-out",
+        "pool-labels",
+    ):
         assert f'<section id="{anchor}"' in page
     assert 'id="figure-pool-scatter-docs-1"' in page
     assert 'id="table-pool-bias-passages-1"' in page
     assert "docs: 7 runs (3 traditional of 2 groups, 4 neural of 3 groups); 43 queries" in page
     assert "Pools of traditional runs underestimate neural runs by 0.160 RR" in page
-    assert "Against the baselines" not in page  # documents found by query are no system's effectiveness
+    # documents found by query are no system's effectiveness
+    assert "Against the baselines" not in page
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,6 @@
-"""The study of pools on simulated runs: what is measured is what the parts measure, a rerun makes what changed alone, no torch takes part."""
+"""The study of pools on simulated runs: what is measured is what the parts measure, a rerun makes
+what changed alone, no torch takes part.
+"""
 
 from __future__ import annotations
 
@@ -39,11 +41,20 @@ def task(folder: Path, name: str, simulation: Simulation = SIMULATION) -> Poolin
         lines.append("\t".join(system))
     (folder / name / "systems.tsv").write_text("\n".join(lines) + "\n")
     write_qrels(folder / name / "qrels.txt", simulated_qrels(simulation))
-    return PoolingTask(name, *(folder / name / part for part in ("runs", "qrels.txt", "systems.tsv")))
+    return PoolingTask(
+        name, *(folder / name / part for part in ("runs", "qrels.txt", "systems.tsv"))
+    )
 
 
 def settings(*tasks: PoolingTask, pools: int = 3) -> PoolingSettings:
-    return PoolingSettings(tasks=tasks, pools=PoolSettings(pools=pools), measures=("P@5",), deepest=5, repeats=2, relabel=0.2)
+    return PoolingSettings(
+        tasks=tasks,
+        pools=PoolSettings(pools=pools),
+        measures=("P@5",),
+        deepest=5,
+        repeats=2,
+        relabel=0.2,
+    )
 
 
 def run(asked: PoolingSettings, folder: Path) -> tuple[list[Result], list[str]]:
@@ -56,7 +67,11 @@ def run(asked: PoolingSettings, folder: Path) -> tuple[list[Result], list[str]]:
 def test_two_tasks_and_what_a_rerun_makes(tmp_path: Path) -> None:
     one, two = task(tmp_path, "one"), task(tmp_path, "two", replace(SIMULATION, seed=2))
     results, made = run(settings(one, two), tmp_path / "study")
-    assert made == [*(f"one/{part}" for part in PARTS), *(f"two/{part}" for part in PARTS), "measure"]
+    assert made == [
+        *(f"one/{part}" for part in PARTS),
+        *(f"two/{part}" for part in PARTS),
+        "measure",
+    ]
     assert {result.collection for result in results} == {"one", "two"}
     assert sum(result.measure == "collection" for result in results) == 2  # told once a task
     again, made = run(settings(one, two), tmp_path / "study")
@@ -68,7 +83,9 @@ def test_two_tasks_and_what_a_rerun_makes(tmp_path: Path) -> None:
     _, made = run(replace(settings(one, two), repeats=3), tmp_path / "study")
     assert made == [*(f"two/{part}" for part in PARTS), "measure"]
     roles = [item.role for item in read_manifest(tmp_path / "study" / "results").inputs]
-    assert roles == [f"{name}/{role}" for name in ("one", "two") for role in ("runs", "qrels", "systems")]
+    assert roles == [
+        f"{name}/{role}" for name in ("one", "two") for role in ("runs", "qrels", "systems")
+    ]
 
 
 def test_it_measures_what_its_parts_do(tmp_path: Path) -> None:
@@ -76,12 +93,17 @@ def test_it_measures_what_its_parts_do(tmp_path: Path) -> None:
     judged = judge_runs(simulated_runs(SIMULATION), simulated_qrels(SIMULATION))
     found = reliability(judged, pool_measures(["P@5"]), PoolSettings(pools=4))
     means = {(item.pool, item.test): item.change.mean() for item in found.sets}
-    measured = {(own.pool, own.test): result.value for result, own in of_type(results, ChangeFigures)}
+    measured = {
+        (own.pool, own.test): result.value for result, own in of_type(results, ChangeFigures)
+    }
     assert measured == pytest.approx(means)
     sentences = [finding.text for _, finding in of_type(results, Finding)]
-    assert sentences[0].startswith("No published figures for one, which is not a task of On the Reliability")
+    assert sentences[0].startswith(
+        "No published figures for one, which is not a task of On the Reliability"
+    )
     assert {figures.to_rows()["what"] for _, figures in of_type(results, PoolFigures)} == {
-        "collection", "coverage", "order", "change", "beside unseen", "beyond mixed pools", "one pool", "left out", "left out by kind", "curve", "relabelled",
+        "collection", "coverage", "order", "change", "beside unseen", "beyond mixed pools",
+        "one pool", "left out", "left out by kind", "curve", "relabelled",
     }  # fmt: skip
 
 
@@ -99,7 +121,9 @@ def test_a_dry_run_writes_nothing_and_needs_no_runs_read(tmp_path: Path) -> None
 
 def test_bad_settings_and_files(tmp_path: Path) -> None:
     given = task(tmp_path, "one")
-    with pytest.raises(SettingError, match="--task: wanted at least one, each name once; found one, one"):
+    with pytest.raises(
+        SettingError, match="--task: wanted at least one, each name once; found one, one"
+    ):
         settings(given, given)
     for name in ("", "a/b", ".hidden", "results"):
         with pytest.raises(SettingError, match="--task: wanted a name without slashes"):
@@ -107,7 +131,10 @@ def test_bad_settings_and_files(tmp_path: Path) -> None:
     with pytest.raises(SettingError, match="--relabel: wanted a number from 0 to 1"):
         replace(settings(given), relabel=2.0)
     with pytest.raises(
-        SettingError, match="--relevant-from: wanted GRADE or TASK=GRADE, a grade from 1 up, of one; found 'two=2'"
+        SettingError,
+        match=(
+            "--relevant-from: wanted GRADE or TASK=GRADE, a grade from 1 up, of one; found 'two=2'"
+        ),
     ):
         replace(settings(given), relevant_from=(Level("two", 2),))
     levels = replace(settings(given), relevant_from=(Level("one", 3), Level("", 2)))
@@ -123,7 +150,10 @@ def test_bad_settings_and_files(tmp_path: Path) -> None:
 
 
 def test_no_torch_takes_part() -> None:
-    code = "import sys; import positionbias.papers.pooling.study, positionbias.ops.studies; print('torch' in sys.modules)"
+    code = (
+        "import sys; import positionbias.papers.pooling.study, positionbias.ops.studies; "
+        "print('torch' in sys.modules)"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
 

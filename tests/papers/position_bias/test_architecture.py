@@ -1,4 +1,6 @@
-"""The architecture study end to end on a small planted collection: three kinds of positions, each trained on both texts."""
+"""The architecture study end to end on a small planted collection: three kinds of positions, each
+trained on both texts.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,13 @@ from positionbias.training.config import TrainConfig
 from ...tiny import TINY, planted
 
 TRAINING = TrainConfig(
-    batch_size=8, max_steps=2, validate_every=2, learning_rate=0.1, kernel_learning_rate=0.1, probe_passages=10, threads=1
+    batch_size=8,
+    max_steps=2,
+    validate_every=2,
+    learning_rate=0.1,
+    kernel_learning_rate=0.1,
+    probe_passages=10,
+    threads=1,
 )
 SETTINGS = PositionBiasSettings(
     models=(ModelSettings("tk", TINY, TRAINING),),
@@ -59,20 +67,30 @@ def finished(collection: Collection) -> Path:
     out = collection.path.parent / "finished"
     made = run(collection, out)
     assert [name for name in made if name.startswith("train-")] == [
-        f"train-tk-{positions}-{training}-seed-1" for positions in VARIANTS for training in ("original", "rotated-1")
+        f"train-tk-{positions}-{training}-seed-1"
+        for positions in VARIANTS
+        for training in ("original", "rotated-1")
     ]
     assert made[-1] == "measure"
     return out
 
 
 def test_models_differ_in_their_positions_alone(finished: Path) -> None:
-    models = {name: load_checkpoint(finished / "models" / f"tk-{name}-original-seed-1").model for name in VARIANTS}
+    models = {
+        name: load_checkpoint(finished / "models" / f"tk-{name}-original-seed-1").model
+        for name in VARIANTS
+    }
     for name, model in models.items():
         assert model.config == replace(TINY, positions=name)
     rows = torch.tensor([[2, 5, 3, 4]])
     with torch.no_grad():
-        turned = {name: model.passage_vectors(rows.flip(1)).flip(1) for name, model in models.items()}
-        same = {name: torch.allclose(turned[name], models[name].passage_vectors(rows), atol=1e-5) for name in models}
+        turned = {
+            name: model.passage_vectors(rows.flip(1)).flip(1) for name, model in models.items()
+        }
+        same = {
+            name: torch.allclose(turned[name], models[name].passage_vectors(rows), atol=1e-5)
+            for name in models
+        }
     assert same == {"sinusoid": False, "none": True, "relative": False}
     record = read_manifest(finished / "results").settings["study"]
     assert [model["model"]["positions"] for model in record["models"]] == list(VARIANTS)
@@ -84,8 +102,16 @@ def test_what_is_measured(finished: Path) -> None:
         models = [r for r in results if r.kind == kind and r.facts.model == "tk"]
         assert len(models) == number
         assert {r.facts.variant for r in models} == set(VARIANTS.values())
-    compared = [r for r in results if isinstance(r.payload, Comparison) and r.payload.notes["axis"] == ARCHITECTURES]
-    values = {(r.measure, r.system, r.facts.test): r.value for r in results if isinstance(r.payload, PerQuery)}
+    compared = [
+        r
+        for r in results
+        if isinstance(r.payload, Comparison) and r.payload.notes["axis"] == ARCHITECTURES
+    ]
+    values = {
+        (r.measure, r.system, r.facts.test): r.value
+        for r in results
+        if isinstance(r.payload, PerQuery)
+    }
     found = set()
     for result in compared:
         assert isinstance(result.payload, Comparison)
@@ -114,31 +140,57 @@ def test_the_table_has_a_row_a_training(finished: Path, tmp_path: Path) -> None:
     shown = {
         r.facts.test: r.value
         for r in results
-        if r.measure == "nDCG@10" and r.system == "tk-original, sinusoid positions" and r.kind == "per_query"
+        if r.measure == "nDCG@10"
+        and r.system == "tk-original, sinusoid positions"
+        and r.kind == "per_query"
     }
     assert (first[3].value, first[4].value) == (shown["original"], shown["rotated"])
     assert first[7].value == pytest.approx(shown["rotated"] / shown["original"] - 1)
     (mats,) = [
         r.value
         for r in results
-        if r.kind == "ats" and r.system == "tk-original, sinusoid positions" and r.facts.test == "original"
+        if r.kind == "ats"
+        and r.system == "tk-original, sinusoid positions"
+        and r.facts.test == "original"
     ]
     assert first[8].value == mats
-    page = " ".join(html.unescape(write_report([finished], tmp_path / "report.html").read_text(encoding="utf-8")).split())
+    page = " ".join(
+        html.unescape(
+            write_report([finished], tmp_path / "report.html").read_text(encoding="utf-8")
+        ).split()
+    )
     assert 'id="table-architecture-1"' in page
     for result in results:
         if isinstance(result.payload, Finding):
             assert " ".join(result.payload.text.split()) in page
 
 
-# -- comparisons, on invented values ----------------------------------------------------------------------------
+# -- comparisons, on invented values ---------------------------------------------------------------
 
 
-def invented(variant: str, training: str, test: str, values: list[float], seed: int = 1, draw: int | None = None) -> Result:
+def invented(
+    variant: str,
+    training: str,
+    test: str,
+    values: list[float],
+    seed: int = 1,
+    draw: int | None = None,
+) -> Result:
     payload = PerQuery([f"q{i}" for i in range(len(values))], values)
-    facts = Facts(model="tk", training=training, test=test, variant=variant, seed=seed, rotation=draw)
+    facts = Facts(
+        model="tk", training=training, test=test, variant=variant, seed=seed, rotation=draw
+    )
     return Result(
-        "nDCG@10", "c", "test", f"tk-{training}, {variant}", 1, float(np.mean(values)), None, len(values), payload, facts
+        "nDCG@10",
+        "c",
+        "test",
+        f"tk-{training}, {variant}",
+        1,
+        float(np.mean(values)),
+        None,
+        len(values),
+        payload,
+        facts,
     )
 
 
@@ -148,19 +200,29 @@ def test_each_seed_and_draw_meets_its_own() -> None:
     for seed in (1, 2):
         results.append(invented("no positions", "original", "original", low, seed))
         for draw in (1, 2):
-            results.append(invented("no positions", "original", "rotated", [v + draw / 10 for v in low], seed, draw))
-            results += [invented("sinusoid positions", "rotated", test, high, seed, draw) for test in ("original", "rotated")]
+            results.append(
+                invented(
+                    "no positions", "original", "rotated", [v + draw / 10 for v in low], seed, draw
+                )
+            )
+            results += [
+                invented("sinusoid positions", "rotated", test, high, seed, draw)
+                for test in ("original", "rotated")
+            ]
     found = rotated_against_changed(results, ["sinusoid positions", "no positions"], {}, seed=1)
     assert len(found) == 8
     for result in found:
-        expected = 0.4 - (result.facts.rotation or 0) / 10 * (result.facts.test == "rotated")  # means 0.6 and 0.2
+        # means 0.6 and 0.2
+        expected = 0.4 - (result.facts.rotation or 0) / 10 * (result.facts.test == "rotated")
         assert result.value == pytest.approx(expected)
         assert (result.facts.variant, result.facts.training) == ("sinusoid positions", "rotated")
     assert len({result.facts for result in found}) == 8
 
 
 def test_no_table_of_one_variant_or_none() -> None:
-    one = [invented("no positions", "original", test, [0.1, 0.2]) for test in ("original", "rotated")]
+    one = [
+        invented("no positions", "original", test, [0.1, 0.2]) for test in ("original", "rotated")
+    ]
     assert architecture_table([]).rows == architecture_table(one).rows == []
 
 

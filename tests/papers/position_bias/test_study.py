@@ -1,4 +1,6 @@
-"""The study end to end on a small planted collection: its artefacts, what is skipped, what is made again, and a restart."""
+"""The study end to end on a small planted collection: its artefacts, what is skipped, what is made
+again, and a restart.
+"""
 
 from __future__ import annotations
 
@@ -39,15 +41,29 @@ from tests.sealing import reseal
 from ...tiny import TINY, assert_same_study, planted
 
 TRAINING = TrainConfig(
-    batch_size=8, max_steps=4, validate_every=2, learning_rate=0.1, kernel_learning_rate=0.1, probe_passages=20, threads=1
+    batch_size=8,
+    max_steps=4,
+    validate_every=2,
+    learning_rate=0.1,
+    kernel_learning_rate=0.1,
+    probe_passages=20,
+    threads=1,
 )
 SETTINGS = PositionBiasSettings(
-    models=(ModelSettings("tk", TINY, TRAINING),), depth=6, train_depth=6, measures=("nDCG@10", "R@10"), probe_passages=60
+    models=(ModelSettings("tk", TINY, TRAINING),),
+    depth=6,
+    train_depth=6,
+    measures=("nDCG@10", "R@10"),
+    probe_passages=60,
 )
 TESTS = ("original", "rotated-1")
 SUBJECTS = ("tk-original-seed-1", "tk-rotated-1-seed-1")
 AFTER = {
-    subject: [f"{step}-{subject}-on-{test}{'-test' * (step == 'rerank')}" for test in TESTS for step in ("rerank", "probe")]
+    subject: [
+        f"{step}-{subject}-on-{test}{'-test' * (step == 'rerank')}"
+        for test in TESTS
+        for step in ("rerank", "probe")
+    ]
     for subject in SUBJECTS
 }
 RERANKED = [step for subject in SUBJECTS for step in AFTER[subject] if step.startswith("rerank")]
@@ -85,28 +101,45 @@ def finished(collection: Collection) -> Path:
 
 @pytest.fixture
 def copied(finished: Path) -> Path:
-    """A finished study of one's own, at the same depth of folders: its inputs stand where they stood."""
+    """A finished study of one's own, at the same depth of folders: its inputs stand where they
+    stood.
+    """
     place = finished.with_name("copied")
     shutil.rmtree(place, ignore_errors=True)
     return Path(shutil.copytree(finished, place))
 
 
 def contents(folder: Path) -> dict[str, int]:
-    return {path.relative_to(folder).as_posix(): path.stat().st_mtime_ns for path in folder.rglob("*") if path.is_file()}
+    return {
+        path.relative_to(folder).as_posix(): path.stat().st_mtime_ns
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
 
 
 def of(results: list[Result], measure: str) -> list[Result]:
     return [result for result in results if result.measure == measure]
 
 
-# -- what it makes ----------------------------------------------------------------------------------------
+# -- what it makes ---------------------------------------------------------------------------------
 
 
 def test_every_artefact_is_there(finished: Path, collection: Collection) -> None:
-    assert sorted(path.name for path in finished.iterdir()) == ["models", "probes", "results", "rotated-1", "runs", "steps"]
+    assert sorted(path.name for path in finished.iterdir()) == [
+        "models",
+        "probes",
+        "results",
+        "rotated-1",
+        "runs",
+        "steps",
+    ]
     assert sorted(path.stem for path in (finished / "steps").iterdir()) == sorted(STEPS)
     rotated = Collection(finished / "rotated-1")
-    assert (len(rotated), rotated.manifest.command, rotated.name) == (len(collection), "debias", "planted-rotated-1")
+    assert (len(rotated), rotated.manifest.command, rotated.name) == (
+        len(collection),
+        "debias",
+        "planted-rotated-1",
+    )
     runs = sorted(path.stem for path in (finished / "runs").glob("*.run"))
     bm25 = ["bm25-test", "bm25-train", "bm25-validation"]
     assert runs == sorted([*bm25, *POSITION, *(step.removeprefix("rerank-") for step in RERANKED)])
@@ -128,7 +161,9 @@ def test_what_is_measured(finished: Path, collection: Collection) -> None:
     systems = ["bm25", "position-only", "tk-original", "tk-rotated"]
     tests = ("planted", "planted-rotated-1")
     per_system = [r for r in of(results, "nDCG@10") if r.kind == "per_query"]
-    assert sorted((r.collection, r.system) for r in per_system) == [(test, system) for test in tests for system in systems]
+    assert sorted((r.collection, r.system) for r in per_system) == [
+        (test, system) for test in tests for system in systems
+    ]
     # the values are those of the runs on disk
     qrels = collection.qrels("test")
     for result in per_system:
@@ -137,41 +172,68 @@ def test_what_is_measured(finished: Path, collection: Collection) -> None:
         assert (result.facts.test, result.facts.rotation) == (test.removesuffix("-1"), draw)
         if result.system.startswith("tk"):
             subject = SUBJECTS[result.facts.training == "rotated"]
-            assert (result.facts.model, result.facts.seed, f"tk-{result.facts.training}") == ("tk", 1, result.system)
-            values = per_query(read_run(finished / "runs" / f"{subject}-on-{test}-test.run"), qrels, ["nDCG@10"])["nDCG@10"]
+            assert (result.facts.model, result.facts.seed, f"tk-{result.facts.training}") == (
+                "tk",
+                1,
+                result.system,
+            )
+            values = per_query(
+                read_run(finished / "runs" / f"{subject}-on-{test}-test.run"), qrels, ["nDCG@10"]
+            )["nDCG@10"]
             assert result.value == pytest.approx(sum(values.values()) / 18)
     by_key = {(r.collection, r.system): r.value for r in per_system}
     assert by_key[tests[0], "bm25"] == by_key[tests[1], "bm25"]  # one run for both test sets
 
     compared = [r.payload for r in of(results, "nDCG@10") if isinstance(r.payload, Comparison)]
-    axes = [(c.notes["axis"], *c.notes["systems"], *c.notes["test_sets"]) for c in compared if c.subset == "all queries"]
+    axes = [
+        (c.notes["axis"], *c.notes["systems"], *c.notes["test_sets"])
+        for c in compared
+        if c.subset == "all queries"
+    ]
     models = ("tk-original", "tk-rotated")
     assert axes == [
         *(("test sets", s, s, "original", "rotated") for s in (*models, "position-only")),
         *(("trainings", "tk-original", "tk-rotated", t, t) for t in ("original", "rotated")),
-        *(("baseline", b, m, t, t) for m in models for t in ("original", "rotated") for b in ("bm25", "position-only")),
+        *(
+            ("baseline", b, m, t, t)
+            for m in models
+            for t in ("original", "rotated")
+            for b in ("bm25", "position-only")
+        ),
     ]
     for comparison in compared:
         if comparison.subset == "all queries":
             one, other = (
                 by_key[tests[test == "rotated"], system]
-                for system, test in zip(comparison.notes["systems"], comparison.notes["test_sets"], strict=True)
+                for system, test in zip(
+                    comparison.notes["systems"], comparison.notes["test_sets"], strict=True
+                )
             )
-            assert (comparison.baseline_mean, comparison.candidate_mean) == (pytest.approx(one), pytest.approx(other))
+            assert (comparison.baseline_mean, comparison.candidate_mean) == (
+                pytest.approx(one),
+                pytest.approx(other),
+            )
     whole = [c.notes["queries"] for c in compared if c.subset != "all queries"]
     assert len(whole) == 3
     assert 0 < whole[0] < 18
 
-    assert [(r.collection, r.system) for r in of(results, "MATS")] == [(test, model) for test in tests for model in models]
+    assert [(r.collection, r.system) for r in of(results, "MATS")] == [
+        (test, model) for test in tests for model in models
+    ]
     assert [r.collection for r in of(results, "answer positions")] == list(tests)
     curves = of(results, "training")
-    assert [(r.system, r.payload.steps) for r in curves] == [("tk-original", [0, 2, 4]), ("tk-rotated", [0, 2, 4])]
+    assert [(r.system, r.payload.steps) for r in curves] == [
+        ("tk-original", [0, 2, 4]),
+        ("tk-rotated", [0, 2, 4]),
+    ]
     assert {"loss", "validation nDCG@10", "MATS"} <= set(curves[0].payload.series)
     assert {r.seed for r in results} == {1}
     sentences = [r.payload for r in of(results, "finding")]
     assert all(isinstance(item, Finding) and item.text.endswith(".") for item in sentences)
     cut = 18 - whole[0]
-    assert f"cut through the answer of {cut} of the 18 test queries" in " ".join(item.text for item in sentences)
+    assert f"cut through the answer of {cut} of the 18 test queries" in " ".join(
+        item.text for item in sentences
+    )
 
 
 def test_the_position_only_scorer_sees_position(finished: Path, collection: Collection) -> None:
@@ -182,9 +244,12 @@ def test_the_position_only_scorer_sees_position(finished: Path, collection: Coll
 
 
 def test_the_report_renders(finished: Path, tmp_path: Path) -> None:
-    page = write_report([finished / "results"], tmp_path / "report.html").read_text(encoding="utf-8")
+    page = write_report([finished / "results"], tmp_path / "report.html").read_text(
+        encoding="utf-8"
+    )
     assert "<svg" in page
-    words = " ".join(html.unescape(page).split())  # whatever keeps a number and its sign on one line
+    # whatever keeps a number and its sign on one line
+    words = " ".join(html.unescape(page).split())
     for result in of(load_results(finished / "results"), "finding"):
         assert " ".join(result.payload.text.split()) in words
     save_tables(report_tables(load_studies([finished / "results"])), tmp_path / "tables")
@@ -195,7 +260,7 @@ def test_the_report_renders(finished: Path, tmp_path: Path) -> None:
         assert len(list(csv.reader(path.read_text(encoding="utf-8").splitlines()))) > 1
 
 
-# -- what is skipped and what is made again -----------------------------------------------------------------
+# -- what is skipped and what is made again --------------------------------------------------------
 
 
 def test_a_second_run_touches_nothing(finished: Path, collection: Collection) -> None:
@@ -207,33 +272,49 @@ def test_a_second_run_touches_nothing(finished: Path, collection: Collection) ->
 STILL = with_training(learning_rate=1e-12, kernel_learning_rate=1e-12, max_steps=2)
 
 
-# what must be made again, and what may be: a training that ends in the weights it had before leaves nothing to re-rank
+# what must be made again, and what may be: a training that ends in the weights it had before leaves
+# nothing to re-rank
 @pytest.mark.parametrize(
     ("changed", "made", "maybe"),
     [
         (replace(SETTINGS, measures=("nDCG@10",)), ["measure"], []),
-        (replace(SETTINGS, probe_passages=50), [*(s for s in STEPS if s.startswith("probe")), "measure"], []),
-        (replace(SETTINGS, bm25=Bm25Settings(b=0.1)), [s for s in STEPS[1:] if not s.startswith("probe")], MODELS),
+        (
+            replace(SETTINGS, probe_passages=50),
+            [*(s for s in STEPS if s.startswith("probe")), "measure"],
+            [],
+        ),
+        (
+            replace(SETTINGS, bm25=Bm25Settings(b=0.1)),
+            [s for s in STEPS[1:] if not s.startswith("probe")],
+            MODELS,
+        ),
         (replace(SETTINGS, train_depth=5), ["bm25-train", *TRAINED, "measure"], MODELS),
         (replace(SETTINGS, test_relevant_from=2, measures=("nDCG@10",)), ["measure"], []),
     ],
     ids=["measures", "probe", "bm25", "train depth", "relevance"],
 )
 def test_a_change_makes_again_what_rests_on_it(
-    copied: Path, collection: Collection, changed: PositionBiasSettings, made: list[str], maybe: list[str]
+    copied: Path,
+    collection: Collection,
+    changed: PositionBiasSettings,
+    made: list[str],
+    maybe: list[str],
 ) -> None:
     found = run(collection, copied, changed)
     assert [step for step in found if step in made or step not in maybe] == made
 
 
 def test_another_log_of_the_same_weights_is_shown(copied: Path, collection: Collection) -> None:
-    # nothing is learned, so longer trainings end in the same weights: nothing to re-rank, but another curve to draw
+    # nothing is learned, so longer trainings end in the same weights: nothing to re-rank, but
+    # another curve to draw
     still = replace(STILL, trainings=("original",))
     assert TRAINED[0] in run(collection, copied, still)
     model = still.models[0]
     longer = replace(still, models=(replace(model, training=replace(model.training, max_steps=4)),))
     assert run(collection, copied, longer) == [TRAINED[0], "measure"]
-    assert [r.payload.steps for r in of(load_results(copied / "results"), "training")] == [[0, 2, 4]]
+    assert [r.payload.steps for r in of(load_results(copied / "results"), "training")] == [
+        [0, 2, 4]
+    ]
 
 
 def test_a_model_of_other_shape_is_another_though_its_weights_are_the_same(copied: Path) -> None:
@@ -251,7 +332,9 @@ def test_a_model_of_other_shape_is_another_though_its_weights_are_the_same(copie
 
 def test_a_further_seed_or_draw_leaves_what_was_made(copied: Path, collection: Collection) -> None:
     made = run(collection, copied, replace(SETTINGS, draws=(1, 2)))
-    again = [step for step in made if "rotated-2" not in step and step not in ("rotate-2", "measure")]
+    again = [
+        step for step in made if "rotated-2" not in step and step not in ("rotate-2", "measure")
+    ]
     assert again == []
     seeds = run(collection, copied, replace(SETTINGS, seeds=(1, 3)))
     assert [step for step in seeds if "seed-3" not in step] == ["measure"]
@@ -260,13 +343,18 @@ def test_a_further_seed_or_draw_leaves_what_was_made(copied: Path, collection: C
 @pytest.mark.parametrize(
     ("changed", "made"),
     [
-        ("runs/tk-original-seed-1-on-original-test.run", ["rerank-tk-original-seed-1-on-original-test"]),
+        (
+            "runs/tk-original-seed-1-on-original-test.run",
+            ["rerank-tk-original-seed-1-on-original-test"],
+        ),
         ("models/tk-original-seed-1/training.json", ["train-tk-original-seed-1"]),
         ("rotated-1/queries/test.parquet", ["rotate-1"]),
         ("results/results.json", ["measure"]),
     ],
 )
-def test_an_artefact_changed_by_hand_is_made_again(copied: Path, collection: Collection, changed: str, made: list[str]) -> None:
+def test_an_artefact_changed_by_hand_is_made_again(
+    copied: Path, collection: Collection, changed: str, made: list[str]
+) -> None:
     with open(copied / changed, "ab") as file:
         file.write(b"\n")
     assert run(collection, copied) == made
@@ -280,10 +368,12 @@ def test_one_training_then_the_other(collection: Collection, finished: Path, cop
     # asked for in whatever order, the original training is the one that the other stands against
     both = replace(SETTINGS, trainings=("rotated", "original"))
     assert run(collection, copied, both) == [TRAINED[0], *AFTER[SUBJECTS[0]], "measure"]
-    assert (copied / "results" / "results.json").read_text() == (finished / "results" / "results.json").read_text()
+    assert (copied / "results" / "results.json").read_text() == (
+        finished / "results" / "results.json"
+    ).read_text()
 
 
-# -- restarts -----------------------------------------------------------------------------------------------
+# -- restarts --------------------------------------------------------------------------------------
 
 
 def interrupt_after(step: str) -> Callable[[str], None]:
@@ -304,7 +394,8 @@ def test_stopped_in_the_middle_and_restarted(
 
     def validate(*arguments, **options):
         validations.append(1)
-        if len(validations) in {3, 6}:  # in the middle of a training, and before a first state of the next one
+        # in the middle of a training, and before a first state of the next one
+        if len(validations) in {3, 6}:
             raise KeyboardInterrupt
         return original(*arguments, **options)
 
@@ -323,7 +414,9 @@ def test_stopped_in_the_middle_and_restarted(
     assert records[0] == records[1]
 
 
-def test_two_workers_train_both_at_once_to_the_same_bytes(collection: Collection, finished: Path, copied: Path) -> None:
+def test_two_workers_train_both_at_once_to_the_same_bytes(
+    collection: Collection, finished: Path, copied: Path
+) -> None:
     shutil.rmtree(copied)
     told: list[str] = []
     run_study(collection, SETTINGS, Workspace(copied, told.append, engine=Engine(workers=2)))
@@ -333,7 +426,7 @@ def test_two_workers_train_both_at_once_to_the_same_bytes(collection: Collection
     assert run(collection, copied) == []
 
 
-# -- what it refuses ----------------------------------------------------------------------------------------
+# -- what it refuses -------------------------------------------------------------------------------
 
 
 def test_a_collection_without_the_splits(tmp_path: Path) -> None:
@@ -341,7 +434,9 @@ def test_a_collection_without_the_splits(tmp_path: Path) -> None:
         writer.add_passages([Passage("a", "lamp")])
         writer.add_split("test", [Query("q", "lamp")], [Qrel("q", "a", 1)])
         writer.finish(Manifest("collection", "c", "a test"))
-    with pytest.raises(InputError, match="wanted the splits train, validation, test; found no train, validation"):
+    with pytest.raises(
+        InputError, match="wanted the splits train, validation, test; found no train, validation"
+    ):
         run_study(Collection(tmp_path / "c"), SETTINGS, Workspace(tmp_path / "s"))
     assert not (tmp_path / "s").exists()
 
@@ -352,8 +447,15 @@ def test_tests_that_share_a_query(tmp_path: Path) -> None:
         for split in ("train", "validation", "one", "two"):
             writer.add_split(split, [Query("q", "lamp")], [Qrel("q", "a", 1)])
         writer.finish(Manifest("collection", "c", "a test"))
-    with pytest.raises(InputError, match="--test-split: wanted splits that share no query; found 'q' in one and in two"):
-        run_study(Collection(tmp_path / "c"), replace(SETTINGS, tests=("one", "two")), Workspace(tmp_path / "s"))
+    with pytest.raises(
+        InputError,
+        match="--test-split: wanted splits that share no query; found 'q' in one and in two",
+    ):
+        run_study(
+            Collection(tmp_path / "c"),
+            replace(SETTINGS, tests=("one", "two")),
+            Workspace(tmp_path / "s"),
+        )
 
 
 def test_candidates_of_another_collection(collection: Collection, tmp_path: Path) -> None:
@@ -374,9 +476,12 @@ def test_candidates_of_another_collection(collection: Collection, tmp_path: Path
         ({"depth": 0}, "--depth: wanted at least 1; found 0"),
         ({"train_depth": -1}, "--train-depth: wanted at least 1"),
         ({"test_relevant_from": 0}, "--test-relevant-from: wanted at least 1"),
-        ({"candidates": {"dev": Path("x")}}, r"--candidates: wanted splits of the study \(train, validation, test\); found 'dev'"),
+        (
+            {"candidates": {"dev": Path("x")}},
+            r"--candidates: wanted splits of the study \(train, validation, test\); found 'dev'",
+        ),
     ],
-)  # fmt: skip
+)
 def test_settings_are_checked(change: dict, complaint: str) -> None:
     with pytest.raises(SettingError, match=complaint):
         PositionBiasSettings(**change)
@@ -384,10 +489,16 @@ def test_settings_are_checked(change: dict, complaint: str) -> None:
 
 def test_measures_follow_the_grade() -> None:
     assert PositionBiasSettings().measures == ("nDCG@10", "RR@10", "R@10")
-    assert PositionBiasSettings(test_relevant_from=2).measures == ("nDCG@10", "RR(rel=2)@10", "R(rel=2)@10")
+    assert PositionBiasSettings(test_relevant_from=2).measures == (
+        "nDCG@10",
+        "RR(rel=2)@10",
+        "R(rel=2)@10",
+    )
     assert PositionBiasSettings(test_relevant_from=2, measures=("AP",)).measures == ("AP",)
 
 
 def test_a_measure_that_is_none_is_refused_before_anything_is_trained() -> None:
     with pytest.raises(SettingError, match="-m: wanted a measure; found 'Bogus@3'; try one of"):
-        PositionBiasSettings(models=(ModelSettings("tk", TINY, TrainConfig()),), measures=("Bogus@3",))
+        PositionBiasSettings(
+            models=(ModelSettings("tk", TINY, TrainConfig()),), measures=("Bogus@3",)
+        )

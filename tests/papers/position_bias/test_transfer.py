@@ -1,4 +1,6 @@
-"""The transfer study: target alone, source then target, rotated source then target; its steps, and a restart."""
+"""The transfer study: target alone, source then target, rotated source then target; its steps, and
+a restart.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,13 @@ from positionbias.training.config import TrainConfig
 from ...tiny import TINY, planted
 
 TRAINING = TrainConfig(
-    batch_size=4, max_steps=3, validate_every=1, learning_rate=0.05, kernel_learning_rate=0.05, probe_passages=0, threads=1
+    batch_size=4,
+    max_steps=3,
+    validate_every=1,
+    learning_rate=0.05,
+    kernel_learning_rate=0.05,
+    probe_passages=0,
+    threads=1,
 )
 SETTINGS = TransferSettings(
     models=(ModelSettings("tk", TINY, TRAINING),),
@@ -37,9 +45,11 @@ STEPS = [
     "target/bm25-train", "target/bm25-validation", "target/bm25-test",
     "target/train-tk-seed-1", "target/rerank-tk-seed-1-on-original-test",
     "source/train-tk-original-seed-1",
-    "target/train-tk-after-original-seed-1", "target/rerank-tk-after-original-seed-1-on-original-test",
+    "target/train-tk-after-original-seed-1",
+    "target/rerank-tk-after-original-seed-1-on-original-test",
     "source/train-tk-rotated-1-seed-1",
-    "target/train-tk-after-rotated-1-seed-1", "target/rerank-tk-after-rotated-1-seed-1-on-original-test",
+    "target/train-tk-after-rotated-1-seed-1",
+    "target/rerank-tk-after-rotated-1-seed-1-on-original-test",
     "measure",
 ]  # fmt: skip
 
@@ -51,7 +61,11 @@ def places(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def source(places: Path) -> Collection:
-    return write_planted(places / "source", PlantedSettings(queries=40, passages=90, validation_share=0.2, seed=9), name="far")
+    return write_planted(
+        places / "source",
+        PlantedSettings(queries=40, passages=90, validation_share=0.2, seed=9),
+        name="far",
+    )
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +73,9 @@ def target(places: Path) -> Collection:
     return planted(places / "target")
 
 
-def run(source: Collection, target: Collection, out: Path, settings: TransferSettings = SETTINGS) -> list[str]:
+def run(
+    source: Collection, target: Collection, out: Path, settings: TransferSettings = SETTINGS
+) -> list[str]:
     """The steps that were made, in their order."""
     told: list[str] = []
     assert run_transfer(source, target, settings, Workspace(out, told.append)) == out / "results"
@@ -99,22 +115,29 @@ def test_rows_of_table_5(finished: Path) -> None:
         "bm25": Facts(model="bm25", test="original"),
         "tk-planted": here,
         "tk-far-original-to-planted": replace(here, source="far", source_training="original"),
-        "tk-far-rotated-to-planted": replace(here, source="far", source_training="rotated", rotation=1),
+        "tk-far-rotated-to-planted": replace(
+            here, source="far", source_training="rotated", rotation=1
+        ),
     }
     compared = [r.payload for r in results if isinstance(r.payload, Comparison)]
     names = list(rows)[1:]
     assert [(c.baseline, c.candidate) for c in compared if c.notes["axis"] == "trainings"] == [
         (names[0], names[1]), (names[0], names[2]), (names[1], names[2]),
     ]  # fmt: skip
-    assert [(c.baseline, c.candidate) for c in compared if c.notes["axis"] == "baseline"] == [("bm25", name) for name in names]
+    assert [(c.baseline, c.candidate) for c in compared if c.notes["axis"] == "baseline"] == [
+        ("bm25", name) for name in names
+    ]
     assert [(r.system, r.collection) for r in results if r.kind == "training"] == [
-        ("tk-far-original", "far"), ("tk-far-rotated", "far"), *((name, "planted") for name in names),
+        ("tk-far-original", "far"), ("tk-far-rotated", "far"),
+        *((name, "planted") for name in names),
     ]  # fmt: skip
     assert {r.collection for r in results if r.measure == "passages"} == {"far", "planted"}
     assert all(isinstance(r.payload, Finding) for r in results if r.kind == "finding")
 
 
-def test_a_dry_run_with_one_training_done(places: Path, source: Collection, target: Collection) -> None:
+def test_a_dry_run_with_one_training_done(
+    places: Path, source: Collection, target: Collection
+) -> None:
     out = places / "half"
 
     def stop(line: str) -> None:
@@ -136,9 +159,14 @@ def test_what_is_refused(places: Path, source: Collection, target: Collection) -
     workspace = Workspace(places / "none")
     with pytest.raises(SettingError, match="wanted two collections"):
         run_transfer(target, target, SETTINGS, workspace)
-    with pytest.raises(SettingError, match="--set-source: wanted a setting of one of the models: .*; found 'layerz'"):
+    with pytest.raises(
+        SettingError,
+        match="--set-source: wanted a setting of one of the models: .*; found 'layerz'",
+    ):
         replace(SETTINGS, source_assignments=("layerz=2",))
-    with pytest.raises(SettingError, match="--source-candidates: wanted splits of the study .*; found 'dev'"):
+    with pytest.raises(
+        SettingError, match="--source-candidates: wanted splits of the study .*; found 'dev'"
+    ):
         replace(SETTINGS, source_candidates={"dev": Path("x")})
     with pytest.raises(InputError, match="wanted the splits train, dev; found no dev"):
         run_transfer(source, target, replace(SETTINGS, source_validation="dev"), workspace)

@@ -1,4 +1,6 @@
-"""A TripClick study without a training: made-up runs in which each query's only relevant passage stands at a chosen rank."""
+"""A TripClick study without a training: made-up runs in which each query's only relevant passage
+stands at a chosen rank.
+"""
 
 from __future__ import annotations
 
@@ -28,8 +30,15 @@ DOT = Facts(model="bert_dot", pretrained="scibert", variant=REGENERATED, role=RE
 TOGETHER = Facts(model="ensemble", variant=REGENERATED, role=ENSEMBLE)
 ORIGINAL = Facts(model="bert_cat", pretrained="scibert", variant="original", role=RERANKER)
 CLEAN = Facts(model="bert_cat", pretrained="scibert", variant=f"original{CLEANED}", role=RERANKER)
-NAMES: Mapping[Facts, str] = {TK: "tk", CAT: "bert_cat", DOT: "bert_dot", TOGETHER: ENSEMBLE, ORIGINAL: "bert_cat"}
-Rank = Callable[[Facts, int, str, int], int]  # system, seed, split, query → rank of what is relevant
+NAMES: Mapping[Facts, str] = {
+    TK: "tk",
+    CAT: "bert_cat",
+    DOT: "bert_dot",
+    TOGETHER: ENSEMBLE,
+    ORIGINAL: "bert_cat",
+}
+# system, seed, split, query → rank of what is relevant
+Rank = Callable[[Facts, int, str, int], int]
 
 
 def made_up(
@@ -42,10 +51,11 @@ def made_up(
     reach: int = DEPTH,
     **changes: Any,
 ) -> TripClickStudy:
-    """Every query has ten candidates: the relevant one (BM25 has it at rank 7), four that are judged not relevant, five that nobody judged.
+    """Every query has ten candidates: the relevant one (BM25 has it at rank 7), four that are
+    judged not relevant, five that nobody judged.
 
-    ``cleaned``: the BERT_CAT is trained on the original set without its false negatives too. ``reach``: less than all are given as candidates of
-    the tests.
+    ``cleaned``: the BERT_CAT is trained on the original set without its false negatives too.
+    ``reach``: less than all are given as candidates of the tests.
     """
     folder.mkdir()
     splits = list(dict.fromkeys(JudgedSplit.parse(test).split for test in tests))
@@ -53,7 +63,10 @@ def made_up(
     given = {} if reach == DEPTH else {split: first[split] for split in splits}
     settings = TripClickSettings(
         tests=tuple(map(JudgedSplit.parse, tests)),
-        models=(ModelSettings("tk"), *(ModelSettings(kind, encoder="scibert") for kind in ("bert_cat", "bert_dot"))),
+        models=(
+            ModelSettings("tk"),
+            *(ModelSettings(kind, encoder="scibert") for kind in ("bert_cat", "bert_dot")),
+        ),
         negatives_of=(Negatives("original", "passed-over"),),
         complete_qrels="true",
         ensemble=("tk", "bert_cat"),
@@ -72,39 +85,69 @@ def made_up(
     for split, place in first.items():
         run = run_of(split, [7 if split == "train" else 5] * QUERIES)
         write_run(place, run if split == "train" else run.top(reach))
-    sets = {of.name: write_study_set(folder / of.name, collection, first, of, settings).path for of in settings.sets}
+    sets = {
+        of.name: write_study_set(folder / of.name, collection, first, of, settings).path
+        for of in settings.sets
+    }
     trials = []
     for seed in seeds:
         for facts, name in ({**NAMES, CLEAN: "bert_cat"} if cleaned else NAMES).items():
-            runs = {split: folder / f"{name}-{facts.variant}-{seed}-on-{split}.run" for split in splits}
+            runs = {
+                split: folder / f"{name}-{facts.variant}-{seed}-on-{split}.run" for split in splits
+            }
             for split, place in runs.items():
-                write_run(place, run_of(split, [rank(facts, seed, split, query) for query in range(QUERIES)]))
+                write_run(
+                    place,
+                    run_of(split, [rank(facts, seed, split, query) for query in range(QUERIES)]),
+                )
             trials.append(Trial(name, facts, seed, runs, None))
-    return TripClickStudy(collection.path, settings, {split: first[split] for split in splits}, sets, trials)
+    return TripClickStudy(
+        collection.path, settings, {split: first[split] for split in splits}, sets, trials
+    )
 
 
 def _collection(place: Path, splits: Sequence[str]) -> Collection:
-    """Passages 0 to 9 of a query: 0 was clicked, 1 to 4 are judged, 5 is relevant in truth and was skipped."""
+    """Passages 0 to 9 of a query: 0 was clicked, 1 to 4 are judged, 5 is relevant in truth and was
+    skipped.
+    """
     with create_collection(place) as writer:
         for split in ("train", *splits):
             ids = [f"{split}-{query}" for query in range(QUERIES)]
-            writer.add_passages(Passage(f"{name}-{n}", f"passage {n} of {name}") for name in ids for n in range(DEPTH))
+            writer.add_passages(
+                Passage(f"{name}-{n}", f"passage {n} of {name}")
+                for name in ids
+                for n in range(DEPTH)
+            )
             judged = [Qrel(name, f"{name}-{n}", int(n == 0)) for name in ids for n in range(5)]
             writer.add_split(split, [Query(name, f"what is {name}") for name in ids], judged)
             writer.add_qrels(split, "dctr", judged)
-            writer.add_qrels(split, "true", [Qrel(name, f"{name}-{n}", int(n in (0, 5))) for name in ids for n in range(DEPTH)])
-            writer.add_qrels(split, "passed-over", [Qrel(name, f"{name}-{n}", int(n == 0)) for name in ids for n in (0, 4, 5)])
+            writer.add_qrels(
+                split,
+                "true",
+                [Qrel(name, f"{name}-{n}", int(n in (0, 5))) for name in ids for n in range(DEPTH)],
+            )
+            writer.add_qrels(
+                split,
+                "passed-over",
+                [Qrel(name, f"{name}-{n}", int(n == 0)) for name in ids for n in (0, 4, 5)],
+            )
         writer.finish(Manifest("collection", "invented", "a test"))
     return Collection(place)
 
 
 def judged_collection(place: Path, order: int = 1) -> tuple[Collection, dict[str, Path]]:
-    """Clicks of five queries on passage 0; judged not relevant are 1 to 3 (q1), 1 (q2), none (q3); in ``more`` 4 and 5 of every query are; in the truth
-    0, and 1 and 4 of q2. q4's clicked passage is not there, q5 has no click. With candidates, which judged sets need none of."""
+    """Clicks of five queries on passage 0; judged not relevant are 1 to 3 (q1), 1 (q2), none (q3);
+    in ``more`` 4 and 5 of every query are; in the truth 0, and 1 and 4 of q2. q4's clicked passage
+    is not there, q5 has no click. With candidates, which judged sets need none of."""
     split = "train"
     with create_collection(place) as writer:
         names = ["q1", "q2", "q3", "q4", "q5"]
-        writer.add_passages(Passage(f"{q}-{n}", f"passage {n} of {q}") for q in names for n in range(6) if (q, n) != ("q4", 0))
+        writer.add_passages(
+            Passage(f"{q}-{n}", f"passage {n} of {q}")
+            for q in names
+            for n in range(6)
+            if (q, n) != ("q4", 0)
+        )
         own = [
             ("q1", 0, 1),
             ("q1", 1, 0),
@@ -118,8 +161,14 @@ def judged_collection(place: Path, order: int = 1) -> tuple[Collection, dict[str
         ]
         qrels = [Qrel(q, f"{q}-{n}", grade) for q, n, grade in own][::order]
         writer.add_split(split, [Query(q, f"what is {q}") for q in names], qrels)
-        writer.add_qrels(split, "more", [Qrel(q, f"{q}-{n}", 0) for q in names for n in (4, 5)][::order])
-        writer.add_qrels(split, "truth", [Qrel(q, f"{q}-0", 1) for q in names[:4]] + [Qrel("q2", f"q2-{n}", 1) for n in (1, 4)])
+        writer.add_qrels(
+            split, "more", [Qrel(q, f"{q}-{n}", 0) for q in names for n in (4, 5)][::order]
+        )
+        writer.add_qrels(
+            split,
+            "truth",
+            [Qrel(q, f"{q}-0", 1) for q in names[:4]] + [Qrel("q2", f"q2-{n}", 1) for n in (1, 4)],
+        )
         writer.finish(Manifest("collection", "judged", "a test"), allow_absent=True)
     run = place.with_suffix(".run")
     write_run(run, Run("bm25", [("q1", ["q1-0", "q1-1"], [2.0, 1.0])]))

@@ -19,7 +19,13 @@ from positionbias.experiments import candidates
 from positionbias.experiments.model_settings import ModelSettings
 from positionbias.experiments.workspace import Workspace
 from positionbias.firststage.bm25 import Bm25Settings, retrieve_run
-from positionbias.papers.tripclick.settings import OWN_JUDGEMENTS, JudgedSplit, Negatives, StoredSet, TripClickSettings
+from positionbias.papers.tripclick.settings import (
+    OWN_JUDGEMENTS,
+    JudgedSplit,
+    Negatives,
+    StoredSet,
+    TripClickSettings,
+)
 from positionbias.papers.tripclick.study import check_study, run_study
 from positionbias.papers.tripclick.trainsets import write_study_set
 from positionbias.planted.generator import PlantedSettings, write_planted
@@ -30,15 +36,22 @@ from .made_up import judged_collection
 
 @pytest.fixture(scope="module")
 def planted(tmp_path_factory: pytest.TempPathFactory) -> Collection:
-    return write_planted(tmp_path_factory.mktemp("checks") / "clicks", PlantedSettings(queries=20, passages=100))
+    return write_planted(
+        tmp_path_factory.mktemp("checks") / "clicks", PlantedSettings(queries=20, passages=100)
+    )
 
 
 def settings(**changes: Any) -> TripClickSettings:
-    given: dict[str, Any] = {"tests": (JudgedSplit("test"),), "models": (ModelSettings("tk", TINY),)}
+    given: dict[str, Any] = {
+        "tests": (JudgedSplit("test"),),
+        "models": (ModelSettings("tk", TINY),),
+    }
     return TripClickSettings(**{**given, **changes})
 
 
-def test_what_cannot_be_measured_or_begun_with_shows_before_the_first_step(planted: Collection, tmp_path: Path) -> None:
+def test_what_cannot_be_measured_or_begun_with_shows_before_the_first_step(
+    planted: Collection, tmp_path: Path
+) -> None:
     other, runs = judged_collection(tmp_path / "judged")
     of = settings(negatives_of=(Negatives("own", OWN_JUDGEMENTS),), negatives=1)
     write_study_set(tmp_path / "of-another", other, runs, of.sets[1], of)
@@ -61,20 +74,32 @@ def test_what_cannot_be_measured_or_begun_with_shows_before_the_first_step(plant
             plain | {"tests": (JudgedSplit("test"),)},
             "wanted --test-split test with a relevant passage for at least one of its queries",
         ),
-        (unjudged, plain | {"validation": "validation"}, "wanted --validation-split validation with a relevant passage"),
+        (
+            unjudged,
+            plain | {"validation": "validation"},
+            "wanted --validation-split validation with a relevant passage",
+        ),
         (
             unjudged,
             plain | {"candidates": {"train": tmp_path / "train.run"}},
             "found 1 of 2 that are not in it, the first 'nothing'",
         ),
-        (unjudged, plain | {"candidates": {"judged": tmp_path / "train.run"}}, "found 1 of 2 that are not in it"),
+        (
+            unjudged,
+            plain | {"candidates": {"judged": tmp_path / "train.run"}},
+            "found 1 of 2 that are not in it",
+        ),
         (
             unjudged,
             plain | {"negatives_of": (Negatives("x", "own"),)},
             "wanted 'own' to mean the unnamed set of split 'train'",
         ),
         (unjudged, plain | {"models": (empty,)}, "no-encoder: wanted an encoder's folder"),
-        (planted, {"trainsets": (StoredSet("mine", stored=tmp_path / "of-another"),)}, "found the unknown query 'q1'"),
+        (
+            planted,
+            {"trainsets": (StoredSet("mine", stored=tmp_path / "of-another"),)},
+            "found the unknown query 'q1'",
+        ),
     ):
         with pytest.raises((InputError, SettingError)) as caught:
             run_study(found, settings(**changes), Workspace(tmp_path / "study"))

@@ -1,4 +1,6 @@
-"""The TripClick study end to end on planted clicks: its steps, an interruption, a dry run, every bad setting."""
+"""The TripClick study end to end on planted clicks: its steps, an interruption, a dry run, every
+bad setting.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,13 @@ from positionbias.core.run import Run, read_run, write_run
 from positionbias.experiments.model_settings import ModelSettings
 from positionbias.experiments.workspace import Workspace
 from positionbias.papers.tripclick import CLEANED, REGENERATED, SETS
-from positionbias.papers.tripclick.settings import DEPTHS, JudgedSplit, Negatives, StoredSet, TripClickSettings
+from positionbias.papers.tripclick.settings import (
+    DEPTHS,
+    JudgedSplit,
+    Negatives,
+    StoredSet,
+    TripClickSettings,
+)
 from positionbias.papers.tripclick.study import run_study
 from positionbias.papers.tripclick.trainsets import write_study_set
 from positionbias.planted.clicks import PASSED_OVER, TRUE
@@ -52,17 +60,24 @@ def collection(tmp_path_factory: pytest.TempPathFactory) -> Collection:
     # 26 training, 4 validation and 30 test queries: of fewer a Wilcoxon test takes long
     place = tmp_path_factory.mktemp("tripclick") / "clicks"
     return write_planted(
-        place, PlantedSettings(queries=60, passages=60 * 6, answers_each=3, test_share=0.5, validation_share=0.06)
+        place,
+        PlantedSettings(
+            queries=60, passages=60 * 6, answers_each=3, test_share=0.5, validation_share=0.06
+        ),
     )
 
 
 @pytest.fixture(scope="module")
 def full(collection: Collection) -> TripClickSettings:
-    """Every kind of system: a re-ranker of words on three sets, two of an encoder, their ensemble, a retriever."""
+    """Every kind of system: a re-ranker of words on three sets, two of an encoder, their ensemble,
+    a retriever.
+    """
     encoders = [str(tiny_encoder(collection.path.parent / f"encoder-{n}", seed=n)) for n in (1, 2)]
     over = [ModelSettings("bert_cat", None, TRAINING, encoder=encoder) for encoder in encoders]
     dense = ModelSettings("bert_dot", None, TRAINING, encoder=encoders[0])
-    return settings(models=(ModelSettings("tk", TINY, TRAINING), *over, dense), compared=("tk",), cleaned=True)
+    return settings(
+        models=(ModelSettings("tk", TINY, TRAINING), *over, dense), compared=("tk",), cleaned=True
+    )
 
 
 def run(collection: Collection, folder: Path, of: TripClickSettings) -> list[str]:
@@ -79,7 +94,11 @@ def finished(collection: Collection, full: TripClickSettings) -> tuple[Path, lis
 
 
 def test_the_steps(finished: tuple[Path, list[str]]) -> None:
-    tk = [step for name in SETS_OF for step in (f"train-tk-{name}-seed-1", f"rerank-tk-{name}-seed-1-on-test")]
+    tk = [
+        step
+        for name in SETS_OF
+        for step in (f"train-tk-{name}-seed-1", f"rerank-tk-{name}-seed-1-on-test")
+    ]
     cat = [
         step
         for n in (1, 2)
@@ -91,13 +110,24 @@ def test_the_steps(finished: tuple[Path, list[str]]) -> None:
     dot = "bert_dot-regenerated-seed-1"
     dense = [f"train-{dot}", f"encode-{dot}", f"retrieve-{dot}-retrieving-test"]
     sets = [f"trainset-{name}" for name in SETS_OF]
-    assert finished[1] == ["bm25-train", "bm25-test", *sets, *tk, *cat, *dense, "ensemble-seed-1-on-test", "measure"]
+    assert finished[1] == [
+        "bm25-train",
+        "bm25-test",
+        *sets,
+        *tk,
+        *cat,
+        *dense,
+        "ensemble-seed-1-on-test",
+        "measure",
+    ]
 
 
 def test_sets_hold_what_they_say(finished: tuple[Path, list[str]], collection: Collection) -> None:
     true = {(q.query_id, q.passage_id) for q in collection.qrels("train", TRUE) if q.grade}
     clicks = {(q.query_id, q.passage_id) for q in collection.qrels("train")}
-    passed = {(q.query_id, q.passage_id) for q in collection.qrels("train", PASSED_OVER) if not q.grade}
+    passed = {
+        (q.query_id, q.passage_id) for q in collection.qrels("train", PASSED_OVER) if not q.grade
+    }
     drawn = {}
     for name in SETS_OF:
         groups = list(Groups(finished[0] / "trainsets" / name))
@@ -107,7 +137,9 @@ def test_sets_hold_what_they_say(finished: tuple[Path, list[str]], collection: C
     assert set(drawn["original"]) <= passed
     assert true.intersection(drawn["original"])
     assert not true.intersection(drawn[f"original{CLEANED}"])
-    results = {r.facts.variant: r for r in load_results(finished[0] / "results") if r.measure == SETS}
+    results = {
+        r.facts.variant: r for r in load_results(finished[0] / "results") if r.measure == SETS
+    }
     for name in SETS_OF:
         assert results[name].value == sum(pair in true for pair in drawn[name]) / len(drawn[name])
 
@@ -126,14 +158,17 @@ def test_depths_are_as_asked_for(finished: tuple[Path, list[str]], collection: C
 
 def test_an_ensemble_is_measured_as_deep_as_its_members(tmp_path: Path) -> None:
     first = Run("bm25", [("q", ["a", "b", "c", "d", "e"], [5.0, 4.0, 3.0, 2.0, 1.0])])
-    # z of the first three: one 1.40, -0.54, -0.86 of b, c, a; other the same of b, a, c; what they say of d and e is below the depth
+    # z of the first three: one 1.40, -0.54, -0.86 of b, c, a; other the same of b, a, c; what they
+    # say of d and e is below the depth
     one = Run("one", [("q", ["b", "c", "a", "e", "d"], [9.0, 3.0, 2.0, 1.0, 0.0])])
     other = Run("other", [("q", ["e", "b", "a", "c"], [99.0, 90.0, 30.0, 20.0])])
     runs = {run.name: tmp_path / f"{run.name}.run" for run in (first, one, other)}
     for run in (first, one, other):
         write_run(runs[run.name], run)
     members = {name: runs[name] for name in ("one", "other")}
-    place = Workspace(tmp_path / "study").ensembled("both", members, runs["bm25"], split="test", depth=3)
+    place = Workspace(tmp_path / "study").ensembled(
+        "both", members, runs["bm25"], split="test", depth=3
+    )
     made = read_run(place)["q"]
     assert made.passage_ids == ["b", "c", "a", "d", "e"]  # c and a are tied
     third = (2 - 14 / 3) / math.sqrt(86 / 9) / 2 + (3 - 14 / 3) / math.sqrt(86 / 9) / 2
@@ -141,7 +176,10 @@ def test_an_ensemble_is_measured_as_deep_as_its_members(tmp_path: Path) -> None:
 
 
 def test_a_dry_run_names_every_step_and_writes_nothing(
-    collection: Collection, full: TripClickSettings, finished: tuple[Path, list[str]], tmp_path: Path
+    collection: Collection,
+    full: TripClickSettings,
+    finished: tuple[Path, list[str]],
+    tmp_path: Path,
 ) -> None:
     workspace = Workspace(tmp_path / "study", dry_run=True)
     run_study(collection, full, workspace)
@@ -150,12 +188,22 @@ def test_a_dry_run_names_every_step_and_writes_nothing(
     assert not (tmp_path / "study").exists()
 
 
-def test_a_given_set_is_taken_as_it_is(finished: tuple[Path, list[str]], collection: Collection, tmp_path: Path) -> None:
+def test_a_given_set_is_taken_as_it_is(
+    finished: tuple[Path, list[str]], collection: Collection, tmp_path: Path
+) -> None:
     given = StoredSet("mine", stored=finished[0] / "trainsets" / "original")
-    made = run(collection, tmp_path / "study", settings(negatives_of=(), trainsets=(given,), cleaned=True))
-    assert [step for step in made if step.startswith("trainset")] == ["trainset-regenerated", f"trainset-mine{CLEANED}"]
+    made = run(
+        collection, tmp_path / "study", settings(negatives_of=(), trainsets=(given,), cleaned=True)
+    )
+    assert [step for step in made if step.startswith("trainset")] == [
+        "trainset-regenerated",
+        f"trainset-mine{CLEANED}",
+    ]
     assert list(Groups(tmp_path / "study" / "trainsets" / f"mine{CLEANED}"))
-    cleaned = {(g.query_id, *g.passage_ids) for g in Groups(tmp_path / "study" / "trainsets" / f"mine{CLEANED}")}
+    cleaned = {
+        (g.query_id, *g.passage_ids)
+        for g in Groups(tmp_path / "study" / "trainsets" / f"mine{CLEANED}")
+    }
     true = {(q.query_id, q.passage_id) for q in collection.qrels("train", TRUE) if q.grade}
     whole = [(g.query_id, *g.passage_ids) for g in Groups(given.stored)] if given.stored else []
     assert cleaned == {triple for triple in whole if (triple[0], triple[2]) not in true}
@@ -170,23 +218,35 @@ def test_a_given_set_that_changed_is_cleaned_anew(
         shutil.rmtree(stored, ignore_errors=True)
         shutil.copytree(finished[0] / "trainsets" / name, stored)
         made = run(collection, tmp_path / "study", of)
-        assert (f"trainset-mine{CLEANED}" in made, "trainset-regenerated" in made) == (True, made_first)
-        queries = {(g.query_id, *g.passage_ids) for g in Groups(tmp_path / "study" / "trainsets" / f"mine{CLEANED}")}
+        assert (f"trainset-mine{CLEANED}" in made, "trainset-regenerated" in made) == (
+            True,
+            made_first,
+        )
+        queries = {
+            (g.query_id, *g.passage_ids)
+            for g in Groups(tmp_path / "study" / "trainsets" / f"mine{CLEANED}")
+        }
         assert queries <= {(g.query_id, *g.passage_ids) for g in Groups(stored)}
 
 
 def test_validation_is_at_the_depth_that_is_measured() -> None:
     for validation, depths in ((None, (1, 100)), ("validation", (150, 150))):
-        (model,) = settings(validation=validation, depth=150, depths=(2,), retrieval_depth=200).models
+        (model,) = settings(
+            validation=validation, depth=150, depths=(2,), retrieval_depth=200
+        ).models
         assert (model.training.least_depth, model.training.most_depth) == depths
 
 
 def test_regenerated_negatives_are_those_of_trainset_clicks(tmp_path: Path) -> None:
     plain = planted(tmp_path / "planted")  # no set of judgements but its own
     run = candidates(plain, tmp_path, depth=12)["train"]
-    study = settings(tests=(JudgedSplit("test"),), negatives_of=(), complete_qrels=None, train_depth=9)
+    study = settings(
+        tests=(JudgedSplit("test"),), negatives_of=(), complete_qrels=None, train_depth=9
+    )
     ours = write_study_set(tmp_path / "ours", plain, {"train": run}, study.sets[0], study)
-    theirs = write_click_set(tmp_path / "theirs", plain, run, ClickSettings(negatives=3, train_depth=9))
+    theirs = write_click_set(
+        tmp_path / "theirs", plain, run, ClickSettings(negatives=3, train_depth=9)
+    )
     assert sorted(ours) == sorted(theirs)
     assert len(ours) > 50
 
@@ -209,14 +269,19 @@ def test_regenerated_negatives_are_those_of_trainset_clicks(tmp_path: Path) -> N
         ({"cleaned": True, "complete_qrels": None}, "--cleaned: wanted --complete-qrels"),
         ({"candidates": {"dev": Path("x")}}, "--candidates: wanted splits of the study"),
         ({"seeds": (1, 1)}, "--seeds: wanted at least one, each once"),
-        ({"index": "ivf"}, "--index: wanted a model that retrieves (bert_dot) beside it; found none"),
+        (
+            {"index": "ivf"},
+            "--index: wanted a model that retrieves (bert_dot) beside it; found none",
+        ),
         (
             {"models": (ModelSettings("tk", TINY, TrainConfig(group_size=6)),)},
             "--group-size: wanted 2, as models are trained on triples; found 6",
         ),
         (
             {
-                "models": tuple(ModelSettings("bert_cat", encoder=encoder) for encoder in ("x", "x-y")),
+                "models": tuple(
+                    ModelSettings("bert_cat", encoder=encoder) for encoder in ("x", "x-y")
+                ),
                 "negatives_of": (Negatives("y-z", PASSED_OVER), Negatives("z", PASSED_OVER)),
             },
             "wanted a name of its own for each training; found two called 'bert_cat-x-y-z'",
@@ -235,8 +300,14 @@ def test_bad_settings_are_one_line(changes: dict[str, Any], named: str) -> None:
     ("changes", "named"),
     [
         ({"tests": (JudgedSplit("dev"),)}, "found no dev"),
-        ({"tests": (JudgedSplit("test", "dctr"),)}, "wanted judgements 'dctr' of split 'test'; found true, passed-over"),
-        ({"negatives_of": (Negatives("original", "skipped"),)}, "wanted judgements 'skipped' of split 'train'"),
+        (
+            {"tests": (JudgedSplit("test", "dctr"),)},
+            "wanted judgements 'dctr' of split 'test'; found true, passed-over",
+        ),
+        (
+            {"negatives_of": (Negatives("original", "skipped"),)},
+            "wanted judgements 'skipped' of split 'train'",
+        ),
         ({"complete_qrels": "all"}, "wanted judgements 'all' of split 'train'"),
     ],
     ids=["split", "test-judgements", "negatives", "truth"],

@@ -1,4 +1,6 @@
-"""The training sets of a TripClick study: what is drawn, what is left out and counted, whatever the order of judgements and the number of workers."""
+"""The training sets of a TripClick study: what is drawn, what is left out and counted, whatever the
+order of judgements and the number of workers.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,12 @@ from typing import Any
 from positionbias.engine.local import map_shards
 from positionbias.experiments.model_settings import ModelSettings
 from positionbias.papers.tripclick import CLEANED
-from positionbias.papers.tripclick.settings import OWN_JUDGEMENTS, JudgedSplit, Negatives, TripClickSettings
+from positionbias.papers.tripclick.settings import (
+    OWN_JUDGEMENTS,
+    JudgedSplit,
+    Negatives,
+    TripClickSettings,
+)
 from positionbias.papers.tripclick.trainsets import LEFT_OUT, write_study_set
 from positionbias.planted.clicks import PASSED_OVER
 from positionbias.planted.generator import PlantedSettings, write_planted
@@ -20,14 +27,23 @@ from .made_up import judged_collection
 
 
 def settings(**changes: Any) -> TripClickSettings:
-    given: dict[str, Any] = {"tests": (JudgedSplit("test"),), "models": (ModelSettings("tk", TINY),)}
+    given: dict[str, Any] = {
+        "tests": (JudgedSplit("test"),),
+        "models": (ModelSettings("tk", TINY),),
+    }
     return TripClickSettings(**{**given, **changes})
 
 
 def test_what_a_set_leaves_out_is_counted(tmp_path: Path) -> None:
     found, runs = judged_collection(tmp_path / "judged")
     own, more = Negatives("original", OWN_JUDGEMENTS), Negatives("more", "more")
-    of = settings(negatives_of=(own, more), complete_qrels="truth", cleaned=True, negatives=2, tests=(JudgedSplit("test"),))
+    of = settings(
+        negatives_of=(own, more),
+        complete_qrels="truth",
+        cleaned=True,
+        negatives=2,
+        tests=(JudgedSplit("test"),),
+    )
     for name, triples, without, fewer in (
         ("original", {("q1", 2), ("q2", 1)}, 1, 1),  # q3 has nothing of grade 0
         (f"original{CLEANED}", {("q1", 2)}, 2, 0),  # what q2 has is relevant
@@ -57,14 +73,24 @@ def test_a_set_does_not_depend_on_the_order_of_judgements_or_on_workers(tmp_path
         sets.append(list(write_study_set(tmp_path / f"set-{order}", found, runs, of.sets[1], of)))
     assert sets[0] == sets[1]
     assert len(sets[0]) == 2
-    planted = write_planted(tmp_path / "clicks", PlantedSettings(queries=30, passages=30 * 5, answers_each=3))
+    planted = write_planted(
+        tmp_path / "clicks", PlantedSettings(queries=30, passages=30 * 5, answers_each=3)
+    )
     of = settings(negatives=3, negatives_of=(Negatives("passed", PASSED_OVER),))
     made = [
         write_study_set(
-            tmp_path / f"by-{workers}", planted, runs, of.sets[1], of, map_shards=partial(map_shards, workers=workers)
+            tmp_path / f"by-{workers}",
+            planted,
+            runs,
+            of.sets[1],
+            of,
+            map_shards=partial(map_shards, workers=workers),
         )
         for workers in (1, 2)
     ]
-    shards = [[path.read_bytes() for path in sorted((groups.path / "groups").iterdir())] for groups in made]
+    shards = [
+        [path.read_bytes() for path in sorted((groups.path / "groups").iterdir())]
+        for groups in made
+    ]
     assert shards[0] == shards[1]
     assert len(made[0]) > 50
