@@ -3,7 +3,7 @@ each.
 
 python benchmarks/doses.py FOLDER [--dose 1 --dose 0] [--workers 2]
     # a stopped call goes on; a finished study is skipped
-python figures/kept_numbers.py keep planted-1 FOLDER/1/results nDCG@10 "answer positions"
+python figures/keep.py results planted-1 FOLDER/1/results nDCG@10 "answer positions"
     # what README's table and figure are made of
 """
 

@@ -7,7 +7,7 @@ python benchmarks/remedies.py FOLDER --data PACKED planted placed squad msmarco 
     # PACKED is what gpu/pack.py made; a stopped call goes on
 python benchmarks/remedies.py FOLDER --data PACKED encoders --workers 1
     # BERT_CAT and BERT_DOT on placed SQuAD, two seeds, five remedies
-python figures/kept_numbers.py compared remedies-placed FOLDER/placed/study/results remedies
+python figures/keep.py results remedies-placed FOLDER/placed/study/results remedies
 """
 
 from __future__ import annotations

@@ -1,328 +1,388 @@
-"""Draw a study's figures from its results: ``python figures/draw.py NAME STUDY`` writes
-``figures/NAME-*.svg``.
+"""Draw the figures of README and docs from the rows in ``numbers/``.
 
-``python figures/draw.py figure-1`` draws the six histograms of the position-bias paper's Figure 1
-from the kept numbers of one ``posbias histogram`` over original, word-rotated and sentence-rotated
-collections, the latter two in several draws. A NAME with ``audit`` in it is an audit's (its --out),
-one with ``leakage`` a leakage study's, one with ``contamination`` a contamination study's, one with
-``tripclick`` a TripClick study's, one with ``remedies`` one of remedies, one with ``pool`` a
-study's of pools, or a verdict's on one run. ``encoders`` draws what two published encoders lose by
-an answer's place, from ``benchmarks/results/real_encoders.csv``. ``pool-simulated TABLE`` draws
-what is measured of a known pool bias, from that of ``benchmarks/pool_groups.py``. ``story`` is the
-README's first picture, from the kept numbers of ``benchmarks/doses.py``.
+``python figures/draw.py`` writes all, ``python figures/draw.py NAME …`` some. The SVG's colours
+have partners for dark screens, and the same rows give the same bytes.
 """
 
 from __future__ import annotations
 
+import io
+import re
 import sys
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
+from typing import Any
 
-import kept_numbers
+import matplotlib.style
 import numpy as np
-import pandas
-from scipy.stats import t
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import PercentFormatter
+from pandas import DataFrame
+from scipy import stats
+from tables import PANELS, PRICES, only, rows
 
-from positionbias.audit.page import audit_figures
-from positionbias.papers.contamination.page import contamination_figures
-from positionbias.papers.leakage.page import sizes_figure
-from positionbias.papers.pooling.page import pool_figures
-from positionbias.papers.position_bias.remedy_table import remedy_figure
-from positionbias.papers.tripclick.page import tripclick_figures
-from positionbias.report.drawing import (
-    DASHES,
-    MARKERS,
-    colour_of,
-    legend_above,
-    line_handle,
-    new_figure,
-    percent_marks,
-    under_all,
-)
-from positionbias.report.figure import MUTED, save_figure, styled
-from positionbias.report.plots import answer_positions
-from positionbias.results.payloads import PerQuery, PositionHistogram
-from positionbias.results.result import Result, load_results
+from positionbias.core.rows import read_csv
 
 HERE = Path(__file__).parent
-README_WIDTH = 8.4  # inches: what a repository's page shows without shrinking it
+ENCODERS = HERE.parent / "benchmarks" / "results" / "real_encoders.csv"
+WIDTH = 8.4  # inches: what a repository's page shows without shrinking it
+
+# Colours on a light ground (``figures.mplstyle`` has the same), and their partners on a dark one;
+# the first two of the series are the blue and vermilion of Okabe and Ito.
+INK, MUTED, BAND = "#1f2328", "#5a626b", "#c9ced4"
+COLOURS = ("#0072b2", "#c94f00", "#00805c")
+PARTNERS = {
+    INK: "#e4e7eb",
+    MUTED: "#a6aeb8",
+    BAND: "#4a5058",
+    "#868e96": "#7d8590",
+    **dict(zip(COLOURS, ("#5cb8f0", "#ff9a57", "#3fd0a4"), strict=True)),
+}
+MARKERS, DASHED, DOTTED = ("o", "D", "s", "^"), (0, (6, 2)), (0, (1.2, 1.6))
 
 
-def draw_audit(name: str, results: list[Result]) -> None:
-    """One SVG for each figure of an audit."""
-    for part, figure in audit_figures(results).items():
-        save_figure(figure, HERE / f"{name}-{part}.svg", overwrite=True)
+def panels(
+    height: float, columns: int, lines: int = 1, **shared: Any
+) -> tuple[Figure, Sequence[Axes]]:
+    """Return an empty figure of so many inches, and its axes."""
+    figure = Figure(figsize=(WIDTH, height), layout="constrained")
+    figure.get_layout_engine().set(w_pad=0.06, h_pad=0.06, wspace=0.03, hspace=0.03)
+    return figure, list(figure.subplots(lines, columns, squeeze=False, **shared).flat)
 
 
-def draw_contamination(name: str, results: list[Result]) -> None:
-    """One SVG for each figure of a contamination study."""
-    for part, figure in contamination_figures(results, width=README_WIDTH).items():
-        save_figure(figure, HERE / f"{name}-{part}.svg", overwrite=True)
+def handle(colour: str, line: Any = "-", **looks: Any) -> Line2D:
+    """Return a legend entry."""
+    return Line2D([], [], color=colour, linestyle=line, **looks)
 
 
-def draw_tripclick(name: str, results: list[Result]) -> None:
-    """One SVG for each figure of a TripClick study."""
-    for part, figure in tripclick_figures(results, width=README_WIDTH).items():
-        save_figure(figure, HERE / f"{name}-{part}.svg", overwrite=True)
+def legend(figure: Figure, entries: Mapping[str, Line2D], columns: int) -> None:
+    """Draw a legend above the panels, never over the data."""
+    place = {"loc": "outside upper left", "ncols": columns, "handlelength": 2.4}
+    figure.legend(list(entries.values()), list(entries), **place)
 
 
-def draw_pools(name: str, results: list[Result]) -> None:
-    """One SVG for each figure about pools."""
-    for part, figure in pool_figures(results, width=README_WIDTH).items():
-        save_figure(figure, HERE / f"{name}-{part}.svg", overwrite=True)
-
-
-def figure_1() -> None:
-    """Three panels a data set, from the kept numbers. Draws of a rotation are one panel: all their
-    answers, and an interval over the draws.
-    """
-    panels = kept_numbers.histograms("figure-1")
-    results = [_together([Result.from_json(row) for row in rows]) for rows in panels.values()]
-    save_figure(
-        answer_positions(results, width=README_WIDTH, columns=3, titles=list(panels)),
-        HERE / "figure-1.svg",
-        overwrite=True,
+def histogram(axes: Axes, frame: DataFrame, colour: str, unbiased: str) -> None:
+    """Draw the share of answers by bin, with intervals, and where unbiased ones would stand."""
+    shares, width = frame["value"], 1 / len(frame)
+    edges = np.append(frame["at"], 1.0)
+    axes.stairs(shares, edges, fill=True, color=colour, alpha=0.3, linewidth=0)
+    axes.stairs(shares, edges, color=colour, linewidth=1.4)
+    axes.stairs(
+        frame["expected"], edges, color=unbiased, linestyle=DASHED, linewidth=1.3, baseline=None
     )
+    axes.vlines(frame["at"] + width / 2, frame["low"], frame["high"], color=colour, linewidth=1.1)
+    axes.set_xlim(0, 1)
+    axes.yaxis.set_major_formatter(PercentFormatter(1, decimals=0, symbol="\u00a0%"))
 
 
-def _together(draws: list[Result]) -> Result:
-    first = draws[0].payload
-    assert isinstance(first, PositionHistogram)
-    if len(draws) == 1:
-        return draws[0]
-    counts = np.array([result.payload.counts for result in draws])
-    expected = np.array([result.payload.expected for result in draws])
-    shares, weights = (
-        counts / counts.sum(1, keepdims=True),
-        counts.sum(1, keepdims=True) / counts.sum(),
+def bar(axes: Axes, row: Any, at: float, colour: str, marker: str, **looks: Any) -> None:
+    """Draw a value and its interval along x."""
+    axes.plot(
+        [row["low"], row["high"]], [at, at], color=colour, linewidth=looks.pop("linewidth", 1.8)
     )
-    mean, half = (
-        shares.mean(0),
-        t.ppf(0.975, len(draws) - 1) * shares.std(0, ddof=1) / len(draws) ** 0.5,
+    axes.plot([row["value"]], [at], color=colour, marker=marker, linestyle="none", **looks)
+
+
+def forest(axes: Axes, labels: Sequence[str]) -> None:
+    """Make axes a forest: a label a line, from top to bottom, with a rule at zero."""
+    axes.axvline(0, color=INK, linewidth=1, zorder=1)
+    axes.set_yticks(range(len(labels)), labels)
+    axes.set_ylim(len(labels) - 0.4, -0.6)
+    axes.grid(visible=False)
+    axes.tick_params(axis="y", length=0, labelcolor=INK)
+
+
+def story() -> Figure:
+    """Where answers stand, what rotation costs a training on them, and one on rotated passages."""
+    frame = rows("planted-1")
+    figure, (left, *others) = panels(3.1, 3)
+    start = only(frame, measure="answers", collection="planted-1").assign(low=np.nan, high=np.nan)
+    histogram(left, start, COLOURS[0], MUTED)
+    left.set_xticks([0, 0.5, 1], ["front", "middle", "end"])
+    left.set_title("Answers stand in front\n")
+    left.set_ylabel("Share of answers")
+    titles = (
+        "A model trained on them\nloses where text is rotated",
+        "Trained on rotated text,\nit does not",
     )
-    bounds = {
-        "bin_intervals": {"low": (mean - half).clip(0).tolist(), "high": (mean + half).tolist()}
+    single = frame[(frame["seed"] > -1) & (frame["statistic"] == "mean") & (frame["model"] == "tk")]
+    for number, (axes, training, title) in enumerate(
+        zip(others, ("original", "rotated"), titles, strict=True), 1
+    ):
+        keys = ["seed", "rotation"] if training == "rotated" else ["seed"]
+        trained = only(single, training=training)
+        tested = trained.pivot_table(index=keys, columns="test", values="value", aggfunc="mean")
+        looks = {
+            "color": COLOURS[number],
+            "marker": MARKERS[number - 1],
+            "markersize": 4,
+            "linewidth": 1,
+        }
+        axes.plot([0, 1], tested[["original", "rotated"]].T, **looks)
+        axes.set_title(title)
+        axes.set_xlim(-0.3, 1.3)
+        axes.set_xticks([0, 1], ["original test", "rotated test"])
+        axes.set_ylim(0.6, 1)
+    others[0].set_ylabel("nDCG@10")
+    entries = {"where unbiased answers would stand": handle(MUTED, DASHED)}
+    entries["a training on original passages"] = handle(COLOURS[1], marker=MARKERS[0])
+    legend(figure, {**entries, "on rotated passages": handle(COLOURS[2], marker=MARKERS[1])}, 3)
+    return figure
+
+
+def encoders() -> Figure:
+    """What an encoder's score for the same evidence changes by its place in the text."""
+    frame = only(read_csv(ENCODERS), statistic="relative")
+    models = only(frame, role="encoder")["model"].unique()
+    figure, axes_of = panels(3.4, len(models), sharey=True)
+    for axes, model in zip(axes_of, models, strict=True):
+        tests = only(frame, model=model)["test"].unique()
+        floor = only(frame, model=f"{model}, mismatched questions", test=tests[-1])
+        lines = [only(frame, model=model, test=test) for test in tests]
+        colours, styles = (MUTED, *COLOURS), (DASHED, "-", "-")
+        for line, colour, style, marker in zip(
+            [floor, *lines], colours, styles, ("", *MARKERS), strict=False
+        ):
+            at, value, low, high = (
+                [0.0, *line[column]] for column in ("at", "value", "low", "high")
+            )
+            axes.fill_between(at, low, high, color=colour, alpha=0.15, linewidth=0)
+            axes.plot(at, value, color=colour, linestyle=style, marker=marker, markersize=4)
+        lengths = " and ".join(test.removesuffix(" tokens") for test in tests)
+        axes.set_title(f"{model}: {lengths} tokens")
+        axes.set_xticks([0, 0.5, 1], ["start", "middle", "end"])
+    axes_of[0].set_ylabel("Change of the score,\n% of the evidence's worth")
+    figure.supxlabel("Place of the answering sentence in the text", fontsize=10)
+    entries = {"another passage's question (floor)": handle(MUTED, DASHED)}
+    entries["texts of 128 tokens"] = handle(COLOURS[0], marker=MARKERS[0])
+    legend(
+        figure,
+        {**entries, "texts as long as the model reads": handle(COLOURS[1], marker=MARKERS[1])},
+        3,
+    )
+    return figure
+
+
+def figure_1() -> Figure:
+    """Answer positions of two data sets; of a rotation all draws, with an interval over them."""
+    figure, axes_of = panels(5.05, 3, 2, sharex=True, sharey=True)
+    whole = only(rows("figure-1"), measure="answers")
+    for number, (axes, (title, pattern)) in enumerate(zip(axes_of, PANELS.items(), strict=True)):
+        frame = whole[whole["collection"].str.fullmatch(pattern)]
+        histogram(axes, together(frame), COLOURS[number % 3], INK)
+        counted = frame.groupby("collection")["count"].first().sum()
+        axes.set_title(f"{title}\n")
+        looks = {"transform": axes.transAxes, "va": "bottom", "color": MUTED, "fontsize": 9.5}
+        axes.text(0, 1.02, f"{counted:,} answers", **looks)
+        axes.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0", "0.25", "0.5", "0.75", "1"])
+    for axes in axes_of[::3]:
+        axes.set_ylabel("Share of answers")
+    figure.supxlabel("Start of the answer: 0 first word, 1 passage end", fontsize=10)
+    entries = {"what unbiased looks like": handle(INK, DASHED)}
+    legend(
+        figure, {**entries, "95 % interval": handle(MUTED, "none", marker="|", markersize=11)}, 2
+    )
+    return figure
+
+
+def together(frame: DataFrame) -> DataFrame:
+    """Return draws as one histogram: the share of all answers, with a t interval over the draws."""
+    draws = frame["collection"].nunique()
+    if draws == 1:
+        return frame
+    by_bin = frame.groupby("at")
+    mean = by_bin["value"].mean()
+    half = stats.t.ppf(0.975, draws - 1) * by_bin["value"].std() / draws**0.5
+    weighted = frame.assign(
+        **{name: frame[name] * frame["count"] for name in ("value", "expected")}
+    )
+    sums = weighted.groupby("at")[["value", "expected", "count"]].sum()
+    pooled = sums[["value", "expected"]].div(sums["count"], axis=0)
+    return pooled.assign(low=(mean - half).clip(lower=0), high=mean + half).reset_index()
+
+
+def remedies(name: str) -> Figure:
+    """What each remedy changes in quality and in bias, less that without a remedy."""
+    frame = rows(name)
+    shown = frame[(frame["statistic"] == "difference") & frame["low"].notna()]
+    variants = [variant for variant in PRICES if variant in set(shown["variant"])]
+    titles = {
+        "moved sentence, end − front": "A moved sentence matters less",
+        "nDCG@10": "Quality on original passages",
     }
-    counted, unbiased = counts.sum(0).tolist(), (expected * weights).sum(0).tolist()
-    return replace(
-        draws[0], payload=replace(first, counts=counted, expected=unbiased, figures=bounds)
+    figure, axes_of = panels(0.9 + 0.28 * len(variants), 2, sharey=True)
+    for axes, (measure, title) in zip(axes_of, titles.items(), strict=True):
+        for at, variant in enumerate(variants):
+            (row,) = only(shown, measure=measure, variant=variant).iloc
+            inference = variant.endswith("at inference")
+            bar(axes, row, at, COLOURS[inference], MARKERS[inference], markersize=5.5)
+        forest(axes, variants)
+        axes.set_title(title)
+    axes_of[0].set_xlabel("Change of the effect's size, deviations")
+    axes_of[1].set_xlabel("Change of nDCG@10")
+    entries = {"in training": handle(COLOURS[0], marker=MARKERS[0])}
+    legend(figure, {**entries, "at inference": handle(COLOURS[1], marker=MARKERS[1])}, 2)
+    return figure
+
+
+def squad_audit_effects() -> Figure:
+    """The effects of a model by the place of the answering sentence, beside the margin."""
+    frame = only(rows("squad-audit"), label="deviations")
+    (verdict,) = only(rows("squad-audit"), measure="position in the passage").iloc
+    contrasts = {
+        "end − front": "end − front",
+        "middle − ends": "middle − ends",
+        "rotated to the end − to the front": "rotation: end − front",
+    }
+    lines = [(contrast, subset) for contrast in contrasts for subset in ("read", "")]
+    figure, (axes,) = panels(3.1, 1)
+    axes.axvspan(-verdict["margin"], verdict["margin"], color=BAND, alpha=0.45, linewidth=0)
+    for at, (contrast, subset) in enumerate(lines):
+        (row,) = only(frame, measure=contrast, subset=subset).iloc
+        bar(axes, row, at, COLOURS[0], "o", markerfacecolor=COLOURS[0] if subset else "white")
+    forest(axes, [contrasts[contrast] if subset else "" for contrast, subset in lines])
+    axes.set_xlabel(
+        "Deviations of a query's candidate scores; below 0 the front, or the ends, are preferred"
     )
+    entries = {"texts that are read whole": handle(COLOURS[0], marker="o")}
+    entries["all texts"] = handle(COLOURS[0], marker="o", markerfacecolor="white")
+    legend(figure, {**entries, "within the margin": handle(BAND, linewidth=8, alpha=0.45)}, 3)
+    return figure
 
 
-def story(name: str) -> None:
-    """What the toolkit is about, from the kept numbers of one study: where answers stand, what
-    rotation costs a model trained so, and one trained on rotated passages.
-
-    A line is a training; where it meets several rotations, their mean.
-    """
-    results = kept_numbers.results(name)
-    histogram = next(r.payload for r in results if isinstance(r.payload, PositionHistogram))
-    shares = [number / sum(histogram.counts) for number in histogram.counts]
-    with styled():
-        figure = new_figure(README_WIDTH, 3.1)
-        left, *others = figure.subplots(1, 3)
-        left.stairs(shares, histogram.edges, fill=True, color=colour_of(0), alpha=0.3, linewidth=0)
-        left.stairs(shares, histogram.edges, color=colour_of(0), linewidth=1.4)
-        left.stairs(
-            histogram.expected,
-            histogram.edges,
-            color=MUTED.light,
-            linestyle=DASHES[1],
-            baseline=None,
-        )
-        left.set_xlim(0, 1)
-        left.set_xticks([0, 0.5, 1], ["front", "middle", "end"])
-        left.set_title("Answers stand in front\n")
-        left.set_ylabel("Share of answers")
-        percent_marks(left.yaxis)
-        titles = (
-            "A model trained on them\nloses where text is rotated",
-            "Trained on rotated text,\nit does not",
-        )
-        for index, (axes, training, title) in enumerate(
-            zip(others, ("original", "rotated"), titles, strict=True)
-        ):
-            for values in _by_training(results, training):
-                axes.plot(
-                    [0, 1],
-                    values,
-                    color=colour_of(index + 1),
-                    marker=MARKERS[index],
-                    markersize=4,
-                    linewidth=1,
-                )
-            axes.set_title(title)
-            axes.set_xlim(-0.3, 1.3)
-            axes.set_xticks([0, 1], ["original test", "rotated test"])
-            axes.set_ylim(0.6, 1)
-        others[0].set_ylabel("nDCG@10")
-        handles = [
-            line_handle(MUTED.light, DASHES[1]),
-            *(line_handle(colour_of(i + 1), "-", marker=MARKERS[i]) for i in (0, 1)),
-        ]
-        texts = [
-            "where unbiased answers would stand",
-            "a training on original passages",
-            "on rotated passages",
-        ]
-        legend_above(figure, handles, texts, README_WIDTH)
-    save_figure(figure, HERE / "story.svg", overwrite=True)
-
-
-def encoders(table: Path) -> None:
-    """What an encoder's score for the same evidence changes by its place in the text, in % of the
-    evidence's worth, a panel for each encoder.
-    """
-    rows = pandas.read_csv(table, keep_default_na=False)
-    rows = rows[rows["statistic"] == "relative"].astype(
-        dict.fromkeys(("at", "value", "low", "high"), float)
-    )
-    models = list(dict.fromkeys(rows["model"][rows["role"] == "encoder"]))
-    with styled():
-        figure = new_figure(README_WIDTH, 3.4)
-        panels = figure.subplots(1, len(models), sharey=True)
-        for axes, model in zip(panels, models, strict=True):
-            of_model = rows[rows["model"] == model]
-            tests = list(dict.fromkeys(of_model["test"]))
-            floor = rows[
-                (rows["model"] == f"{model}, mismatched questions") & (rows["test"] == tests[-1])
-            ]
-            lines = [
-                (floor, MUTED.light, DASHES[1], ""),
-                *(
-                    (of_model[of_model["test"] == test], colour_of(i), "-", MARKERS[i])
-                    for i, test in enumerate(tests)
-                ),
-            ]
-            for line, colour, style, marker in lines:
-                at, value, low, high = (
-                    [0.0, *line[name]] for name in ("at", "value", "low", "high")
-                )
-                axes.fill_between(at, low, high, color=colour, alpha=0.15, linewidth=0)
-                axes.plot(at, value, color=colour, linestyle=style, marker=marker, markersize=4)
-            axes.set_title(
-                f"{model}: {' and '.join(test.removesuffix(' tokens') for test in tests)} tokens"
-            )
-            axes.set_xticks([0, 0.5, 1], ["start", "middle", "end"])
-        panels[0].set_ylabel("Change of the score,\n% of the evidence's worth")
-        under_all(figure, "Place of the answering sentence in the text", README_WIDTH)
-        handles = [
-            line_handle(MUTED.light, DASHES[1]),
-            *(line_handle(colour_of(i), "-", marker=MARKERS[i]) for i in (0, 1)),
-        ]
-        texts = [
-            "another passage's question (floor)",
-            "texts of 128 tokens",
-            "texts as long as the model reads",
-        ]
-        legend_above(figure, handles, texts, README_WIDTH)
-    save_figure(figure, HERE / "encoders.svg", overwrite=True)
-
-
-def _by_training(results: list[Result], training: str) -> list[list[float]]:
-    """nDCG@10 on the original and on the rotated test, of each training."""
-    found: dict[tuple[int | None, int | None], dict[str, list[float]]] = {}
-    for result in results:
-        facts = result.facts
-        if (
-            result.measure == "nDCG@10"
-            and isinstance(result.payload, PerQuery)
-            and facts.training == training
-        ):
-            of = found.setdefault(
-                (facts.seed, facts.rotation if training == "rotated" else None),
-                {"original": [], "rotated": []},
-            )
-            of[facts.test].append(result.value or 0.0)
-    return [[float(np.mean(values)) for values in tests.values()] for tests in found.values()]
-
-
-def pool_simulated(table: Path) -> None:
-    """The measured bias of simulated pools against the rate that is set, with the truth; and how
-    often intervals leave out zero, or hold the truth.
-    """
-    lines = [
-        line[2:-2].split(" | ")
-        for line in table.read_text("utf-8").splitlines()
-        if line.startswith("|")
+def pool_covid_bias() -> Figure:
+    """How pools of one kind change the scores of another, and its excess beyond permuted kinds."""
+    frame = only(rows("pool-covid"), statistic="difference")
+    pairs = [
+        (test, pool) for pool in ("neural", "traditional") for test in ("neural", "traditional")
     ]
-    heads = next(cells for cells in lines if cells[0] == "rate")
-    rows = [
-        dict(zip(heads, cells, strict=True))
-        for cells in lines
-        if cells[0].replace(".", "").isdigit()
-    ]
-    rates = [float(row["rate"]) for row in rows]
-    shares = ("intervals that hold the truth", "intervals below 0")
-    with styled():
-        figure = new_figure(README_WIDTH, 3.2)
-        left, right = figure.subplots(1, 2)
-        ends = [
-            [float(number) for number in row["P@10, measured, middle 95 %"].split(" to ")]
-            for row in rows
-        ]
-        left.fill_between(
-            rates, *map(list, zip(*ends, strict=True)), color=colour_of(0), alpha=0.16, linewidth=0
+    looks = {
+        "": ("change", 0.0, {"marker": "o", "linewidth": 1.8}),
+        "beside unseen": ("its excess beside unseen runs of the pool's kind", 0.2, {"marker": "o"}),
+        "beyond mixed pools": ("its excess beyond mixed pools", 0.4, {"marker": "v"}),
+    }
+    figure, axes_of = panels(3.2, 2, sharey=True)
+    for axes, measure in zip(axes_of, ("RR", "nDCG@10"), strict=True):
+        forest(axes, [f"{test} by\n{pool} pools" for test, pool in pairs])
+        for at, (test, pool) in enumerate(pairs):
+            colour = COLOURS[test == "traditional"]
+            for row in only(frame, measure=measure, test=test, pool=pool).iloc:
+                _, offset, look = looks[row["against"]]
+                face = "white" if row["against"] else colour
+                thin = {"linewidth": 1.1, **look, "markerfacecolor": face, "markersize": 5}
+                bar(axes, row, at + offset, colour, thin.pop("marker"), **thin)
+        axes.set_title(measure)
+    figure.supxlabel("Mean change of score, from gold to a pool's judgements", fontsize=10)
+    entries = {
+        label: handle(
+            MUTED, "none", marker=look["marker"], markerfacecolor="white" if against else MUTED
         )
-        means = [float(row["P@10, measured, mean"]) for row in rows]
-        left.plot(rates, means, color=colour_of(0), marker=MARKERS[0], linestyle="none")
-        left.plot(rates, [float(row["P@10, truth"]) for row in rows], color=MUTED.light)
-        left.set_ylabel("Change of P@10")
-        for index, share in enumerate(shares, 1):
+        for against, (label, _, look) in looks.items()
+    }
+    legend(figure, entries, 3)
+    return figure
+
+
+def contamination_planted_inflation() -> Figure:
+    """The change of nDCG@10 on the test by contamination, of the teacher and its students."""
+    losses = {"lce": "LCE", "margin_mse": "MarginMSE", "kl": "KL div.", "ranknet": "RankNet"}
+    models = {"bert_cat": "BERT_CAT", "tk": "TK"}
+    changed = only(rows("contamination-planted"), split="test", share="1", statistic="difference")
+    figure, (axes,) = panels(3.1, 1)
+    for at, row in enumerate(changed.iloc):
+        student = row["role"] == "student"
+        bar(axes, row, at, COLOURS[student], MARKERS[student], markersize=5.5)
+    forest(axes, [f"{models[row['model']]}, {losses[row['loss']]}" for row in changed.iloc])
+    axes.set_xlabel("Change of nDCG@10 on the test by contamination with it")
+    entries = {"teacher that saw the judgements": handle(COLOURS[0], marker=MARKERS[0])}
+    legend(figure, {**entries, "student that did not": handle(COLOURS[1], marker=MARKERS[1])}, 2)
+    return figure
+
+
+def tripclick_planted_negatives() -> Figure:
+    """nDCG@10 of TK by re-ranking depth, by what its negatives are and whether it was finished."""
+    frame = only(rows("tripclick-planted-10"), axis="depth")
+    lines = (("-", "o"), (DASHED, "D"), (DOTTED, "s"))
+    negatives = {
+        "regenerated": "regenerated",
+        "original": "original",
+        "original-cleaned": "original, false negatives left out",
+    }
+    figure, axes_of = panels(3.4, 2, sharey=True)
+    for axes, (title, finished) in zip(
+        axes_of, (("TK", True), ("TK, not finished", False)), strict=True
+    ):
+        for number, (variant, (style, marker)) in enumerate(zip(negatives, lines, strict=True)):
+            curve = only(frame, variant=variant, finished=finished)
+            at = curve["at"] * 1.03 ** (number - 1)  # beside each other
             looks = {
-                "color": colour_of(index),
-                "linestyle": DASHES[index - 1],
-                "marker": MARKERS[index],
+                "color": COLOURS[number],
+                "linestyle": style,
+                "marker": marker,
+                "markersize": 4.5,
             }
-            right.plot(rates, [_share(row[share]) for row in rows], **looks)  # type: ignore
-        right.axhline(95, color=MUTED.light, linewidth=0.8)
-        right.set_ylim(0, 102)
-        right.set_ylabel("Evaluations (%)")
-        under_all(figure, "Rate at which neural runs find what others cannot", README_WIDTH)
-        handles = [
-            line_handle(colour_of(0), "none", marker=MARKERS[0]),
-            line_handle(MUTED.light, "-"),
-        ]
-        handles += [
-            line_handle(colour_of(index), DASHES[index - 1], marker=MARKERS[index])
-            for index in (1, 2)
-        ]
-        names = ["measured: mean, middle 95\u00a0% of evaluations", "truth", *shares]
-        legend_above(figure, handles, names, README_WIDTH)
-    save_figure(figure, HERE / "pool-simulated.svg", overwrite=True)
+            axes.plot(at, curve["value"], **looks)
+            axes.vlines(
+                at, curve["low"], curve["high"], color=COLOURS[number], linewidth=0.9, alpha=0.7
+            )
+        axes.set_xscale("log")
+        axes.set_xticks([5, 10, 20, 50, 100], ["5", "10", "20", "50", "100"])
+        axes.minorticks_off()
+        axes.set_title(title)
+    axes_of[0].set_ylabel("nDCG@10")
+    figure.supxlabel("Candidates of BM25 that are re-ranked", fontsize=10)
+    entries = {
+        label: handle(COLOURS[number], line, marker=marker)
+        for number, (label, (line, marker)) in enumerate(
+            zip(negatives.values(), lines, strict=True)
+        )
+    }
+    legend(figure, entries, 3)
+    return figure
 
 
-def _share(cell: str) -> float:
-    return float(cell.removesuffix("%"))
+FIGURES: Mapping[str, Callable[[], Figure]] = {
+    "contamination-planted-inflation": contamination_planted_inflation,
+    "encoders": encoders,
+    "figure-1": figure_1,
+    "pool-covid-bias": pool_covid_bias,
+    "remedies-placed": partial(remedies, "remedies-placed"),
+    "remedies-planted": partial(remedies, "remedies-planted"),
+    "squad-audit-effects": squad_audit_effects,
+    "story": story,
+    "tripclick-planted-negatives": tripclick_planted_negatives,
+}
+
+
+def svg(figure: Figure) -> str:
+    """Return a figure as SVG that follows the reader's light or dark screen."""
+    out = io.StringIO()
+    nothing = dict.fromkeys(
+        ("Date", "Creator", "Format", "Type")
+    )  # the same rows give the same bytes
+    figure.savefig(out, format="svg", metadata=nothing, transparent=True)
+    rules = "".join(
+        f'[style*="{part}: {light}"]{{{part}:{dark} !important}}'
+        for light, dark in PARTNERS.items()
+        for part in ("fill", "stroke")
+    )
+    style = (
+        f'<style type="text/css">@media screen and (prefers-color-scheme: dark){{{rules}}}</style>'
+    )
+    return re.sub(
+        r"(<svg\b[^>]*>)", lambda opening: f"{opening[1]}\n {style}", out.getvalue(), count=1
+    )
+
+
+def draw(names: Iterable[str]) -> None:
+    """Write figures of these names."""
+    matplotlib.style.use(HERE / "figures.mplstyle")
+    for name in names:
+        (HERE / f"{name}.svg").write_text(svg(FIGURES[name]()), "utf-8")
 
 
 if __name__ == "__main__":
-    name, place = sys.argv[1], Path(*sys.argv[2:])
-    if name == "figure-1":
-        figure_1()
-    elif name == "story":
-        story("planted-1")
-    elif name == "encoders":
-        encoders(HERE.parent / "benchmarks" / "results" / "real_encoders.csv")
-    elif "leakage" in name:
-        save_figure(
-            sizes_figure(load_results(place / "results")),
-            HERE / f"{name}-sizes.svg",
-            overwrite=True,
-        )
-    elif "contamination" in name:
-        draw_contamination(name, load_results(place / "results"))
-    elif "remedies" in name:
-        save_figure(
-            remedy_figure(load_results(place / "results"), width=README_WIDTH),
-            HERE / f"{name}.svg",
-            overwrite=True,
-        )
-    elif "tripclick" in name:
-        draw_tripclick(name, load_results(place / "results"))
-    elif name == "pool-simulated":
-        pool_simulated(place)
-    elif "pool" in name:
-        draw_pools(name, load_results(place / "results" if (place / "results").is_dir() else place))
-    else:
-        draw_audit(name, load_results(place))
+    draw(sys.argv[1:] or FIGURES)
