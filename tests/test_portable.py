@@ -21,6 +21,8 @@ SCRIPT = """
 import io, json, os, shlex, sys
 from contextlib import redirect_stderr, redirect_stdout
 commands = sys.argv[1].splitlines()
+for name in [name for name in sys.modules if name.partition(".")[0] == "positionbias"]:
+    del sys.modules[name]  # imported again, without what is absent
 for name in sys.argv[2:]:
     sys.modules[name] = None
 if "fcntl" in sys.argv:

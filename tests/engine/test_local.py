@@ -94,8 +94,9 @@ def test_one_set_of_processes_serves_every_map() -> None:
 
 def fail_or_write(item: Path | None) -> None:
     if item is None:
+        time.sleep(0.2)  # the other has begun
         raise InputError("bad line")
-    time.sleep(0.3)
+    time.sleep(0.6)
     item.write_text("whole")
 
 
