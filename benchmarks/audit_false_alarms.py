@@ -654,8 +654,6 @@ def depths(path: Path, folder: Path) -> list[dict[str, Any]]:
             own = replace(task, candidates=Run(stage, lists))
             settings = AuditSettings(
                 draws=0,
-                segments=0,
-                blind=False,
                 needles=DEPTH_QUERIES,
                 depth=depth,
                 permutations=100,
@@ -750,8 +748,6 @@ def check(folder: Path, condition: Condition, seed: int, queries: int = 60) -> f
     systems = [System(name, model=UserFunction(_listed(score))) for name, score in PLAIN.items()]
     settings = AuditSettings(
         draws=0,
-        segments=0,
-        blind=False,
         needles=queries,
         depth=MENTIONS + STRANGERS,
         permutations=100,

@@ -104,9 +104,7 @@ class PositionBiasEvaluator(BaseEvaluator):
         self.name, self.greater_is_better = name, False
         self.primary_metric = "absolute_end_minus_front"
         self.csv_file = f"position_bias_evaluation{'_' * bool(name)}{name}_results.csv"
-        self._settings = replace(
-            settings, draws=0, length_groups=1, segments=0, probe_passages=0, blind=False
-        )
+        self._settings = replace(settings, draws=0, describe=False, probe_passages=0)
         opened, computing = find_collection(collection), Computing()
         chooser = evidence_chooser(settings.evidence, (), computing)
 

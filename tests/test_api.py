@@ -31,7 +31,13 @@ from tests.audit.scorers import blind, front_lover
 from tests.tiny import candidates, planted
 
 SETTINGS = AuditSettings(
-    buckets=(Buckets.relative(3),), minimum=3, permutations=100, draws=1, needles=30, depth=5
+    buckets=(Buckets.relative(3),),
+    minimum=3,
+    permutations=100,
+    draws=1,
+    needles=30,
+    depth=5,
+    describe=True,
 )
 
 

@@ -151,9 +151,9 @@ def audit(
 ) -> list[Result]:
     """Return the verdicts on all systems, the measures behind them, and descriptive results.
 
-    A run gets the measures by position. A model also gets those that query it again: moved
-    sentences, rotated passages, thirds, term vectors. ``tell`` receives progress and, before long
-    work, the expected time.
+    A model is queried again: moved sentences, rotated passages, term vectors. ``describe`` adds
+    the measures by position and of rotation, also of runs, and thirds. ``tell`` receives progress
+    and, before long work, the expected time.
 
     Raises:
         InputError: two systems with one name, a run that ranks none of the queries, or a model
@@ -174,7 +174,7 @@ def audit(
     first = next((of_system for of_system in audits if of_system.system.first_stage), None)
     for of_system in audits:
         results += of_system.found
-        if first is not None and not of_system.system.first_stage and not task.evidence.whole:
+        if first is not None and not of_system.system.first_stage and of_system.describes:
             values, before = (one.values[settings.measures[0]] for one in (of_system, first))
             results.append(
                 gain_result(of_system.system, task, values, first.system, before, settings)
@@ -182,7 +182,7 @@ def audit(
     # the order-blind scorers on the same queries
     blind = (
         blind_runs(task.collection, task.queries, task.candidates, settings.seed)
-        if settings.blind and not task.evidence.whole
+        if settings.describe and not task.evidence.whole
         else []
     )
     results += blind_results(task, blind, settings)
@@ -255,6 +255,11 @@ class _Audit:
     began: float = 0.0
     own: float = 0.0  # seconds of computing beside the scores
 
+    @property
+    def describes(self) -> bool:
+        """Return True if quality by position is described: asked for, and answers are known."""
+        return self.settings.describe and not self.task.evidence.whole
+
     def measure(self) -> None:
         """Fill ``verdicts``, ``found`` and ``values``."""
         settings = self.settings
@@ -270,7 +275,7 @@ class _Audit:
             )
         self.values = values = self.task.values(ranked, settings.measures)
         self.best = values if ranked is given else self.task.values(best, settings.measures)
-        if not self.task.evidence.whole:
+        if self.describes:
             self.found = position_results(self.system, self.task, values, settings)
         rotated = (
             self._rotations(ranked, values)
@@ -283,12 +288,13 @@ class _Audit:
                 reads = self._sensitivity(piloted, ranked)
             else:
                 reads = self._manipulations(piloted, ranked, rotated)
-                self._needles(ranked, piloted)
+                if settings.describe:
+                    self._needles(ranked, piloted)
             self._longer(piloted, reads)
         if self.system.model is not None:
             # the rows of a sparse model are words and weights; their mean has no meaning
             if (
-                settings.segments
+                self._segmented
                 and isinstance(self.system.model, PassageEncoder)
                 and self.system.kind != "sparse"
             ):
@@ -400,10 +406,11 @@ class _Audit:
             ]
             moved += queries * per_query * float(np.mean(long))  # shortened
             if not listwise:
-                passages = task.collection.texts([one.passage_id for one in piloted.trials])
-                moved += min(CURVE, queries) * float(
-                    np.mean([len(sentence_starts(text)) for text in passages])
-                )
+                if settings.describe:
+                    passages = task.collection.texts([one.passage_id for one in piloted.trials])
+                    moved += min(CURVE, queries) * float(
+                        np.mean([len(sentence_starts(text)) for text in passages])
+                    )
                 moved += (
                     min(TRIED, queries) * PROBES
                     if settings.reads is None and token_reader(self.system.model) is None
@@ -671,9 +678,10 @@ class _Audit:
 
     def _rotations(self, ranked: Run, values: dict[str, np.ndarray]) -> Rotated:
         rotated = rotate_and_rank(self.system, self.task, ranked, self.settings)
-        self.found += rotation_results(
-            self.system, self.task, values, rotated, self.settings, self.best
-        )
+        if self.settings.describe:
+            self.found += rotation_results(
+                self.system, self.task, values, rotated, self.settings, self.best
+            )
         return rotated
 
     def _needles(self, ranked: Run, piloted: _Piloted) -> None:
@@ -723,6 +731,8 @@ class _Audit:
     @property
     def _segmented(self) -> int:
         """Count the passages whose thirds are encoded."""
+        if not self.settings.describe:
+            return 0
         return min(self.settings.segments, len(self.task.collection), len(self.task.query_ids))
 
     def _segments(self, model: PassageEncoder) -> None:

@@ -301,5 +301,5 @@ PART = Part(
     found=_found,
     names_system=is_of_audit,
     measures=AUDIT_MEASURES,
-    figures=("compared", "position-response"),
+    figures=("compared", "position-response", "effects"),
 )

@@ -123,9 +123,8 @@ class AuditSettings:
 
     ``buckets`` None: as many equal shares as the queries allow (``Buckets.relative_for``), and
     SQuAD-PosQ's characters. The rotations have the seeds ``seed … seed + draws − 1``, as
-    ``posbias debias --seed`` would store them. ``blind``: describe position-blind scorers beside
-    the systems. ``depth`` and ``measures`` None are the defaults of a re-ranker, or with
-    ``retrieve`` of a retriever.
+    ``posbias debias --seed`` would store them. ``depth`` and ``measures`` None are the defaults of
+    a re-ranker, or with ``retrieve`` of a retriever.
 
     Raises:
         SettingError: a setting out of range.
@@ -181,9 +180,14 @@ class AuditSettings:
         switch=("pointwise", "listwise"),
         absent="found out",
     )
-    blind: bool = True
+    describe: bool = setting(
+        False,
+        "Also describe, without a conclusion: quality by answer position (PSI) and its gain, "
+        "rotation of all passages, scores by place, thirds in vectors, position-blind scorers.",
+        panel=Panel.BASIC,
+    )
     segments: int = setting(
-        500, "Passages whose thirds are encoded; 0: none.", least=0, panel=Panel.TERMS
+        500, "Passages whose thirds --describe encodes; 0: none.", least=0, panel=Panel.TERMS
     )
     probe_layers: Layers = declared_setting(None, replace(PROBE_LAYERS, panel=Panel.TERMS))
     probe_passages: int = setting(

@@ -17,6 +17,7 @@ from positionbias.results.select import of_type
 __all__ = ["DESCRIPTION", "audit_text"]
 
 DESCRIPTION = "Description (nothing is concluded from it)"
+NOTHING = "No verdict was asked for (--needles 0), and no description (--describe)."
 
 
 def audit_text(results: Sequence[Result]) -> str:
@@ -31,7 +32,8 @@ def audit_text(results: Sequence[Result]) -> str:
             "\n".join(_responses(results)),
             *described,
         ]
-    return "\n\n".join(part for part in parts if part)
+    said = "\n\n".join(part for part in parts if part)
+    return said or (NOTHING if results else "")
 
 
 def _responses(results: Sequence[Result]) -> list[str]:

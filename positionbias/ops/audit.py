@@ -93,7 +93,9 @@ class Audit(Measurements):
 
     Example:
         >>> import positionbias as pb
-        >>> found = pb.audit_systems("planted", ["test.run"])
+        >>> from positionbias.settings import AuditSettings
+        >>> described = AuditSettings(describe=True)
+        >>> found = pb.audit_systems("planted", ["test.run"], settings=described)
         >>> found.to_frame()[["system", "measure", "quality", "count"]].tail(2)
                   system                 measure  quality  count
         29  random order  position-blind scorers  nDCG@10     18
@@ -233,7 +235,6 @@ def audit_systems(
         bm25: cannot tell from one run; harder questions may have their answers elsewhere.
         To find out: posbias debias COLLECTION, run your system on it, then posbias audit COLLECTION
         RUN --rotated COLLECTION2 RUN2.
-        ...
     """
     refuse_outputs(out, overwrite=overwrite)
     found = _measured(collection, runs, audited, settings, computing, engine)
@@ -398,9 +399,8 @@ def check(
             (
                 "length_groups",
                 "lengths",
-                "overlap",
-                "document_length",
                 "segments",
+                "describe",
                 "probe_layers",
                 "probe_passages",
             )
@@ -461,8 +461,8 @@ def check(
         needles=settings.needles if moves else 0,
         length_groups=1,
         lengths=None,
+        describe=rotates or limits.max_psi is not None,
         segments=0,
-        blind=False,
     )
     found = _measured(collection, runs, audited, needed, computing, engine)
     checks = checks_of(found.results, limits)

@@ -45,6 +45,7 @@ SETTINGS = AuditSettings(
     permutations=200,
     draws=2,
     needles=60,
+    describe=True,
     segments=20,
     depth=8,
     length_groups=2,
@@ -336,7 +337,7 @@ def test_encoders_have_thirds_and_layers_and_the_batch_size_changes_nothing(
     )
     settings = AuditSettings(
         measures=("nDCG@10",), buckets=(Buckets.relative(2),), minimum=3, permutations=100, draws=1,
-        needles=5, segments=6,
+        needles=5, segments=6, describe=True,
         probe_passages=20, probe_layers=(0, 2), depth=3,
     )  # fmt: skip
     run = retrieve(collection, collection.queries("test"), 3, Bm25Settings())
@@ -366,7 +367,7 @@ def test_the_truncated_share_is_that_of_answers_beyond_what_the_model_reads(
     checkpoint = load_checkpoint(saved_tk(tmp_path / "tk.ckpt", collection))
     run = retrieve(collection, collection.queries("test"), 3, Bm25Settings())
     settings = AuditSettings(
-        buckets=(Buckets.relative(2),), draws=1, needles=0, depth=3, permutations=100
+        buckets=(Buckets.relative(2),), draws=1, needles=0, depth=3, permutations=100, describe=True
     )
     task = make_task(collection, "test", run, settings)
     gap = one(audit(task, [System.of(checkpoint)], settings), "rotation gap", "tk").payload

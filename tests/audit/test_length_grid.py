@@ -37,9 +37,7 @@ from tests.audit.bags import bag_checkpoint
 from tests.audit.tasks import read_again, system, words_of
 
 LENGTHS = Lengths((128, 256, 512, 1_024, 2_048, 4_096, 8_192))
-SETTINGS = AuditSettings(
-    lengths=LENGTHS, needles=40, draws=0, segments=0, blind=False, lists="pointwise", depth=12
-)
+SETTINGS = AuditSettings(lengths=LENGTHS, needles=40, draws=0, lists="pointwise", depth=12)
 READS = 300  # words of the scorer that is cut
 HALF = 200  # words in which the decaying scorer falls to a half
 

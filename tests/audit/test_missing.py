@@ -100,9 +100,7 @@ def test_the_order_of_a_list_that_is_missing_has_the_greatest_and_least_slopes(t
     assert slopes.missing == Missing(4 * 24 * (last + 1), 4 * 24 * (last + 1), 4 * 24, 4 * 24, 24)
 
 
-SETTINGS = AuditSettings(
-    needles=24, draws=1, segments=0, permutations=100, length_groups=1, depth=8
-)
+SETTINGS = AuditSettings(needles=24, draws=1, segments=0, permutations=100, describe=True, depth=8)
 
 
 def verdicts(task: Task, model: Chat) -> tuple[dict[Question, Verdict], dict[str, Outcome]]:

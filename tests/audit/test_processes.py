@@ -41,7 +41,7 @@ def test_workers_change_no_result(tmp_path: Path, retrieve: bool) -> None:
     model = (
         saved_dot(tmp_path / "dot").path if retrieve else saved_tk(tmp_path / "tk.ckpt", collection)
     )
-    settings = AuditSettings(depth=6, draws=1, retrieve=retrieve, blind=False, length_groups=1)
+    settings = AuditSettings(depth=6, draws=1, retrieve=retrieve, describe=True)
     found: list[Any] = [
         audit_systems(
             collection,

@@ -34,7 +34,9 @@ from tests.audit.tasks import Asked as AskedOf
 from tests.audit.tasks import make_task_of, read_again, system
 from tests.tiny import planted
 
-SETTINGS = AuditSettings(measures=("nDCG@10",), depth=8, needles=20, segments=0, permutations=100)
+SETTINGS = AuditSettings(
+    measures=("nDCG@10",), depth=8, needles=20, segments=0, permutations=100, describe=True
+)
 
 
 @pytest.fixture(scope="module")

@@ -49,6 +49,7 @@ from tests.tiny import collection_of, planted
 CHANGES: dict[str, Any] = {
     "buckets": (Buckets.relative(3),), "minimum": 3, "permutations": 100, "draws": 2, "needles": 60,
     "segments": 8,
+    "describe": True,
     "length_groups": 1,
 }  # fmt: skip
 SETTINGS = AuditSettings(retrieve=True, **{**CHANGES, "depth": 40})

@@ -51,7 +51,7 @@ from tests.audit.scorers import end_lover, first_placed, front_lover
 from tests.audit.tasks import read_again, system
 from tests.tiny import planted
 
-SETTINGS = AuditSettings(measures=("nDCG@10",), depth=8, needles=60, segments=0)
+SETTINGS = AuditSettings(measures=("nDCG@10",), depth=8, needles=60, segments=0, describe=True)
 NO_LIMIT = Reads(everything, None, "a test")
 
 

@@ -90,7 +90,7 @@ def test_a_limit_that_only_filled_texts_pass_is_no_preference(
     even: Task, scorer: Callable[[int], Scorer], lengths: Sequence[int]
 ) -> None:
     for words in lengths:
-        verdict = verdict_of(even, scorer(words), None, draws=0, depth=8, blind=False)
+        verdict = verdict_of(even, scorer(words), None, draws=0, depth=8)
         answer = verdict.within or verdict.preference
         assert answer == Preference.NONE, (words, verdict.sentences)
         assert verdict.reads is None or words - 9 <= verdict.reads <= words

@@ -23,7 +23,7 @@ from positionbias.results.result import Result
 from positionbias.text.sentences import sentences
 from tests.audit.tasks import by_sentence, overlap, random_task, system, words_of
 
-SETTINGS = AuditSettings(draws=0, segments=0, blind=False, permutations=100)
+SETTINGS = AuditSettings(draws=0)
 # twice a word's weight in front, once at the end
 front = by_sentence(lambda place, count: 2 - place / (count - 1))
 

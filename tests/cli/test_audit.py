@@ -22,7 +22,9 @@ from ..tiny import candidates, collection_of, planted, saved_tk
 
 FRONT = "tests.audit.scorers:front_lover"
 BLIND = "tests.audit.scorers:blind"
-QUICK = "--buckets 0,0.33,0.66,1 --minimum 3 --permutations 100 --draws 2 --depth 6".split()
+QUICK = (
+    "--buckets 0,0.33,0.66,1 --minimum 3 --permutations 100 --draws 2 --depth 6 --describe".split()
+)
 Command = Callable[..., tuple[int, str, str]]
 
 
@@ -300,7 +302,17 @@ def test_a_collection_in_beir_s_form_has_no_answers_and_is_audited_still(
     assert posbias("import", "beir", "beir", "--out", "judged")[0] == 0
 
     code, printed, said = posbias(
-        "audit", "judged", "--model", FRONT, "--model", BLIND, "--depth", 6, "--out", "found"
+        "audit",
+        "judged",
+        "--describe",
+        "--model",
+        FRONT,
+        "--model",
+        BLIND,
+        "--depth",
+        6,
+        "--out",
+        "found",
     )
     assert code == 0, said
     assert printed.startswith(f"{FRONT} is sensitive to the order of a passage's text: ")
@@ -339,12 +351,20 @@ def test_a_collection_in_beir_s_form_has_no_answers_and_is_audited_still(
 
     assert posbias("debias", "judged", "--out", "rotated")[0] == 0
     code, printed, said = posbias(
-        "audit", "judged", run_path, "--rotated", "rotated", run_path.with_name("test.run")
+        "audit",
+        "judged",
+        "--describe",
+        run_path,
+        "--rotated",
+        "rotated",
+        run_path.with_name("test.run"),
     )
     assert (code, "wanted the run over the rotated collection" in said) == (2, True)
     other = tmp_path / "other.run"
     other.write_text(run_path.read_text() + "\n")
-    code, printed, _ = posbias("audit", "judged", run_path, "--rotated", "rotated", other)
+    code, printed, _ = posbias(
+        "audit", "judged", "--describe", run_path, "--rotated", "rotated", other
+    )
     assert code == 0
     assert (
         "cannot tell: this split has no located answer, so it is unknown where rotation moved "

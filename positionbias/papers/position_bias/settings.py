@@ -368,8 +368,6 @@ class RemedySettings(GridSettings):
             measures=self.measures[:1],
             needles=self.moved_queries,
             draws=0,
-            segments=0,
-            blind=False,
             depth=self.depth,
             seed=self.seed,
         )
