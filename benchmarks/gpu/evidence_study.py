@@ -104,7 +104,6 @@ class Size:
 
 _QUIET: dict[str, Any] = {"probe_passages": 0, "save_minutes": 1.0}
 _AUDIT: dict[str, Any] = {
-    "blind": False,
     "segments": 0,
     "permutations": 100,
     "seed": SEED,

@@ -62,7 +62,7 @@ def sorting(browser: Browser, table: str) -> list[str]:
     return [way for way in browser.run(heads) if way]
 
 
-@pytest.mark.parametrize("name", ["one", "four"])
+@pytest.mark.parametrize("name", ["four"])
 def test_it_opens_from_disk_and_asks_for_nothing(
     browser: Browser, name: str, request: pytest.FixtureRequest
 ) -> None:

@@ -119,11 +119,8 @@ task.train(out, task.plan(kind, save_every=save_every, **changes))
             # saved at every step: between two validations, inside an accumulation's window, in a
             # warm-up
         ),
-        ("bert_dot", "everything", 0, 5, 4),
         ("bert_dot", "groups", 1, 3, 3),
-        ("conv_knrm", "everything", 0, 5, 4),
         ("mono_t5", "unvalidated", 1, 1, 1),
-        ("tk", "unvalidated", 0, 2, 2),  # back to the last look at the loss
     ],
 )
 def test_killed_and_resumed(

@@ -223,7 +223,7 @@ def test_scores_of_another_split_are_one_line(task: Task, tmp_path: Path) -> Non
         group_source(task.collection, plan)
 
 
-@pytest.mark.parametrize("loss", ["margin_mse", "kl", "ranknet"])
+@pytest.mark.parametrize("loss", ["margin_mse", "ranknet"])
 def test_a_student_learns_a_teachers_order(task: Task, tmp_path: Path, loss: str) -> None:
     """The teacher knows the relevant passage; the student comes to score it above the others, and a
     stopped training ends alike.
