@@ -182,7 +182,7 @@ def audit(
     # the order-blind scorers on the same queries
     blind = (
         blind_runs(task.collection, task.queries, task.candidates, settings.seed)
-        if settings.describe and not task.evidence.whole
+        if settings.describe and settings.blind and not task.evidence.whole
         else []
     )
     results += blind_results(task, blind, settings)

@@ -22,7 +22,7 @@ from positionbias.results.audit import (
     WORTH,
     GapFigures,
 )
-from positionbias.results.buckets import BLIND, PSI, QueryBuckets
+from positionbias.results.buckets import PSI, QueryBuckets
 from positionbias.results.payloads import Contrast, Effect, Preference, Question, Verdict
 from positionbias.results.result import Result
 from positionbias.results.select import of_type
@@ -88,10 +88,7 @@ def exit_code(checks: Sequence[Check]) -> int:
 
 
 def _systems(results: Sequence[Result]) -> list[str]:
-    """Return the names of the systems; the first stage's only if nothing else was audited, and
-    position-blind scorers never.
-    """
-    results = [result for result in results if result.measure != BLIND]
+    """Return the names of the systems; the first stage's only if nothing else was audited."""
     names = list(dict.fromkeys(result.system for result in results))
     first = {result.system for result in results if result.facts.model == FIRST_STAGE}
     counted = {

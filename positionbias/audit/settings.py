@@ -123,8 +123,9 @@ class AuditSettings:
 
     ``buckets`` None: as many equal shares as the queries allow (``Buckets.relative_for``), and
     SQuAD-PosQ's characters. The rotations have the seeds ``seed … seed + draws − 1``, as
-    ``posbias debias --seed`` would store them. ``depth`` and ``measures`` None are the defaults of
-    a re-ranker, or with ``retrieve`` of a retriever.
+    ``posbias debias --seed`` would store them. ``blind``: with ``describe``, position-blind scorers
+    beside the systems. ``depth`` and ``measures`` None are the defaults of a re-ranker, or with
+    ``retrieve`` of a retriever.
 
     Raises:
         SettingError: a setting out of range.
@@ -186,6 +187,7 @@ class AuditSettings:
         "rotation of all passages, scores by place, thirds in vectors, position-blind scorers.",
         panel=Panel.BASIC,
     )
+    blind: bool = True
     segments: int = setting(
         500, "Passages whose thirds --describe encodes; 0: none.", least=0, panel=Panel.TERMS
     )

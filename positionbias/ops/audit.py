@@ -463,6 +463,7 @@ def check(
         lengths=None,
         describe=rotates or limits.max_psi is not None,
         segments=0,
+        blind=False,
     )
     found = _measured(collection, runs, audited, needed, computing, engine)
     checks = checks_of(found.results, limits)
