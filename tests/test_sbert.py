@@ -26,7 +26,7 @@ from positionbias.models.checkpoint import load_checkpoint
 from positionbias.models.encoder import quiet_transformers
 from positionbias.results.payloads import Verdict
 from tests.models.library import bi_encoder, cross_encoder, kept, pooling, theirs
-from tests.models.test_sbert import splade
+from tests.models.test_sbert import late_interaction, splade
 from tests.tiny import candidates, planted, tiny_encoder
 
 sbert = pytest.importorskip("positionbias.sbert")
@@ -95,7 +95,7 @@ def test_without_the_package_the_import_is_one_line_that_names_it() -> None:
     )
 
 
-@pytest.mark.parametrize("make", [encoder, cutting_reranker, splade])
+@pytest.mark.parametrize("make", [encoder, cutting_reranker, late_interaction, splade])
 def test_it_measures_what_an_audit_of_the_saved_model_does(
     make: Any, collection: pb.Collection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -172,7 +172,7 @@ def test_what_a_cross_encoder_reads_is_known_with_its_prompts(tmp_path: Path) ->
     )
 
 
-@pytest.mark.parametrize("make", [encoder])
+@pytest.mark.parametrize("make", [encoder, reranker])
 def test_it_leaves_the_model_as_it_was_and_says_the_same_again(
     make: Any, collection: pb.Collection, tmp_path: Path
 ) -> None:

@@ -56,10 +56,8 @@ def four_processors(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("four_processors")
-@pytest.mark.parametrize("threads", [2])
-def test_parts_have_the_threads_of_their_trainings_in_every_process(
-    tmp_path: Path, threads: int
-) -> None:
+def test_parts_have_the_threads_of_their_trainings_in_every_process(tmp_path: Path) -> None:
+    threads = 2
     before, told = torch.get_num_threads(), list[str]()
     steps = Steps(tmp_path, told.append)
     found = list(

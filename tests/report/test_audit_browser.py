@@ -62,13 +62,9 @@ def sorting(browser: Browser, table: str) -> list[str]:
     return [way for way in browser.run(heads) if way]
 
 
-@pytest.mark.parametrize("name", ["four"])
-def test_it_opens_from_disk_and_asks_for_nothing(
-    browser: Browser, name: str, request: pytest.FixtureRequest
-) -> None:
-    page = request.getfixturevalue(name)
-    browser.open(page)
-    assert browser.requests == [page.as_uri()]
+def test_it_opens_from_disk_and_asks_for_nothing(browser: Browser, four: Path) -> None:
+    browser.open(four)
+    assert browser.requests == [four.as_uri()]
     assert browser.messages == []
     assert browser.run("document.readyState") == "complete"
     assert browser.run("performance.getEntriesByType('resource').length") == 0

@@ -67,14 +67,11 @@ def test_the_loss_of_a_step_is_the_cross_entropy_of_its_passages(
     assert since.margin == pytest.approx((scores[:4] - scores[4:]).sum().item(), abs=1e-4)
 
 
-@pytest.mark.parametrize("kind", ["mono_t5"])
-def test_it_learns_and_re_ranks_all_that_was_retrieved(
-    task: Task, tmp_path: Path, kind: str
-) -> None:
+def test_it_learns_and_re_ranks_all_that_was_retrieved(task: Task, tmp_path: Path) -> None:
     rows: list[dict] = []
     plan = plan_of(
         task,
-        kind,
+        "mono_t5",
         validation_candidates=None,
         epochs=4,
         max_steps=3,

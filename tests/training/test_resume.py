@@ -121,6 +121,7 @@ task.train(out, task.plan(kind, save_every=save_every, **changes))
         ),
         ("bert_dot", "groups", 1, 3, 3),
         ("mono_t5", "unvalidated", 1, 1, 1),
+        ("tk", "unvalidated", 0, 2, 2),  # back to the last look at the loss
     ],
 )
 def test_killed_and_resumed(
