@@ -56,7 +56,7 @@ _KIND = "remedied"
 
 @dataclass(frozen=True, slots=True)
 class _Shape:
-    """What scores depend on beside the model's files."""
+    """Influences on scores beside the model's files."""
 
     remedy: str
     model: JsonObject
@@ -94,7 +94,7 @@ class Remedied:
 
     @property
     def reader(self) -> TokenReader | None:
-        """What counts the tokens of a passage that the model reads: each rotation is as long as the
+        """Count the tokens of a passage that the model reads: each rotation is as long as the
         passage; of parts it is unknown.
         """
         return token_reader(self.base) if self.remedy.rotates else None

@@ -121,7 +121,7 @@ def _opened(given: CollectionLike) -> Collection | Groups:
 
 @dataclass
 class _After:
-    """What happens to a collection before it gets its name: it gets its statement."""
+    """Write a collection's statement before the collection gets its name."""
 
     source: Collection
     pairs: GivenPairs

@@ -98,7 +98,7 @@ def find_overlap(
 
 @dataclass(frozen=True)
 class _Unit:
-    """What was found of passages or queries: the test texts, the pairs, and the blocks' counts by
+    """Findings on passages or queries: the test texts, the pairs, and the blocks' counts by
     training set.
     """
 

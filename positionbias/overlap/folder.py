@@ -52,7 +52,7 @@ class RecordedSet:
 
 
 class OverlapFolder:
-    """What ``leakage overlap`` wrote at a path.
+    """Output of ``leakage overlap`` at a path.
 
     Raises:
         InputError: something else.

@@ -30,7 +30,7 @@ _UNIT_OF: Mapping[What, str] = {"passages": PASSAGES, "queries": QUERIES, "judge
 
 @dataclass(frozen=True, slots=True)
 class Removal:
-    """What to remove on which side, because of pairs of which unit.
+    """The side to remove from, and the unit of the pairs that are the reason.
 
     Raises:
         SettingError: passages because of queries, which name none.
@@ -61,7 +61,7 @@ class Removal:
 
 @dataclass(frozen=True, slots=True)
 class Removing:
-    """What to remove because of overlapping pairs, and on which side.
+    """Settings of removing overlapping pairs: the unit, and the side.
 
     Raises:
         SettingError: a value that is no choice, or passages because of queries.
@@ -94,7 +94,7 @@ class Removing:
 
     @property
     def removal(self) -> Removal:
-        """What is removed, with its defaults."""
+        """Return the removal, with its defaults."""
         return Removal(
             cast("What", self.remove or "queries"), self.unit or "", cast("Side", self.side)
         )
