@@ -39,7 +39,7 @@ from tests.audit.scorers import blind
 from tests.tiny import planted, saved_tk, tiny_encoder
 
 SETTINGS = AuditSettings(
-    measures=("nDCG@10", "RR@10"),
+    measures=("nDCG@10",),
     buckets=(Buckets.relative(4),),
     minimum=5,
     permutations=200,

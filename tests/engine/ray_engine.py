@@ -112,18 +112,6 @@ def made_by(step: Step, place: Path, map_shards: MapShards) -> tuple[dict[str, b
     return files_of(place), read_manifest(place).comparable()
 
 
-@pytest.fixture
-def same_everywhere(tmp_path: Path, cluster: Any) -> Callable[[Step, str], None]:
-    def check(step: Step, name: str) -> None:
-        wanted = made_by(step, tmp_path / "one" / name, map)
-        with open_engine("local", 2) as map_shards:
-            assert made_by(step, tmp_path / "two" / name, map_shards) == wanted
-        with open_engine("ray", 1, cluster.address) as map_shards:
-            assert made_by(step, tmp_path / "ray" / name, map_shards) == wanted
-
-    return check
-
-
 def rotate_collection(original: Collection, map_shards: MapShards, out: Path) -> None:
     debias(original, out, Rotation(), map_shards=map_shards)
 
@@ -137,12 +125,6 @@ def rotate_file(source: Path, map_shards: MapShards, out: Path) -> None:
         map_shards=map_shards,
         block_bytes=1 << 20,
     )
-
-
-def test_debias_writes_the_same_bytes_on_every_engine(
-    same_everywhere: Any, original: Collection
-) -> None:
-    same_everywhere(partial(rotate_collection, original), "rotated")
 
 
 def test_results_come_in_order_and_items_as_they_are_used(on_cluster: MapShards) -> None:
@@ -254,9 +236,9 @@ def start(
     )
 
 
-def some_shards(folder: Path, command: subprocess.Popen[str]) -> None:
-    """Wait until three shards have been made."""
-    while len(finished(folder)) < 3:
+def some_shards(folder: Path, command: subprocess.Popen[str], count: int) -> None:
+    """Wait until so many shards have been made."""
+    while len(finished(folder)) < count:
         assert command.poll() is None, command.communicate()
         time.sleep(0.005)
 
@@ -274,12 +256,15 @@ def kept(folder: Path, before: dict[str, int]) -> int:
     )
 
 
-def test_a_stop_on_a_ray_of_this_machine_and_the_same_command_again(
+def test_stops_on_a_ray_of_this_machine_and_the_same_command_again(
     original: Collection, tmp_path: Path
 ) -> None:
+    """Ctrl-C; then, of the same command, the death of Ray: without its agent Ray's node ends, and
+    with it the process that is connected to it.
+    """
     (tmp_path / "tmp").mkdir()
     with start(tmp_path, original, "--workers", "2", TMPDIR=str(tmp_path / "tmp")) as command:
-        some_shards(tmp_path, command)
+        some_shards(tmp_path, command, 3)
         os.killpg(command.pid, signal.SIGINT)  # as a terminal's Ctrl-C
         out, err = command.communicate()
     # Ray's own, now and then, which nothing turns off
@@ -290,27 +275,11 @@ def test_a_stop_on_a_ray_of_this_machine_and_the_same_command_again(
         "posbias: stopped; run the same command again to go on\n",
     )
     assert_within(60, lambda: processes_of_session(command.pid) == [])
-    before = finished(tmp_path)
-    assert 3 <= len(before) < SHARDS
-    with start(tmp_path, original, "--workers", "2", TMPDIR=str(tmp_path / "tmp")) as command:
-        out, err = command.communicate()
-    assert (command.returncode, out.count("\n")) == (0, 1), err
-    assert out.startswith('{"results": [{"measure": "rotation"')
-    assert err.splitlines()[-1].startswith("written to rotated;")
-    assert kept(tmp_path, before) >= len(before) - 2  # each worker may have been before a receipt
-    assert files_of(tmp_path / "rotated") == files_of(
-        debias(original, tmp_path / "wanted" / "rotated", Rotation()).path
-    )
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["rotated", "tmp", "wanted"]
     assert list((tmp_path / "tmp").iterdir()) == []
-
-
-def test_a_death_of_ray_is_one_line_and_the_same_command_goes_on(
-    original: Collection, tmp_path: Path
-) -> None:
-    """Without its agent Ray's node ends, and with it the process that is connected to it."""
+    first = finished(tmp_path)
+    assert 3 <= len(first) < SHARDS
     with start(tmp_path, original, "--workers", "2") as command:
-        some_shards(tmp_path, command)
+        some_shards(tmp_path, command, len(first) + 1)
         (agent,) = [
             process
             for process in processes_of_session(command.pid)
@@ -324,38 +293,17 @@ def test_a_death_of_ray_is_one_line_and_the_same_command_goes_on(
     )
     assert (command.returncode, out, err) == (70, "", said)
     assert_within(60, lambda: processes_of_session(command.pid) == [])
-    before = finished(tmp_path)
-    assert 3 <= len(before) < SHARDS
+    second = finished(tmp_path)
+    assert len(first) < len(second) < SHARDS
+    # each worker may have been before a receipt
+    assert len(first.items() & second.items()) >= len(first) - 2
     assert not (tmp_path / "rotated").exists()
-    with start(tmp_path, original, "--workers", "2") as command:
-        out, err = command.communicate()
-    assert command.returncode == 0, err
-    assert kept(tmp_path, before) >= len(before) - 2
+    debias(original, tmp_path / "rotated", Rotation())  # on whatever engine
+    assert kept(tmp_path, second) >= len(second) - 2
     assert files_of(tmp_path / "rotated") == files_of(
         debias(original, tmp_path / "wanted" / "rotated", Rotation()).path
     )
-
-
-def test_kill_9_of_a_command_on_a_cluster_and_the_same_command_again(
-    cluster: Any, original: Collection, tmp_path: Path
-) -> None:
-    with start(tmp_path, original, "--address", cluster.address) as command:
-        some_shards(tmp_path, command)
-        command.kill()
-        command.communicate()
-    before = finished(tmp_path)
-    assert 3 <= len(before) < SHARDS
-    # at once: what the cluster still does for the killed command does no harm
-    with start(tmp_path, original, "--address", cluster.address) as command:
-        out, err = command.communicate()
-    assert (command.returncode, out.count("\n")) == (0, 1), err
-    assert err.splitlines()[-1].startswith("written to rotated;")
-    # two of the killed command, and two that it still made
-    assert kept(tmp_path, before) >= len(before) - 4
-    assert files_of(tmp_path / "rotated") == files_of(
-        debias(original, tmp_path / "wanted" / "rotated", Rotation()).path
-    )
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["rotated", "wanted"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["rotated", "tmp", "wanted"]
 
 
 @dataclass(frozen=True)
@@ -394,20 +342,12 @@ def test_each_gpu_has_a_process_that_keeps_what_it_has_loaded(cluster: Any) -> N
 
 
 def test_a_process_with_a_gpu_that_dies_leaves_its_items_to_others(
-    cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    cluster: Any, tmp_path: Path
 ) -> None:
-    for name in ("twice", "always"):
-        (tmp_path / name).mkdir()
     with open_engine("ray", 1, cluster.address, gpus=True) as map_shards:
-        assert list(map_shards(partial(dying, tmp_path / "twice", 2), range(12))) == [
+        assert list(map_shards(partial(dying, tmp_path, 2), range(12))) == [
             item * item for item in range(12)
         ]
-        monkeypatch.setattr("positionbias.engine.ray_gpus.RETRIES", 1)
-        with pytest.raises(
-            PositionBiasError,
-            match="^wanted every shard done on the Ray cluster; found, after .*: .*; look at",
-        ):
-            list(map_shards(partial(dying, tmp_path / "always", 99), range(12)))
 
 
 def test_a_cluster_without_a_gpu_is_one_clear_line(
@@ -420,32 +360,6 @@ def test_a_cluster_without_a_gpu_is_one_clear_line(
     )
     with open_engine("ray", 1, cluster.address, gpus=True) as map_shards, found:
         list(map_shards(math.sqrt, [4.0]))
-
-
-def test_a_re_ranked_run_has_the_same_bytes_on_every_engine(
-    cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from positionbias.ranking import blocks
-    from positionbias.ranking.config import Computing, Spread
-    from positionbias.ranking.rerank import rerank_run
-    from tests.dense.conftest import saved_dot
-    from tests.tiny import candidates, planted
-
-    monkeypatch.setattr(blocks, "BLOCK_PAIRS", 20)
-    monkeypatch.setattr(blocks, "MOST_AGAIN", 9.0)
-    collection, checkpoint = planted(tmp_path / "planted"), saved_dot(tmp_path / "dot")
-    run = candidates(collection, tmp_path)["test"]
-    again = rerank_run(checkpoint, collection, run, tmp_path / "alone.run").counts.again
-    with open_engine("ray", 1, cluster.address, gpus=False) as map_shards:
-        spread = Spread(Computing().loading(checkpoint.path), map_shards)
-        assert (
-            rerank_run(
-                checkpoint, collection, run, tmp_path / "shared.run", spread=spread
-            ).counts.again
-            == again
-            > 0
-        )
-    assert (tmp_path / "shared.run").read_bytes() == (tmp_path / "alone.run").read_bytes()
 
 
 def test_a_node_that_is_killed_half_way_changes_nothing(

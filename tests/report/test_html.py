@@ -291,7 +291,8 @@ def test_no_result_is_left_out_unseen(one: str, tmp_path: Path) -> None:
 
 
 def test_hostile_text_stays_text(tmp_path: Path) -> None:
-    results = invented.renamed(invented.study(), HOSTILE)
+    study = [result for result in invented.study() if result.kind in KINDS]
+    results = invented.renamed(study, HOSTILE)
     results.append(Result("finding", "c", "test", "s", 1, None, None, 0, Finding(HOSTILE)))
     record = replace(
         invented.manifest(HOSTILE), command=HOSTILE, notes=(HOSTILE,), settings={HOSTILE: HOSTILE}
@@ -368,9 +369,10 @@ def test_no_results_at_all_make_a_page_that_says_so(tmp_path: Path) -> None:
     assert "These folders hold no results." in page.root.text
 
 
-def test_the_same_folders_give_the_same_bytes(one: str, tmp_path: Path) -> None:
-    invented.save_study(tmp_path / "study")
-    assert write_report([tmp_path / "study"], tmp_path / "again.html").read_text("utf-8") == one
+def test_the_same_folders_give_the_same_bytes(tmp_path: Path) -> None:
+    study = invented.save_study(tmp_path / "study", kinds=("histogram", "ats"))
+    pages = [write_report([study], tmp_path / f"{number}.html") for number in (1, 2)]
+    assert pages[0].read_bytes() == pages[1].read_bytes()
 
 
 def test_a_studys_folder_leads_to_its_results(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -55,12 +56,11 @@ def assert_alike(one: Checkpoint, other: Checkpoint) -> None:
     assert not working_folder(other.path).exists()
 
 
-@pytest.mark.parametrize("steps", [(2,), (4,), (6,), (2, 4, 6)])
 def test_stopped_at_validations_and_resumed(
-    task: Task, uninterrupted: Checkpoint, tmp_path: Path, steps: tuple
+    task: Task, uninterrupted: Checkpoint, tmp_path: Path
 ) -> None:
     out, resume = tmp_path / "tk.ckpt", False
-    for step in steps:
+    for step in (2, 4, 6):
         with pytest.raises(KeyboardInterrupt):
             task.train(out, resume=resume, on_validation=stop_at(step))
         assert not out.exists()
@@ -68,11 +68,8 @@ def test_stopped_at_validations_and_resumed(
     assert_alike(uninterrupted, task.train(out, resume=True))
 
 
-@pytest.mark.parametrize(
-    "changes", [{"rotate": Rotation(seed=1)}, {"precision": "bfloat16", "batch_size": 5}]
-)
-def test_other_ways_of_training_resume_as_well(task: Task, tmp_path: Path, changes: dict) -> None:
-    plan = task.plan(**changes)
+def test_a_training_in_bfloat16_resumes_as_well(task: Task, tmp_path: Path) -> None:
+    plan = task.plan(precision="bfloat16", batch_size=5)
     whole = task.train(tmp_path / "whole" / "tk.ckpt", plan)
     out = tmp_path / "stopped" / "tk.ckpt"
     with pytest.raises(KeyboardInterrupt):
@@ -109,7 +106,6 @@ task.train(out, task.plan(kind, save_every=save_every, **changes))
 @pytest.mark.parametrize(
     ("kind", "changed", "save_every", "at", "left"),
     [
-        ("tk", "nothing", 0, 3, 2),  # back to the last validation
         (
             "tk",
             "everything",
@@ -120,7 +116,6 @@ task.train(out, task.plan(kind, save_every=save_every, **changes))
             # warm-up
         ),
         ("bert_dot", "groups", 1, 3, 3),
-        ("mono_t5", "unvalidated", 1, 1, 1),
         ("tk", "unvalidated", 0, 2, 2),  # back to the last look at the loss
     ],
 )
@@ -164,7 +159,7 @@ def test_saving_by_the_clock(task: Task, uninterrupted: Checkpoint, tmp_path: Pa
     assert_alike(uninterrupted, task.train(out, resume=True))
 
 
-@pytest.mark.parametrize("step", [0, 2, 4, 6])
+@pytest.mark.parametrize("step", [0, 4])
 def test_killed_between_the_best_weights_and_the_state(
     task: Task,
     uninterrupted: Checkpoint,
@@ -208,22 +203,26 @@ def test_only_the_last_state_and_its_best_weights_are_kept(task: Task, tmp_path:
 # -- what cannot be resumed ------------------------------------------------------------------------
 
 
-@pytest.fixture
-def stopped(task: Task, tmp_path: Path) -> Path:
-    """Where a training stopped at its second validation was going."""
+@pytest.fixture(scope="module")
+def stopped_once(task: Task, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("stopped") / "tk.ckpt"
     with pytest.raises(KeyboardInterrupt):
-        task.train(tmp_path / "tk.ckpt", on_validation=stop_at(4))
-    return tmp_path / "tk.ckpt"
+        task.train(out, on_validation=stop_at(4))
+    return out
+
+
+@pytest.fixture
+def stopped(stopped_once: Path, tmp_path: Path) -> Path:
+    """Where a training stopped at its second validation was going."""
+    out = tmp_path / "tk.ckpt"
+    shutil.copytree(working_folder(stopped_once), working_folder(out))
+    return out
 
 
 @pytest.mark.parametrize(
     ("changes", "named", "before", "now"),
     [
         ({"learning_rate": 0.5}, "training.learning_rate", "0.1", "0.5"),
-        ({"seed": 2}, "training.seed", "1", "2"),
-        ({"max_steps": 10}, "training.max_steps", "6", "10"),
-        ({"accumulate": 2}, "training.accumulate", "1", "2"),
-        ({"bucket": 2}, "training.bucket", "1", "2"),
         ({"rotate": Rotation(seed=1)}, "rotate.identity", "None", "True"),
         ({"relevant_from": 2}, "relevant_from", "1", "2"),
     ],
