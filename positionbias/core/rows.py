@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,11 +20,26 @@ from pandas.api.types import is_string_dtype
 
 from positionbias.core.csv_cells import read_cell, write_rows
 from positionbias.core.errors import InputError, bad_input
+from positionbias.core.interval import Interval
 from positionbias.core.manifest import MANIFEST, Manifest, write_manifest
 from positionbias.core.publish import atomic_file, atomic_folder
 from positionbias.core.seal import verified
 
-__all__ = ["COLUMNS", "check", "frame", "load", "load_values", "read_csv", "save", "write_csv"]
+__all__ = [
+    "COLUMNS",
+    "NO_VALUES",
+    "ROWS",
+    "VALUES",
+    "Collected",
+    "check",
+    "frame",
+    "load",
+    "load_values",
+    "read_csv",
+    "records",
+    "save",
+    "write_csv",
+]
 
 
 class Column(NamedTuple):
@@ -81,6 +97,8 @@ COLUMNS: Mapping[str, Column] = {
 }
 _VALUE_TYPES = {"row": "int32", "item": "str", "cluster": "str", "value": "float64"}
 
+NO_VALUES = DataFrame({name: Series(dtype=type_) for name, type_ in _VALUE_TYPES.items()})
+
 _NAMES = list(COLUMNS)
 _BEFORE_KEYS = _NAMES[: _NAMES.index("test") + 1]
 _IDENTITY = _NAMES[1 : _NAMES.index("label") + 1]
@@ -92,7 +110,7 @@ _REFUSED = {  # what is wanted, and which rows have something else
     "p from 0 to 1": "p < 0 or p > 1",
     "p_adjusted from 0 to 1": "p_adjusted < 0 or p_adjusted > 1",
 }
-_ROWS, _VALUES = "rows.parquet", "values.parquet"
+ROWS, VALUES = "rows.parquet", "values.parquet"
 _KINDS = {"str": str, "int32": Integral, "float64": Real, "bool": bool | np.bool_}
 _PARSERS: Mapping[str, Any] = {
     "str": read_cell,
@@ -137,6 +155,75 @@ def frame(
     made = DataFrame({name: _typed(name, cells[name], types[name], source) for name in types})
     check(made, source=source)
     return made
+
+
+@dataclass(slots=True)
+class Collected:
+    """Rows as they are measured: ``common`` cells are those of every row, ``keys`` the study's own.
+
+    Example:
+        >>> made = Collected({"study": "evaluate", "model": "bm25"})
+        >>> made.add("nDCG@10", "mean", 0.5, Interval(0.4, 0.6), items={"q1": 0.25, "q2": 0.75})
+        >>> made.rows[["model", "measure", "value", "low", "high"]]
+          model  measure  value  low  high
+        0  bm25  nDCG@10    0.5  0.4   0.6
+        >>> made.values
+           row item cluster  value
+        0    0   q1           0.25
+        1    0   q2           0.75
+    """
+
+    common: Mapping[str, Any] = field(default_factory=dict)
+    keys: Sequence[str] = ()
+    _records: list[dict[str, Any]] = field(default_factory=list)
+    _items: list[tuple[int, str, str, float]] = field(default_factory=list)
+
+    def add(
+        self,
+        measure: str,
+        statistic: str,
+        value: float | None,
+        bounds: Interval | None = None,
+        *,
+        items: Mapping[str, float] | None = None,
+        **cells: Any,
+    ) -> None:
+        """Add a row, with its values by item, if any."""
+        row = {**self.common, "measure": measure, "statistic": statistic, **cells}
+        row["value"] = None if value is None else float(value)
+        if bounds is not None:
+            row |= {"low": bounds.low, "high": bounds.high, "level": bounds.level}
+        self._items += [
+            (len(self._records), item, "", float(number)) for item, number in (items or {}).items()
+        ]
+        self._records.append(row)
+
+    @property
+    def rows(self) -> DataFrame:
+        """The checked frame."""
+        return frame(self._records, self.keys)
+
+    @property
+    def values(self) -> DataFrame:
+        """The values by item."""
+        if not self._items:
+            return NO_VALUES
+        columns = zip(_VALUE_TYPES.items(), zip(*self._items, strict=True), strict=True)
+        return DataFrame(
+            {name: _typed(name, cells, type_, "values") for (name, type_), cells in columns}
+        )
+
+
+def records(rows: DataFrame) -> list[dict[str, Any]]:
+    """Return the rows as JSON-ready objects, without cells that hold nothing."""
+    return [
+        {
+            name: cell
+            for name, cell in row.items()
+            if name == "row" or not (cell != cell or cell in ("", -1) or cell is True)
+        }
+        for row in rows.to_dict("records")
+    ]
 
 
 def _types(keys: Sequence[str]) -> dict[str, str]:
@@ -245,9 +332,9 @@ def save(
     if values is not None:
         _check_values(rows, values, "values")
     with atomic_folder(folder, overwrite=overwrite) as partial:
-        rows.to_parquet(partial / _ROWS, index=False)
+        rows.to_parquet(partial / ROWS, index=False)
         if values is not None:
-            values.to_parquet(partial / _VALUES, index=False)
+            values.to_parquet(partial / VALUES, index=False)
         write_manifest(partial / MANIFEST, manifest)
 
 
@@ -257,8 +344,8 @@ def load(folder: Path | str) -> DataFrame:
     Raises:
         InputError: no rows there, damaged ones, or rows that ``check`` refuses.
     """
-    rows = _read(Path(folder) / _ROWS)
-    check(rows, source=Path(folder) / _ROWS)
+    rows = _read(Path(folder) / ROWS)
+    check(rows, source=Path(folder) / ROWS)
     return rows
 
 
@@ -268,8 +355,8 @@ def load_values(folder: Path | str) -> DataFrame:
     Raises:
         InputError: no values there, damaged ones, or values of a row that does not exist.
     """
-    values = _read(Path(folder) / _VALUES)
-    _check_values(load(folder), values, Path(folder) / _VALUES)
+    values = _read(Path(folder) / VALUES)
+    _check_values(load(folder), values, Path(folder) / VALUES)
     return values
 
 

@@ -49,13 +49,13 @@ class Shown:
     @property
     def verdict(self) -> str:
         """The conclusion in words, one sentence a line; empty if there is none."""
-        return "\n".join(_showing().verdict_of(self._study().results))
+        return "\n".join(_showing().verdict_of(self._study()))
 
     def to_frame(self) -> pandas.DataFrame:
-        """Return a row for each result: the measure, its value, its interval, and the number of
+        """Return a row for each value: what it is of, its measure, its interval, and the number of
         items.
         """
-        frame: pandas.DataFrame = _showing().frame_of(self._study().results)
+        frame: pandas.DataFrame = _showing().frame_of(self._study())
         return frame
 
     def to_frames(self) -> dict[str, pandas.DataFrame]:

@@ -5,7 +5,7 @@ artefacts.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -22,6 +22,7 @@ from positionbias.ops.outcome import REMARKS, Judgement, Measurements, Read, Wri
 
 if TYPE_CHECKING:
     import pandas
+    from pandas import DataFrame
 
     from positionbias.core.manifest import Manifest
     from positionbias.core.verify import Verified
@@ -231,8 +232,9 @@ class Page(Written):
     those tables that stand for the whole.
     """
 
-    tables: dict[str, Table]
+    tables: dict[str, Table] = field(default_factory=dict)
     summary: str = ""
+    rows: DataFrame | None = None
 
     def __str__(self) -> str:
         from positionbias.report.parts import tables_after
@@ -325,7 +327,7 @@ def page_of(
     """Write the page about these folders of results."""
     from positionbias.report.first_screen import summary
     from positionbias.report.html import page_title, report_tables, write_page
-    from positionbias.report.load import load_studies
+    from positionbias.report.load import load_studies, rows_together
 
     studies = load_studies(folders)
     path = write_page(studies, out, title=title, overwrite=overwrite)
@@ -336,6 +338,7 @@ def page_of(
         [result for study in studies for result in study.results],
         report_tables(studies),
         said,
+        rows_together(studies),
     )
 
 
@@ -368,6 +371,7 @@ def load(folder: Place) -> Measurements:
     place = input_place(folder, flag="folder")
     (study,) = load_studies([place])
     made = study.manifest
+    of_rows = {} if study.rows.empty else {"rows": study.rows, "values": study.values}
     return (Audit if made.command == "audit" else Measurements)(
         study.results,
         command=made.command,
@@ -379,6 +383,7 @@ def load(folder: Place) -> Measurements:
         notes=made.notes,
         content=made.content,
         remarks=made.content_as(tuple[str, ...], REMARKS, ()),
+        **of_rows,
         loaded=replace(made, files=None),
     )
 

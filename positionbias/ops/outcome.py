@@ -17,6 +17,8 @@ from positionbias.core.screen import wrapped
 from positionbias.core.shown import Shown
 
 if TYPE_CHECKING:
+    from pandas import DataFrame
+
     from positionbias.core.collection import Collection
     from positionbias.core.manifest import Manifest
     from positionbias.report.load import Study
@@ -32,6 +34,7 @@ __all__ = [
     "json_of",
     "refuse_outputs",
     "results_of",
+    "rows_of",
     "save_if_asked",
     "study_of",
     "text_of",
@@ -58,7 +61,8 @@ class Read:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Measurements(Shown):
-    """The results of an operation, and what made them.
+    """What an operation measured, as ``rows`` with their ``values`` by item (``results`` where it
+    still makes those), and what made it.
 
     ``packages`` are those whose versions the results depend on; ``host`` is what comparisons skip
     (workers, engine). ``content`` is what the manifest counts; ``form`` names their text where
@@ -76,10 +80,12 @@ class Measurements(Shown):
         (PosixPath('kept'), PosixPath('kept.html'), Measurements('kept', 4 results))
     """
 
-    results: Sequence[Result]
-    command: str
-    settings: JsonObject
-    read: Sequence[Read]
+    results: Sequence[Result] = ()
+    command: str = ""
+    settings: JsonObject = field(default_factory=dict)
+    read: Sequence[Read] = ()
+    rows: DataFrame | None = None
+    values: DataFrame | None = None
     seed: int | None = None
     name: str = ""
     licence: str = ""
@@ -95,6 +101,10 @@ class Measurements(Shown):
         return "\n".join([self._text(), *map(wrapped, self.remarks)])
 
     def _text(self) -> str:
+        if self.rows is not None:
+            from positionbias.report.presentation import shown_by
+
+            return "\n\n".join(shown.as_text(rows) for shown, rows in shown_by(self.rows))
         from positionbias.report.text import text_of
 
         return text_of(self.results, self.form or self.command.rpartition(" ")[2])
@@ -255,7 +265,15 @@ def study_of(outcome: Any, place: Path = Path()) -> Study:
         if isinstance(outcome, Measurements)
         else _manifest_of_artefact(outcome, results, place)
     )
-    return Study(1, manifest.name or place.name, place.name, results, manifest)
+    title, rows = manifest.name or place.name, rows_of(outcome)
+    more = {} if rows is None else {"rows": rows}
+    return Study(1, title, place.name, results, manifest, **more)
+
+
+def rows_of(outcome: Any) -> DataFrame | None:
+    """Return the rows of what an operation gave back; None where it has results."""
+    rows: DataFrame | None = getattr(outcome, "rows", None)
+    return rows
 
 
 def _manifest_of_artefact(outcome: Any, results: Sequence[Result], place: Path) -> Manifest:
@@ -289,7 +307,13 @@ def json_of(outcome: Any, *, per_query: bool = False) -> JsonObject:
     """Return what an operation gave back as one JSON object: a judgement's own, and its results;
     values by query where they are wanted.
     """
-    own = outcome.to_json() if isinstance(outcome, Judgement) else {}
+    own = dict(outcome.to_json()) if isinstance(outcome, Judgement) else {}
+    if (rows := rows_of(outcome)) is not None:
+        from positionbias.core.rows import records
+
+        own["rows"] = records(rows)
+        if per_query and (values := getattr(outcome, "values", None)) is not None:
+            own["values"] = values.to_dict("records")
     results = [one.to_json(items=per_query) for one in results_of(outcome)]
     for record in () if per_query else results:
         if "rows" in (payload := record["payload"]):

@@ -13,18 +13,20 @@ from positionbias.core.json_text import JsonObject
 from positionbias.core.operation import Overwrite, SavedTo, operation
 from positionbias.core.places import Place, input_place, output_place, pasted
 from positionbias.core.progress import hint, say, step
+from positionbias.core.publish import atomic_file
 from positionbias.core.settings import Setting
 from positionbias.ops.outcome import Measurements, Read, refuse_outputs, save_if_asked
 from positionbias.pooling.settings import CoverageSettings, ReliabilitySettings, VerdictSettings
 
 if TYPE_CHECKING:
+    from positionbias.core.rows import Collected
     from positionbias.core.run import Run
     from positionbias.pooling.judged_runs import JudgedRuns
     from positionbias.pooling.open_runs import OpenRuns
     from positionbias.pooling.reliability import Reliability
     from positionbias.pooling.scores import PoolMeasure
     from positionbias.pooling.systems import System
-    from positionbias.results.result import Result
+    from positionbias.pooling.verdict import RunVerdict
 
 __all__ = ["pool_coverage", "pool_reliability", "pool_verdict"]
 
@@ -85,17 +87,19 @@ def pool_coverage(
                  1            8            8            9            9
         ...
     """
-    from positionbias.pooling.coverage import coverage_results
+    from positionbias.pooling.measured import coverage_rows, pool_rows, task_rows
 
     refuse_outputs(out, overwrite=overwrite)
     judged = _judged(runs, qrels, systems)
-    results = coverage_results(judged.runs, settings, collection=judged.name)
+    made = pool_rows(judged.name)
+    task_rows(made, judged.runs, settings.relevant_from)
+    coverage_rows(made, judged.runs, settings)
     told: JsonObject = {
         "depth": settings.depth,
         "deepest": settings.deepest,
         "relevant_from": settings.relevant_from,
     }
-    return save_if_asked(judged.measured("coverage", results, told), out, overwrite=overwrite)
+    return save_if_asked(judged.measured("coverage", made, told), out, overwrite=overwrite)
 
 
 @operation
@@ -139,55 +143,50 @@ def pool_reliability(
     """
     from positionbias.evaluation.measures import canonical
     from positionbias.pooling.kind_effects import kind_effects
-    from positionbias.pooling.kind_results import kind_results
+    from positionbias.pooling.measured import kind_rows, pool_rows, reliability_rows, task_rows
     from positionbias.pooling.pools import NOTES
     from positionbias.pooling.reliability import reliability
-    from positionbias.pooling.reliability_results import reliability_results
     from positionbias.pooling.scores import pool_measures
 
     refuse_outputs(out, overwrite=overwrite)
     settings = replace(settings, measures=canonical(settings.measures, computed=("RBP",)))
     measures, drawn = pool_measures(settings.measures, settings.relevant_from), settings.drawn
     judged = _judged(runs, qrels, systems)
+    made = pool_rows(judged.name)
+    task_rows(made, judged.runs, settings.relevant_from)
     found = reliability(judged.runs, measures, drawn, level=settings.relevant_from)
-    results = reliability_results(
-        found, judged.runs, collection=judged.name, level=settings.relevant_from
-    )
-    effects = kind_effects(judged.runs, measures, drawn)
-    results += kind_results(effects, judged.runs, collection=judged.name, seed=drawn.seed)
-    results += _asked_beside(judged, found, measures, settings)
-    measured = judged.measured("reliability", results, settings.record(), drawn.seed, NOTES)
+    reliability_rows(made, found, judged.runs)
+    kind_rows(made, kind_effects(judged.runs, measures, drawn))
+    _asked_beside(made, judged.runs, found, measures, settings)
+    measured = judged.measured("reliability", made, settings.record(), drawn.seed, NOTES)
     return save_if_asked(measured, out, overwrite=overwrite)
 
 
 def _asked_beside(
-    judged: _Judged,
+    made: Collected,
+    runs: JudgedRuns,
     found: Reliability,
     measures: Sequence[PoolMeasure],
     settings: ReliabilitySettings,
-) -> Iterator[Result]:
-    """Yield the results of analyses asked for beside the tables."""
-    from positionbias.pooling.curves import curve_depths, curve_results, depth_curve, groups_curve
-    from positionbias.pooling.leave_out import leave_out, leave_out_results
-    from positionbias.pooling.relabelled import relabelled, relabelled_results
+) -> None:
+    """Add what was asked for beside the tables."""
+    from positionbias.pooling.curves import curve_depths, depth_curve, groups_curve
+    from positionbias.pooling.leave_out import leave_out
+    from positionbias.pooling.measured import curve_rows, left_out_rows, relabelled_rows
+    from positionbias.pooling.relabelled import relabelled
 
-    runs, name, drawn, level = judged.runs, judged.name, settings.drawn, settings.relevant_from
+    drawn, level = settings.drawn, settings.relevant_from
     if settings.leave_out:
-        left = leave_out(runs, measures, drawn, level=level)
-        yield from leave_out_results(left, runs, measures, collection=name)
+        left_out_rows(made, leave_out(runs, measures, drawn, level=level))
     if settings.curves:
         deep = depth_curve(runs, measures, drawn, curve_depths(drawn), level=level)
-        yield from curve_results("depth", deep, runs, collection=name)
-        yield from curve_results(
-            "groups", groups_curve(runs, measures, drawn, level=level), runs, collection=name
-        )
+        curve_rows(made, "depth", deep, runs)
+        curve_rows(made, "groups", groups_curve(runs, measures, drawn, level=level), runs)
     if share := settings.relabel:
         again = relabelled(
             runs, measures, drawn, share=share, repeats=settings.repeats, level=level
         )
-        yield from relabelled_results(
-            found, again, collection=name, share=share, drawn=settings.repeats
-        )
+        relabelled_rows(made, found, again, share)
 
 
 @operation
@@ -250,9 +249,9 @@ def pool_verdict(
     """
     from positionbias.evaluation.measures import canonical
     from positionbias.pooling.bounds import check_measure
+    from positionbias.pooling.measured import pool_rows, verdict_rows
     from positionbias.pooling.scores import pool_measures
     from positionbias.pooling.verdict import open_depth, verdict
-    from positionbias.pooling.verdict_results import verdict_results, write_judge_next
 
     refuse_outputs(out, judge_next, overwrite=overwrite)
     settings = replace(settings, measures=canonical(settings.measures, computed=("RBP",)))
@@ -263,17 +262,41 @@ def pool_verdict(
     found = verdict(opened, settings)
     if judge_next is not None:
         sheet = output_place(judge_next)
-        listed = write_judge_next(found, sheet, overwrite=overwrite)
+        listed = _write_judge_next(found, sheet, overwrite=overwrite)
         hint(f"{listed:,} documents to judge written to {pasted(sheet)}, by {measures[0].name}")
     told: JsonObject = {
         "depth": settings.depth,
         "measures": list(settings.measures),
         "relevant_from": settings.relevant_from,
     }
-    results = verdict_results(found, collection=judged.name)
+    made = pool_rows(judged.name)
+    verdict_rows(made, found)
     return save_if_asked(
-        judged.measured("verdict", results, told, settings.seed), out, overwrite=overwrite
+        judged.measured("verdict", made, told, settings.seed), out, overwrite=overwrite
     )
+
+
+def _write_judge_next(found: RunVerdict, path: Path, *, overwrite: bool = False) -> int:
+    """Write the new run's unjudged documents in the order in which to judge them, by the first
+    measure; return their number.
+
+    Lines have query id, document id and the expected reduction of the variance of the run's score,
+    tab-separated, after a header.
+
+    Raises:
+        OutputExistsError, StorageError: as for ``atomic_file``.
+    """
+    unseen, reductions = found.measures[0].guess.unseen, found.measures[0].reductions
+    runs = found.runs.runs
+    lines = ["query_id\tdocument_id\texpected_reduction"]
+    lines += [
+        f"{runs.query_ids[unseen.query[place]]}\t{runs.documents[unseen.document[place]]}\t"
+        f"{reductions.reduction[place]:.6g}"
+        for place in reductions.order.tolist()
+    ]
+    with atomic_file(path, overwrite=overwrite) as partial:
+        partial.write_text("\n".join(lines) + "\n", encoding="utf-8", newline="\n")
+    return len(lines) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,13 +310,14 @@ class _Judged:
     def measured(
         self,
         command: str,
-        results: Sequence[Result],
+        made: Collected,
         settings: JsonObject,
         seed: int | None = None,
         notes: Sequence[str] = (),
     ) -> Measurements:
         return Measurements(
-            results,
+            rows=made.rows,
+            values=made.values,
             command=f"pool {command}",
             settings=settings,
             read=self.read,

@@ -7,12 +7,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from positionbias.core import rows as of_rows
 from positionbias.core.closest import or_closest
 from positionbias.core.errors import SettingError
+from positionbias.core.formatting import plural
 from positionbias.core.places import Place, output_place
 from positionbias.core.screen import lines_of
 from positionbias.core.shown import Shown
-from positionbias.ops.outcome import results_of, study_of, text_of
+from positionbias.ops.outcome import results_of, rows_of, study_of, text_of
 from positionbias.report.frames import frame_of, frames_of
 from positionbias.report.html import write_page
 from positionbias.report.load import Study
@@ -45,11 +47,10 @@ def line_of(outcome: Shown) -> str:
     name = next(
         filter(None, (getattr(outcome, of, None) for of in ("path", "name", "command"))), ""
     )
-    count = len(results_of(outcome))
-    return (
-        f"{type(outcome).__name__}({f'{str(name)!r}, ' * bool(name)}{count:,} "
-        f"result{'s' * (count != 1)})"
-    )
+    rows = rows_of(outcome)
+    count, noun = (len(results_of(outcome)), "result") if rows is None else (len(rows), "row")
+    named = f"{str(name)!r}, " * bool(name)
+    return f"{type(outcome).__name__}({named}{plural(count, noun)})"
 
 
 def html_of(outcome: Shown) -> str:
@@ -86,7 +87,11 @@ def figure_of(study: Study, name: str | None) -> Figure:
 def save(outcome: Shown, out: Place, *, overwrite: bool) -> Path:
     """Write the results as a folder."""
     place, study = output_place(out), _with_results(outcome, out, "save")
-    save_results(place, study.results, study.manifest, overwrite=overwrite)
+    if rows_of(outcome) is None:
+        save_results(place, study.results, study.manifest, overwrite=overwrite)
+    else:
+        values = getattr(outcome, "values", None)
+        of_rows.save(place, study.rows, study.manifest, values, overwrite=overwrite)
     return place
 
 
@@ -104,7 +109,7 @@ def _with_results(outcome: Shown, out: Place, what: str) -> Study:
         SettingError: there are none.
     """
     study: Study = outcome._study(output_place(out))
-    if not study.results:
+    if not study.results and study.rows.empty:
         raise SettingError(
             f"{what}: wanted results; found none in {outcome!r}; give those of a command that "
             "measures something"

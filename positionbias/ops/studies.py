@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -22,6 +22,8 @@ from positionbias.ops.artefacts import page_of
 from positionbias.ops.outcome import Printed, Written, study_of
 
 if TYPE_CHECKING:
+    from pandas import DataFrame
+
     from positionbias.report.load import Study
     from positionbias.report.table import Table
     from positionbias.results.artefacts import PlannedStep
@@ -45,17 +47,22 @@ class Studied(Written):
     ``afterwards``: what the command line says below them.
     """
 
-    tables: dict[str, Table]
+    tables: dict[str, Table] = field(default_factory=dict)
+    rows: DataFrame | None = None
     afterwards: str = ""
 
     def __str__(self) -> str:
         """Return the study's own tables, and its findings in sentences."""
         from positionbias.core.screen import wrapped
+        from positionbias.report.presentation import shown_by
         from positionbias.report.table import as_text
         from positionbias.results.payloads import Finding
         from positionbias.results.select import of_type
 
-        sentences = [wrapped(f"- {finding.text}") for _, finding in of_type(self.results, Finding)]
+        found = [finding for _, finding in of_type(self.results, Finding)]
+        for shown, rows in shown_by(self.rows) if self.rows is not None else ():
+            found += shown.findings(rows)
+        sentences = [wrapped(f"- {finding.text}") for finding in found]
         return "\n\n".join(
             [*map(as_text, self._tables()), "\n".join(["What was found", *sentences])]
         )
@@ -286,4 +293,4 @@ def reported(results: Path, place: Path) -> Studied:
         f"\nwritten to {pasted(place)}\nreport: {pasted(page.path)}\ntables: "
         f"{pasted(place / 'tables')} (CSV and LaTeX)"
     )
-    return Studied(place, page.results, page.tables)
+    return Studied(place, page.results, page.tables, page.rows)

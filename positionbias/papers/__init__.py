@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 
@@ -106,5 +107,6 @@ def module_of(study: str, name: str = "") -> ModuleType:
 
 
 def modules(name: str = "") -> list[ModuleType]:
-    """Return this module of every paper, in their order."""
-    return list(dict.fromkeys(module_of(study, name) for study in PAPERS))
+    """Return this module of every paper that has it, in their order."""
+    folders = dict.fromkeys(f"{__name__}.{FOLDERS.get(study, study)}" for study in PAPERS)
+    return [import_module(f"{at}.{name}") for at in folders if find_spec(f"{at}.{name}")]

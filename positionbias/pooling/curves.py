@@ -7,20 +7,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-import numpy as np
-
-from positionbias.pooling.change_interval import change_of
 from positionbias.pooling.judged_runs import JudgedRuns
 from positionbias.pooling.pools import pool_kinds
 from positionbias.pooling.reliability import Reliability, reliability
-from positionbias.pooling.reliability_results import average
 from positionbias.pooling.scores import PoolMeasure
 from positionbias.pooling.settings import PoolSettings
-from positionbias.pooling.systems import groups_of, kinds_of
-from positionbias.results.pools import CURVES, CurveFigures, ends_of, systems_under
-from positionbias.results.result import Result
+from positionbias.pooling.systems import groups_of
 
-__all__ = ["curve_depths", "curve_results", "depth_curve", "groups_curve"]
+__all__ = ["curve_depths", "depth_curve", "groups_curve"]
 
 DEPTHS = (1, 2, 3, 5, 10, 20, 50, 100)
 
@@ -75,44 +69,3 @@ def groups_curve(
         count: reliability(runs, measures, replace(settings, groups=count), level=level)
         for count in chosen
     }
-
-
-def curve_results(
-    axis: str, curve: dict[int, Reliability], runs: JudgedRuns, *, collection: str
-) -> list[Result]:
-    """Return a curve along ``axis`` for each test set; a curve of groups omits points that a kind
-    cannot reach.
-    """
-    results = []
-    first = next(iter(curve.values()))
-    sizes = {kind: len(groups_of(runs.systems, kind)) for kind in kinds_of(runs.systems)}
-    for place, item in enumerate(first.sets):
-        reached = {
-            at: found for at, found in curve.items() if axis != "groups" or at < sizes[item.pool]
-        }
-        own = [found.sets[place] for found in reached.values()]
-        changes = [change_of(of_point) for of_point in own]
-        ends = [ends_of(interval) for _, interval in changes]
-        figures = CurveFigures(
-            axis=axis, pool=item.pool, test=item.test, measure=item.measure, at=list(reached),
-            tau_b=[average(of_point.figures["tau_b"]) for of_point in own],
-            change=[value for value, _ in changes],
-            change_low=[low for low, _ in ends], change_high=[high for _, high in ends],
-            judgements=[float(np.mean(found.judged[item.pool])) for found in reached.values()],
-            relevant=[float(np.mean(found.relevant[item.pool])) for found in reached.values()],
-        )  # fmt: skip
-        system, seed = systems_under(item.pool, item.test), first.settings.seed
-        results.append(
-            Result(
-                CURVES[axis] + item.measure,
-                collection,
-                "",
-                system,
-                seed,
-                None,
-                None,
-                len(reached),
-                figures,
-            )
-        )
-    return results

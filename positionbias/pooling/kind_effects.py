@@ -20,43 +20,27 @@ contrasts together.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
-from msgspec import structs
 
 from positionbias.core.interval import Interval
 from positionbias.core.progress import step
 from positionbias.pooling.exchange import ENOUGH, exchange_of, exchanged
 from positionbias.pooling.judged_runs import JudgedRuns
-from positionbias.pooling.kind_rule import GAP, LEVEL, Rule
+from positionbias.pooling.kind_rule import LEVEL, Contrast, KindEffect, Rule
 from positionbias.pooling.pools import draw_pools, gold_pool, pool_kinds
 from positionbias.pooling.scores import PoolMeasure, score_pools
 from positionbias.pooling.settings import PoolSettings
 from positionbias.pooling.systems import System, groups_of, kinds_of
-from positionbias.results.pools import Contrast, KindFigures
 
-__all__ = ["PERMUTATIONS", "POOLS", "KindEffect", "Pair", "kind_effects"]
+__all__ = ["PERMUTATIONS", "POOLS", "Pair", "kind_effects"]
 
 PERMUTATIONS = 1_000
 POOLS = 20  # of each kind, for every permutation [decision]
 PER_TEST = 40  # minimum number of permutations per test: Holm's smallest p is then 0.025
 MIXED_POOLS = 200  # drawn once, as they do not depend on kinds
-
-
-@dataclass(frozen=True, slots=True)
-class KindEffect:
-    """The gap minus its mean under permuted kinds (``value``), with its figures; ``exchanging``
-    groups were permuted.
-
-    Without enough arrangements of kinds, ``value`` is None and the answer is "cannot tell".
-    """
-
-    figures: KindFigures
-    exchanging: int
-    value: float | None = None
-    interval: Interval | None = None
 
 
 def kind_effects(
@@ -91,7 +75,7 @@ def kind_effects(
                 )
                 progress.advance()
     untold = [
-        KindEffect(structs.replace(asked, gap=float(gap)), pair.exchange.groups)
+        replace(asked, gap=float(gap))
         for pair in pairs
         if pair not in drawn
         for asked, (gap, _) in zip(pair.asked, pair.effects(runs.systems), strict=True)
@@ -118,21 +102,24 @@ def _answers(drawn: Sequence[Pair], found: np.ndarray, runs: JudgedRuns) -> list
     """Decide all pairs together, as Holm's correction is over all of them."""
     queries = len(runs.query_ids)
     rule = Rule(found, queries)
-    tests = [(asked, pair.exchange.groups) for pair in drawn for asked in pair.asked]
+    tests = [asked for pair in drawn for asked in pair.asked]
     effects = []
-    for place, ((asked, exchanging), (answer, p, p_holm)) in enumerate(
-        zip(tests, rule.answers(), strict=True)
-    ):
+    for place, (asked, (answer, p, p_holm)) in enumerate(zip(tests, rule.answers(), strict=True)):
         gap, by_chance = float(rule.given[0, place, 0]), float(rule.mean[place])
         half = float(rule.half(rule.given)[0, place])
-        method = f"permuted kinds of {exchanging} groups, and t over {queries} topics"
+        method = f"permuted kinds of {asked.exchanging} groups, and t over {queries} topics"
         interval = Interval(gap - by_chance - half, gap - by_chance + half, 1 - LEVEL, method)
-        figures = structs.replace(
-            asked, answer=answer, gap=gap, by_chance=by_chance, p=p, p_holm=p_holm
+        answered = replace(
+            asked,
+            answer=answer,
+            gap=gap,
+            by_chance=by_chance,
+            value=gap - by_chance,
+            interval=interval,
+            p=p,
+            p_holm=p_holm,
         )
-        effects.append(
-            KindEffect(rule.with_rates(figures, place), exchanging, gap - by_chance, interval)
-        )
+        effects.append(rule.with_rates(answered, place))
     return effects
 
 
@@ -155,18 +142,18 @@ class Pair:
         self.exchange = exchange_of(runs.systems, directions[0])
         groups = len({system.group for system in runs.systems})
         self.asked = [
-            KindFigures(
+            KindEffect(
                 contrast=contrast,
                 pool=pool,
-                test=test,
+                kind=kind,
                 measure=measure.name,
                 gap=0.0,
-                planted=GAP,
                 groups=groups,
                 among=self.exchange.among,
                 arrangements=self.exchange.arrangements,
+                exchanging=self.exchange.groups,
             )
-            for pool, test in directions
+            for pool, kind in directions
             for measure in measures
             for contrast in Contrast
         ]

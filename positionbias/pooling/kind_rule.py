@@ -16,17 +16,84 @@ planted gap.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import NamedTuple
+
 import numpy as np
-from msgspec.structs import replace
 
-from positionbias.results.pools import FalseAlarms, KindAnswer, KindFigures
+from positionbias.core.interval import Interval
 
-__all__ = ["ENOUGH_POWER", "GAP", "Rule", "holm"]
+__all__ = [
+    "ENOUGH_POWER", "GAP", "Contrast", "FalseAlarms", "KindAnswer", "KindEffect", "Rule", "holm",
+]  # fmt: skip
 
 GAP = 0.03  # of a score: the gap for the power, and the limit of a close interval [decision]
 LEVEL = 0.05
 ENOUGH_POWER = 0.8
 _ROUNDING = 1e-12
+
+
+class Contrast(StrEnum):
+    """The reference of a kind's change, beside runs of the pool's kind with equal scores."""
+
+    UNSEEN = "beside unseen"
+    MIXED = "beyond mixed pools"
+
+
+class KindAnswer(StrEnum):
+    """The answer on a kind: pools underestimate it more, less, or by less than 0.03 either way, or
+    unknown.
+    """
+
+    WORSE = "worse"
+    BETTER = "better"
+    CLOSE = "within 0.03"
+    UNKNOWN = "cannot tell"
+
+
+class FalseAlarms(NamedTuple):
+    """The rate at which permuted kinds are called worse or better: a share of ``drawn``
+    permutations, with its exact 95 % interval.
+    """
+
+    value: float
+    low: float
+    high: float
+    drawn: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KindEffect:
+    """A test of kind: the ``gap`` in score, its mean ``by_chance`` under permuted kinds, and
+    ``value``, the gap minus that, with p and Holm's p.
+
+    ``alarms`` are the rule's false alarms; ``power`` and ``missed`` are how often it calls a gap of
+    ``margin`` worse, or within it. ``groups`` take part, ``exchanging`` of them were permuted, and
+    ``needed`` would give 80 % power (None: no number suffices). With too few ``arrangements`` of
+    kinds ``among`` groups, figures from permutations are None and the answer is "cannot tell".
+    """
+
+    contrast: Contrast
+    pool: str
+    kind: str
+    measure: str
+    gap: float
+    groups: int
+    among: str
+    arrangements: int
+    exchanging: int
+    margin: float = GAP
+    answer: KindAnswer = KindAnswer.UNKNOWN
+    value: float | None = None
+    interval: Interval | None = None
+    by_chance: float | None = None
+    p: float | None = None
+    p_holm: float | None = None
+    alarms: FalseAlarms | None = None
+    power: float | None = None
+    missed: float | None = None
+    needed: int | None = None
 
 
 ANSWERS = tuple(KindAnswer)
@@ -74,7 +141,7 @@ class Rule:
         p, p_holm, codes = (rows[0].tolist() for rows in self.judged(self.given))
         return [(ANSWERS[code], *ps) for code, *ps in zip(codes, p, p_holm, strict=True)]
 
-    def with_rates(self, figures: KindFigures, test: int) -> KindFigures:
+    def with_rates(self, effect: KindEffect, test: int) -> KindEffect:
         """Add the error rates of one test; the number of groups needed assumes that groups are the
         only source of error.
         """
@@ -85,11 +152,11 @@ class Rule:
         bounds = stats.binomtest(alarms, draws).proportion_ci(1 - LEVEL, method="exact")
         found, planted = self._found_gap(test), self._planted(test, GAP)
         return replace(
-            figures,
+            effect,
             alarms=FalseAlarms(alarms / draws, float(bounds.low), float(bounds.high), draws),
             power=float((planted == 0).mean()),
             missed=float((planted == 2).mean()),
-            needed=None if found is None else int(np.ceil(figures.groups * (found / GAP) ** 2)),
+            needed=None if found is None else int(np.ceil(effect.groups * (found / GAP) ** 2)),
         )
 
     def _planted(self, test: int, gap: float) -> np.ndarray:

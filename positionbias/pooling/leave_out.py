@@ -4,7 +4,8 @@ taken part (Zobel 1998).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,21 +13,33 @@ from positionbias.pooling.judged_runs import JudgedRuns
 from positionbias.pooling.pools import gold_pool
 from positionbias.pooling.scores import PoolMeasure, score_pools
 from positionbias.pooling.settings import PoolSettings
-from positionbias.pooling.systems import kinds_of
-from positionbias.results.pools import (
-    LEFT_OUT,
-    LEFT_OUT_BY,
-    LeftOutByKind,
-    LeftOutFigures,
-    LeftOutRun,
-    Moved,
-)
-from positionbias.results.result import Result
+from positionbias.pooling.systems import System
 
-__all__ = ["leave_out", "leave_out_results", "ranks_of"]
+__all__ = ["LeftOut", "Moved", "leave_out", "ranks_of"]
 
 _DECIMALS = 12  # means that differ only by rounding are ties
 _BLOCK = 400_000  # values of one measure held in memory
+
+
+class Moved(NamedTuple):
+    """A run's mean score and rank (from 1), with its group in the pool and without."""
+
+    before: float
+    after: float
+    rank_before: int
+    rank_after: int
+
+
+class LeftOut(NamedTuple):
+    """One group left out of the pool: judgements ``unique`` to it, the ``relevant`` ones among
+    them, and its runs, rescored by each measure.
+    """
+
+    group: str
+    unique: int
+    relevant: int
+    systems: Sequence[System]
+    moved: Mapping[str, Sequence[Moved]]
 
 
 def ranks_of(means: np.ndarray) -> np.ndarray:
@@ -39,7 +52,7 @@ def ranks_of(means: np.ndarray) -> np.ndarray:
 
 def leave_out(
     runs: JudgedRuns, measures: Sequence[PoolMeasure], settings: PoolSettings, *, level: int = 1
-) -> list[LeftOutFigures]:
+) -> list[LeftOut]:
     """Rescore all runs, for each group, without the gold judgements that only the group's runs have
     within the pool's depth.
     """
@@ -66,13 +79,9 @@ def leave_out(
     for place, group in enumerate(groups):
         own = np.flatnonzero(of_group[place]).tolist()
         moved = {name: _moved(means, after[name][place], own) for name, means in before.items()}
-        systems = [runs.systems[run] for run in own]
-        members = [
-            LeftOutRun(one.run, one.kind, {name: moved[name][at] for name in moved})
-            for at, one in enumerate(systems)
-        ]
         unique, of_these = int(alone[place].sum()), int((alone[place] & relevant).sum())
-        found.append(LeftOutFigures(group=group, unique=unique, relevant=of_these, runs=members))
+        systems = [runs.systems[run] for run in own]
+        found.append(LeftOut(group, unique, of_these, systems, moved))
     return found
 
 
@@ -84,55 +93,3 @@ def _moved(before: np.ndarray, after: np.ndarray, own: list[int]) -> list[Moved]
         values[own].tolist() for values in (before, after, ranks_of(before), ranks_of(after))
     )
     return [Moved(*run) for run in zip(*columns, strict=True)]
-
-
-def leave_out_results(
-    left: Sequence[LeftOutFigures],
-    runs: JudgedRuns,
-    measures: Sequence[PoolMeasure],
-    *,
-    collection: str,
-) -> list[Result]:
-    """Return a Result for each group (value: its unique relevant documents), and for each measure
-    and kind (value: mean change).
-    """
-    results = [
-        Result(
-            LEFT_OUT,
-            collection,
-            "",
-            item.group,
-            None,
-            float(item.relevant),
-            None,
-            len(item.runs),
-            item,
-        )
-        for item in left
-    ]
-    for measure in measures:
-        for kind in kinds_of(runs.systems):
-            moved = [
-                run.measures[measure.name] for item in left for run in item.runs if run.kind == kind
-            ]
-            changes = [run.change for run in moved]
-            ranks = [run.rank_after - run.rank_before for run in moved]
-            figures = LeftOutByKind(
-                kind=kind, measure=measure.name, systems=len(moved), largest_fall=min(changes),
-                ranks_lost=float(np.mean(ranks)), most_ranks_lost=max(ranks),
-            )  # fmt: skip
-            value = float(np.mean(changes))
-            results.append(
-                Result(
-                    LEFT_OUT_BY + measure.name,
-                    collection,
-                    "",
-                    kind,
-                    None,
-                    value,
-                    None,
-                    len(moved),
-                    figures,
-                )
-            )
-    return results

@@ -27,9 +27,10 @@ from positionbias.pooling.scores import (
 )
 from positionbias.pooling.settings import PoolSettings
 from positionbias.pooling.systems import groups_of, kinds_of
-from positionbias.results.pools import ALL
 
-__all__ = ["FIGURES", "OnePool", "Reliability", "TestSet", "reliability"]
+ALL = "all"  # the test systems of all kinds together
+
+__all__ = ["ALL", "FIGURES", "OnePool", "Reliability", "TestSet", "reliability"]
 
 FIGURES = (
     "tau_b", "tau_ap", "gold", "estimated", "judged_gold", "judged", "residual_gold", "residual",

@@ -42,14 +42,26 @@ from positionbias.pooling.prediction import (
 )
 from positionbias.pooling.scores import PoolMeasure, pool_measures
 from positionbias.pooling.settings import VerdictSettings
-from positionbias.results.pool_verdict import RunAnswer
 
-__all__ = ["DEEP", "SURE", "MeasureVerdict", "Orders", "RunVerdict", "open_depth", "verdict"]
+__all__ = [
+    "DEEP", "SURE", "MeasureVerdict", "Obstacle", "Orders", "RunAnswer", "RunVerdict", "open_depth",
+    "verdict",
+]  # fmt: skip
 
 SURE = 0.95  # the least probability at which an order is decided [decision]
 _SHARE = 0.5  # of the half-width over queries
 # the least judged share of others' deeper documents at which leaving groups out keeps those too
 DEEP = 0.5
+
+
+class RunAnswer(StrEnum):
+    """The answer to whether a collection can judge a run by a measure; ``UNKNOWN`` if no prediction
+    could be calibrated.
+    """
+
+    YES = "can be judged"
+    MORE = "cannot be judged yet"
+    UNKNOWN = "cannot tell"
 
 
 class Obstacle(StrEnum):

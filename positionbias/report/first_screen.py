@@ -11,6 +11,7 @@ from positionbias.report.blocks import Block, Picture, Section, Sheet
 from positionbias.report.load import Study
 from positionbias.report.markdown import code, document, escaped
 from positionbias.report.parts import main_figure, parts
+from positionbias.report.presentation import shown_by
 from positionbias.report.tiles import (
     MOST_TILES,
     Answered,
@@ -23,7 +24,6 @@ from positionbias.report.tiles import (
     place_tiles,
     shown_tiles,
 )
-from positionbias.results.result import Result
 from positionbias.results.select import distinct
 
 __all__ = ["FirstScreen", "answers_block", "first_screen", "summary", "tiles_of"]
@@ -52,7 +52,7 @@ def tiles_of(studies: Sequence[Study]) -> list[Tile]:
     """Return every answer of the studies, verdicts first; a subject that several share has its
     study's title. One that says so where nothing decides.
     """
-    found = [(study, tile) for study in studies for tile in _tiles(study.results)]
+    found = [(study, tile) for study in studies for tile in _tiles(study)]
     shared = Counter(
         key for _, key in {(study.number, (tile.question, tile.subject)) for study, tile in found}
     )
@@ -65,19 +65,20 @@ def tiles_of(studies: Sequence[Study]) -> list[Tile]:
     return tiles or [_measured_only(studies)]
 
 
-def _tiles(results: Sequence[Result]) -> list[Tile]:
-    own = [tile for part in parts() for tile in part.tiles(results)]
-    return [*own, *place_tiles(results)]
+def _tiles(study: Study) -> list[Tile]:
+    own = [tile for part in parts() for tile in part.tiles(study.results)]
+    own += [tile for shown, rows in shown_by(study.rows) for tile in shown.tiles(rows)]
+    return [*own, *place_tiles(study.results)]
 
 
 def _measured_only(studies: Sequence[Study]) -> Tile:
-    results = [result for study in studies for result in study.results]
-    about = ", ".join(distinct(result.collection for result in results if result.collection))
-    words = "Measured only" if results else "Nothing measured"
+    names = [name for study in studies for name in study.collections]
+    about = ", ".join(distinct(names))
+    words = "Measured only" if names else "Nothing measured"
     return Tile(
         question="What do these results decide?",
         subject=about or "no collection",
-        answer=Answered.MEASURED if results else Answered.UNKNOWN,
+        answer=Answered.MEASURED if names else Answered.UNKNOWN,
         words=words,
         basis=("no verdict rests on them",),
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from positionbias.core.json_text import JsonObject
@@ -34,16 +33,19 @@ COLUMNS = (
 )
 
 
-def frame_of(results: Sequence[Result]) -> pandas.DataFrame:
-    """Return a row for each result; verdicts and findings, which are words, have none. The columns
-    are always ``COLUMNS``.
+def frame_of(study: Study) -> pandas.DataFrame:
+    """Return the rows of a study; or a row for each result: verdicts and findings, which are words,
+    have none, and the columns are always ``COLUMNS``.
 
     ``seed`` is that of a training. A comparison has a ``baseline`` and ``p``; ``quality``,
     ``scale`` and ``passages`` are of an audit.
     """
     import pandas
 
-    rows = [_row(result) for result in results if not isinstance(result.payload, Verdict | Finding)]
+    if not study.rows.empty:
+        return study.rows
+    measured = [r for r in study.results if not isinstance(r.payload, Verdict | Finding)]
+    rows = [_row(result) for result in measured]
     return pandas.DataFrame(rows, columns=list(COLUMNS))
 
 

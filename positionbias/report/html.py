@@ -195,11 +195,7 @@ def report_tables(studies: Sequence[Study]) -> dict[str, Table]:
 
 
 def _subtitle(studies: Sequence[Study]) -> str:
-    collections = list(
-        dict.fromkeys(
-            result.collection for study in studies for result in study.results if result.collection
-        )
-    )
+    collections = list(dict.fromkeys(name for study in studies for name in study.collections))
     if len(studies) > 1:
         return "; ".join(study.title for study in studies)
     return f"Collections: {', '.join(collections)}" if collections else ""

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import pandas
+from pandas import DataFrame
+
+from positionbias.core import rows
 from positionbias.core.errors import InputError
 from positionbias.core.manifest import Manifest, read_manifest
 from positionbias.report.published import Published
 from positionbias.results.result import RESULTS, Result, load_results
 
-__all__ = ["Study", "load_studies"]
+__all__ = ["Study", "load_studies", "rows_together"]
 
 
 @dataclass(frozen=True, slots=True)
 class Study:
     """One folder of results; ``number`` counts from 1 and keeps its parts of a page apart from the
-    others'.
+    others'. A study has ``rows``, or ``results`` where its commands still write those.
 
     ``published`` are a paper's figures about its collections.
     """
@@ -29,6 +33,14 @@ class Study:
     results: list[Result]
     manifest: Manifest
     published: Published | None = None
+    rows: DataFrame = field(default_factory=lambda: rows.frame([]))
+    values: DataFrame = field(default_factory=lambda: rows.NO_VALUES)
+
+    @property
+    def collections(self) -> list[str]:
+        """The names of the collections, as often as they have results."""
+        named = [result.collection for result in self.results]
+        return list(filter(None, [*named, *self.rows["collection"].unique()]))
 
 
 def load_studies(folders: Sequence[Path | str]) -> list[Study]:
@@ -45,14 +57,32 @@ def load_studies(folders: Sequence[Path | str]) -> list[Study]:
         )
     studies = []
     for number, place in enumerate(map(Path, folders), 1):
-        folder = (
-            place / "results"
-            if not (place / RESULTS).is_file() and (place / "results" / RESULTS).is_file()
-            else place
-        )
-        results, manifest = load_results(folder), read_manifest(folder)
-        studies.append(Study(number, manifest.name or place.name, place.name, results, manifest))
+        inside = place / "results"
+        folder = inside if not _is_of_results(place) and _is_of_results(inside) else place
+        measured = rows.load(folder) if (folder / rows.ROWS).is_file() else rows.frame([])
+        results = [] if len(measured) else load_results(folder)
+        manifest = read_manifest(folder)
+        title = manifest.name or place.name
+        values = rows.NO_VALUES
+        if (folder / rows.VALUES).is_file():
+            values = rows.load_values(folder)
+        more = {"rows": measured, "values": values}
+        studies.append(Study(number, title, place.name, results, manifest, **more))
     return _distinguished(studies)
+
+
+def rows_together(studies: Sequence[Study]) -> DataFrame | None:
+    """Return the rows of all studies, numbered anew; None where they have none."""
+    there = [study.rows for study in studies if not study.rows.empty]
+    if not there:
+        return None
+    every = pandas.concat(there, ignore_index=True)
+    keys = every.columns.difference(list(rows.COLUMNS))
+    return every.assign(row=range(len(every))).fillna(dict.fromkeys(keys, ""))
+
+
+def _is_of_results(folder: Path) -> bool:
+    return (folder / rows.ROWS).is_file() or (folder / RESULTS).is_file()
 
 
 def _distinguished(studies: list[Study]) -> list[Study]:

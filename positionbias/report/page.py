@@ -24,6 +24,7 @@ from positionbias.report.parts import (
 )
 from positionbias.report.placement import moves_table, places_table
 from positionbias.report.plots import answer_positions
+from positionbias.report.presentation import shown_by
 from positionbias.report.table import Table
 from positionbias.results.collections import COLLECTION_MEASURES
 from positionbias.results.payloads import AtsCurve, Finding, PerQuery
@@ -63,6 +64,7 @@ def _found(study: Study) -> Block:
     block.findings = [
         *(finding for _, finding in of_type(results, Finding)),
         *order_findings(results),
+        *(one for shown, rows in shown_by(study.rows) for one in shown.findings(rows)),
     ]
     if block.findings and (basis := _basis(results)):
         block.sentences.append(basis)
@@ -76,6 +78,7 @@ def _found_all(studies: Sequence[Study]) -> list[Block]:
 def _run(study: Study) -> Block:
     block, results = Block(study.title, study.number), study.results
     own = [sentence for part in parts() for sentence in part.run(results)]
+    own += [sentence for shown, rows in shown_by(study.rows) for sentence in shown.run(rows)]
     results = _general(results)
     block.sentences = [*([_counts(results)] if results or not own else []), *own]
     block.add(tables.collection_table(results, study.published))

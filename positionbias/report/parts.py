@@ -99,9 +99,9 @@ class Part:
 def parts() -> Sequence[Part]:
     """Return every part, in the page's order."""
     subjects = [import_module(f"positionbias.{name}.page") for name in SUBJECTS]
-    return [
-        module.PART for module in (*subjects, *import_module("positionbias.papers").modules("page"))
-    ]
+    pages = [*subjects, *import_module("positionbias.papers").modules("page")]
+    shown = import_module("positionbias.report.presentation").presentations()
+    return [*(module.PART for module in pages), *(one.part() for one in shown.values())]
 
 
 def general_systems(results: Sequence[Result]) -> Sequence[Result]:

@@ -7,6 +7,8 @@ from importlib import import_module
 
 from positionbias.core.screen import wrapped
 from positionbias.report.leaked_order import order_sentence
+from positionbias.report.load import Study
+from positionbias.report.presentation import shown_by
 from positionbias.results.payloads import Finding, LeakedOrder, Verdict
 from positionbias.results.result import Result
 from positionbias.results.suspicion import Suspicion
@@ -45,12 +47,10 @@ TEXTS = {
     "SampleFigures": ("leakage.text", "sample_text"),
     "SelectionFigures": ("report.collection_text", "selection_text"),
     "Suspicion": ("contamination.text", "suspicion_text"),
-    "TaskFigures": ("pooling.text", "pools_text"),
     "TeachingFigures": ("report.model_text", "teaching_text"),
     "TrainingCurve": ("report.model_text", "training_text"),
     "TripleFigures": ("clicks.text", "clicks_text"),
     "WordVectorFigures": ("report.model_text", "vectors_text"),
-    "verdict": ("pooling.text", "verdict_text"),
 }
 
 # first payload -> the module, and its function there that says in sentences what they conclude
@@ -61,7 +61,6 @@ VERDICTS = {
     "OverlapFigures": ("overlap.text", "overlap_verdict"),
     "PerQuery": ("report.headlines", "evaluation_headlines"),
     "PositionHistogram": ("report.headlines", "position_headlines"),
-    "TaskFigures": ("pooling.text", "pool_headlines"),
 }
 
 
@@ -74,9 +73,13 @@ def text_of(results: Sequence[Result], form: str = "") -> str:
     return text if name.endswith("_csv") else wrapped(text)
 
 
-def verdict_of(results: Sequence[Result]) -> list[str]:
-    """Return what the results conclude, a line for each sentence; none where they only measure."""
+def verdict_of(study: Study) -> list[str]:
+    """Return what a study concludes, a line for each sentence; none where it only measures."""
     lines: list[str] = []
+    for shown, rows in shown_by(study.rows):
+        lines += shown.headline(rows)
+        lines += [line for one in shown.findings(rows) for line in one.text.splitlines()]
+    results = study.results
     if results and (at := VERDICTS.get(type(results[0].payload).__name__)):
         lines += getattr(import_module(f"positionbias.{at[0]}"), at[1])(results)
     for result in results:

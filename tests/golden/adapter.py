@@ -9,15 +9,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from pandas import DataFrame
+
+from positionbias.core.rows import records
 from positionbias.results.result import Facts, Result
 
 Row = dict[str, str]
 
 FACTS = tuple(name for name in Facts.__dataclass_fields__ if name != "unfinished")
 PLACE = ("measure", "statistic", "against", "axis", "at", "label")
+OWN = ("pool", "kind", "run")  # keys of the studies that write rows
 KEYS = ("collection", "split", "system", *FACTS, "finished", *PLACE)
 NUMBERS = ("value", "low", "high", "level", "count", "p", "expected", "margin", "detectable")
-COLUMNS = (*KEYS, *NUMBERS, "answer")
+COLUMNS = (*KEYS, *OWN, *NUMBERS, "p_adjusted", "answer", "reason")
 OTHER_NAMES = {"value": "mean", "count": "queries"}
 ANSWERS = ("answer", "preference", "outcome", "holds", "within", "now", "says", "exceeds")
 LABELS = {  # texts that say what the numbers beside them are of
@@ -78,18 +82,24 @@ LEFT_OUT = {
 LONG = 4  # of a longer list of numbers, the mean and at most as many elements
 
 
-def rows_of(results: Sequence[Result | Mapping[str, Any]]) -> list[Row]:
-    """Return the rows of results, or of a command's own JSON, in the order of their keys."""
+def rows_of(results: Sequence[Result | Mapping[str, Any] | DataFrame]) -> list[Row]:
+    """Return the rows of results, of a command's own JSON, or of frames of rows, in the order of
+    their keys.
+    """
     rows = [row for result in results for row in _rows(result)]
     return sorted(rows, key=key_of)
 
 
 def key_of(row: Row) -> tuple[str, ...]:
     """Return what a row is a value of."""
-    return tuple(row[name] for name in KEYS)
+    return tuple(row[name] for name in (*KEYS, *OWN))
 
 
-def _rows(result: Result | Mapping[str, Any]) -> Iterator[Row]:
+def _rows(result: Result | Mapping[str, Any] | DataFrame) -> Iterator[Row]:
+    if isinstance(result, DataFrame):
+        for cells in records(result):
+            yield _row({}, **{name: cell for name, cell in cells.items() if name in COLUMNS})
+        return
     if not isinstance(result, Result):
         yield from _inside(result, {}, ())
         return

@@ -268,11 +268,8 @@ def pools(inputs: Inputs, out: Path) -> Sequence[Any]:
     verdict = pb.pool_verdict(
         inputs.pool / "new.run", inputs.pool / "pool.txt", pool_runs=runs, systems=systems
     )
-    return [
-        *pb.pool_coverage(runs, qrels, systems=systems).results,
-        *pb.pool_reliability(runs, qrels, systems=systems).results,
-        *verdict.results,
-    ]
+    coverage = pb.pool_coverage(runs, qrels, systems=systems)
+    return [coverage.rows, pb.pool_reliability(runs, qrels, systems=systems).rows, verdict.rows]
 
 
 def models_used(inputs: Inputs, out: Path) -> Sequence[Any]:

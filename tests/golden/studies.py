@@ -15,6 +15,7 @@ import pytest
 import positionbias as pb
 from positionbias import settings as s
 from positionbias.core.collection import Collection
+from positionbias.core.rows import load
 from positionbias.experiments.step import Steps
 from positionbias.experiments.workspace import Workspace
 from positionbias.papers import runner_of
@@ -178,7 +179,7 @@ def pooling(inputs: Inputs, out: Path) -> Sequence[Any]:
     )
     sizes = {"measures": ("P@5",), "deepest": 5, "repeats": 2, "relabel": 0.2}
     settings = s.PoolingSettings(tasks=(task,), pools=s.PoolSettings(pools=3), **sizes)
-    return load_results(runner_of("pooling")(settings, Steps(out / "study", print)))
+    return [load(runner_of("pooling")(settings, Steps(out / "study", print)))]
 
 
 def every_kind(inputs: Inputs, out: Path) -> Sequence[Any]:

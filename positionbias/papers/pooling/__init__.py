@@ -10,9 +10,8 @@ from collections.abc import Sequence
 
 from positionbias.core.records import Qrel
 from positionbias.pooling.settings import PoolSettings
-from positionbias.results.pools import PoolFigures
 
-__all__ = ["DOCUMENTS", "PAPER", "PASSAGES", "RECOGNISED", "TOPICS", "PublishedTask", "paper_task"]
+__all__ = ["DOCUMENTS", "PAPER", "PASSAGES", "TOPICS", "paper_task"]
 
 PAPER = (
     "On the Reliability of Test Collections for Evaluating Systems of Different Types (SIGIR 2020)"
@@ -20,7 +19,6 @@ PAPER = (
 DOCUMENTS, PASSAGES = "TREC DL 2019 documents", "TREC DL 2019 passages"
 KINDS = ("traditional", "neural")
 DEPTH = 10
-RECOGNISED = "published task"
 
 # the judged topics of the TREC 2019 Deep Learning Track, the same for both tasks
 TOPICS = frozenset(
@@ -31,14 +29,6 @@ TOPICS = frozenset(
         "1115776 1117099 1121402 1121709 1124210 1129237 1133167"
     ).split()
 )
-
-
-class PublishedTask(PoolFigures, frozen=True, kw_only=True, tag_field="what", tag="published task"):
-    """A task's counterpart among the paper's tasks."""
-
-    MEASURES = (RECOGNISED,)
-
-    task: str
 
 
 def paper_task(

@@ -19,27 +19,39 @@ from dataclasses import asdict
 from functools import cached_property
 from pathlib import Path
 
+import pandas
+from pandas import DataFrame
+
+from positionbias.core import rows
 from positionbias.core.files import sha256_file
 from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import InputRef, Manifest, input_ref, package_versions, provenance
 from positionbias.core.progress import track
 from positionbias.core.qrels import read_qrels
 from positionbias.core.records import Qrel
+from positionbias.core.rows import Collected
 from positionbias.core.run import Run
 from positionbias.experiments.estimate import Work
 from positionbias.experiments.step import Steps
-from positionbias.papers.pooling import PAPER, RECOGNISED, PublishedTask, paper_task
+from positionbias.papers.pooling import PAPER, paper_task
 from positionbias.papers.pooling.settings import PoolingSettings, PoolingTask
-from positionbias.pooling.coverage import coverage_results
-from positionbias.pooling.curves import curve_depths, curve_results, depth_curve, groups_curve
+from positionbias.pooling.curves import curve_depths, depth_curve, groups_curve
 from positionbias.pooling.judged_runs import JudgedRuns, judge_runs
 from positionbias.pooling.kind_effects import PERMUTATIONS, POOLS, kind_effects
-from positionbias.pooling.kind_results import kind_results
-from positionbias.pooling.leave_out import leave_out, leave_out_results
+from positionbias.pooling.leave_out import leave_out
+from positionbias.pooling.measured import (
+    coverage_rows,
+    curve_rows,
+    kind_rows,
+    left_out_rows,
+    pool_rows,
+    relabelled_rows,
+    reliability_rows,
+    task_rows,
+)
 from positionbias.pooling.pools import NOTES, pool_kinds
-from positionbias.pooling.relabelled import relabelled, relabelled_results
+from positionbias.pooling.relabelled import relabelled
 from positionbias.pooling.reliability import Reliability, reliability
-from positionbias.pooling.reliability_results import reliability_results
 from positionbias.pooling.scores import PoolMeasure, pool_measures
 from positionbias.pooling.settings import CoverageSettings
 from positionbias.pooling.systems import (
@@ -51,11 +63,10 @@ from positionbias.pooling.systems import (
     read_systems,
     runs_checksum,
 )
-from positionbias.results.payloads import Finding
-from positionbias.results.pools import TASK
-from positionbias.results.result import RESULTS, Result, load_results, save_results
 
 __all__ = ["run_study"]
+
+PUBLISHED = Path(__file__).with_name("published.csv")
 
 
 def run_study(settings: PoolingSettings, steps: Steps) -> Path:
@@ -76,32 +87,37 @@ def run_study(settings: PoolingSettings, steps: Steps) -> Path:
     place = steps.folder / "results"
 
     def make() -> None:
-        results = [result for of_task in parts.values() for result in _together(of_task)]
+        every, values = _together(
+            {f"{name}/{part}": at for name, own in parts.items() for part, at in own.items()}
+        )
         refs = [ref for task in tasks for ref in task.inputs(place)]
         name = f"Pools: {', '.join(parts)}"
-        save_results(
-            place,
-            results,
-            _manifest(name, settings.record(), refs, settings.pools.seed),
-            overwrite=True,
-        )
+        manifest = _manifest(name, settings.record(), refs, settings.pools.seed)
+        rows.save(place, every, manifest, values, overwrite=True)
 
     work = Work("results of pools joined", len(inputs))
     return steps.make("measure", place, settings.record(), inputs, make, work=work)
 
 
-def _together(parts: Mapping[str, Path]) -> list[Result]:
-    """Return the results of a task's parts, with the task's counts only once."""
-    return [
-        result
-        for part, place in parts.items()
-        for result in load_results(place)
-        if part == "reliability" or result.measure != TASK
-    ]
+def _together(parts: Mapping[str, Path]) -> tuple[DataFrame, DataFrame]:
+    """Return the rows and values of all parts, numbered anew."""
+    every: list[DataFrame] = []
+    values: list[DataFrame] = []
+    for place in parts.values():
+        own = rows.load(place)
+        first = sum(len(part) for part in every)
+        every.append(own.assign(row=own["row"] + first))
+        if (place / rows.VALUES).is_file():
+            found = rows.load_values(place)
+            values.append(found.assign(row=found["row"] + first))
+    return (
+        pandas.concat(every, ignore_index=True).astype({"row": "int32"}),
+        pandas.concat(values, ignore_index=True).astype({"row": "int32"}),
+    )
 
 
 def _checksum(place: Path, steps: Steps) -> str | None:
-    return None if place in steps.unmade else sha256_file(place / RESULTS)
+    return None if place in steps.unmade else sha256_file(place / rows.ROWS)
 
 
 def _manifest(name: str, settings: JsonObject, inputs: Sequence[InputRef], seed: int) -> Manifest:
@@ -169,7 +185,7 @@ class _Task:
         groups = len({system.group for system in self.found.files})
         points = len(curve_depths(chosen.pools)) + groups
         permuted = 2 * PERMUTATIONS * POOLS * len(kinds_of(list(self.found.files)))
-        parts: dict[str, tuple[JsonObject, Callable[[], list[Result]], int]] = {
+        parts: dict[str, tuple[JsonObject, Callable[[Collected], None], int]] = {
             "coverage": (
                 {"depth": chosen.pools.depth, "deepest": chosen.deepest, "relevant_from": level},
                 self._coverage,
@@ -190,7 +206,7 @@ class _Task:
         return {name: self._part(name, *part) for name, part in parts.items()}
 
     def _part(
-        self, name: str, settings: JsonObject, measure: Callable[[], list[Result]], pools: int
+        self, name: str, settings: JsonObject, measure: Callable[[Collected], None], pools: int
     ) -> Path:
         place = self.steps.folder / self.given.name / name
 
@@ -198,7 +214,9 @@ class _Task:
             manifest = _manifest(
                 f"{self.given.name}: {name}", settings, self.inputs(place), self.settings.pools.seed
             )
-            save_results(place, measure(), manifest, overwrite=True)
+            made = pool_rows(self.given.name)
+            measure(made)
+            rows.save(place, made.rows, manifest, made.values, overwrite=True)
 
         runs = len(self.found.files)
         amount = runs * len(self.measures) * pools
@@ -210,54 +228,42 @@ class _Task:
             f"{self.given.name}/{name}", place, settings, self.checksums, make, work=work, note=note
         )
 
-    def _coverage(self) -> list[Result]:
+    def _coverage(self, made: Collected) -> None:
         settings = CoverageSettings(self.settings.pools.depth, self.settings.deepest, self.level)
-        return coverage_results(self.judged, settings, collection=self.given.name)
+        coverage_rows(made, self.judged, settings)
 
     @cached_property
     def _measured(self) -> Reliability:
         return reliability(self.judged, self.measures, self.settings.pools, level=self.level)
 
-    def _reliability(self) -> list[Result]:
-        name = self.given.name
-        results = reliability_results(
-            self._measured, self.judged, collection=name, level=self.level
-        )
+    def _reliability(self, made: Collected) -> None:
+        task_rows(made, self.judged, self.level)
+        reliability_rows(made, self._measured, self.judged)
         task, why = paper_task(self.qrels, kinds_of(self.judged.systems), self.settings.pools)
-        if task:
-            queries, payload = len(self.judged.query_ids), PublishedTask(task=task)
-            return [
-                *results,
-                Result(RECOGNISED, name, "", "all systems", None, None, None, queries, payload),
-            ]
-        text = f"No published figures for {name}, which is not a task of {PAPER}: {why}."
-        return [
-            *results,
-            Result("finding", name, "", "all systems", None, None, None, 0, Finding(text)),
-        ]
+        if not task:
+            why = f"it is not a task of {PAPER}: {why}"
+            made.add("τ", "published figures", None, reason=why)
+            return
+        for cell in rows.read_csv(PUBLISHED).to_dict("records"):
+            if cell.pop("collection") == task:
+                own = ("measure", "statistic", "value", "pool", "kind", "whose", "family")
+                made.add(**{name: cell[name] for name in own})
 
-    def _kinds(self) -> list[Result]:
-        effects = kind_effects(self.judged, self.measures, self.settings.pools)
-        return kind_results(
-            effects, self.judged, collection=self.given.name, seed=self.settings.pools.seed
-        )
+    def _kinds(self, made: Collected) -> None:
+        kind_rows(made, kind_effects(self.judged, self.measures, self.settings.pools))
 
-    def _left_out(self) -> list[Result]:
+    def _left_out(self, made: Collected) -> None:
         left = leave_out(self.judged, self.measures, self.settings.pools, level=self.level)
-        return leave_out_results(left, self.judged, self.measures, collection=self.given.name)
+        left_out_rows(made, left)
 
-    def _curves(self) -> list[Result]:
+    def _curves(self, made: Collected) -> None:
         pools = self.settings.pools
         deep = depth_curve(self.judged, self.measures, pools, curve_depths(pools), level=self.level)
+        curve_rows(made, "depth", deep, self.judged)
         wide = groups_curve(self.judged, self.measures, pools, level=self.level)
-        curves = {"depth": deep, "groups": wide}
-        return [
-            result
-            for axis, curve in curves.items()
-            for result in curve_results(axis, curve, self.judged, collection=self.given.name)
-        ]
+        curve_rows(made, "groups", wide, self.judged)
 
-    def _relabelled(self) -> list[Result]:
+    def _relabelled(self, made: Collected) -> None:
         chosen, level = self.settings, self.level
         again = relabelled(
             self.judged,
@@ -267,10 +273,4 @@ class _Task:
             repeats=chosen.repeats,
             level=level,
         )
-        return relabelled_results(
-            self._measured,
-            again,
-            collection=self.given.name,
-            share=chosen.relabel,
-            drawn=chosen.repeats,
-        )
+        relabelled_rows(made, self._measured, again, chosen.relabel)

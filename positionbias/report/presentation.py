@@ -1,0 +1,198 @@
+"""How the rows of a study are shown: declared once, for the terminal, the page and notebooks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, partial
+from importlib import import_module
+
+from pandas import DataFrame
+
+from positionbias.core.formatting import slug
+from positionbias.core.screen import wrapped
+from positionbias.report.blocks import Block, Drawing
+from positionbias.report.load import Study
+from positionbias.report.parts import PageSection, Part, each
+from positionbias.report.record import Record, records_of, said
+from positionbias.report.row_figure import RowFigure
+from positionbias.report.row_table import RowTable
+from positionbias.report.table import Table, as_text
+from positionbias.report.tiles import Answered, Tile
+from positionbias.results.payloads import Finding
+
+__all__ = ["Answer", "Presentation", "Question", "RowSection", "presentations", "shown_by"]
+
+PRESENTATIONS = {"pooling": "pooling.shown"}  # study of the rows -> module of its ``SHOWN``
+MOST_LINES = 12  # of a table in a terminal
+
+Sentences = Callable[[DataFrame], Sequence[str]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What one answer of a verdict means: in a phrase, as yes or no, whether it is welcome, and
+    what to do next.
+    """
+
+    answered: Answered
+    words: str
+    welcome: bool | None = False
+    advice: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """A question that rows with an answer decide, one for each combination of ``by``: a tile.
+
+    All texts are templates (``report.record``). Of ``effect`` and of an answer's advice the first
+    stands whose statistics are there, of ``basis`` every one.
+    """
+
+    by: Sequence[str]
+    where: str
+    statistics: Sequence[str]
+    question: str
+    subject: str
+    answers: Mapping[str, Answer]
+    effect: Sequence[str]
+    basis: Sequence[str] = ()
+
+    def tiles(self, rows: DataFrame) -> list[Tile]:
+        """Return a tile for each record with an answer."""
+        tiles = []
+        for record in records_of(rows, self.by, self.where):
+            row = next((record.rows[name] for name in self.statistics if name in record.rows), None)
+            if row is None or not row.answer:
+                continue
+            answer = self.answers[row.answer]
+            tiles.append(
+                Tile(
+                    question=said(self.question, record),
+                    subject=said(self.subject, record),
+                    answer=answer.answered,
+                    words=answer.words,
+                    welcome=answer.welcome,
+                    effect=_first(self.effect, record),
+                    basis=[text for one in self.basis if (text := said(one, record))],
+                    advice=_first(answer.advice, record),
+                )
+            )
+        return tiles
+
+
+def _first(templates: Sequence[str], record: Record) -> str:
+    return next((text for one in templates if (text := said(one, record))), "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowSection:
+    """A section of the page: what it asks, how to read it, its figures and tables; ``folded`` ones
+    open on request.
+    """
+
+    anchor: str
+    title: str
+    introduction: str
+    figures: Sequence[RowFigure] = ()
+    tables: Sequence[RowTable] = ()
+    folded: Sequence[RowTable] = ()
+
+    def block(self, study: Study, rows: DataFrame) -> Block:
+        """Return the section's figures and tables, of each collection apart."""
+        block = Block(study.title, study.number)
+        collections = rows["collection"].unique()
+        for collection in collections:
+            own = rows[rows["collection"] == collection]
+            for figure in self.figures:
+                if figure.there(own):
+                    name = _named(f"pool-{figure.name}", collection, collections)
+                    draw = partial(figure.draw, own)
+                    block.drawings.append(Drawing(name, draw, figure.caption(own), figure.same))
+            for away, tables in ((False, self.tables), (True, self.folded)):
+                for one in tables:
+                    table = one.table(own)
+                    if len(collections) > 1:
+                        name = _named(table.name, collection, collections)
+                        table = replace(table, name=name, title=f"{table.title}: {collection}")
+                    block.add(table, folded=away)
+        return block
+
+
+def _named(name: str, collection: str, collections: Sequence[str]) -> str:
+    return f"{name}-{slug(collection)}" if len(collections) > 1 else name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Presentation:
+    """How the rows of a study are shown.
+
+    ``headline`` says in sentences what they conclude, ``run`` what was measured, ``findings`` what
+    was found, with whether it holds. A terminal shows the tables ``text``, and after a study those
+    of the page whose names begin like ``after_study``. ``main`` are the figures that say most.
+    """
+
+    study: str
+    headline: Sentences
+    run: Sentences
+    findings: Callable[[DataFrame], Sequence[Finding]]
+    questions: Sequence[Question]
+    sections: Sequence[RowSection]
+    text: Sequence[RowTable]
+    main: Sequence[str] = ()
+    after_study: Sequence[str] = ()
+
+    def part(self) -> Part:
+        """Return the sections as a part of a page."""
+        return Part(
+            sections=[
+                PageSection(
+                    section.anchor, section.title, section.introduction, each(self._block(section))
+                )
+                for section in self.sections
+            ],
+            figures=self.main,
+            after_study=self.after_study,
+        )
+
+    def _block(self, section: RowSection) -> Callable[[Study], Block]:
+        return lambda study: section.block(study, self.own(study.rows))
+
+    def own(self, rows: DataFrame) -> DataFrame:
+        """Return the rows of this study."""
+        return rows[rows["study"] == self.study]
+
+    def tiles(self, rows: DataFrame) -> list[Tile]:
+        """Return the answers, a tile each."""
+        return [tile for question in self.questions for tile in question.tiles(self.own(rows))]
+
+    def as_text(self, rows: DataFrame) -> str:
+        """Return the answer, what was measured, the findings, and the tables."""
+        own = self.own(rows)
+        findings = "\n".join(finding.text for finding in self.findings(own))
+        tables = [_shortened(one.table(own)) for one in self.text]
+        texts = ["\n".join(self.headline(own)), "\n".join(self.run(own)), findings]
+        told = [wrapped(text) for text in texts if text]
+        return "\n\n".join([*told, *(as_text(table) for table in tables if table.rows)])
+
+
+def _shortened(table: Table) -> Table:
+    """Return a table of at most so many lines as a terminal shows."""
+    more = len(table.rows) - MOST_LINES
+    if more <= 0:
+        return table
+    notes = [*table.notes, f"{more:,} more lines stand in --out and on the page."]
+    return replace(table, rows=table.rows[:MOST_LINES], notes=notes)
+
+
+@cache
+def presentations() -> Mapping[str, Presentation]:
+    """Return every study's presentation, by the study's name."""
+    modules = ((name, import_module(f"positionbias.{at}")) for name, at in PRESENTATIONS.items())
+    return {name: module.SHOWN for name, module in modules}
+
+
+def shown_by(rows: DataFrame) -> Iterator[tuple[Presentation, DataFrame]]:
+    """Yield the presentation of each study among the rows, with its rows."""
+    for name in rows["study"].unique():
+        yield presentations()[name], rows[rows["study"] == name]

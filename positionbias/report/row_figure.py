@@ -1,0 +1,306 @@
+"""Figures declared over rows: lines along an axis, points of two statistics, and marks with their
+intervals, in panels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pandas import DataFrame
+
+from positionbias.core.errors import InputError
+from positionbias.report.drawing import (
+    DASHES,
+    MARKERS,
+    characters,
+    colour_of,
+    legend_above,
+    line_handle,
+    new_figure,
+    tick_places,
+    under_all,
+    wrap,
+)
+from positionbias.report.figure import INK, MUTED, WIDE, styled
+from positionbias.report.record import Record, records_of, said
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["Forest", "Lines", "Mark", "RowFigure", "Scatter"]
+
+BESIDE = 4.5  # minimum width in inches for two panels side by side
+ACROSS = 3  # most panels side by side
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowFigure:
+    """A figure over the rows that ``where`` chooses, a panel for each combination of ``panel``.
+
+    ``series`` is the key whose values have a colour, a dash and a marker each, in the order of all
+    rows; ``caption`` is a function of the rows. ``heading`` is the template of a panel's title.
+    ``same`` names the axes ("x", "y") that figures of several studies share.
+    """
+
+    name: str
+    where: str
+    caption: Callable[[DataFrame], str]
+    panel: Sequence[str] = ("measure",)
+    heading: str = "{measure}"
+    series: str = "kind"
+    below: str = ""
+    side: str = ""
+    same: str = ""
+    tall: float = 2.3
+
+    def there(self, rows: DataFrame) -> bool:
+        """Return whether the rows have what is drawn."""
+        return not rows.query(self.where)["value"].isna().all()
+
+    def draw(self, rows: DataFrame, width: float = WIDE) -> Figure:
+        """Draw the figure, ``width`` inches wide.
+
+        Raises:
+            InputError: the rows have nothing of it.
+        """
+        if not self.there(rows):
+            raise InputError(f"figure {self.name}: wanted rows with its values; found none")
+        chosen, looks = rows.query(self.where), self._looks(rows)
+        panels = list(self._panels(chosen))
+        across = min(len(panels), ACROSS if width > BESIDE else 1)
+        across = 2 if len(panels) == 4 and across > 2 else across
+        down = -(-len(panels) // across)
+        with styled():
+            figure = new_figure(width, 0.85 + self._height(chosen, looks, width / across) * down)
+            grid = figure.subplots(down, across, squeeze=False, **self._shared())
+            for axes, (record, own) in zip(grid.flat, panels, strict=False):
+                self._panel(axes, own, looks, width / across)
+                axes.set_title(wrap(said(self.heading, record), characters(width / across + 0.3)))
+            for axes in list(grid.flat)[len(panels) :]:
+                axes.set_axis_off()
+            for axes in grid[:, 0]:
+                axes.set_ylabel(self.side)
+            under_all(figure, self.below, width)
+            handles, texts = self._legend(chosen, looks)
+            legend_above(figure, handles, texts, width)
+        return figure
+
+    def _looks(self, rows: DataFrame) -> Mapping[str, int]:
+        names = [name for name in rows[self.series].unique() if name not in ("", "all")]
+        return {name: place for place, name in enumerate(names)}
+
+    def _panels(self, chosen: DataFrame) -> Iterator[tuple[Record, DataFrame]]:
+        for record in records_of(chosen, self.panel):
+            own = chosen
+            for name, cell in record.keys.items():
+                own = own[own[name] == cell]
+            yield record, own
+
+    def _height(self, chosen: DataFrame, looks: Mapping[str, int], width: float) -> float:
+        return self.tall
+
+    def _shared(self) -> dict[str, bool]:
+        return {}
+
+    def _panel(self, axes: Axes, own: DataFrame, looks: Mapping[str, int], width: float) -> None:
+        raise NotImplementedError
+
+    def _legend(self, chosen: DataFrame, looks: Mapping[str, int]) -> tuple[list[Any], list[str]]:
+        shown = [name for name in looks if name in set(chosen[self.series])]
+        return [self._handle(looks[name]) for name in shown], [f"{name} runs" for name in shown]
+
+    def _handle(self, place: int) -> Any:
+        return line_handle(
+            colour_of(place),
+            DASHES[place % len(DASHES)],
+            marker=MARKERS[place % len(MARKERS)],
+            markersize=4,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lines(RowFigure):
+    """A value along the rows' axis, a line for each of the series, with its interval as a band;
+    ``zero`` draws the line of no effect, ``marked`` a thin line at a place on the axis.
+    """
+
+    zero: bool = False
+    marked: Callable[[DataFrame], float | None] = lambda rows: None
+    places: int = 1
+
+    def _panel(self, axes: Axes, own: DataFrame, looks: Mapping[str, int], width: float) -> None:
+        from matplotlib.ticker import MaxNLocator
+
+        if self.zero:
+            axes.axhline(0, color=INK.light, linewidth=1, zorder=1)
+        for name, place in looks.items():
+            line = own[(own[self.series] == name) & own["value"].notna()].sort_values("at")
+            few = len(line) < 20
+            marks = {"marker": MARKERS[place % len(MARKERS)], "markersize": 3.6} if few else {}
+            dash = DASHES[place % len(DASHES)]
+            axes.plot(line["at"], line["value"], color=colour_of(place), linestyle=dash, **marks)
+            band = line[line["low"].notna()]
+            ends = (band["low"], band["high"])
+            axes.fill_between(band["at"], *ends, color=colour_of(place), alpha=0.16, linewidth=0)
+        if (at := self.marked(own)) is not None:
+            axes.axvline(at, color=MUTED.light, linewidth=0.8, zorder=1)
+        axes.set_xlim(left=0)
+        if not self.zero:
+            axes.set_ylim(bottom=0)
+        axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
+        axes.yaxis.set_major_formatter(
+            lambda value, _: f"{value:,.{self.places}f}".replace("-", "−")
+        )
+
+    def _shared(self) -> dict[str, bool]:
+        return {"sharey": self.zero}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scatter(RowFigure):
+    """Two statistics of every ``point``, with the line of equal values."""
+
+    across: str
+    up: str
+    point: Sequence[str] = ("run",)
+
+    def _height(self, chosen: DataFrame, looks: Mapping[str, int], width: float) -> float:
+        return min(3.1, width - 0.2) + 0.15
+
+    def _panel(self, axes: Axes, own: DataFrame, looks: Mapping[str, int], width: float) -> None:
+        values = [0.0, 1.0]
+        for name, place in looks.items():
+            points = records_of(own[own[self.series] == name], self.point)
+            pairs = [(one.value(self.across), one.value(self.up)) for one in points]
+            known = [(x, y) for x, y in pairs if x is not None and y is not None]
+            axes.plot(
+                [x for x, _ in known],
+                [y for _, y in known],
+                color=colour_of(place),
+                marker=MARKERS[place % len(MARKERS)],
+                markersize=4.6,
+                linestyle="none",
+                fillstyle="none",
+                markeredgewidth=1.2,
+            )
+        points = own[own["statistic"].isin([self.across, self.up])]["value"].dropna()
+        values = points.tolist() or values
+        room = 0.04 * (max(values) - min(values)) or 0.05
+        ends = (min(values) - room, max(values) + room)
+        axes.plot(ends, ends, color=INK.light, linewidth=0.9, zorder=1)
+        axes.set_xlim(ends)
+        axes.set_ylim(ends)
+        axes.set_aspect("equal")
+        axes.grid(True, axis="both")
+        for axis in (axes.xaxis, axes.yaxis):
+            axis.set_major_locator(tick_places(4.5))
+
+    def _legend(self, chosen: DataFrame, looks: Mapping[str, int]) -> tuple[list[Any], list[str]]:
+        shown = [name for name in looks if name in set(chosen[self.series])]
+        handles = [_dot(colour_of(looks[name]), MARKERS[looks[name] % 4]) for name in shown]
+        equal = line_handle(INK.light, "-", linewidth=0.9)
+        return [*handles, equal], [*(f"{name} runs" for name in shown), "equal scores"]
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A mark of a forest: the rows that ``where`` chooses, explained by ``label``. ``lower`` is its
+    place below the line's middle; ``ends`` are the statistics that its bar runs between, by
+    default the interval.
+    """
+
+    where: str
+    label: str
+    marker: str = ""
+    full: bool = True
+    lower: float = 0.0
+    ends: tuple[str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forest(RowFigure):
+    """A line for each combination of ``line`` (named by ``name_of``) with its marks; ``chosen``
+    picks and sorts the lines of a panel. ``distinct`` is the value of ``series`` that stands out,
+    where colours tell no series.
+    """
+
+    line: Sequence[str]
+    name_of: str
+    marks: Sequence[Mark]
+    chosen: Callable[[list[Record], DataFrame], list[Record]] = lambda records, rows: records
+    zero: bool = True
+
+    def _lines(self, own: DataFrame) -> list[Record]:
+        return self.chosen(records_of(own, self.line), own)
+
+    def _height(self, chosen: DataFrame, looks: Mapping[str, int], width: float) -> float:
+        first = next(self._panels(chosen))[1]
+        names = [wrap(said(self.name_of, one), self._room(width)) for one in self._lines(first)]
+        most = max((name.count("\n") for name in names), default=0)
+        return 0.55 + len(names) * (0.12 + 0.1 * len(self.marks) + 0.16 * most)
+
+    def _room(self, width: float) -> int:
+        return int(characters(width) * 0.45)
+
+    def _panel(self, axes: Axes, own: DataFrame, looks: Mapping[str, int], width: float) -> None:
+        lines = self._lines(own)
+        if self.zero:
+            axes.axvline(0, color=INK.light, linewidth=1, zorder=1)
+        for mark in self.marks:
+            for at, record in enumerate(lines):
+                rows = own.query(mark.where)
+                for name, cell in record.keys.items():
+                    rows = rows[rows[name] == cell]
+                for row in rows.itertuples(index=False):
+                    place = looks.get(getattr(row, self.series), 0)
+                    _mark(axes, row, record, mark, at + mark.lower, place)
+        axes.set_yticks(
+            range(len(lines)),
+            [wrap(said(self.name_of, one), self._room(width)) for one in lines],
+        )
+        axes.set_ylim(len(lines) - 0.4, -0.6)
+        axes.xaxis.set_major_locator(tick_places(1.3 * width))
+        axes.xaxis.set_major_formatter(lambda value, _: f"{value:.2f}".replace("-", "−"))
+        axes.grid(False, axis="y")
+        axes.grid(True, axis="x")
+        axes.margins(x=0.08)
+        axes.tick_params(axis="y", length=0, labelcolor=INK.light)
+
+    def _shared(self) -> dict[str, bool]:
+        return {"sharey": self.zero}
+
+    def _legend(self, chosen: DataFrame, looks: Mapping[str, int]) -> tuple[list[Any], list[str]]:
+        shown = [mark for mark in self.marks if len(chosen.query(mark.where))]
+        handles = [_dot(MUTED.light, mark.marker or "o", full=mark.full) for mark in shown]
+        return handles, [mark.label for mark in shown]
+
+
+def _dot(colour: str, marker: str, *, full: bool = False) -> Any:
+    fill = "full" if full else "none"
+    return line_handle(
+        colour, "none", marker=marker, markersize=5.5, fillstyle=fill, markeredgewidth=1.2
+    )
+
+
+def _mark(axes: Axes, row: Any, record: Record, mark: Mark, at: float, place: int) -> None:
+    if row.value != row.value:
+        return
+    colour = colour_of(place)
+    low, high = (record.value(end) for end in mark.ends) if mark.ends else (row.low, row.high)
+    if low is not None and high is not None and low == low:
+        thick = 1.8 if mark.full else 1.2
+        axes.plot([low, high], [at, at], color=colour, linewidth=thick, solid_capstyle="butt")
+    axes.plot(
+        [row.value],
+        [at],
+        marker=mark.marker or MARKERS[place % len(MARKERS)],
+        markersize=5.5,
+        linestyle="none",
+        color=colour,
+        markerfacecolor=colour if mark.full else "none",
+        markeredgewidth=1.2,
+        zorder=3,
+    )

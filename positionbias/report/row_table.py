@@ -1,0 +1,122 @@
+"""Tables declared over rows: which keys name a line, and which statistics stand in its cells."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pandas import DataFrame
+
+from positionbias.core.formatting import MISSING
+from positionbias.report.cells import decimal_cell, drop_columns, percent_cell, text_cell
+from positionbias.report.record import Record, bounds_of, formatted, records_of, said
+from positionbias.report.table import Cell, Column, Table
+
+__all__ = ["RowTable", "Value"]
+
+Note = str | Callable[[DataFrame], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A cell: a ``statistic`` under a ``heading`` (and a ``group`` of headings).
+
+    ``form`` is ".3f", "+.1%", "," or "p". ``show`` is the column of the row that is shown; a
+    value has its interval beside it. ``wide``: a terminal shows it only where there is room.
+    """
+
+    statistic: str
+    heading: str = ""
+    form: str = ".3f"
+    group: str = ""
+    show: str = "value"
+    wide: bool = False
+
+    def cell(self, record: Record) -> Cell:
+        """Return the cell of a record."""
+        row = record.rows.get(self.statistic)
+        shown = None if row is None else getattr(row, self.show)
+        if isinstance(shown, str):
+            return text_cell(shown)
+        if shown is None or shown != shown:
+            return Cell(MISSING)
+        if self.form in (",", "p"):
+            return Cell(formatted(shown, self.form), int(shown) if self.form == "," else shown)
+        bounds = bounds_of(row) if self.show == "value" else None
+        sign = self.form.startswith("+")
+        if self.form.endswith("%"):
+            return percent_cell(float(shown), bounds, sign=sign)
+        return decimal_cell(float(shown), bounds, places=int(self.form.strip("+.f")), sign=sign)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowTable:
+    """A table over the rows that ``where`` chooses: a line for each combination of the keys in
+    ``stub`` (key -> heading), whose cells are statistics.
+
+    ``across``: keys whose combinations repeat the cells, side by side. Rows of a paper's figures
+    (``whose``) stand below ours. ``notes`` are templates, or functions of the rows; a note without
+    its statistics is left out, and so is a column without a figure. ``order`` sorts the lines by a
+    statistic, falling.
+    """
+
+    name: str
+    title: str
+    stub: Mapping[str, str]
+    cells: Sequence[Value]
+    where: str = ""
+    across: Sequence[str] = ()
+    notes: Sequence[Note] = ()
+    order: str = ""
+    only: Callable[[Record], bool] = lambda record: True
+
+    def table(self, rows: DataFrame) -> Table:
+        """Return the table of these rows."""
+        chosen = rows.query(self.where) if self.where else rows
+        by = [*self.stub, *(["whose"] if chosen["whose"].any() else [])]
+        lines = [record for record in records_of(chosen, by) if self.only(record)]
+        if self.order:
+            lines.sort(key=lambda record: -(record.value(self.order) or 0.0))
+        groups: list[tuple[Any, ...]] = [()]
+        if self.across:
+            combined = chosen[list(self.across)].drop_duplicates()
+            groups = list(combined.itertuples(index=False, name=None))
+        columns = [Column(heading, numeric=False) for heading in self.stub.values()]
+        columns += [Column("Figures", numeric=False)] * ("whose" in by)
+        columns += [self._column(cell, group) for group in groups for cell in self.cells]
+        body = [self._line(record, chosen, by, groups) for record in lines]
+        numbers = range(len(by), len(columns))
+        drop_columns(
+            columns, body, [at for at in numbers if all(row[at].text == MISSING for row in body)]
+        )
+        notes = [
+            note(chosen) if callable(note) else said(note, lines[0]) for note in self.notes if lines
+        ]
+        told = [note for note in notes if note]
+        return Table(self.name, self.title, columns, body, told, stub=max(1, len(by)))
+
+    def _line(
+        self, record: Record, chosen: DataFrame, by: Sequence[str], groups: Sequence[Any]
+    ) -> list[Cell]:
+        keys = dict(record.keys)
+        if "whose" in keys:
+            keys["whose"] = keys["whose"] or "ours"
+        line = [
+            text_cell(f"{cell:g}" if isinstance(cell, float) else str(cell))
+            for cell in keys.values()
+        ]
+        if not self.across:
+            return line + [cell.cell(record) for cell in self.cells]
+        own = chosen
+        for name in by:
+            own = own[own[name] == record.keys[name]]
+        beside = {tuple(one.keys.values()): one for one in records_of(own, self.across)}
+        nothing = Record({}, {})
+        return line + [
+            cell.cell(beside.get(group, nothing)) for group in groups for cell in self.cells
+        ]
+
+    def _column(self, cell: Value, group: Sequence[Any]) -> Column:
+        names = [*(str(name) for name in group), *filter(None, (cell.group, cell.heading))]
+        return Column(names[-1], " ".join(names[:-1]), cell.show != "answer", cell.wide)
