@@ -215,13 +215,16 @@ class Collected:
 
 
 def records(rows: DataFrame) -> list[dict[str, Any]]:
-    """Return the rows as JSON-ready objects, without cells that hold nothing."""
+    """Return the rows as JSON-ready objects, without cells that hold a column's default.
+
+    Example:
+        >>> records(frame([{"measure": "τ", "value": -1.0}]))
+        [{'row': 0, 'measure': 'τ', 'value': -1.0}]
+    """
+    types = _types([name for name in rows if name not in COLUMNS])
+    empty = {name: DEFAULTS[type_] for name, type_ in types.items() if name != "row"}
     return [
-        {
-            name: cell
-            for name, cell in row.items()
-            if name == "row" or not (cell != cell or cell in ("", -1) or cell is True)
-        }
+        {name: cell for name, cell in row.items() if cell == cell and cell != empty.get(name)}
         for row in rows.to_dict("records")
     ]
 
