@@ -12,6 +12,7 @@ from positionbias.report.load import Study
 from positionbias.report.markdown import code, document, escaped
 from positionbias.report.parts import main_figure, parts
 from positionbias.report.presentation import shown_by
+from positionbias.report.text import verdict_of
 from positionbias.report.tiles import (
     MOST_TILES,
     Answered,
@@ -33,10 +34,11 @@ BESIDE = 2  # studies whose figures stand side by side
 
 @dataclass(frozen=True, slots=True)
 class FirstScreen:
-    """The tiles by question, how many answers there are in all, the advice, and the chart: a
-    picture a study, with its title.
+    """The conclusion in a sentence, the tiles by question, how many answers there are in all, the
+    advice, and the chart: a picture a study, with its title.
     """
 
+    sentence: str
     groups: Sequence[Group]
     answers: int
     advice: str
@@ -101,8 +103,20 @@ def first_screen(studies: Sequence[Study], sections: Sequence[Section]) -> First
     tiles = tiles_of(studies)
     results = [result for study in studies for result in study.results]
     return FirstScreen(
-        groups_of(shown_tiles(tiles), results), len(tiles), advice_of(tiles), _charts(sections)
+        _sentence(studies),
+        groups_of(shown_tiles(tiles), results),
+        len(tiles),
+        advice_of(tiles),
+        _charts(sections),
     )
+
+
+def _sentence(studies: Sequence[Study]) -> str:
+    """Return the first conclusion; of several studies, each with its title."""
+    said = [(study.title, lines[0]) for study in studies if (lines := verdict_of(study))]
+    if len(studies) == 1:
+        return said[0][1] if said else ""
+    return " ".join(f"{title}: {line}" for title, line in said[:BESIDE])
 
 
 def summary(studies: Sequence[Study], title: str) -> str:

@@ -80,7 +80,8 @@ def _run(study: Study) -> Block:
     own = [sentence for part in parts() for sentence in part.run(results)]
     own += [sentence for shown, rows in shown_by(study.rows) for sentence in shown.run(rows)]
     results = _general(results)
-    block.sentences = [*([_counts(results)] if results or not own else []), *own]
+    nothing = study.rows.empty and not own
+    block.sentences = [*([_counts(results)] if results or nothing else []), *own]
     block.add(tables.collection_table(results, study.published))
     elsewhere = {*COLLECTION_MEASURES, *(measure for part in parts() for measure in part.measures)}
     others = [r for r in of_kind(results, "statistics") if r.measure not in elsewhere]

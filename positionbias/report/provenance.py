@@ -47,7 +47,10 @@ def facts_of(study: Study) -> list[tuple[str, str, bool]]:
         for item in manifest.inputs
     ]
     facts += _origins(study.results)
-    facts.append(("Results read", _kinds(study.results), False))
+    if study.results:
+        facts.append(("Results read", _kinds(study.results), False))
+    elif len(study.rows):
+        facts.append(("Rows read", count(len(study.rows)), False))
     facts += [("Decision", note, False) for note in manifest.notes]
     if manifest.licence:
         facts.append(("Licence", manifest.licence, False))

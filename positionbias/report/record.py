@@ -54,7 +54,8 @@ def bounds_of(row: Any) -> Interval | None:
 
 
 def said(template: str, record: Record) -> str:
-    """Return the sentence about a record; empty where it has no row of a statistic that is named.
+    """Return the sentence about a record; empty where a statistic that is named has no row, or is
+    undefined.
 
     Example:
         >>> from positionbias.core.rows import frame
@@ -84,10 +85,11 @@ class _Words(Formatter):
     def format_field(self, value: Any, format_spec: str) -> str:
         if isinstance(value, str):
             return value
-        if not hasattr(value, "statistic"):
-            return formatted(value, format_spec)
-        shown = formatted(value.value, format_spec)
-        if format_spec in ("", ",", "p"):
+        number = getattr(value, "value", value)
+        if number != number:  # undefined
+            raise KeyError(format_spec)
+        shown = formatted(number, format_spec)
+        if number is value or format_spec in ("", ",", "p"):
             return shown
         percent = format_spec.endswith("%")
         places = int(format_spec.strip("+.f%"))

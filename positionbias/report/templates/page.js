@@ -22,6 +22,8 @@
   // A link into a folded part opens it.
   const unfold = () => {
     const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    const inside = target && target.querySelector(":scope > details");
+    if (inside) inside.open = true;
     for (let part = target && target.closest("details"); part; part = part.parentElement.closest("details")) part.open = true;
     if (target) target.scrollIntoView();
   };
