@@ -861,5 +861,6 @@ SHOWN = Presentation(
         VERDICT,
         OPEN,
     ],
+    main=("pool-bias", "pool-verdict"),
     after_study=("pool-order", "pool-labels"),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -112,8 +113,12 @@ def first_screen(studies: Sequence[Study], sections: Sequence[Section]) -> First
 
 
 def _sentence(studies: Sequence[Study]) -> str:
-    """Return the first conclusion; of several studies, each with its title."""
-    said = [(study.title, lines[0]) for study in studies if (lines := verdict_of(study))]
+    """Return the first conclusion, in one sentence; of several studies, each with its title."""
+    said = [
+        (study.title, re.split(r"(?<=\.) (?=[A-Z“])", lines[0])[0])
+        for study in studies
+        if (lines := verdict_of(study))
+    ]
     if len(studies) == 1:
         return said[0][1] if said else ""
     return " ".join(f"{title}: {line}" for title, line in said[:BESIDE])
