@@ -8,13 +8,11 @@ import numpy as np
 import pytest
 
 from positionbias.evaluation.significance import HOLM, corrected
-from positionbias.pooling.kind_rule import GAP, Rule, holm
-from positionbias.results.pools import Contrast, KindAnswer, KindFigures
+from positionbias.pooling.kind_rule import GAP, Contrast, KindAnswer, KindEffect, Rule, holm
 
-ASKED = KindFigures(
-    contrast=Contrast.UNSEEN, pool="old", test="new", measure="RR", gap=0.0, planted=GAP, groups=28,
-    among="groups",
-    arrangements=400,
+ASKED = KindEffect(
+    contrast=Contrast.UNSEEN, pool="old", kind="new", measure="RR", gap=0.0, groups=28,
+    among="groups", arrangements=400, exchanging=28,
 )  # fmt: skip
 
 

@@ -2,43 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy import stats
 
 from positionbias.core.errors import SettingError
 from positionbias.core.seeds import generator
-from positionbias.pooling.judged_runs import JudgedRuns, judge_runs
+from positionbias.pooling.judged_runs import judge_runs
+from positionbias.pooling.measured import pool_rows, reliability_rows, task_rows
 from positionbias.pooling.pools import draw_pools, gold_pool
-from positionbias.pooling.reliability import FIGURES, Reliability, TestSet, reliability
-from positionbias.pooling.reliability_results import reliability_results
+from positionbias.pooling.reliability import ALL, FIGURES, Reliability, TestSet, reliability
 from positionbias.pooling.scores import pool_measures, score_pools
 from positionbias.pooling.settings import PoolSettings
-from positionbias.pooling.simulated import Simulation, simulated_qrels, simulated_runs
+from positionbias.pooling.simulated import Simulation, simulated_qrels
 from positionbias.pooling.systems import System
-from positionbias.results.pools import (
-    ALL,
-    ChangeFigures,
-    OnePoolFigures,
-    OrderFigures,
-    SystemCounts,
-    TaskFigures,
-)
-from positionbias.results.result import Result
-from positionbias.results.select import of_type
 
-from .worked import as_run, worked
+from .worked import as_run, row, simulated, worked
 
 TestSet.__test__ = False  # a set of systems, no test of pytest's
-SMALL = Simulation(queries=12, groups=4)
-
-
-def simulated(simulation: Simulation) -> JudgedRuns:
-    return judge_runs(simulated_runs(simulation), simulated_qrels(simulation))
+SMALL = {"queries": 12, "groups": 4}
 
 
 def set_of(found: Reliability, pool: str, test: str, measure: str) -> TestSet:
@@ -78,10 +60,15 @@ def test_one_pool_by_hand() -> None:
             # t2, n1, n2: gold ¼, ¾, ¼, estimated ¼, 0, 0: of three pairs t2–n1 disagrees, t2–n2 is
             # tied in gold, n1–n2 in the estimate
             assert tau == pytest.approx(-1 / 2)
+    made = pool_rows("worked")
+    reliability_rows(made, found, runs)
+    order = row(made, "tau_b", pool="traditional", kind="neural", variant="")
+    assert (order.count, order.reason) == (0, "equal scores, or fewer than two systems")
+    assert np.isnan([order.value, order.low]).all()
 
 
 def test_each_figure_is_that_of_a_plain_loop() -> None:
-    runs = simulated(SMALL)
+    runs = simulated(**SMALL)
     measures = pool_measures(["nDCG@10", "RR"])
     options = PoolSettings(pools=3, depth=5)
     found = reliability(runs, measures, options)
@@ -123,7 +110,7 @@ def test_each_figure_is_that_of_a_plain_loop() -> None:
 
 
 def test_blocks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    runs = simulated(SMALL)
+    runs = simulated(**SMALL)
     whole = reliability(runs, pool_measures(["RR"]), PoolSettings(pools=5))
     monkeypatch.setattr("positionbias.pooling.reliability._BLOCK", 5_000)
     parts = reliability(runs, pool_measures(["RR"]), PoolSettings(pools=5))
@@ -136,24 +123,6 @@ def test_blocks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     assert {kind: counts.tolist() for kind, counts in whole.judged.items()} == {
         kind: counts.tolist() for kind, counts in parts.judged.items()
     }
-
-
-@settings(max_examples=10)
-@given(seed=st.integers(0, 1_000), rate=st.floats(0, 1), depth=st.integers(1, 10))
-def test_a_pool_that_is_the_gold_changes_nothing(seed: int, rate: float, depth: int) -> None:
-    # every group has the same ranking twice: whichever half is drawn holds all that all have
-    simulation = Simulation(rate=rate, queries=4, groups=3, seed=seed)
-    runs = simulated(simulation)
-    first = runs.places[:, :1]
-    twice = JudgedRuns(
-        tuple(System(f"{kind}{n}", f"{kind}{n}", kind) for kind in ("a", "b") for n in range(2)),
-        runs.query_ids, np.repeat(first, 4, axis=1), np.repeat(runs.ranks[:1], 4, axis=0),
-        runs.grades, runs.starts, {},
-    )  # fmt: skip
-    found = reliability(twice, pool_measures(["nDCG@10", "RR"]), PoolSettings(depth=depth, pools=2))
-    for item in found.sets:
-        assert not item.change.any()
-        assert (found.judged[item.pool] == found.judged["gold"]).all()
 
 
 def test_equal_judgements_give_tau_1_and_no_bias() -> None:
@@ -179,43 +148,27 @@ def test_equal_judgements_give_tau_1_and_no_bias() -> None:
         assert (item.figures["judged"] == 1).all()
 
 
-def test_results_hold_what_tables_and_figures_need(tmp_path) -> None:
-    runs = simulated(replace(SMALL, rate=0.5))
+def test_rows_hold_what_tables_and_figures_need() -> None:
+    runs = simulated(rate=0.5, **SMALL)
     found = reliability(runs, pool_measures(["RR", "nDCG@10"]), PoolSettings(pools=4))
-    results = reliability_results(found, runs, collection="simulated")
-    [(_, task)], panels = of_type(results, TaskFigures), of_type(results, OnePoolFigures)
-    orders, changes = of_type(results, OrderFigures), of_type(results, ChangeFigures)
-    # 2 pool kinds × 2 measures × (2 kinds and all); one pool: 2 kinds × 2 measures
-    assert (len(orders), len(changes), len(panels)) == (12, 12, 4)
-    assert task.kinds == {kind: SystemCounts(4, 4) for kind in ("traditional", "neural")}
-    order, own = orders[0]
-    taus = set_of(found, "traditional", "traditional", "RR").figures["tau_b"]
-    assert order.value == pytest.approx(np.nanmean(taus))
-    assert own.undefined == np.isnan(taus).sum()
-    panel = panels[0][1]
-    assert len(panel.points) == 6
-    assert panel.tau_b["all"] == pytest.approx(
-        set_of(found, "traditional", ALL, "RR").figures["tau_b"][0]
-    )
-    change, of_change = changes[0]
-    item = set_of(found, "traditional", "traditional", "RR")
-    assert change.value == pytest.approx(item.change.mean())
-    assert of_change.relative == pytest.approx(item.change.mean() / item.figures["gold"].mean())
-    for result in results:
-        assert Result.from_json(result.to_json()) == Result.from_json(
-            Result.from_json(result.to_json()).to_json()
-        )
-
-
-def test_constant_scores_are_counted_as_undefined() -> None:
-    runs = worked()
-    found = reliability(runs, pool_measures(["P@2"]), PoolSettings(depth=1, pools=12, gold="all"))
-    results = reliability_results(found, runs, collection="worked")
-    orders = of_type(results, OrderFigures)
-    order, own = next(
-        item for item in orders if (item[1].pool, item[1].test) == ("traditional", "neural")
-    )
-    assert (order.value, order.interval, own.undefined) == (None, None, 12)
+    made = pool_rows("simulated")
+    task_rows(made, runs, 1)
+    reliability_rows(made, found, runs)
+    assert row(made, "systems", kind="neural", measure="collection").value == 4
+    item = set_of(found, "traditional", ALL, "RR")
+    own = {"measure": "RR", "pool": "traditional", "kind": ALL, "run": ""}
+    taus = item.figures["tau_b"]
+    tau = row(made, "tau_b", variant="", **own)
+    half = stats.t.ppf(0.975, 3) * taus.std(ddof=1) / 2  # √4
+    assert (tau.value - half, tau.value + half) == pytest.approx((tau.low, tau.high))
+    assert made.values.query(f"row == {tau.row}")["value"].tolist() == taus.tolist()
+    assert row(made, "tau_b", variant="pool 0", **own).value == taus[0]
+    assert row(made, "change", **own).value == pytest.approx(item.change.mean())
+    share = item.change.mean() / item.figures["gold"].mean()
+    assert row(made, "relative change", **own).value == pytest.approx(share)
+    # pool 0 is fed by two of four groups: the scores of six runs
+    points = made.rows.query("statistic == 'by the pool' and pool == 'neural' and run != ''")
+    assert points["measure"].value_counts().to_dict() == {"RR": 6, "nDCG@10": 6}
 
 
 @pytest.mark.parametrize(("rate", "common"), [(1.5, 15), (0.5, 3)])

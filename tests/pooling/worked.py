@@ -1,12 +1,17 @@
-"""A case small enough to work by hand: two queries, four runs of three groups, six judgements."""
+"""A case small enough to work by hand: two queries, four runs of three groups, six judgements; and
+simulated runs, and one row of what was measured.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from positionbias.core.records import Qrel
+from positionbias.core.rows import Collected
 from positionbias.core.run import Run
 from positionbias.pooling.judged_runs import JudgedRuns, judge_runs
+from positionbias.pooling.simulated import Simulation, simulated_qrels, simulated_runs
 from positionbias.pooling.systems import System
 
 QRELS = [
@@ -32,3 +37,17 @@ def as_run(name: str, rankings: dict[str, Sequence[str]]) -> Run:
 
 def worked() -> JudgedRuns:
     return judge_runs(((system, as_run(system.run, rankings)) for system, rankings in RUNS), QRELS)
+
+
+def simulated(rate: float = 0.3, **sizes: Any) -> JudgedRuns:
+    simulation = Simulation(rate, **sizes)
+    return judge_runs(simulated_runs(simulation), simulated_qrels(simulation))
+
+
+def row(made: Collected, statistic: str, **cells: Any) -> Any:
+    """The only row with these cells."""
+    rows = made.rows
+    for name, cell in {"statistic": statistic, **cells}.items():
+        rows = rows[rows[name] == cell]
+    (only,) = rows.itertuples()
+    return only

@@ -99,8 +99,18 @@ class Browser:
                 assert "error" not in answer, f"{method}: {answer['error']}"
                 return dict(answer["result"])
 
-    def open(self, page: Path, *, width: int = 1200, dark: bool = False, media: str = "") -> None:
-        """Load a file in a window of this width, and wait until it is there."""
+    def open(
+        self,
+        page: Path,
+        *,
+        width: int = 1200,
+        dark: bool = False,
+        media: str = "",
+        unfold: bool = True,
+    ) -> None:
+        """Load a file in a window of this width, and wait until it is there; its sections are
+        opened.
+        """
         self.call(
             "Emulation.setDeviceMetricsOverride",
             width=width,
@@ -114,6 +124,8 @@ class Browser:
         self.call("Page.navigate", url=page.as_uri())
         while "Page.loadEventFired" not in self._events:
             self._next()
+        if unfold:
+            self.run("document.querySelectorAll('.part').forEach(part => part.open = true)")
 
     def reload(self) -> None:
         """Load the open page once more, and wait until it is there."""
