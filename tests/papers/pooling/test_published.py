@@ -7,38 +7,38 @@ from dataclasses import replace
 import pytest
 
 from positionbias.core.records import Qrel
-from positionbias.papers.pooling import DOCUMENTS, PASSAGES, TOPICS, paper_task
-from positionbias.papers.pooling.page import CELLS
+from positionbias.core.rows import read_csv
+from positionbias.papers.pooling import DOCUMENTS, PAPER, PASSAGES, TOPICS, paper_task
+from positionbias.papers.pooling.study import PUBLISHED
 from positionbias.pooling.settings import PoolSettings
-from positionbias.results.published import under_pools
 
 # as the paper prints them, line by line: test systems trad, neural, all under MRR, then under
 # NDCG@10
 PRINTED = {
-    (1, "Trad Pool"): "0.436 -0.12 -0.19 0.772 0.68 0.676",
-    (1, "Neural Pool"): "0.769 0.635 0.842 0.774 0.836 0.852",
-    (2, "Trad Pool"): "0.63 0.004 0.0 0.789 0.574 0.612",
-    (2, "Neural Pool"): "0.7 0.81 0.875 0.89 0.874 0.881",
+    (1, DOCUMENTS, "RR", "traditional"): "0.436 -0.12 -0.19 0.772 0.68 0.676",
+    (1, DOCUMENTS, "RR", "neural"): "0.769 0.635 0.842 0.774 0.836 0.852",
+    (2, PASSAGES, "RR(rel=2)", "traditional"): "0.63 0.004 0.0 0.789 0.574 0.612",
+    (2, PASSAGES, "RR(rel=2)", "neural"): "0.7 0.81 0.875 0.89 0.874 0.881",
 }
 
 
 def test_every_cell_and_its_place() -> None:
-    assert len(CELLS) == len({(cell.table, cell.measure, cell.facts) for cell in CELLS}) == 24
-    by_place = {cell.place: cell.value for cell in CELLS}
-    for (table, row), line in PRINTED.items():
-        heads = [
-            f"{test}, {column}"
-            for column in ("MRR", "NDCG@10")
-            for test in ("Trad", "Neural", "All")
-        ]
-        for head, value in zip(heads, map(float, line.split()), strict=True):
-            assert by_place[f"Table {table}, {row}, {head}"] == value
-    found = next(cell for cell in CELLS if cell.place == "Table 2, Trad Pool, Neural, MRR")
-    assert (found.collection, found.measure, found.facts) == (
-        PASSAGES,
-        "RR(rel=2)",
-        under_pools("traditional", "neural"),
-    )
+    columns = ["family", "collection", "pool", "measure", "kind", "value"]
+    cells = read_csv(PUBLISHED)[columns].itertuples(index=False, name=None)
+    printed = {
+        (f"{PAPER}, Table {table}", collection, pool, measure, kind, value)
+        for (table, collection, rank, pool), line in PRINTED.items()
+        for (measure, kind), value in zip(
+            [
+                (name, test)
+                for name in (rank, "nDCG@10")
+                for test in ("traditional", "neural", "all")
+            ],
+            map(float, line.split()),
+            strict=True,
+        )
+    }
+    assert sorted(cells) == sorted(printed)
 
 
 def judged(form: str = "D{}") -> list[Qrel]:
@@ -53,35 +53,18 @@ def test_the_papers_tasks_are_known_by_topics_and_documents() -> None:
     assert paper_task(judged("{}"), kinds, settings) == (PASSAGES, "")
 
 
+KINDS, POOLS = ("traditional", "neural"), PoolSettings()
+
+
 @pytest.mark.parametrize(
     ("qrels", "kinds", "settings", "why"),
     [
-        (judged()[1:], ("traditional", "neural"), PoolSettings(), "its queries are not the 43"),
-        (judged("doc-{}"), ("traditional", "neural"), PoolSettings(), "named neither as"),
-        (
-            judged(),
-            ("traditional", "nnlm", "nn"),
-            PoolSettings(),
-            "its kinds are traditional, nnlm, nn",
-        ),
-        (
-            judged(),
-            ("traditional", "neural"),
-            PoolSettings(depth=5),
-            "of depth 10 and of half of the groups",
-        ),
-        (
-            judged(),
-            ("traditional", "neural"),
-            PoolSettings(gold="all"),
-            "its gold is the pool of all runs",
-        ),
-        (
-            judged(),
-            ("traditional", "neural"),
-            replace(PoolSettings(), groups=2),
-            "of half of the groups",
-        ),
+        (judged()[1:], KINDS, POOLS, "its queries are not the 43"),
+        (judged("doc-{}"), KINDS, POOLS, "named neither as"),
+        (judged(), ("traditional", "nnlm", "nn"), POOLS, "its kinds are traditional, nnlm, nn"),
+        (judged(), KINDS, replace(POOLS, depth=5), "of depth 10 and of half of the groups"),
+        (judged(), KINDS, replace(POOLS, gold="all"), "its gold is the pool of all runs"),
+        (judged(), KINDS, replace(POOLS, groups=2), "of half of the groups"),
     ],
     ids=["topics", "documents", "kinds", "depth", "gold", "groups"],
 )

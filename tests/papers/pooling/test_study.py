@@ -10,12 +10,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from pandas import DataFrame
 
 import positionbias
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.manifest import read_manifest
-from positionbias.core.qrels import write_qrels
-from positionbias.core.run import write_run
+from positionbias.core.rows import load, load_values
 from positionbias.experiments.step import Steps
 from positionbias.papers.pooling.settings import Level, PoolingSettings, PoolingTask
 from positionbias.papers.pooling.study import run_study
@@ -23,11 +23,9 @@ from positionbias.pooling.judged_runs import judge_runs
 from positionbias.pooling.reliability import reliability
 from positionbias.pooling.scores import pool_measures
 from positionbias.pooling.settings import PoolSettings
+from positionbias.pooling.shown import SHOWN
 from positionbias.pooling.simulated import Simulation, simulated_qrels, simulated_runs
-from positionbias.results.payloads import Finding
-from positionbias.results.pools import ChangeFigures, PoolFigures
-from positionbias.results.result import Result, load_results
-from positionbias.results.select import of_type
+from tests.pooling.simulated_files import write_pool
 
 SIMULATION = Simulation(rate=0.5, queries=5, groups=3)
 PARTS = ("coverage", "reliability", "kinds", "left-out", "curves", "relabelled")
@@ -35,15 +33,9 @@ PARTS = ("coverage", "reliability", "kinds", "left-out", "curves", "relabelled")
 
 def task(folder: Path, name: str, simulation: Simulation = SIMULATION) -> PoolingTask:
     """Six runs, their table and judgements."""
-    lines = ["run\tgroup\tkind"]
-    for system, run in simulated_runs(simulation):
-        write_run(folder / name / "runs" / f"{system.run}.run", run)
-        lines.append("\t".join(system))
-    (folder / name / "systems.tsv").write_text("\n".join(lines) + "\n")
-    write_qrels(folder / name / "qrels.txt", simulated_qrels(simulation))
-    return PoolingTask(
-        name, *(folder / name / part for part in ("runs", "qrels.txt", "systems.tsv"))
-    )
+    runs, qrels, systems = (folder / name / part for part in ("runs", "qrels.txt", "systems.tsv"))
+    write_pool(runs, systems, qrels, simulation)
+    return PoolingTask(name, runs, qrels, systems)
 
 
 def settings(*tasks: PoolingTask, pools: int = 3) -> PoolingSettings:
@@ -57,25 +49,29 @@ def settings(*tasks: PoolingTask, pools: int = 3) -> PoolingSettings:
     )
 
 
-def run(asked: PoolingSettings, folder: Path) -> tuple[list[Result], list[str]]:
-    """The results, and the steps that were made."""
+def run(asked: PoolingSettings, folder: Path) -> tuple[DataFrame, list[str]]:
+    """The rows, and the steps that were made."""
     told: list[str] = []
-    results = load_results(run_study(asked, Steps(folder, told.append)))
-    return results, [line.partition(":")[0] for line in told if not line.endswith("done before")]
+    rows = load(run_study(asked, Steps(folder, told.append)))
+    return rows, [line.partition(":")[0] for line in told if not line.endswith("done before")]
 
 
 def test_two_tasks_and_what_a_rerun_makes(tmp_path: Path) -> None:
     one, two = task(tmp_path, "one"), task(tmp_path, "two", replace(SIMULATION, seed=2))
-    results, made = run(settings(one, two), tmp_path / "study")
+    rows, made = run(settings(one, two), tmp_path / "study")
     assert made == [
         *(f"one/{part}" for part in PARTS),
         *(f"two/{part}" for part in PARTS),
         "measure",
     ]
-    assert {result.collection for result in results} == {"one", "two"}
-    assert sum(result.measure == "collection" for result in results) == 2  # told once a task
+    counted = rows.query("statistic == 'judgements'")["collection"]
+    assert counted.tolist() == ["one", "two"]  # once a task
     again, made = run(settings(one, two), tmp_path / "study")
-    assert (made, again) == ([], results)
+    assert (made, again.equals(rows)) == ([], True)
+    values = load_values(tmp_path / "study" / "results").merge(rows, on="row")
+    # the counts by query of both tasks stay with their rows
+    totals = values.query("statistic == 'found'").groupby("row")[["value_x", "value_y"]]
+    assert (totals.sum()["value_x"] == totals.first()["value_y"]).all()
     _, made = run(replace(settings(one, two), repeats=3), tmp_path / "study")
     assert made == ["one/relabelled", "two/relabelled", "measure"]
     changed = (two.runs / "neural-0.run").read_text().splitlines()
@@ -89,22 +85,18 @@ def test_two_tasks_and_what_a_rerun_makes(tmp_path: Path) -> None:
 
 
 def test_it_measures_what_its_parts_do(tmp_path: Path) -> None:
-    results, _ = run(settings(task(tmp_path, "one"), pools=4), tmp_path / "study")
+    rows, _ = run(settings(task(tmp_path, "one"), pools=4), tmp_path / "study")
     judged = judge_runs(simulated_runs(SIMULATION), simulated_qrels(SIMULATION))
     found = reliability(judged, pool_measures(["P@5"]), PoolSettings(pools=4))
-    means = {(item.pool, item.test): item.change.mean() for item in found.sets}
-    measured = {
-        (own.pool, own.test): result.value for result, own in of_type(results, ChangeFigures)
-    }
-    assert measured == pytest.approx(means)
-    sentences = [finding.text for _, finding in of_type(results, Finding)]
-    assert sentences[0].startswith(
-        "No published figures for one, which is not a task of On the Reliability"
+    changes = rows.query("statistic == 'change' and axis == '' and variant == ''")
+    measured = changes.set_index(["pool", "kind"])["value"].to_dict()
+    assert measured == pytest.approx(
+        {(item.pool, item.test): item.change.mean() for item in found.sets}
     )
-    assert {figures.to_rows()["what"] for _, figures in of_type(results, PoolFigures)} == {
-        "collection", "coverage", "order", "change", "beside unseen", "beyond mixed pools",
-        "one pool", "left out", "left out by kind", "curve", "relabelled",
-    }  # fmt: skip
+    *_, finding = SHOWN.findings(rows)
+    assert finding.text.startswith(
+        "No published figures for one: it is not a task of On the Reliability"
+    )
 
 
 def test_a_dry_run_writes_nothing_and_needs_no_runs_read(tmp_path: Path) -> None:
@@ -165,7 +157,7 @@ def test_the_study_from_python(tmp_path: Path) -> None:
     assert not (tmp_path / "study").exists()
     found = positionbias.study("pooling", settings=asked, out=tmp_path / "study")
     assert "What was found" in str(found)
-    assert {result.collection for result in found.results} == {"one"}
+    assert set(found.to_frame()["collection"]) == {"one"}
     assert (tmp_path / "study" / "report.html").is_file()
     with pytest.raises(SettingError, match="study pooling: wanted no collection; found 1"):
         positionbias.study("pooling", "squad", settings=asked, out=tmp_path / "study")
