@@ -94,9 +94,9 @@ class MeasureVerdict:
 
     ``expected`` is the score by ``guess``; ``interval`` its prediction interval, with
     ``calibration`` and ``orders``; None if it could not be calibrated, for the reason ``obstacle``.
-    ``open_half`` is half the interval's width, ``query_half`` that of the score over queries.
-    ``needed`` is the number of documents to judge, in the order of ``reductions``, until the first
-    is at most half of the second.
+    ``query_half`` is half the width of the score's interval over queries.
+    ``needed`` is the number of documents to judge, in the order of ``reductions``, until half
+    the interval is at most half of that.
     """
 
     measure: PoolMeasure
@@ -112,11 +112,6 @@ class MeasureVerdict:
     orders: Orders | None = None
     needed: int | None = None
     obstacle: Obstacle | None = None
-
-    @property
-    def open_half(self) -> float | None:
-        """Return half the width of the prediction interval."""
-        return None if self.interval is None else (self.interval.high - self.interval.low) / 2
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -10,7 +10,7 @@ from pathlib import Path
 from positionbias.core.schema import converted
 from positionbias.results.result import Facts
 
-__all__ = ["DELTA", "DEVIATION", "PublishedCell", "read_cells", "under_pools"]
+__all__ = ["DELTA", "DEVIATION", "PublishedCell", "read_cells"]
 
 DELTA = "Δ"  # suffix of a measure's name: the printed relative difference of the two test sets
 DEVIATION = "deviation"  # after a measure's name
@@ -66,10 +66,3 @@ def read_cells(path: Path) -> tuple[PublishedCell, ...]:
                     named = replace(of_row, collection=collection, measure=measure, place=where)
                     cells.append(replace(named, value=float(figure[1]), letters=figure[2]))
     return tuple(cells)
-
-
-def under_pools(pool: str, test: str) -> Facts:
-    """Return the facts of a cell on test collections: systems of kind ``test`` ("all": every kind)
-    under pools of kind ``pool``.
-    """
-    return Facts(variant=f"{test} systems, {pool} pools")
