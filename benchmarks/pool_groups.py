@@ -33,13 +33,13 @@ from positionbias.core.seeds import generator
 from positionbias.evaluation.crossed import crossed
 from positionbias.pooling.exchange import exchange_of, exchanged
 from positionbias.pooling.judged_runs import NOT_RETRIEVED, JudgedRuns, judge_runs
-from positionbias.pooling.kind_effects import KindEffect, Pair, kind_effects
+from positionbias.pooling.kind_effects import Pair, kind_effects
+from positionbias.pooling.kind_rule import Contrast, KindAnswer, KindEffect
 from positionbias.pooling.pools import draw_pools, gold_pool, pool_kinds
 from positionbias.pooling.scores import PoolMeasure, pool_measures, score_pools
 from positionbias.pooling.settings import PoolSettings
 from positionbias.pooling.simulated import Simulation, simulated_qrels, simulated_runs
 from positionbias.pooling.systems import find_runs, read_runs, read_systems
-from positionbias.results.pools import Contrast, KindAnswer
 
 POOLS = 10  # that the rule of before had
 RATES = (0.0, 0.05, 0.1, 0.2, 0.4)
@@ -91,14 +91,13 @@ def before(
     return answers
 
 
-def record(effect: KindEffect) -> dict[str, Any]:
-    own, interval = effect.figures, effect.interval
+def record(own: KindEffect) -> dict[str, Any]:
     assert own.alarms
-    assert interval
+    assert own.interval
     return {
         "pool": own.pool, "measure": own.measure, "contrast": own.contrast.value,
         "answer": own.answer.value,
-        "value": effect.value, "low": interval.low, "high": interval.high, "gap": own.gap,
+        "value": own.value, "low": own.interval.low, "high": own.interval.high, "gap": own.gap,
         "by chance": own.by_chance, "p holm": own.p_holm,
         "false alarms": own.alarms.value, "alarms": [own.alarms.low, own.alarms.high],
         "power": own.power,

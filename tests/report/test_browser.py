@@ -11,6 +11,7 @@ import pytest
 
 from positionbias.report.figure import MUTED, SERIES
 from positionbias.report.html import PAGE_COLOURS, write_report
+from tests.pooling.simulated_files import save_measured
 
 from . import invented
 from .browser import Browser
@@ -52,7 +53,8 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("page")
     invented.save_study(folder / "one")
     invented.save_study(folder / "two", name=LONG, gap=0.0, strength=0.0, title=LONG)
-    return write_report([folder / "one", folder / "two"], folder / "report.html")
+    save_measured(folder / "pools", "pools")
+    return write_report([folder / name for name in ("one", "two", "pools")], folder / "report.html")
 
 
 def measure(browser: Browser, page: Path, width: int, *, dark: bool = False) -> dict[str, Any]:
@@ -72,7 +74,7 @@ def test_nothing_runs_over_the_edge(browser: Browser, page: Path, width: int, fo
     assert found["boxes"] == []
     assert found["over"] == []
     assert set(found["classes"]) == {form}
-    assert found["shown"] == 8
+    assert found["shown"] == 8 + 6  # of pools: coverage, scatter, bias, two curves, the verdict
     assert found["letters"] >= 11  # CSS pixels
     assert (found["ground"], found["label"]) == (
         rgb(PAGE_COLOURS["ground"].light),

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from positionbias.report.html import PAGE_COLOURS, write_report
+from tests.pooling.simulated_files import save_measured
 
-from . import invented, invented_audit, invented_pools
+from . import invented, invented_audit
 from .browser import Browser
 from .test_browser import rgb
 
@@ -34,8 +35,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("pages")
     one, two = (invented_audit.save_audit(folder / name, name=name) for name in ("one", "two"))
     study = invented.save_study(folder / "study")
-    results = [*invented_pools.study("documents"), *invented_pools.verdict("documents")]
-    pools = invented_pools.save_pools(folder / "pools", results)
+    pools = save_measured(folder / "pools", "documents")
     made = {"audit": [one], "two audits": [one, two], "study": [study], "pools": [pools]}
     return {name: write_report(places, folder / f"{name}.html") for name, places in made.items()}
 

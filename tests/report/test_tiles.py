@@ -13,7 +13,6 @@ from positionbias.core.convergence import Ending, Finish
 from positionbias.core.errors import SettingError
 from positionbias.core.interval import Interval
 from positionbias.ops.artefacts import make_report
-from positionbias.papers.pooling.tiles import pool_tiles
 from positionbias.papers.position_bias.tiles import position_tiles
 from positionbias.report.first_screen import summary, tiles_of
 from positionbias.report.html import write_report
@@ -50,7 +49,7 @@ from positionbias.results.suspicion import (
     Suspicion,
 )
 
-from . import invented, invented_audit, invented_pools
+from . import invented, invented_audit
 from .test_html import check
 
 NBSP = "\u00a0"
@@ -282,16 +281,6 @@ def test_suspicions() -> None:
     ]
     assert (few.effect, few.words) == ("", "Cannot tell: fewer than two controls")
     assert few.advice.startswith("Train two or more controls")
-
-
-def test_pools() -> None:
-    run, *kinds = pool_tiles(
-        [*invented_pools.verdict("documents"), *invented_pools.study("documents")]
-    )
-    assert (run.answer, run.tone) == (Answered.NO, Tone.BAD)  # it cannot be judged yet
-    assert run.advice == "Judge the first 7 documents of --judge-next FILE, and ask again."
-    assert {one.tone for one in kinds} == {Tone.BAD}
-    assert plain(kinds[0].effect) == "−0.060 [−0.070, −0.050] RR"
 
 
 def test_advice_is_of_bad_news_then_of_what_is_open() -> None:

@@ -52,7 +52,6 @@ from positionbias.results.payloads import (
     TrainingNotes,
     Verdict,
 )
-from positionbias.results.pools import COVERAGE, CoverageFigures
 from positionbias.results.result import Facts, Result, load_results, save_results
 from positionbias.results.runs import CANDIDATES, BM25Figures
 from positionbias.results.suspicion import (
@@ -240,16 +239,9 @@ def test_every_kind_goes_round(tmp_path: Path, payload: Payload) -> None:
     assert [Result.from_json(json.loads(json.dumps(item.to_json()))) for item in given] == given
 
 
-COVERED = CoverageFigures(
-    kind="neural", systems=2, groups=1, relevant_from=1, depth=2, relevant=3, unique=1,
-    depths=[1, 2], found_by_depth=[2, 3],
-    unique_by_depth=[0, 1], depths_by_query=[1, 2], found_by_query={"q1": [2, 3]},
-    unique_by_query={"q1": [0, 1]},
-)  # fmt: skip
 BY_QUERY = {
     "nDCG@10": next(one for one in PAYLOADS if isinstance(one, PerQuery)),
     "effects by query": next(one for one in PAYLOADS if isinstance(one, QueryEffects)),
-    COVERAGE: COVERED,
 }
 
 

@@ -1,0 +1,55 @@
+"""Pages, texts and frames of folders of rows, alone and beside a folder of results."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import positionbias
+from positionbias.core.manifest import Manifest
+from positionbias.core.rows import frame, save
+from positionbias.report.html import write_report
+from tests.pooling.simulated_files import save_measured
+
+from . import invented
+from .test_html import check
+
+
+@pytest.fixture(scope="module")
+def pools(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return save_measured(tmp_path_factory.mktemp("rows") / "pools", "docs")
+
+
+FIGURES = [
+    *(f"pool-{name}-docs" for name in ("coverage", "scatter", "bias", "depth", "groups")),
+    "pool-verdict-one-run",
+]
+
+
+def test_a_folder_of_rows_is_loaded_shown_and_saved_as_it_was(pools: Path, tmp_path: Path) -> None:
+    loaded = positionbias.load(pools)
+    assert repr(loaded) == f"Measurements('Pools', {len(loaded.rows):,} rows)"
+    assert len(loaded.plot(FIGURES[0]).axes) == 2
+    assert {"pool-order-docs", "pool-verdict-one-run"} <= set(loaded.to_frames())
+    assert str(loaded).startswith(loaded.verdict.splitlines()[0][:60])
+    again = positionbias.load(loaded.save(tmp_path / "again"))
+    assert again.to_frame().equals(loaded.rows)
+    assert again.values.equals(loaded.values)
+
+
+def test_rows_stand_on_one_page_with_results_of_another_study(pools: Path, tmp_path: Path) -> None:
+    study = invented.save_study(tmp_path / "study", kinds=("comparison",))
+    page = check(write_report([study, pools], tmp_path / "page.html").read_text("utf-8"))
+    ids = {str(element.attributes.get("id")) for element in page.root.every()}
+    assert {f"figure-{name}-2" for name in FIGURES} <= ids
+    assert {"pool-order", "pool-left-out", "pool-labels"} <= ids
+    assert "Can one-run judge new by P@10?" in page.root.text
+
+
+def test_rows_of_a_collection_without_an_answer_are_measured_only(tmp_path: Path) -> None:
+    row = {"study": "pooling", "collection": "c", "measure": "collection", "statistic": "systems"}
+    rows = frame([{**row, "kind": "all", "value": 3.0}], ["pool", "kind", "run"])
+    save(tmp_path / "r", rows, Manifest("results", "r", "pool coverage"))
+    page = write_report([tmp_path / "r"], tmp_path / "p.html").read_text("utf-8")
+    assert "Measured only" in page
