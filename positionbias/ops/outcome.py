@@ -272,8 +272,8 @@ def study_of(outcome: Any, place: Path = Path()) -> Study:
 
 def rows_of(outcome: Any) -> DataFrame | None:
     """Return the rows of what an operation gave back; None where it has results."""
-    rows: DataFrame | None = getattr(outcome, "rows", None)
-    return rows
+    rows: Any = getattr(outcome, "rows", None)
+    return None if callable(rows) else rows  # a collection's are of records
 
 
 def _manifest_of_artefact(outcome: Any, results: Sequence[Result], place: Path) -> Manifest:

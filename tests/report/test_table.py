@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from positionbias.core.csv_cells import read_cell
 from positionbias.core.errors import OutputExistsError
 from positionbias.report.table import (
     Cell,
@@ -163,7 +164,7 @@ def test_csv_round_trip(rows: list[tuple[str, float]]) -> None:
     )
     read = list(csv.reader(io.StringIO(as_csv(table), newline="")))
     assert read[0] == ["name", "value"]
-    assert [(name, float(value)) for name, value in read[1:]] == rows
+    assert [(read_cell(name), float(value)) for name, value in read[1:]] == rows
 
 
 def test_a_name_that_is_a_formula_is_text_in_csv() -> None:
