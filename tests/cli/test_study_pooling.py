@@ -66,8 +66,7 @@ def test_the_plan_and_the_study(run_posbias: RunPosbias, folder: Path) -> None:
     assert (folder / "study" / "tables" / "pool-order.csv").is_file()
     again = run_posbias("study", "pooling", *TASK, *SMALL, "--out", "./study", "--json")
     assert again.stderr.count("done before") == 7
-    results = json.loads(again.stdout)["results"]
-    assert {result["collection"] for result in results} == {"docs"}
+    assert {row["collection"] for row in json.loads(again.stdout)["rows"]} == {"docs"}
 
 
 @pytest.mark.parametrize(

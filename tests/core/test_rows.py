@@ -10,14 +10,17 @@ import pytest
 from pandas.testing import assert_frame_equal
 
 from positionbias.core.errors import InputError, OutputExistsError
+from positionbias.core.interval import Interval
 from positionbias.core.manifest import Manifest, read_manifest
 from positionbias.core.rows import (
     COLUMNS,
+    Collected,
     check,
     frame,
     load,
     load_values,
     read_csv,
+    records,
     save,
     write_csv,
 )
@@ -48,6 +51,26 @@ def test_partial_records_become_a_complete_frame() -> None:
     types = made.dtypes[["row", "at", "finished"]].astype(str)
     assert types.tolist() == ["int32", "float64", "bool"]
     assert frame([]).shape == (0, 42)
+
+
+def test_rows_are_collected_with_their_values_and_become_json() -> None:
+    made = Collected({"model": "tk"}, ["pool"])
+    made.add("RR", "mean", 0.5, Interval(0.25, 0.75), items={"q1": 0.0, "q2": 1.0}, pool="old")
+    made.add("RR", "rank", -1, count=None)
+    made.add("RR", "slope", None, reason="one query")
+    made.add("RR", "again", 2, items={"q1": 2})
+    row = {"model": "tk", "measure": "RR"}
+    assert records(made.rows) == [
+        {"row": 0, **row, "pool": "old", "statistic": "mean", "value": 0.5, "low": 0.25,
+         "high": 0.75, "level": 0.95},
+        {"row": 1, **row, "statistic": "rank", "value": -1.0},
+        {"row": 2, **row, "statistic": "slope", "reason": "one query"},
+        {"row": 3, **row, "statistic": "again", "value": 2.0},
+    ]  # fmt: skip
+    assert made.values[["row", "item", "value"]].to_numpy().tolist() == [
+        [0, "q1", 0.0], [0, "q2", 1.0], [3, "q1", 2.0],
+    ]  # fmt: skip
+    assert Collected().values.empty
 
 
 def test_rows_read_back_equal(tmp_path: Path) -> None:
