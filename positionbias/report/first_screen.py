@@ -113,12 +113,15 @@ def first_screen(studies: Sequence[Study], sections: Sequence[Section]) -> First
 
 
 def _sentence(studies: Sequence[Study]) -> str:
-    """Return the first conclusion, in one sentence; of several studies, each with its title."""
-    said = [
-        (study.title, re.split(r"(?<=\.) (?=[A-Z“])", lines[0])[0])
-        for study in studies
-        if (lines := verdict_of(study))
-    ]
+    """Return in one sentence the conclusion about the first tile's subject, else the first one; of
+    several studies, each with its title.
+    """
+    said = []
+    for study in studies:
+        if lines := verdict_of(study):
+            about = next((tile.subject for tile in _tiles(study)), "")
+            line = next((one for one in lines if about and about in one), lines[0])
+            said.append((study.title, re.split(r"(?<=\.) (?=[A-Z“])", line)[0]))
     if len(studies) == 1:
         return said[0][1] if said else ""
     return " ".join(f"{title}: {line}" for title, line in said[:BESIDE])
