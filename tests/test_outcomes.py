@@ -19,6 +19,7 @@ from positionbias import ops
 from positionbias.core.collection import Collection
 from positionbias.core.errors import OutputExistsError, SettingError
 from positionbias.core.manifest import read_manifest
+from positionbias.core.rows import records
 from positionbias.core.screen import lines_of, shown_width
 from positionbias.core.shown import Shown
 from positionbias.dense.vectors import Vectors
@@ -108,7 +109,9 @@ def test_every_outcome_is_shown_framed_drawn_saved_and_reported(
             assert max(map(shown_width, text_of(found).split("\n"))) <= width
     frame = found.to_frame()
     assert len(frame)
-    if not isinstance(found, Checked) and name not in WITHOUT_RESULTS:
+    if getattr(found, "rows", None) is not None:
+        assert frame.equals(found.rows)
+    elif not isinstance(found, Checked) and name not in WITHOUT_RESULTS:
         assert tuple(frame.columns) == COLUMNS
     assert all(isinstance(table, pandas.DataFrame) for table in found.to_frames().values())
     figures = found.plots()
@@ -140,6 +143,7 @@ def test_every_outcome_is_shown_framed_drawn_saved_and_reported(
     assert [one.to_json() for one in again.results] == [
         one.to_json() for one in found._study().results
     ]
+    assert records(again._study().rows) == records(found._study().rows)
     assert list(again.plots()) == list(figures)
     page = found.report(tmp_path / "page.html")
     assert page.read_text(encoding="utf-8").lstrip().startswith("<!DOCTYPE html>")
