@@ -46,14 +46,6 @@ def test_a_known_truth_is_found() -> None:
     )
 
 
-def test_it_begins_where_another_fit_ended_and_ends_in_the_same_place() -> None:
-    unseen, grades = documents(500, 2)
-    fit = fit_relevance(unseen, grades, LEVELS, 10)
-    again = fit_relevance(unseen, grades, LEVELS, 10, fit)
-    assert again.slopes == pytest.approx(fit.slopes, abs=0.01)
-    assert again.cuts == pytest.approx(fit.cuts, abs=0.01)
-
-
 def test_it_is_statsmodels_logistic_regression_where_the_penalty_is_small_beside_the_data() -> None:
     import statsmodels.api as sm
 

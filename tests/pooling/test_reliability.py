@@ -1,4 +1,4 @@
-"""The reliability of drawn pools: a case by hand, what must hold of any, and a simulated truth."""
+"""The reliability of drawn pools: a case by hand, a plain loop, and its rows."""
 
 from __future__ import annotations
 
@@ -7,17 +7,14 @@ import pytest
 from scipy import stats
 
 from positionbias.core.errors import SettingError
-from positionbias.core.seeds import generator
-from positionbias.pooling.judged_runs import judge_runs
 from positionbias.pooling.measured import pool_rows, reliability_rows, task_rows
 from positionbias.pooling.pools import draw_pools, gold_pool
 from positionbias.pooling.reliability import ALL, FIGURES, Reliability, TestSet, reliability
 from positionbias.pooling.scores import pool_measures, score_pools
 from positionbias.pooling.settings import PoolSettings
-from positionbias.pooling.simulated import Simulation, simulated_qrels
-from positionbias.pooling.systems import System
+from positionbias.pooling.simulated import Simulation
 
-from .worked import as_run, row, simulated, worked
+from .worked import row, simulated, worked
 
 TestSet.__test__ = False  # a set of systems, no test of pytest's
 SMALL = {"queries": 12, "groups": 4}
@@ -123,29 +120,6 @@ def test_blocks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     assert {kind: counts.tolist() for kind, counts in whole.judged.items()} == {
         kind: counts.tolist() for kind, counts in parts.judged.items()
     }
-
-
-def test_equal_judgements_give_tau_1_and_no_bias() -> None:
-    # a depth that holds every rank, and every judged document in every group's run: the drawn pool
-    # is the gold, the orders differ
-    random = generator(1, "a test")
-    qrels = simulated_qrels(Simulation(queries=3, common=10, others=10))
-    ids = [qrel.passage_id for qrel in qrels if qrel.query_id == "0"]
-    systems = [System(f"{kind}{n}", f"{kind}{n}", kind) for kind in ("a", "b") for n in range(4)]
-    listed = [
-        (s, as_run(s.run, {q: [ids[i] for i in random.permutation(len(ids))] for q in "012"}))
-        for s in systems
-    ]
-    runs = judge_runs(listed, qrels)
-    found = reliability(
-        runs, pool_measures(["nDCG@10", "AP"]), PoolSettings(depth=len(ids), pools=4)
-    )
-    for item in found.sets:
-        assert not item.change.any()
-        assert item.figures["tau_b"] == pytest.approx(np.ones(4))
-        assert item.figures["tau_ap"] == pytest.approx(np.ones(4))
-        assert np.nan_to_num(item.figures["kept"], nan=1.0) == pytest.approx(np.ones(4))
-        assert (item.figures["judged"] == 1).all()
 
 
 def test_rows_hold_what_tables_and_figures_need() -> None:

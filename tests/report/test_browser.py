@@ -11,7 +11,7 @@ import pytest
 
 from positionbias.report.figure import MUTED, SERIES
 from positionbias.report.html import PAGE_COLOURS, write_report
-from tests.pooling.simulated_files import save_measured
+from tests.pooling.simulated_files import measured_pool
 
 from . import invented
 from .browser import Browser
@@ -53,8 +53,8 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("page")
     invented.save_study(folder / "one")
     invented.save_study(folder / "two", name=LONG, gap=0.0, strength=0.0, title=LONG)
-    save_measured(folder / "pools", "pools")
-    return write_report([folder / name for name in ("one", "two", "pools")], folder / "report.html")
+    places = [folder / "one", folder / "two", *measured_pool(folder)]
+    return write_report(places, folder / "report.html")
 
 
 def measure(browser: Browser, page: Path, width: int, *, dark: bool = False) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from positionbias.report.html import PAGE_COLOURS, write_report
-from tests.pooling.simulated_files import save_measured
+from tests.pooling.simulated_files import measured_pool
 
 from . import invented, invented_audit
 from .browser import Browser
@@ -35,8 +35,8 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("pages")
     one, two = (invented_audit.save_audit(folder / name, name=name) for name in ("one", "two"))
     study = invented.save_study(folder / "study")
-    pools = save_measured(folder / "pools", "documents")
-    made = {"audit": [one], "two audits": [one, two], "study": [study], "pools": [pools]}
+    made = {"audit": [one], "two audits": [one, two], "study": [study]}
+    made["pools"] = measured_pool(folder)
     return {name: write_report(places, folder / f"{name}.html") for name, places in made.items()}
 
 

@@ -10,41 +10,41 @@ import positionbias
 from positionbias.core.manifest import Manifest
 from positionbias.core.rows import frame, save
 from positionbias.report.html import write_report
-from tests.pooling.simulated_files import save_measured
+from tests.pooling.simulated_files import measured_pool
 
 from . import invented
 from .test_html import check
 
 
 @pytest.fixture(scope="module")
-def pools(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return save_measured(tmp_path_factory.mktemp("rows") / "pools", "docs")
+def pools(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    return measured_pool(tmp_path_factory.mktemp("rows"))
 
 
-FIGURES = [
-    *(f"pool-{name}-docs" for name in ("coverage", "scatter", "bias", "depth", "groups")),
-    "pool-verdict-one-run",
-]
-
-
-def test_a_folder_of_rows_is_loaded_shown_and_saved_as_it_was(pools: Path, tmp_path: Path) -> None:
-    loaded = positionbias.load(pools)
-    assert repr(loaded) == f"Measurements('Pools', {len(loaded.rows):,} rows)"
-    assert len(loaded.plot(FIGURES[0]).axes) == 2
-    assert {"pool-order-docs", "pool-verdict-one-run"} <= set(loaded.to_frames())
-    assert str(loaded).startswith(loaded.verdict.splitlines()[0][:60])
+def test_a_folder_of_rows_is_loaded_shown_and_saved_as_it_was(
+    pools: list[Path], tmp_path: Path
+) -> None:
+    loaded = positionbias.load(pools[0])
+    assert repr(loaded) == f"Measurements('Pools of qrels', {len(loaded.rows)} rows)"
+    assert len(loaded.plot("pool-coverage").axes) == 2
+    assert {"pool-coverage"} <= set(loaded.to_frames())
+    assert str(loaded).startswith("Relevant documents in pools of depth 10: ")
+    assert loaded.verdict.startswith("Relevant documents in pools of depth 10: ")
     again = positionbias.load(loaded.save(tmp_path / "again"))
     assert again.to_frame().equals(loaded.rows)
     assert again.values.equals(loaded.values)
 
 
-def test_rows_stand_on_one_page_with_results_of_another_study(pools: Path, tmp_path: Path) -> None:
+def test_rows_stand_on_one_page_with_results_of_another_study(
+    pools: list[Path], tmp_path: Path
+) -> None:
     study = invented.save_study(tmp_path / "study", kinds=("comparison",))
-    page = check(write_report([study, pools], tmp_path / "page.html").read_text("utf-8"))
+    page = check(write_report([study, *pools], tmp_path / "page.html").read_text("utf-8"))
     ids = {str(element.attributes.get("id")) for element in page.root.every()}
-    assert {f"figure-{name}-2" for name in FIGURES} <= ids
+    figures = {"coverage-2", *(f"{name}-3" for name in ("scatter", "bias", "depth", "groups"))}
+    assert {f"figure-pool-{name}" for name in (*figures, "verdict-4")} <= ids
     assert {"pool-order", "pool-left-out", "pool-labels"} <= ids
-    assert "Can one-run judge new by P@10?" in page.root.text
+    assert "Can qrels judge new by P@10?" in page.root.text
 
 
 def test_rows_of_a_collection_without_an_answer_are_measured_only(tmp_path: Path) -> None:

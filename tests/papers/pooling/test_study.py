@@ -1,11 +1,7 @@
-"""The study of pools on simulated runs: what is measured is what the parts measure, a rerun makes
-what changed alone, no torch takes part.
-"""
+"""The study of pools on simulated runs: a rerun makes what changed alone."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,12 +15,8 @@ from positionbias.core.rows import load, load_values
 from positionbias.experiments.step import Steps
 from positionbias.papers.pooling.settings import Level, PoolingSettings, PoolingTask
 from positionbias.papers.pooling.study import run_study
-from positionbias.pooling.judged_runs import judge_runs
-from positionbias.pooling.reliability import reliability
-from positionbias.pooling.scores import pool_measures
 from positionbias.pooling.settings import PoolSettings
-from positionbias.pooling.shown import SHOWN
-from positionbias.pooling.simulated import Simulation, simulated_qrels, simulated_runs
+from positionbias.pooling.simulated import Simulation
 from tests.pooling.simulated_files import write_pool
 
 SIMULATION = Simulation(rate=0.5, queries=5, groups=3)
@@ -84,21 +76,6 @@ def test_two_tasks_and_what_a_rerun_makes(tmp_path: Path) -> None:
     ]
 
 
-def test_it_measures_what_its_parts_do(tmp_path: Path) -> None:
-    rows, _ = run(settings(task(tmp_path, "one"), pools=4), tmp_path / "study")
-    judged = judge_runs(simulated_runs(SIMULATION), simulated_qrels(SIMULATION))
-    found = reliability(judged, pool_measures(["P@5"]), PoolSettings(pools=4))
-    changes = rows.query("statistic == 'change' and axis == '' and variant == ''")
-    measured = changes.set_index(["pool", "kind"])["value"].to_dict()
-    assert measured == pytest.approx(
-        {(item.pool, item.test): item.change.mean() for item in found.sets}
-    )
-    *_, finding = SHOWN.findings(rows)
-    assert finding.text.startswith(
-        "No published figures for one: it is not a task of On the Reliability"
-    )
-
-
 def test_a_dry_run_writes_nothing_and_needs_no_runs_read(tmp_path: Path) -> None:
     steps = Steps(tmp_path / "study", dry_run=True)
     given = task(tmp_path, "one")
@@ -113,26 +90,13 @@ def test_a_dry_run_writes_nothing_and_needs_no_runs_read(tmp_path: Path) -> None
 
 def test_bad_settings_and_files(tmp_path: Path) -> None:
     given = task(tmp_path, "one")
-    with pytest.raises(
-        SettingError, match="--task: wanted at least one, each name once; found one, one"
-    ):
-        settings(given, given)
     for name in ("", "a/b", ".hidden", "results"):
         with pytest.raises(SettingError, match="--task: wanted a name without slashes"):
             settings(given._replace(name=name))
     with pytest.raises(SettingError, match="--relabel: wanted a number from 0 to 1"):
         replace(settings(given), relabel=2.0)
-    with pytest.raises(
-        SettingError,
-        match=(
-            "--relevant-from: wanted GRADE or TASK=GRADE, a grade from 1 up, of one; found 'two=2'"
-        ),
-    ):
-        replace(settings(given), relevant_from=(Level("two", 2),))
     levels = replace(settings(given), relevant_from=(Level("one", 3), Level("", 2)))
     assert (levels.level("one"), levels.level("two"), settings(given).level("one")) == (3, 2, 1)
-    with pytest.raises(SettingError, match="-m: wanted a measure; found 'quality'"):
-        replace(settings(given), measures=("quality",))
     # the second task's table is looked at before the first task is measured
     broken = task(tmp_path, "two")
     broken.systems.write_text("run\tgroup\tkind\nneural-0\tg\tneural\n")
@@ -141,24 +105,14 @@ def test_bad_settings_and_files(tmp_path: Path) -> None:
     assert not (tmp_path / "study").exists()
 
 
-def test_no_torch_takes_part() -> None:
-    code = (
-        "import sys; import positionbias.papers.pooling.study, positionbias.ops.studies; "
-        "print('torch' in sys.modules)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "False"
-
-
 def test_the_study_from_python(tmp_path: Path) -> None:
     asked = settings(task(tmp_path, "one"))
-    plan = positionbias.study("pooling", settings=asked, out=tmp_path / "study", dry_run=True)
-    assert "7 of 7 steps to be made" in str(plan)
-    assert not (tmp_path / "study").exists()
     found = positionbias.study("pooling", settings=asked, out=tmp_path / "study")
-    assert "What was found" in str(found)
     assert set(found.to_frame()["collection"]) == {"one"}
-    assert (tmp_path / "study" / "report.html").is_file()
+    told = str(found).split("What was found")[1]
+    assert "No published figures for one: it is not a task of On the Reliability" in " ".join(
+        told.split()
+    )
     with pytest.raises(SettingError, match="study pooling: wanted no collection; found 1"):
         positionbias.study("pooling", "squad", settings=asked, out=tmp_path / "study")
     with pytest.raises(SettingError, match="settings: wanted PoolingSettings; found PoolSettings"):
