@@ -34,12 +34,10 @@ def test_three_terms_by_hand() -> None:
     assert interval.method == "t over 6 groups and 6 topics"
 
 
-def test_nothing_is_said_of_other_groups_by_one() -> None:
-    change, one = np.array([[-0.2, -0.1], [-0.3, -0.2]]), np.array([[-0.15], [-0.25]])
-    assert change_of(a_set(change, one, np.ones((2, 1)), feeding=4, fed=2)) == (
-        pytest.approx(-0.2),
-        None,
-    )
-    assert change_of(a_set(change[:1], one[:1], np.ones((1, 1)), feeding=4, fed=2))[1] is None
-    empty = a_set(change, one, np.zeros((2, 1)), feeding=4, fed=2)
-    assert change_of(empty) == (None, None)
+@pytest.mark.parametrize("fewer", [np.s_[:, :1], np.s_[:1, :]], ids=["one group", "one pool"])
+def test_nothing_is_said_of_other_groups_by_one(fewer: tuple[slice, slice]) -> None:
+    by_group, counts = np.array([[-0.05, -0.25], [-0.15, -0.35]])[fewer], np.ones((2, 2))[fewer]
+    change = np.array([[-0.2, -0.1], [-0.3, -0.2]])[fewer[0]]
+    value, interval = change_of(a_set(change, by_group, counts, feeding=4, fed=2))
+    assert (value, interval) == (pytest.approx(change.mean()), None)
+    assert change_of(a_set(change, by_group, 0 * counts, feeding=4, fed=2)) == (None, None)

@@ -9,7 +9,7 @@ from scipy import stats
 from positionbias.core.errors import SettingError
 from positionbias.pooling.measured import pool_rows, reliability_rows, task_rows
 from positionbias.pooling.pools import draw_pools, gold_pool
-from positionbias.pooling.reliability import ALL, FIGURES, Reliability, TestSet, reliability
+from positionbias.pooling.reliability import ALL, Reliability, TestSet, reliability
 from positionbias.pooling.scores import pool_measures, score_pools
 from positionbias.pooling.settings import PoolSettings
 from positionbias.pooling.simulated import Simulation
@@ -64,62 +64,33 @@ def test_one_pool_by_hand() -> None:
     assert np.isnan([order.value, order.low]).all()
 
 
-def test_each_figure_is_that_of_a_plain_loop() -> None:
-    runs = simulated(**SMALL)
-    measures = pool_measures(["nDCG@10", "RR"])
+@pytest.mark.parametrize("block", [1, 1_000_000])  # one pool at a time, or all
+def test_each_figure_is_that_of_a_plain_loop(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("positionbias.pooling.reliability._BLOCK", block)
+    runs, measures = simulated(**SMALL), pool_measures(["nDCG@10", "RR"])
     options = PoolSettings(pools=3, depth=5)
-    found = reliability(runs, measures, options)
     gold = gold_pool(runs, options)
-    for measure in measures:
+    for item in reliability(runs, measures, options).sets:
+        measure = next(one for one in measures if one.name == item.measure)
         truth = score_pools(runs, gold[None], measure)[0]
-        for kind in ("traditional", "neural"):
-            pools = draw_pools(runs, kind, range(3), options)
-            for number in range(3):
-                values = score_pools(runs, pools.judged[number][None], measure)[0]
-                for test in ("traditional", "neural", ALL):
-                    own = pools.test[number] & (runs.of_kind(test) if test != ALL else True)
-                    item = set_of(found, kind, test, measure.name)
-                    tau = stats.kendalltau(
-                        truth[:, own].mean(axis=0).round(12), values[:, own].mean(axis=0).round(12)
-                    ).statistic
-                    assert item.figures["tau_b"][number] == pytest.approx(tau, nan_ok=True)
-                    assert item.change[number] == pytest.approx(
-                        (values - truth)[:, own].mean(axis=1)
-                    )
-                    top = runs.places[:, own, :5]
-                    judged = np.isin(top, np.flatnonzero(pools.judged[number])).mean()
-                    assert item.figures["judged"][number] == pytest.approx(judged)
-                    assert item.systems[number] == own.sum()
-                    others = [
-                        system.group for system in runs.systems if system.kind != kind
-                    ]  # a group has one run, so one kind
-                    by_group = dict(zip(sorted(others), item.group_change[number], strict=True))
-                    for run, system in enumerate(runs.systems):
-                        if own[run] and system.kind != kind:
-                            assert by_group[system.group] == pytest.approx(
-                                (values - truth)[:, run].mean()
-                            )
-                    assert (item.feeding, item.fed, item.group_systems[number].sum()) == (
-                        4,
-                        2,
-                        (own & ~runs.of_kind(kind)).sum(),
-                    )
-
-
-def test_blocks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    runs = simulated(**SMALL)
-    whole = reliability(runs, pool_measures(["RR"]), PoolSettings(pools=5))
-    monkeypatch.setattr("positionbias.pooling.reliability._BLOCK", 5_000)
-    parts = reliability(runs, pool_measures(["RR"]), PoolSettings(pools=5))
-    for one, other in zip(whole.sets, parts.sets, strict=True):
-        assert one.change.tolist() == other.change.tolist()
-        assert all(
-            np.array_equal(one.figures[name], other.figures[name], equal_nan=True)
-            for name in FIGURES
-        )
-    assert {kind: counts.tolist() for kind, counts in whole.judged.items()} == {
-        kind: counts.tolist() for kind, counts in parts.judged.items()
-    }
+        pools = draw_pools(runs, item.pool, range(3), options)
+        others = ~runs.of_kind(item.pool)  # a group has one run, so one kind
+        assert (item.feeding, item.fed) == (4, 2)
+        for number, judged in enumerate(pools.judged):
+            values = score_pools(runs, judged[None], measure)[0]
+            own = pools.test[number] & (runs.of_kind(item.test) if item.test != ALL else True)
+            means = (scores[:, own].mean(axis=0).round(12) for scores in (truth, values))
+            tau = stats.kendalltau(*means).statistic
+            assert item.figures["tau_b"][number] == pytest.approx(tau, nan_ok=True)
+            top = np.isin(runs.places[:, own, :5], np.flatnonzero(judged)).mean()
+            assert item.figures["judged"][number] == pytest.approx(top)
+            change = values - truth
+            assert item.change[number] == pytest.approx(change[:, own].mean(axis=1))
+            assert item.systems[number] == own.sum()
+            tested = own[others]
+            assert item.group_systems[number].tolist() == tested.tolist()
+            by_group = item.group_change[number][tested]
+            assert by_group == pytest.approx(change.mean(axis=0)[others][tested])
 
 
 def test_rows_hold_what_tables_and_figures_need() -> None:

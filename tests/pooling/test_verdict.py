@@ -78,8 +78,6 @@ def test_a_prediction_lies_within_the_bounds(name: str) -> None:
     assert item.orders is not None
     low, high = item.bounds.low[:, -1].mean(), item.bounds.high[:, -1].mean()
     assert low <= item.interval.low <= item.expected <= item.interval.high <= high
-    assert ((item.orders.better >= 0) & (item.orders.better <= 1)).all()
-    assert len(item.orders.better) == 6
     # what no choice of relevant documents changes, no probability denies
     certain = item.differences.low.mean(axis=0)[:-1] > 0
     assert (item.orders.better[certain] > 0.5).all()
