@@ -10,8 +10,8 @@ import pytest
 from positionbias.pooling.exchange import exchange_of
 from positionbias.pooling.judged_runs import JudgedRuns
 from positionbias.pooling.kind_effects import MIXED_POOLS, POOLS, kind_effects
-from positionbias.pooling.kind_rule import Contrast, KindAnswer, KindEffect
-from positionbias.pooling.pools import draw_groups, gold_pool
+from positionbias.pooling.kind_rule import Contrast, KindAnswer
+from positionbias.pooling.pools import draw_pools, gold_pool
 from positionbias.pooling.scores import pool_measures, score_pools
 from positionbias.pooling.settings import PoolSettings
 
@@ -21,43 +21,28 @@ SETTINGS = PoolSettings(gold="all")
 PLANTED = {"groups": 6, "queries": 12}
 
 
-def effect(effects: list[KindEffect], pool: str, contrast: Contrast) -> KindEffect:
-    return next(one for one in effects if (one.pool, one.contrast) == (pool, contrast))
-
-
-def changes(runs: JudgedRuns, kind: str, fed: int, pools: int) -> np.ndarray:
-    """Each run's mean change over the pools that its group did not feed, one pool after the
-    other.
-    """
+def changes(runs: JudgedRuns, kind: str, pools: int) -> np.ndarray:
+    """Each run's mean change of nDCG@10 over the pools that its group did not feed."""
     measure = pool_measures(["nDCG@10"])[0]
-    gold = score_pools(runs, gold_pool(runs, SETTINGS)[None], measure)[0].mean(axis=0)
-    own: list[list[float]] = [[] for _ in runs.systems]
-    for number in range(pools):
-        drawn = draw_groups(runs.systems, kind, number, SETTINGS.seed, fed)
-        feeds = np.array([system.group in drawn and system.kind == kind for system in runs.systems])
-        scores = score_pools(runs, runs.pooled(feeds, SETTINGS.depth)[None], measure)[0].mean(
-            axis=0
-        )
-        for run, system in enumerate(runs.systems):
-            if system.group not in drawn:
-                own[run].append(scores[run] - gold[run])
-    return np.array([np.mean(values) for values in own])
+    drawn = draw_pools(runs, kind, range(pools), PoolSettings(groups=2))
+    means = score_pools(runs, drawn.judged, measure).mean(axis=1)
+    return np.nanmean(np.where(drawn.test, means - gold_scores(runs), np.nan), axis=0)
+
+
+def gold_scores(runs: JudgedRuns) -> np.ndarray:
+    [measure] = pool_measures(["nDCG@10"])
+    return score_pools(runs, gold_pool(runs, SETTINGS)[None], measure)[0].mean(axis=0)
 
 
 def test_effects_are_those_of_a_plain_regression() -> None:
     runs = simulated(0.3, groups=4, queries=6)
-    measure = pool_measures(["nDCG@10"])[0]
-    gold = score_pools(runs, gold_pool(runs, SETTINGS)[None], measure)[0].mean(axis=0)
     anybody = runs.with_systems([system._replace(kind="any") for system in runs.systems])
-    mixed = changes(anybody, "any", 2, MIXED_POOLS)
-    effects = kind_effects(runs, [measure], SETTINGS)
-    for pool in ("traditional", "neural"):
-        found = changes(runs, pool, 2, POOLS)
-        other = np.array([system.kind != pool for system in runs.systems], float)
-        design = np.column_stack([np.ones(8), gold, other])
-        for contrast, values in ((Contrast.UNSEEN, found), (Contrast.MIXED, found - mixed)):
-            slope = np.linalg.lstsq(design, values, rcond=None)[0][2]
-            assert effect(effects, pool, contrast).gap == pytest.approx(slope)
+    mixed = changes(anybody, "any", MIXED_POOLS)
+    for own in kind_effects(runs, pool_measures(["nDCG@10"]), SETTINGS):
+        values = changes(runs, own.pool, POOLS) - (own.contrast == Contrast.MIXED) * mixed
+        design = np.column_stack([np.ones(8), gold_scores(runs), runs.of_kind(own.kind)])
+        slope = np.linalg.lstsq(design, values, rcond=None)[0][2]
+        assert own.gap == pytest.approx(slope)
 
 
 def test_a_planted_bias_is_found_and_none_is_not() -> None:

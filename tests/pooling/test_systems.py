@@ -113,18 +113,6 @@ def test_runs_are_found_plain_and_packed_and_absent_ones_are_told(tmp_path: Path
     ]  # fmt: skip
 
 
-def test_a_run_without_a_line_is_refused(tmp_path: Path) -> None:
-    folder = folder_of(tmp_path, "bm25", "other.run")
-    with pytest.raises(
-        InputError,
-        match=(
-            r"systems.tsv: wanted a line for every run of .*runs; found 1 of 2 runs without one, "
-            r"the first 'other'"
-        ),
-    ):
-        find_runs(folder, SYSTEMS, table="systems.tsv")
-
-
 def test_two_files_of_one_run_are_refused(tmp_path: Path) -> None:
     folder = folder_of(tmp_path, "bm25", "bm25.run.gz")
     with pytest.raises(
@@ -140,11 +128,3 @@ def test_a_folder_without_runs_is_refused(tmp_path: Path, name: str) -> None:
     found = {"nowhere": "nothing there", "file": "a file", "empty": "no file"}[name]
     with pytest.raises(InputError, match=f"{name}: wanted .*; found {found}; check the path"):
         find_runs(tmp_path / name, SYSTEMS, table="systems.tsv")
-
-
-def test_a_malformed_line_of_a_run_is_named(tmp_path: Path) -> None:
-    folder = folder_of(tmp_path, "bm25")
-    (folder / "bm25").write_text(LINE + "1 Q0 d2 2\n")
-    found = find_runs(folder, SYSTEMS, table="systems.tsv")
-    with pytest.raises(InputError, match=r"bm25:2: wanted six columns"):
-        list(read_runs(found.files))
