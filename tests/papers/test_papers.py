@@ -1,4 +1,4 @@
-"""The registry of papers: modules, sections, tables and payload types are found; published cells
+"""The registry of papers: modules, sections and tables are found; published cells
 are read from a file.
 """
 
@@ -16,7 +16,6 @@ from positionbias.papers import PAPERS, modules, runner_of
 from positionbias.report.load import Study
 from positionbias.report.parts import Part, parts, tables_after
 from positionbias.report.table import Table
-from positionbias.results.figures import Figures
 from positionbias.results.published import PublishedCell, read_cells
 from positionbias.results.result import Facts
 
@@ -27,10 +26,6 @@ def test_every_paper_has_its_modules() -> None:
         assert studies()[name][2] == PAPERS[name]
         assert callable(runner_of(name))
     assert all(isinstance(module.PART, Part) for module in modules("page"))
-    payloads = [
-        kind for package in modules() for kind in vars(package).values() if isinstance(kind, type)
-    ]
-    assert any(issubclass(kind, Figures) for kind in payloads)
 
 
 def test_sections_stand_in_the_pages_order_and_once() -> None:

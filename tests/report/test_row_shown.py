@@ -10,13 +10,17 @@ from pandas import DataFrame, concat
 
 from positionbias.core.errors import InputError
 from positionbias.core.interval import Interval
+from positionbias.core.manifest import Manifest
 from positionbias.core.rows import Collected
-from positionbias.report.presentation import Answer, Presentation, Question
+from positionbias.report.load import Study
+from positionbias.report.presentation import Answer, Presentation, Question, RowSection
 from positionbias.report.record import records_of, said
 from positionbias.report.row_figure import Forest, Lines, Mark, Scatter
 from positionbias.report.row_table import RowTable, Value
 from positionbias.report.tiles import Answered
 from positionbias.results.payloads import Finding
+
+MANIFEST = Manifest("results", "toys", "a test")
 
 
 def plain(text: str) -> str:
@@ -144,6 +148,20 @@ def test_a_terminal_has_the_answer_what_was_measured_and_short_tables(rows: Data
     assert presentation.tiles(rows.assign(study="other")) == []
     many = concat([rows.assign(kind=f"k{number}", whose="") for number in range(14)])
     assert "2 more lines stand in --out and on the page." in presentation.as_text(many)
+
+
+def test_a_section_has_figures_and_tables_of_each_collection(rows: DataFrame) -> None:
+    figure = Scatter(
+        name="s", where="whose == ''", caption=str, across="gold", up="mean", point=["kind"]
+    )
+    section = RowSection(anchor="a", title="A", introduction="", figures=[figure], folded=[TABLE])
+    both = concat([rows, rows.assign(collection="d")])
+    for chosen, ends_ in ((rows, [""]), (both, ["-c", "-d"])):
+        block = section.block(Study(3, "T", "f", [], MANIFEST), chosen)
+        assert [drawing.name for drawing in block.drawings] == [f"pool-s{end}" for end in ends_]
+        assert [(sheet.table.name, sheet.folded) for sheet in block.sheets] == [
+            (f"t{end}", True) for end in ends_
+        ]
 
 
 def ends(line: object) -> list[list[float]]:
