@@ -19,7 +19,7 @@ from positionbias.evaluation.crossed import over_trainings
 from positionbias.pooling.change_interval import change_of
 from positionbias.pooling.coverage import coverage
 from positionbias.pooling.judged_runs import JudgedRuns
-from positionbias.pooling.kind_effects import KindEffect
+from positionbias.pooling.kind_rule import KindEffect
 from positionbias.pooling.leave_out import LeftOut
 from positionbias.pooling.reliability import OnePool, Reliability, TestSet
 from positionbias.pooling.settings import CoverageSettings
@@ -174,7 +174,7 @@ def _over_pools(values: np.ndarray) -> Interval | None:
 def _change(made: Collected, item: TestSet, **cells: Any) -> None:
     """Add the change of score from gold to the pools, and its share of the gold score."""
     value, bounds = change_of(item)
-    cells: Cells = {"pool": item.pool, "kind": item.test, **cells}
+    cells |= {"pool": item.pool, "kind": item.test}
     counts: Cells = {"interval": "queries", "count": len(item.systems), "counted": "pools"}
     made.add(item.measure, "change", value, bounds, **counts, **cells)
     gold, estimated = average(item.figures["gold"]), average(item.figures["estimated"])
@@ -195,8 +195,8 @@ def _one_pool(
             tau = float(item.figures["tau_b"][0])
             made.add(measure, "tau_b", tau, pool=one.pool, kind=item.test, variant="pool 0")
     for group in one.groups:
-        cells: Cells = {"pool": one.pool, "axis": "group", "label": group, "variant": "pool 0"}
-        made.add(measure, "fed by", None, **cells)
+        fed: Cells = {"pool": one.pool, "axis": "group", "label": group, "variant": "pool 0"}
+        made.add(measure, "fed by", None, **fed)
     for place in np.flatnonzero(one.test).tolist():
         system = runs.systems[place]
         cells: Cells = {
@@ -276,7 +276,7 @@ def left_out_rows(made: Collected, left: Sequence[LeftOut]) -> None:
             ]
             lost = [run.rank_after - run.rank_before for run in runs]
             changes = [run.after - run.before for run in runs]
-            cells: Cells = {"kind": kind, "variant": "own group left out", "count": len(runs)}
+            cells = {"kind": kind, "variant": "own group left out", "count": len(runs)}
             made.add(measure, "change", float(np.mean(changes)), counted="runs", **cells)
             made.add(measure, "largest fall", min(changes), **cells)
             made.add(measure, "ranks lost", float(np.mean(lost)), **cells)
@@ -322,12 +322,12 @@ def relabelled_rows(
             ("change", [change_of(own)[0] for own in same]),
         ):
             defined = [value for value in values if value is not None]
-            low, high = np.quantile(defined, [0.025, 0.975]) if defined else (None, None)
+            ends = np.quantile(defined, [0.025, 0.975]).tolist() if defined else None
             made.add(
                 item.measure,
                 statistic,
                 float(np.mean(defined)) if defined else None,
-                Interval(float(low), float(high)) if defined else None,
+                Interval(*ends) if ends else None,
                 pool=item.pool,
                 kind=item.test,
                 variant=f"{share:.0%} of kinds changed",

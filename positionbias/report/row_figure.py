@@ -75,7 +75,7 @@ class RowFigure:
         down = -(-len(panels) // across)
         with styled():
             figure = new_figure(width, 0.85 + self._height(chosen, looks, width / across) * down)
-            grid = figure.subplots(down, across, squeeze=False, **self._shared())
+            grid = figure.subplots(down, across, squeeze=False, sharey=self._one_scale())
             for axes, (record, own) in zip(grid.flat, panels, strict=False):
                 self._panel(axes, own, looks, width / across)
                 axes.set_title(wrap(said(self.heading, record), characters(width / across + 0.3)))
@@ -102,8 +102,8 @@ class RowFigure:
     def _height(self, chosen: DataFrame, looks: Mapping[str, int], width: float) -> float:
         return self.tall
 
-    def _shared(self) -> dict[str, bool]:
-        return {}
+    def _one_scale(self) -> bool:
+        return False
 
     def _panel(self, axes: Axes, own: DataFrame, looks: Mapping[str, int], width: float) -> None:
         raise NotImplementedError
@@ -139,7 +139,9 @@ class Lines(RowFigure):
         for name, place in looks.items():
             line = own[(own[self.series] == name) & own["value"].notna()].sort_values("at")
             few = len(line) < 20
-            marks = {"marker": MARKERS[place % len(MARKERS)], "markersize": 3.6} if few else {}
+            marks: dict[str, Any] = (
+                {"marker": MARKERS[place % len(MARKERS)], "markersize": 3.6} if few else {}
+            )
             dash = DASHES[place % len(DASHES)]
             axes.plot(line["at"], line["value"], color=colour_of(place), linestyle=dash, **marks)
             band = line[line["low"].notna()]
@@ -155,8 +157,8 @@ class Lines(RowFigure):
             lambda value, _: f"{value:,.{self.places}f}".replace("-", "−")
         )
 
-    def _shared(self) -> dict[str, bool]:
-        return {"sharey": self.zero}
+    def _one_scale(self) -> bool:
+        return self.zero
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -269,8 +271,8 @@ class Forest(RowFigure):
         axes.margins(x=0.08)
         axes.tick_params(axis="y", length=0, labelcolor=INK.light)
 
-    def _shared(self) -> dict[str, bool]:
-        return {"sharey": self.zero}
+    def _one_scale(self) -> bool:
+        return self.zero
 
     def _legend(self, chosen: DataFrame, looks: Mapping[str, int]) -> tuple[list[Any], list[str]]:
         shown = [mark for mark in self.marks if len(chosen.query(mark.where))]
