@@ -365,7 +365,8 @@ def load_values(folder: Path | str) -> DataFrame:
 
 def _read(path: Path) -> DataFrame:
     try:
-        return pandas.read_parquet(verified(path))
+        rows = pandas.read_parquet(verified(path))
+        return rows.astype({name: object for name in rows if is_string_dtype(rows[name])})
     except (OSError, ValueError) as error:
         raise _refused(path, "a Parquet file", str(error), "run the command again") from error
 

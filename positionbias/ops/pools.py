@@ -81,7 +81,7 @@ def pool_coverage(
         <BLANKLINE>
         Relevant documents by pool depth
         <BLANKLINE>
-                    traditional, 3 runs       neural, 3 runs
+                    traditional               neural
         Pool depth  in its pool  in no other  in its pool  in no other
         ──────────  ───────────  ───────────  ───────────  ───────────
                  1            8            8            9            9
@@ -186,7 +186,7 @@ def _asked_beside(
         again = relabelled(
             runs, measures, drawn, share=share, repeats=settings.repeats, level=level
         )
-        relabelled_rows(made, found, again, share)
+        relabelled_rows(made, found, again, share=share, drawn=settings.repeats)
 
 
 @operation
@@ -234,8 +234,8 @@ def pool_verdict(
                 --judge-next next.tsv
 
     Returns:
-        A finding by each measure; the unjudged share; by each measure the score and the comparisons
-        with the pooled runs.
+        The unjudged share; by each measure the score with the answer, and the lead over each pooled
+        run.
 
     Raises:
         InputError: a file is malformed, or runs, judgements and systems do not belong together.

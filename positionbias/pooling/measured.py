@@ -127,6 +127,8 @@ def reliability_rows(made: Collected, found: Reliability, runs: JudgedRuns) -> N
     The interval of τ is a t interval over pools, which covers other draws of pools but not other
     groups or queries; that of a change is over groups and queries (``pooling.change_interval``).
     """
+    made.add("collection", "pools", found.settings.pools, unit="count")
+    made.add("collection", "depth of pools", found.settings.depth, unit="count")
     for pool, judged in found.judged.items():
         made.add("collection", "in a pool", judged.mean(), pool=pool, counted="judgements")
         relevant = found.relevant[pool].mean()
@@ -304,11 +306,17 @@ def curve_rows(
 
 
 def relabelled_rows(
-    made: Collected, given: Reliability, repeats: Sequence[Reliability], share: float
+    made: Collected,
+    given: Reliability,
+    repeats: Sequence[Reliability],
+    *,
+    share: float,
+    drawn: int,
 ) -> None:
     """Add τ_b and the change of score with a share of the kinds changed: means over the repeats
     with their middle 95 %.
     """
+    changed = f"{share:.0%} of kinds changed"
     for item in given.sets:
         key = (item.pool, item.test, item.measure)
         same = [
@@ -317,6 +325,8 @@ def relabelled_rows(
             for own in found.sets
             if (own.pool, own.test, own.measure) == key
         ]
+        cells: Cells = {"pool": item.pool, "kind": item.test, "variant": changed}
+        made.add(item.measure, "relabellings lost", drawn - len(same), **cells)
         for statistic, values in (
             ("tau_b", [average(own.figures["tau_b"]) for own in same]),
             ("change", [change_of(own)[0] for own in same]),
@@ -328,12 +338,10 @@ def relabelled_rows(
                 statistic,
                 float(np.mean(defined)) if defined else None,
                 Interval(*ends) if ends else None,
-                pool=item.pool,
-                kind=item.test,
-                variant=f"{share:.0%} of kinds changed",
                 interval="draws",
                 count=len(same),
                 counted="relabellings",
+                **cells,
             )
 
 
@@ -414,6 +422,9 @@ def _score(made: Collected, item: MeasureVerdict, found: RunVerdict, name: str) 
         answer=str(item.answer),
         reason=str(item.obstacle or ""),
     )
+    new, depth = len(found.runs.runs.systems) - 1, str(found.depth)
+    unjudged = _share(1 - found.judged[:, new])
+    made.add(item.measure.name, "unjudged", unjudged, run=name, axis="depth", label=depth)
     made.add(item.measure.name, "half over queries", item.query_half, run=name)
     made.add(item.measure.name, "documents to judge", item.needed, run=name)
     if item.calibration:

@@ -32,15 +32,24 @@ LEAD = (
 # --- tables ---------------------------------------------------------------------------------------
 
 
-def _gold(rows: DataFrame) -> str:
-    sizes = rows.query("statistic == 'in a pool' and pool != 'gold'")
-    return "" if sizes.empty else "In a pool: means over the pools drawn of each kind."
+def _drawn(rows: DataFrame) -> str:
+    """Return how the pools were drawn."""
+    counts = records_of(rows, ["measure"], "pool == ''")
+    drawn = "Means of {pools:,} pools of depth {depth of pools:,}, each of half of a kind's groups."
+    return said(drawn, counts[0]) if counts else ""
 
 
 def _mixed(rows: DataFrame) -> str:
     mixed = rows.query("statistic == 'mixed groups' and value > 0")["value"]
     more = "groups have runs of several kinds and count once for each."
     return "" if mixed.empty else f"{mixed.iloc[0]:,.0f} {more}"
+
+
+def _lost(rows: DataFrame) -> str:
+    lost = rows.query("statistic == 'relabellings lost'")["value"].max()
+    if not lost > 0:
+        return ""
+    return f"Up to {lost:.0f} of these left a line without pools or kinds and are not in it."
 
 
 def _undefined(rows: DataFrame) -> str:
@@ -70,12 +79,14 @@ SIZES = RowTable(
     name="pool-sizes",
     title="Judgements in a pool",
     stub={"pool": "Pools"},
-    where="measure == 'collection' and pool != ''",
+    where="statistic in ['in a pool', 'relevant in a pool', 'pools', 'depth of pools'] and "
+    "measure == 'collection'",
+    only=lambda record: bool(record.keys["pool"]),
     cells=[
         Value("in a pool", "judgements", ".0f", "In a pool"),
         Value("relevant in a pool", "relevant", ".0f", "In a pool"),
     ],
-    notes=[_gold],
+    notes=[_drawn],
 )
 ORDER = RowTable(
     name="pool-order",
@@ -167,10 +178,15 @@ LABELS = RowTable(
     title="Effect of wrong labels",
     stub={**UNDER, "variant": "Kinds"},
     where="axis == '' and kind != '' and pool != '' and whose == '' and "
-    "(variant == '' or counted == 'relabellings') and statistic in ['tau_b', 'change']",
+    "(variant == '' and statistic in ['tau_b', 'change'] or variant.str.endswith('changed'))",
     cells=[Value("tau_b", "Kendall's τ"), Value("change", "Change of score", "+.3f")],
-    only=lambda record: bool(record.keys["variant"]),
-    notes=[f"Means over relabellings, and in brackets their middle 95{NBSP}%."],
+    blank="as given",
+    notes=[
+        "Changed: as often as repeated, that share of the runs is given another kind at random; "
+        "the "
+        f"mean, and in brackets the middle 95{NBSP}%.",
+        _lost,
+    ],
 )
 LEFT_OUT_KINDS = RowTable(
     name="pool-left-out-kinds",
@@ -382,7 +398,7 @@ def _curve_caption(axis: str, what: str) -> Lines:
         return f"{what} At {ends.min():.0f}: {first}. At {ends.max():.0f}: {last}."
 
     return Lines(
-        name=axis,
+        name=f"pool-{axis}",
         where=f"axis == '{axis}' and statistic == 'change' and kind != 'all'",
         caption=caption,
         panel=("measure", "pool"),
@@ -426,7 +442,7 @@ def _nearest(records: list[Record], rows: DataFrame) -> list[Record]:
 
 
 COVERAGE_FIGURE = Lines(
-    name="coverage",
+    name="pool-coverage",
     where=FOUND,
     caption=_coverage_caption,
     panel=("statistic",),
@@ -437,7 +453,7 @@ COVERAGE_FIGURE = Lines(
     places=0,
 )
 SCATTER = Scatter(
-    name="scatter",
+    name="pool-scatter",
     where="variant == 'pool 0' and run != ''",
     caption=_scatter_caption,
     panel=("measure", "pool"),
@@ -448,7 +464,7 @@ SCATTER = Scatter(
     up="by the pool",
 )
 BIAS = Forest(
-    name="bias",
+    name="pool-bias",
     where="axis == '' and pool != '' and kind not in ['', 'all'] and run == '' and "
     "statistic in ['change', 'effect of kind'] and counted != 'relabellings'",
     caption=_bias_caption,
@@ -474,7 +490,7 @@ BIAS = Forest(
     same="x",
 )
 SCORES = Forest(
-    name="verdict",
+    name="pool-verdict",
     where="statistic in ['score', 'least', 'most', 'predicted', 'guessed'] and run != ''",
     caption=_verdict_caption,
     line=("run",),
@@ -722,6 +738,7 @@ RUN_QUESTION = Question(
     },
     effect=["predicted {predicted:.3f} {measure}", "{measure} between {least:.3f} and {most:.3f}"],
     basis=[
+        "{unjudged.value:.1%} of its first {unjudged.label} unjudged",
         "queries leave ±{half over queries:.3f} open",
         "such intervals covered {covered:.0%} of pooled runs",
     ],
@@ -852,6 +869,7 @@ SHOWN = Presentation(
     text=[
         replace(COVERAGE, where=f"{FOUND} and at in {BY_QUERY}"),
         TASK,
+        SIZES,
         KINDS,
         ORDER,
         CHANGES,

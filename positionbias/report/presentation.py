@@ -106,7 +106,7 @@ class RowSection:
             own = rows[rows["collection"] == collection]
             for figure in self.figures:
                 if figure.there(own):
-                    name = _named(f"pool-{figure.name}", collection, collections)
+                    name = _named(figure.name, collection, collections)
                     draw = partial(figure.draw, own)
                     block.drawings.append(Drawing(name, draw, figure.caption(own), figure.same))
             for away, tables in ((False, self.tables), (True, self.folded)):

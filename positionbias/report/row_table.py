@@ -58,7 +58,7 @@ class RowTable:
     ``across``: keys whose combinations repeat the cells, side by side. Rows of a paper's figures
     (``whose``) stand below ours. ``notes`` are templates, or functions of the rows; a note without
     its statistics is left out, and so is a column without a figure. ``order`` sorts the lines by a
-    statistic, falling.
+    statistic, falling; ``blank`` is the text of an empty key.
     """
 
     name: str
@@ -69,6 +69,7 @@ class RowTable:
     across: Sequence[str] = ()
     notes: Sequence[Note] = ()
     order: str = ""
+    blank: str = ""
     only: Callable[[Record], bool] = lambda record: True
 
     def table(self, rows: DataFrame) -> Table:
@@ -82,7 +83,10 @@ class RowTable:
         if self.across:
             combined = chosen[list(self.across)].drop_duplicates()
             groups = list(combined.itertuples(index=False, name=None))
-        columns = [Column(heading, numeric=False) for heading in self.stub.values()]
+        columns = [
+            Column(heading, numeric=chosen[key].astype(str).str.isdecimal().all())
+            for key, heading in self.stub.items()
+        ]
         columns += [Column("Figures", numeric=False)] * ("whose" in by)
         columns += [self._column(cell, group) for group in groups for cell in self.cells]
         body = [self._line(record, chosen, by, groups) for record in lines]
@@ -102,10 +106,7 @@ class RowTable:
         keys = dict(record.keys)
         if "whose" in keys:
             keys["whose"] = keys["whose"] or "ours"
-        line = [
-            text_cell(f"{cell:g}" if isinstance(cell, float) else str(cell))
-            for cell in keys.values()
-        ]
+        line = [text_cell(str(cell) or self.blank) for cell in keys.values()]
         if not self.across:
             return line + [cell.cell(record) for cell in self.cells]
         own = chosen

@@ -273,4 +273,5 @@ class _Task:
             repeats=chosen.repeats,
             level=level,
         )
-        relabelled_rows(made, self._measured, again, chosen.relabel)
+        share, drawn = chosen.relabel, chosen.repeats
+        relabelled_rows(made, self._measured, again, share=share, drawn=drawn)
