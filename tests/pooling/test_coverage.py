@@ -118,9 +118,11 @@ def test_wrong_labels_that_leave_one_kind_are_skipped_and_not_counted() -> None:
     for share, repeats, count in ((0.2, 10, 10 - lost), (0.0, 2, 2)):
         again = relabelled(runs, measures, options, share=share, repeats=repeats)
         made = pool_rows("x")
-        relabelled_rows(made, labelled, again, share)
+        relabelled_rows(made, labelled, again, share=share, drawn=repeats)
         change = row(made, "change", pool="old", kind="new")
         assert (len(again), change.count) == (count, count)
+        (without,) = made.rows.query("statistic == 'relabellings lost'")["value"].unique()
+        assert without == repeats - count
     # no label changed: the same again. By a pool of old runs a, at the new one's second rank, is
     # judged
     assert (change.low, change.value, change.high) == (0, 0, 0)
