@@ -14,15 +14,19 @@ import importlib
 import json
 import os
 import pkgutil
+import select
+import shutil
+import socket
 import subprocess
 import sys
 import threading
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import NamedTuple
+from tempfile import TemporaryDirectory, gettempdir
+from typing import Any
 
 import positionbias
 
@@ -50,11 +54,7 @@ LIBRARIES = (
     ),
 )
 POSBIAS = "from positionbias.cli.main import main; main()"
-
-
-class _Server(NamedTuple):
-    process: subprocess.Popen[str]
-    folder: TemporaryDirectory[str]
+RUN = "PYTEST_XDIST_TESTRUNUID"
 
 
 def forked(
@@ -63,58 +63,105 @@ def forked(
     """Run the code with warnings as errors. Python's own settings are those of a start, whatever
     ``environment`` says of them.
     """
-    process, folder = _server()
-    out, err = Path(folder.name, "out"), Path(folder.name, "err")
-    assert process.stdin is not None
-    assert process.stdout is not None
+    server = _server()
     given = {"code": code, "arguments": list(map(str, arguments)), "environment": dict(environment)}
-    request = {**given, "cwd": str(cwd), "out": str(out), "err": str(err)}
-    print(json.dumps(request), file=process.stdin, flush=True)
-    ended = int(process.stdout.readline())
-    return subprocess.CompletedProcess(
-        given["arguments"], ended, *(path.read_text(encoding="utf-8") for path in (out, err))
-    )
+    with TemporaryDirectory(prefix="posbias-fork-") as folder:
+        out, err = Path(folder, "out"), Path(folder, "err")
+        request = {**given, "cwd": str(cwd), "out": str(out), "err": str(err)}
+        server.write(json.dumps(request).encode() + b"\n")
+        server.flush()
+        ended = int(server.readline())
+        said = [path.read_text(encoding="utf-8") for path in (out, err)]
+    return subprocess.CompletedProcess(given["arguments"], ended, *said)
 
 
 @cache
-def _server() -> _Server:
-    folder = TemporaryDirectory(prefix="posbias-forked-")
-    process = subprocess.Popen(
-        [sys.executable, "-c", "from tests.forked import serve; serve()"],
-        cwd=Path(__file__).parents[1],
-        # a fork has the thread alone that asked for it
-        env={**os.environ, "PYTHONWARNINGS": "error", "OPENBLAS_NUM_THREADS": "1"},
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
+def _server() -> Any:
+    """A connection to the server of all workers of pytest-xdist, which is started by the first that
+    asks, and ends when all are gone.
+    """
+    import fcntl
 
-    def stop() -> None:
-        with process:
-            process.kill()
-        folder.cleanup()
-
-    atexit.register(stop)
-    return _Server(process, folder)
+    folder = Path(gettempdir(), f"posbias-forked-{os.environ.get(RUN) or os.getpid()}")
+    folder.mkdir(exist_ok=True)
+    with open(folder / "lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        folder.mkdir(exist_ok=True)  # a server that ended has taken it away
+        if not (folder / "socket").exists():
+            process = subprocess.Popen(
+                [sys.executable, "-c", "from tests.forked import serve; serve()", folder],
+                cwd=Path(__file__).parents[1],
+                # a fork has the thread alone that asked for it
+                env={**os.environ, "PYTHONWARNINGS": "error", "OPENBLAS_NUM_THREADS": "1"},
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+            )
+            assert process.stdout is not None
+            with process.stdout as told:
+                assert told.readline() == b"ready\n"
+            process.returncode = 0  # it outlives this process
+        connection = socket.socket(socket.AF_UNIX)
+        connection.connect(str(folder / "socket"))
+    return connection.makefile("rwb")
 
 
 def serve() -> None:
-    """Answer each request, a line of JSON, with the exit code of a fork that runs the command."""
+    """Answer each request of each connection, a line of JSON, with the exit code of a fork that
+    runs the command.
+    """
     for name in (*LIBRARIES, *package_modules()):
         importlib.import_module(name)
     gc.freeze()
-    # not sys.stdin and sys.stdout: the forks need them as at a start
-    requests, answers = os.fdopen(os.dup(0)), os.dup(1)
-    while line := requests.readline():
-        child = os.fork()
-        if not child:
-            requests.close()
-            os.close(answers)
-            request = json.loads(line)
-            code = request.pop("code")
-            _become(**request)
-            _end(_run(code))
-        os.write(answers, b"%d\n" % os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+    folder, clients = Path(sys.argv[1]), dict[socket.socket, Any]()
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(folder / "socket"))
+        listener.listen()
+        os.write(1, b"ready\n")
+        while True:
+            for ready in select.select([listener, *clients], [], [])[0]:
+                if ready is listener:
+                    client, _ = listener.accept()
+                    clients[client] = client.makefile("rb")
+                elif line := clients[ready].readline():
+                    _answer(line, ready, [listener, *clients])
+                else:
+                    clients.pop(ready)
+            if not clients and _nobody_comes(folder, listener):
+                return
+            with suppress(ChildProcessError):
+                while os.waitpid(-1, os.WNOHANG)[0]:
+                    pass
+
+
+def _nobody_comes(folder: Path, listener: socket.socket) -> bool:
+    """Take the folder away, unless somebody is about to connect."""
+    import fcntl
+
+    with open(folder / "lock") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        if not select.select([listener], [], [], 0)[0]:
+            shutil.rmtree(folder)
+            return True
+    return False
+
+
+def _answer(line: bytes, client: socket.socket, sockets: Sequence[socket.socket]) -> None:
+    """Fork twice: the command, and what waits for it and answers."""
+    if os.fork():
+        return
+    child = os.fork()
+    if not child:
+        for each in sockets:
+            os.close(each.fileno())
+        request = json.loads(line)
+        code = request.pop("code")
+        _become(**request)
+        _end(_run(code))
+    client.sendall(b"%d\n" % os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+    os._exit(0)
 
 
 def package_modules() -> Iterator[str]:

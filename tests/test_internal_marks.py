@@ -9,8 +9,7 @@ from pathlib import Path
 import click
 import pytest
 
-import positionbias as pb
-from positionbias.cli.main import main, posbias
+from positionbias.cli.main import posbias
 
 ROOT = Path(__file__).parents[1]
 INTERNAL = re.compile(r"\[decision\]|(?:\.\./){2}")
@@ -46,36 +45,3 @@ def test_in_no_help() -> None:
 def test_on_no_page(page: Path) -> None:
     # a link's address nobody reads
     assert INTERNAL.findall(page.read_text("utf-8").replace("](../../", "](")) == []
-
-
-@pytest.mark.usefixtures("small_demo")
-def test_in_no_report_or_message_of_a_study(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "100")
-    pb.demo(workers=1, out="here/demo")
-    made = Path("here/demo")
-    page = (made / "report.html").read_text("utf-8")
-    assert "Input: collection" in page
-    for table in sorted((made / "tables").iterdir()):
-        page += table.read_text("utf-8")
-    (rotated,) = {
-        path.parent for path in made.rglob("manifest.json") if path.parent.name == "rotated-1"
-    }
-    for arguments in (
-        ["show", rotated],
-        ["verify", made],
-        ["report", made, "--out", "page.html", "--overwrite"],
-    ):
-        with pytest.raises(SystemExit):
-            main([*map(str, arguments)])
-    out, err = capsys.readouterr()
-    assert "input original" in out
-    assert {
-        name: INTERNAL.findall(text) for name, text in (("page", page), ("out", out), ("err", err))
-    } == {
-        "page": [],
-        "out": [],
-        "err": [],
-    }

@@ -5,10 +5,12 @@ calls a shell.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import nbformat
 import pytest
+from jupyter_client.manager import KernelManager
 from nbclient import NotebookClient
 
 NOTEBOOKS = Path(__file__).parent.parent / "docs" / "notebooks"
@@ -38,7 +40,9 @@ SMALLER = {
     "needles=150": "needles=60",
     "queries=150": "queries=60",
     OTHER_TOWNS: "",
-    "depth=20, minimum=10": "depth=6, minimum=10",
+    "depth=20, minimum=10, describe=True": "depth=6, minimum=10, permutations=100, describe=True",
+    "depth=20, minimum=10, segments=0, describe=True": "depth=6, segments=0",
+    'depth=20, evidence="terms"': 'depth=6, segments=0, evidence="terms"',
 }
 
 
@@ -55,8 +59,17 @@ def test_what_is_made_smaller_is_there() -> None:
     assert [large for large in SMALLER if large not in said] == []
 
 
+@pytest.fixture(scope="module")
+def kernel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KernelManager]:
+    """A kernel for all notebooks, which loads the libraries once."""
+    started = KernelManager()
+    started.start_kernel(cwd=str(tmp_path_factory.mktemp("notebooks")))
+    yield started
+    started.shutdown_kernel(now=True)
+
+
 @pytest.mark.parametrize("name", TRUE)
-def test_a_notebook_runs_and_finds_what_is_true(name: str, tmp_path: Path) -> None:
+def test_a_notebook_runs_and_finds_what_is_true(name: str, kernel: KernelManager) -> None:
     notebook = nbformat.read(NOTEBOOKS / f"{name}.ipynb", as_version=4)
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     for cell in code:
@@ -66,7 +79,12 @@ def test_a_notebook_runs_and_finds_what_is_true(name: str, tmp_path: Path) -> No
         cell["outputs"] = []
         for large, small in SMALLER.items():
             cell["source"] = cell.source.replace(large, small)
-    NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    notebook.cells.insert(0, nbformat.v4.new_code_cell("%reset -f"))  # the names of another
+    client = NotebookClient(notebook, km=kernel, timeout=300)
+    try:
+        client.execute(cleanup_kc=False)
+    finally:
+        client.kc.stop_channels()
     shown = json.dumps([output for cell in code for output in cell.outputs])
     for line in TRUE[name]:
         assert line in shown

@@ -282,7 +282,7 @@ def trained(collection: pb.Collection, folder: Path, evaluator: Any = None, **ow
 def test_it_works_within_a_training_and_does_not_change_it(
     collection: pb.Collection, tmp_path: Path
 ) -> None:
-    evaluator = sbert.PositionBiasEvaluator(collection, name="planted")
+    evaluator = sbert.PositionBiasEvaluator(collection, queries=8, name="planted")
     watched, alone = (
         trained(collection, tmp_path / "watched", evaluator),
         trained(collection, tmp_path / "alone", Constant()),
@@ -312,7 +312,7 @@ def test_it_works_within_a_training_and_does_not_change_it(
 def test_a_callback_adds_the_same_to_an_evaluation_by_loss(
     collection: pb.Collection, tmp_path: Path
 ) -> None:
-    evaluator = sbert.PositionBiasEvaluator(collection, name="planted")
+    evaluator = sbert.PositionBiasEvaluator(collection, queries=8, name="planted")
     trainer = trained(collection, tmp_path, callbacks=[sbert.PositionBiasCallback(evaluator)])
     key = "eval_planted_absolute_end_minus_front"
     measured = {row["step"]: row[key] for row in trainer.state.log_history if key in row}

@@ -139,7 +139,7 @@ def train(
     Example:
         >>> import positionbias as pb
         >>> from positionbias.settings import TrainConfig, TrainPlan
-        >>> short = TrainConfig(max_steps=2, validate_every=1, batch_size=4)
+        >>> short = TrainConfig(max_steps=2, validate_every=1, batch_size=4, probe_passages=9)
         >>> plan = TrainPlan(
         ...     kind="tk",
         ...     candidates="train.run",

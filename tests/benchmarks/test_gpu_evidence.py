@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 from types import ModuleType
@@ -23,11 +24,8 @@ from positionbias.planted.generator import PlantedSettings
 from ..tiny import planted, tiny_encoder
 
 PLACE = Path(__file__).parents[2] / "benchmarks" / "gpu"
-MODELS, SQUAD, MSMARCO = (
-    ("bert_cat", "bert_dot", "tk"),
-    ("front", "uniform", "rotated"),
-    ("original", "rotated"),
-)
+MODELS = {"squad": ("bert_cat", "tk"), "msmarco": ("bert_dot",)}
+SQUAD, MSMARCO = ("front", "uniform", "rotated"), ("original", "rotated")
 
 
 @pytest.fixture(scope="module")
@@ -54,14 +52,14 @@ def source(folder: Path) -> Path:
     place = folder / "source"
     collection = planted(
         folder / "planted",
-        PlantedSettings(queries=90, passages=240, test_share=0.3, validation_share=0.0),
+        PlantedSettings(queries=60, passages=120, test_share=0.3, validation_share=0.0),
     )
     (place / "squad").mkdir(parents=True)
     for name, split in (("train44", "train"), ("dev", "test")):
         (place / "squad" / f"{name}-v1.1.json").write_text(json.dumps(_squad(collection, split)))
     write_msmarco(collection, place / "msmarco_mini", ["train"])
     queries, qrels = collection.queries("test"), collection.qrels("test")
-    for trec, some in (("dl19", queries[:9]), ("dl20", queries[9:])):
+    for trec, some in (("dl19", queries[:6]), ("dl20", queries[6:])):
         ids = {query.query_id for query in some}
         files = place / "msmarco_mini"
         (files / f"queries.{trec}.tsv").write_text(
@@ -131,9 +129,9 @@ def data(modules: dict[str, ModuleType], folder: Path, source: Path) -> Path:
 @pytest.fixture(scope="module")
 def finished(modules: dict[str, ModuleType], data: Path, folder: Path) -> Any:
     """The chain in this process, its first step interrupted in the middle of the second unit."""
-    made = modules["evidence"].Evidence(
-        data, folder / "work", folder / "out", modules["study"].SIZES["toy"]
-    )
+    rounds = tuple((name, 1, models) for name, models in MODELS.items())
+    size = replace(modules["study"].SIZES["toy"], rounds=rounds)
+    made = modules["evidence"].Evidence(data, folder / "work", folder / "out", size)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("WORKERS", "1")
         modules["evidence"].prepare(made)
@@ -182,8 +180,9 @@ def test_results_hold_every_cell_and_say_what_is_missing(
     for name, arms in (("squad", SQUAD), ("msmarco", MSMARCO)):
         study = found["studies"][name]
         cells = [(row["model"], row["training"], row["test"]) for row in study["table"]]
-        assert cells == [(model, arm, test) for model in MODELS for arm in arms for test in arms]
-        assert len(study["contrasts"]) == len(MODELS) * 2 * len(arms) * (len(arms) - 1)
+        models = MODELS[name]
+        assert cells == [(model, arm, test) for model in models for arm in arms for test in arms]
+        assert len(study["contrasts"]) == len(models) * 2 * len(arms) * (len(arms) - 1)
         for row in study["table"]:
             (unit,) = [
                 u
@@ -207,5 +206,5 @@ def test_results_hold_every_cell_and_say_what_is_missing(
         means["tk", "front", "rotated"] - means["tk", "front", "front"]
     )
     audited = {(row["model"], row["arm"]) for row in found["studies"]["squad"]["verdicts"]}
-    assert audited == {(model, arm) for model in MODELS for arm in SQUAD}
+    assert audited == {(model, arm) for model in MODELS["squad"] for arm in SQUAD}
     assert found["studies"]["msmarco"]["verdicts"] == []

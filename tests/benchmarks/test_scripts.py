@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
+import os
 from pathlib import Path
 
 import pytest
+
+from tests.forked import forked
 
 PLACE = Path(__file__).parents[2] / "benchmarks"
 FOLDERS = (PLACE, PLACE / "fuzz", PLACE / "gpu")
@@ -19,5 +20,5 @@ def test_every_script_imports(folder: Path) -> None:
     code = f"import sys; sys.path.insert(0, {str(folder)!r})\nimport {', '.join(names)}"
     if folder == PLACE:
         code += "\nfrom rows import all"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    done = forked([], folder, os.environ, code)
     assert done.returncode == 0, done.stderr

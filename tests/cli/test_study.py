@@ -21,6 +21,7 @@ from positionbias.papers.position_bias.study import candidate_runs
 from positionbias.papers.position_bias.study import test_runs as runs_to_test
 from positionbias.planted.generator import PlantedSettings
 
+from ..test_internal_marks import INTERNAL
 from ..tiny import planted
 
 
@@ -237,7 +238,15 @@ def test_the_demo_goes_on_where_it_was_stopped(small_demo, tmp_path, capsys, mon
     assert "What was found" in out
     assert "posbias import squad" in err
     place = Path("posbias-demo")
-    assert (place / "report.html").exists()
+    # no mark of ours stands in what a user reads
+    shown = [(place / "report.html").read_text("utf-8"), out, err]
+    assert "Input: collection" in shown[0]
+    shown += [table.read_text("utf-8") for table in (place / "tables").iterdir()]
+    (rotated,) = place.rglob("rotated-4/manifest.json")
+    for arguments in (("show", rotated.parent), ("verify", place)):
+        shown += posbias(capsys, *arguments)[1:]
+    assert "input original" in shown[-4]
+    assert [INTERNAL.findall(text) for text in shown] == [[]] * len(shown)
     collection = Collection(place / "collection")
     assert (collection.name, collection.manifest.settings["seed"], len(collection)) == (
         "planted",

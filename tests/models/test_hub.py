@@ -10,7 +10,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from hashlib import sha1
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
@@ -29,6 +29,7 @@ from positionbias.models.shapes import BertCatConfig, ColBERTConfig
 from positionbias.probe.settings import ProbeSettings
 from positionbias.ranking.pairs import score_pairs
 
+from ..forked import POSBIAS, forked
 from ..local_server import LocalServer, running
 from ..tiny import candidates, planted, saved_tk, tiny_encoder
 
@@ -143,31 +144,33 @@ def checkpoint(tmp_path: Path) -> Path:
     return saved_tk(tmp_path / "tk.ckpt", planted(tmp_path / "planted"))
 
 
+# what the Hub's library reads of its environment when it is imported
+AT_IMPORT = """
+from huggingface_hub import constants
+constants.ENDPOINT, constants.HF_HUB_CACHE = {endpoint!r}, {cache!r}
+constants.HUGGINGFACE_CO_URL_TEMPLATE = (
+    {endpoint!r} + constants.HUGGINGFACE_CO_URL_TEMPLATE.partition("https://huggingface.co")[2]
+)
+constants.HF_HUB_OFFLINE = {offline!r}
+"""
+
+
 def push(hub: Hub, *arguments: object, token: str = "hf_right") -> subprocess.CompletedProcess[str]:
-    return with_hub(
-        hub,
-        Path(str(arguments[0])).parent / "hf",
-        "-m",
-        "positionbias",
-        "push",
-        *arguments,
-        token=token,
-    )
+    home = Path(str(arguments[0])).parent / "hf"
+    return with_hub(hub, home, "push", *arguments, token=token)
 
 
 def with_hub(
-    hub: Hub, home: Path, *arguments: object, token: str = "hf_right", offline: bool = False
+    hub: Hub,
+    home: Path,
+    *arguments: object,
+    token: str = "hf_right",
+    offline: bool = False,
+    code: str = POSBIAS,
 ) -> subprocess.CompletedProcess[str]:
-    place = {
-        "HF_HOME": str(home),
-        "HF_TOKEN": token,
-        "HF_ENDPOINT": hub.address,
-        "HF_HUB_OFFLINE": str(int(offline)),
-    }
-    command: Sequence[str] = [sys.executable, *map(str, arguments)]
-    return subprocess.run(
-        command, env={**os.environ, **place}, capture_output=True, text=True, check=False
-    )
+    place = {"HF_HOME": str(home), "HF_TOKEN": token, "HF_HUB_OFFLINE": str(int(offline))}
+    before = AT_IMPORT.format(endpoint=hub.address, cache=str(home / "hub"), offline=offline)
+    return forked(arguments, Path.cwd(), {**os.environ, **place}, before + code)
 
 
 def written(files: dict[str, bytes], place: Path) -> Path:
@@ -178,7 +181,11 @@ def written(files: dict[str, bytes], place: Path) -> Path:
 
 
 def test_a_checkpoint_is_pushed_as_it_is(hub: Hub, checkpoint: Path) -> None:
-    found = push(hub, checkpoint, "me/ranker", "--private")
+    place = {"HF_TOKEN": "hf_right", "HF_ENDPOINT": hub.address, "HF_HUB_OFFLINE": "0"}
+    command = [sys.executable, "-m", "positionbias", "push", checkpoint, "me/ranker", "--private"]
+    found = subprocess.run(
+        command, env={**os.environ, **place}, capture_output=True, text=True, check=False
+    )
     assert (found.returncode, found.stderr) == (0, "")
     here = {
         path.relative_to(checkpoint).as_posix(): path.read_bytes()
@@ -306,8 +313,6 @@ def test_what_was_pushed_is_loaded_by_its_id(hub: Hub, checkpoint: Path, tmp_pat
         collection, model=checkpoint, candidates=tmp_path / "test.run", out=tmp_path / "here.run"
     )
     rerank = (
-        "-m",
-        "positionbias",
         "rerank",
         collection.path,
         "--model",
@@ -334,9 +339,9 @@ def test_a_pushed_cross_encoder_is_loaded_by_its_id_in_transformers(
         "from transformers import AutoModelForSequenceClassification as M, AutoTokenizer as T\n"
         "pair = T.from_pretrained('me/ranker')('iron gate', 'the green lamp', "
         "return_tensors='pt')\n"
-        "print(float(M.from_pretrained('me/ranker').eval()(**pair).logits))"
+        "print(float(M.from_pretrained('me/ranker').eval()(**pair).logits.detach()))"
     )
-    found = with_hub(hub, tmp_path / "other", "-c", code)
+    found = with_hub(hub, tmp_path / "other", code=code)
     assert found.returncode == 0, found.stderr
     expected = score_pairs(load_checkpoint(own).ranker, [("iron gate", "the green lamp")])
     assert float(found.stdout) == pytest.approx(expected[0], abs=1e-5)
@@ -346,7 +351,7 @@ def test_an_id_that_is_no_checkpoint_is_one_line(hub: Hub, tmp_path: Path) -> No
     code = (
         "from positionbias.models.checkpoint import load_checkpoint; load_checkpoint('me/ranker')"
     )
-    found = with_hub(hub, tmp_path / "hf", "-c", code)
+    found = with_hub(hub, tmp_path / "hf", code=code)
     assert (
         "me/ranker: wanted a folder, or the id of a model on the Hugging Face hub; found neither"
         in found.stderr

@@ -4,8 +4,6 @@ again, and a restart.
 
 from __future__ import annotations
 
-import csv
-import html
 import json
 import shutil
 from collections.abc import Callable
@@ -29,9 +27,6 @@ from positionbias.firststage.bm25 import Bm25Settings
 from positionbias.models.checkpoint import load_checkpoint
 from positionbias.papers.position_bias.settings import PositionBiasSettings
 from positionbias.papers.position_bias.study import run_study
-from positionbias.report.html import report_tables, write_report
-from positionbias.report.load import load_studies
-from positionbias.report.table import save_tables
 from positionbias.results.payloads import Comparison, Finding
 from positionbias.results.result import Result, load_results
 from positionbias.training import loop
@@ -243,23 +238,6 @@ def test_the_position_only_scorer_sees_position(finished: Path, collection: Coll
         assert ((ranking.scores >= 0) & (ranking.scores <= 1)).all()
 
 
-def test_the_report_renders(finished: Path, tmp_path: Path) -> None:
-    page = write_report([finished / "results"], tmp_path / "report.html").read_text(
-        encoding="utf-8"
-    )
-    assert "<svg" in page
-    # whatever keeps a number and its sign on one line
-    words = " ".join(html.unescape(page).split())
-    for result in of(load_results(finished / "results"), "finding"):
-        assert " ".join(result.payload.text.split()) in words
-    save_tables(report_tables(load_studies([finished / "results"])), tmp_path / "tables")
-    tables = sorted(path.suffix for path in (tmp_path / "tables").iterdir())
-    assert ".csv" in tables
-    assert ".tex" in tables
-    for path in (tmp_path / "tables").glob("*.csv"):
-        assert len(list(csv.reader(path.read_text(encoding="utf-8").splitlines()))) > 1
-
-
 # -- what is skipped and what is made again --------------------------------------------------------
 
 
@@ -288,10 +266,8 @@ STILL = with_training(learning_rate=1e-12, kernel_learning_rate=1e-12, max_steps
             [s for s in STEPS[1:] if not s.startswith("probe")],
             MODELS,
         ),
-        (replace(SETTINGS, train_depth=5), ["bm25-train", *TRAINED, "measure"], MODELS),
-        (replace(SETTINGS, test_relevant_from=2, measures=("nDCG@10",)), ["measure"], []),
     ],
-    ids=["measures", "probe", "bm25", "train depth", "relevance"],
+    ids=["measures", "probe", "bm25"],
 )
 def test_a_change_makes_again_what_rests_on_it(
     copied: Path,
@@ -336,7 +312,7 @@ def test_a_further_seed_or_draw_leaves_what_was_made(copied: Path, collection: C
         step for step in made if "rotated-2" not in step and step not in ("rotate-2", "measure")
     ]
     assert again == []
-    seeds = run(collection, copied, replace(SETTINGS, seeds=(1, 3)))
+    seeds = run(collection, copied, replace(SETTINGS, seeds=(1, 3), trainings=("original",)))
     assert [step for step in seeds if "seed-3" not in step] == ["measure"]
 
 
@@ -348,7 +324,6 @@ def test_a_further_seed_or_draw_leaves_what_was_made(copied: Path, collection: C
             ["rerank-tk-original-seed-1-on-original-test"],
         ),
         ("models/tk-original-seed-1/training.json", ["train-tk-original-seed-1"]),
-        ("rotated-1/queries/test.parquet", ["rotate-1"]),
         ("results/results.json", ["measure"]),
     ],
 )
