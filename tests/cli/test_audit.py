@@ -109,7 +109,7 @@ def test_json_is_one_object_and_without_examples_no_text_is_in_it(
     assert [result["payload"] for result in results if result["kind"] == "query_effects"] == [
         {"quality": "nDCG@10"}
     ]
-    whole = json.loads(posbias(*arguments, "--json", "--per-query", "--workers", 2)[1])["results"]
+    whole = json.loads(posbias(*arguments, "--json", "--per-query")[1])["results"]
     (effects,) = (result["payload"] for result in whole if result["kind"] == "query_effects")
     assert len(effects["query_ids"]) == len(effects["before"]) > 0
     assert [result for result in whole if result["kind"] not in ("query_effects", "per_query")] == [

@@ -246,6 +246,11 @@ def self_helping(kind: str, place: Path) -> Path:
     return folder
 
 
+def files_for(loader: str) -> list[str]:
+    """All spoilt files for the first loader, some for the others: one door stands before all."""
+    return list(FILES)[:: 1 if loader == "transformers" else 8]
+
+
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return {
@@ -265,7 +270,8 @@ def said(
 
     for loader, (_, kind) in LOADERS.items():
         asked[f"{loader}, as it is"] = copy(loader), kind
-        for name, (file, facts) in FILES.items():
+        for name in files_for(loader):
+            file, facts = FILES[name]
             place = copy(loader)
             change(place / file, **facts)
             reseal(place)
@@ -298,7 +304,7 @@ def test_a_folder_that_names_nothing_loads(
 @pytest.mark.parametrize(
     "name",
     [
-        *(f"{loader}, {name}" for loader in LOADERS for name in FILES),
+        *(f"{loader}, {name}" for loader in LOADERS for name in files_for(loader)),
         *(f"part: {p}" for p in PARTS),
     ],
 )

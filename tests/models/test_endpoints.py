@@ -717,7 +717,7 @@ def collection(tmp_path_factory: pytest.TempPathFactory) -> Collection:
 
 
 SETTINGS = AuditSettings(
-    needles=20, draws=2, segments=8, permutations=100, length_groups=1, depth=12
+    needles=10, draws=1, segments=8, permutations=100, length_groups=1, depth=8
 )
 
 

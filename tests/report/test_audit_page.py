@@ -298,7 +298,7 @@ def test_the_page_of_one_model(tmp_path: Path) -> None:
 
 def test_audits_in_several_folders_are_compared(tmp_path: Path) -> None:
     systems = {"minilm": 0.9}, {"tk": 0.2}, {"minilm": 0.1}
-    few = ("PSI", "rotation gap", "verdict")
+    few = ("rotation gap", "verdict")
     places = []
     for number, one in enumerate(systems):
         results = [result for result in invented_audit.audit(one) if result.measure in few]
