@@ -31,7 +31,8 @@ from positionbias.report.frames import COLUMNS
 from positionbias.report.notebook import as_html
 from positionbias.report.table import Cell, Column, Table
 
-WITHOUT_EXAMPLE = {"import_irds", "push"}  # their examples show a mistake: they need a network
+# import_irds and push need a network: their examples show a mistake; the demo has tests of its own
+WITHOUT_EXAMPLE = {"import_irds", "push", "demo"}
 OPERATIONS = [*(function for _, function, _ in ops.COMMANDS.values() if function), *imports.__all__]
 WITHOUT_RESULTS = {"verify"}
 

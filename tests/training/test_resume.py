@@ -36,7 +36,6 @@ EVERYTHING = {
 }
 GROUPS = {"loss": "lce", "group_size": 3}
 CHANGES: dict[str, dict] = {
-    "nothing": {},
     "everything": EVERYTHING,
     "unvalidated": UNVALIDATED,
     "groups": GROUPS,
