@@ -215,7 +215,7 @@ def written(place: Path) -> tuple[bytes, Any]:
 
 @pytest.mark.parametrize(
     ("kind", "cut"),
-    [("tk", "small_blocks"), ("bert_cat", "small_blocks"), ("bert_dot", "by_passages")],
+    [("tk", "small_blocks"), ("bert_dot", "by_passages")],
 )
 def test_workers_change_no_byte(
     collection: Collection,
