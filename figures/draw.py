@@ -25,6 +25,7 @@ from scipy import stats
 from tables import PANELS, PRICES, only, rows
 
 from positionbias.core.rows import read_csv
+from positionbias.pooling.shown import BIAS
 
 HERE = Path(__file__).parent
 ENCODERS = HERE.parent / "benchmarks" / "results" / "real_encoders.csv"
@@ -255,35 +256,7 @@ def squad_audit_effects() -> Figure:
 
 def pool_covid_bias() -> Figure:
     """How pools of one kind change the scores of another, and its excess beyond permuted kinds."""
-    frame = only(rows("pool-covid"), statistic="difference")
-    pairs = [
-        (test, pool) for pool in ("neural", "traditional") for test in ("neural", "traditional")
-    ]
-    looks = {
-        "": ("change", 0.0, {"marker": "o", "linewidth": 1.8}),
-        "beside unseen": ("its excess beside unseen runs of the pool's kind", 0.2, {"marker": "o"}),
-        "beyond mixed pools": ("its excess beyond mixed pools", 0.4, {"marker": "v"}),
-    }
-    figure, axes_of = panels(3.2, 2, sharey=True)
-    for axes, measure in zip(axes_of, ("RR", "nDCG@10"), strict=True):
-        forest(axes, [f"{test} by\n{pool} pools" for test, pool in pairs])
-        for at, (test, pool) in enumerate(pairs):
-            colour = COLOURS[test == "traditional"]
-            for row in only(frame, measure=measure, test=test, pool=pool).iloc:
-                _, offset, look = looks[row["against"]]
-                face = "white" if row["against"] else colour
-                thin = {"linewidth": 1.1, **look, "markerfacecolor": face, "markersize": 5}
-                bar(axes, row, at + offset, colour, thin.pop("marker"), **thin)
-        axes.set_title(measure)
-    figure.supxlabel("Mean change of score, from gold to a pool's judgements", fontsize=10)
-    entries = {
-        label: handle(
-            MUTED, "none", marker=look["marker"], markerfacecolor="white" if against else MUTED
-        )
-        for against, (label, _, look) in looks.items()
-    }
-    legend(figure, entries, 3)
-    return figure
+    return BIAS.draw(rows("pool-covid"))
 
 
 def contamination_planted_inflation() -> Figure:

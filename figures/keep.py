@@ -1,5 +1,6 @@
 """Keep the rows of results that the tables, figures and sentences of README and docs show.
 
+    python figures/keep.py rows NAME FOLDER QUERY           # of a command's rows, by pandas' query
     python figures/keep.py results NAME FOLDER [MEASURE …]  # of a command's results
     python figures/keep.py benchmark NAME FILE [TITLE …]    # of tables in benchmarks/results/*.md
     python figures/keep.py placed NAME FILE                 # of benchmarks/gpu/evidence.sh
@@ -22,7 +23,7 @@ from typing import Any
 
 from pandas import DataFrame
 
-from positionbias.core.rows import frame, write_csv
+from positionbias.core.rows import frame, load, write_csv
 
 HERE = Path(__file__).parent
 NUMBERS = HERE / "numbers"
@@ -49,9 +50,9 @@ def framed(rows: Iterable[Row]) -> DataFrame:
     return frame(cells, [key for key in KEYS if any(key in row for row in cells)])
 
 
-def write(name: str, rows: Iterable[Row], **origin: Any) -> None:
+def write(name: str, rows: DataFrame, **origin: Any) -> None:
     """Write rows and their origin."""
-    write_csv(NUMBERS / f"{name}.csv", framed(rows), overwrite=True)
+    write_csv(NUMBERS / f"{name}.csv", rows, overwrite=True)
     manifest = json.loads(MANIFEST.read_text("utf-8")) if MANIFEST.exists() else {}
     manifest[name] = origin
     lines = (
@@ -71,7 +72,18 @@ def _commit(*path: str) -> str:
     ).stdout.strip()
 
 
-# results of commands
+# rows and results of commands
+
+
+def chosen_rows(name: str, folder: Path, query: str) -> None:
+    """Keep the rows of a command that a query chooses, numbers to seven figures."""
+    rows = load(folder).query(query).reset_index(drop=True)
+    rows["row"] = range(len(rows))
+    for column in rows.select_dtypes("float"):
+        rows[column] = rows[column].map(_rounded)
+    manifest = json.loads((folder / "manifest.json").read_text("utf-8"))
+    origin = {key: manifest[key] for key in ("command", "settings")}
+    write(name, rows.astype({"row": "int32"}), **origin, commit=_commit())
 
 
 def results(name: str, folder: Path, *measures: str) -> None:
@@ -80,7 +92,7 @@ def results(name: str, folder: Path, *measures: str) -> None:
     manifest = json.loads((folder / "manifest.json").read_text("utf-8"))
     chosen = [record for record in records if not measures or _names(record) & set(measures)]
     origin = {key: manifest[key] for key in ("command", "settings")}
-    write(name, rows_of(chosen), **origin, commit=_commit())
+    write(name, framed(rows_of(chosen)), **origin, commit=_commit())
 
 
 def _names(record: Record) -> set[str]:
@@ -221,34 +233,6 @@ def _telemetry(record: Record, payload: Record) -> Iterator[Row]:
     yield {**row, "value": record["value"]}
 
 
-def _pools(record: Record, payload: Record) -> Iterator[Row]:
-    rows = payload["rows"]
-    base = {"measure": rows["measure"], "pool": rows["pool"], "test": rows["test"], "model": ""}
-    value = {"value": record["value"], **_ends(record["interval"])}
-    difference = {**value, "statistic": "difference"}
-    if rows["what"] == "order":
-        yield {**base, **value, "statistic": "τ"}
-        return
-    if rows["what"] == "change":
-        for name in ("gold", "estimated"):
-            yield {**base, "statistic": f"{name} mean", "value": rows[name]}
-        yield {**base, **difference}
-        return
-    base["against"] = rows["what"]
-    tests = {"p": rows["p"], "p_adjusted": rows["p holm"], "answer": rows["answer"]}
-    yield {**base, **difference, **tests, "margin": rows["planted"], "counted": "groups"}
-    alarms = {name: rows["false alarms"][name] for name in ("value", "low", "high")}
-    yield {**base, "statistic": "false alarms", **alarms, "count": rows["false alarms"]["drawn"]}
-    yield {**base, "statistic": "power", "value": rows["power"], "margin": rows["planted"]}
-
-
-def _coverage(record: Record, payload: Record) -> Iterator[Row]:
-    rows = payload["rows"]
-    for name in ("systems", "groups", "relevant", "unique"):
-        row = {"model": "", "pool": rows["kind"], "measure": name, "statistic": "count"}
-        yield {**row, "value": float(rows[name])}
-
-
 def _leakage(record: Record, payload: Record) -> Iterator[Row]:
     (pairs,) = payload["rows"]["union"].values()
     for name in ("queries", "topics"):
@@ -263,11 +247,6 @@ READERS: Mapping[str, Callable[[Record, Record], Iterator[Row]]] = {
     "nDCG@10 by re-ranking depth": _depths,
     "training set": _training_set,
     "training telemetry": _telemetry,
-    "order by": _pools,
-    "change by": _pools,
-    "beside unseen by": _pools,
-    "beyond mixed pools by": _pools,
-    "coverage": _coverage,
     "leakage candidates": _leakage,
     "candidates by words": _leakage,
 }
@@ -281,7 +260,7 @@ def placed(name: str, file: Path) -> None:
     whole = json.loads(file.read_text("utf-8"))
     rows = [row for key, study in whole["studies"].items() for row in _study(key, study)]
     settings = {"settings": whole["settings"], "machine": whole["machine"]["devices"]}
-    write(name, rows, command=whole["command"], **settings, commit=whole["commits"][-1])
+    write(name, framed(rows), command=whole["command"], **settings, commit=whole["commits"][-1])
 
 
 def _study(name: str, study: Record) -> Iterator[Row]:
@@ -372,7 +351,8 @@ def speed(name: str, file: Path) -> None:
     named = (
         f"{machine['processor']}, {machine['cores']} cores ({', '.join(machine['instructions'])})"
     )
-    write(name, rows, command=command, source=path, machine=named, commit=_commit("--", path))
+    origin = {"command": command, "source": path, "machine": named}
+    write(name, framed(rows), **origin, commit=_commit("--", path))
 
 
 COLUMN_OF = {  # of cells in a benchmark's table that say what the others are of, by heading
@@ -394,7 +374,7 @@ def benchmark(name: str, file: Path, *titles: str) -> None:
     command = COMMAND.search(text)
     assert command, f"{path}: no line of it is the benchmark's command, python benchmarks/…"
     origin = {"command": command[1], "source": path, "titles": titles}
-    write(name, rows_of_tables(text, titles), **origin, commit=_commit("--", path))
+    write(name, framed(rows_of_tables(text, titles)), **origin, commit=_commit("--", path))
 
 
 def rows_of_tables(text: str, titles: Sequence[str]) -> Iterator[Row]:
@@ -439,5 +419,6 @@ def _numbers(cell: str) -> Iterator[Row]:
 
 if __name__ == "__main__":
     kind, name, place, *more = sys.argv[1:]
-    kept = {"results": results, "benchmark": benchmark, "placed": placed, "speed": speed}
+    kept = {"rows": chosen_rows, "results": results, "benchmark": benchmark, "placed": placed}
+    kept["speed"] = speed
     kept[kind](name, Path(place), *more)
