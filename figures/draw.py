@@ -256,7 +256,7 @@ def squad_audit_effects() -> Figure:
 
 def pool_covid_bias() -> Figure:
     """How pools of one kind change the scores of another, and its excess beyond permuted kinds."""
-    return BIAS.draw(rows("pool-covid"))
+    return BIAS.draw(rows("pool-covid").assign(run=""), WIDTH)
 
 
 def contamination_planted_inflation() -> Figure:
