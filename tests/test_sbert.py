@@ -172,7 +172,7 @@ def test_what_a_cross_encoder_reads_is_known_with_its_prompts(tmp_path: Path) ->
     )
 
 
-@pytest.mark.parametrize("make", [encoder, reranker])
+@pytest.mark.parametrize("make", [encoder, cutting_reranker])
 def test_it_leaves_the_model_as_it_was_and_says_the_same_again(
     make: Any, collection: pb.Collection, tmp_path: Path
 ) -> None:
