@@ -102,6 +102,7 @@ def _server() -> Any:
             process.returncode = 0  # it outlives this process
         connection = socket.socket(socket.AF_UNIX)
         connection.connect(str(folder / "socket"))
+    atexit.register(connection.close)
     return connection.makefile("rwb")
 
 

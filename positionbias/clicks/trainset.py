@@ -28,9 +28,10 @@ import pyarrow.compute as pc
 
 from positionbias.clicks.draw import COUNTS, TRIPLE, WITH_POSITIVE, DrawnBlock, draw_block
 from positionbias.clicks.judged import Which, opened, query_ids
-from positionbias.clicks.quality import look, quality_results, triple_figures
+from positionbias.clicks.quality import look, quality_rows
 from positionbias.clicks.settings import ClickSettings
 from positionbias.clicks.shuffle import Range, ranges, triples_of
+from positionbias.core import rows
 from positionbias.core.collection import Collection
 from positionbias.core.errors import StorageError, bad_input
 from positionbias.core.files import open_bytes, remove, sha256_file
@@ -48,8 +49,6 @@ from positionbias.core.progress import step, track
 from positionbias.core.publish import atomic_file, refuse_existing
 from positionbias.core.run_blocks import run_blocks
 from positionbias.core.shard_work import GO_ON, MapShards, make_shards, resumable_folder
-from positionbias.results.clicks import ClickCounts
-from positionbias.results.result import write_results
 
 __all__ = ["QUALITY", "TRIPLES", "write_click_set"]
 
@@ -85,7 +84,7 @@ def write_click_set(
     """Write the set to ``out``, whole or not at all, and open it; ``candidates`` is a run of the
     split with each query's lines together.
 
-    Besides the groups it writes ``quality/`` (results for ``posbias report``) and, with a form,
+    Besides the groups it writes ``quality/`` (rows for ``posbias report``) and, with a form,
     ``triples.train.tsv``. ``manifest.content["clicks"]`` counts what was drawn and left out.
 
     Raises:
@@ -129,7 +128,7 @@ def write_click_set(
                 inputs=tuple(inputs),
                 licence=collection.manifest.licence,
                 notes=_NOTES,
-                content={"clicks": counts.to_rows()},
+                content={"clicks": counts},
                 provenance=provenance_facts,
             ),
             splits=(settings.split,),
@@ -191,9 +190,9 @@ def _refuse_breaks(collection: Collection, passage_ids: pa.ChunkedArray) -> None
 
 def _counts(
     queries: int, with_positive: int, drawn: Mapping[str, int], parts: Sequence[Range]
-) -> ClickCounts:
+) -> dict[str, int]:
     """Return all counts, over the queries of the split and over the kept triples."""
-    rows = {
+    return {
         "queries": queries,
         "queries with a positive": with_positive,
         "queries without candidates": with_positive - sum(drawn[name] for name in WITH_POSITIVE),
@@ -201,7 +200,6 @@ def _counts(
         "triples": sum(part.take for part in parts),
         "negatives judged not relevant": sum(part.judged for part in parts),
     }
-    return ClickCounts.from_rows(rows)
 
 
 def _drawn(
@@ -302,13 +300,11 @@ def _write_quality(
     groups: Groups,
     collection: Collection,
     settings: ClickSettings,
-    counts: ClickCounts,
+    counts: Mapping[str, int],
 ) -> None:
-    figures, looked = (
-        triple_figures(counts, settings.negatives),
-        look(groups, collection, settings.split),
-    )
-    results = quality_results(collection, settings.split, out.name, settings.seed, figures, looked)
+    looked = look(groups, collection, settings.split)
+    asked, split = settings.negatives, settings.split
+    made = quality_rows(collection, split, out.name, counts, asked, looked)
     manifest = Manifest(
         kind="results",
         name=out.name,
@@ -321,5 +317,4 @@ def _write_quality(
         provenance=provenance(),
     )
     remove(place)
-    place.mkdir()
-    write_results(place, results, manifest)
+    rows.save(place, made.rows, manifest)

@@ -38,6 +38,7 @@ from typing import Any
 from msgspec import to_builtins
 
 from positionbias.core.blocks import Block
+from positionbias.core.click_log import ClickLog
 from positionbias.core.collection import Collection
 from positionbias.core.errors import bad_input
 from positionbias.core.json_text import Json, JsonObject
@@ -63,7 +64,6 @@ from positionbias.formats.tripclick_docs import (
 )
 from positionbias.formats.tripclick_log import ClickedRanks, read_clicks
 from positionbias.formats.triples import write_triples
-from positionbias.results.clicks import ClickLog
 
 __all__ = ["ABSENT", "DCTR", "GROUPS", "TripClickSource", "import_tripclick", "kind_of", "role_of"]
 

@@ -14,8 +14,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from positionbias.core.blocks import Block
+from positionbias.core.click_log import ClickLog
 from positionbias.formats.json_lines import FIX, json_lines, named
-from positionbias.results.clicks import ClickLog
 
 __all__ = ["Click", "ClickedRanks", "read_clicks"]
 

@@ -22,7 +22,6 @@ from positionbias.ops.outcome import REMARKS, Judgement, Measurements, Read, Wri
 
 if TYPE_CHECKING:
     import pandas
-    from pandas import DataFrame
 
     from positionbias.core.manifest import Manifest
     from positionbias.core.verify import Verified
@@ -234,7 +233,6 @@ class Page(Written):
 
     tables: dict[str, Table] = field(default_factory=dict)
     summary: str = ""
-    rows: DataFrame | None = None
 
     def __str__(self) -> str:
         from positionbias.report.parts import tables_after
@@ -338,7 +336,7 @@ def page_of(
         [result for study in studies for result in study.results],
         report_tables(studies),
         said,
-        rows_together(studies),
+        rows=rows_together(studies),
     )
 
 

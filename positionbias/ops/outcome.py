@@ -102,9 +102,7 @@ class Measurements(Shown):
 
     def _text(self) -> str:
         if self.rows is not None:
-            from positionbias.report.presentation import shown_by
-
-            return "\n\n".join(shown.as_text(rows) for shown, rows in shown_by(self.rows))
+            return _text_of_rows(self.rows)
         from positionbias.report.text import text_of
 
         return text_of(self.results, self.form or self.command.rpartition(" ")[2])
@@ -139,17 +137,26 @@ class Printed(Shown):
     __slots__ = ()
 
     def __str__(self) -> str:
+        if (rows := rows_of(self)) is not None:
+            return _text_of_rows(rows)
         from positionbias.report.text import text_of
 
         return text_of(results_of(self))
 
 
+def _text_of_rows(rows: DataFrame) -> str:
+    from positionbias.report.presentation import shown_by
+
+    return "\n\n".join(shown.as_text(own) for shown, own in shown_by(rows))
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class Written(Printed):
-    """The path of a file or folder that an operation wrote, and results that count its content."""
+    """The path of a file or folder that an operation wrote, and results or rows that count it."""
 
     path: Path
     results: Sequence[Result]
+    rows: DataFrame | None = field(default=None, kw_only=True)
 
 
 class Judgement(Shown):

@@ -22,8 +22,6 @@ from positionbias.ops.artefacts import page_of
 from positionbias.ops.outcome import Printed, Written, study_of
 
 if TYPE_CHECKING:
-    from pandas import DataFrame
-
     from positionbias.report.load import Study
     from positionbias.report.table import Table
     from positionbias.results.artefacts import PlannedStep
@@ -48,7 +46,6 @@ class Studied(Written):
     """
 
     tables: dict[str, Table] = field(default_factory=dict)
-    rows: DataFrame | None = None
     afterwards: str = ""
 
     def __str__(self) -> str:
@@ -293,4 +290,4 @@ def reported(results: Path, place: Path) -> Studied:
         f"\nwritten to {pasted(place)}\nreport: {pasted(page.path)}\ntables: "
         f"{pasted(place / 'tables')} (CSV and LaTeX)"
     )
-    return Studied(place, page.results, page.tables, page.rows)
+    return Studied(place, page.results, page.tables, rows=page.rows)

@@ -255,7 +255,7 @@ def draw_clicks(
         posbias report triples/quality --out quality.html
 
     Returns:
-        The set, and the results that stand in its folder ``quality``.
+        The set, and the rows that stand in its folder ``quality``.
 
     Raises:
         SettingError: no such number of triples.
@@ -280,8 +280,8 @@ def draw_clicks(
     """
     from positionbias.clicks.settings import parse_count
     from positionbias.clicks.trainset import QUALITY, write_click_set
+    from positionbias.core import rows
     from positionbias.core.collection import find_collection
-    from positionbias.results.result import load_results
 
     if triples is not None:
         settings = replace(settings, triples=parse_count(triples))
@@ -299,7 +299,7 @@ def draw_clicks(
     if settings.triples and len(groups) < settings.triples:
         say(f"--triples: {settings.triples:,} were asked for, there are {len(groups):,}")
     _hint_next(f"{len(groups):,} triples", place, opened)
-    return Written(place, load_results(place / QUALITY))
+    return Written(place, [], rows=rows.load(place / QUALITY))
 
 
 def _hint_next(what: str, place: Path, collection: Collection) -> None:

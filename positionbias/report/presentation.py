@@ -23,7 +23,10 @@ from positionbias.results.payloads import Finding
 
 __all__ = ["Answer", "Presentation", "Question", "RowSection", "presentations", "shown_by"]
 
-PRESENTATIONS = {"pooling": "pooling.shown"}  # study of the rows -> module of its ``SHOWN``
+PRESENTATIONS = {
+    "pooling": "pooling.shown",
+    "clicks": "clicks.shown",
+}  # study of the rows -> module of its ``SHOWN``
 MOST_LINES = 12  # of a table in a terminal
 
 Sentences = Callable[[DataFrame], Sequence[str]]
@@ -133,12 +136,12 @@ class Presentation:
     """
 
     study: str
-    headline: Sentences
-    run: Sentences
-    findings: Callable[[DataFrame], Sequence[Finding]]
-    questions: Sequence[Question]
     sections: Sequence[RowSection]
     text: Sequence[RowTable]
+    headline: Sentences = lambda rows: ()
+    run: Sentences = lambda rows: ()
+    findings: Callable[[DataFrame], Sequence[Finding]] = lambda rows: ()
+    questions: Sequence[Question] = ()
     main: Sequence[str] = ()
     after_study: Sequence[str] = ()
 

@@ -19,6 +19,7 @@ from positionbias.report.drawing import (
     legend_above,
     line_handle,
     new_figure,
+    percent_marks,
     tick_places,
     under_all,
     wrap,
@@ -30,10 +31,12 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["Forest", "Lines", "Mark", "RowFigure", "Scatter"]
+__all__ = ["Bars", "Forest", "Lines", "Mark", "RowFigure", "Scatter"]
 
 BESIDE = 4.5  # minimum width in inches for two panels side by side
 ACROSS = 3  # most panels side by side
+APART = 0.8  # bars between single places and several together
+LABEL = 0.22  # width of a label of two digits, in inches
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +88,8 @@ class RowFigure:
                 axes.set_ylabel(self.side)
             under_all(figure, self.below, width)
             handles, texts = self._legend(chosen, looks)
-            legend_above(figure, handles, texts, width)
+            if handles:
+                legend_above(figure, handles, texts, width)
         return figure
 
     def _looks(self, rows: DataFrame) -> Mapping[str, int]:
@@ -205,6 +209,50 @@ class Scatter(RowFigure):
         handles = [_dot(colour_of(looks[name]), MARKERS[looks[name] % 4]) for name in shown]
         equal = line_handle(INK.light, "-", linewidth=0.9)
         return [*handles, equal], [*(f"{name} runs" for name in shown), "equal scores"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bars(RowFigure):
+    """Shares along the rows' axis, a bar each; the bar of several places together, whose label is
+    no number, stands apart.
+    """
+
+    series: str = "measure"
+    tall: float = 1.75
+
+    def _panel(self, axes: Axes, own: DataFrame, looks: Mapping[str, int], width: float) -> None:
+        labels = own["label"].tolist()
+        together = [not label.isdecimal() for label in labels]
+        at = [place + APART * far for place, far in zip(own["at"], together, strict=True)]
+        axes.bar(at, own["value"], width=0.8, color=colour_of(0), linewidth=0)
+        # with few bars, keep them from filling the page's width
+        low, high = 0.4, max(at[-1] + 0.6, 5.6)
+        axes.set_xlim(low, high)
+        inches = (width - 0.9) / (high - low)
+        marks = _marks(labels, at, inches)
+        axes.set_xticks([at[place] for place in marks], [labels[place] for place in marks])
+        axes.tick_params(axis="x", length=0)
+        axes.set_ylim(0, 1.08 * own["value"].max())
+        percent_marks(axes.yaxis)
+
+    def _legend(self, chosen: DataFrame, looks: Mapping[str, int]) -> tuple[list[Any], list[str]]:
+        return [], []
+
+
+def _marks(labels: Sequence[str], at: Sequence[float], inches: float) -> list[int]:
+    """Return the bars with room for a label, ``inches`` each: all, or the first, every fifth or
+    tenth, and the one of several places.
+    """
+    step = next((step for step in (1, 5, 10) if step * inches >= LABEL), 20)
+    marks = [
+        place
+        for place, label in enumerate(labels)
+        if not label.isdecimal() or label == "1" or int(label) % step == 0
+    ]
+    last = not labels[-1].isdecimal()
+    if last and len(marks) > 1 and (at[-1] - at[marks[-2]]) * inches < LABEL:
+        del marks[-2]
+    return marks
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,7 +49,6 @@ TEXTS = {
     "Suspicion": ("contamination.text", "suspicion_text"),
     "TeachingFigures": ("report.model_text", "teaching_text"),
     "TrainingCurve": ("report.model_text", "training_text"),
-    "TripleFigures": ("clicks.text", "clicks_text"),
     "WordVectorFigures": ("report.model_text", "vectors_text"),
 }
 

@@ -25,12 +25,10 @@ from positionbias.core.errors import InputError, SettingError
 from positionbias.core.groups import Groups, TrainingGroup
 from positionbias.core.manifest import Manifest
 from positionbias.core.records import Passage, Qrel, Query
+from positionbias.core.rows import load
 from positionbias.core.run import read_run
 from positionbias.core.run_blocks import run_blocks
 from positionbias.core.seeds import choose, key64
-from positionbias.results.clicks import ClickedRanks, SampledTriples, TripleFigures
-from positionbias.results.result import load_results
-from positionbias.results.select import of_type
 from tests.cli.conftest import RunPosbias
 from tests.cli.conftest import run_posbias as run_posbias
 from tests.clicks.conftest import DEPTH, PASSAGES, QUERIES, contents, draw
@@ -173,24 +171,11 @@ def test_queries_that_got_nothing_are_counted(tmp_path: Path) -> None:
         counts["queries with candidates"],
         counts["queries with a positive"],
     ) == (10, 7, 9)
-    ((result, found),) = of_type(load_results(groups.path / QUALITY), TripleFigures)
-    assert result.value == 2 / 9
-    became = (
-        found.all_negatives,
-        found.fewer_negatives,
-        found.no_negative,
-        found.no_positive,
-        found.without_candidates,
-    )
-    assert became == (2, 1, 2, 1, 3)
-    shares = (
-        found.share_all,
-        found.share_fewer,
-        found.share_no_negative,
-        found.share_no_positive,
-        found.share_no_candidates,
-    )
-    assert shares == (2 / 9, 1 / 9, 2 / 9, 1 / 9, 3 / 9)
+    became = load(groups.path / QUALITY).query("axis == 'outcome'")
+    numbers = became[became["statistic"] == "number"]["value"]
+    assert numbers.tolist() == [2, 1, 2, 1, 3]
+    shares = became[became["statistic"] == "share"]["value"]
+    assert shares.tolist() == [2 / 9, 1 / 9, 2 / 9, 1 / 9, 3 / 9]
 
 
 def test_negatives_that_are_relevant_would_be_counted(
@@ -235,7 +220,7 @@ def test_workers_and_the_order_of_the_run_change_no_byte(
         )  # fmt: skip
     one, two, other = (contents(tmp_path / name / "set") for name in ("one", "two", "other"))
     assert one == two == other
-    assert {TRIPLES, f"{QUALITY}/results.json", "groups/00000.arrow"} == one.keys()
+    assert {TRIPLES, f"{QUALITY}/rows.parquet", "groups/00000.arrow"} == one.keys()
 
 
 def test_blocks_of_any_size_draw_the_same(
@@ -271,21 +256,16 @@ def test_the_quality_page_says_what_the_set_is_like(
     said = run_posbias(
         "trainset", "clicks", str(clicks[0].path), "--candidates", str(clicks[1]), "--out", str(out)
     )
-    results = load_results(out / QUALITY)
-    ((counts, figures),) = of_type(results, TripleFigures)
-    ((_, looked),) = of_type(results, SampledTriples)
+    rows = load(out / QUALITY)
     # 25 candidates less one, two or three clicked and one of grade 2: 23, 22 or 21 for 20
     # of 31 queries with a positive all but "alone", which is not in the run
-    assert counts.value == figures.share_all == 30 / 31
-    assert counts.count == 60 * 20
+    (every,) = rows.query("label == 'all 20, for each positive' and statistic == 'share'")["value"]
+    assert every == 30 / 31
+    (kept,) = rows.query("subset == 'Triples kept' and label == 'all'")["value"]
+    assert kept == 60 * 20
     words = [0 if group.passage_ids[0] == "p0" else 3 for group in Groups(out)]
-    assert looked.positives.mean == pytest.approx(np.mean(words))
-    assert (looked.positives.median, looked.positives.longest, looked.positives.without) == (
-        3,
-        3,
-        words.count(0),
-    )
-    assert figures.asked == 20
+    lengths = rows.query("measure == 'words' and subset == 'Positives'")["value"].tolist()
+    assert lengths == pytest.approx([np.mean(words), 3, 3, words.count(0)])
     lines = [line.split() for line in said.stdout.splitlines()]
     assert ["all", "20,", "for", "each", "positive", "30", "96.8", "%"] in lines
     run_posbias("report", str(out / QUALITY), "--out", str(tmp_path / "page.html"))
@@ -319,11 +299,14 @@ def test_clicked_ranks_come_from_the_log_of_the_collection(
         ("8", "11", "14"),
         ("9", "12", "11"),
     }
-    ((clicked, log),) = of_type(load_results(out / QUALITY), ClickedRanks)
+    clicked = load(out / QUALITY).query("measure == 'clicks'")
     # 3 clicks have a rank: 1, 2, 2
-    assert (clicked.value, clicked.count) == (1 / 3, 3)
-    assert [(at.rank, at.clicks, at.share) for at in log.ranks] == [(1, 1, 1 / 3), (2, 2, 2 / 3)]
-    assert log.mean_rank == 5 / 3
+    assert clicked.query("statistic == 'number'")[["label", "value"]].to_numpy().tolist() == [
+        ["1", 1],
+        ["2", 2],
+    ]
+    assert clicked.query("statistic == 'share'")["value"].tolist() == [1 / 3, 2 / 3]
+    assert clicked.query("statistic == 'mean rank'")["value"].tolist() == [5 / 3]
     run_posbias("report", str(out / QUALITY), "--out", str(tmp_path / "page.html"))
     assert "Where users clicked" in (tmp_path / "page.html").read_text()
 

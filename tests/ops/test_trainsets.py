@@ -14,7 +14,6 @@ from positionbias.core.errors import SettingError
 from positionbias.core.groups import Groups
 from positionbias.leakage.settings import LeakedGrid, LeakingPairs
 from positionbias.planted.generator import PlantedSettings, write_planted
-from positionbias.results.clicks import TripleFigures
 
 from ..tiny import candidates
 
@@ -85,5 +84,5 @@ def test_triples_of_clicks(pair: tuple[Collection, Path], tmp_path: Path) -> Non
         triples="0.01k",
         out=tmp_path / "set",
     )
-    assert isinstance(drawn.results[0].payload, TripleFigures)
+    assert drawn.rows["set"].unique().tolist() == ["set"]
     assert len(Groups(drawn.path)) == 10
