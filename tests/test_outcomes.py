@@ -25,7 +25,7 @@ from positionbias.core.shown import Shown
 from positionbias.dense.vectors import Vectors
 from positionbias.ops import imports
 from positionbias.ops.audit import Checked
-from positionbias.ops.outcome import text_of
+from positionbias.ops.outcome import rows_of, text_of
 from positionbias.planted.generator import PlantedSettings, write_planted
 from positionbias.report.frames import COLUMNS
 from positionbias.report.notebook import as_html
@@ -110,8 +110,8 @@ def test_every_outcome_is_shown_framed_drawn_saved_and_reported(
             assert max(map(shown_width, text_of(found).split("\n"))) <= width
     frame = found.to_frame()
     assert len(frame)
-    if getattr(found, "rows", None) is not None:
-        assert frame.equals(found.rows)
+    if (rows := rows_of(found)) is not None:
+        assert frame.equals(rows)
     elif not isinstance(found, Checked) and name not in WITHOUT_RESULTS:
         assert tuple(frame.columns) == COLUMNS
     assert all(isinstance(table, pandas.DataFrame) for table in found.to_frames().values())

@@ -96,7 +96,6 @@ trainset clicks clicked --candidates clicked.run --out triples
 pool coverage runs qrels.txt --systems systems.tsv --depth 5 --out covered
 pool reliability runs qrels.txt --systems systems.tsv --pools 4 --out pools
 pool verdict new.run qrels.txt --pool-runs runs --systems systems.tsv --out verdict
-study pooling --task simulated runs qrels.txt systems.tsv --pools 4 --depth 5 --out pooling
 contamination suspect planted --run other.run --fresh-run fresh.run --control-run both.run \
 --control-fresh-run fresh.run --candidates test.run --fresh fresh --fresh-candidates fresh.run \
 --out suspected
