@@ -19,7 +19,7 @@ from fuzz_mutations import mutated, random_of
 from fuzz_readers import READERS, Reader, memory_folder, run_input
 from fuzz_seeds import SEEDS, packed
 
-INPUTS = 16
+INPUTS = 25
 
 
 @pytest.fixture
