@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from statistics import fmean, median
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -130,7 +130,7 @@ def quality_rows(
         made.add("queries", statistic, counts[count], unit="count")
     for words, count in OUTCOMES.items():
         label = words.format(asked=asked)
-        of = {"axis": "outcome", "label": label}
+        of: dict[str, Any] = {"axis": "outcome", "label": label}
         made.add("queries", "number", counts[count], **of)
         made.add("queries", "share", counts[count] / counts["queries with a positive"], **of)
     parts = {
@@ -151,7 +151,7 @@ def quality_rows(
                 made.add("triples", "share", number / whole if whole else None, **of)
     for subset, lengths in (("Positives", looked.positives), ("Negatives", looked.negatives)):
         for statistic, value in lengths._asdict().items():
-            sample = {"count": looked.triples, "counted": "triples"}
+            sample: dict[str, Any] = {"count": looked.triples, "counted": "triples"}
             made.add("words", statistic, value, subset=subset, **sample)
     log = collection.manifest.content_as(Source, "source", Source()).log
     if log and log.clicked_ranks:
@@ -171,7 +171,8 @@ def _clicked(made: Collected, log: ClickLog) -> None:
     so_far = 0
     for rank, count in shown.items():
         so_far += count
-        of = {"axis": "rank", "at": float(rank), "label": f"{rank}{'+' * (rank > SHOWN)}"}
+        of: dict[str, Any] = {"axis": "rank", "at": float(rank)}
+        of["label"] = f"{rank}{'+' * (rank > SHOWN)}"
         made.add("clicks", "number", count, **of)
         made.add("clicks", "share", count / total, count=total, counted="clicks", **of)
         made.add("clicks", "cumulative share", so_far / total, **of)
