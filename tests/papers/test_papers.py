@@ -31,7 +31,7 @@ def test_every_paper_has_its_modules() -> None:
 def test_sections_stand_in_the_pages_order_and_once() -> None:
     anchors = [section.anchor for part in parts() for section in part.sections]
     assert len(set(anchors)) == len(anchors)
-    order = ["clicks-triples", "leakage", "contamination", "tripclick", "tripclick-negatives"]
+    order = ["leakage", "contamination", "tripclick", "tripclick-negatives", "clicks-triples"]
     assert [anchor for anchor in anchors if anchor in order] == order
     assert anchors.index("tripclick-negatives") < min(
         n for n, anchor in enumerate(anchors) if "pool" in anchor
