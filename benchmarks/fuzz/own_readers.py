@@ -134,10 +134,11 @@ def _groups(place: Path, base: Path) -> Any:
 
 def _clicks(place: Path, base: Path) -> Any:
     from positionbias.clicks.trainset import QUALITY, TRIPLES
+    from positionbias.core import rows
     from positionbias.core.files import input_errors, open_bytes
 
     with input_errors(place / TRIPLES, wanted="triples"), open_bytes(place / TRIPLES) as lines:
-        return [_groups(place, base), _results(place / QUALITY, base), lines.read()]
+        return [_groups(place, base), rows.load(place / QUALITY).to_csv(), lines.read()]
 
 
 def _kept(place: Path, base: Path) -> Any:

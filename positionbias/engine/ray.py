@@ -23,7 +23,7 @@ from positionbias.core.manifest import package_versions
 from positionbias.core.shard_work import MapShards
 from positionbias.core.splitter import USUAL_WORDS
 from positionbias.engine.local import check_workers
-from positionbias.engine.ray_driver import RETRIES, RayEndedError, drivers, import_ray
+from positionbias.engine.ray_driver import RETRIES, RayEndedError, drivers, import_ray, ray_ended
 
 __all__ = [
     "RETRIES",
@@ -209,6 +209,8 @@ def result_of(ray: Any, reference: Any) -> Any:
         raise (cause if isinstance(cause, PositionBiasError) else error) from error
     except ray.exceptions.RayActorError:
         raise
+    except ray.exceptions.LocalRayletDiedError as error:  # told before the connection breaks
+        raise ray_ended() from error
     except ray.exceptions.RayError as error:
         raise given_up(error) from error
 

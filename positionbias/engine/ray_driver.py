@@ -22,7 +22,7 @@ from positionbias.core.shard_work import GO_ON
 from positionbias.core.system import unblock_signals
 from positionbias.engine.local import watch_the_parent
 
-__all__ = ["RETRIES", "RayEndedError", "drivers", "import_ray"]
+__all__ = ["RETRIES", "RayEndedError", "drivers", "import_ray", "ray_ended"]
 
 SECONDS_TO_END = 30.0
 # Ray's socket paths are some 80 characters longer than this, and 107 is the limit
@@ -73,15 +73,20 @@ class _Driver(NamedTuple):
         self.process.join()
 
 
+def ray_ended() -> RayEndedError:
+    """Return the error of a process of Ray that is gone."""
+    return RayEndedError(
+        f"--engine ray: a process of Ray ended, killed or out of memory; {GO_ON}, with fewer "
+        "--workers if memory was short"
+    )
+
+
 @contextmanager
 def _ended() -> Iterator[None]:
     try:
         yield
     except (EOFError, OSError) as error:
-        raise RayEndedError(
-            f"--engine ray: a process of Ray ended, killed or out of memory; {GO_ON}, with fewer "
-            "--workers if memory was short"
-        ) from error
+        raise ray_ended() from error
 
 
 @contextmanager
