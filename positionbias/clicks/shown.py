@@ -50,8 +50,7 @@ QUERIES = RowTable(
     notes=[
         lambda rows: said(
             "Of the {in the split:,} queries of split {split}, {with a positive:,} have a "
-            "positive; "
-            "shares are of these.",
+            "positive; shares are of these.",
             records_of(rows, ["split"])[0],
         )
     ],
@@ -111,16 +110,15 @@ SHOWN = Presentation(
             title="The training triples",
             introduction="For each positive of a query, clicked or judged relevant, negatives were "
             "drawn at random from the query's candidates. What any judgement set of the split "
-            "calls "
-            "relevant left before the draw.",
+            "calls relevant left before the draw.",
             tables=[QUERIES, TRIPLES, LENGTHS],
         ),
         RowSection(
             anchor="clicks-ranks",
             title="Where users clicked",
             introduction="Users tend to click on what stands in front. Which rank a clicked "
-            "passage "
-            "had is not used for the triples: this bias is in the positives, and stays there.",
+            "passage had is not used for the triples: this bias is in the positives, and stays "
+            "there.",
             figures=[FIGURE],
             folded=[CLICKED],
         ),

@@ -352,14 +352,15 @@ def load(folder: Path | str) -> DataFrame:
     return rows
 
 
-def load_values(folder: Path | str) -> DataFrame:
-    """Read and check the values by item of a folder: row, item, cluster, value.
+def load_values(folder: Path | str, rows: DataFrame | None = None) -> DataFrame:
+    """Read and check the values by item of a folder: row, item, cluster, value. ``rows`` are those
+    of the folder, where they are read already.
 
     Raises:
         InputError: no values there, damaged ones, or values of a row that does not exist.
     """
     values = _read(Path(folder) / VALUES)
-    _check_values(load(folder), values, Path(folder) / VALUES)
+    _check_values(load(folder) if rows is None else rows, values, Path(folder) / VALUES)
     return values
 
 

@@ -331,12 +331,13 @@ def page_of(
     path = write_page(studies, out, title=title, overwrite=overwrite)
     remark_mixed_splitters({study.title: study.manifest.versions for study in studies})
     said = summary(studies, title or page_title(studies))
+    rows, _ = rows_together(studies)
     return Page(
         path,
         [result for study in studies for result in study.results],
         report_tables(studies),
         said,
-        rows=rows_together(studies),
+        rows=None if rows.empty else rows,
     )
 
 

@@ -61,8 +61,8 @@ class Read:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Measurements(Shown):
-    """What an operation measured, as ``rows`` with their ``values`` by item (``results`` where it
-    still makes those), and what made it.
+    """The measurements of an operation, as ``rows`` with their ``values`` by item (``results``
+    where it still makes those), and what made it.
 
     ``packages`` are those whose versions the results depend on; ``host`` is what comparisons skip
     (workers, engine). ``content`` is what the manifest counts; ``form`` names their text where

@@ -118,10 +118,8 @@ AGREEMENT = RowTable(
     ],
     notes=[
         "τ_AP (Yilmaz, Aslam and Robertson 2008) emphasises errors at the top. Distinguished: "
-        "pairs "
-        "with p < 0.05 in a paired t-test over the queries, uncorrected, as a share of all pairs "
-        "of "
-        "test systems."
+        "pairs with p < 0.05 in a paired t-test over the queries, uncorrected, as a share of all "
+        "pairs of test systems."
     ],
 )
 CHANGES = RowTable(
@@ -183,8 +181,7 @@ LABELS = RowTable(
     blank="as given",
     notes=[
         "Changed: as often as repeated, that share of the runs is given another kind at random; "
-        "the "
-        f"mean, and in brackets the middle 95{NBSP}%.",
+        f"the mean, and in brackets the middle 95{NBSP}%.",
         _lost,
     ],
 )
@@ -295,8 +292,7 @@ VERDICT = RowTable(
     ],
     notes=[
         f"Predicted: the score if its group had taken part in the pool, with a 95{NBSP}% "
-        f"prediction "
-        "interval; at least and at most: for any grades of the unjudged documents."
+        "prediction interval; at least and at most: for any grades of the unjudged documents."
     ],
 )
 
@@ -419,10 +415,8 @@ def _verdict_caption(rows: DataFrame) -> str:
     ]
     return (
         "The new run and the pooled runs whose scores are nearest: bars are all that they can "
-        "score, "
-        f"whatever the unjudged documents are; hollow is the new run's prediction with its "
-        f"95{NBSP}% "
-        f"interval. {'; '.join(parts)}."
+        "score, whatever the unjudged documents are; hollow is the new run's prediction with its "
+        f"95{NBSP}% interval. {'; '.join(parts)}."
     )
 
 
@@ -555,8 +549,7 @@ def _run(rows: DataFrame) -> list[str]:
         parts = ", ".join(said("{systems:,} {kind} of {groups:,} groups", one) for one in kinds)
         counts = said(
             "{queries:,} queries, {judgements:,} judgements, of which {relevant:,} are relevant "
-            "(grade "
-            "{relevant from:,} or more)",
+            "(grade {relevant from:,} or more)",
             every,
         )
         told.append(said("{collection}: {systems:,} runs ", every) + f"({parts}); {counts}.")
@@ -624,11 +617,9 @@ OBSTACLES = {
 
 def _judged(record: Record, rows: DataFrame) -> Finding:
     """Return the answer on a new run, its score, the orders, new queries, and the next step."""
-    (head,) = records_of(rows, ["run", "measure"], "statistic == 'judged depth'")
-    name, measure = head.keys["run"], head.keys["measure"]
-    (head,) = records_of(rows, ["run"], f"run == {name!r} and measure == {measure!r}")
+    (head,) = (one for one in records_of(rows, ["run", "measure"]) if "judged depth" in one.rows)
     own = Record({**head.keys, **record.keys}, {**head.rows, **record.rows})
-    depth = measure.partition("@")[2]
+    depth = head.keys["measure"].partition("@")[2]
     unjudged = f"{{share.value:.1%}} of its first {depth} are unjudged"
     possible = (
         "{score:.3f} by the judged documents, {least:.3f} to {most:.3f} possible for any grades of "
@@ -638,17 +629,15 @@ def _judged(record: Record, rows: DataFrame) -> Finding:
         missing, do = OBSTACLES[Obstacle(own.rows["guessed"].reason)]
         deep = own.value("judged depth") or 0.0
         down = (
-            f"Down to rank {deep:,.0f} at least 95{NBSP}% are judged at every rank: measures "
-            f"with at "
-            "most this cutoff leave little open."
+            f"Down to rank {deep:,.0f} at least 95{NBSP}% are judged at every rank: measures with "
+            "at most this cutoff leave little open."
             if deep
             else f"Less than 95{NBSP}% is judged even at the first rank, so a smaller cutoff does "
             "not help."
         )
         lines = [
             f"Cannot tell whether {{run}} can be judged by {{measure}}: {missing}, so no "
-            f"prediction "
-            f"can be calibrated; {unjudged}.",
+            f"prediction can be calibrated; {unjudged}.",
             f"{{measure}}: {possible}.",
             "A weaker estimate, without an error rate: {guessed:.3f} if unjudged documents are "
             "relevant as often as judged ones at the same rank; probably too high.",
@@ -679,8 +668,7 @@ def _judged(record: Record, rows: DataFrame) -> Finding:
         f"{{predicted.low:.3f}} to {{predicted.high:.3f}} ({possible}).",
         *_orders(rows[rows["measure"] == own.keys["measure"]]),
         "Left out of the pool in turn, {covered:.0%} of the pooled runs score within such an "
-        "interval "
-        "({covered.count:,} runs of {covered.clusters:,} groups, a group counted once).",
+        "interval ({covered.count:,} runs of {covered.clusters:,} groups, a group counted once).",
     ]
     if not own.value("runs share groups"):
         lines[-1] += (
@@ -689,8 +677,7 @@ def _judged(record: Record, rows: DataFrame) -> Finding:
     if needed:
         lines.append(
             "Next: judge the first {documents to judge:,} documents of --judge-next FILE and run "
-            "this "
-            "again."
+            "this again."
         )
     return Finding("\n".join(said(line, own) for line in lines), row.answer == RunAnswer.YES)
 
@@ -709,9 +696,8 @@ def _orders(rows: DataFrame) -> list[str]:
     same = f" It equals {equal:,}." if equal else ""
     return [
         f"On these queries better than {better:,} and worse than {worse:,} of {len(leads):,} "
-        f"pooled "
-        f"runs with a probability of {SURE:.0%} or more, {certain:,} of them for any grades of the "
-        f"unjudged documents; {still:,} are open.{same}",
+        f"pooled runs with a probability of {SURE:.0%} or more, {certain:,} of them for any grades "
+        f"of the unjudged documents; {still:,} are open.{same}",
         f"For new queries like these, {holding:,} of the {better + worse:,} orders hold (5{NBSP}%, "
         "Holm).",
     ]
@@ -787,8 +773,7 @@ SECTIONS: Sequence[RowSection] = (
         anchor="pool-coverage",
         title="What each kind of system finds",
         introduction="If the pool of a test collection were made of one kind of system alone, "
-        "these "
-        "relevant documents would be in it.",
+        "these relevant documents would be in it.",
         figures=[COVERAGE_FIGURE],
         folded=[COVERAGE],
     ),
@@ -806,11 +791,9 @@ SECTIONS: Sequence[RowSection] = (
         anchor="pool-bias",
         title="Whom pools of one kind underestimate",
         introduction="A system that did not feed a pool has documents in it that nobody judged, "
-        "and "
-        "they count as not relevant: every unseen system loses. The pool is unfair to a kind where "
-        "it loses more than equally good unseen systems of the pool's own kind do, and more than "
-        "it "
-        "would if kinds were permuted among the groups.",
+        "and they count as not relevant: every unseen system loses. The pool is unfair to a kind "
+        "where it loses more than equally good unseen systems of the pool's own kind do, and more "
+        "than it would if kinds were permuted among the groups.",
         figures=[BIAS],
         tables=[KINDS, CHANGES],
     ),
@@ -852,8 +835,7 @@ SECTIONS: Sequence[RowSection] = (
         title="Can the collection judge this run?",
         introduction="The run did not help to make the pool. What it would score, had it, is "
         "predicted from the pooled runs, each group of which is left out in turn; beside that "
-        "stand "
-        "bounds that hold whatever the unjudged documents are.",
+        "stand bounds that hold whatever the unjudged documents are.",
         figures=[SCORES],
         tables=[VERDICT],
         folded=[LEADS],

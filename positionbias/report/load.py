@@ -65,20 +65,28 @@ def load_studies(folders: Sequence[Path | str]) -> list[Study]:
         title = manifest.name or place.name
         values = rows.NO_VALUES
         if (folder / rows.VALUES).is_file():
-            values = rows.load_values(folder)
+            values = rows.load_values(folder, measured)
         more = {"rows": measured, "values": values}
         studies.append(Study(number, title, place.name, results, manifest, **more))
     return _distinguished(studies)
 
 
-def rows_together(studies: Sequence[Study]) -> DataFrame | None:
-    """Return the rows of all studies, numbered anew; None where they have none."""
-    there = [study.rows for study in studies if not study.rows.empty]
-    if not there:
-        return None
-    every = pandas.concat(there, ignore_index=True)
-    keys = every.columns.difference(list(rows.COLUMNS))
-    return every.assign(row=range(len(every))).fillna(dict.fromkeys(keys, ""))
+def rows_together(studies: Sequence[Study]) -> tuple[DataFrame, DataFrame]:
+    """Return the rows and values of all studies, numbered anew."""
+    every: list[DataFrame] = []
+    values: list[DataFrame] = []
+    first = 0
+    for study in studies:
+        for own, parts in ((study.rows, every), (study.values, values)):
+            if len(own):
+                parts.append(own.assign(row=own["row"] + first))
+        first += len(study.rows)
+    if not every:
+        return rows.frame([]), rows.NO_VALUES
+    joined = pandas.concat(every, ignore_index=True).astype({"row": "int32"})
+    keys = joined.columns.difference(list(rows.COLUMNS))
+    own_values = pandas.concat(values, ignore_index=True) if values else rows.NO_VALUES
+    return joined.fillna(dict.fromkeys(keys, "")), own_values.astype({"row": "int32"})
 
 
 def _is_of_results(folder: Path) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from positionbias.core.formatting import percent, slug
@@ -72,14 +72,12 @@ def _found(study: Study) -> Block:
 
 
 def _found_all(studies: Sequence[Study]) -> list[Block]:
-    return [*_each(_found)(studies), answers_block(studies)]
+    return [*each(_found)(studies), answers_block(studies)]
 
 
 def _run(study: Study) -> Block:
     block, results = Block(study.title, study.number), study.results
-    own = [sentence for part in parts() for sentence in part.run(results)]
-    own += [sentence for shown, rows in shown_by(study.rows) for sentence in shown.run(rows)]
-    results = _general(results)
+    own = [sentence for shown, rows in shown_by(study.rows) for sentence in shown.run(rows)]
     nothing = study.rows.empty and not own
     block.sentences = [*([_counts(results)] if results or nothing else []), *own]
     block.add(tables.collection_table(results, study.published))
@@ -120,17 +118,6 @@ def _similarity(study: Study) -> Block:
 
 def _training(study: Study) -> Block:
     return block_of(study, {"training": TRAINING}, [tables.training_table(study.results)])
-
-
-def _general(results: Sequence[Result]) -> list[Result]:
-    return [result for result in results if not any(part.is_own(result) for part in parts())]
-
-
-def _each(build: Callable[[Study], Block]) -> Callable[[Sequence[Study]], list[Block]]:
-    """Return what builds a block for each study without the results that stand in a part's own
-    sections alone.
-    """
-    return each(lambda study: build(replace(study, results=_general(study.results))))
 
 
 def _basis(results: Sequence[Result]) -> str:
@@ -196,19 +183,19 @@ GENERAL = (
         "Where answers sit",
         "An answer of several words cannot start in the last few, so a flat histogram is not what "
         "an unbiased collection shows.",
-        _each(_answers),
+        each(_answers),
     ),
     PageSection(
         "baselines",
         "Against the baselines",
         "A model that beats neither BM25 nor position alone shows nothing.",
-        _each(_baselines),
+        each(_baselines),
     ),
     PageSection(
         "trainings",
         "Trainings compared",
         "Two trainings of one model on the same queries.",
-        _each(_trainings),
+        each(_trainings),
     ),
     PageSection(
         "similarity",
@@ -216,9 +203,9 @@ GENERAL = (
         "How alike a model's vectors for one word are in different passages, by how far apart "
         "their positions are. The more they fall apart with distance, the more position they "
         "carry.",
-        _each(_similarity),
+        each(_similarity),
     ),
-    PageSection("training", "How the trainings went", "", _each(_training)),
+    PageSection("training", "How the trainings went", "", each(_training)),
 )
 
 

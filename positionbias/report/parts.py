@@ -71,21 +71,18 @@ class Part:
     """One subject's part of a page.
 
     ``sections`` stand in their order. ``tiles`` are the answers of the first screen. ``found`` adds
-    to what was found, ``run`` gives sentences on what was run, with the systems of the results that
-    ``names_system`` chooses. Results that ``is_own`` chooses stand in no general section, those of
-    ``measures`` in no table of statistics. ``is_of`` says whether results are of a study whose
-    sections show every system; ``comparisons`` gives those that its sections show. ``published``
-    gives what the paper prints beside results of its own study. ``figures`` name those that say
-    most, the first that exists before the others. ``after_study`` and ``after_report`` begin the
-    names of the tables that the terminal shows.
+    to what was found; what was run names the systems of the results that ``names_system`` chooses.
+    Results of ``measures`` stand in no table of statistics. ``is_of`` says whether results are of a
+    study whose sections show every system; ``comparisons`` gives those that its sections show.
+    ``published`` gives what the paper prints beside results of its own study. ``figures`` name
+    those that say most, the first that exists before the others. ``after_study`` and
+    ``after_report`` begin the names of the tables that the terminal shows.
     """
 
     sections: Sequence[PageSection] = ()
     tiles: Callable[[Sequence[Result]], Sequence[Tile]] = lambda results: ()
     found: Callable[[Block, Sequence[Result]], None] = lambda block, results: None
-    run: Callable[[Sequence[Result]], Sequence[str]] = lambda results: ()
     names_system: Callable[[Result], bool] = lambda result: False
-    is_own: Callable[[Result], bool] = lambda result: False
     measures: Sequence[str] = ()
     is_of: Callable[[Sequence[Result]], bool] = lambda results: False
     comparisons: Callable[[Sequence[Result]], Iterable[Result]] = lambda results: ()

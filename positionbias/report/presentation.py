@@ -34,7 +34,7 @@ Sentences = Callable[[DataFrame], Sequence[str]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What one answer of a verdict means: in a phrase, as yes or no, whether it is welcome, and
+    """The meaning of one answer of a verdict: in a phrase, as yes or no, whether it is welcome, and
     what to do next.
     """
 

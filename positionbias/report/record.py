@@ -17,7 +17,7 @@ from pandas import DataFrame
 from positionbias.core.formatting import MISSING, as_form, count, interval, p_value, with_interval
 from positionbias.core.interval import Interval
 
-__all__ = ["Record", "bounds_of", "formatted", "records_of", "said"]
+__all__ = ["Record", "bounds_of", "formatted", "records_of", "rows_with", "said"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +46,13 @@ def records_of(rows: DataFrame, by: Sequence[str], where: str = "") -> list[Reco
         found, key=lambda key: [place[cell] for place, cell in zip(places, key, strict=True)]
     )
     return [Record(dict(zip(by, key, strict=True)), found[key]) for key in order]
+
+
+def rows_with(rows: DataFrame, keys: Mapping[str, Any]) -> DataFrame:
+    """Return the rows that have these cells."""
+    for name, cell in keys.items():
+        rows = rows[rows[name] == cell]
+    return rows
 
 
 def bounds_of(row: Any) -> Interval | None:

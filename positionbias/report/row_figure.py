@@ -12,20 +12,19 @@ from pandas import DataFrame
 
 from positionbias.core.errors import InputError
 from positionbias.report.drawing import (
-    DASHES,
-    MARKERS,
     characters,
     colour_of,
     legend_above,
     line_handle,
     new_figure,
     percent_marks,
+    series_looks,
     tick_places,
     under_all,
     wrap,
 )
 from positionbias.report.figure import INK, MUTED, WIDE, styled
-from positionbias.report.record import Record, records_of, said
+from positionbias.report.record import Record, records_of, rows_with, said
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,6 +34,7 @@ __all__ = ["Bars", "Forest", "Lines", "Mark", "RowFigure", "Scatter"]
 
 BESIDE = 4.5  # minimum width in inches for two panels side by side
 ACROSS = 3  # most panels side by side
+MARKED = 20  # points of a line that need no markers
 APART = 0.8  # bars between single places and several together
 LABEL = 0.22  # width of a label of two digits, in inches
 
@@ -98,10 +98,7 @@ class RowFigure:
 
     def _panels(self, chosen: DataFrame) -> Iterator[tuple[Record, DataFrame]]:
         for record in records_of(chosen, self.panel):
-            own = chosen
-            for name, cell in record.keys.items():
-                own = own[own[name] == cell]
-            yield record, own
+            yield record, rows_with(chosen, record.keys)
 
     def _height(self, chosen: DataFrame, looks: Mapping[str, int], width: float) -> float:
         return self.tall
@@ -117,12 +114,8 @@ class RowFigure:
         return [self._handle(looks[name]) for name in shown], [f"{name} runs" for name in shown]
 
     def _handle(self, place: int) -> Any:
-        return line_handle(
-            colour_of(place),
-            DASHES[place % len(DASHES)],
-            marker=MARKERS[place % len(MARKERS)],
-            markersize=4,
-        )
+        looks = series_looks(place)
+        return line_handle(looks["color"], looks["linestyle"], marker=looks["marker"], markersize=4)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,12 +135,10 @@ class Lines(RowFigure):
             axes.axhline(0, color=INK.light, linewidth=1, zorder=1)
         for name, place in looks.items():
             line = own[(own[self.series] == name) & own["value"].notna()].sort_values("at")
-            few = len(line) < 20
-            marks: dict[str, Any] = (
-                {"marker": MARKERS[place % len(MARKERS)], "markersize": 3.6} if few else {}
-            )
-            dash = DASHES[place % len(DASHES)]
-            axes.plot(line["at"], line["value"], color=colour_of(place), linestyle=dash, **marks)
+            own_looks = series_looks(place)
+            if len(line) >= MARKED:
+                own_looks["marker"] = ""
+            axes.plot(line["at"], line["value"], markersize=3.6, **own_looks)  # type: ignore[arg-type]
             band = line[line["low"].notna()]
             ends = (band["low"], band["high"])
             axes.fill_between(band["at"], *ends, color=colour_of(place), alpha=0.16, linewidth=0)
@@ -177,7 +168,6 @@ class Scatter(RowFigure):
         return min(3.1, width - 0.2) + 0.15
 
     def _panel(self, axes: Axes, own: DataFrame, looks: Mapping[str, int], width: float) -> None:
-        values = [0.0, 1.0]
         for name, place in looks.items():
             points = records_of(own[own[self.series] == name], self.point)
             pairs = [(one.value(self.across), one.value(self.up)) for one in points]
@@ -186,14 +176,14 @@ class Scatter(RowFigure):
                 [x for x, _ in known],
                 [y for _, y in known],
                 color=colour_of(place),
-                marker=MARKERS[place % len(MARKERS)],
+                marker=series_looks(place)["marker"],
                 markersize=4.6,
                 linestyle="none",
                 fillstyle="none",
                 markeredgewidth=1.2,
             )
-        points = own[own["statistic"].isin([self.across, self.up])]["value"].dropna()
-        values = points.tolist() or values
+        drawn = own[own["statistic"].isin([self.across, self.up])]["value"].dropna()
+        values = drawn.tolist() or [0.0, 1.0]
         room = 0.04 * (max(values) - min(values)) or 0.05
         ends = (min(values) - room, max(values) + room)
         axes.plot(ends, ends, color=INK.light, linewidth=0.9, zorder=1)
@@ -206,7 +196,9 @@ class Scatter(RowFigure):
 
     def _legend(self, chosen: DataFrame, looks: Mapping[str, int]) -> tuple[list[Any], list[str]]:
         shown = [name for name in looks if name in set(chosen[self.series])]
-        handles = [_dot(colour_of(looks[name]), MARKERS[looks[name] % 4]) for name in shown]
+        handles = [
+            _dot(colour_of(looks[name]), series_looks(looks[name])["marker"]) for name in shown
+        ]
         equal = line_handle(INK.light, "-", linewidth=0.9)
         return [*handles, equal], [*(f"{name} runs" for name in shown), "equal scores"]
 
@@ -273,8 +265,7 @@ class Mark:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forest(RowFigure):
     """A line for each combination of ``line`` (named by ``name_of``) with its marks; ``chosen``
-    picks and sorts the lines of a panel. ``distinct`` is the value of ``series`` that stands out,
-    where colours tell no series.
+    picks and sorts the lines of a panel. ``zero`` draws the line of no effect.
     """
 
     line: Sequence[str]
@@ -300,11 +291,9 @@ class Forest(RowFigure):
         if self.zero:
             axes.axvline(0, color=INK.light, linewidth=1, zorder=1)
         for mark in self.marks:
+            marked = own.query(mark.where)
             for at, record in enumerate(lines):
-                rows = own.query(mark.where)
-                for name, cell in record.keys.items():
-                    rows = rows[rows[name] == cell]
-                for row in rows.itertuples(index=False):
+                for row in rows_with(marked, record.keys).itertuples(index=False):
                     place = looks.get(getattr(row, self.series), 0)
                     _mark(axes, row, record, mark, at + mark.lower, place)
         axes.set_yticks(
@@ -346,7 +335,7 @@ def _mark(axes: Axes, row: Any, record: Record, mark: Mark, at: float, place: in
     axes.plot(
         [row.value],
         [at],
-        marker=mark.marker or MARKERS[place % len(MARKERS)],
+        marker=mark.marker or series_looks(place)["marker"],
         markersize=5.5,
         linestyle="none",
         color=colour,

@@ -10,7 +10,7 @@ from pandas import DataFrame
 
 from positionbias.core.formatting import MISSING
 from positionbias.report.cells import decimal_cell, drop_columns, percent_cell, text_cell
-from positionbias.report.record import Record, bounds_of, formatted, records_of, said
+from positionbias.report.record import Record, bounds_of, formatted, records_of, rows_with, said
 from positionbias.report.table import Cell, Column, Table
 
 __all__ = ["RowTable", "Value"]
@@ -89,7 +89,7 @@ class RowTable:
         ]
         columns += [Column("Figures", numeric=False)] * ("whose" in by)
         columns += [self._column(cell, group) for group in groups for cell in self.cells]
-        body = [self._line(record, chosen, by, groups) for record in lines]
+        body = [self._line(record, chosen, groups) for record in lines]
         numbers = range(len(by), len(columns))
         drop_columns(
             columns, body, [at for at in numbers if all(row[at].text == MISSING for row in body)]
@@ -100,18 +100,14 @@ class RowTable:
         told = [note for note in notes if note]
         return Table(self.name, self.title, columns, body, told, stub=max(1, len(by)))
 
-    def _line(
-        self, record: Record, chosen: DataFrame, by: Sequence[str], groups: Sequence[Any]
-    ) -> list[Cell]:
+    def _line(self, record: Record, chosen: DataFrame, groups: Sequence[Any]) -> list[Cell]:
         keys = dict(record.keys)
         if "whose" in keys:
             keys["whose"] = keys["whose"] or "ours"
         line = [text_cell(str(cell) or self.blank) for cell in keys.values()]
         if not self.across:
             return line + [cell.cell(record) for cell in self.cells]
-        own = chosen
-        for name in by:
-            own = own[own[name] == record.keys[name]]
+        own = rows_with(chosen, record.keys)
         beside = {tuple(one.keys.values()): one for one in records_of(own, self.across)}
         nothing = Record({}, {})
         return line + [

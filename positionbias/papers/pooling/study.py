@@ -14,13 +14,10 @@ There are no models, and nothing here imports torch.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from functools import cached_property
 from pathlib import Path
-
-import pandas
-from pandas import DataFrame
 
 from positionbias.core import rows
 from positionbias.core.files import sha256_file
@@ -63,6 +60,7 @@ from positionbias.pooling.systems import (
     read_systems,
     runs_checksum,
 )
+from positionbias.report.load import load_studies, rows_together
 
 __all__ = ["run_study"]
 
@@ -87,9 +85,8 @@ def run_study(settings: PoolingSettings, steps: Steps) -> Path:
     place = steps.folder / "results"
 
     def make() -> None:
-        every, values = _together(
-            {f"{name}/{part}": at for name, own in parts.items() for part, at in own.items()}
-        )
+        folders = [path for of_task in parts.values() for path in of_task.values()]
+        every, values = rows_together(load_studies(folders))
         refs = [ref for task in tasks for ref in task.inputs(place)]
         name = f"Pools: {', '.join(parts)}"
         manifest = _manifest(name, settings.record(), refs, settings.pools.seed)
@@ -97,23 +94,6 @@ def run_study(settings: PoolingSettings, steps: Steps) -> Path:
 
     work = Work("results of pools joined", len(inputs))
     return steps.make("measure", place, settings.record(), inputs, make, work=work)
-
-
-def _together(parts: Mapping[str, Path]) -> tuple[DataFrame, DataFrame]:
-    """Return the rows and values of all parts, numbered anew."""
-    every: list[DataFrame] = []
-    values: list[DataFrame] = []
-    for place in parts.values():
-        own = rows.load(place)
-        first = sum(len(part) for part in every)
-        every.append(own.assign(row=own["row"] + first))
-        if (place / rows.VALUES).is_file():
-            found = rows.load_values(place)
-            values.append(found.assign(row=found["row"] + first))
-    return (
-        pandas.concat(every, ignore_index=True).astype({"row": "int32"}),
-        pandas.concat(values, ignore_index=True).astype({"row": "int32"}),
-    )
 
 
 def _checksum(place: Path, steps: Steps) -> str | None:
