@@ -36,13 +36,13 @@ OTHER_TOWNS = "".join(f'    "{town}",\n' for town in TOWNS)
 SMALLER = {
     "queries=4_000": "queries=800",
     "passages=16_000": "passages=3_200",
-    "max_steps=600, validate_every=100": "max_steps=100, validate_every=50, batch_size=16",
-    "needles=150": "needles=60",
-    "queries=150": "queries=60",
+    "max_steps=600, validate_every=100": "max_steps=60, validate_every=60, batch_size=16",
+    "needles=150": "needles=40",
+    "queries=150": "queries=40",
     OTHER_TOWNS: "",
-    "depth=20, minimum=10, describe=True": "depth=6, minimum=10, permutations=100, describe=True",
-    "depth=20, minimum=10, segments=0, describe=True": "depth=6, segments=0",
-    'depth=20, evidence="terms"': 'depth=6, segments=0, evidence="terms"',
+    "depth=20, minimum=10, describe=True": "depth=3, segments=0",
+    "depth=20, minimum=10, segments=0, describe=True": "depth=3, segments=0",
+    'depth=20, evidence="terms"': 'depth=3, segments=0, evidence="terms"',
 }
 
 

@@ -105,9 +105,8 @@ def test_every_outcome_is_shown_framed_drawn_saved_and_reported(
     assert shown.text.strip()
     assert shown.seen <= ALLOWED
     assert all(line in shown.text for line in found.verdict.splitlines())
-    for width in (80, 100):
-        with lines_of(width):
-            assert max(map(shown_width, text_of(found).split("\n"))) <= width
+    with lines_of(80):
+        assert max(map(shown_width, text_of(found).split("\n"))) <= 80
     frame = found.to_frame()
     assert len(frame)
     if (rows := rows_of(found)) is not None:
@@ -119,7 +118,6 @@ def test_every_outcome_is_shown_framed_drawn_saved_and_reported(
     assert all(isinstance(figure, Figure) for figure in figures.values())
     if figures:
         assert found.plot().axes
-        assert found.plot(list(figures)[-1]).axes
     with pytest.raises(
         SettingError, match="plot: wanted (one of .*; found 'pie'; give|results with a figure)"
     ):
@@ -145,7 +143,6 @@ def test_every_outcome_is_shown_framed_drawn_saved_and_reported(
         one.to_json() for one in found._study().results
     ]
     assert records(again._study().rows) == records(found._study().rows)
-    assert list(again.plots()) == list(figures)
     page = found.report(tmp_path / "page.html")
     assert page.read_text(encoding="utf-8").lstrip().startswith("<!DOCTYPE html>")
     with pytest.raises(OutputExistsError):

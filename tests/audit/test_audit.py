@@ -55,7 +55,7 @@ SETTINGS = AuditSettings(
 @pytest.fixture(scope="module")
 def collection(tmp_path_factory: pytest.TempPathFactory) -> Collection:
     settings = PlantedSettings(
-        queries=240, passages=500, test_share=0.6, validation_share=0.1, front_loading=0.3
+        queries=120, passages=300, test_share=0.6, validation_share=0.1, front_loading=0.3
     )
     return planted(tmp_path_factory.mktemp("audit") / "planted", settings)
 
@@ -344,7 +344,7 @@ def test_encoders_have_thirds_and_layers_and_the_batch_size_changes_nothing(
     found = []
     for tokens in (64, 4_096):
         task = make_task(
-            collection, "test", run, settings, queries=20, config=RankingConfig(batch_tokens=tokens)
+            collection, "test", run, settings, queries=8, config=RankingConfig(batch_tokens=tokens)
         )
         found.append(audit(task, [System.of(load_checkpoint(tmp_path / "dot.ckpt"))], settings))
     thirds = one(found[0], "segment similarity", "dot").payload
@@ -409,13 +409,13 @@ def test_the_texts_that_are_told_before_are_about_those_that_are_scored(
 def test_the_texts_that_are_told_of_an_encoder_have_the_thirds_of_as_many_passages_as_queries(
     task: Task,
 ) -> None:
-    """144 queries: 288 texts for their thirds, not 1,000 for those of 500 passages."""
+    """72 queries: 144 texts for their thirds, not 600 for those of 300 passages."""
     told: dict[int, int] = {}
 
     def encode(texts: Sequence[str]) -> np.ndarray:
         return np.array([[len(text), text.count("e"), 1.0] for text in texts])
 
-    for segments in (0, 500):
+    for segments in (0, 300):
 
         def tell(line: str, segments: int = segments) -> None:
             if found := re.search(r"about ([\d,]+) texts to score", line):
@@ -428,7 +428,7 @@ def test_the_texts_that_are_told_of_an_encoder_have_the_thirds_of_as_many_passag
             replace(SETTINGS, draws=0, segments=segments),
             tell=tell,
         )
-    assert told[500] - told[0] == 2 * len(task.query_ids) == 288
+    assert told[300] - told[0] == 2 * len(task.query_ids) == 144
 
 
 def test_a_query_whose_scores_float32_cannot_tell_apart_is_a_tie_and_counted(task: Task) -> None:

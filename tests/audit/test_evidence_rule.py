@@ -241,7 +241,7 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_judgements_alone_give_a_signed_verdict_that_names_its_rule(
     judged: Path, tmp_path: Path
 ) -> None:
-    settings = AuditSettings(evidence="terms", permutations=100, depth=20)
+    settings = AuditSettings(evidence="terms", permutations=100, depth=6)
     found = pb.audit_model([front_lover, blind], str(judged), settings=settings)
     verdicts = [verdict for verdict in found.verdicts if verdict.question == Question.PASSAGE]
     assert [verdict.preference for verdict in verdicts] == ["prefers the front", "no preference"]
@@ -273,7 +273,9 @@ def test_judgements_alone_give_a_signed_verdict_that_names_its_rule(
     )
 
 
-def test_the_command_says_the_same(judged: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_says_the_same(
+    judged: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     def posbias(*arguments: object) -> tuple[int | str | None, str, str]:
         with pytest.raises(SystemExit) as stop:
             main([str(argument) for argument in arguments])
@@ -281,7 +283,8 @@ def test_the_command_says_the_same(judged: Path, capsys: pytest.CaptureFixture[s
         return stop.value.code, output.out, output.err
 
     given = ("audit", judged, "--model", "tests.audit.scorers:front_lover", "--evidence")
-    code, printed, _ = posbias(*given, "tests.audit.scorers:blind", "--json")
+    more = ("--depth", 6, "--json", "--out", tmp_path / "found")
+    code, printed, _ = posbias(*given, "tests.audit.scorers:blind", *more)
     assert code == 0
     verdict = next(one for one in json.loads(printed)["results"] if one["kind"] == "verdict")
     assert (

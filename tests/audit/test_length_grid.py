@@ -36,8 +36,8 @@ from positionbias.text.sentences import sentences
 from tests.audit.bags import bag_checkpoint
 from tests.audit.tasks import read_again, system, words_of
 
-LENGTHS = Lengths((128, 256, 512, 1_024, 2_048, 4_096))
-SETTINGS = AuditSettings(lengths=LENGTHS, needles=40, draws=0, lists="pointwise", depth=12)
+LENGTHS = Lengths((128, 256, 2_048))
+SETTINGS = AuditSettings(lengths=LENGTHS, needles=16, draws=0, lists="pointwise", depth=12)
 READS = 300  # words of the scorer that is cut
 HALF = 200  # words in which the decaying scorer falls to a half
 
@@ -63,7 +63,7 @@ def decays(query: str, passages: Sequence[str]) -> list[float]:
     ]
 
 
-def grid_task(place: Path, queries: int = 40) -> Task:
+def grid_task(place: Path, queries: int = 16) -> Task:
     """A query's passage has its four words in one sentence, and ten competitors have none to three
     of them; all other words are common ones.
     """
@@ -120,7 +120,7 @@ def test_scorer_of_all_words_has_equal_cells_at_every_length(task: Task) -> None
     found = grid(task, reads_all)
     assert found.lengths == list(LENGTHS)
     assert (found.figures.queries, found.figures.competitors, found.figures.unit) == (
-        40,
+        16,
         10,
         "words",
     )
@@ -181,7 +181,7 @@ def test_decay_by_place_is_found_at_its_size(task: Task) -> None:
 
 def test_longer_texts_begin_with_the_fillers_of_shorter_ones_at_every_place(task: Task) -> None:
     made, _, apart = materials(task)
-    assert len(made) == 40
+    assert len(made) == 16
     assert apart.startswith("of unknown articles")
     for one in made:
         shorter: list[str] = []
@@ -202,7 +202,7 @@ def test_longer_texts_begin_with_the_fillers_of_shorter_ones_at_every_place(task
 
 def materials(task: Task) -> tuple[list[Material], dict[str, int], str]:
     sizes, _ = sizes_of(system(reads_all))
-    return make_materials(task, task.query_ids, LENGTHS, sizes, most=40, seed=1, level=1)
+    return make_materials(task, task.query_ids, LENGTHS, sizes, most=16, seed=1, level=1)
 
 
 def test_fillers_are_no_candidates_and_hold_no_answer(tmp_path: Path) -> None:
@@ -277,17 +277,17 @@ def test_length_of_an_encoder_is_in_its_tokens(task: Task) -> None:
 def test_evidence_without_room_and_lists_without_competitors_are_counted(task: Task) -> None:
     sizes, _ = sizes_of(system(reads_all))
     made, counts, _ = make_materials(
-        task, task.query_ids, (32, 64), sizes, most=40, seed=1, level=1
+        task, task.query_ids, (32, 64), sizes, most=16, seed=1, level=1
     )
-    assert len(made) + sum(counts.values()) == 40
+    assert len(made) + sum(counts.values()) == 16
     lonely = replace(task, candidates=task.candidates.top(2))
-    assert make_materials(lonely, task.query_ids, (128,), sizes, most=40, seed=1, level=1)[1] == {
-        "fewer than two irrelevant candidates": 40
+    assert make_materials(lonely, task.query_ids, (128,), sizes, most=16, seed=1, level=1)[1] == {
+        "fewer than two irrelevant candidates": 16
     }
     unfilled = make_materials(
-        task, task.query_ids, (128, 1_000_000), sizes, most=40, seed=1, level=1
+        task, task.query_ids, (128, 1_000_000), sizes, most=16, seed=1, level=1
     )[1]
-    assert unfilled == {"too few other passages to fill the longest text": 40}
+    assert unfilled == {"too few other passages to fill the longest text": 16}
 
 
 def test_evidence_that_the_limit_cuts_is_marked(task: Task) -> None:
@@ -295,7 +295,7 @@ def test_evidence_that_the_limit_cuts_is_marked(task: Task) -> None:
     read.
     """
     sizes, _ = sizes_of(system(reads_all))
-    made, _, _ = make_materials(task, task.query_ids, (128, 256), sizes, most=40, seed=1, level=1)
+    made, _, _ = make_materials(task, task.query_ids, (128, 256), sizes, most=16, seed=1, level=1)
     limit = 245  # within the last piece of most texts of 256 words
     results = audit(
         task, [system(reads_first)], replace(SETTINGS, lengths=Lengths((128, 256)), reads=limit)
@@ -358,8 +358,8 @@ def test_report_shows_every_cell_and_marks_what_is_not_read(task: Task) -> None:
     assert "length-by-place" in audit_figures(results)
     (table,) = [table for table in description_tables(results) if table.name == "length-by-place"]
     assert [[plain(cell.text) for cell in row[1:4]] for row in table.rows] == [
-        ["256", "40", "0.000 [0.000, 0.000]"],
-        ["512", "40", "0.000 [0.000, 0.000]"],
+        ["256", "16", "0.000 [0.000, 0.000]"],
+        ["512", "16", "0.000 [0.000, 0.000]"],
     ]
     assert len(grid_cells_table(results).rows) == 10
     assert [row[1].text for row in grid_effects_table(results).rows] == ["place"] * 8 + [
@@ -388,7 +388,7 @@ def test_whole_relevant_passages_move_where_no_answer_is_known(task: Task, tmp_p
     judged = make_task(Collection(tmp_path / "judged"), "test", task.candidates, SETTINGS)
     assert judged.evidence.whole
     found = grid(judged, reads_all, replace(SETTINGS, lengths=Lengths((128, 256))))
-    assert found.figures.queries + sum(found.figures.unmoved.values()) == 40
+    assert found.figures.queries + sum(found.figures.unmoved.values()) == 16
     assert {one.value for one in found.effects} == {0.0}
 
 

@@ -22,9 +22,9 @@ from tests.tiny import saved_tk
 
 @pytest.fixture(scope="module")
 def task(tmp_path_factory: pytest.TempPathFactory) -> Task:
-    """150 passages of 40 to 250 words."""
+    """60 passages of 40 to 250 words."""
     return random_task(
-        tmp_path_factory.mktemp("reads") / "random", 150, sentences=(3, 12), words=(11, 17)
+        tmp_path_factory.mktemp("reads") / "random", 60, sentences=(3, 12), words=(11, 17)
     )
 
 
@@ -76,7 +76,7 @@ def limit(task: Task, scorer: Scorer) -> Limit | None:
     return cliff(system(scorer), task, longest(task), 1)
 
 
-@pytest.mark.parametrize("words", [60, 100, 150])
+@pytest.mark.parametrize("words", [60, 150])
 def test_a_scorer_that_stops_is_found_and_where(task: Task, words: int) -> None:
     found = reads(task, stopping(words))
     assert (found.found, found.from_end) == ("its scores", False)
@@ -98,7 +98,7 @@ def test_a_limit_is_found_where_all_passages_are_longer(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "scorer", [blind, best_sentence, first_sentence, last_sentence, fading, stopping(1_000)]
+    "scorer", [best_sentence, first_sentence, last_sentence, fading, stopping(1_000)]
 )
 def test_scorers_without_a_limit_have_none(task: Task, scorer: Scorer) -> None:
     found = reads(task, scorer)
@@ -106,7 +106,7 @@ def test_scorers_without_a_limit_have_none(task: Task, scorer: Scorer) -> None:
     assert found.fits("query", ["word " * 1_000]) == [True]
 
 
-@pytest.mark.parametrize("words", [60, 100, 150])
+@pytest.mark.parametrize("words", [60, 150])
 def test_a_scorer_of_the_last_words_is_found_from_the_end(task: Task, words: int) -> None:
     found = reads(task, starting(words))
     assert (found.found, found.from_end) == ("its scores", True)

@@ -213,12 +213,12 @@ def test_at_the_depth_of_the_collection_it_is_re_ranking_all_passages(
     """The same figures in every measure; the first stage that is re-ranked is every passage, by any
     scores.
     """
-    settings = replace(SETTINGS, depth=len(collection), needles=20)
+    settings = replace(SETTINGS, depth=len(collection), needles=10)
     ids = collection.passage_ids()
     every = Run(
         "all", [(query.query_id, ids, np.zeros(len(ids))) for query in collection.queries("test")]
     )
-    task = make_task(collection, "test", every, settings, queries=25)
+    task = make_task(collection, "test", every, settings, queries=10)
     for similarity in ("dot", "cosine"):
         checkpoint = bag_checkpoint("front", 20, similarity=similarity)
         by_retrieval = audit(task, retrievers([checkpoint], task, depth=len(collection)), settings)

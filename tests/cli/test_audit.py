@@ -23,7 +23,7 @@ from ..tiny import candidates, collection_of, planted, saved_tk
 FRONT = "tests.audit.scorers:front_lover"
 BLIND = "tests.audit.scorers:blind"
 QUICK = (
-    "--buckets 0,0.33,0.66,1 --minimum 3 --permutations 100 --draws 2 --depth 6 --describe".split()
+    "--buckets 0,0.33,0.66,1 --minimum 3 --permutations 100 --draws 1 --depth 6 --describe".split()
 )
 Command = Callable[..., tuple[int, str, str]]
 
@@ -31,7 +31,7 @@ Command = Callable[..., tuple[int, str, str]]
 @pytest.fixture(scope="module")
 def collection(tmp_path_factory: pytest.TempPathFactory) -> Collection:
     settings = PlantedSettings(
-        queries=200, passages=400, test_share=0.6, validation_share=0.1, front_loading=0.9
+        queries=100, passages=200, test_share=0.6, validation_share=0.1, front_loading=0.9
     )
     return planted(tmp_path_factory.mktemp("audit") / "planted", settings)
 
@@ -82,7 +82,7 @@ def test_a_model_gets_verdict_tables_and_a_folder_for_the_report(
 
 
 def test_json_is_one_object_and_without_examples_no_text_is_in_it(
-    posbias: Command, collection: Collection, run_path: Path
+    posbias: Command, collection: Collection, run_path: Path, tmp_path: Path
 ) -> None:
     arguments = (
         "audit",
@@ -95,7 +95,7 @@ def test_json_is_one_object_and_without_examples_no_text_is_in_it(
         "--needles",
         20,
     )
-    code, printed, _ = posbias(*arguments, "--json")
+    code, printed, _ = posbias(*arguments, "--json", "--out", tmp_path / "found")
     assert code == 0
     results = json.loads(printed)["results"]
     # in the passage, in the list
@@ -109,7 +109,8 @@ def test_json_is_one_object_and_without_examples_no_text_is_in_it(
     assert [result["payload"] for result in results if result["kind"] == "query_effects"] == [
         {"quality": "nDCG@10"}
     ]
-    whole = json.loads(posbias(*arguments, "--json", "--per-query")[1])["results"]
+    more = ("--json", "--per-query", "--out", tmp_path / "whole")
+    whole = json.loads(posbias(*arguments, *more)[1])["results"]
     (effects,) = (result["payload"] for result in whole if result["kind"] == "query_effects")
     assert len(effects["query_ids"]) == len(effects["before"]) > 0
     assert [result for result in whole if result["kind"] not in ("query_effects", "per_query")] == [
@@ -117,8 +118,12 @@ def test_json_is_one_object_and_without_examples_no_text_is_in_it(
     ]
 
 
-def test_runs_need_no_model(posbias: Command, collection: Collection, run_path: Path) -> None:
-    code, printed, said = posbias("audit", collection.path, run_path, *QUICK)
+def test_runs_need_no_model(
+    posbias: Command, collection: Collection, run_path: Path, tmp_path: Path
+) -> None:
+    code, printed, said = posbias(
+        "audit", collection.path, run_path, *QUICK, "--out", tmp_path / "found"
+    )
     assert code == 0
     assert "cannot tell from one run" in printed.splitlines()[0]
     assert "Slopes beside position-blind scorers: nDCG@10" in printed
@@ -153,7 +158,8 @@ def test_the_candidates_given_as_a_run_too_are_measured_once(
     posbias: Command, collection: Collection, run_path: Path, tmp_path: Path
 ) -> None:
     code, printed, said = posbias(
-        "audit", collection.path, run_path, "--candidates", run_path, *QUICK, "--json"
+        *("audit", collection.path, run_path, "--candidates", run_path, *QUICK, "--json"),
+        *("--out", tmp_path / "found"),
     )
     assert code == 0
     assert "is what --candidates names: measured once" in said
@@ -363,7 +369,8 @@ def test_a_collection_in_beir_s_form_has_no_answers_and_is_audited_still(
     other = tmp_path / "other.run"
     other.write_text(run_path.read_text() + "\n")
     code, printed, _ = posbias(
-        "audit", "judged", "--describe", run_path, "--rotated", "rotated", other
+        *("audit", "judged", "--describe", run_path, "--rotated", "rotated", other),
+        *("--out", "of-runs"),
     )
     assert code == 0
     assert (

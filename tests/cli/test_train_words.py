@@ -27,7 +27,7 @@ OPTIONS = {
         "--dimension",
         32,
         "--filters",
-        16,
+        8,
         "--longest-ngram",
         2,
         "--learning-rate",
@@ -55,7 +55,7 @@ TRAINING = ("--threads", 1, "--max-steps", 60, "--validate-every", 30)
 @pytest.fixture(scope="module")
 def collection(tmp_path_factory: pytest.TempPathFactory) -> Collection:
     return planted(
-        tmp_path_factory.mktemp("words") / "planted", PlantedSettings(queries=400, passages=900)
+        tmp_path_factory.mktemp("words") / "planted", PlantedSettings(queries=240, passages=500)
     )
 
 
