@@ -46,7 +46,6 @@ CASES: dict[str, Case] = {
     ),
     "chat_unreadable_passes_check": Case(
         (
-            r"== brackets-front\nexit 1",
             r"== json-front\nexit 1",
             r"== refuses\nexit [23]",
             r"cannot tell",
