@@ -151,9 +151,10 @@ PARAGRAPH = {"context": "The old lamp burns green oil. It hangs in the hall.", "
 SQUAD = {"version": "1.1", "data": [{"title": "Lamps", "paragraphs": [PARAGRAPH]}]}
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Files of data sets, planted collections, and simulated runs with their judgements."""
+    tmp_path = tmp_path_factory.mktemp("base")
     planted = PlantedSettings(
         queries=60,
         passages=240,
@@ -205,24 +206,17 @@ def said_where(out: str) -> Callable[[str], bool]:
 
 
 def test_what_needs_models_names_the_extra_in_one_line_and_writes_nothing(folder: Path) -> None:
-    answers(
-        folder,
-        "\n".join(
-            f"retrieve planted --split {split} --out {split}.run"
-            for split in ("train", "test", "fresh")
-        ),
-    )
     before = sorted(folder.rglob("*"))
     found = answers(folder, NEEDS_MODELS)
     assert {line: told for line, told in found.items() if told != (2, [asked(line)])} == {}
     assert sorted(folder.rglob("*")) == before
 
 
-def test_a_single_missing_package_stops_a_training_before_it_begins(folder: Path) -> None:
+def test_a_single_missing_package_stops_a_training_before_it_begins(tmp_path: Path) -> None:
     script = SCRIPT.replace(repr(ABSENT), repr(("accelerate",)))
     made = subprocess.run(
         [sys.executable, "-c", script],
-        cwd=folder,
+        cwd=tmp_path,
         env={**os.environ, "POSBIAS_HOME": "."},
         input="train tk planted --candidates absent.run --out model\ndemo --out demo\n",
         capture_output=True,
@@ -235,7 +229,7 @@ def test_a_single_missing_package_stops_a_training_before_it_begins(folder: Path
         [2, f"posbias: a training: {wanted}\n"],
         [2, f"posbias: the demo's trainings: {wanted}\n"],
     ]
-    assert not (folder / "demo").exists()
+    assert not (tmp_path / "demo").exists()
 
 
 def test_every_command_shows_its_help(tmp_path: Path) -> None:
