@@ -1,25 +1,27 @@
-"""The page in a real browser: first screen, contents, keyboard, folded parts, interactive parts,
-and axe's rules of accessibility.
+"""Pages in a real browser: first screen, contents, keyboard, folded and interactive parts; nothing
+runs over the edge; dark, narrow and on paper; hostile texts; and axe's rules of accessibility.
 """
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from positionbias.report.figure import MUTED, SERIES
 from positionbias.report.html import PAGE_COLOURS, write_report
+from positionbias.results.result import save_results
 from tests.pooling.simulated_files import measured_pool
 
 from . import invented, invented_audit
 from .browser import Browser
-from .test_browser import rgb
 
 pytestmark = pytest.mark.browser
 
 AXE = "POSBIAS_AXE"  # the path of axe.min.js of axe-core, which is not ours to ship
-PAGES = ("audit", "study", "pools")
+PAGES = ("four", "studies")  # audits of four models; two studies and pools
 VIOLATIONS = (
     "axe.run().then(found => found.violations.map(one => `${one.id}: ${one.nodes[0].html.slice(0, "
     "200)}`))"
@@ -28,14 +30,52 @@ OUTSIDE = """[...document.querySelectorAll("body *")].filter(e => !e.closest(".s
 .hidden") && e.checkVisibility()
   && e.getBoundingClientRect().right > innerWidth + 1).map(e => e.outerHTML.slice(0, 120))"""
 FOCUSED = "document.activeElement"
+LONG = "a-very-long-name-of-a-collection-without-any-place-to-break-it-0123456789"
+MEASURE = """(() => {
+  const shown = [...document.querySelectorAll("figure svg")].filter(svg => \
+svg.getClientRects().length);
+  const over = shown.flatMap(svg => {
+    const box = svg.getBoundingClientRect();
+    return [...svg.querySelectorAll("text")].filter(text => {
+      const at = text.getBoundingClientRect();
+      return at.left < box.left - 1 || at.right > box.right + 1 || at.top < box.top - 1 || \
+at.bottom > box.bottom + 1;
+    }).map(text => text.textContent);
+  });
+  const text = shown.flatMap(svg => [...svg.querySelectorAll("text")]).find(text => /^−?[0-9.]+( \
+%)?$/.test(text.textContent));
+  const drawn = [...shown[0].querySelectorAll("path")].map(path => getComputedStyle(path).stroke);
+  return {
+    scroll: document.scrollingElement.scrollWidth, inner: innerWidth, shown: shown.length, over,
+    classes: shown.map(svg => svg.parentElement.className),
+    ground: getComputedStyle(document.body).backgroundColor, ink: \
+getComputedStyle(document.body).color,
+    label: getComputedStyle(text).fill, strokes: [...new Set(drawn)],
+    letters: Math.min(...shown.map(svg => \
+parseFloat(getComputedStyle(svg.querySelector("text")).fontSize)
+      * svg.getBoundingClientRect().width / svg.viewBox.baseVal.width)),
+    boxes: [...document.querySelectorAll(".scroll")].map(box => \
+box.getBoundingClientRect().right).filter(right => right > innerWidth),
+  };
+})()"""
+HOSTILE = (
+    "<script>hacked = 1</script><img src=x onerror='hacked = 1'><mark onclick=hacked=1> "
+    "</p></details> 1784 until {{ 7 * 7 }}"
+)
 
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("pages")
-    audit = invented_audit.save_audit(folder / "audit")
-    made = {"audit": [audit], "study": [invented.save_study(folder / "study")]}
-    made["pools"] = measured_pool(folder)
+    made = {
+        "one": [invented_audit.save_audit(folder / "one")],
+        "four": [invented_audit.save_audit(folder / "four", invented_audit.FOUR)],
+        "studies": [
+            invented.save_study(folder / "study"),
+            invented.save_study(folder / "long", name=LONG, gap=0.0, strength=0.0, title=LONG),
+            *measured_pool(folder),
+        ],
+    }
     return {name: write_report(places, folder / f"{name}.html") for name, places in made.items()}
 
 
@@ -68,7 +108,7 @@ def test_nothing_is_cut_off_and_nothing_is_asked_for(
 def test_the_first_screen_has_answers_advice_and_chart(
     browser: Browser, pages: dict[str, Path]
 ) -> None:
-    browser.open(pages["audit"], width=1280)
+    browser.open(pages["one"], width=1280)
     bottoms = browser.run(
         "['.tiles', '.advice', '.hero figure svg'].map(q => "
         "document.querySelector(q).getBoundingClientRect().bottom)"
@@ -83,11 +123,11 @@ def test_contents_stay_at_the_side_and_fold_on_a_phone(
     browser: Browser, pages: dict[str, Path]
 ) -> None:
     top = "document.querySelector('nav').getBoundingClientRect().top"
-    browser.open(pages["audit"], width=1280)
+    browser.open(pages["four"], width=1280)
     assert browser.run("document.querySelector('nav details').open")
     browser.run("scrollTo(0, 3000)")
     assert browser.run(top) == 24
-    browser.open(pages["audit"], width=390)
+    browser.open(pages["four"], width=390)
     assert not browser.run("document.querySelector('nav details').open")
 
 
@@ -99,7 +139,7 @@ def press(browser: Browser, key: str, code: int) -> None:
 
 
 def test_the_keyboard_skips_to_the_content(browser: Browser, pages: dict[str, Path]) -> None:
-    browser.open(pages["audit"], width=1280)
+    browser.open(pages["four"], width=1280)
     press(browser, "Tab", 9)
     assert browser.run(f"{FOCUSED}.className") == "skip"
     assert browser.run(f"{FOCUSED}.getBoundingClientRect().top") >= 0  # it comes into sight
@@ -110,7 +150,7 @@ def test_the_keyboard_skips_to_the_content(browser: Browser, pages: dict[str, Pa
 
 
 def test_a_link_into_a_folded_part_opens_it(browser: Browser, pages: dict[str, Path]) -> None:
-    browser.open(pages["pools"], width=1280)
+    browser.open(pages["studies"], width=1280)
     folded = "document.getElementById('table-answers-all').closest('details')"
     assert not browser.run(f"{folded}.open")
     browser.click("document.querySelector('.others a')")
@@ -120,7 +160,7 @@ def test_a_link_into_a_folded_part_opens_it(browser: Browser, pages: dict[str, P
 def test_the_first_column_stays_while_a_table_scrolls(
     browser: Browser, pages: dict[str, Path]
 ) -> None:
-    browser.open(pages["study"], width=390)
+    browser.open(pages["studies"], width=390)
     wide = (
         "[...document.querySelectorAll('.scroll')].find(box => box.checkVisibility() && "
         "box.scrollWidth > box.clientWidth + 40)"
@@ -134,18 +174,197 @@ def test_the_first_column_stays_while_a_table_scrolls(
 
 
 def test_marks_have_their_exact_numbers(browser: Browser, pages: dict[str, Path]) -> None:
-    browser.open(pages["study"], width=1280)
+    browser.open(pages["studies"], width=1280)
     titles = browser.run(
-        "[...document.querySelectorAll('.hero .wide use > title')].map(title => title.textContent)"
+        "[...document.querySelectorAll('.wide use > title')].map(title => title.textContent)"
     )
     assert "nDCG@10, tk-original: −0.08565" in titles  # (0.395 − 0.432) / 0.432
 
 
-def test_it_prints_without_contents(browser: Browser, pages: dict[str, Path]) -> None:
-    browser.open(pages["audit"], width=1280)
+def measure(browser: Browser, page: Path, width: int, *, dark: bool = False) -> dict[str, Any]:
+    browser.open(page, width=width, dark=dark)
+    return dict(browser.run(MEASURE))
+
+
+def rgb(colour: str) -> str:
+    return f"rgb({', '.join(str(int(colour[index : index + 2], 16)) for index in (1, 3, 5))})"
+
+
+@pytest.mark.parametrize(("width", "form"), [(360, "narrow"), (1200, "wide")])
+def test_studies_run_over_no_edge(
+    browser: Browser, pages: dict[str, Path], width: int, form: str
+) -> None:
+    found = measure(browser, pages["studies"], width)
+    assert found["inner"] == width
+    assert found["scroll"] <= found["inner"]
+    assert found["boxes"] == []
+    assert found["over"] == []
+    assert set(found["classes"]) == {form}
+    assert found["shown"] == 8 + 6  # of pools: coverage, scatter, bias, two curves, the verdict
+    assert found["letters"] >= 11  # CSS pixels
+    assert (found["ground"], found["label"]) == (
+        rgb(PAGE_COLOURS["ground"].light),
+        rgb(MUTED.light),
+    )
+
+
+def test_a_dark_screen_gets_dark_figures(browser: Browser, pages: dict[str, Path]) -> None:
+    found = measure(browser, pages["studies"], 1200, dark=True)
+    assert (found["ground"], found["ink"]) == (
+        rgb(PAGE_COLOURS["ground"].dark),
+        rgb(PAGE_COLOURS["ink"].dark),
+    )
+    assert found["label"] == rgb(MUTED.dark)
+    assert rgb(SERIES[0].dark) in found["strokes"]
+    assert rgb(SERIES[0].light) not in found["strokes"]
+
+
+def head(table: str, text: str) -> str:
+    """The button of a heading, as an expression."""
+    return (
+        f"[...document.querySelectorAll('#{table} thead button')].find(b => "
+        f"b.textContent.startsWith('{text}'))"
+    )
+
+
+def column(browser: Browser, table: str, index: int) -> list[str]:
+    cells = (
+        f"[...document.querySelectorAll('#{table} tbody tr')].map(row => "
+        f"row.cells[{index}].textContent)"
+    )
+    return [text.partition("\u00a0[")[0] for text in browser.run(cells)]
+
+
+def sorting(browser: Browser, table: str) -> list[str]:
+    heads = (
+        f"[...document.querySelectorAll('#{table} thead th')].map(th => "
+        "th.getAttribute('aria-sort'))"
+    )
+    return [way for way in browser.run(heads) if way]
+
+
+def test_a_table_sorts_upwards_downwards_and_back(browser: Browser, pages: dict[str, Path]) -> None:
+    browser.open(pages["four"])
+    table = "table-audit-compared"
+    before = column(browser, table, 0)
+    # the list's order matters to one of them; end − front is −0.45 times the lean: 0.9, 0.05, 1.6,
+    # 0.4
+    assert column(browser, table, 4) == ["–", "–", "+1.3", "–"]
+    assert column(browser, table, 1) == ["−40.5\xa0%", "−2.3\xa0%", "−72.0\xa0%", "−18.0\xa0%"]
+    browser.click(head(table, "End"))
+    assert column(browser, table, 1) == ["−72.0\xa0%", "−40.5\xa0%", "−18.0\xa0%", "−2.3\xa0%"]
+    assert sorting(browser, table) == ["ascending"]
+    browser.click(head(table, "End"))
+    assert column(browser, table, 1) == ["−2.3\xa0%", "−18.0\xa0%", "−40.5\xa0%", "−72.0\xa0%"]
+    assert sorting(browser, table) == ["descending"]
+    browser.click(head(table, "End"))
+    assert column(browser, table, 0) == before
+    assert sorting(browser, table) == []
+    browser.click(head(table, "System"))
+    assert column(browser, table, 0) == sorted(before)
+    assert browser.messages == []
+
+
+def test_the_keyboard_sorts(browser: Browser, pages: dict[str, Path]) -> None:
+    browser.open(pages["four"])
+    browser.run(head("table-audit-compared", "End") + ".focus()")
+    browser.press_enter()
+    assert sorting(browser, "table-audit-compared") == ["ascending"]
+    assert browser.run("document.activeElement.textContent").startswith("End − front")
+
+
+def test_merged_names_are_written_out_when_sorted(browser: Browser, pages: dict[str, Path]) -> None:
+    browser.open(pages["four"])
+    table = "table-psi-ndcg-10-1"
+    body = f"[...document.querySelectorAll('#{table} tbody')].map(body => body.outerHTML)"
+    before = browser.run(body)
+    spans = f"document.querySelectorAll('#{table} [rowspan]').length"
+    assert browser.run(spans) == 2  # two ways of parting queries, five systems in each
+    rows = f"[...document.querySelectorAll('#{table} tbody tr')].map(row => row.cells.length)"
+    browser.click(head(table, "PSI"))
+    assert browser.run(spans) == 0
+    assert len(set(browser.run(rows))) == 1
+    values = [float(text) for text in column(browser, table, 3)]
+    assert values == sorted(values)
+    names = column(browser, table, 0)
+    assert (names.count("characters"), names.count("share of the passage")) == (5, 5)
+    browser.click(head(table, "PSI"))
+    browser.click(head(table, "PSI"))
+    assert browser.run(body) == before
+
+
+@pytest.mark.parametrize(("width", "form"), [(360, "narrow"), (1200, "wide")])
+def test_audits_run_over_no_edge(
+    browser: Browser, pages: dict[str, Path], width: int, form: str
+) -> None:
+    browser.open(pages["four"], width=width)
+    browser.run("document.querySelectorAll('details').forEach(d => d.open = true)")
+    found = browser.run(MEASURE)
+    assert found["scroll"] <= found["inner"] == width
+    assert (found["boxes"], found["over"]) == ([], [])
+    assert set(found["classes"]) == {form}
+    # four cards, compared, response, three of quality, gain, movement, thirds, term similarity
+    assert found["shown"] == 13
+    assert found["letters"] >= 11  # CSS pixels
+
+
+def test_an_audit_on_a_dark_screen(browser: Browser, pages: dict[str, Path]) -> None:
+    browser.open(pages["four"], dark=True)
+    found = browser.run(MEASURE)
+    assert (found["ground"], found["label"]) == (rgb(PAGE_COLOURS["ground"].dark), rgb(MUTED.dark))
+    assert rgb(SERIES[0].dark) in found["strokes"]
+    assert not {rgb(SERIES[0].light), rgb(MUTED.light)} & set(found["strokes"])
+
+
+def test_on_paper_nothing_is_folded_away(browser: Browser, pages: dict[str, Path]) -> None:
+    inside = (
+        "[...document.querySelectorAll('main details:not([open]) > *:not(summary)')].map(e => "
+        "e.checkVisibility({contentVisibilityAuto: true}))"
+    )
+    browser.open(pages["four"])
+    assert not any(browser.run(inside))
     browser.show_as(media="print", dark=True)
+    assert all(browser.run(inside))
     hidden = (
         "['nav', '.skip', '.copies'].map(q => getComputedStyle(document.querySelector(q)).display)"
     )
     assert browser.run(hidden) == ["none", "none", "none"]
+    found = browser.run(MEASURE)
+    # paper is white
+    assert (found["ground"], found["label"]) == (
+        rgb(PAGE_COLOURS["ground"].light),
+        rgb(MUTED.light),
+    )
     assert browser.pdf().startswith(b"%PDF-")
+
+
+def test_hostile_texts_do_nothing(browser: Browser, tmp_path: Path) -> None:
+    few = invented_audit.few(invented_audit.audit(), "position response", "PSI")
+    results = invented_audit.renamed(few, HOSTILE)
+    save_results(tmp_path / "audit", results, invented_audit.manifest(HOSTILE))
+    page = write_report([tmp_path / "audit"], tmp_path / "report.html")
+    browser.open(page)
+    assert browser.run("[typeof hacked, document.images.length, document.scripts.length]") == [
+        "undefined",
+        0,
+        2,
+    ]
+    assert browser.requests == [page.as_uri()]
+    assert browser.messages == []
+
+
+def test_a_script_of_another_would_not_run_and_would_be_seen(
+    browser: Browser, pages: dict[str, Path], tmp_path: Path
+) -> None:
+    """The page's policy holds even if markup came through; and what a page logs or asks for is
+    noted by the driver.
+    """
+    intruder = "<script>hacked = 1</script><img src='https://example.invalid/x.png'>"
+    page = tmp_path / "report.html"
+    page.write_text(
+        pages["four"].read_text("utf-8").replace("</main>", f"{intruder}</main>"), encoding="utf-8"
+    )
+    browser.open(page)
+    assert browser.run("typeof hacked") == "undefined"
+    assert any("Content Security Policy" in message for message in browser.messages)
+    assert browser.run("document.querySelectorAll('thead button').length") > 10  # ours runs
