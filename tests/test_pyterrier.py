@@ -39,7 +39,7 @@ def test_without_the_package_the_import_is_one_line_that_names_it() -> None:
 pyterrier = pytest.importorskip("pyterrier", reason="python-terrier is not installed")
 interop = pytest.importorskip("positionbias.pyterrier")
 Reranker, Retriever, Rotated = interop.Reranker, interop.Retriever, interop.Rotated
-SETTINGS = AuditSettings(draws=0)
+SETTINGS = AuditSettings(draws=0, depth=5, needles=8)
 
 
 @pytest.fixture(scope="module")

@@ -23,14 +23,14 @@ from ..tiny import candidates, planted
 
 FRONT = "tests.audit.scorers:front_lover"
 BLIND = "tests.audit.scorers:blind"
-QUICK = "--buckets 0,0.33,0.66,1 --minimum 3 --permutations 100 --draws 2 --depth 6".split()
+QUICK = "--buckets 0,0.33,0.66,1 --minimum 3 --permutations 100 --draws 1 --depth 6".split()
 Command = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture(scope="module")
 def collection(tmp_path_factory: pytest.TempPathFactory) -> Collection:
     settings = PlantedSettings(
-        queries=200, passages=400, test_share=0.6, validation_share=0.1, front_loading=0.9
+        queries=100, passages=200, test_share=0.6, validation_share=0.1, front_loading=0.9
     )
     return planted(tmp_path_factory.mktemp("check") / "planted", settings)
 

@@ -4,7 +4,6 @@ bad input in one line.
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -64,9 +63,6 @@ def test_the_plan_and_the_study(run_posbias: RunPosbias, folder: Path) -> None:
     page = (folder / "study" / "report.html").read_text("utf-8")
     assert '<section id="pool-order"' in page
     assert (folder / "study" / "tables" / "pool-order.csv").is_file()
-    again = run_posbias("study", "pooling", *TASK, *SMALL, "--out", "./study", "--json")
-    assert again.stderr.count("done before") == 7
-    assert {row["collection"] for row in json.loads(again.stdout)["rows"]} == {"docs"}
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,7 @@ def test_an_id_that_is_not_unicode_is_unknown(small_collection: Collection) -> N
     assert small_collection.find(["\ud800", "p-word"]).tolist() == [-1, 6]
 
 
-@settings(max_examples=20)
+@settings(max_examples=8)
 @given(
     st.sets(st.text(st.characters(exclude_categories=["Cs"]), min_size=1), max_size=40),
     st.sets(st.text(), max_size=10),

@@ -73,7 +73,7 @@ def uses(path: Path) -> list[str]:
             found.append(node.value)
         elif (
             isinstance(node, ast.Call)
-            and "CDLL" in ast.dump(node.func)
+            and "CDLL" in (getattr(node.func, "attr", ""), getattr(node.func, "id", ""))
             and ast.dump(node.args[0]) == "Constant(value=None)"
         ):
             found.append("the C library")

@@ -116,9 +116,9 @@ def test_real_passages_are_cut_as_each_alone(posbias_data: Path) -> None:
         line.split("\t", 1)[1]
         for line in (posbias_data / "msmarco_mini" / "collection.tsv")
         .read_text("utf-8")
-        .split("\n")[:20_000]
+        .split("\n")[:5_000]
     ]
-    for texts, gap in ((paragraphs, b"\n"), (passages, b"\n12\t")):
+    for texts, gap in ((paragraphs[::2], b"\n"), (passages, b"\n12\t")):
         ids = [str(n) for n in range(len(texts))]
         found = byte_cuts(*laid_out(texts, gap), [item.encode() for item in ids], Rotation())
         wanted = cut_one_by_one(texts, ids, Rotation())

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from positionbias import rotate
@@ -137,6 +137,7 @@ def test_answers_point_at_their_text_or_are_counted_as_cut(
         }
 
 
+@settings(max_examples=8)
 @given(st.text(alphabet="ab é.\u00a0日", min_size=1, max_size=25), st.data())
 def test_any_span_of_any_text_moves_with_it(
     tmp_path_factory: pytest.TempPathFactory, text: str, data: st.DataObject

@@ -328,7 +328,7 @@ def test_an_interrupted_placing_goes_on_and_makes_no_shard_twice(
 
 def test_places_are_drawn_from_the_density(make_collection: MakeCollection, tmp_path: Path) -> None:
     texts = {
-        f"p{n}": " ".join(f"W{n}x{s} said nothing." for s in range(3 + n % 6)) for n in range(900)
+        f"p{n}": " ".join(f"W{n}x{s} said nothing." for s in range(3 + n % 6)) for n in range(450)
     }
     original = make_collection(texts, answers_of(texts))
     for number, density in enumerate(ARMS):
@@ -338,10 +338,10 @@ def test_places_are_drawn_from_the_density(make_collection: MakeCollection, tmp_
         ]  # fmt: skip
         passages = placed_questions(placed, "test").passages()
         payload = place_histogram(passages, density)
-        assert sum(payload.reached) == len(passages.passage_ids) == 900
+        assert sum(payload.reached) == len(passages.passage_ids) == 450
         if density in (FIRST, LAST):  # nothing is left to chance
             assert (payload.chi_square, payload.p) == (None, None)
-            assert payload.reached[0 if density == FIRST else -1] == 900
+            assert payload.reached[0 if density == FIRST else -1] == 450
         else:
             assert payload.p is not None
             assert payload.p > 0.001

@@ -29,7 +29,7 @@ def step(length):
 for length in range(1, 101):  # three shapes each: the caches are full
     step(length)
 before = resident()
-for length in range(101, 301):
+for length in range(101, 201):
     step(length)
 print(resident() - before)
 """
@@ -49,7 +49,7 @@ def grown(**more: str) -> float:
     not sys.platform.startswith("linux") or not has_onednn(), reason="wanted Linux and oneDNN"
 )
 def test_products_of_new_shapes_do_not_add_up() -> None:
-    # 600 shapes, 0.6 MiB each where all are kept (0.3 on processors without AVX-512)
+    # 300 shapes, 0.6 MiB each where all are kept (0.3 on processors without AVX-512)
     assert grown() < 20
     # what a user sets stays
-    assert grown(ONEDNN_PRIMITIVE_CACHE_CAPACITY="1024", LRU_CACHE_CAPACITY="1024") > 60
+    assert grown(ONEDNN_PRIMITIVE_CACHE_CAPACITY="1024", LRU_CACHE_CAPACITY="1024") > 40

@@ -56,7 +56,7 @@ TRAINING = TrainConfig(
 )
 SETTINGS = RemedySettings(
     models=(ModelSettings("tk", TINY, TRAINING),),
-    depth=6,
+    depth=4,
     train_depth=6,
     measures=("nDCG@10",),
     probe_passages=20,
