@@ -37,7 +37,7 @@ _Server = TypeVar("_Server", bound=LocalServer)
 @contextmanager
 def running(server: _Server) -> Iterator[_Server]:
     """Serve in a thread until the block ends."""
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()
     try:
         yield server

@@ -341,7 +341,7 @@ def test_retry_after_is_waited_for(server: Served) -> None:
 
 
 def test_a_slow_server_is_asked_again(server: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(endpoint_client, "TIMEOUT", 0.5)
+    monkeypatch.setattr(endpoint_client, "TIMEOUT", 0.2)
     model = embeddings(server)
     server.faults = ["slow"]
     np.testing.assert_allclose(encode(model, TEXTS[:3]), embed(TEXTS[:3]), rtol=1e-6)
@@ -352,7 +352,7 @@ def test_a_slow_server_is_asked_again(server: Served, monkeypatch: pytest.Monkey
 
 @pytest.mark.parametrize("head", [b"", b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n"])
 def test_an_answer_that_drips_is_ended(monkeypatch: pytest.MonkeyPatch, head: bytes) -> None:
-    monkeypatch.setattr(endpoint_client, "TIMEOUT", 0.5)
+    monkeypatch.setattr(endpoint_client, "TIMEOUT", 0.2)
     monkeypatch.setattr(endpoint_client, "WAIT", 0.001)
 
     def drip(connection: socket.socket) -> None:
@@ -774,16 +774,17 @@ def test_an_audit_is_that_of_the_same_model_called_here(
         verdict.preference for verdict in here.verdicts
     ]
     assert max(server.texts.values()) == 1
-    before = server.requests
-    again = positionbias.audit_systems(
-        collection.path, audited=Audited(models=[name]), settings=settings
-    )
-    assert again.to_frame().equals(served.to_frame())
-    assert (
-        "the pilot's answers are kept from before; each step reports what it sends"
-        in capsys.readouterr().err
-    )
-    assert server.requests == before
+    if retrieve:  # what was answered is not asked again
+        before = server.requests
+        again = positionbias.audit_systems(
+            collection.path, audited=Audited(models=[name]), settings=settings
+        )
+        assert again.to_frame().equals(served.to_frame())
+        assert (
+            "the pilot's answers are kept from before; each step reports what it sends"
+            in capsys.readouterr().err
+        )
+        assert server.requests == before
 
 
 def test_encode_retrieve_and_rerank(server: Served, collection: Collection, tmp_path: Path) -> None:
