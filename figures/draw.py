@@ -25,6 +25,8 @@ from scipy import stats
 from tables import PANELS, PRICES, only, rows
 
 from positionbias.core.rows import read_csv
+from positionbias.papers.tripclick.shown import NEGATIVES_FIGURE
+from positionbias.papers.tripclick.shown import SHOWN as TRIPCLICK
 from positionbias.pooling.shown import BIAS
 
 HERE = Path(__file__).parent
@@ -277,44 +279,7 @@ def contamination_planted_inflation() -> Figure:
 
 def tripclick_planted_negatives() -> Figure:
     """nDCG@10 of TK by re-ranking depth, by what its negatives are and whether it was finished."""
-    frame = only(rows("tripclick-planted-10"), axis="depth")
-    lines = (("-", "o"), (DASHED, "D"), (DOTTED, "s"))
-    negatives = {
-        "regenerated": "regenerated",
-        "original": "original",
-        "original-cleaned": "original, false negatives left out",
-    }
-    figure, axes_of = panels(3.4, 2, sharey=True)
-    for axes, (title, finished) in zip(
-        axes_of, (("TK", True), ("TK, not finished", False)), strict=True
-    ):
-        for number, (variant, (style, marker)) in enumerate(zip(negatives, lines, strict=True)):
-            curve = only(frame, variant=variant, finished=finished)
-            at = curve["at"] * 1.03 ** (number - 1)  # beside each other
-            looks = {
-                "color": COLOURS[number],
-                "linestyle": style,
-                "marker": marker,
-                "markersize": 4.5,
-            }
-            axes.plot(at, curve["value"], **looks)
-            axes.vlines(
-                at, curve["low"], curve["high"], color=COLOURS[number], linewidth=0.9, alpha=0.7
-            )
-        axes.set_xscale("log")
-        axes.set_xticks([5, 10, 20, 50, 100], ["5", "10", "20", "50", "100"])
-        axes.minorticks_off()
-        axes.set_title(title)
-    axes_of[0].set_ylabel("nDCG@10")
-    figure.supxlabel("Candidates of BM25 that are re-ranked", fontsize=10)
-    entries = {
-        label: handle(COLOURS[number], line, marker=marker)
-        for number, (label, (line, marker)) in enumerate(
-            zip(negatives.values(), lines, strict=True)
-        )
-    }
-    legend(figure, entries, 3)
-    return figure
+    return NEGATIVES_FIGURE.draw(TRIPCLICK.own(rows("tripclick-planted-10")), WIDTH)
 
 
 FIGURES: Mapping[str, Callable[[], Figure]] = {

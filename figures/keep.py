@@ -214,25 +214,6 @@ def _verdict(record: Record, payload: Record) -> Iterator[Row]:
         yield {**row, "statistic": "difference"}
 
 
-def _depths(record: Record, payload: Record) -> Iterator[Row]:
-    for point in payload["rows"]["points"]:
-        place = {"statistic": "mean", "axis": "depth", "at": float(point["depth"])}
-        ends = _ends(point["interval"])
-        trained = ends if ends.get("interval") == "trainings" else {}  # else over queries alone
-        row = {**place, "value": point["mean"], **trained, "counted": "queries"}
-        yield {**row, "measure": payload["rows"]["measure"], "count": point["queries"]}
-
-
-def _training_set(record: Record, payload: Record) -> Iterator[Row]:
-    row = {"measure": "false negatives", "statistic": "share", "counted": "groups"}
-    yield {**row, "model": "", "value": record["value"] or 0.0}
-
-
-def _telemetry(record: Record, payload: Record) -> Iterator[Row]:
-    row = {"measure": "pair accuracy", "statistic": "mean", "trainings": record["count"]}
-    yield {**row, "value": record["value"]}
-
-
 def _leakage(record: Record, payload: Record) -> Iterator[Row]:
     (pairs,) = payload["rows"]["union"].values()
     for name in ("queries", "topics"):
@@ -244,9 +225,6 @@ READERS: Mapping[str, Callable[[Record, Record], Iterator[Row]]] = {
     "comparison": _comparison,
     "histogram": _histogram,
     "verdict": _verdict,
-    "nDCG@10 by re-ranking depth": _depths,
-    "training set": _training_set,
-    "training telemetry": _telemetry,
     "leakage candidates": _leakage,
     "candidates by words": _leakage,
 }

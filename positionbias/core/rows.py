@@ -186,15 +186,18 @@ class Collected:
         bounds: Interval | None = None,
         *,
         items: Mapping[str, float] | None = None,
+        cluster_of: Mapping[str, str] | None = None,
         **cells: Any,
     ) -> None:
-        """Add a row, with its values by item, if any."""
+        """Add a row, with its values by item, if any, and the clusters of items."""
         row = {**self.common, "measure": measure, "statistic": statistic, **cells}
         row["value"] = None if value is None else float(value)
         if bounds is not None:
             row |= {"low": bounds.low, "high": bounds.high, "level": bounds.level}
+        labels = cluster_of or {}
         self._items += [
-            (len(self._records), item, "", float(number)) for item, number in (items or {}).items()
+            (len(self._records), item, labels.get(item, ""), float(number))
+            for item, number in (items or {}).items()
         ]
         self._records.append(row)
 

@@ -30,6 +30,7 @@ from pathlib import Path
 from positionbias.audit.audit import audit, make_task
 from positionbias.audit.settings import AuditSettings
 from positionbias.audit.systems import System
+from positionbias.core import rows
 from positionbias.core.collection import Collection
 from positionbias.core.errors import bad_input
 from positionbias.core.files import sha256_file
@@ -41,6 +42,7 @@ from positionbias.core.manifest import (
 from positionbias.core.progress import track
 from positionbias.core.publish import atomic_file
 from positionbias.core.retrieval import Retrieval
+from positionbias.core.rows import Collected
 from positionbias.core.run import Run, read_run, write_run
 from positionbias.core.seeds import drawn_order
 from positionbias.dense.encode import encode_collection
@@ -560,13 +562,13 @@ class Workspace(Artefacts):
         command: str,
         settings: JsonObject,
         inputs: Mapping[str, Path],
-        measure: Callable[[], Sequence[Result]],
+        measure: Callable[[], Collected | Sequence[Result]],
         *,
         notes: Sequence[str] = (),
         seed: int | None = None,
     ) -> Path:
-        """Return the study's results, in ``results``; ``measure()`` opens its inputs itself, and
-        ``inputs`` names all of them.
+        """Return the study's rows, or results, in ``results``; ``measure()`` opens its inputs
+        itself, and ``inputs`` names all of them.
 
         ``settings`` are JSON-ready, and recorded in the manifest under "study"; the licences are
         those of the inputs.
@@ -577,7 +579,10 @@ class Workspace(Artefacts):
             found = measure()
             manifest = self._manifest(place, "results", command, {"study": settings}, inputs)
             named = replace(manifest, name=title or place.name, notes=tuple(notes), seed=seed)
-            save_results(place, found, named, overwrite=True)
+            if isinstance(found, Collected):
+                rows.save(place, found.rows, named, found.values, overwrite=True)
+            else:
+                save_results(place, found, named, overwrite=True)
 
         sums = {role: self.checksum(path) for role, path in inputs.items()}
         counted = self._collection_among(inputs.values())

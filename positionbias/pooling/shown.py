@@ -394,6 +394,7 @@ def _curve_caption(axis: str, what: str) -> Lines:
         return f"{what} At {ends.min():.0f}: {first}. At {ends.max():.0f}: {last}."
 
     return Lines(
+        entry="{} runs",
         name=f"pool-{axis}",
         where=f"axis == '{axis}' and statistic == 'change' and kind != 'all'",
         caption=caption,
@@ -436,6 +437,7 @@ def _nearest(records: list[Record], rows: DataFrame) -> list[Record]:
 
 
 COVERAGE_FIGURE = Lines(
+    entry="{} runs",
     name="pool-coverage",
     where=FOUND,
     caption=_coverage_caption,
@@ -447,6 +449,7 @@ COVERAGE_FIGURE = Lines(
     places=0,
 )
 SCATTER = Scatter(
+    entry="{} runs",
     name="pool-scatter",
     where="variant == 'pool 0' and run != ''",
     caption=_scatter_caption,

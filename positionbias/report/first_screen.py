@@ -113,12 +113,13 @@ def first_screen(studies: Sequence[Study], sections: Sequence[Section]) -> First
 
 
 def _sentence(studies: Sequence[Study]) -> str:
-    """Return in one sentence the conclusion about the first tile's subject, else the first one; of
-    several studies, each with its title.
+    """Return in one sentence the headline, else the conclusion about the first tile's subject, else
+    the first one; of several studies, each with its title.
     """
     said = []
     for study in studies:
-        if lines := verdict_of(study):
+        heads = [line for shown, rows in shown_by(study.rows) for line in shown.headline(rows)]
+        if lines := heads[:1] or verdict_of(study):
             about = next((tile.subject for tile in _tiles(study)), "")
             line = next((one for one in lines if about and about in one), lines[0])
             said.append((study.title, re.split(r"(?<=\.) (?=[A-Z“])", line)[0]))

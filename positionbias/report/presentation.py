@@ -26,6 +26,7 @@ __all__ = ["Answer", "Presentation", "Question", "RowSection", "presentations", 
 PRESENTATIONS = {
     "pooling": "pooling.shown",
     "clicks": "clicks.shown",
+    "tripclick": "papers.tripclick.shown",
 }  # study of the rows -> module of its ``SHOWN``
 MOST_LINES = 12  # of a table in a terminal
 
@@ -131,8 +132,9 @@ class Presentation:
     """How the rows of a study are shown.
 
     ``headline`` says in sentences what they conclude, ``run`` what was measured, ``findings`` what
-    was found, with whether it holds. A terminal shows the tables ``text``, and after a study those
-    of the page whose names begin like ``after_study``. ``main`` are the figures that say most.
+    was found, with whether it holds. ``prepare`` adds columns of words to the rows. A terminal
+    shows the tables ``text``, and after a study those of the page whose names begin like
+    ``after_study``. ``main`` are the figures that say most.
     """
 
     study: str
@@ -142,6 +144,7 @@ class Presentation:
     run: Sentences = lambda rows: ()
     findings: Callable[[DataFrame], Sequence[Finding]] = lambda rows: ()
     questions: Sequence[Question] = ()
+    prepare: Callable[[DataFrame], DataFrame] = lambda rows: rows
     main: Sequence[str] = ()
     after_study: Sequence[str] = ()
 
@@ -162,19 +165,18 @@ class Presentation:
         return lambda study: section.block(study, self.own(study.rows))
 
     def own(self, rows: DataFrame) -> DataFrame:
-        """Return the rows of this study."""
-        return rows[rows["study"] == self.study]
+        """Return the rows of this study, as its tables and figures take them."""
+        return self.prepare(rows[rows["study"] == self.study])
 
     def tiles(self, rows: DataFrame) -> list[Tile]:
         """Return the answers, a tile each."""
-        return [tile for question in self.questions for tile in question.tiles(self.own(rows))]
+        return [tile for question in self.questions for tile in question.tiles(rows)]
 
     def as_text(self, rows: DataFrame) -> str:
         """Return the answer, what was measured, the findings, and the tables."""
-        own = self.own(rows)
-        findings = "\n".join(finding.text for finding in self.findings(own))
-        tables = [_shortened(one.table(own)) for one in self.text]
-        texts = ["\n".join(self.headline(own)), "\n".join(self.run(own)), findings]
+        findings = "\n".join(finding.text for finding in self.findings(rows))
+        tables = [_shortened(one.table(rows)) for one in self.text]
+        texts = ["\n".join(self.headline(rows)), "\n".join(self.run(rows)), findings]
         told = [wrapped(text) for text in texts if text]
         return "\n\n".join([*told, *(as_text(table) for table in tables if table.rows)])
 
@@ -198,4 +200,5 @@ def presentations() -> Mapping[str, Presentation]:
 def shown_by(rows: DataFrame) -> Iterator[tuple[Presentation, DataFrame]]:
     """Yield the presentation of each study among the rows, with its rows."""
     for name in rows["study"].unique():
-        yield presentations()[name], rows[rows["study"] == name]
+        shown = presentations()[name]
+        yield shown, shown.own(rows)

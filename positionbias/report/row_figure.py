@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import log10
 from typing import TYPE_CHECKING, Any
 
 from pandas import DataFrame
@@ -44,7 +45,8 @@ class RowFigure:
     """A figure over the rows that ``where`` chooses, a panel for each combination of ``panel``.
 
     ``series`` is the key whose values have a colour, a dash and a marker each, in the order of all
-    rows; ``caption`` is a function of the rows. ``heading`` is the template of a panel's title.
+    rows; ``caption`` is a function of the rows. ``heading`` is the template of a panel's title,
+    ``entry`` that of the legend's lines.
     ``same`` names the axes ("x", "y") that figures of several studies share.
     """
 
@@ -54,6 +56,7 @@ class RowFigure:
     panel: Sequence[str] = ("measure",)
     heading: str = "{measure}"
     series: str = "kind"
+    entry: str = "{}"
     below: str = ""
     side: str = ""
     same: str = ""
@@ -111,7 +114,9 @@ class RowFigure:
 
     def _legend(self, chosen: DataFrame, looks: Mapping[str, int]) -> tuple[list[Any], list[str]]:
         shown = [name for name in looks if name in set(chosen[self.series])]
-        return [self._handle(looks[name]) for name in shown], [f"{name} runs" for name in shown]
+        return [self._handle(looks[name]) for name in shown], [
+            self.entry.format(name) for name in shown
+        ]
 
     def _handle(self, place: int) -> Any:
         looks = series_looks(place)
@@ -120,21 +125,26 @@ class RowFigure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lines(RowFigure):
-    """A value along the rows' axis, a line for each of the series, with its interval as a band;
-    ``zero`` draws the line of no effect, ``marked`` a thin line at a place on the axis.
+    """A value along the rows' axis, a line for each of the series and seed, with its interval as a
+    band. ``zero`` draws the line of no effect, ``marked`` a thin line at a place on the axis;
+    ``log``: the axis is logarithmic; ``free``: values need not begin at 0.
     """
 
     zero: bool = False
     marked: Callable[[DataFrame], float | None] = lambda rows: None
     places: int = 1
+    log: bool = False
+    free: bool = False
 
     def _panel(self, axes: Axes, own: DataFrame, looks: Mapping[str, int], width: float) -> None:
         from matplotlib.ticker import MaxNLocator
 
         if self.zero:
             axes.axhline(0, color=INK.light, linewidth=1, zorder=1)
-        for name, place in looks.items():
-            line = own[(own[self.series] == name) & own["value"].notna()].sort_values("at")
+        for (name, _), drawn in own[own["value"].notna()].groupby([self.series, "seed"]):
+            if name not in looks:
+                continue
+            place, line = looks[name], drawn.sort_values("at")
             own_looks = series_looks(place)
             if len(line) >= MARKED:
                 own_looks["marker"] = ""
@@ -144,16 +154,34 @@ class Lines(RowFigure):
             axes.fill_between(band["at"], *ends, color=colour_of(place), alpha=0.16, linewidth=0)
         if (at := self.marked(own)) is not None:
             axes.axvline(at, color=MUTED.light, linewidth=0.8, zorder=1)
-        axes.set_xlim(left=0)
-        if not self.zero:
+        if self.log:
+            axes.set_xscale("log")
+            kept = _apart(sorted(own["at"].unique()), width)
+            axes.set_xticks(kept, [f"{depth:,.0f}" for depth in kept])
+            axes.set_xticks([], minor=True)
+        else:
+            axes.set_xlim(left=0)
+            axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
+        if not (self.zero or self.free):
             axes.set_ylim(bottom=0)
-        axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
         axes.yaxis.set_major_formatter(
             lambda value, _: f"{value:,.{self.places}f}".replace("-", "−")
         )
 
     def _one_scale(self) -> bool:
-        return self.zero
+        return self.zero or self.log
+
+
+def _apart(places: Sequence[float], width: float) -> list[float]:
+    """Return the places on a logarithmic axis that have room for a label: the last, and those
+    before it that are far enough apart.
+    """
+    room = 0.42 / max(0.5, width - 0.7) * max(0.1, log10(places[-1] / places[0]))
+    kept = [places[-1]]
+    for place in reversed(places[:-1]):
+        if log10(kept[-1] / place) >= room:
+            kept.append(place)
+    return kept
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -200,7 +228,7 @@ class Scatter(RowFigure):
             _dot(colour_of(looks[name]), series_looks(looks[name])["marker"]) for name in shown
         ]
         equal = line_handle(INK.light, "-", linewidth=0.9)
-        return [*handles, equal], [*(f"{name} runs" for name in shown), "equal scores"]
+        return [*handles, equal], [*map(self.entry.format, shown), "equal scores"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

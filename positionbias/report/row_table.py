@@ -9,12 +9,16 @@ from typing import Any
 from pandas import DataFrame
 
 from positionbias.core.formatting import MISSING
+from positionbias.evaluation.letters import is_significant
 from positionbias.report.cells import decimal_cell, drop_columns, percent_cell, text_cell
 from positionbias.report.record import Record, bounds_of, formatted, records_of, rows_with, said
 from positionbias.report.table import Cell, Column, Table
 
-__all__ = ["RowTable", "Value"]
+__all__ = ["MARK", "RowTable", "Value"]
 
+MARK = "‡"  # of a value whose difference is significant
+
+NOTHING = ("", MISSING)
 Note = str | Callable[[DataFrame], str]
 
 
@@ -23,7 +27,9 @@ class Value:
     """A cell: a ``statistic`` under a ``heading`` (and a ``group`` of headings).
 
     ``form`` is ".3f", "+.1%", "," or "p". ``show`` is the column of the row that is shown; a
-    value has its interval beside it. ``wide``: a terminal shows it only where there is room.
+    value has its interval beside it, unless ``brief``, which leaves it to the CSV. A value of the
+    unit "share" is in per cent. ``mark`` is a statistic whose p after correction below 0.05 marks
+    the value. ``wide``: a terminal shows it only where there is room.
     """
 
     statistic: str
@@ -32,6 +38,8 @@ class Value:
     group: str = ""
     show: str = "value"
     wide: bool = False
+    mark: str = ""
+    brief: bool = False
 
     def cell(self, record: Record) -> Cell:
         """Return the cell of a record."""
@@ -39,15 +47,20 @@ class Value:
         shown = None if row is None else getattr(row, self.show)
         if isinstance(shown, str):
             return text_cell(shown)
-        if shown is None or shown != shown:
+        if row is None or shown is None or shown != shown:
             return Cell(MISSING)
         if self.form in (",", "p"):
             return Cell(formatted(shown, self.form), int(shown) if self.form == "," else shown)
         bounds = bounds_of(row) if self.show == "value" else None
         sign = self.form.startswith("+")
-        if self.form.endswith("%"):
-            return percent_cell(float(shown), bounds, sign=sign)
-        return decimal_cell(float(shown), bounds, places=int(self.form.strip("+.f")), sign=sign)
+        if self.form.endswith("%") or row.unit == "share":
+            cell = percent_cell(float(shown), bounds, sign=sign)
+        else:
+            tested = record.rows.get(self.mark)
+            letters = MARK if tested is not None and is_significant(tested.p_adjusted) else ""
+            places = int(self.form.strip("+.f"))
+            cell = decimal_cell(float(shown), bounds, places=places, sign=sign, letters=letters)
+        return cell.briefly() if self.brief else cell
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,8 +70,8 @@ class RowTable:
 
     ``across``: keys whose combinations repeat the cells, side by side. Rows of a paper's figures
     (``whose``) stand below ours. ``notes`` are templates, or functions of the rows; a note without
-    its statistics is left out, and so is a column without a figure. ``order`` sorts the lines by a
-    statistic, falling; ``blank`` is the text of an empty key.
+    its statistics is left out, and so is a column without a figure or name. ``order`` sorts the
+    lines by a statistic, falling; ``blank`` is the text of an empty key.
     """
 
     name: str
@@ -76,7 +89,9 @@ class RowTable:
         """Return the table of these rows."""
         chosen = rows.query(self.where) if self.where else rows
         by = [*self.stub, *(["whose"] if chosen["whose"].any() else [])]
-        lines = [record for record in records_of(chosen, by) if self.only(record)]
+        last = max(1, len(self.stub) - 1)  # theirs stand below ours of the same keys before it
+        order = [*by[:last], *reversed(by[last:])]
+        lines = [record for record in records_of(chosen, order) if self.only(record)]
         if self.order:
             lines.sort(key=lambda record: -(record.value(self.order) or 0.0))
         groups: list[tuple[Any, ...]] = [()]
@@ -89,21 +104,24 @@ class RowTable:
         ]
         columns += [Column("Figures", numeric=False)] * ("whose" in by)
         columns += [self._column(cell, group) for group in groups for cell in self.cells]
-        body = [self._line(record, chosen, groups) for record in lines]
-        numbers = range(len(by), len(columns))
-        drop_columns(
-            columns, body, [at for at in numbers if all(row[at].text == MISSING for row in body)]
-        )
+        body = [self._line(record, by, chosen, groups) for record in lines]
+        empty = [at for at in range(len(columns)) if all(row[at].text in NOTHING for row in body)]
+        drop_columns(columns, body, empty)
+        stub = len(by) - sum(at < len(by) for at in empty)
         notes = [
             note(chosen) if callable(note) else said(note, lines[0]) for note in self.notes if lines
         ]
         told = [note for note in notes if note]
-        return Table(self.name, self.title, columns, body, told, stub=max(1, len(by)))
+        return Table(self.name, self.title, columns, body, told, stub=max(1, stub))
 
-    def _line(self, record: Record, chosen: DataFrame, groups: Sequence[Any]) -> list[Cell]:
-        keys = dict(record.keys)
+    def _line(
+        self, record: Record, by: Sequence[str], chosen: DataFrame, groups: Sequence[Any]
+    ) -> list[Cell]:
+        keys = {name: record.keys[name] for name in by}
         if "whose" in keys:
             keys["whose"] = keys["whose"] or "ours"
+        if "seed" in keys and keys["seed"] < 0:
+            keys["seed"] = ""
         line = [text_cell(str(cell) or self.blank) for cell in keys.values()]
         if not self.across:
             return line + [cell.cell(record) for cell in self.cells]

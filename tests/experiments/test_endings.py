@@ -13,13 +13,15 @@ import pytest
 from positionbias.core.collection import Collection
 from positionbias.core.convergence import Ending, Finish
 from positionbias.core.manifest import Manifest
+from positionbias.core.rows import Collected, save
 from positionbias.experiments.artefacts import as_ended, ending_at
 from positionbias.experiments.endings import ending_findings, failed_shares, not_finished
+from positionbias.experiments.measured import Compared
+from positionbias.experiments.shown import ending_sentences, named
 from positionbias.experiments.step import content_of
 from positionbias.experiments.systems import subject_of
 from positionbias.papers.contamination.measured import measure_contamination
 from positionbias.papers.position_bias.transfer import _alike
-from positionbias.papers.tripclick import MEMBERS
 from positionbias.papers.tripclick.measured import measure_tripclick
 from positionbias.report.html import write_report
 from positionbias.results.payloads import Comparison, Finding, TrainingCurve
@@ -212,17 +214,39 @@ def test_an_ensemble_is_not_compared_with_a_member_that_is_not_finished(tmp_path
         else trial
         for trial in study.trials
     ]
-    results = measure_tripclick(replace(study, trials=unfinished))
-    members = {
-        r.payload.baseline
-        for r in results
-        if isinstance(r.payload, Comparison) and r.payload.notes["axis"] == MEMBERS
+    made = measure_tripclick(replace(study, trials=unfinished))
+    members = made.rows[made.rows["family"].str.startswith("the ensemble")]
+    assert len(members)
+    assert not members["against"].str.contains("model=tk").any()
+    tested = made.rows.query("model == 'tk' and statistic == 'difference' and seed == -1")
+    assert set(tested["answer"]) == {Compared.UNFINISHED}
+    manifest = Manifest("results", "study", "study tripclick")
+    save(tmp_path / "results", made.rows, manifest, made.values)
+    page = write_report([tmp_path / "results"], tmp_path / "page.html").read_text()
+    assert "TK, not finished" in page
+
+
+def test_what_rows_say_of_endings() -> None:
+    made = Collected({"study": "tripclick"})
+    ends = {
+        "a": [Ending(Finish.NOT_FINISHED, 0.8, 20, 0.7)],
+        "b": [Ending(Finish.TOO_FEW, 0.6, 10, 0.7), Ending(Finish.FINISHED, 0.8, 10, 0.7)],
+        "c": [Ending()],
     }
-    assert members
-    assert not any(name.startswith("TK") for name in members)
-    assert any(result.system.startswith("TK, not finished") for result in results)
-    save_results(tmp_path / "results", results, Manifest("results", "study", "study tripclick"))
-    assert (
-        "TK, not finished"
-        in write_report([tmp_path / "results"], tmp_path / "page.html").read_text()
-    )
+    for name, trainings in ends.items():
+        for seed, ending in enumerate(trainings, 1):
+            cells = {"model": name, "seed": seed, "finished": not ending.unfinished}
+            made.add("training", "end", None, answer=ending.finish.value, **cells)
+            for statistic, number in (
+                ("validation", ending.ndcg),
+                ("validation of the first stage", ending.first_stage),
+                ("depth", ending.depth),
+            ):
+                if number is not None:
+                    made.add("training", statistic, number, **cells)
+    results = [
+        curve(f"{name}, not finished" if ending.unfinished else name, ending, seed)
+        for name, trainings in ends.items()
+        for seed, ending in enumerate(trainings, 1)
+    ]
+    assert ending_sentences(named(made.rows)) == ending_findings(results)

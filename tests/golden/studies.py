@@ -15,7 +15,7 @@ import pytest
 import positionbias as pb
 from positionbias import settings as s
 from positionbias.core.collection import Collection
-from positionbias.core.rows import load
+from positionbias.core.rows import ROWS, load
 from positionbias.experiments.step import Steps
 from positionbias.experiments.workspace import Workspace
 from positionbias.papers import runner_of
@@ -23,7 +23,7 @@ from positionbias.papers.pooling.settings import PoolingTask
 from positionbias.papers.position_bias import study as position_bias_study
 from positionbias.papers.tripclick.settings import JudgedSplit, Negatives
 from positionbias.planted.generator import write_planted
-from positionbias.results.result import Result, load_results
+from positionbias.results.result import load_results
 from tests.papers.leakage.leaking import leaking_collection, leaking_pairs
 from tests.tiny import TINY, planted
 
@@ -68,10 +68,9 @@ def tk(training: s.TrainConfig = TRAINING) -> s.ModelSettings:
     return s.ModelSettings("tk", TINY, training)
 
 
-def _run(
-    name: str, collections: Sequence[Collection], settings: Any, out: Path
-) -> Sequence[Result]:
-    return load_results(runner_of(name)(*collections, settings, Workspace(out / "study")))
+def _run(name: str, collections: Sequence[Collection], settings: Any, out: Path) -> Sequence[Any]:
+    place = runner_of(name)(*collections, settings, Workspace(out / "study"))
+    return [load(place)] if (place / ROWS).is_file() else load_results(place)
 
 
 def position_bias(inputs: Inputs, out: Path) -> Sequence[Any]:

@@ -31,11 +31,8 @@ def test_every_paper_has_its_modules() -> None:
 def test_sections_stand_in_the_pages_order_and_once() -> None:
     anchors = [section.anchor for part in parts() for section in part.sections]
     assert len(set(anchors)) == len(anchors)
-    order = ["leakage", "contamination", "tripclick", "tripclick-negatives", "clicks-triples"]
+    order = ["leakage", "contamination", "clicks-triples", "tripclick", "tripclick-negatives"]
     assert [anchor for anchor in anchors if anchor in order] == order
-    assert anchors.index("tripclick-negatives") < min(
-        n for n, anchor in enumerate(anchors) if "pool" in anchor
-    )
 
 
 def test_no_part_takes_what_is_of_another() -> None:
@@ -53,7 +50,6 @@ def test_the_terminal_shows_the_tables_of_a_study() -> None:
         "contamination",
     ]
     assert [table.name for table in tables_after("report", tables)] == [
-        "tripclick-sets",
         "effectiveness-1",
         "contamination",
     ]
@@ -62,12 +58,11 @@ def test_the_terminal_shows_the_tables_of_a_study() -> None:
 def test_results_of_a_paper_are_read_by_whoever_has_imported_nothing_of_it() -> None:
     code = (
         "from positionbias.results.figures import read_figures\n"
-        "rows = {'groups': 1, 'queries': 1, 'negatives': 1, 'false negatives': None, 'distinct "
-        "negatives': 1, 'distinct false negatives': None}\n"
-        "print(type(read_figures('training set of clicks', rows)).__name__)"
+        "rows = {'instances': 1, 'leaked instances': 1, 'leaked queries': 1, 'topics leaked': 1}\n"
+        "print(type(read_figures('leaked training set', rows)).__name__)"
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert ran.stdout.strip() == "TrainingSet"
+    assert ran.stdout.strip() == "LeakedSetSize"
 
 
 @pytest.mark.parametrize(

@@ -145,7 +145,7 @@ def test_a_terminal_has_the_answer_what_was_measured_and_short_tables(rows: Data
     parts = presentation.as_text(rows).split("\n\n")
     assert parts[:4] == ["No.", "13 rows of toys.", "It falls.", "T"]
     assert [part.split()[0] for part in parts[4:]] == ["RR", "n"]  # nothing of an empty table
-    assert presentation.tiles(rows.assign(study="other")) == []
+    assert presentation.own(rows.assign(study="other")).empty
     many = concat([rows.assign(kind=f"k{number}", whose="") for number in range(14)])
     assert "2 more lines stand in --out and on the page." in presentation.as_text(many)
 
@@ -173,15 +173,17 @@ def test_lines_go_along_the_axis_with_a_band() -> None:
     for at, change, half in ((5.0, 0.5, None), (1.0, 0.25, 0.125)):
         bounds = half and Interval(change - half, change + half)
         made.add("RR", "change", change, bounds, kind="old", axis="depth", at=at)
-        made.add("RR", "change", None, kind="new", axis="depth", at=at)
+    made.add("RR", "change", 0.75, kind="new", axis="depth", at=1.0)
+    made.add("RR", "change", None, kind="new", axis="depth", at=5.0)
     figure = Lines(
         name="l", where="axis == 'depth'", caption=str, marked=lambda rows: rows["at"].max()
     )
     (axes,) = figure.draw(made.rows).axes
-    old, new, marked = axes.lines
-    assert (ends(old), ends(new)) == ([[1.0, 0.25], [5.0, 0.5]], [])
+    new, old, marked = axes.lines
+    assert ends(old) == [[1.0, 0.25], [5.0, 0.5]]
+    assert ends(new) == [[1.0, 0.75]]
     assert [x for x, _ in ends(marked)] == [5.0, 5.0]
-    band = axes.collections[0].get_paths()[0].vertices
+    band = axes.collections[1].get_paths()[0].vertices
     assert (band.min(axis=0).tolist(), band.max(axis=0).tolist()) == ([1, 0.125], [1, 0.375])
     assert old.get_linestyle() != new.get_linestyle()  # colour alone tells no kind
 

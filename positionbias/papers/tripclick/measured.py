@@ -1,77 +1,60 @@
-"""Measurements of the TripClick study: systems on tests, comparisons, depth curves, training sets,
-training logs.
+"""What the TripClick study measures, as rows: systems on tests, comparisons, depth curves, training
+sets, training logs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
+from enum import StrEnum
 from pathlib import Path
+from typing import Any
 
-import msgspec
 import numpy as np
 
 from positionbias.core.collection import Collection
 from positionbias.core.groups import Groups
-from positionbias.core.json_text import Json, JsonObject
+from positionbias.core.interval import Interval
+from positionbias.core.rows import Collected, read_csv
 from positionbias.core.run import Run, read_run
 from positionbias.evaluation.depth import apply_depth
 from positionbias.evaluation.measures import per_query
 from positionbias.evaluation.significance import corrected
-from positionbias.evaluation.trainings import (
-    Repeat,
-    Values,
-    changes,
-    paired,
-    query_means,
-)
-from positionbias.experiments.measuring import (
-    Measuring,
-    Tested,
-    Trial,
-    own_judgements,
-    trial_inputs,
-)
-from positionbias.experiments.systems import FIRST_STAGE, Subject, curve_of, finding
+from positionbias.evaluation.trainings import Repeat, Values, changes, paired
+from positionbias.experiments.against import MARGIN
+from positionbias.experiments.measured import Systems, Tested, against, system_cells
+from positionbias.experiments.measuring import Trial, own_judgements, trial_inputs
+from positionbias.experiments.systems import FIRST_STAGE
 from positionbias.papers.tripclick import (
-    AGAINST_BM25,
     CLEANED,
-    CURVES,
     ENSEMBLE,
     FIRST,
-    HEADLINE,
-    MEMBERS,
-    NEGATIVES,
     REGENERATED,
     RERANKER,
     RETRIEVER,
-    SETS,
-    TELEMETRY,
-    AgainstRegenerated,
-    DepthCurve,
-    DepthPoint,
-    Telemetry,
-    system_label,
+    paper_test,
 )
-from positionbias.papers.tripclick.findings import tripclick_findings
 from positionbias.papers.tripclick.settings import JudgedSplit, TripClickSettings
 from positionbias.papers.tripclick.trainsets import LEFT_OUT, count_set, truth_of
-from positionbias.results.payloads import TrainingCurve
-from positionbias.results.result import Facts, Result
-from positionbias.results.select import of_type
+from positionbias.results.result import Facts
 
 __all__ = [
+    "HEADLINE",
+    "JUDGED",
+    "Fall",
     "TripClickStudy",
-    "against_regenerated",
+    "accuracy_rows",
+    "fall",
     "measure_tripclick",
     "reached",
     "within_candidates",
 ]
 
-JUDGED = "Judged@10"
+HEADLINE, JUDGED = "nDCG@10", "Judged@10"
 RECALL = (100, 200, 1000)
 MOST = 0.5  # least share of a test's queries with as many candidates as a shown depth
 BM25 = Facts(model=FIRST_STAGE, role=FIRST)
+PUBLISHED = Path(__file__).with_name("published.csv")
 
 
 @dataclass(frozen=True)
@@ -94,8 +77,8 @@ class TripClickStudy:
         }
 
 
-def measure_tripclick(study: TripClickStudy) -> list[Result]:
-    """Return all results of the study's report, findings first.
+def measure_tripclick(study: TripClickStudy) -> Collected:
+    """Return the rows of the study, those of the paper for its own tests among them.
 
     Re-rankers and the ensemble have nDCG@10 and RR@10 (Table 1), BM25 and retrievers also J@10 and
     recall (Table 2). A query's value is its mean over seeds; with three seeds or more, intervals
@@ -105,22 +88,19 @@ def measure_tripclick(study: TripClickStudy) -> list[Result]:
     Raises:
         InputError: a test without judgements.
     """
-    results = _Measuring(study).results()
-    name = results[0].collection
-    return [
-        *(finding(name, "", item, study.settings.seed) for item in tripclick_findings(results)),
-        *results,
-    ]
+    return _Measuring(study).measured()
 
 
-class _Measuring(Measuring):
-    """The results of one study."""
+class _Measuring(Systems):
+    """The measurements of one study."""
 
     def __init__(self, study: TripClickStudy) -> None:
         self.study, self.settings = study, study.settings
-        collection, level = Collection(study.collection), self.settings.test_relevant_from
-        qrels = {test.label: own_judgements(collection, *test) for test in self.settings.tests}
-        super().__init__(collection, qrels, relevant_from=level, seed=self.settings.seed)
+        self.collection = Collection(study.collection)
+        level = self.settings.test_relevant_from
+        qrels = {test.label: own_judgements(self.collection, *test) for test in self.settings.tests}
+        made = Collected({"study": "tripclick", "collection": self.collection.name})
+        super().__init__(made, qrels, relevant_from=level, seed=self.settings.seed)
         rel = f"(rel={level})" if level > 1 else ""
         self.ranked = (HEADLINE, f"RR{rel}@10")
         self.recall = {k: f"R{rel}@{k}" for k in RECALL}
@@ -128,14 +108,39 @@ class _Measuring(Measuring):
         self.trials: dict[Facts, list[Trial]] = {}
         for trial in study.trials:
             self.trials.setdefault(trial.facts, []).append(trial)
-        self.every = list(self.trials)
-        self.curves: list[Result] = []
-        for facts, trials in self.trials.items():
-            self._read(facts, trials)
 
-    def name(self, facts: Facts) -> str:
-        """Name a system as in a row or a line."""
-        return system_label(facts, self.every)
+    def measured(self) -> Collected:
+        """Measure effectiveness, tests, curves, training sets, trainings."""
+        for test in self.settings.tests:
+            self._first_stage(test)
+        for facts, trials in self.trials.items():
+            self._system(facts, trials)
+        self._published()
+        against_first = ((BM25, facts) for facts in self.trials)
+        self.compare(self._tests("against BM25", against_first))
+        self.compare(self._tests("training sets", self._by_negatives()))
+        self.compare(self._tests("the ensemble against its models", self._against_members()))
+        for name, path in self.study.trainsets.items():
+            self._set(name, path)
+        self._trainings()
+        return self.made
+
+    # -- Tables 1 and 2 ----------------------------------------------------------------------------
+
+    def _first_stage(self, test: JudgedSplit) -> None:
+        run, settings = self.first[test.split], self.settings
+        given = test.split in settings.candidates
+        measures = self._retrieved(run.depth if given else settings.retrieval_depth)
+        values = self._by_training([run], [None], test, measures)
+        self._means(BM25, test.label, values)
+        query_ids = sorted(values[HEADLINE][None, None])
+        counts = {
+            "depth": settings.depth,
+            "queries with so many": reached(run, query_ids, [settings.depth])[settings.depth],
+            "median": float(np.median(_sizes(run, query_ids))),
+        }
+        for statistic, number in counts.items():
+            self.made.add("candidates", statistic, number, split=test.label, **system_cells(BM25))
 
     def _retrieved(self, deepest: int) -> tuple[str, ...]:
         """Return the measures of rankings of ``deepest`` passages per query, with recall no
@@ -143,24 +148,22 @@ class _Measuring(Measuring):
         """
         return (JUDGED, *self.ranked, *(name for k, name in self.recall.items() if k <= deepest))
 
-    def _read(self, facts: Facts, trials: Sequence[Trial]) -> None:
-        """Read one system's values, and release its runs."""
-        measures = (
-            self._retrieved(self.settings.retrieval_depth)
-            if facts.role == RETRIEVER
-            else self.ranked
-        )
+    def _system(self, facts: Facts, trials: Sequence[Trial]) -> None:
+        """Measure one system, and release its runs."""
+        settings, retrieves = self.settings, facts.role == RETRIEVER
+        measures = self._retrieved(settings.retrieval_depth) if retrieves else self.ranked
+        seeds = [trial.seed for trial in trials]
         for split in self.first:
             whole = [read_run(trial.runs[split]) for trial in trials]
             runs = [self._cut(facts, split, run) for run in whole]
-            for test in self.settings.tests:
+            for test in settings.tests:
                 if test.split == split:
-                    for measure, of in self._by_training(
-                        runs, [trial.seed for trial in trials], test, measures
-                    ).items():
-                        self.values[facts, test.label, measure] = of
-                    if facts.role == RERANKER and split in self.settings.curve_tests:
-                        self.curves += self._curve(facts, test, whole)
+                    self._means(facts, test.label, self._by_training(runs, seeds, test, measures))
+                    if facts.role == RERANKER and split in settings.curve_tests:
+                        self._curve(facts, test, whole)
+        if retrieves and settings.index != "exact":
+            index = {**system_cells(facts), "axis": "index", "label": settings.index}
+            self.made.add("retrieval", "index", None, **index)
 
     def _cut(self, facts: Facts, split: str, run: Run) -> Run:
         """Cut a run that was re-ranked deeper, for its curve, to the study's depth."""
@@ -176,70 +179,34 @@ class _Measuring(Measuring):
         measures: Sequence[str],
     ) -> dict[str, dict[Repeat, Values]]:
         """Return the values of each seed's run, by measure."""
-        found = [per_query(run, self.qrels[test.label], measures) for run in runs]
+        values = [per_query(run, self.qrels[test.label], measures) for run in runs]
         return {
-            m: {(seed, None): of[m] for seed, of in zip(seeds, found, strict=True)}
-            for m in measures
+            measure: {(seed, None): own[measure] for seed, own in zip(seeds, values, strict=True)}
+            for measure in measures
         }
 
-    def results(self) -> list[Result]:
-        """Return effectiveness, tests, curves, training sets, trainings."""
-        return [
-            *self._effectiveness(),
-            *self.corrected(self._tests(AGAINST_BM25, self._against_first())),
-            *self.corrected(self._tests(NEGATIVES, self._by_negatives())),
-            *self.corrected(self._tests(MEMBERS, self._against_members())),
-            *self.curves,
-            *self._sets(),
-            *self._telemetry(),
-        ]
+    def _means(
+        self, facts: Facts, test: str, values: Mapping[str, Mapping[Repeat, Values]]
+    ) -> None:
+        for measure, repeats in values.items():
+            self.values[facts, test, measure] = repeats
+            self.mean(measure, test, facts, repeats, unit="share" if measure == JUDGED else "")
 
-    # -- Tables 1 and 2 ----------------------------------------------------------------------------
-
-    def _effectiveness(self) -> list[Result]:
-        for test in self.settings.tests:
-            run = self.first[test.split]
-            deepest = (
-                run.depth
-                if test.split in self.settings.candidates
-                else self.settings.retrieval_depth
-            )
-            for measure, of in self._by_training(
-                [run], [None], test, self._retrieved(deepest)
-            ).items():
-                self.values[BM25, test.label, measure] = of
-        order = [BM25, *self.every]
-        keys = sorted(self.values, key=lambda key: order.index(key[0]))
-        return [
-            self._of_query(measure, test, facts, self.values[facts, test, measure])
-            for facts, test, measure in keys
-        ]
-
-    def _of_query(
-        self, measure: str, test: str, facts: Facts, repeats: Mapping[Repeat, Values]
-    ) -> Result:
-        seeds = [trial.seed for trial in self.trials.get(facts, ())]
-        notes: dict[str, Json] = {"seeds": seeds} if seeds else {}
-        if facts.role == RETRIEVER:
-            notes["index"] = self.settings.index
-        if facts.role == FIRST:
-            split = next(of.split for of in self.settings.tests if of.label == test)
-            query_ids = sorted(query_means(repeats))
-            notes |= {
-                "depth": self.settings.depth,
-                **_depth_notes(self.first[split], query_ids, self.settings.depth),
-            }
-        return self.per_query(measure, test, facts, repeats, notes)
+    def _published(self) -> None:
+        """Add the paper's figures for those tests that are its own by name."""
+        theirs = read_csv(PUBLISHED)
+        names = ["model", "start", "role", "variant", "whose", "measure", "statistic", "value"]
+        for label in self.qrels:
+            for cell in theirs[theirs["split"] == paper_test(label)].to_dict("records"):
+                cells = {name: cell[name] for name in (*names, "unit", "family")}
+                self.made.add(**cells, split=label)
 
     # -- tests -------------------------------------------------------------------------------------
-
-    def _against_first(self) -> Iterable[tuple[Facts, Facts]]:
-        return ((BM25, facts) for facts in self.every)
 
     def _by_negatives(self) -> Iterable[tuple[Facts, Facts]]:
         """Compare every further training set of a model with BM25's negatives, and with the same
         set without its false negatives, where the source of negatives is the same."""
-        for facts in self.every:
+        for facts in self.trials:
             base = replace(facts, variant=REGENERATED)
             cleaned = replace(facts, variant=f"{facts.variant}{CLEANED}")
             if facts != base and base in self.trials:
@@ -248,16 +215,14 @@ class _Measuring(Measuring):
                 yield facts, cleaned
 
     def _against_members(self) -> Iterable[tuple[Facts, Facts]]:
-        """Compare the ensemble with every one of its models; the report takes the best of each
-        test.
-        """
+        """Compare the ensemble with every one of its models."""
         names = set(self.settings.in_ensemble)
         members = [
-            f
-            for f, trials in self.trials.items()
-            if trials[0].name in names and f.variant == REGENERATED
+            facts
+            for facts, trials in self.trials.items()
+            if trials[0].name in names and facts.variant == REGENERATED
         ]
-        ensembles = [facts for facts in self.every if facts.role == ENSEMBLE]
+        ensembles = [facts for facts in self.trials if facts.role == ENSEMBLE]
         return (
             (member, facts)
             for facts in ensembles
@@ -265,128 +230,127 @@ class _Measuring(Measuring):
             if member.unfinished == facts.unfinished
         )
 
-    def _tests(
-        self, axis: str, pairs: Iterable[tuple[Facts, Facts]]
-    ) -> Iterator[tuple[tuple[str, str], Tested]]:
-        """Test candidate against baseline on every test; a family is all tests of a measure on one
-        test set [decision].
+    def _tests(self, along: str, pairs: Iterable[tuple[Facts, Facts]]) -> Iterator[Tested]:
+        """Test each system against its baseline on every test; a family is all tests of a measure
+        on one test set [decision].
         """
         for base, facts in pairs:
-            for test, measure in (
-                (test.label, measure) for test in self.settings.tests for measure in self.ranked
-            ):
-                repeats = paired(
-                    self.values[base, test, measure], self.values[facts, test, measure]
-                )
-                found = self.compare(
-                    axis, base, facts, repeats, test, {"baseline facts": asdict(base)}
-                )
-                yield (measure, test), Tested(measure, test, facts, found)
+            for test in self.qrels:
+                for measure in self.ranked:
+                    sides = (self.values[base, test, measure], self.values[facts, test, measure])
+                    family = f"{along}: {measure} on {test}"
+                    yield Tested(family, measure, test, base, facts, paired(*sides))
 
     # -- depth -------------------------------------------------------------------------------------
 
-    def _curve(self, facts: Facts, test: JudgedSplit, runs: Sequence[Run]) -> list[Result]:
-        """Return nDCG@10 at the re-ranking depths that the candidates reach; empty if they reach
-        none.
+    def _curve(self, facts: Facts, test: JudgedSplit, runs: Sequence[Run]) -> None:
+        """Add nDCG@10 at the re-ranking depths that the candidates reach, and its changes from the
+        shallowest and from the study's depth to the deepest.
         """
-        first = self.first[test.split]
+        settings, first = self.settings, self.first[test.split]
         queries = sorted(per_query(first, self.qrels[test.label], (HEADLINE,))[HEADLINE])
-        asked = {*self.settings.depths, self.settings.depth}
+        asked = {*settings.depths, settings.depth}
         depths = within_candidates(first, queries, asked)
         if not depths:
-            return []
-        at: dict[int, dict[Repeat, Values]] = {}
+            return
         seeds = [trial.seed for trial in self.trials[facts]]
+        shares = reached(first, queries, depths)
+        at: dict[int, Mapping[Repeat, Values]] = {}
+        means: dict[int, float] = {}
         for depth in depths:
             cut = [apply_depth(first, run, depth) for run in runs]
             at[depth] = self._by_training(cut, seeds, test, (HEADLINE,))[HEADLINE]
-        shares = reached(first, queries, depths)
-        points = []
-        for depth in depths:
-            of = self.point(test.label, at[depth], changes=False)
-            points.append(
-                DepthPoint(
-                    depth=depth,
-                    mean=of.mean,
-                    interval=of.interval,
-                    queries=of.queries,
-                    reached=shares[depth],
-                )
-            )
-        starts = [
-            depth
-            for depth in dict.fromkeys((depths[0], self.settings.depth))
-            if depth in at and depth < depths[-1]
-        ]
-        falls = {start: changes(paired(at[start], at[depths[-1]])) for start in starts}
-        curve = DepthCurve(
-            measure=HEADLINE,
-            points=points,
-            depth=self.settings.depth,
-            changes={
-                str(start): self.point(test.label, of, changes=True) for start, of in falls.items()
-            },
-            beyond=sorted(asked.difference(depths)),
-        )
-        return [
-            self.result(CURVES, test.label, facts, curve, value=points[-1].mean, count=len(queries))
-        ]
+            place: dict[str, Any] = {"axis": "depth", "at": float(depth), "label": str(depth)}
+            means[depth] = self.mean(HEADLINE, test.label, facts, at[depth], **place)
+            own = {**system_cells(facts), **place, "split": test.label}
+            self.made.add(HEADLINE, "queries with so many", shares[depth], **own)
+        for depth in sorted(asked.difference(depths)):
+            place = {"axis": "depth", "at": float(depth), "label": str(depth), "split": test.label}
+            place["reason"] = "most queries have no so many candidates"
+            self.made.add(HEADLINE, "beyond", None, **system_cells(facts), **place)
+        deepest = depths[-1]
+        for start in dict.fromkeys((depths[0], settings.depth)):
+            if start in at and start < deepest:
+                self._fall(facts, test.label, start, deepest, at, means)
+
+    def _fall(
+        self,
+        facts: Facts,
+        test: str,
+        start: int,
+        deepest: int,
+        at: Mapping[int, Mapping[Repeat, Values]],
+        means: Mapping[int, float],
+    ) -> None:
+        moved = changes(paired(at[start], at[deepest]))
+        value, bounds, cells = self.estimate(test, moved, changes=True)
+        least = MARGIN * means[start]
+        answer = fall(bounds, least)
+        if start != self.settings.depth and answer is not Fall.FALLS:
+            answer = Fall.SHALLOW
+        place: dict[str, Any] = {"axis": "depth", "at": float(deepest), "label": str(deepest)}
+        place |= {"against": f"depth={start}", "margin": least, "answer": answer}
+        self.made.add(HEADLINE, "change", value, bounds, **system_cells(facts), **cells, **place)
 
     # -- trainings ---------------------------------------------------------------------------------
 
-    def _sets(self) -> list[Result]:
-        """Return each training set's contents, and what was left out; the value is the share of
-        false negatives, if the truth is known."""
-        found = []
-        for name, path in self.study.trainsets.items():
-            groups = Groups(path)
-            truth = (
-                None
-                if self.settings.complete_qrels is None
-                else truth_of(self.collection, self.settings)
-            )
-            held = count_set(
-                groups, truth, groups.manifest.content_as(dict[str, int], LEFT_OUT, {})
-            )
-            false = held.false_negatives
-            share = None if false is None or not held.negatives else false / held.negatives
-            made = self.collection.name, "", name, self.seed, share, None, held.groups
-            found.append(Result(SETS, *made, held, Facts(variant=name)))
-        return found
+    def _set(self, name: str, path: Path) -> None:
+        """Add a training set's contents, the share of false negatives where the truth is known, and
+        what was left out.
+        """
+        groups = Groups(path)
+        known = self.settings.complete_qrels is not None
+        truth = truth_of(self.collection, self.settings) if known else None
+        held = count_set(groups, truth)
+        left_out = groups.manifest.content_as(dict[str, int], LEFT_OUT, {})
+        cells: dict[str, Any] = {"variant": name, "unit": "count"}
+        for statistic, number in held.items():
+            self.made.add("training set", statistic, number, **cells)
+        for reason, number in left_out.items():
+            self.made.add("training set", "left out", number, **cells, axis="cause", label=reason)
+        if held["negatives"] and "false negatives" in held:
+            share = held["false negatives"] / held["negatives"]
+            self.made.add("training set", "share false", share, variant=name)
 
-    def _telemetry(self) -> list[Result]:
-        """Return training logs: pairwise accuracy and margin over the last half of a system's
-        steps, the kept weights, and the curves."""
-        curves: list[Result] = []
-        seen: dict[Facts, Telemetry] = {}
+    def _trainings(self) -> None:
+        """Add the logs of all trainings, and for each system the mean over its seeds of what was
+        logged late, with the test of pairwise accuracy against BM25's negatives.
+        """
+        accuracies: dict[Facts, dict[int, float]] = {}
         for facts, trials in self.trials.items():
-            name = system_label(facts, self.every)
-            trained = [
-                Subject(name, replace(facts, seed=t.seed), t.trained)
-                for t in trials
-                if t.trained is not None
-            ]
-            of = [curve_of(subject, self.collection.name) for subject in trained]
-            if of:
-                seen[facts] = _logged(
-                    [trial.seed for trial in trials],
-                    [curve for _, curve in of_type(of, TrainingCurve)],
-                )
-            curves += of
-        for facts, base in seen.items():
-            rest = [of for of in seen if of != facts and replace(of, variant=REGENERATED) == facts]
-            for system, tested in zip(
-                rest, against_regenerated(base, [seen[of] for of in rest]), strict=True
-            ):
-                seen[system] = msgspec.structs.replace(seen[system], against=tested)
-        found = []
-        for facts, logged in seen.items():
-            known = [value for value in logged.pair_accuracy if value is not None]
-            value = sum(known) / len(known) if known else None
-            found.append(
-                self.result(TELEMETRY, "", facts, logged, value=value, count=len(logged.seeds))
-            )
-        return [*found, *curves]
+            logged: dict[str, dict[int, float]] = {}
+            for trial in trials:
+                if trial.trained is not None:
+                    for name, value in self.training(facts, trial.seed, trial.trained).items():
+                        logged.setdefault(name, {})[trial.seed] = value
+            for name, values in logged.items():
+                mean = sum(values.values()) / len(values)
+                cells: dict[str, Any] = {"trainings": len(values)}
+                self.made.add("training", name, mean, **system_cells(facts), **cells)
+            if "pair accuracy" in logged:
+                accuracies[facts] = logged["pair accuracy"]
+        accuracy_rows(self.made, accuracies)
+
+
+class Fall(StrEnum):
+    """The answer on a change from one re-ranking depth to a deeper one."""
+
+    RISES = "it still rises"
+    NONE = "no fall beyond 3\u00a0%"
+    FALLS = "it falls"
+    UNKNOWN = "cannot tell"
+    SHALLOW = "no candidates beyond the study's depth exist, so the effect of more is unknown"
+
+
+def fall(bounds: Interval | None, margin: float) -> Fall:
+    """Judge a change by its interval; a fall that lies within the margin, 3 % of the mean that it
+    starts from, is none [decision].
+    """
+    if bounds is None or (bounds.low < -margin and bounds.high >= 0):
+        return Fall.UNKNOWN
+    if bounds.low < -margin:
+        return Fall.FALLS
+    return Fall.RISES if bounds.low > 0 else Fall.NONE
 
 
 def reached(candidates: Run, query_ids: Sequence[str], depths: Iterable[int]) -> dict[int, float]:
@@ -413,16 +377,6 @@ def within_candidates(
     return kept or ([deepest] if deepest else [])
 
 
-def _depth_notes(candidates: Run, query_ids: Sequence[str], depth: int) -> JsonObject:
-    """Count the queries with ``depth`` candidates to re-rank, and the median number of
-    candidates.
-    """
-    return {
-        "share with so many candidates": reached(candidates, query_ids, [depth])[depth],
-        "median candidates": float(np.median(_sizes(candidates, query_ids))),
-    }
-
-
 def _sizes(candidates: Run, query_ids: Sequence[str]) -> np.ndarray:
     return np.array(
         [
@@ -432,50 +386,34 @@ def _sizes(candidates: Run, query_ids: Sequence[str]) -> np.ndarray:
     )
 
 
-def _logged(seeds: Sequence[int], curves: Sequence[TrainingCurve]) -> Telemetry:
-    return Telemetry(
-        pair_accuracy=[_late(curve, "pair accuracy") for curve in curves],
-        score_margin=[_late(curve, "score margin") for curve in curves],
-        loss=[_late(curve, "loss") for curve in curves],
-        seeds=seeds,
-        steps=[curve.notes.steps for curve in curves],
-        kept=[curve.notes.best_step for curve in curves],
-    )
+def accuracy_rows(made: Collected, accuracies: Mapping[Facts, Mapping[int, float]]) -> None:
+    """Add the logged pairwise accuracy of a model's trainings on each further set less that on
+    BM25's negatives, ``accuracies`` by system and seed.
 
-
-def against_regenerated(base: Telemetry, others: Sequence[Telemetry]) -> list[AgainstRegenerated]:
-    """Compare the logged pairwise accuracy of a model's trainings on each other set with that on
-    BM25's negatives.
-
-    Returns the mean difference over the seeds that both have, and p by Student's paired t-test over
-    them after Holm's correction over the sets; None with fewer than two seeds, or equal
-    differences."""
+    The difference is a mean over the seeds that both have, p by Student's paired t-test over them,
+    after Holm's correction over the sets of a model; undefined with fewer than two seeds, or equal
+    differences.
+    """
     from scipy import stats
 
-    found: list[AgainstRegenerated] = []
-    for other in others:
-        ours, theirs = (
-            {seed: v for seed, v in zip(of.seeds, of.pair_accuracy, strict=True) if v is not None}
-            for of in (base, other)
-        )
-        seeds = sorted(ours.keys() & theirs.keys())
-        differences = np.round([theirs[seed] - ours[seed] for seed in seeds], 12)
-        varied = len(seeds) > 1 and np.ptp(differences) > 0
-        p = float(stats.ttest_1samp(differences, 0).pvalue) if varied else None
-        difference = float(differences.mean()) if len(seeds) else None
-        found.append(AgainstRegenerated(difference=difference, p_holm=p, seeds=len(seeds)))
-    holm = iter(corrected([of.p_holm for of in found if of.p_holm is not None], "holm"))
-    return [
-        of if of.p_holm is None else msgspec.structs.replace(of, p_holm=next(holm)) for of in found
-    ]
-
-
-def _late(curve: TrainingCurve, name: str) -> float | None:
-    """Return the mean of the log over the last half of the steps."""
-    logged = [
-        (step, value)
-        for step, value in zip(curve.steps, curve.series.get(name, ()), strict=False)
-        if value is not None
-    ]
-    late = [value for step, value in logged if 2 * step >= logged[-1][0]]
-    return sum(late) / len(late) if late else None
+    for base, theirs in accuracies.items():
+        others = [
+            facts
+            for facts in accuracies
+            if facts != base and replace(facts, variant=REGENERATED) == base
+        ]
+        tests: list[tuple[Facts, np.ndarray, float | None]] = []
+        for facts in others:
+            ours = accuracies[facts]
+            seeds = sorted(ours.keys() & theirs.keys())
+            differences = np.round([ours[seed] - theirs[seed] for seed in seeds], 12)
+            varied = len(seeds) > 1 and np.ptp(differences) > 0
+            p = float(stats.ttest_1samp(differences, 0).pvalue) if varied else None
+            tests.append((facts, differences, p))
+        holm = iter(corrected([p for *_, p in tests if p is not None], "holm"))
+        for facts, differences, p in tests:
+            cells: dict[str, Any] = {**system_cells(facts), "trainings": len(differences)}
+            cells |= {"against": against(base, facts), "family": f"sets of {base.model}"}
+            cells |= {"p": p, "p_adjusted": None if p is None else next(holm)}
+            mean = float(differences.mean()) if len(differences) else None
+            made.add("training", "difference of pair accuracy", mean, **cells)

@@ -34,7 +34,6 @@ from positionbias.core.manifest import Manifest, input_ref
 from positionbias.core.records import Qrel, relevant_passages
 from positionbias.core.seeds import keys64
 from positionbias.core.shard_work import MapShards, resumable_folder
-from positionbias.papers.tripclick import TrainingSet
 from positionbias.papers.tripclick.settings import OWN_JUDGEMENTS, Negatives, TripClickSettings
 
 __all__ = ["LEFT_OUT", "Distinct", "count_set", "drawn_from", "truth_of", "write_study_set"]
@@ -278,11 +277,9 @@ def _judged(
         )
 
 
-def count_set(
-    groups: Groups, truth: Iterable[Qrel] | None, left_out: Mapping[str, int]
-) -> TrainingSet:
-    """Count groups, queries, positives (per query), negatives, and false negatives (None: the truth
-    is unknown), each draw and each distinct one, and what was ``left_out``.
+def count_set(groups: Groups, truth: Iterable[Qrel] | None) -> dict[str, int]:
+    """Count groups, queries, positives (per query), negatives, and those that are relevant in truth
+    (false; not where the truth is None, unknown), each draw and each distinct one.
 
     Pairs are distinguished by 64-bit hashes; with 26 million pairs, one count in 50,000 takes two
     pairs for one. The keys are on disk, 8 bytes a pair, and 1/32 of them is in memory, beside the
@@ -324,16 +321,16 @@ def count_set(
         for part in drawn.parts():
             distinct += len(part)
             distinct_false += 0 if relevant is None else int(_among(part, relevant).sum())
-        return TrainingSet(
-            groups=count,
-            queries=sum(map(len, queries.parts())),
-            positives=sum(map(len, positives.parts())),
-            negatives=negatives,
-            false_negatives=None if relevant is None else false,
-            distinct_negatives=distinct,
-            distinct_false_negatives=None if relevant is None else distinct_false,
-            left_out=left_out,
-        )
+        counts = {
+            "groups": count,
+            "queries": sum(map(len, queries.parts())),
+            "positives": sum(map(len, positives.parts())),
+            "negatives": negatives,
+            "distinct negatives": distinct,
+        }
+        if relevant is not None:
+            counts |= {"false negatives": false, "distinct false negatives": distinct_false}
+        return counts
 
 
 def _keys(ids: Iterable[tuple[str, ...]]) -> np.ndarray:

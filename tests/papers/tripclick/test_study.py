@@ -16,10 +16,11 @@ from positionbias.clicks.trainset import write_click_set
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.groups import Groups
+from positionbias.core.rows import load
 from positionbias.core.run import Run, read_run, write_run
 from positionbias.experiments.model_settings import ModelSettings
 from positionbias.experiments.workspace import Workspace
-from positionbias.papers.tripclick import CLEANED, REGENERATED, SETS
+from positionbias.papers.tripclick import CLEANED, REGENERATED
 from positionbias.papers.tripclick.settings import (
     DEPTHS,
     JudgedSplit,
@@ -31,7 +32,6 @@ from positionbias.papers.tripclick.study import run_study
 from positionbias.papers.tripclick.trainsets import write_study_set
 from positionbias.planted.clicks import PASSED_OVER, TRUE
 from positionbias.planted.generator import PlantedSettings, write_planted
-from positionbias.results.result import load_results
 from positionbias.training.config import TrainConfig
 from tests.tiny import TINY, candidates, planted, tiny_encoder
 
@@ -137,11 +137,10 @@ def test_sets_hold_what_they_say(finished: tuple[Path, list[str]], collection: C
     assert set(drawn["original"]) <= passed
     assert true.intersection(drawn["original"])
     assert not true.intersection(drawn[f"original{CLEANED}"])
-    results = {
-        r.facts.variant: r for r in load_results(finished[0] / "results") if r.measure == SETS
-    }
-    for name in SETS_OF:
-        assert results[name].value == sum(pair in true for pair in drawn[name]) / len(drawn[name])
+    shares = load(finished[0] / "results").query("statistic == 'share false'")
+    for variant, share in zip(shares["variant"], shares["value"], strict=True):
+        assert share == sum(pair in true for pair in drawn[variant]) / len(drawn[variant])
+    assert list(shares["variant"]) == list(SETS_OF)
 
 
 def test_depths_are_as_asked_for(finished: tuple[Path, list[str]], collection: Collection) -> None:

@@ -1,0 +1,212 @@
+"""How trained systems are shown: their names, their comparisons as answers, and their trainings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from pandas import DataFrame, Series
+
+from positionbias.core.convergence import LEAST, UNFINISHED, Ending, Finish
+from positionbias.experiments.endings import failed_shares, not_finished
+from positionbias.experiments.measured import Compared
+from positionbias.report.presentation import Answer, RowSection
+from positionbias.report.record import Record, records_of, said
+from positionbias.report.row_figure import Lines
+from positionbias.report.row_table import RowTable, Value
+from positionbias.report.tiles import Answered
+from positionbias.results.payloads import Finding
+from positionbias.results.select import MODELS
+
+__all__ = [
+    "compared_answers",
+    "comparison_cells",
+    "comparison_text",
+    "ending_sentences",
+    "named",
+    "training_section",
+]
+
+NAMES: Mapping[str, str] = {**MODELS, "bm25": "BM25", "ensemble": "Ensemble"}
+SERIES = ("loss", "validation nDCG@10", "MATS", "pair accuracy", "score margin")  # that are drawn
+TRAIN_LONGER = "Train longer: validation still rose when the training ended, so nothing is decided."
+
+
+def named(rows: DataFrame, words: Mapping[str, str] | None = None) -> DataFrame:
+    """Add the columns ``system``, a model's name with its start; ``trained``, the variant of its
+    training; ``whole``, both; and ``beside``, what it is compared with. ``words`` are those of
+    variants.
+    """
+    words = words or {}
+    model = rows["model"].map(lambda name: NAMES.get(name, name))
+    start = rows["start"].map(lambda name: name and f", {name}")
+    ended = rows["finished"].map({True: "", False: f", {UNFINISHED}"})
+    trained = rows["variant"].map(lambda name: words.get(name, name))
+    system: Series = model + start + ended
+    whole = system + trained.map(lambda name: name and f" ({name})")
+    beside = rows["against"].map(lambda base: _beside(base, words))
+    return rows.assign(system=system, trained=trained, whole=whole, beside=beside)
+
+
+def _beside(against: str, words: Mapping[str, str]) -> str:
+    """Name a baseline by its model, else by its training, else by what differs.
+
+    >>> _beside("model=bert_cat, start=minilm, role=re-ranker", {})
+    'BERT_CAT, minilm'
+    """
+    parts = dict(part.partition("=")[::2] for part in against.split(", "))
+    if "model" in parts:
+        model = NAMES.get(parts["model"], parts["model"])
+        return ", ".join(filter(None, (model, parts.get("start"))))
+    return words.get(parts["variant"], parts["variant"]) if "variant" in parts else against
+
+
+def comparison_cells(base: str, own: str) -> list[Value]:
+    """Return the cells of a comparison's line, with the headings of both means."""
+    return [
+        Value("baseline mean", base),
+        Value("candidate mean", own),
+        Value("difference", "Difference", "+.3f"),
+        Value("effect size", "Effect size", "+.2f", wide=True),
+        Value("difference", "p", "p", show="p", wide=True),
+        Value("difference", "p Holm", "p", show="p_adjusted"),
+        Value("Student's t", "p Student's t", "p", show="p", wide=True),
+        Value("difference", "Queries", ",", show="count", wide=True),
+    ]
+
+
+def compared_answers(*, good: bool, advice: str) -> dict[str, Answer]:
+    """Return the meaning of a comparison's answers; ``good`` says whether higher is good news,
+    ``advice`` is what to do where the news is bad.
+    """
+
+    def decided(answered: Answered, words: str, welcome: bool) -> Answer:
+        more = () if welcome else (advice,)
+        return Answer(answered=answered, words=words, welcome=welcome, advice=more)
+
+    def open_(words: str, *more: str) -> Answer:
+        return Answer(answered=Answered.UNKNOWN, words=words, advice=more)
+
+    return {
+        Compared.HIGHER: decided(Answered.YES, "Significantly higher", good),
+        Compared.LOWER: decided(Answered.NO, "Significantly lower", not good),
+        Compared.NONE: open_("No significant difference"),
+        Compared.UNTESTED: open_("No test"),
+        Compared.UNFINISHED: open_("Training not finished", TRAIN_LONGER),
+    }
+
+
+def comparison_text(record: Record) -> str:
+    """Return a comparison's difference with its interval, queries and p."""
+    row = record.rows["difference"]
+    sure = "no test" if row.p_adjusted != row.p_adjusted else "Holm p {difference.p_adjusted:p}"
+    few = "; two trainings have no interval" if row.trainings == 2 else ""
+    return said(
+        f"{{difference:+.3f}} over {{difference.count:,}} {row.counted} ({sure}{few})", record
+    )
+
+
+# --- trainings ------------------------------------------------------------------------------------
+
+TRAININGS = RowTable(
+    name="training",
+    title="Where each training ended",
+    stub={"system": "System", "trained": "Training set", "seed": "Seed"},
+    where="measure == 'training' and axis == '' and seed >= 0",
+    cells=[
+        Value("pair accuracy", "Pairwise accuracy"),
+        Value("score margin", "Score margin"),
+        Value("loss", "Loss"),
+        Value("steps", "Steps", ","),
+        Value("step kept", "Step kept", ","),
+        Value("depth", "Re-ranking depth", ",", wide=True),
+        Value("validation", "kept, at that depth", group="Validation nDCG@10"),
+        Value("validation of the first stage", "first stage", group="Validation nDCG@10"),
+        Value("end", "Ended", show="answer"),
+    ],
+    notes=[
+        "Accuracy, margin and loss are means over what was logged in the last half of the steps, "
+        "on the triples trained on; the margin is the positive's score less the negative's, in the "
+        "model's own scale. What is measured of a model are the weights of the step kept.",
+        lambda rows: " ".join(
+            f"{name}: {remark}." for name, end in _endings(rows) for remark in end.remarks()
+        ),
+    ],
+)
+
+
+def _endings(rows: DataFrame) -> Iterable[tuple[str, Ending]]:
+    """Yield each training's system and end."""
+    for record in records_of(rows, ["whole", "seed"], "measure == 'training' and seed >= 0"):
+        if "end" in record.rows:
+            depth = record.value("depth")
+            yield (
+                record.keys["whole"],
+                Ending(
+                    Finish(record.rows["end"].answer),
+                    record.value("validation"),
+                    None if depth is None else int(depth),
+                    record.value("validation of the first stage"),
+                ),
+            )
+
+
+def _stopped(rows: DataFrame) -> str:
+    ends = rows.query("measure == 'training' and statistic == 'end' and reason != ''")
+    reasons = [f"{row.whole}, seed {row.seed}: {row.reason}" for row in ends.itertuples()]
+    stopped = f" Stopped: {'; '.join(reasons)}." if reasons else ""
+    return f"What was logged by training step.{stopped}"
+
+
+def training_section(study: str) -> RowSection:
+    """Return the section of a study's trainings: their logs, and where each ended."""
+    return RowSection(
+        anchor=f"{study}-trainings",
+        title="How the trainings went",
+        introduction="",
+        figures=[
+            Lines(
+                name=f"{study}-trainings",
+                where=f"axis == 'step' and measure in {SERIES}",
+                caption=_stopped,
+                series="whole",
+                below="Training step",
+                free=True,
+                places=2,
+                tall=1.7,
+            )
+        ],
+        tables=[TRAININGS],
+    )
+
+
+def ending_sentences(rows: DataFrame) -> list[Finding]:
+    """Return a sentence for each warning that applies to some trainings: not finished, too few
+    validations to tell, not above the first stage; and the share that did not finish.
+    """
+    ends = list(_endings(rows))
+    sentences = not_finished(_named(ends, [end.unfinished for _, end in ends]))
+    sentences += failed_shares((name, end.unfinished) for name, end in ends)
+    few = _named(ends, [end.finish is Finish.TOO_FEW for _, end in ends])
+    below = _named(ends, [end.beats_first_stage is False and end.depth != 1 for _, end in ends])
+    if few:
+        text = (
+            f"Cannot tell from fewer than {LEAST} validations whether these trainings are "
+            f"finished: {', '.join(few)}."
+        )
+        sentences.append(Finding(text, None))
+    if below:
+        text = f"Does not beat its first stage on validation: {', '.join(below)}."
+        sentences.append(Finding(text, False))
+    return sentences
+
+
+def _named(ends: Sequence[tuple[str, Ending]], chosen: Sequence[bool]) -> list[str]:
+    """Name the systems of the chosen trainings, with the number of trainings if not all."""
+    every = [name for name, _ in ends]
+    names = [name for name, kept in zip(every, chosen, strict=True) if kept]
+    return [
+        name
+        if names.count(name) == every.count(name)
+        else f"{name} ({names.count(name)} of {every.count(name)} trainings)"
+        for name in dict.fromkeys(names)
+    ]

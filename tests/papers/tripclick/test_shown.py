@@ -1,0 +1,164 @@
+"""The tables and figures of a TripClick study: ours and the paper's lines, curves, logs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pandas import DataFrame
+
+from positionbias.core import rows as core_rows
+from positionbias.core.manifest import Manifest
+from positionbias.experiments.measured import system_cells
+from positionbias.papers.tripclick.measured import measure_tripclick
+from positionbias.papers.tripclick.shown import (
+    DEPTH_FIGURE,
+    LOGGED_FIGURE,
+    NEGATIVES_FIGURE,
+    SHOWN,
+)
+from positionbias.report.html import report_tables, write_report
+from positionbias.report.load import load_studies
+from positionbias.report.table import Table, as_csv, as_latex, as_text
+from positionbias.results.result import Facts
+
+from .made_up import CAT, ORIGINAL, TK, TOGETHER, made_up
+
+
+def rank(facts: Facts, seed: int, split: str, query: int) -> int:
+    """As good as can be, but for TK, which has 2, and BERT_CAT on original negatives, which has 3
+    or 4.
+    """
+    return {TK: 2, ORIGINAL: 4 if query < 3 else 3, CAT: 2 if query == 0 else 1, TOGETHER: 1}.get(
+        facts, 4
+    )
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("tripclick")
+    study = made_up(folder / "study", rank, tests=("head_test:dctr", "own"), seeds=(1,))
+    made = measure_tripclick(study)
+    for facts, accuracy in ((CAT, (0.7, 0.9)), (ORIGINAL, (0.6, 0.65))):
+        own = {**system_cells(facts), "seed": 1}
+        for step, share in zip((100, 200), accuracy, strict=True):
+            place = {"axis": "step", "at": float(step), "label": str(step)}
+            made.add("pair accuracy", "log", share, **own, **place)
+            made.add("score margin", "log", 10 * share, **own, **place)
+        made.add("training", "pair accuracy", sum(accuracy) / 2, **own)
+        made.add("training", "step kept", 200, **own)
+        made.add("training", "end", None, **own, answer="finished", reason="all steps")
+    manifest = Manifest("results", "TripClick", "study tripclick")
+    core_rows.save(folder / "saved", made.rows, manifest, made.values)
+    return folder / "saved"
+
+
+@pytest.fixture(scope="module")
+def rows(saved: Path) -> DataFrame:
+    return SHOWN.own(core_rows.load(saved))
+
+
+@pytest.fixture(scope="module")
+def tables(saved: Path) -> dict[str, Table]:
+    return report_tables(load_studies([saved]))
+
+
+def texts(table: Table) -> list[list[str]]:
+    return [[cell.text for cell in row] for row in table.rows]
+
+
+def test_table_1(tables: dict[str, Table]) -> None:
+    table = tables["tripclick-reranking"]
+    assert [column.full_name for column in table.columns] == [
+        "Model", "Negatives", "Figures",
+        "head_test.dctr nDCG@10", "head_test.dctr RR@10", "own nDCG@10", "own RR@10",
+    ]  # fmt: skip
+    lines = texts(table)
+    # what is relevant stands at BM25's rank 5: 1 / log2 6
+    assert lines[0] == ["BM25", "", "ours", "0.387", "0.200", "0.387", "0.200"]
+    assert lines[1] == ["BM25", "", "published", "0.140", "0.276", "–", "–"]
+    assert ["ConvKNRM", "original baselines", "published", "0.198", "0.420", "–", "–"] in lines
+    assert [line[1:3] for line in lines if line[0] == "TK"] == [
+        ["regenerated", "ours"],
+        ["", "published"],
+        ["original baselines", "published"],
+    ]
+    cat = [line for line in lines if line[0] == "BERT_CAT, scibert"]
+    assert [line[1:4] for line in cat] == [
+        ["regenerated", "ours", "0.982‡"],
+        ["original", "ours", "0.490‡"],
+    ]
+    assert ["BERT_CAT, SciBERT", "", "published", "0.294", "0.595", "–", "–"] in lines
+    assert sum(line[2] == "published" for line in lines) == 12  # every line that is on head
+    assert any("Establishing Strong Baselines" in note for note in table.notes)
+
+
+def test_table_2(tables: dict[str, Table]) -> None:
+    table = tables["tripclick-retrieval"]
+    measures = ["Judged@10", "nDCG@10", "RR@10", "R@100", "R@200", "R@1000"]
+    assert [column.name for column in table.columns][-6:] == measures
+    lines = texts(table)
+    assert lines[0][:2] == ["head_test.dctr", "BM25"]
+    assert lines[0][-6].startswith("50.0\u00a0%")
+    (line_14,) = [line for line in lines if line[1] == "BERT_DOT, SciBERT"]
+    assert line_14[-6:] == ["41.0\u00a0%", "0.243", "0.530", "0.562", "0.640", "0.793"]
+    assert [line[1] for line in lines if line[0] == "own"] == ["BM25", "BERT_DOT, scibert"]
+
+
+def test_the_other_tables(tables: dict[str, Table]) -> None:
+    table = tables["tripclick-sets"]
+    names = [column.name for column in table.columns]
+    first, second = (dict(zip(names, line, strict=True)) for line in texts(table))
+    # a clicked passage a query, two negatives of each
+    assert (first["Groups"], first["Queries"], first["Positives"]) == ("40", "20", "20")
+    assert (second["Training set"], second["Share false"]) == ("original", "50.0\u00a0%")
+    gains = texts(tables["tripclick-negatives"])
+    assert gains[0][:5] == [
+        "head_test.dctr",
+        "nDCG@10",
+        "BERT_CAT, scibert",
+        "original",
+        "regenerated",
+    ]
+    ends = texts(tables["training"])
+    assert ends[0] == ["BERT_CAT, scibert", "regenerated", "1", "0.800", "200", "finished"]
+    depths = [column.name for column in tables["tripclick-depths"].columns]
+    assert depths[2:] == ["3", "6", "10"]
+    for table in tables.values():
+        for write in (as_text, as_csv, as_latex):
+            assert write(table)
+
+
+def test_the_depth_curves_are_what_was_measured(rows: DataFrame) -> None:
+    figure = DEPTH_FIGURE.draw(rows)
+    (axes,) = [axes for axes in figure.axes if axes.axison]
+    curves = {tuple(round(float(y), 3) for y in line.get_ydata()) for line in axes.lines}
+    # TK 1 / log2 3; BERT_CAT (19 + 1 / log2 3) / 20; both BM25's 1 / log2 6 where only three are
+    # re-ranked
+    assert curves == {(0.387, 0.631, 0.631), (0.387, 0.982, 0.982)}
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["10", "6", "3"]
+    assert "TK (regenerated) on head_test.dctr: 0.387 at 3 and 0.631 at 10" in (
+        DEPTH_FIGURE.caption(rows)
+    )
+
+
+def test_training_sets_stand_in_one_panel_a_model(rows: DataFrame) -> None:
+    figure = NEGATIVES_FIGURE.draw(rows)
+    (axes,) = [axes for axes in figure.axes if axes.axison]
+    assert axes.get_title(loc="left") == "BERT_CAT, scibert, head_test.dctr"
+    assert [text.get_text() for text in figure.legends[0].texts] == ["regenerated", "original"]
+
+
+def test_what_was_logged(rows: DataFrame) -> None:
+    figure = LOGGED_FIGURE.draw(rows)
+    titles = [axes.get_title(loc="left").replace("\n", " ") for axes in figure.axes]
+    assert titles == ["pair accuracy, BERT_CAT, scibert", "score margin, BERT_CAT, scibert"]
+    lines = [list(map(float, line.get_ydata())) for line in figure.axes[0].lines]
+    assert sorted(lines) == [[0.6, 0.65], [0.7, 0.9]]
+
+
+def test_the_page(saved: Path, tmp_path: Path) -> None:
+    page = write_report([saved], tmp_path / "page.html").read_text()
+    assert "Re-ranking and retrieval on clicks" in page
+    assert "What models were trained on" in page
+    assert "Does it beat BM25 on head_test.dctr?" in page
