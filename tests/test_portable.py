@@ -42,7 +42,7 @@ for line in commands:
 """
 ABSENT = ("blingfire", "fcntl", "resource", "termios")
 STUDY = """
-import planted --queries 200 --passages 600 --out planted
+import planted --queries 80 --passages 240 --out planted
 show planted --json
 histogram planted --split test --json
 debias planted --workers 1 --out rotated

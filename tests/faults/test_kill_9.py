@@ -28,7 +28,7 @@ from ..engine.session import processes_of_session
 
 pytestmark = pytest.mark.slow
 
-PASSAGES, SHARDS = 60_000, 20
+PASSAGES, SHARDS = 30_000, 20
 POSBIAS = """
 from positionbias.cli.main import main
 main()
@@ -46,7 +46,7 @@ if __name__ == "__main__":
     with open_engine("local", 2) as map_shards:
         rotation = Rotation(words="whitespace")
         debias_file(Path(sys.argv[1]), Path(sys.argv[2]), rotation, RawForm("tsv"), \
-map_shards=map_shards, block_bytes={5 << 16})
+map_shards=map_shards, block_bytes={5 << 15})
 """
 
 
@@ -117,7 +117,7 @@ def files_of(place: Path) -> dict[str, bytes]:
 
 @pytest.fixture(scope="module")
 def collection(tmp_path_factory: pytest.TempPathFactory) -> Work:
-    """60,000 passages in 20 shards, some with an answer, and what an uninterrupted run makes of
+    """30,000 passages in 20 shards, some with an answer, and what an uninterrupted run makes of
     them.
     """
     folder = tmp_path_factory.mktemp("kill")
@@ -182,7 +182,7 @@ def test_a_killed_rewriting_of_a_collection_goes_on(collection: Work, tmp_path: 
 
 @pytest.fixture(scope="module")
 def raw_file(tmp_path_factory: pytest.TempPathFactory) -> Work:
-    """The same passages as one TSV file of about 9 MB, in some 28 blocks."""
+    """The same passages as one TSV file of about 4 MB, in some 28 blocks."""
     folder = tmp_path_factory.mktemp("kill-file")
     with open(folder / "collection.tsv", "w") as file:
         file.writelines(f"p{number}\t{text_of(number)}\n" for number in range(PASSAGES))

@@ -239,10 +239,6 @@ def test_the_page_has_a_section_for_doses(tmp_path: Path) -> None:
     for part in ("Levels of front-loading", 'id="figure-doses-1"', 'id="table-doses-1"'):
         assert part in page
     assert "doses" in report_tables(load_studies([tmp_path]))
-    save_results(tmp_path / "plain", [r for r in RESULTS if r.kind != "histogram"], manifest)
-    assert "Levels of front-loading" not in write_report(
-        [tmp_path / "plain"], tmp_path / "plain.html"
-    ).read_text(encoding="utf-8")
 
 
 def test_no_doses_are_one_clear_line() -> None:

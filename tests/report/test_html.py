@@ -50,7 +50,7 @@ def several(tmp_path_factory: pytest.TempPathFactory) -> str:
             loading=dose,
             gap=dose,
             strength=dose,
-            kinds=KINDS,
+            kinds=("histogram", "comparison"),
         )
         for dose in (0.0, 0.5, 1.0)
     ]
@@ -320,7 +320,7 @@ def test_several_studies_stand_side_by_side(several: str) -> None:
     downloads = [
         e.attributes["href"]
         for e in page.root.every("a")
-        if e.attributes.get("download") == "mats.csv"
+        if e.attributes.get("download") == "positions.csv"
     ]
     assert len(downloads) == 3
 

@@ -372,7 +372,7 @@ def test_a_summary_is_markdown(tmp_path: Path) -> None:
 
 
 def test_a_summary_is_written_beside_the_page(tmp_path: Path) -> None:
-    place = invented_audit.save_audit(tmp_path / "a")
+    place = invented_audit.save_verdicts(tmp_path / "a")
     make_report([place], out=tmp_path / "a.html", summary=tmp_path / "s.md")
     assert (tmp_path / "s.md").read_text("utf-8").startswith("### posbias report: ")
     with pytest.raises(SettingError, match="--summary .*: wanted a folder that exists"):
