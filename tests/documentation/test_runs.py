@@ -38,6 +38,7 @@ TOY = {
         r"\1 --queries 9 --permutations 100 --depth 8"
     ),
     r"--lengths 128,256,512": "--lengths 64,128",
+    r"(posbias teach .*)": r"\1 --depth 4",
     # of which the small queries have some
     r"(posbias leakage overlap msmarco .*)": r"\1 --ngram 5",
     "msmarco.dl19.passages": "msmarco.dl19.queries",
