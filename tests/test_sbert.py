@@ -113,8 +113,8 @@ def test_it_measures_what_an_audit_of_the_saved_model_does(
     monkeypatch.setattr(sbert, "audit", audit)
     model = make(tmp_path)
     run = candidates(collection, tmp_path)["validation"]
-    metrics = sbert.PositionBiasEvaluator(collection, candidates=run)(model)
-    settings = AuditSettings(draws=0)
+    settings = AuditSettings(draws=0, depth=5)
+    metrics = sbert.PositionBiasEvaluator(collection, candidates=run, settings=settings)(model)
     audited = pb.audit_model(
         kept(model, tmp_path / "saved"),
         collection,
@@ -178,7 +178,9 @@ def test_it_leaves_the_model_as_it_was_and_says_the_same_again(
 ) -> None:
     model, evaluator = (
         make(tmp_path).train(),
-        sbert.PositionBiasEvaluator(collection, queries=6, name="six"),
+        sbert.PositionBiasEvaluator(
+            collection, queries=6, name="six", settings=AuditSettings(depth=5)
+        ),
     )
     next(model.children()).eval()  # a frozen part
     modes = [module.training for module in model.modules()]
@@ -194,9 +196,9 @@ def test_it_leaves_the_model_as_it_was_and_says_the_same_again(
     assert getattr(model, "activation_fn", None) is activation
     assert all(torch.equal(value, weights[name]) for name, value in model.state_dict().items())
     assert first["six_queries"] == 6
-    other = sbert.PositionBiasEvaluator(collection, queries=6, settings=AuditSettings(seed=2))(
-        model
-    )
+    other = sbert.PositionBiasEvaluator(
+        collection, queries=6, settings=AuditSettings(seed=2, depth=5)
+    )(model)
     assert other["end_minus_front"] != first["six_end_minus_front"]
 
 

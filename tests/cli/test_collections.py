@@ -321,22 +321,6 @@ def test_absent_passages_and_further_judgements_are_said(
     assert "--qrels-name: wanted --collection beside it" in run_posbias(*qrels).stderr
 
 
-@pytest.mark.realdata
-def test_squad_has_the_known_counts(run_posbias: RunPosbias, posbias_data: Path) -> None:
-    folder = posbias_data / "squad"
-    arguments = [
-        "--train",
-        folder / "train44-v1.1.json",
-        "--test",
-        folder / "dev-v1.1.json",
-        "--out",
-        "squad",
-    ]
-    assert run_posbias("import", "squad", *arguments).returncode == 0
-    results = json.loads(run_posbias("show", "squad", "--json").stdout)["results"]
-    assert [item["count"] for item in results] == [4_497, 11_877, 10_570]
-
-
 def test_squads_form_needs_a_split(run_posbias: RunPosbias, tmp_path: Path) -> None:
     with create_collection(tmp_path / "bare") as writer:
         writer.add_passages([Passage("a", "one two")])

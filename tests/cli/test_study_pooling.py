@@ -17,7 +17,7 @@ from .conftest import RunPosbias
 
 SIMULATION = Simulation(queries=43, groups=2)
 TASK = ("--task", "docs", "runs", "qrels.txt", "systems.tsv")
-SMALL = ("--pools", 2, "--repeats", 2, "--deepest", 10, "-m", "RR")
+SMALL = ("--pools", 2, "--repeats", 2, "--deepest", 2, "-m", "RR")
 
 
 @pytest.fixture
