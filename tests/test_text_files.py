@@ -24,11 +24,10 @@ def called(call: ast.Call) -> tuple[str, str]:
 
 
 def faults(path: Path) -> Iterator[str]:
-    for call in [
-        node
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.Call)
-    ]:
+    text = path.read_text(encoding="utf-8")
+    if not any(name in text for name in OPENS | WRITES | READS):
+        return
+    for call in [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call)]:
         owner, name = called(call)
         named = {word.arg for word in call.keywords}
         modes = [value.value for value in (*call.args,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -53,12 +54,15 @@ NAMES = {  # of os and signal, where not every system has them
 
 def uses(path: Path) -> list[str]:
     """What a module takes from one operating system: modules, names, /proc, the C library."""
-    found = []
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    found: list[str] = []
+    text = path.read_text(encoding="utf-8")
+    if not re.search(rf"\b({'|'.join(MODULES | NAMES)}|CDLL)\b|/proc|/sys/", text):
+        return found
+    for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Import):
             found += [item.name for item in node.names if item.name.partition(".")[0] in MODULES]
         elif isinstance(node, ast.ImportFrom):
-            found += [node.module] if node.module in MODULES else []
+            found += [node.module] if node.module and node.module in MODULES else []
         elif (
             isinstance(node, ast.Attribute)
             and isinstance(node.value, ast.Name)
