@@ -114,8 +114,11 @@ def run_input(
     random = random_of(seed, reader.name, number)
     done = _make(reader, random, folder / "in", number)
     out = folder / "out"
+    size = random.choice((None, None, 1, 60, 400))
+    if size is not None:  # a block a line, of a long text some hundred: each makes files
+        size = max(size, sum(path.stat().st_size for path in (folder / "in").iterdir()) // 200)
     try:
-        with time_limit(seconds), _block_size(random.choice((None, None, 1, 60, 400))):
+        with time_limit(seconds), _block_size(size):
             reader.run(folder / "in", out, random)
         ended = Ended("valid", "", done)
     except PositionBiasError as error:
