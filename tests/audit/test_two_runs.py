@@ -49,7 +49,7 @@ Scorer = Callable[[str, Sequence[str]], list[float]]
 @pytest.fixture(scope="module")
 def collection(tmp_path_factory: pytest.TempPathFactory) -> Collection:
     settings = PlantedSettings(
-        queries=240, passages=1_400, test_share=1, validation_share=0, front_loading=0.3
+        queries=120, passages=700, test_share=1, validation_share=0, front_loading=0.3
     )
     return planted(tmp_path_factory.mktemp("two-runs") / "planted", settings)
 

@@ -4,7 +4,6 @@ trained on both texts.
 
 from __future__ import annotations
 
-import html
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,9 +22,9 @@ from positionbias.papers.position_bias import ARCHITECTURES, VARIANTS
 from positionbias.papers.position_bias.architecture import architecture_table
 from positionbias.papers.position_bias.settings import PositionBiasSettings
 from positionbias.papers.position_bias.variants import rotated_against_changed, run_architecture
-from positionbias.report.html import report_tables, write_report
+from positionbias.report.html import report_tables
 from positionbias.report.load import load_studies
-from positionbias.results.payloads import Comparison, Finding, PerQuery
+from positionbias.results.payloads import Comparison, PerQuery
 from positionbias.results.result import Facts, Result, load_results
 from positionbias.training.config import TrainConfig
 
@@ -130,7 +129,7 @@ def test_what_is_measured(finished: Path) -> None:
     }
 
 
-def test_the_table_has_a_row_a_training(finished: Path, tmp_path: Path) -> None:
+def test_the_table_has_a_row_a_training(finished: Path) -> None:
     results = load_results(finished / "results")
     table = report_tables(load_studies([finished]))["architecture"]
     assert [(row[1].text, row[2].text) for row in table.rows] == [
@@ -154,15 +153,6 @@ def test_the_table_has_a_row_a_training(finished: Path, tmp_path: Path) -> None:
         and r.facts.test == "original"
     ]
     assert first[8].value == mats
-    page = " ".join(
-        html.unescape(
-            write_report([finished], tmp_path / "report.html").read_text(encoding="utf-8")
-        ).split()
-    )
-    assert 'id="table-architecture-1"' in page
-    for result in results:
-        if isinstance(result.payload, Finding):
-            assert " ".join(result.payload.text.split()) in page
 
 
 # -- comparisons, on invented values ---------------------------------------------------------------
