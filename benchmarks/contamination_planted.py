@@ -18,39 +18,34 @@ import argparse
 import os
 import platform
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
 from importlib.metadata import version
 from pathlib import Path
 
-import numpy as np
 from measuring import hardware, result_place
+from pandas import DataFrame
 
+from positionbias.core import rows
 from positionbias.core.collection import Collection
-from positionbias.core.interval import Interval
 from positionbias.core.progress import set_quiet
-from positionbias.evaluation.two_means import difference_of_groups
 from positionbias.experiments.model_settings import ModelSettings
 from positionbias.experiments.workspace import Workspace
 from positionbias.models.new_encoder import make_encoder
 from positionbias.models.settings import EncoderSettings
 from positionbias.models.shapes import BertCatConfig, TKConfig
-from positionbias.papers.contamination import (
-    CONTAMINATION,
-    Doses,
-    Inherited,
-    TeacherSet,
-    clean_of,
-    comparisons_along,
-)
 from positionbias.papers.contamination.settings import ContaminationSettings
+from positionbias.papers.contamination.shown import (
+    BEYOND,
+    INFLATED,
+    INHERITED,
+    SHARES,
+    SHOWN,
+    SOURCES,
+)
 from positionbias.papers.contamination.study import run_study
 from positionbias.planted.generator import PlantedSettings, write_planted
-from positionbias.results.payloads import Comparison, Finding, PerQuery
-from positionbias.results.points import Point
-from positionbias.results.result import Facts, Result, load_results
-from positionbias.results.select import of_type
 from positionbias.training.config import TrainConfig
 
 TRAINING, VALIDATION, TESTS, DEPTH = 800, 100, 200, 8
@@ -145,116 +140,17 @@ class Clock:
 # -- the table -------------------------------------------------------------------------------------
 
 
-def lines_of(results: Sequence[Result]) -> list[str]:
-    """What was found, the systems on both targets, the doses."""
-    found = [result.payload for result in results if isinstance(result.payload, Finding)]
-    return [
-        *(f"- {finding.text}" for finding in found),
-        "",
-        *_systems(results),
-        "",
-        *_doses(results),
-    ]
-
-
-def _systems(results: Sequence[Result]) -> list[str]:
-    values = {
-        (r.facts, r.split): r for r in results if r.kind == "per_query" and r.measure == MEASURE
-    }
-    tests = {
-        (r.facts, r.split): p
-        for r, p in comparisons_along(results, CONTAMINATION)
-        if r.measure == MEASURE
-    }
-    inherited = {
-        result.facts: result for result, of in of_type(results, Inherited) if of.measure == MEASURE
-    }
-    heads = ["system", "contaminated"]
-    heads += [f"{MEASURE}, {target} [95 %]" for target in (TARGET, CONTROL)]
-    heads += [f"change, {target} [95 %]" for target in (TARGET, CONTROL)]
-    heads += ["the first change less the second", "share inherited [95 %]"]
-    rows = []
-    for facts in dict.fromkeys(facts for facts, split in values if split == CONTROL):
-        cells = [_name(facts), "yes" if facts.source else "no" if facts.role else "–"]
-        cells += [
-            _shown(values[facts, target].value, values[facts, target].interval)
-            for target in (TARGET, CONTROL)
-        ]
-        cells += [_change(tests.get((facts, target))) for target in (TARGET, CONTROL)]
-        cells.append(_apart(values, facts))
-        share = inherited.get(facts)
-        undefined = "not defined" if share is not None else "–"
-        cells.append(
-            undefined
-            if share is None or share.interval is None
-            else _shown(share.value, share.interval, ".2f")
-        )
-        rows.append(cells)
-    rows.sort(key=lambda cells: cells[0] != "BM25")  # what all re-rank stands first
-    return _table(heads, rows)
-
-
-def _apart(values: Mapping[tuple[Facts, str], Result], facts: Facts) -> str:
-    """The change on the target less that on the control, whose queries are others: what is not
-    explained by more data alone.
-    """
-    if not facts.source:
-        return "–"
-    gains = []
-    for target in (TARGET, CONTROL):
-        after, before = (_by_query(values[of, target]) for of in (facts, clean_of(facts)))
-        gains.append(np.array([after[query_id] - before[query_id] for query_id in sorted(before)]))
-    return _shown(*difference_of_groups(*gains), "+.3f")
-
-
-def _by_query(result: Result) -> dict[str, float]:
-    assert isinstance(result.payload, PerQuery)
-    return dict(zip(result.payload.query_ids, result.payload.values, strict=True))
-
-
-def _doses(results: Sequence[Result]) -> list[str]:
-    sets = {
-        result.facts.share: result.value
-        for result, _ in of_type(results, TeacherSet)
-        if result.facts.source == TARGET
-    }
-    parts = ("all", "seen", "others")
-    rows = []
-    for result, doses in of_type(results, Doses):
-        for point in doses.points if len(doses.points) > 1 else ():
-            cells = [_name(result.facts), f"{point.share:g}", f"{sets[point.share] or 0:.1%}"]
-            rows.append([*cells, *map(_point, point.parts)])
-    heads = [
-        "system",
-        f"share of {TARGET} queries",
-        "share of groups",
-        *(f"change, {part} queries [95 %]" for part in parts),
-    ]
-    return _table(heads, rows)
-
-
-def _name(facts: Facts) -> str:
-    return f"{facts.role} {facts.model}, {facts.loss}" if facts.role else facts.model.upper()
-
-
-def _shown(value: float | None, interval: Interval | None, how: str = ".3f") -> str:
-    if value is None or interval is None:
-        return "–"
-    return f"{value:{how}} [{interval.low:{how}}, {interval.high:{how}}]"
-
-
-def _change(test: Comparison | None) -> str:
-    return "–" if test is None else _shown(test.difference, test.difference_interval, "+.3f")
-
-
-def _point(point: Point | None) -> str:
-    return (
-        "–" if point is None else f"{_shown(point.mean, point.interval, '+.3f')}, {point.queries}"
-    )
-
-
-def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    return [f"| {' | '.join(cells)} |" for cells in (heads, ["---"] * len(heads), *rows)]
+def lines_of(measured: DataFrame) -> list[str]:
+    """What was found, the systems on both targets, the changes, the shares."""
+    own = SHOWN.own(measured)
+    lines = [f"- {finding.text}" for finding in SHOWN.findings(own)]
+    for declared in (SOURCES, INFLATED, BEYOND, INHERITED, SHARES):
+        table = declared.table(own)
+        heads = [column.full_name or "Figures" for column in table.columns]
+        cells = [[cell.text for cell in row] for row in table.rows]
+        lines += ["", f"### {table.title}", ""]
+        lines += [f"| {' | '.join(line)} |" for line in (heads, ["---"] * len(heads), *cells)]
+    return lines
 
 
 def report(folder: Path, teachers: Sequence[str], seeds: Sequence[int], load: float) -> list[str]:
@@ -292,7 +188,7 @@ def report(folder: Path, teachers: Sequence[str], seeds: Sequence[int], load: fl
             "",
             f"## Teacher {teacher}",
             "",
-            *lines_of(load_results(folder / f"study-{teacher}" / "results")),
+            *lines_of(rows.load(folder / f"study-{teacher}" / "results")),
         ]
     return lines
 

@@ -30,7 +30,6 @@ NUMBERS = HERE / "numbers"
 MANIFEST = NUMBERS / "manifest.json"
 KEYS = ("share", "pool")  # a study's own: of the test queries seen; the runs that were judged
 OVER = "over trainings"
-NOT_SHOWN = ("standard teacher",)
 METHODS = {  # of an interval, by a word of its method
     "max-t": "simultaneous",
     "trainings": "trainings",
@@ -108,9 +107,9 @@ def rows_of(records: Sequence[Record]) -> list[Row]:
     for record in records:
         subject = record["measure"] if record["kind"] == "statistics" else record["kind"]
         read = next((read for begin, read in READERS.items() if subject.startswith(begin)), None)
-        notes = record["payload"].get("notes", {})
-        single = record["kind"] == "comparison" and over and "over" not in notes
-        if read and not single and notes.get("axis") not in NOT_SHOWN:
+        noted = "over" in record["payload"].get("notes", {})
+        single = record["kind"] == "comparison" and over and not noted
+        if read and not single:
             facts = _facts(record)
             rows += [{**facts, **row} for row in read(record, record["payload"])]
     return rows

@@ -5,14 +5,16 @@ A system is named by its ``Facts``, the same for all its seeds.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from positionbias.core.convergence import Finish
 from positionbias.core.interval import Interval
+from positionbias.core.manifest import read_manifest
 from positionbias.core.records import Qrel
 from positionbias.core.rows import Collected
 from positionbias.evaluation.letters import is_significant
@@ -24,14 +26,30 @@ from positionbias.evaluation.trainings import (
     mean_interval,
     query_means,
 )
-from positionbias.models.checkpoint import load_checkpoint
-from positionbias.results.payloads import Comparison, TrainingCurve
+from positionbias.models.checkpoint import LOG, read_log
+from positionbias.models.remedied import trained_folder
+from positionbias.results.payloads import Comparison
 from positionbias.results.result import Facts
-from positionbias.training.train import training_result
 
 __all__ = ["Compared", "Systems", "Tested", "against", "system_cells"]
 
-_LATE = ("pair accuracy", "score margin", "loss")  # of a log, averaged over its last half
+_SERIES = {  # of a log, by name
+    "loss": "loss",
+    "validation nDCG@10": "ndcg",
+    "MATS": "mats",
+    "pair accuracy": "pair_accuracy",
+    "score margin": "score_margin",
+    "gate": "gate",
+}
+_LATE = ("pair accuracy", "score margin", "loss")  # averaged over the last half of a log
+_COUNTS = {  # of a checkpoint's manifest, by statistic
+    "steps": "steps",
+    "step kept": "best_step",
+    "groups": "training_groups",
+    "depth": "depth",
+    "validation": "validation_ndcg@10",
+    "validation of the first stage": "first_stage_ndcg@10",
+}
 
 
 class Compared(StrEnum):
@@ -46,7 +64,7 @@ class Compared(StrEnum):
 
 class Tested(NamedTuple):
     """Two systems on a test, by the trainings that both have; p-values are corrected within a
-    ``family``.
+    ``family``. ``named`` is the baseline in the rows, by default how it differs.
     """
 
     family: str
@@ -55,6 +73,7 @@ class Tested(NamedTuple):
     base: Facts
     system: Facts
     repeats: Mapping[Repeat, tuple[Values, Values]]
+    named: str = ""
 
 
 def system_cells(facts: Facts) -> dict[str, Any]:
@@ -88,8 +107,10 @@ class Systems:
     """The values of a study's systems by query, and the rows that are made of them.
 
     ``qrels`` has the judgements of each test; queries that share a relevant passage are one cluster
-    in intervals.
+    in intervals. ``cells`` are those that name a system.
     """
+
+    cells: Callable[[Facts], dict[str, Any]] = staticmethod(system_cells)
 
     def __init__(
         self, made: Collected, qrels: Mapping[str, Sequence[Qrel]], *, relevant_from: int, seed: int
@@ -117,7 +138,7 @@ class Systems:
     ) -> float:
         """Add a system's mean, a query's value being its mean over trainings; return it."""
         mean, bounds, own = self.estimate(test, repeats)
-        named = {**system_cells(facts), **own, **cells}
+        named = {**self.cells(facts), **own, **cells}
         by_query, clusters = query_means(repeats), self.clusters[test]
         self.made.add(measure, "mean", mean, bounds, items=by_query, cluster_of=clusters, **named)
         return mean
@@ -143,9 +164,9 @@ class Systems:
     def _add(self, tested: Tested, comparison: Comparison) -> None:
         noted, p = comparison.noted, comparison.p_adjusted.get(HOLM)
         cells: dict[str, Any] = {
-            **system_cells(tested.system),
+            **self.cells(tested.system),
             "split": tested.test,
-            "against": against(tested.base, tested.system),
+            "against": tested.named or against(tested.base, tested.system),
             "family": tested.family,
         }
         made, measure = self.made, tested.measure
@@ -178,29 +199,32 @@ class Systems:
         """Add the log of a training, its end, and what it logged in the last half of its steps;
         return the latter.
         """
-        curve = training_result(load_checkpoint(checkpoint), "").payload
-        assert isinstance(curve, TrainingCurve)
-        cells: dict[str, Any] = {**system_cells(facts), "seed": seed}
-        for name, series in curve.series.items():
-            for step, value in zip(curve.steps, series, strict=False):
-                place = {**cells, "axis": "step", "at": float(step), "label": str(step)}
-                self.made.add(name, "log", value, **place)
-        notes, ending = curve.notes, curve.ending
-        numbers = {
-            "steps": notes.steps,
-            "step kept": notes.best_step if notes.best_step is not None else notes.steps,
-            "groups": notes.training_groups,
-            "depth": ending.depth,
-            "validation": ending.ndcg,
-            "validation of the first stage": ending.first_stage,
-        }
-        logged = {name: number for name in _LATE if (number := late(curve, name)) is not None}
-        for statistic, number in {**numbers, **logged}.items():
-            if number is not None:
+        own = trained_folder(checkpoint)
+        content = read_manifest(own).content
+        logged: Sequence[Mapping[str, float | None]] = ()
+        finish = Finish.NOT_VALIDATED
+        if (own / LOG).is_file():
+            training = read_log(own)
+            logged, finish = training.log, training.ending.finish
+        cells: dict[str, Any] = {**self.cells(facts), "seed": seed}
+        curves: dict[str, list[tuple[int, float]]] = {}
+        for name, key in _SERIES.items():
+            for row in logged:
+                if (value := row[key]) is not None:
+                    step = int(row["step"] or 0)
+                    place = {**cells, "axis": "step", "at": float(step), "label": str(step)}
+                    self.made.add(name, "log", value, **place)
+                    curves.setdefault(name, []).append((step, value))
+        numbers = {statistic: content.get(name) for statistic, name in _COUNTS.items()}
+        if numbers["step kept"] is None:
+            numbers["step kept"] = numbers["steps"]
+        late = {name: _late(curves[name]) for name in _LATE if name in curves}
+        for statistic, number in {**numbers, **late}.items():
+            if isinstance(number, int | float):
                 self.made.add("training", statistic, number, **cells)
-        cells |= {"answer": ending.finish.value, "reason": notes.stopped}
+        cells |= {"answer": finish.value, "reason": str(content.get("stopped") or "")}
         self.made.add("training", "end", None, **cells)
-        return logged
+        return late
 
 
 def over(repeats: Mapping[Repeat, object]) -> dict[str, Any]:
@@ -218,12 +242,7 @@ def _answer(difference: float, p: float | None) -> Compared:
     return Compared.HIGHER if difference > 0 else Compared.LOWER
 
 
-def late(curve: TrainingCurve, name: str) -> float | None:
-    """Return the mean of a log over the last half of the steps; None if it was not logged."""
-    logged = [
-        (step, value)
-        for step, value in zip(curve.steps, curve.series.get(name, ()), strict=False)
-        if value is not None
-    ]
-    values = [value for step, value in logged if 2 * step >= logged[-1][0]]
-    return sum(values) / len(values) if values else None
+def _late(curve: Sequence[tuple[int, float]]) -> float:
+    """Return the mean of a log, values by step, over the last half of the steps."""
+    values = [value for step, value in curve if 2 * step >= curve[-1][0]]
+    return sum(values) / len(values)

@@ -110,7 +110,7 @@ def comparison_text(record: Record) -> str:
 TRAININGS = RowTable(
     name="training",
     title="Where each training ended",
-    stub={"system": "System", "trained": "Training set", "seed": "Seed"},
+    stub={"whole": "System", "seed": "Seed"},
     where="measure == 'training' and axis == '' and seed >= 0",
     cells=[
         Value("pair accuracy", "Pairwise accuracy"),

@@ -45,7 +45,7 @@ __all__ = [
     "tables_after",
 ]
 
-SUBJECTS = ("audit",)  # parts of the package with a page of their own
+SUBJECTS = ("audit", "contamination")  # parts of the package with a page of their own
 
 
 @dataclass(frozen=True, slots=True)

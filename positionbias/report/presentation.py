@@ -26,6 +26,7 @@ __all__ = ["Answer", "Presentation", "Question", "RowSection", "presentations", 
 PRESENTATIONS = {
     "pooling": "pooling.shown",
     "clicks": "clicks.shown",
+    "contamination": "papers.contamination.shown",
     "tripclick": "papers.tripclick.shown",
 }  # study of the rows -> module of its ``SHOWN``
 MOST_LINES = 12  # of a table in a terminal
@@ -133,7 +134,7 @@ class Presentation:
 
     ``headline`` says in sentences what they conclude, ``run`` what was measured, ``findings`` what
     was found, with whether it holds. ``prepare`` adds columns of words to the rows. A terminal
-    shows the tables ``text``, and after a study those of the page whose names begin like
+    shows the tables ``text``, and after a study or report those of the page whose names begin like
     ``after_study``. ``main`` are the figures that say most.
     """
 
@@ -159,10 +160,16 @@ class Presentation:
             ],
             figures=self.main,
             after_study=self.after_study,
+            after_report=self.after_study,
         )
 
     def _block(self, section: RowSection) -> Callable[[Study], Block]:
-        return lambda study: section.block(study, self.own(study.rows))
+        def block(study: Study) -> Block:
+            if (study.rows["study"] == self.study).any():
+                return section.block(study, self.own(study.rows))
+            return Block(study.title, study.number)
+
+        return block
 
     def own(self, rows: DataFrame) -> DataFrame:
         """Return the rows of this study, as its tables and figures take them."""

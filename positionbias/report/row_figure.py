@@ -127,13 +127,15 @@ class RowFigure:
 class Lines(RowFigure):
     """A value along the rows' axis, a line for each of the series and seed, with its interval as a
     band. ``zero`` draws the line of no effect, ``marked`` a thin line at a place on the axis;
-    ``log``: the axis is logarithmic; ``free``: values need not begin at 0.
+    ``log``: the axis is logarithmic; ``whole``: its places are whole numbers; ``free``: values need
+    not begin at 0.
     """
 
     zero: bool = False
     marked: Callable[[DataFrame], float | None] = lambda rows: None
     places: int = 1
     log: bool = False
+    whole: bool = True
     free: bool = False
 
     def _panel(self, axes: Axes, own: DataFrame, looks: Mapping[str, int], width: float) -> None:
@@ -161,7 +163,7 @@ class Lines(RowFigure):
             axes.set_xticks([], minor=True)
         else:
             axes.set_xlim(left=0)
-            axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
+            axes.xaxis.set_major_locator(MaxNLocator(6, integer=self.whole))
         if not (self.zero or self.free):
             axes.set_ylim(bottom=0)
         axes.yaxis.set_major_formatter(

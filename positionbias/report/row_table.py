@@ -14,9 +14,9 @@ from positionbias.report.cells import decimal_cell, drop_columns, percent_cell, 
 from positionbias.report.record import Record, bounds_of, formatted, records_of, rows_with, said
 from positionbias.report.table import Cell, Column, Table
 
-__all__ = ["MARK", "RowTable", "Value"]
+__all__ = ["DOUBTFUL", "MARK", "RowTable", "Value"]
 
-MARK = "‡"  # of a value whose difference is significant
+DOUBTFUL, MARK = "†", "‡"  # of a significant difference: before and after the correction
 
 NOTHING = ("", MISSING)
 Note = str | Callable[[DataFrame], str]
@@ -28,8 +28,8 @@ class Value:
 
     ``form`` is ".3f", "+.1%", "," or "p". ``show`` is the column of the row that is shown; a
     value has its interval beside it, unless ``brief``, which leaves it to the CSV. A value of the
-    unit "share" is in per cent. ``mark`` is a statistic whose p after correction below 0.05 marks
-    the value. ``wide``: a terminal shows it only where there is room.
+    unit "share" is in per cent. ``mark`` is a statistic that marks the value where its p is below
+    0.05. ``wide``: a terminal shows it only where there is room.
     """
 
     statistic: str
@@ -56,11 +56,16 @@ class Value:
         if self.form.endswith("%") or row.unit == "share":
             cell = percent_cell(float(shown), bounds, sign=sign)
         else:
-            tested = record.rows.get(self.mark)
-            letters = MARK if tested is not None and is_significant(tested.p_adjusted) else ""
+            letters = _mark(record.rows.get(self.mark))
             places = int(self.form.strip("+.f"))
             cell = decimal_cell(float(shown), bounds, places=places, sign=sign, letters=letters)
         return cell.briefly() if self.brief else cell
+
+
+def _mark(tested: Any) -> str:
+    if tested is None or not is_significant(tested.p):
+        return ""
+    return MARK if is_significant(tested.p_adjusted) else DOUBTFUL
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,11 +21,12 @@ from positionbias.experiments.shown import ending_sentences, named
 from positionbias.experiments.step import content_of
 from positionbias.experiments.systems import subject_of
 from positionbias.papers.contamination.measured import measure_contamination
+from positionbias.papers.contamination.shown import SHOWN as CONTAMINATION
 from positionbias.papers.position_bias.transfer import _alike
 from positionbias.papers.tripclick.measured import measure_tripclick
 from positionbias.report.html import write_report
 from positionbias.results.payloads import Comparison, Finding, TrainingCurve
-from positionbias.results.result import Facts, Result, load_results, save_results
+from positionbias.results.result import Facts, Result, load_results
 from tests.sealing import reseal
 
 from ..papers.contamination.contaminating import contaminated_study
@@ -186,21 +187,16 @@ def test_what_an_unfinished_teacher_taught_is_compared_with_its_kind_alone(tmp_p
     for trial in study.trials:
         if trial.facts.role == "teacher" and trial.facts.source == "dl19":
             write_ending(trial.trained, Ending(Finish.NOT_FINISHED, 0.8, 10, 0.7))
-    results = measure_contamination(study)
-    assert all(
-        result.facts.unfinished == (result.facts.source == "dl19")
-        for result in results
-        if result.facts.role
-    )
-    compared = {result.facts.source for result in results if isinstance(result.payload, Comparison)}
-    assert compared == {"", "dl20"}
-    said = [result.payload.text for result in results if isinstance(result.payload, Finding)]
-    started = (
-        "Trainings not finished: teacher bert_cat (lce), contaminated with dl19, student tk (kl), "
-        "contaminated with dl19. "
-    )
-    assert any(text.startswith(started) for text in said)
-    save_results(tmp_path / "results", results, Manifest("results", "study", "study contamination"))
+    made = measure_contamination(study)
+    systems = made.rows.query("role in ['teacher', 'student'] and whose == ''")
+    assert ((systems["source"] == "dl19") == ~systems["finished"]).all()
+    compared = systems[systems["against"] != ""]
+    assert set(compared["source"]) == {"", "dl20"}
+    findings = [finding.text for finding in CONTAMINATION.findings(CONTAMINATION.own(made.rows))]
+    started = "Trainings not finished: teacher bert_cat (lce), contaminated with dl19. "
+    assert any(text.startswith(started) for text in findings)
+    manifest = Manifest("results", "study", "study contamination")
+    save(tmp_path / "results", made.rows, manifest, made.values)
     page = write_report([tmp_path / "results"], tmp_path / "page.html").read_text()
     assert "BERT_CAT, not finished" in page
     assert "TK, not finished" in page

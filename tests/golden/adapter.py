@@ -18,7 +18,16 @@ Row = dict[str, str]
 
 FACTS = tuple(name for name in Facts.__dataclass_fields__ if name != "unfinished")
 PLACE = ("measure", "statistic", "against", "axis", "at", "label")
-OWN = ("start", "whose", "pool", "kind", "run", "set")  # of the studies that write rows
+OWN = (
+    "start",
+    "whose",
+    "subset",
+    "elsewhere",
+    "pool",
+    "kind",
+    "run",
+    "set",
+)  # of the studies that write rows
 KEYS = ("collection", "split", "system", *FACTS, "finished", *PLACE)
 NUMBERS = ("value", "low", "high", "level", "count", "p", "expected", "margin", "detectable")
 COLUMNS = (*KEYS, *OWN, *NUMBERS, "p_adjusted", "answer", "reason")

@@ -31,7 +31,7 @@ def test_every_paper_has_its_modules() -> None:
 def test_sections_stand_in_the_pages_order_and_once() -> None:
     anchors = [section.anchor for part in parts() for section in part.sections]
     assert len(set(anchors)) == len(anchors)
-    order = ["leakage", "contamination", "clicks-triples", "tripclick", "tripclick-negatives"]
+    order = ["leakage", "clicks-triples", "contamination", "tripclick", "tripclick-negatives"]
     assert [anchor for anchor in anchors if anchor in order] == order
 
 
@@ -50,6 +50,7 @@ def test_the_terminal_shows_the_tables_of_a_study() -> None:
         "contamination",
     ]
     assert [table.name for table in tables_after("report", tables)] == [
+        "tripclick-sets",
         "effectiveness-1",
         "contamination",
     ]

@@ -1,21 +1,25 @@
-"""Measurements of the contamination study: systems on targets, effects of contamination, levels,
-inheritance.
+"""What the contamination study measures, as rows: systems on targets, effects of contamination,
+shares, inheritance.
+
+The key ``share`` is the share of a target's queries that a teacher saw; ``elsewhere`` is another
+target that a change is compared with.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from positionbias.contamination.trainsets import set_counts
 from positionbias.core.collection import Collection
 from positionbias.core.groups import Groups
-from positionbias.core.json_text import JsonObject
-from positionbias.core.manifest import read_manifest
+from positionbias.core.interval import Interval
+from positionbias.core.rows import Collected, read_csv
 from positionbias.core.run import read_run
 from positionbias.evaluation.measures import per_query
 from positionbias.evaluation.trainings import (
@@ -27,41 +31,19 @@ from positionbias.evaluation.trainings import (
     query_means,
     ratio_of_changes,
 )
-from positionbias.experiments.artefacts import as_ended, ending_at
-from positionbias.experiments.measuring import (
-    Measuring,
-    Tested,
-    Trial,
-    own_judgements,
-    trial_inputs,
-)
-from positionbias.experiments.systems import FIRST_STAGE, finding
-from positionbias.papers.contamination import (
-    BEYOND,
-    CONTAMINATION,
-    DOSES,
-    INHERITED,
-    SETS,
-    STANDARD,
-    TRAINED,
-    Beyond,
-    DosePoint,
-    Doses,
-    Inherited,
-    TeacherSet,
-    Trainings,
-    clean_of,
-    largest_shares,
-    system_name,
-)
-from positionbias.papers.contamination.findings import contamination_findings
-from positionbias.results.payloads import TrainingNotes
-from positionbias.results.points import Estimate, Point
-from positionbias.results.result import Facts, Result
+from positionbias.experiments.artefacts import as_ended
+from positionbias.experiments.measured import Systems, Tested, over, system_cells
+from positionbias.experiments.measuring import Trial, own_judgements, trial_inputs
+from positionbias.experiments.systems import FIRST_STAGE
+from positionbias.papers.contamination import target_of
+from positionbias.results.result import Facts
 
-__all__ = ["ContaminationStudy", "measure_contamination"]
+__all__ = ["HEADLINE", "KEYS", "ContaminationStudy", "measure_contamination"]
 
 HEADLINE = "nDCG@10"
+KEYS = ("share", "elsewhere")
+PUBLISHED = Path(__file__).with_name("published.csv")
+CLEAN, STANDARD = "clean", "the clean teacher"  # what a system is compared with
 
 
 @dataclass(frozen=True)
@@ -94,8 +76,8 @@ class ContaminationStudy:
         }
 
 
-def measure_contamination(study: ContaminationStudy) -> list[Result]:
-    """Return all results of the study's report, findings first.
+def measure_contamination(study: ContaminationStudy) -> Collected:
+    """Return the rows of the study, those of the paper for its own targets among them.
 
     Measures are nDCG@10, AP and R@100, the latter two of passages judged ``relevant_from`` or
     higher; a query's value is its mean over training seeds, and intervals and tests are over
@@ -106,66 +88,90 @@ def measure_contamination(study: ContaminationStudy) -> list[Result]:
     Raises:
         InputError: a target without judgements of its own queries.
     """
-    results = _Measuring(study).results()
-    name = results[0].collection if results else ""
-    return [
-        *(finding(name, "", item, study.seed) for item in contamination_findings(results)),
-        *results,
-    ]
+    return _Measuring(study).measured()
 
 
-class _Measuring(Measuring):
-    """The results of one study."""
+def clean_of(facts: Facts) -> Facts:
+    """Return the same system without contamination."""
+    return replace(facts, source="", share=None)
+
+
+def _cells(facts: Facts) -> dict[str, Any]:
+    share = "" if facts.share is None else f"{facts.share:g}"
+    return {**system_cells(facts), "share": share}
+
+
+class _Measuring(Systems):
+    """The measurements of one study."""
+
+    cells = staticmethod(_cells)
 
     def __init__(self, study: ContaminationStudy) -> None:
         collection = Collection(study.collection)
         qrels = {target: own_judgements(collection, target) for target in study.targets}
-        super().__init__(collection, qrels, relevant_from=study.relevant_from, seed=study.seed)
+        made = Collected({"study": "contamination", "collection": collection.name}, KEYS)
+        super().__init__(made, qrels, relevant_from=study.relevant_from, seed=study.seed)
         self.study = study
         level = f"(rel={study.relevant_from})" if study.relevant_from > 1 else ""
         self.measures = (HEADLINE, f"AP{level}", f"R{level}@100")
         self.trials: dict[Facts, list[Trial]] = {}
+        values: dict[tuple[Facts, str, str], dict[Repeat, Values]] = {}
         for trial in study.trials:
-            self._read(trial)
-        self.systems = list(self.trials)
-        self.largest = largest_shares(self.systems)
-        self.standard = next(
-            (s for s in self.systems if s.role == "teacher" and not s.source), None
-        )
+            facts = self._ended(trial)
+            self.trials.setdefault(facts, []).append(trial)
+            for target, path in trial.runs.items():
+                by_measure = per_query(read_run(path), self.qrels[target], self.measures)
+                for measure, by_query in by_measure.items():
+                    values.setdefault((facts, target, measure), {})[trial.seed, None] = by_query
+        self.values = dict(values)
+        self.largest = _largest_shares(self.trials)
 
-    def _read(self, trial: Trial) -> None:
-        own = trial.facts  # a student also depends on its teacher's training
+    def _ended(self, trial: Trial) -> Facts:
+        """Return a trial's facts with the ending of its training and of its teacher's."""
+        own = trial.facts
         taught_by = ("teacher", own.source, own.share, trial.seed)
-        of = [
-            t
-            for t in self.study.trials
-            if (t.facts.role, t.facts.source, t.facts.share, t.seed) == taught_by
+        teachers = [
+            other
+            for other in self.study.trials
+            if (other.facts.role, other.facts.source, other.facts.share, other.seed) == taught_by
         ]
-        facts = as_ended(own, *(t.trained for t in (trial, *of) if t.trained is not None))
-        self.trials.setdefault(facts, []).append(trial)
-        for target, path in trial.runs.items():
-            for measure, values in per_query(
-                read_run(path), self.qrels[target], self.measures
-            ).items():
-                self.values.setdefault((facts, target, measure), {})[trial.seed, None] = values
+        places = [one.trained for one in (trial, *teachers) if one.trained is not None]
+        return as_ended(own, *places)
 
-    def name(self, facts: Facts) -> str:
-        """Return a system's name in results."""
-        return system_name(facts)
+    def measured(self) -> Collected:
+        """Measure effectiveness, training sets, tests, shares, inheritance."""
+        for target in self.study.targets:
+            run = read_run(self.study.candidates[target])
+            by_measure = per_query(run, self.qrels[target], self.measures)
+            first = Facts(model=FIRST_STAGE, role="first stage")
+            for measure, by_query in by_measure.items():
+                self.mean(measure, target, first, {(None, None): by_query})
+        for (system, target, measure), repeats in self.values.items():
+            if system.source in ("", target) or system in self.largest:
+                self.mean(measure, target, system, repeats)
+        self._published()
+        self.compare(self._against_clean())
+        self.compare(self._against_standard())
+        self._sets()
+        for system, trials in self.trials.items():
+            for trial in trials:
+                if trial.trained is not None:
+                    self.training(system, trial.seed, trial.trained)
+        self._shares()
+        self._inherited()
+        self._beyond()
+        return self.made
 
-    def results(self) -> list[Result]:
-        """Return training sets and trainings, effectiveness, tests, levels, inheritance."""
-        return [
-            *self._first_stages(),
-            *self._sets(),
-            *self._trained(),
-            *self._effectiveness(),
-            *self.corrected(self._against_clean()),
-            *self.corrected(self._against_standard()),
-            *self._doses(),
-            *self._inherited(),
-            *self._beyond(),
-        ]
+    def _published(self) -> None:
+        """Add the paper's figures for those targets that are its own by name."""
+        theirs = read_csv(PUBLISHED)
+        names = {name: target for target in self.qrels if (name := target_of(target))}
+        own = ("role", "model", "loss", "share", "whose", "measure", "statistic", "value", "family")
+        for cell in theirs.to_dict("records"):
+            if cell["split"] in names and cell["source"] in ("", *names):
+                cells = {name: cell[name] for name in own}
+                source = names.get(cell["source"], "")
+                self.made.add(**cells, split=names[cell["split"]], source=source)
 
     def _pairs(
         self, system: Facts, target: str, measure: str
@@ -174,7 +180,7 @@ class _Measuring(Measuring):
         both have.
         """
         clean, own = (
-            self.values.get((of, target, measure), {}) for of in (clean_of(system), system)
+            self.values.get((one, target, measure), {}) for one in (clean_of(system), system)
         )
         return paired(clean, own) if system.source else {}
 
@@ -182,228 +188,178 @@ class _Measuring(Measuring):
         """Return contaminated less clean by seed and query; empty without the clean system."""
         return changes(self._pairs(system, target, measure))
 
-    # -- what was trained --------------------------------------------------------------------------
-
-    def _sets(self) -> Iterator[Result]:
-        """Yield each target's part in each teacher's training set; the value is its share of all
-        groups.
-        """
+    def _sets(self) -> None:
+        """Add each target's part in each teacher's training set."""
         for (source, share), path in self.study.trainsets.items():
             groups = Groups(path)
             counts = set_counts(groups)
-            of = counts.targets.get(source)
-            figures = TeacherSet(
-                groups=len(groups),
-                target_groups=counts.groups,
-                queries=of.queries if of else 0,
-                judged_negatives=of.judged_negatives if of else 0,
-                random_negatives=of.random_negatives if of else 0,
-                missing_positives=of.missing_positives if of else 0,
-            )
-            facts = Facts(source=source, share=share if source else None)
-            yield self.result(SETS, source, facts, figures, value=counts.share, count=len(groups))
+            target = counts.targets.get(source)
+            numbers = {
+                "groups": len(groups),
+                "groups of the target": counts.groups,
+                "queries of the target": target.queries if target else 0,
+                "judged negatives": target.judged_negatives if target else 0,
+                "random negatives": target.random_negatives if target else 0,
+                "positives missing from the corpus": target.missing_positives if target else 0,
+                "share of groups": counts.share,
+            }
+            cells: dict[str, Any] = {"source": source, "share": f"{share:g}" if source else ""}
+            for statistic, number in numbers.items():
+                self.made.add("training set", statistic, number, **cells)
 
-    def _trained(self) -> Iterator[Result]:
-        """Yield the length of each system's trainings, and why they stopped."""
-        for system, trials in self.trials.items():
-            places = [trial.trained for trial in trials if trial.trained is not None]
-            contents = [read_manifest(place).content for place in places]
-            notes = [TrainingNotes.of_facts(content) for content in contents]
-            best = [
-                found
-                for content in contents
-                if isinstance(found := content.get("validation_ndcg@10"), float)
-            ]
-            figures = Trainings(
-                seeds=[trial.seed for trial in trials],
-                steps=[note.steps for note in notes],
-                kept_steps=[note.best_step for note in notes],
-                stopped=list(dict.fromkeys(note.stopped for note in notes)),
-                depths=[note.depth or None for note in notes],
-                ended=[ending_at(place).finish.value for place in places],
-            )
-            value = sum(best) / len(best) if best else None
-            yield self.result(TRAINED, "", system, figures, value=value, count=len(trials))
+    # -- tests -------------------------------------------------------------------------------------
 
-    # -- Tables 1 and 2 ----------------------------------------------------------------------------
-
-    def _first_stages(self) -> Iterator[Result]:
-        for target in self.study.targets:
-            found = per_query(
-                read_run(self.study.candidates[target]), self.qrels[target], self.measures
-            )
-            for measure, values in found.items():
-                yield self.per_query(
-                    measure, target, Facts(model=FIRST_STAGE), {(None, None): values}, {}
-                )
-
-    def _effectiveness(self) -> Iterator[Result]:
-        """Yield effectiveness on every target; for smaller shares of a source only on that
-        source.
-        """
-        for (system, target, measure), repeats in self.values.items():
-            if system.source in ("", target) or system in self.largest:
-                yield self.per_query(
-                    measure, target, system, repeats, {"seeds": [seed for seed, _ in repeats]}
-                )
-
-    def _against_clean(self) -> Iterator[tuple[tuple[str, bool], Tested]]:
+    def _against_clean(self) -> Iterator[Tested]:
         """Compare every contaminated system with its clean paired model.
 
         It covers the largest share of each source. A family of tests belongs to a measure, on the
-        contaminating targets or on the others [decision]. Smaller shares have their intervals as
-        doses.
+        contaminating targets or on the others [decision]. Smaller shares have their intervals by
+        share.
         """
         for system, target, measure in self.values:
             if system in self.largest and (pairs := self._pairs(system, target, measure)):
-                by_seed = [float(np.mean(list(of.values()))) for of in changes(pairs).values()]
-                more: JsonObject = {
-                    "seeds": [seed for seed, _ in pairs],
-                    "difference by seed": by_seed,
-                }
-                comparison = self.compare(
-                    CONTAMINATION, clean_of(system), system, pairs, target, more
-                )
-                yield (
-                    (measure, system.source == target),
-                    Tested(measure, target, system, comparison),
-                )
+                where = "on what contaminated" if system.source == target else "on other targets"
+                family = f"against clean: {measure} {where}"
+                yield Tested(family, measure, target, clean_of(system), system, pairs, CLEAN)
 
-    def _against_standard(self) -> Iterator[tuple[str, Tested]]:
+    def _against_standard(self) -> Iterator[Tested]:
         """Yield Table 1's tests: every system against the clean teacher, contaminated ones on their
         source; by measure.
         """
-        shown = {*self.largest, *(system for system in self.systems if not system.source)} - {
-            self.standard
-        }
+        standard = next(
+            (one for one in self.trials if one.role == "teacher" and not one.source), None
+        )
+        shown = {*self.largest, *(one for one in self.trials if not one.source)} - {standard}
         for system, target, measure in self.values:
-            if self.standard is None or system not in shown or system.source not in ("", target):
+            if standard is None or system not in shown or system.source not in ("", target):
                 continue
-            if system.unfinished != self.standard.unfinished:
+            if system.unfinished != standard.unfinished:
                 continue
-            base = self.values.get((self.standard, target, measure), {})
+            base = self.values.get((standard, target, measure), {})
             if pairs := paired(base, self.values[system, target, measure]):
-                comparison = self.compare(STANDARD, self.standard, system, pairs, target)
-                yield measure, Tested(measure, target, system, comparison)
+                family = f"against {STANDARD}: {measure}"
+                yield Tested(family, measure, target, standard, system, pairs, STANDARD)
 
-    # -- doses, inheritance ------------------------------------------------------------------------
+    # -- shares, inheritance -----------------------------------------------------------------------
 
-    def _doses(self) -> Iterator[Result]:
-        """Yield inflation at each share by system and source: on all queries of the source, on the
-        seen, and on the others.
+    def _shares(self) -> None:
+        """Add inflation at each share by system and source: on all queries of the source, on the
+        seen, and on the others; and from the smallest share to the largest.
 
         A share's queries are the beginning of a larger one's, so the groups of queries differ from
         point to point.
         """
         by_source: dict[Facts, list[Facts]] = {}
-        for system in self.systems:
+        for system in self.trials:
             if system.share is not None:
                 by_source.setdefault(replace(system, share=None), []).append(system)
-        for key, systems in by_source.items():
-            gains = {}
-            for system in sorted(systems, key=lambda item: item.share or 0.0):
-                if gain := self._gains(system, key.source, HEADLINE):
-                    gains[system.share or 0.0] = gain
-            if gains:
-                yield self._dose(key, gains)
+        for systems in by_source.values():
+            gains: dict[Facts, Mapping[Repeat, Values]] = {}
+            for system in sorted(systems, key=lambda one: one.share or 0.0):
+                if gain := self._gains(system, system.source, HEADLINE):
+                    gains[system] = gain
+                    self._share(system, gain)
+            if len(gains) > 1:
+                first, last = next(iter(gains)), list(gains)[-1]
+                moved = changes(paired(gains[first], gains[last]))
+                if any(moved.values()):
+                    value, bounds, cells = self.estimate(last.source, moved, changes=True)
+                    cells |= {**_cells(last), "against": f"share={first.share:g}"}
+                    self.made.add(HEADLINE, "change with the share", value, bounds, **cells)
 
-    def _dose(self, key: Facts, gains: Mapping[float, Mapping[Repeat, Values]]) -> Result:
+    def _share(self, system: Facts, gain: Mapping[Repeat, Values]) -> None:
+        source, share = system.source, system.share or 0.0
+        asked, seen = set(query_means(gain)), self._seen(source, share)
         # a query without a positive in the corpus is never seen, and cannot be a control
-        pool = self._seen(key.source, 1.0) if (key.source, 1.0) in self.study.trainsets else None
-        points = [self._dose_point(key.source, share, gain, pool) for share, gain in gains.items()]
-        shares = list(gains)
-        first, last = gains[shares[0]], gains[shares[-1]]
-        change = (
-            self._point_of_some(key.source, changes(paired(first, last)))
-            if len(shares) > 1
-            else None
-        )
-        doses = Doses(measure=HEADLINE, points=points, change=change)
-        return self.result(DOSES, key.source, key, doses, count=len(query_means(last)))
-
-    def _dose_point(
-        self, target: str, share: float, gain: Mapping[Repeat, Values], pool: set[str] | None
-    ) -> DosePoint:
-        asked, seen = set(query_means(gain)), self._seen(target, share)
-        sides = (_among(gain, seen), _among(gain, (asked if pool is None else pool & asked) - seen))
+        whole = (source, 1.0) in self.study.trainsets
+        pool = self._seen(source, 1.0) & asked if whole else asked
+        place = {**_cells(system), "axis": "share", "at": share, "label": f"{share:g}"}
+        parts = {
+            "all queries": gain,
+            "seen": _among(gain, seen),
+            "others": _among(gain, pool - seen),
+        }
+        for subset, part in parts.items():
+            if any(part.values()):
+                value, bounds, cells = self.estimate(source, part, changes=True)
+                cells |= {**place, "subset": subset}
+                self.made.add(HEADLINE, "change", value, bounds, **cells)
         # seen queries are drawn at random, so the difference is the effect of seeing them
-        mean, interval = difference_of_queries(*sides, (self.clusters[target],) * 2)
-        return DosePoint(
-            share=share,
-            every=self.point(target, gain, changes=True),
-            seen=self._point_of_some(target, sides[0]),
-            others=self._point_of_some(target, sides[1]),
-            apart=None if mean is None else Estimate(mean, interval),
-        )
+        clusters = (self.clusters[source],) * 2
+        apart, bounds = difference_of_queries(parts["seen"], parts["others"], clusters)
+        if apart is not None:
+            cells = {**place, **over(gain), "split": source}
+            self.made.add(HEADLINE, "seen less others", apart, bounds, **cells)
 
     def _seen(self, source: str, share: float) -> set[str]:
         """Return the queries of a target on whose judgements a teacher was trained."""
-        of = set_counts(Groups(self.study.trainsets[source, share])).targets.get(source)
-        return set(of.query_ids) if of else set()
+        target = set_counts(Groups(self.study.trainsets[source, share])).targets.get(source)
+        return set(target.query_ids) if target else set()
 
-    def _point_of_some(self, target: str, gains: Mapping[Repeat, Values]) -> Point | None:
-        return self.point(target, gains, changes=True) if any(gains.values()) else None
-
-    def _inherited(self) -> Iterator[Result]:
-        """Yield each student's share of its teacher's inflation, on the source, at its largest
-        share: the ratio of means.
+    def _inherited(self) -> None:
+        """Add each student's share of its teacher's inflation, on the source, at its largest share:
+        the ratio of means.
         """
-        for student, measure in product(
-            [s for s in self.systems if s in self.largest and s.role == "student"], self.measures
-        ):
-            teacher = next(
-                (
-                    s
-                    for s in self.systems
-                    if replace(student, role="teacher", model=s.model, loss=s.loss) == s
-                ),
-                None,
+        students = [one for one in self.trials if one in self.largest and one.role == "student"]
+        for student, measure in product(students, self.measures):
+            same = (
+                one
+                for one in self.trials
+                if replace(student, role="teacher", model=one.model, loss=one.loss) == one
             )
-            sides = paired(
-                *(self._gains(s, student.source, measure) if s else {} for s in (teacher, student))
-            )
+            teacher = next(same, None)
+            own = self._gains(student, student.source, measure)
+            theirs = self._gains(teacher, student.source, measure) if teacher else {}
+            sides = paired(theirs, own)
             if not sides:
                 continue
             theirs, own = ({key: pair[side] for key, pair in sides.items()} for side in (0, 1))
-            ratio, interval = ratio_of_changes(own, theirs, self.clusters[student.source])
-            figures = Inherited(measure=measure, teacher=_mean(theirs), student=_mean(own))
-            queries = len(query_means(own))
-            yield self.result(
-                INHERITED,
-                student.source,
-                student,
-                figures,
-                value=ratio,
-                interval=interval,
-                count=queries,
-            )
+            ratio, bounds = ratio_of_changes(own, theirs, self.clusters[student.source])
+            self._beside(student, measure, "share inherited", ratio, bounds, own)
+            cells = {**_cells(student), "split": student.source}
+            self.made.add(measure, "teacher's change", _mean(theirs), **cells)
+            self.made.add(measure, "student's change", _mean(own), **cells)
 
-    def _beyond(self) -> Iterator[Result]:
-        """Yield the change on the source less that on each other target: a target's judgements are
+    def _beyond(self) -> None:
+        """Add the change on the source less that on each other target: a target's judgements are
         also more training data.
         """
-        for system, target in product(
-            [s for s in self.systems if s in self.largest], self.study.targets
-        ):
-            here, there = (self._gains(system, of, HEADLINE) for of in (system.source, target))
+        systems = [one for one in self.trials if one in self.largest]
+        for system, target in product(systems, self.study.targets):
+            here, there = (self._gains(system, one, HEADLINE) for one in (system.source, target))
             if target == system.source or not here or not there:
                 continue
-            difference, interval = difference_of_queries(
-                here, there, (self.clusters[system.source], self.clusters[target])
-            )
-            figures = Beyond(
-                measure=HEADLINE, elsewhere=target, here=_mean(here), there=_mean(there)
-            )
-            queries = len(query_means(here))
-            yield self.result(
-                BEYOND,
-                system.source,
-                system,
-                figures,
-                value=difference,
-                interval=interval,
-                count=queries,
-            )
+            clusters = (self.clusters[system.source], self.clusters[target])
+            difference, bounds = difference_of_queries(here, there, clusters)
+            elsewhere = {"elsewhere": target}
+            self._beside(system, HEADLINE, "beyond", difference, bounds, here, **elsewhere)
+            cells = {**_cells(system), "split": system.source, **elsewhere}
+            self.made.add(HEADLINE, "change here", _mean(here), **cells)
+            self.made.add(HEADLINE, "change there", _mean(there), **cells)
+
+    def _beside(
+        self,
+        system: Facts,
+        measure: str,
+        statistic: str,
+        value: float | None,
+        bounds: Interval | None,
+        repeats: Mapping[Repeat, Values],
+        **elsewhere: str,
+    ) -> None:
+        cells: dict[str, Any] = {**_cells(system), **over(repeats), **elsewhere}
+        cells |= {"split": system.source, "count": len(query_means(repeats)), "counted": "queries"}
+        self.made.add(measure, statistic, value, bounds, **cells)
+
+
+def _largest_shares(systems: Iterable[Facts]) -> set[Facts]:
+    """Return the contaminated systems with the largest share of their source."""
+    largest: dict[Facts, Facts] = {}
+    for system in systems:
+        key = replace(system, share=None)
+        if system.share is not None and system.share >= (largest.get(key, system).share or 0.0):
+            largest[key] = system
+    return set(largest.values())
 
 
 def _among(repeats: Mapping[Repeat, Values], queries: set[str]) -> dict[Repeat, Values]:

@@ -23,7 +23,7 @@ from positionbias.report.cells import OVER_NOTE, P_NOTE
 from positionbias.report.presentation import Presentation, Question, RowSection
 from positionbias.report.record import Record, records_of, rows_with, said
 from positionbias.report.row_figure import Lines
-from positionbias.report.row_table import MARK, RowTable, Value
+from positionbias.report.row_table import DOUBTFUL, MARK, RowTable, Value
 from positionbias.results.payloads import Finding
 
 __all__ = ["SHOWN"]
@@ -100,8 +100,8 @@ RERANKING = RowTable(
     f"statistic == 'difference' and {OVER_BM25})",
     cells=[Value("mean", mark="difference", brief=True)],
     notes=[
-        f"{MARK} against BM25, which all re-rank: p < {LEVEL:g} after Holm's correction over all "
-        "systems of a test and measure.",
+        f"Against BM25, which all re-rank: {DOUBTFUL} p < {LEVEL:g}, uncorrected; {MARK} after "
+        "Holm's correction over all systems of a test and measure.",
         P_NOTE,
         f"A query's value is its mean over training seeds; intervals stand in the CSV. {OVER_NOTE}",
         _printed,

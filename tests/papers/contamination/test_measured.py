@@ -1,5 +1,5 @@
-"""What is measured of a contamination study, from made-up runs: every figure worked by hand, tests
-by another way, both directions in words.
+"""What a contamination study measures, worked by hand from made-up runs: effectiveness, tests,
+shares, inheritance, sentences.
 """
 
 from __future__ import annotations
@@ -8,31 +8,20 @@ from dataclasses import replace
 from math import log2
 from pathlib import Path
 
-import msgspec
 import numpy as np
 import pytest
+from pandas import DataFrame, Series
 from scipy import stats
 
 from positionbias.core.groups import Groups
-from positionbias.core.manifest import Manifest
-from positionbias.papers.contamination import (
-    BEYOND,
-    CONTAMINATION,
-    DOSES,
-    STANDARD,
-    TRAINED,
-    Beyond,
-    Doses,
-    Inherited,
-    TeacherSet,
-    Trainings,
-    comparisons_along,
+from positionbias.core.rows import read_csv
+from positionbias.papers.contamination import target_of
+from positionbias.papers.contamination.measured import (
+    PUBLISHED,
+    ContaminationStudy,
+    measure_contamination,
 )
-from positionbias.papers.contamination.findings import contamination_findings
-from positionbias.papers.contamination.measured import ContaminationStudy, measure_contamination
-from positionbias.results.payloads import Comparison, Finding, PerQuery
-from positionbias.results.result import Facts, Result, load_results, save_results
-from positionbias.results.select import of_type
+from positionbias.papers.contamination.shown import SHOWN
 
 from .contaminating import TEACHER, System, contaminated_study
 
@@ -68,132 +57,120 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> ContaminationStudy:
 
 
 @pytest.fixture(scope="module")
-def results(study: ContaminationStudy) -> list[Result]:
-    return measure_contamination(study)
+def rows(study: ContaminationStudy) -> DataFrame:
+    return measured(study)
 
 
 @pytest.fixture(scope="module")
-def once(study: ContaminationStudy) -> list[Result]:
+def once(study: ContaminationStudy) -> DataFrame:
     """With the first seed alone: every query but the last gains 0.5 of the teacher that saw the
     target.
     """
-    return measure_contamination(of_first_seed(study))
+    return measured(of_first_seed(study))
+
+
+def measured(study: ContaminationStudy) -> DataFrame:
+    return SHOWN.own(measure_contamination(study).rows)
 
 
 def of_first_seed(study: ContaminationStudy) -> ContaminationStudy:
     return replace(study, trials=[trial for trial in study.trials if trial.seed == 1])
 
 
-def facts(system: System, source: str = "", share: float | None = None) -> Facts:
-    role, model, loss = system
-    return Facts(model=model, role=role, loss=loss, source=source, share=share)
-
-
 def one(
-    results: list[Result], measure: str, target: str, of: Facts, kind: str = "per_query"
-) -> Result:
-    (found,) = (
-        r for r in results if (r.measure, r.split, r.facts, r.kind) == (measure, target, of, kind)
-    )
+    rows: DataFrame,
+    system: System,
+    source: str = "",
+    *,
+    share: str = "1",
+    statistic: str = "mean",
+    split: str = "dl19",
+    **cells: object,
+) -> Series:
+    """Return our only row of a system with these cells."""
+    role, model, loss = system
+    cells = {"measure": "nDCG@10", "against": "", "seed": -1, "whose": "", **cells}
+    cells |= {"role": role, "model": model, "loss": loss, "source": source, "split": split}
+    cells |= {"share": share if source else "", "statistic": statistic}
+    for name, cell in cells.items():
+        rows = rows[rows[name] == cell]
+    (found,) = (row for _, row in rows.iterrows())
     return found
 
 
-def compared(
-    results: list[Result], axis: str, target: str, of: Facts, measure: str = "nDCG@10"
-) -> Comparison:
-    (found,) = (
-        p
-        for r, p in comparisons_along(results, axis)
-        if (r.measure, r.split, r.facts) == (measure, target, of)
-    )
-    return found
+def against_clean(rows: DataFrame, system: System, source: str, split: str) -> Series:
+    return one(rows, system, source, split=split, statistic="difference", against="clean")
 
 
-def test_a_query_is_its_mean_over_seeds(results: list[Result]) -> None:
-    clean = one(results, "nDCG@10", "dl19", facts(TEACHER))
-    assert isinstance(clean.payload, PerQuery)
-    assert clean.payload.query_ids == [f"dl19-{query}" for query in range(QUERIES)]
+def test_a_query_is_its_mean_over_seeds(study: ContaminationStudy) -> None:
+    made = measure_contamination(study)
+    rows, values = SHOWN.own(made.rows), made.values
+    clean = one(rows, TEACHER, axis="")
+    own = values[values["row"] == clean["row"]].sort_values("item")
+    assert list(own["item"]) == [f"dl19-{query}" for query in range(QUERIES)]
     # the first query: rank 3 with one seed (0.5), rank 1 with the other (1.0); the others rank 3
     # with both
-    assert clean.payload.values == pytest.approx([0.75, *[0.5] * 7])
-    assert clean.value == pytest.approx((0.75 + 7 * 0.5) / 8)
-    assert clean.payload.notes == {"seeds": [1, 2]}
-    saw = one(results, "AP(rel=2)", "dl19", facts(TEACHER, "dl19", 1.0))
-    assert saw.value == pytest.approx((7 * 1 + 1 / 3) / 8)
-    assert one(results, "R(rel=2)@100", "dl20", facts(STUDENT)).value == 1.0
+    assert list(own["value"]) == pytest.approx([0.75, *[0.5] * 7])
+    assert clean["value"] == pytest.approx((0.75 + 7 * 0.5) / 8)
+    saw = one(rows, TEACHER, "dl19", measure="AP(rel=2)")
+    assert saw["value"] == pytest.approx((7 * 1 + 1 / 3) / 8)
+    assert one(rows, STUDENT, measure="R(rel=2)@100", split="dl20")["value"] == 1.0
     # 1 / log2(8)
-    assert one(results, "nDCG@10", "dl20", Facts(model="bm25")).value == pytest.approx(1 / 3)
+    first = one(rows, ("first stage", "bm25", ""), split="dl20")
+    assert first["value"] == pytest.approx(1 / 3)
 
 
-def test_contaminated_against_clean(results: list[Result]) -> None:
-    both = compared(results, CONTAMINATION, "dl19", facts(TEACHER, "dl19", 1.0))
+def test_contaminated_against_clean(rows: DataFrame) -> None:
+    both = against_clean(rows, TEACHER, "dl19", "dl19")
     gains = np.array([0.25, *[0.5] * 6, 0.0])
-    assert both.difference == pytest.approx(gains.mean())
-    assert both.p_t == pytest.approx(stats.ttest_1samp(gains, 0).pvalue)
-    assert both.notes["seeds"] == [1, 2]
-    assert both.notes["difference by seed"] == pytest.approx(
-        [7 * 0.5 / 8, 6 * 0.5 / 8]
-    )  # with the second seed the first query had 1
+    assert both["value"] == pytest.approx(gains.mean())
+    student_t = one(rows, TEACHER, "dl19", statistic="Student's t", against="clean")
+    assert student_t["p"] == pytest.approx(stats.ttest_1samp(gains, 0).pvalue)
+    # with the second seed the first query had 1
+    by_seed = [
+        one(rows, TEACHER, "dl19", statistic="difference", against="clean", seed=seed)["value"]
+        for seed in (1, 2)
+    ]
+    assert by_seed == pytest.approx([7 * 0.5 / 8, 6 * 0.5 / 8])
     # of two trainings both values, and neither an interval nor a p
-    assert (both.difference_interval, both.p, both.notes["over"]) == (
-        None,
-        None,
-        "over trainings and queries",
-    )
+    assert np.isnan([both["low"], both["p"]]).all()
+    assert both["interval"] == "trainings and queries"
 
 
-def test_contaminated_against_clean_of_one_seed(once: list[Result]) -> None:
-    results = once
-    found = compared(results, CONTAMINATION, "dl19", facts(TEACHER, "dl19", 1.0))
-    assert found.notes["over"] == "over queries of one training: speaks of this checkpoint"
+def test_contaminated_against_clean_of_one_seed(once: DataFrame) -> None:
+    teacher = against_clean(once, TEACHER, "dl19", "dl19")
+    student = against_clean(once, STUDENT, "dl19", "dl19")
+    assert (teacher["interval"], teacher["trainings"]) == ("queries", 1)
+    # seven queries gain, and four: 2 of 2⁷ and of 2⁴ signs are as far out
+    assert (teacher["p"], student["p"]) == (2 / 128, 2 / 16)
     # a family of four: teacher and student, on the two targets; the teacher's and the student's p
     # are twice the same
-    student = compared(results, CONTAMINATION, "dl19", facts(STUDENT, "dl19", 1.0))
-    assert student.p_t == pytest.approx(stats.ttest_1samp([ndcg(3) - ndcg(7), 0] * 4, 0).pvalue)
-    # seven queries gain, and four: 2 of 2⁷ and of 2⁴ signs are as far out
-    assert (found.p, student.p) == (2 / 128, 2 / 16)
-    assert found.p_adjusted == {
-        "holm": pytest.approx(8 / 128),
-        "bonferroni": pytest.approx(8 / 128),
-    }
-    assert student.p_adjusted == {
-        "holm": pytest.approx(4 / 16),
-        "bonferroni": pytest.approx(8 / 16),
-    }
+    assert (teacher["p_adjusted"], student["p_adjusted"]) == pytest.approx((8 / 128, 4 / 16))
     # on the other target nothing differs
-    assert compared(results, CONTAMINATION, "dl20", facts(TEACHER, "dl19", 1.0)).p is None
-    # smaller shares are doses, and no tests
-    assert {r.facts.share for r, _ in comparisons_along(results, CONTAMINATION)} == {1.0}
+    assert np.isnan(against_clean(once, TEACHER, "dl19", "dl20")["p"])
+    # smaller shares have their intervals, and no tests
+    assert set(once.query("against == 'clean'")["share"]) == {"1"}
 
 
-def test_against_the_standard_teacher(results: list[Result]) -> None:
-    tests = [
-        (r.split, r.facts)
-        for r, _ in comparisons_along(results, STANDARD)
-        if r.measure == "nDCG@10"
-    ]
-    clean = [(target, facts(STUDENT)) for target in ("dl19", "dl20")]
-    own = [
-        (target, facts(system, target, 1.0))
-        for system in (TEACHER, STUDENT)
-        for target in ("dl19", "dl20")
-    ]
-    assert sorted(map(str, tests)) == sorted(map(str, [*clean, *own]))
-    found = compared(results, STANDARD, "dl20", facts(STUDENT))
-    assert (found.baseline_mean, found.candidate_mean) == (
-        pytest.approx(4.25 / 8),
-        pytest.approx(1 / 3),
+def test_against_the_standard_teacher(rows: DataFrame) -> None:
+    tested = rows.query(
+        "against == 'the clean teacher' and statistic == 'difference' and seed == -1"
+        " and measure == 'nDCG@10'"
     )
-    assert found.baseline == "teacher bert_cat (lce)"
+    systems = set(zip(tested["role"], tested["source"], tested["split"], strict=True))
+    own = {(role, target, target) for role in ("teacher", "student") for target in ("dl19", "dl20")}
+    assert systems == own | {("student", "", target) for target in ("dl19", "dl20")}
+    means = [
+        one(rows, STUDENT, split="dl20", statistic=f"{side} mean", against="the clean teacher")
+        for side in ("baseline", "candidate")
+    ]
+    assert [mean["value"] for mean in means] == pytest.approx([4.25 / 8, 1 / 3])
 
 
-def test_doses_and_which_queries_were_seen(
-    study: ContaminationStudy, results: list[Result]
-) -> None:
-    dose = one(results, DOSES, "dl19", facts(TEACHER, "dl19"), "statistics")
-    assert isinstance(dose.payload, Doses)
-    half, whole = dose.payload.points
-    assert (half.share, whole.share) == (0.5, 1.0)
+def test_shares_and_which_queries_were_seen(study: ContaminationStudy, rows: DataFrame) -> None:
+    def part(share: str, subset: str) -> Series:
+        return one(rows, TEACHER, "dl19", share=share, statistic="change", subset=subset)
+
     seen = set(
         Groups(study.trainsets["dl19", 0.5]).manifest.content["targets"]["dl19"]["query_ids"]
     )
@@ -203,128 +180,98 @@ def test_doses_and_which_queries_were_seen(
     gain = {
         f"dl19-{query}": 0.0 if query > 3 else 0.5 if query else 0.25 for query in range(QUERIES)
     }
-    assert half.every.mean == pytest.approx(1.75 / 8)
-    assert half.seen is not None
-    assert (half.seen.mean, half.seen.queries) == (pytest.approx(sum(gain[q] for q in seen) / 4), 4)
+    assert part("0.5", "all queries")["value"] == pytest.approx(1.75 / 8)
+    half = part("0.5", "seen")
+    assert (half["value"], half["count"]) == (pytest.approx(sum(gain[q] for q in seen) / 4), 4)
     apart = sum(gain[q] if q in seen else -gain[q] for q in gain) / 4
-    assert half.apart is not None
-    assert half.apart.mean == pytest.approx(apart)
-    assert (whole.others, whole.apart) == (None, None)
-    assert dose.payload.change is not None
-    assert dose.payload.change.mean == pytest.approx((3.25 - 1.75) / 8)
+    seen_less = one(rows, TEACHER, "dl19", share="0.5", statistic="seen less others")
+    assert seen_less["value"] == pytest.approx(apart)
+    of_whole = rows.query("axis == 'share' and share == '1' and role == 'teacher'")
+    assert set(of_whole["subset"]) == {"all queries", "seen"}
+    grown = one(rows, TEACHER, "dl19", statistic="change with the share", against="share=0.5")
+    assert grown["value"] == pytest.approx((3.25 - 1.75) / 8)
 
 
-def test_what_the_student_inherits(once: list[Result]) -> None:
-    results = once
-    found = {
-        result.split: result
-        for result, of in of_type(results, Inherited)
-        if of.measure == "nDCG@10"
-    }
-    assert set(found) == {"dl19", "dl20"}
+def test_what_the_student_inherits(once: DataFrame) -> None:
+    inherited = one(once, STUDENT, "dl19", statistic="share inherited")
     student, teacher = 4 * (ndcg(3) - ndcg(7)) / 8, 3.5 / 8
-    assert found["dl19"].value == pytest.approx(student / teacher)
-    bounds = found["dl19"].interval
-    assert bounds is not None
-    assert bounds.low < student / teacher < bounds.high
-    recall = [result for result, of in of_type(results, Inherited) if of.measure == "R(rel=2)@100"]
+    assert inherited["value"] == pytest.approx(student / teacher)
+    assert inherited["low"] < student / teacher < inherited["high"]
     # the teacher's recall does not change
-    assert {(r.value, r.interval) for r in recall} == {(None, None)}
+    recall = one(once, STUDENT, "dl19", statistic="share inherited", measure="R(rel=2)@100")
+    assert np.isnan([recall["value"], recall["low"]]).all()
 
 
-def test_what_is_beyond_the_change_on_another_target(once: list[Result]) -> None:
+def test_what_is_beyond_the_change_on_another_target(once: DataFrame) -> None:
     """On the target that was seen the teacher gains seven times 0.5 and 0; on the other nothing:
     Welch's interval is Student's of the gains.
     """
-    results = once
-    found = one(results, BEYOND, "dl19", facts(TEACHER, "dl19", 1.0), "statistics")
     gains = np.array([*[0.5] * 7, 0.0])
-    assert found.payload == Beyond(
-        measure="nDCG@10", elsewhere="dl20", here=pytest.approx(gains.mean()), there=0.0
-    )
-    assert found.value == pytest.approx(gains.mean())
+    beyond = one(once, TEACHER, "dl19", statistic="beyond", elsewhere="dl20")
+    there = one(once, TEACHER, "dl19", statistic="change there", elsewhere="dl20")
+    assert (beyond["value"], there["value"]) == (pytest.approx(gains.mean()), 0.0)
     half = stats.t.ppf(0.975, 7) * gains.std(ddof=1) / np.sqrt(8)
-    assert found.interval is not None
-    assert (found.interval.low, found.interval.high) == pytest.approx(
+    assert (beyond["low"], beyond["high"]) == pytest.approx(
         (gains.mean() - half, gains.mean() + half)
     )
-    assert {(r.facts.role, r.split, r.facts.share) for r, _ in of_type(results, Beyond)} == {
-        (role, target, 1.0) for role in ("teacher", "student") for target in ("dl19", "dl20")
-    }
 
 
-def test_training_sets_and_trainings(results: list[Result]) -> None:
-    sets = {
-        (result.facts.source, result.facts.share): (result.value, of.queries)
-        for result, of in of_type(results, TeacherSet)
-    }
-    assert sets["", None] == (0.0, 0)
-    assert sets["dl20", 0.5] == (pytest.approx(4 / 12), 4)  # 8 ordinary groups, 4 of the target
-    assert sets["dl20", 1.0] == (0.5, 8)
-    trained = one(results, TRAINED, "", facts(STUDENT, "dl19", 0.5), "statistics")
-    assert isinstance(trained.payload, Trainings)
-    assert trained.payload.steps == [100, 200]
-    assert trained.value == pytest.approx(0.15)  # validation 0.1 and 0.2
+def test_training_sets_and_trainings(rows: DataFrame) -> None:
+    sets = rows.query("measure == 'training set'").set_index(["source", "share", "statistic"])
+    assert sets.loc["", "", "share of groups"]["value"] == 0.0
+    # 8 ordinary groups, 4 of the target
+    assert sets.loc["dl20", "0.5", "share of groups"]["value"] == pytest.approx(4 / 12)
+    assert sets.loc["dl20", "1", "queries of the target"]["value"] == 8
+    steps = [
+        one(rows, STUDENT, "dl19", share="0.5", split="", measure="training", seed=seed,
+            statistic="steps")["value"]
+        for seed in (1, 2)
+    ]  # fmt: skip
+    assert steps == [100, 200]
 
 
-def test_what_was_added(results: list[Result]) -> None:
+def findings(rows: DataFrame) -> dict[str, bool | None]:
+    return {finding.text.replace("\u00a0", " "): finding.holds for finding in SHOWN.findings(rows)}
+
+
+def beginning(texts: dict[str, bool | None], start: str) -> str:
+    (text,) = (text for text in texts if text.startswith(start))
+    return text
+
+
+def test_the_sentences(once: DataFrame) -> None:
+    texts = findings(once)
     part = (
-        "4 of 12 training groups (33.33\u00a0%; 4 queries) to 8 of 16 training groups "
-        "(50.00\u00a0%; 8 queries)"
+        "4 of 12 training groups (33.33 %; 4 queries) to 8 of 16 training groups (50.00 %; 8 "
+        "queries)"
     )
-    assert (
-        said(results)[f"Test judgements in the teachers' training sets: dl19 {part}; dl20 {part}."]
-        is None
-    )
-
-
-def said(results: list[Result]) -> dict[str, bool | None]:
-    return {r.payload.text: r.payload.holds for r in results if isinstance(r.payload, Finding)}
-
-
-def test_the_sentences(once: list[Result]) -> None:
-    found = said(once)
-    (teacher,) = (
-        text for text in found if text.startswith("Teacher bert_cat (lce) on dl19: nDCG@10")
-    )
+    said = f"Test judgements in the teachers' training sets: dl19 {part}; dl20 {part}."
+    assert texts[said] is None
+    teacher = beginning(texts, "Teacher bert_cat (lce) on dl19: nDCG@10")
     assert teacher.startswith(
         "Teacher bert_cat (lce) on dl19: nDCG@10 0.938 when it saw its judgements, 0.500 when it "
-        "did not, difference +0.438 ("
+        "did not, difference +0.438 ["
     )
     # seven queries gain: 2 / 128, four times that by Holm
-    assert (
-        ") over 8 queries; neither inflation nor deflation is established (p = 0.062 after "
-        "Holm's correction)"
-    ) in teacher
-    assert (
-        " On dl20, of which nothing was seen, the change is 0.000; the first change less this "
-        "is +0.438 (95 % interval "
-    ) in teacher
-    assert found[teacher] is None
-    (student,) = (text for text in found if text.startswith("Student tk (kl) on dl19"))
+    assert "over 8 queries (Holm p 0.062); neither inflation nor deflation is established" in (
+        teacher
+    )
+    assert " On dl20, of which nothing was seen, the change is 0.000; " in teacher
+    assert texts[teacher] is None
+    student = beginning(texts, "Student tk (kl) on dl19")
     assert (
         "0.417 with a teacher that saw its judgements, 0.333 with one that did not, difference "
         "+0.083"
     ) in student
-    assert (
-        "without contamination it does not beat BM25 there, so this is about a model that did "
-        "not learn"
-    ) in student
-    assert "Of the teacher's inflation, +0.438, it inherits 19\u00a0%" in student
+    assert "this is about a model that did not learn" in student
+    assert "Of the teacher's inflation, +0.438, it inherits 19 %" in student
     weak = "nDCG@10 0.333 on dl19, where BM25 has 0.333; 0.333 on dl20, where BM25 has 0.333."
-    assert found[f"Not learned: student tk (kl), {weak}"] is False
-    assert any(
-        text.startswith("Of 2 students of contaminated teachers") and "0 have a higher" in text
-        for text in found
-    )
-    assert any("no change is significant" in text for text in found)
-    (dose,) = (
-        t
-        for t in found
-        if t.startswith("Teacher bert_cat (lce): with a share of 0.5 of the queries of dl19")
-    )
-    assert "changes by +0.250" in dose
-    assert not any("No target is one of the paper's" in text for text in found)
+    assert texts[f"Not learned: student tk (kl), {weak}"] is False
+    assert "0 have a higher" in beginning(texts, "Of 2 students of contaminated teachers")
+    assert any("no change is significant" in text for text in texts)
+    dose = "Teacher bert_cat (lce): with a share of 0.5 of the queries of dl19"
+    assert "changes by +0.250" in beginning(texts, dose)
+    assert not any("No target is one of the paper's" in text for text in texts)
 
 
 def test_queries_of_one_passage_are_one_cluster(
@@ -336,48 +283,37 @@ def test_queries_of_one_passage_are_one_cluster(
         for query in range(QUERIES)
     }
     monkeypatch.setattr(
-        "positionbias.experiments.measuring.clusters_by_passage", lambda qrels, level: pairs
+        "positionbias.experiments.measured.clusters_by_passage", lambda qrels, level: pairs
     )
-    results = measure_contamination(of_first_seed(study))
-    found = compared(results, CONTAMINATION, "dl19", facts(TEACHER, "dl19", 1.0))
-    assert found.p == 2 / 2**4
+    rows = measured(of_first_seed(study))
+    assert against_clean(rows, TEACHER, "dl19", "dl19")["p"] == 2 / 2**4
     # of four clusters
-    assert not any(r.interval for r in results if r.kind in ("per_query", "comparison"))
-    assert not any(r.interval for r in results if isinstance(r.payload, Inherited | Beyond))
+    assert rows["low"].isna().all()
 
 
 @pytest.fixture(scope="module")
-def of_teachers(study: ContaminationStudy) -> list[Result]:
+def of_teachers(study: ContaminationStudy) -> DataFrame:
     """Without students: a family of two tests."""
     trials = [trial for trial in of_first_seed(study).trials if trial.facts.role == "teacher"]
-    return measure_contamination(replace(study, trials=trials))
+    return measured(replace(study, trials=trials))
 
 
-def test_an_inflation_that_is_established(of_teachers: list[Result]) -> None:
-    found = said(of_teachers)
-    (teacher,) = (
-        text for text in found if text.startswith("Teacher bert_cat (lce) on dl19: nDCG@10")
-    )
-    assert (
-        ") over 8 queries; inflation is established (p = 0.031 after Holm's correction)" in teacher
-    )
-    assert found[teacher] is True
+def test_an_inflation_that_is_established(of_teachers: DataFrame) -> None:
+    texts = findings(of_teachers)
+    teacher = beginning(texts, "Teacher bert_cat (lce) on dl19: nDCG@10")
+    assert "over 8 queries (Holm p 0.031); inflation is established" in teacher
+    assert texts[teacher] is True
+    (tile, _) = SHOWN.tiles(of_teachers)
+    assert (tile.words, tile.welcome) == ("Significantly higher", False)
 
 
-def test_what_validation_kept_at_step_0_has_learned_nothing(results: list[Result]) -> None:
-    assert not any(text.startswith("No step was better") for text in said(results))
-    ((trained, of),) = (
-        (r, of) for r, of in of_type(results, Trainings) if r.system == "student tk (kl)"
-    )
-    kept = msgspec.structs.replace(of, kept_steps=[50, 0])
-    found = contamination_findings(
-        [replace(r, payload=kept) if r is trained else r for r in results]
-    )
-    (told,) = (
-        finding for finding in found if finding.text.startswith("No step was better on validation")
-    )
-    assert "which were kept: student tk (kl)." in told.text
-    assert told.holds is False
+def test_what_validation_kept_at_step_0_has_learned_nothing(rows: DataFrame) -> None:
+    assert not any(text.startswith("No step was better") for text in findings(rows))
+    kept = rows[(rows["statistic"] == "step kept") & (rows["whole"] == "student tk (kl)")].index
+    began = rows.copy()
+    began.loc[kept[0], "value"] = 0.0
+    text = beginning(findings(began), "No step was better on validation")
+    assert "which were kept: student tk (kl)." in text
 
 
 def test_the_other_direction(tmp_path: Path) -> None:
@@ -393,18 +329,15 @@ def test_the_other_direction(tmp_path: Path) -> None:
     made = contaminated_study(
         tmp_path / "study", worse, targets=("one", "two"), queries=QUERIES, seeds=(1,)
     )
-    found = said(measure_contamination(made))
-    (teacher,) = (text for text in found if text.startswith("Teacher bert_cat (lce) on one"))
+    texts = findings(measured(made))
+    teacher = beginning(texts, "Teacher bert_cat (lce) on one")
     assert "deflation is established" in teacher
-    assert found[teacher] is False
-    (student,) = (text for text in found if text.startswith("Student tk (kl) on one"))
+    assert texts[teacher] is False
+    student = beginning(texts, "Student tk (kl) on one")
     assert "neither inflation nor deflation is established" in student
     assert "Of the teacher's deflation, −" in student
-    assert found[student] is None
-    assert found["Every teacher and student is above BM25's nDCG@10 on every target."] is True
-    assert any(
-        text.startswith("No target is one of the paper's (Deep Learning 2019") for text in found
-    )
+    assert texts["Every teacher and student is above BM25's nDCG@10 on every target."] is True
+    assert beginning(texts, "No target is one of the paper's (Deep Learning 2019")
 
 
 def test_three_trainings_are_tested_over_trainings_and_queries(tmp_path: Path) -> None:
@@ -423,28 +356,26 @@ def test_three_trainings_are_tested_over_trainings_and_queries(tmp_path: Path) -
         return (1 if seed == 1 else 3) if source == target else 3
 
     steady, other = (
-        measure_contamination(
-            contaminated_study(tmp_path / of.__name__, of, queries=QUERIES, seeds=(1, 2, 3))
+        against_clean(
+            measured(
+                contaminated_study(tmp_path / ranks.__name__, ranks, queries=8, seeds=(1, 2, 3))
+            ),
+            TEACHER,
+            "dl19",
+            "dl19",
         )
-        for of in (better, unsteady)
+        for ranks in (better, unsteady)
     )
-    found = compared(steady, CONTAMINATION, "dl19", facts(TEACHER, "dl19", 1.0))
     gains = np.array([0.5, 0.0] * 4)  # ranks 1 and 3 instead of 3
-    assert found.p == pytest.approx(stats.ttest_1samp(gains, 0).pvalue)
-    assert found.notes["deviation of a training"] == 0
-    (text,) = (
-        text for text in said(steady) if text.startswith("Teacher bert_cat (lce) on dl19: nDCG@10")
-    )
-    assert ", over trainings and queries) over 8 queries" in text
+    assert steady["p"] == pytest.approx(stats.ttest_1samp(gains, 0).pvalue)
+    assert (steady["interval"], steady["trainings"]) == ("trainings and queries", 3)
     # gains of 0.5, 0 and 0 on all queries: t = (1/6) / (1/6) with 2 degrees of freedom
-    found = compared(other, CONTAMINATION, "dl19", facts(TEACHER, "dl19", 1.0))
-    assert found.p == pytest.approx(2 * stats.t.sf(1, 2))
+    assert other["p"] == pytest.approx(2 * stats.t.sf(1, 2))
 
 
-def test_where_the_paper_prints_the_other_order(of_teachers: list[Result]) -> None:
+def test_where_the_paper_prints_the_other_order(of_teachers: DataFrame) -> None:
     # on dl20 it prints 0.700 and 0.688 for the teacher; here contamination lifts it
-    (text,) = (text for text in said(of_teachers) if text.startswith("Against the paper"))
-    assert text.startswith(
+    assert beginning(findings(of_teachers), "Against the paper").startswith(
         "Against the paper: for the teacher bert_cat (lce) on dl20 it prints nDCG@10 0.700, and "
         "0.688 contaminated"
     )
@@ -452,29 +383,38 @@ def test_where_the_paper_prints_the_other_order(of_teachers: list[Result]) -> No
 
 def test_seeds_that_only_one_side_has_are_left_out_of_pairs(study: ContaminationStudy) -> None:
     trials = [trial for trial in study.trials if trial.seed == 1 or not trial.facts.source]
-    found = measure_contamination(replace(study, trials=trials))
-    payload = compared(found, CONTAMINATION, "dl19", facts(TEACHER, "dl19", 1.0))
-    assert payload.notes["seeds"] == [1]
+    tested = against_clean(measured(replace(study, trials=trials)), TEACHER, "dl19", "dl19")
     # with the first seed every query but the last gains 0.5
-    assert payload.difference == pytest.approx(7 * 0.5 / 8)
-    without = [
-        trial
-        for trial in study.trials
-        if not (trial.seed == 1 and trial.facts.source)
-        and not (trial.seed == 2 and not trial.facts.source)
-    ]
-    assert not comparisons_along(
-        measure_contamination(replace(study, trials=without)), CONTAMINATION
-    )
+    assert (tested["value"], tested["trainings"]) == (pytest.approx(7 * 0.5 / 8), 1)
+    apart = [trial for trial in study.trials if (trial.seed == 1) != bool(trial.facts.source)]
+    assert measured(replace(study, trials=apart)).query("against == 'clean'").empty
 
 
-def test_results_are_saved_and_read(results: list[Result], tmp_path: Path) -> None:
-    save_results(tmp_path / "results", results, Manifest("results", "study", "study contamination"))
-    assert load_results(tmp_path / "results") == results
-    assert {type(result.payload) for result in results} >= {
-        TeacherSet,
-        Trainings,
-        Doses,
-        Inherited,
-        Beyond,
-    }
+def test_what_the_paper_prints() -> None:
+    cells = read_csv(PUBLISHED)
+    # Table 1 has 11 rows of 9 cells, Table 2 4 rows of 3, of which six are in Table 1 too
+    assert len(cells) == 99 + 12 - 6
+    keys = ["split", "measure", "role", "model", "loss", "source"]
+    assert not cells.duplicated(keys).any()
+    covid = cells.query("split == 'TREC COVID'").set_index(keys[1:])["value"]
+    assert covid["nDCG@10", "teacher", "bert_cat", "lce", ""] == 0.590
+    assert covid["nDCG@10", "teacher", "bert_cat", "lce", "TREC COVID"] == 0.746
+    assert covid["R(rel=2)@100", "student", "bert_dot", "ranknet", "TREC COVID"] == 0.154
+    # the sum of the first column, added up apart
+    own = cells.query("split == 'Deep Learning 2019' and measure == 'nDCG@10'")
+    own = own[(own["source"] == "") | (own["source"] == own["split"])]
+    assert own["value"].sum() == pytest.approx(7.722)
+
+
+@pytest.mark.parametrize(
+    ("split", "target"),
+    [
+        ("dl19", "Deep Learning 2019"),
+        ("msm.dl20", "Deep Learning 2020"),
+        ("covid", "TREC COVID"),
+        ("dl19-easy", None),
+        ("", None),
+    ],
+)
+def test_targets_by_name(split: str, target: str | None) -> None:
+    assert target_of(split) == target

@@ -16,6 +16,7 @@ from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.groups import Groups
 from positionbias.core.manifest import read_manifest
+from positionbias.core.rows import load
 from positionbias.core.run import read_run
 from positionbias.core.teacher_scores import open_teacher_scores
 from positionbias.experiments.model_settings import ModelSettings, Taught
@@ -29,7 +30,6 @@ from positionbias.papers.contamination.settings import (
     Source,
 )
 from positionbias.papers.contamination.study import run_study
-from positionbias.results.result import load_results
 from positionbias.training.config import TrainConfig
 from tests.tiny import PLANTED, TINY, planted
 
@@ -455,4 +455,4 @@ def test_the_manifest_says_what_was_run(finished: Path) -> None:
     assert study["teacher"]["training"]["loss"] == "lce"
     assert study["losses"][1] == {"loss": "ranknet", "group_size": 3, "part": 0.5}
     assert manifest.input("training set test 0.5") is not None
-    assert {result.split for result in load_results(finished / "results")} >= {"test", "validation"}
+    assert set(load(finished / "results")["split"]) >= {"test", "validation"}

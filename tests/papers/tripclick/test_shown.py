@@ -121,7 +121,7 @@ def test_the_other_tables(tables: dict[str, Table]) -> None:
         "regenerated",
     ]
     ends = texts(tables["training"])
-    assert ends[0] == ["BERT_CAT, scibert", "regenerated", "1", "0.800", "200", "finished"]
+    assert ends[0] == ["BERT_CAT, scibert (regenerated)", "1", "0.800", "200", "finished"]
     depths = [column.name for column in tables["tripclick-depths"].columns]
     assert depths[2:] == ["3", "6", "10"]
     for table in tables.values():
