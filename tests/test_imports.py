@@ -187,21 +187,6 @@ def test_no_module_of_the_report_is_one_subjects_own() -> None:
     assert {name: who for name, who in users.items() if len(who) < 2 and who <= own} == {}
 
 
-def test_the_report_names_no_measure_of_a_paper() -> None:
-    papers = import_module("positionbias.papers").modules("page")
-    measures = {measure for module in papers for measure in module.PART.measures}
-    assert measures
-    for name in INSIDE:
-        if part_of(name) == "report":
-            tree = ast.parse(MODULES[name].read_text(encoding="utf-8"))
-            found = {
-                node.value
-                for node in ast.walk(tree)
-                if isinstance(node, ast.Constant) and isinstance(node.value, str)
-            }
-            assert not found & measures, name
-
-
 def test_there_are_no_cycles() -> None:
     graph = {
         name: {

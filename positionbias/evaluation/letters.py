@@ -5,6 +5,7 @@ rows a and b.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from enum import StrEnum
 from itertools import combinations
 from string import ascii_lowercase
 from typing import NamedTuple
@@ -22,7 +23,15 @@ from positionbias.evaluation.trainings import (
     paired,
 )
 
-__all__ = ["LEVEL", "Letters", "is_significant", "letter_of", "significance_letters"]
+__all__ = [
+    "LEVEL",
+    "Compared",
+    "Letters",
+    "compared",
+    "is_significant",
+    "letter_of",
+    "significance_letters",
+]
 
 LEVEL = 0.05
 
@@ -30,6 +39,25 @@ LEVEL = 0.05
 def is_significant(p: float | None) -> bool:
     """Return True if a p-value is defined and below 0.05."""
     return p is not None and p < LEVEL
+
+
+class Compared(StrEnum):
+    """The answer of a comparison, after the correction for its family."""
+
+    HIGHER = "significantly higher"
+    LOWER = "significantly lower"
+    NONE = "no significant difference"
+    UNTESTED = "no test"
+    UNFINISHED = "training not finished"
+
+
+def compared(difference: float, p: float | None) -> Compared:
+    """Return the answer of a comparison with this p-value after correction."""
+    if p is None:
+        return Compared.UNTESTED
+    if not is_significant(p):
+        return Compared.NONE
+    return Compared.HIGHER if difference > 0 else Compared.LOWER
 
 
 class Letters(NamedTuple):

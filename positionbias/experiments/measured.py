@@ -6,18 +6,18 @@ A system is named by its ``Facts``, the same for all its seeds.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from enum import StrEnum
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from positionbias.core.collection import Collection
 from positionbias.core.convergence import Finish
 from positionbias.core.interval import Interval
 from positionbias.core.manifest import read_manifest
 from positionbias.core.records import Qrel
 from positionbias.core.rows import Collected
-from positionbias.evaluation.letters import is_significant
+from positionbias.evaluation.letters import Compared, compared
 from positionbias.evaluation.significance import HOLM, adjust, clusters_by_passage
 from positionbias.evaluation.trainings import (
     Repeat,
@@ -31,7 +31,16 @@ from positionbias.models.remedied import trained_folder
 from positionbias.results.payloads import Comparison
 from positionbias.results.result import Facts
 
-__all__ = ["Compared", "Systems", "Tested", "against", "system_cells"]
+__all__ = [
+    "Systems",
+    "Tested",
+    "Trial",
+    "against",
+    "over",
+    "own_judgements",
+    "system_cells",
+    "trial_inputs",
+]
 
 _SERIES = {  # of a log, by name
     "loss": "loss",
@@ -52,14 +61,31 @@ _COUNTS = {  # of a checkpoint's manifest, by statistic
 }
 
 
-class Compared(StrEnum):
-    """The answer of a comparison, after the correction for its family."""
+class Trial(NamedTuple):
+    """A system of one seed. ``facts`` are the same for all seeds, ``name`` is the model's in the
+    study, ``runs`` are by split, ``trained`` is the checkpoint (None for an ensemble)."""
 
-    HIGHER = "significantly higher"
-    LOWER = "significantly lower"
-    NONE = "no significant difference"
-    UNTESTED = "no test"
-    UNFINISHED = "training not finished"
+    name: str
+    facts: Facts
+    seed: int
+    runs: Mapping[str, Path]
+    trained: Path | None
+
+
+def trial_inputs(trials: Iterable[Trial]) -> dict[str, Path]:
+    """Return the runs and checkpoints of trials by name, as the inputs of a step."""
+    known = list(trials)
+    runs = {path.stem: path for trial in known for path in trial.runs.values()}
+    return {
+        **runs,
+        **{trial.trained.name: trial.trained for trial in known if trial.trained is not None},
+    }
+
+
+def own_judgements(collection: Collection, split: str, judgements: str | None = None) -> list[Qrel]:
+    """Return the judgements of a split's own queries."""
+    own = {query_id for query_id, _ in collection.query_texts(split)}
+    return [qrel for qrel in collection.qrels(split, judgements) if qrel.query_id in own]
 
 
 class Tested(NamedTuple):
@@ -107,9 +133,10 @@ class Systems:
     """The values of a study's systems by query, and the rows that are made of them.
 
     ``qrels`` has the judgements of each test; queries that share a relevant passage are one cluster
-    in intervals. ``cells`` are those that name a system.
+    in intervals. ``cells`` are those that name a system; p-values have this ``correction``.
     """
 
+    correction = HOLM
     cells: Callable[[Facts], dict[str, Any]] = staticmethod(system_cells)
 
     def __init__(
@@ -144,13 +171,15 @@ class Systems:
         return mean
 
     def compare(self, tests: Iterable[Tested]) -> None:
-        """Add comparisons of systems, with p-values after Holm's correction over each family."""
+        """Add comparisons of systems, with p-values corrected over each family."""
         families: dict[str, list[Tested]] = {}
         for test in tests:
             families.setdefault(test.family, []).append(test)
         for tested in families.values():
-            compared = [self._comparison(test) for test in tested]
-            for test, comparison in zip(tested, adjust(compared, [HOLM]), strict=True):
+            comparisons = [self._comparison(test) for test in tested]
+            for test, comparison in zip(
+                tested, adjust(comparisons, [self.correction]), strict=True
+            ):
                 self._add(test, comparison)
 
     def _comparison(self, tested: Tested) -> Comparison:
@@ -162,7 +191,7 @@ class Systems:
         )
 
     def _add(self, tested: Tested, comparison: Comparison) -> None:
-        noted, p = comparison.noted, comparison.p_adjusted.get(HOLM)
+        noted, p = comparison.noted, comparison.p_adjusted.get(self.correction)
         cells: dict[str, Any] = {
             **self.cells(tested.system),
             "split": tested.test,
@@ -182,7 +211,7 @@ class Systems:
             counted="queries",
             p=comparison.p,
             p_adjusted=p,
-            answer=Compared.UNFINISHED if unfinished else _answer(comparison.difference, p),
+            answer=Compared.UNFINISHED if unfinished else compared(comparison.difference, p),
         )
         seeds = dict.fromkeys(seed for seed, _ in tested.repeats)
         for seed, value in zip(seeds, noted.by_seed, strict=False):
@@ -232,14 +261,6 @@ def over(repeats: Mapping[Repeat, object]) -> dict[str, Any]:
     trainings = len({seed for seed, _ in repeats if seed is not None})
     several = "trainings and queries" if trainings > 1 else "queries"
     return {"trainings": trainings or None, "interval": several}
-
-
-def _answer(difference: float, p: float | None) -> Compared:
-    if p is None:
-        return Compared.UNTESTED
-    if not is_significant(p):
-        return Compared.NONE
-    return Compared.HIGHER if difference > 0 else Compared.LOWER
 
 
 def _late(curve: Sequence[tuple[int, float]]) -> float:

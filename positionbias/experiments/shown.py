@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pandas import DataFrame, Series
 
 from positionbias.core.convergence import LEAST, UNFINISHED, Ending, Finish
+from positionbias.evaluation.letters import Compared
 from positionbias.experiments.endings import failed_shares, not_finished
-from positionbias.experiments.measured import Compared
 from positionbias.report.presentation import Answer, RowSection
 from positionbias.report.record import Record, records_of, said
 from positionbias.report.row_figure import Lines
@@ -60,15 +60,17 @@ def _beside(against: str, words: Mapping[str, str]) -> str:
     return words.get(parts["variant"], parts["variant"]) if "variant" in parts else against
 
 
-def comparison_cells(base: str, own: str) -> list[Value]:
-    """Return the cells of a comparison's line, with the headings of both means."""
+def comparison_cells(base: str, own: str, correction: str = "Holm") -> list[Value]:
+    """Return the cells of a comparison's line, with the headings of both means and the name of its
+    correction.
+    """
     return [
         Value("baseline mean", base),
         Value("candidate mean", own),
         Value("difference", "Difference", "+.3f"),
         Value("effect size", "Effect size", "+.2f", wide=True),
         Value("difference", "p", "p", show="p", wide=True),
-        Value("difference", "p Holm", "p", show="p_adjusted"),
+        Value("difference", f"p {correction}", "p", show="p_adjusted"),
         Value("Student's t", "p Student's t", "p", show="p", wide=True),
         Value("difference", "Queries", ",", show="count", wide=True),
     ]
@@ -95,10 +97,11 @@ def compared_answers(*, good: bool, advice: str) -> dict[str, Answer]:
     }
 
 
-def comparison_text(record: Record) -> str:
+def comparison_text(record: Record, correction: str = "Holm") -> str:
     """Return a comparison's difference with its interval, queries and p."""
     row = record.rows["difference"]
-    sure = "no test" if row.p_adjusted != row.p_adjusted else "Holm p {difference.p_adjusted:p}"
+    p = f"{correction} p {{difference.p_adjusted:p}}"
+    sure = "no test" if row.p_adjusted != row.p_adjusted else p
     few = "; two trainings have no interval" if row.trainings == 2 else ""
     return said(
         f"{{difference:+.3f}} over {{difference.count:,}} {row.counted} ({sure}{few})", record

@@ -18,7 +18,6 @@ from positionbias.core.formatting import (
 )
 from positionbias.core.interval import Interval
 from positionbias.report.table import Cell, Column
-from positionbias.results.payloads import Comparison
 from positionbias.results.select import distinct
 
 __all__ = [
@@ -100,19 +99,6 @@ def decimal_cell(
 def p_cell(p: float | None) -> Cell:
     """Return the cell of a p-value."""
     return Cell(p_value(p), p)
-
-
-def comparison_cells(of: Comparison, *corrections: str) -> list[Cell]:
-    """Return both means, their difference and its effect size; then p, p by each correction, and
-    Student's.
-    """
-    return [
-        decimal_cell(of.baseline_mean),
-        decimal_cell(of.candidate_mean),
-        decimal_cell(of.difference, of.difference_interval, sign=True),
-        decimal_cell(of.effect_size, places=2, sign=True),
-        *map(p_cell, (of.p, *(of.p_adjusted.get(name) for name in corrections), of.p_t)),
-    ]
 
 
 def percent_cell(

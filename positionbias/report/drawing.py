@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from positionbias.core.errors import InputError
 from positionbias.core.formatting import percent
 from positionbias.report.figure import BAND, SERIES, WIDE
-from positionbias.results.points import Estimate
 
 if TYPE_CHECKING:
     from matplotlib.axis import Axis
@@ -20,7 +19,6 @@ __all__ = [
     "MARKERS",
     "band_handle",
     "colour_of",
-    "interval_line",
     "legend_above",
     "characters",
     "line_handle",
@@ -28,7 +26,6 @@ __all__ = [
     "percent_marks",
     "required",
     "same_scale",
-    "series_handle",
     "series_looks",
     "tick_places",
     "under_all",
@@ -75,31 +72,6 @@ def series_looks(index: int) -> dict[str, str]:
         "linestyle": DASHES[index % len(DASHES)],
         "marker": MARKERS[index % len(MARKERS)],
     }
-
-
-def series_handle(index: int) -> Any:
-    """Return a legend entry for a series."""
-    looks = series_looks(index)
-    return line_handle(looks["color"], looks["linestyle"], marker=looks["marker"])
-
-
-def interval_line(
-    axes: Any,
-    places: Sequence[float],
-    points: Sequence[Estimate],
-    index: int,
-    *,
-    size: float = 4.5,
-    **bars: Any,
-) -> None:
-    """Draw a series of means at ``places``, each with its interval; ``size`` of the markers,
-    ``bars`` of the intervals.
-    """
-    axes.plot(places, [point.mean for point in points], markersize=size, **series_looks(index))
-    for at, point in zip(places, points, strict=True):
-        if bounds := point.interval:
-            looks = {"linewidth": 1.2, "solid_capstyle": "butt", **bars}
-            axes.plot([at, at], [bounds.low, bounds.high], color=colour_of(index), **looks)
 
 
 def line_handle(colour: str, style: Any, **more: Any) -> Any:

@@ -17,8 +17,6 @@ from positionbias.report.load import Study
 from positionbias.report.parts import (
     PageSection,
     each,
-    general_comparisons,
-    general_systems,
     parts,
     published_for,
 )
@@ -101,13 +99,11 @@ def _answers(study: Study) -> Block:
 
 
 def _baselines(study: Study) -> Block:
-    return block_of(
-        study, tables=[baseline_table(study.results), systems_table(general_systems(study.results))]
-    )
+    return block_of(study, tables=[baseline_table(study.results), systems_table(study.results)])
 
 
 def _trainings(study: Study) -> Block:
-    rest = general_comparisons([r for r in of_kind(study.results, "comparison") if not axis_of(r)])
+    rest = [r for r in of_kind(study.results, "comparison") if not axis_of(r)]
     others = significance_table(rest, "", name="comparisons", title="Paired comparisons")
     return block_of(study, tables=[significance_table(study.results), others])
 

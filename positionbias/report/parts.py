@@ -4,18 +4,16 @@ A subject is a ``Part``: its sections, the results shown there and in no general
 published figures, and the tables that the terminal shows. ``posbias report`` and ``posbias study``
 ask the functions here, and name no subject.
 
-A new paper is a line in ``papers.PAPERS`` and a folder ``positionbias/papers/NAME``, with five
-modules for an ordinary study:
+A new paper is a line in ``papers.PAPERS`` and a folder ``positionbias/papers/NAME``, with four
+modules for an ordinary study, and a line in ``report.presentation.PRESENTATIONS``:
 
-    __init__.py    the payload types of its results, classes of ``Figures``; results are read by
-                   them from then on
     settings.py    a dataclass whose fields declare settings, and ``COMMAND``, which makes ``posbias
                    study NAME`` of it
     study.py       ``run_study(collection, settings, workspace)``: the steps, each an artefact with
                    a receipt
-    measured.py    results of what the steps left
-    page.py        tables, figures and sections, and ``PART``, by which this registry finds them
-    cells.csv      what the paper printed (``results.published.read_cells``)
+    measured.py    rows of what the steps left
+    shown.py       tables, figures, answers and sentences over the rows: ``SHOWN``
+    published.csv  what the paper printed, as rows
 """
 
 from __future__ import annotations
@@ -37,8 +35,6 @@ __all__ = [
     "PageSection",
     "Part",
     "each",
-    "general_comparisons",
-    "general_systems",
     "main_figure",
     "parts",
     "published_for",
@@ -72,11 +68,10 @@ class Part:
 
     ``sections`` stand in their order. ``tiles`` are the answers of the first screen. ``found`` adds
     to what was found; what was run names the systems of the results that ``names_system`` chooses.
-    Results of ``measures`` stand in no table of statistics. ``is_of`` says whether results are of a
-    study whose sections show every system; ``comparisons`` gives those that its sections show.
-    ``published`` gives what the paper prints beside results of its own study. ``figures`` name
-    those that say most, the first that exists before the others. ``after_study`` and
-    ``after_report`` begin the names of the tables that the terminal shows.
+    Results of ``measures`` stand in no table of statistics. ``published`` gives what the paper
+    prints beside results of its own study. ``figures`` name those that say most, the first that
+    exists before the others. ``after_study`` and ``after_report`` begin the names of the tables
+    that the terminal shows.
     """
 
     sections: Sequence[PageSection] = ()
@@ -84,8 +79,6 @@ class Part:
     found: Callable[[Block, Sequence[Result]], None] = lambda block, results: None
     names_system: Callable[[Result], bool] = lambda result: False
     measures: Sequence[str] = ()
-    is_of: Callable[[Sequence[Result]], bool] = lambda results: False
-    comparisons: Callable[[Sequence[Result]], Iterable[Result]] = lambda results: ()
     published: Callable[[Sequence[Result]], Published | None] = lambda results: None
     figures: Sequence[str] = ()
     after_study: Sequence[str] = ()
@@ -99,19 +92,6 @@ def parts() -> Sequence[Part]:
     pages = [*subjects, *import_module("positionbias.papers").modules("page")]
     shown = import_module("positionbias.report.presentation").presentations()
     return [*(module.PART for module in pages), *(one.part() for one in shown.values())]
-
-
-def general_systems(results: Sequence[Result]) -> Sequence[Result]:
-    """Return the results whose systems the general table shows: none of a study whose own sections
-    show every system.
-    """
-    return [] if any(part.is_of(results) for part in parts()) else results
-
-
-def general_comparisons(results: Sequence[Result]) -> list[Result]:
-    """Return the comparisons among these results that no part shows."""
-    own = {id(result) for part in parts() for result in part.comparisons(results)}
-    return [result for result in results if id(result) not in own]
 
 
 def published_for(results: Sequence[Result]) -> Published | None:

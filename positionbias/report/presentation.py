@@ -26,6 +26,7 @@ __all__ = ["Answer", "Presentation", "Question", "RowSection", "presentations", 
 PRESENTATIONS = {
     "pooling": "pooling.shown",
     "clicks": "clicks.shown",
+    "leakage": "papers.leakage.shown",
     "contamination": "papers.contamination.shown",
     "tripclick": "papers.tripclick.shown",
 }  # study of the rows -> module of its ``SHOWN``

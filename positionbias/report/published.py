@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from positionbias.core.convergence import UNFINISHED
 from positionbias.core.formatting import count
-from positionbias.report.cells import drop_columns, text_cell
-from positionbias.report.table import Cell, Column, Table
 from positionbias.results.payloads import TrainingCurve
 from positionbias.results.published import PublishedCell
 from positionbias.results.result import Facts, Result
 from positionbias.results.select import MODELS, distinct, of_kind
 
-__all__ = ["Published", "SideBySide", "differences"]
+__all__ = ["Published", "differences"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,43 +56,6 @@ class Published:
                 if (c.table, c.collection, c.measure, c.split, c.facts) == wanted
             ),
             None,
-        )
-
-
-class SideBySide:
-    """A table of our rows, each above the paper's row where it prints one; ``stub`` heads the
-    columns that name a row.
-    """
-
-    def __init__(self, *stub: str) -> None:
-        self.stub = stub
-        self.body: list[list[Cell]] = []
-        self.printed = False
-
-    def add(self, names: Sequence[str], ours: Sequence[Cell], theirs: Sequence[Cell] = ()) -> None:
-        """Add a row of ours, and the paper's where any of its cells has a figure."""
-        self.body.append([*map(text_cell, names), text_cell("ours"), *ours])
-        if any(cell.value is not None for cell in theirs):
-            self.printed = True
-            named = (text_cell(name.removesuffix(f", {UNFINISHED}")) for name in names)
-            self.body.append([*named, text_cell("published"), *theirs])
-
-    def table(
-        self,
-        name: str,
-        title: str,
-        columns: Sequence[Column],
-        notes: Sequence[str],
-        printed: str = "",
-    ) -> Table:
-        """Return the table; where it has rows of the paper, with ``printed`` as a note and a column
-        that names the source.
-        """
-        heads = [Column(text, numeric=False) for text in (*self.stub, "")]
-        drop_columns(heads, self.body, [] if self.printed else [len(self.stub)])
-        every = [*notes, *([printed] if self.printed else [])]
-        return Table(
-            name, title, [*heads, *columns], self.body, every, stub=len(self.stub) + self.printed
         )
 
 

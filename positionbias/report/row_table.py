@@ -29,7 +29,8 @@ class Value:
     ``form`` is ".3f", "+.1%", "," or "p". ``show`` is the column of the row that is shown; a
     value has its interval beside it, unless ``brief``, which leaves it to the CSV. A value of the
     unit "share" is in per cent. ``mark`` is a statistic that marks the value where its p is below
-    0.05. ``wide``: a terminal shows it only where there is room.
+    0.05; a paper's figure has its answer as its mark. ``wide``: a terminal shows it only where
+    there is room.
     """
 
     statistic: str
@@ -56,7 +57,7 @@ class Value:
         if self.form.endswith("%") or row.unit == "share":
             cell = percent_cell(float(shown), bounds, sign=sign)
         else:
-            letters = _mark(record.rows.get(self.mark))
+            letters = row.answer if row.whose else _mark(record.rows.get(self.mark))
             places = int(self.form.strip("+.f"))
             cell = decimal_cell(float(shown), bounds, places=places, sign=sign, letters=letters)
         return cell.briefly() if self.brief else cell

@@ -15,11 +15,6 @@ class Estimate(msgspec.Struct, frozen=True):
     mean: float
     interval: Interval | None
 
-    @property
-    def beside_zero(self) -> bool:
-        """True if there is an interval that excludes 0."""
-        return self.interval is not None and not self.interval.low <= 0 <= self.interval.high
-
 
 class Point(Estimate, frozen=True):
     """An estimate with its number of queries."""

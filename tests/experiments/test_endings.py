@@ -14,9 +14,9 @@ from positionbias.core.collection import Collection
 from positionbias.core.convergence import Ending, Finish
 from positionbias.core.manifest import Manifest
 from positionbias.core.rows import Collected, save
+from positionbias.evaluation.letters import Compared
 from positionbias.experiments.artefacts import as_ended, ending_at
 from positionbias.experiments.endings import ending_findings, failed_shares, not_finished
-from positionbias.experiments.measured import Compared
 from positionbias.experiments.shown import ending_sentences, named
 from positionbias.experiments.step import content_of
 from positionbias.experiments.systems import subject_of

@@ -10,19 +10,10 @@ from pathlib import Path
 import pytest
 
 from positionbias.cli.main import main
-from positionbias.core.interval import Interval
 from positionbias.core.manifest import Manifest
 from positionbias.core.run import read_run, write_run
 from positionbias.leakage.find import Found
 from positionbias.leakage.published_results import published_find, published_review
-from positionbias.papers.leakage import (
-    BY_SIZE,
-    ORDER,
-    ModelOrders,
-    OrderChange,
-    SizeEffect,
-    SizePoint,
-)
 from positionbias.planted.generator import PlantedSettings, write_planted
 from positionbias.results import leakage, leakage_pairs
 from positionbias.results.figures import Figures
@@ -123,18 +114,3 @@ def test_every_command_is_read_back(folder: Path, capsys: pytest.CaptureFixture[
     ]
     assert saved(folder / "saved", results) == results
     assert {type(result.payload) for result in results} >= KNOWN
-
-
-@pytest.mark.parametrize("interval", [Interval(0.1, 0.3), None])
-def test_what_a_study_measures_is_read_back(interval: Interval | None, tmp_path: Path) -> None:
-    point = SizePoint(1000, 0.2, interval)
-    effect = SizeEffect(
-        measure="nDCG@10", topics="all", means={"no leakage": [point]}, gains={}, change={}
-    )
-    orders = ModelOrders(measure="RR", rows={"MSM leakage": OrderChange(None, [("a", "b")], [])})
-    assert list(orders.to_rows()) == ["measure", "MSM leakage"]
-    given = [
-        Result(measure, "c", "test", "tk", 1, None, interval, 1, payload)
-        for measure, payload in ((BY_SIZE, effect), (ORDER, orders))
-    ]
-    assert saved(tmp_path / "saved", given) == given

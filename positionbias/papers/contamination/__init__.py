@@ -4,8 +4,9 @@
 
 from __future__ import annotations
 
-__all__ = ["TARGETS", "target_of"]
+__all__ = ["HEADLINE", "TARGETS", "target_of"]
 
+HEADLINE = "nDCG@10"
 TARGETS = {
     "dl19": "Deep Learning 2019",
     "dl20": "Deep Learning 2020",

@@ -32,15 +32,21 @@ from positionbias.evaluation.trainings import (
     ratio_of_changes,
 )
 from positionbias.experiments.artefacts import as_ended
-from positionbias.experiments.measured import Systems, Tested, over, system_cells
-from positionbias.experiments.measuring import Trial, own_judgements, trial_inputs
+from positionbias.experiments.measured import (
+    Systems,
+    Tested,
+    Trial,
+    over,
+    own_judgements,
+    system_cells,
+    trial_inputs,
+)
 from positionbias.experiments.systems import FIRST_STAGE
-from positionbias.papers.contamination import target_of
+from positionbias.papers.contamination import HEADLINE, target_of
 from positionbias.results.result import Facts
 
-__all__ = ["HEADLINE", "KEYS", "ContaminationStudy", "measure_contamination"]
+__all__ = ["KEYS", "ContaminationStudy", "measure_contamination"]
 
-HEADLINE = "nDCG@10"
 KEYS = ("share", "elsewhere")
 PUBLISHED = Path(__file__).with_name("published.csv")
 CLEAN, STANDARD = "clean", "the clean teacher"  # what a system is compared with

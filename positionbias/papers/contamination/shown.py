@@ -19,8 +19,7 @@ from positionbias.experiments.shown import (
     named,
     training_section,
 )
-from positionbias.papers.contamination import TARGETS, target_of
-from positionbias.papers.contamination.measured import HEADLINE
+from positionbias.papers.contamination import HEADLINE, TARGETS, target_of
 from positionbias.report.cells import OVER_NOTE, P_NOTE
 from positionbias.report.presentation import Presentation, Question, RowSection
 from positionbias.report.record import Record, records_of, rows_with, said

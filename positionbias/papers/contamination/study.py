@@ -23,7 +23,7 @@ from positionbias.contamination.trainsets import write_contaminated_set
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError
 from positionbias.experiments.candidates import check_candidates
-from positionbias.experiments.measuring import Trial
+from positionbias.experiments.measured import Trial
 from positionbias.experiments.model_settings import ModelSettings, Taught
 from positionbias.experiments.workspace import Workspace, drawing
 from positionbias.papers.contamination.measured import ContaminationStudy, measure_contamination

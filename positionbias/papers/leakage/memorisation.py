@@ -9,6 +9,7 @@ number of candidates + 1.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from typing import NamedTuple
 
@@ -19,10 +20,10 @@ from positionbias.core.groups import Groups
 from positionbias.core.interval import Interval
 from positionbias.core.run import Ranking, Run
 from positionbias.evaluation.bootstrap import bootstrap_mean, cluster_labels
-from positionbias.papers.leakage import Memory
 
 __all__ = [
     "LeakedPair",
+    "Memory",
     "Places",
     "leaked_pairs",
     "leaked_places",
@@ -39,6 +40,24 @@ class LeakedPair(NamedTuple):
     query_id: str
     positive: str
     negative: str
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """Means and standard deviations with and without leakage, and of the differences (with −
+    without).
+
+    ``count`` is the number of passages (of queries for an offset), ``repeats`` of models.
+    """
+
+    with_mean: float
+    with_deviation: float
+    without_mean: float
+    without_deviation: float
+    difference: float
+    difference_deviation: float
+    count: int
+    repeats: int
 
 
 class Places(NamedTuple):

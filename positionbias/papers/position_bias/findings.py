@@ -19,7 +19,6 @@ from positionbias.evaluation.crossed import LEAST, OVER_QUERIES, speaks_of_metho
 from positionbias.evaluation.trainings import figures_over
 from positionbias.experiments.against import APART, LOOK, MARGIN
 from positionbias.experiments.endings import ending_findings
-from positionbias.experiments.wording import between
 from positionbias.papers.position_bias.published import published_of
 from positionbias.results.curves import POINTS, Beside
 from positionbias.results.payloads import (
@@ -53,6 +52,11 @@ __all__ = [
 Evidence = tuple[Result, Comparison]
 
 
+def _between(bounds: Interval, form: str = "+.3f") -> str:
+    """Return an interval in words."""
+    return f"95 % interval {as_form(bounds.low, form)} to {as_form(bounds.high, form)}"
+
+
 class Change(NamedTuple):
     """A figure of a comparison, with its interval if any. ``by_seed`` has the figures of several
     training seeds.
@@ -77,7 +81,7 @@ class Change(NamedTuple):
         figures.
         """
         if self.interval is not None:
-            return f"{as_form(self.value, form)} ({between(self.interval, form)}, {self.scope})"
+            return f"{as_form(self.value, form)} ({_between(self.interval, form)}, {self.scope})"
         both = " and ".join(as_form(value, form) for value in self.by_seed)
         lacking = (
             f"{both} by training seed: {len(self.by_seed)} trainings have no interval"
@@ -163,7 +167,7 @@ def _positions(result: Result, place: str) -> Finding:
     verdict, holds = _BESIDE[share.beside]
     return Finding(
         f"{place}, {percent(share.value)} of {result.count:,} answers start in the first fifth "
-        f"({between(interval, '.1%')}): {verdict} ({percent(expected)}).",
+        f"({_between(interval, '.1%')}): {verdict} ({percent(expected)}).",
         holds,
     )
 

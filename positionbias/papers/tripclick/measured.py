@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
@@ -22,16 +21,26 @@ from positionbias.evaluation.measures import per_query
 from positionbias.evaluation.significance import corrected
 from positionbias.evaluation.trainings import Repeat, Values, changes, paired
 from positionbias.experiments.against import MARGIN
-from positionbias.experiments.measured import Systems, Tested, against, system_cells
-from positionbias.experiments.measuring import Trial, own_judgements, trial_inputs
+from positionbias.experiments.measured import (
+    Systems,
+    Tested,
+    Trial,
+    against,
+    own_judgements,
+    system_cells,
+    trial_inputs,
+)
 from positionbias.experiments.systems import FIRST_STAGE
 from positionbias.papers.tripclick import (
     CLEANED,
     ENSEMBLE,
     FIRST,
+    HEADLINE,
+    JUDGED,
     REGENERATED,
     RERANKER,
     RETRIEVER,
+    Fall,
     paper_test,
 )
 from positionbias.papers.tripclick.settings import JudgedSplit, TripClickSettings
@@ -39,9 +48,6 @@ from positionbias.papers.tripclick.trainsets import LEFT_OUT, count_set, truth_o
 from positionbias.results.result import Facts
 
 __all__ = [
-    "HEADLINE",
-    "JUDGED",
-    "Fall",
     "TripClickStudy",
     "accuracy_rows",
     "fall",
@@ -50,7 +56,6 @@ __all__ = [
     "within_candidates",
 ]
 
-HEADLINE, JUDGED = "nDCG@10", "Judged@10"
 RECALL = (100, 200, 1000)
 MOST = 0.5  # least share of a test's queries with as many candidates as a shown depth
 BM25 = Facts(model=FIRST_STAGE, role=FIRST)
@@ -330,16 +335,6 @@ class _Measuring(Systems):
             if "pair accuracy" in logged:
                 accuracies[facts] = logged["pair accuracy"]
         accuracy_rows(self.made, accuracies)
-
-
-class Fall(StrEnum):
-    """The answer on a change from one re-ranking depth to a deeper one."""
-
-    RISES = "it still rises"
-    NONE = "no fall beyond 3\u00a0%"
-    FALLS = "it falls"
-    UNKNOWN = "cannot tell"
-    SHALLOW = "no candidates beyond the study's depth exist, so the effect of more is unknown"
 
 
 def fall(bounds: Interval | None, margin: float) -> Fall:

@@ -7,8 +7,7 @@ from __future__ import annotations
 from pandas import DataFrame
 
 from positionbias.core.formatting import percent
-from positionbias.evaluation.letters import LEVEL, is_significant
-from positionbias.experiments.measured import Compared
+from positionbias.evaluation.letters import LEVEL, Compared, is_significant
 from positionbias.experiments.shown import (
     compared_answers,
     comparison_cells,
@@ -17,8 +16,15 @@ from positionbias.experiments.shown import (
     named,
     training_section,
 )
-from positionbias.papers.tripclick import CLEANED, REGENERATED, TESTS, paper_test
-from positionbias.papers.tripclick.measured import HEADLINE, JUDGED, Fall
+from positionbias.papers.tripclick import (
+    CLEANED,
+    HEADLINE,
+    JUDGED,
+    REGENERATED,
+    TESTS,
+    Fall,
+    paper_test,
+)
 from positionbias.report.cells import OVER_NOTE, P_NOTE
 from positionbias.report.presentation import Presentation, Question, RowSection
 from positionbias.report.record import Record, records_of, rows_with, said

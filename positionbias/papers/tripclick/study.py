@@ -23,7 +23,7 @@ from positionbias.core.groups import Groups
 from positionbias.dense.approximate import check_faiss
 from positionbias.experiments.artefacts import as_ended
 from positionbias.experiments.candidates import LOOKED_AT, check_candidates
-from positionbias.experiments.measuring import Trial
+from positionbias.experiments.measured import Trial
 from positionbias.experiments.workspace import Workspace, drawing
 from positionbias.models.encoder_source import MINILM, encoder_folder
 from positionbias.papers.tripclick import ENSEMBLE, REGENERATED, RERANKER, RETRIEVER

@@ -11,12 +11,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from pandas import DataFrame, Series
 from scipy import stats
 
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.groups import Groups
 from positionbias.core.manifest import read_manifest
+from positionbias.core.rows import load, load_values
 from positionbias.core.run import Run, read_run, write_run
 from positionbias.evaluation.cross_validation import query_folds
 from positionbias.evaluation.measures import per_query
@@ -24,23 +26,13 @@ from positionbias.experiments.model_settings import ModelSettings
 from positionbias.experiments.workspace import Workspace
 from positionbias.leakage.settings import LeakingPairs, MaterialSettings
 from positionbias.models.checkpoint import load_checkpoint
-from positionbias.papers.leakage import (
-    OFFSET,
-    ORDER,
-    RANK,
-    TRAINSETS,
-    LeakedSetSize,
-    Memory,
-    SizeEffect,
-)
+from positionbias.papers.leakage import ALL, CONDITIONS, LEAKED, OFFSET, RANK
 from positionbias.papers.leakage.memorisation import leaked_pairs
 from positionbias.papers.leakage.settings import LeakageSettings
+from positionbias.papers.leakage.shown import SHOWN
 from positionbias.papers.leakage.study import run_study
 from positionbias.report.html import report_tables, write_report
 from positionbias.report.load import load_studies
-from positionbias.results.payloads import Comparison, Finding, PerQuery
-from positionbias.results.result import Facts, Result, load_results
-from positionbias.results.select import of_type
 from positionbias.training.config import TrainConfig
 from tests.tiny import TINY
 
@@ -95,17 +87,19 @@ def finished(collection: Collection, settings: LeakageSettings) -> Path:
 
 
 @pytest.fixture(scope="module")
-def results(finished: Path) -> list[Result]:
-    return load_results(finished / "results")
+def rows(finished: Path) -> DataFrame:
+    return load(finished / "results")
 
 
-def one(results: list[Result], measure: str, **facts: str) -> Result:
-    """The only result of a measure with these facts, comparisons aside."""
-    (found,) = (
-        r
-        for r in results
-        if r.measure == measure and r.kind != "comparison" and r.facts == Facts(**facts)
-    )
+def one(
+    rows: DataFrame, measure: str, variant: str, statistic: str = "mean", **cells: object
+) -> Series:
+    """The only row of a TK with these cells, by default not by size, seed or fold."""
+    cells = {"axis": "", "seed": -1, "against": "", **cells}
+    cells |= {"model": "tk", "measure": measure, "variant": variant, "statistic": statistic}
+    for name, cell in cells.items():
+        rows = rows[rows[name] == cell]
+    (found,) = (row for _, row in rows.iterrows())
     return found
 
 
@@ -167,10 +161,11 @@ def by_hand(
 
 
 def test_effectiveness_is_of_the_size_chosen_on_the_other_folds(
-    finished: Path, collection: Collection, results: list[Result]
+    finished: Path, collection: Collection, rows: DataFrame
 ) -> None:
+    by_row = load_values(finished / "results")
     folds = query_folds([query.query_id for query in collection.queries("topics")], folds=3, seed=1)
-    for kind, variant in (("no", "no leakage"), ("msm", "MSM leakage"), ("test", "test leakage")):
+    for kind, variant in CONDITIONS.items():
         values = {size: by_hand(finished, collection, kind, size, "nDCG@10") for size in SIZES}
         chosen, held = [], {}
         for fold in folds:
@@ -178,43 +173,38 @@ def test_effectiveness_is_of_the_size_chosen_on_the_other_folds(
             small, large = (sum(values[size][query_id] for query_id in others) for size in SIZES)
             chosen.append(SIZES[0] if round(small - large, 9) >= 0 else SIZES[1])
             held.update({query_id: values[chosen[-1]][query_id] for query_id in fold})
-        found = one(results, "nDCG@10", model="tk", variant=variant)
-        assert isinstance(found.payload, PerQuery)
-        assert dict(
-            zip(found.payload.query_ids, found.payload.values, strict=True)
-        ) == pytest.approx(held)
-        assert found.payload.notes["chosen instances, fold by fold"] == chosen
-        assert found.value == pytest.approx(sum(held.values()) / TOPICS)
+        mean = one(rows, "nDCG@10", variant)
+        own = by_row[by_row["row"] == mean["row"]]
+        assert dict(zip(own["item"], own["value"], strict=True)) == pytest.approx(held)
+        assert mean["value"] == pytest.approx(sum(held.values()) / TOPICS)
+        sizes = rows.query(
+            f"statistic == 'chosen instances' and measure == 'nDCG@10' and variant == '{variant}'"
+        )
+        assert list(sizes["value"]) == chosen
 
 
 def test_two_trainings_have_paired_tests_as_papers_have_them_and_no_p(
-    results: list[Result],
+    finished: Path, rows: DataFrame
 ) -> None:
-    columns = {}
-    for variant in ("no leakage", "MSM leakage", "test leakage"):
-        payload = one(results, "MFR", model="tk", variant=variant).payload
-        assert isinstance(payload, PerQuery)
-        columns[variant] = payload.values
-    found = [r for r in results if r.measure == "MFR" and r.kind == "comparison"]
-    assert [r.facts.variant for r in found] == ["MSM leakage", "test leakage"]
-    for result in found:
-        assert isinstance(result.payload, Comparison)
-        with_leakage, without = (
-            np.array(columns[result.facts.variant]),
-            np.array(columns["no leakage"]),
-        )
-        assert result.payload.p_t == pytest.approx(stats.ttest_rel(with_leakage, without).pvalue)
-        assert (result.payload.p, result.payload.p_adjusted["bonferroni"], result.interval) == (
-            None,
-            None,
-            None,
-        )
-        assert np.mean(result.payload.notes["difference by seed"]) == pytest.approx(result.value)
-        assert result.payload.notes["axis"] == "leakage"
+    values = load_values(finished / "results").set_index(["row", "item"])["value"]
+    columns = {
+        variant: values.loc[one(rows, "MFR", variant)["row"]] for variant in CONDITIONS.values()
+    }
+    for variant in ("MSM leakage", "test leakage"):
+        cells = {"against": "variant=no leakage"}
+        student = one(rows, "MFR", variant, "Student's t", **cells)
+        sides = (columns[variant].to_numpy(), columns["no leakage"].to_numpy())
+        assert student["p"] == pytest.approx(stats.ttest_rel(*sides).pvalue)
+        tested = one(rows, "MFR", variant, "difference", **cells)
+        assert np.isnan([tested["p"], tested["p_adjusted"], tested["low"]]).all()
+        by_seed = [
+            one(rows, "MFR", variant, "difference", seed=seed, **cells)["value"] for seed in SEEDS
+        ]
+        assert np.mean(by_seed) == pytest.approx(tested["value"])
 
 
 def test_memories_are_of_each_leaked_passage_in_both_models(
-    finished: Path, results: list[Result]
+    finished: Path, rows: DataFrame
 ) -> None:
     candidates = read_run(finished / "runs" / "bm25-topics.run")
     pairs = leaked_pairs(Groups(finished / "trainsets" / "test-12"))
@@ -234,40 +224,46 @@ def test_memories_are_of_each_leaked_passage_in_both_models(
                         ranks.setdefault((kind, place), []).append(
                             1 + sum(passage in known for passage in above)
                         )
-    found = one(results, RANK, model="tk", variant="test leakage")
-    assert isinstance(found.payload, Memory)
-    assert found.payload.with_mean == pytest.approx(np.mean(ranks["test", 1]))
-    assert found.payload.without_mean == pytest.approx(np.mean(ranks["no", 1]))
-    assert found.payload.with_deviation == pytest.approx(np.std(ranks["test", 1], ddof=1))
-    assert (found.payload.count, found.payload.repeats) == (4, 4)
+    measured = {
+        statistic: one(rows, RANK, "test leakage", statistic)
+        for statistic in ("with", "without", "with deviation", "difference")
+    }
+    assert measured["with"]["value"] == pytest.approx(np.mean(ranks["test", 1]))
+    assert measured["without"]["value"] == pytest.approx(np.mean(ranks["no", 1]))
+    assert measured["with deviation"]["value"] == pytest.approx(np.std(ranks["test", 1], ddof=1))
+    assert list(measured["difference"][["count", "trainings"]]) == [4, 4]
     assert max(ranks["test", 1] + ranks["no", 1]) <= 7
-    offset = one(results, OFFSET, model="tk", variant="test leakage")  # of four topics, a pair each
+    offset = one(rows, OFFSET, "test leakage", "difference")  # of four topics, a pair each
     increase = (np.mean(ranks["test", 2]) - np.mean(ranks["test", 1])) - (
         np.mean(ranks["no", 2]) - np.mean(ranks["no", 1])
     )
-    assert offset.value == pytest.approx(increase)
+    assert offset["value"] == pytest.approx(increase)
 
 
 def test_sizes_are_measured_on_topics_with_leaked_queries(
-    finished: Path, collection: Collection, results: list[Result]
+    finished: Path, collection: Collection, rows: DataFrame
 ) -> None:
-    (_, leaked), (_, everything) = of_type(results, SizeEffect)
+    def at(statistic: str, variant: str, subset: str, size: int) -> float:
+        place = {"axis": "instances", "label": str(size), "subset": subset}
+        return float(one(rows, "nDCG@10", variant, statistic, **place)["value"])
+
     topics = {pair.query_id for pair in leaked_pairs(Groups(finished / "trainsets" / "msm-12"))}
     values = by_hand(finished, collection, "test", 20, "nDCG@10")
-    assert (leaked.topics, everything.topics) == ("leaked", "all")
-    point = leaked.means["test leakage"][1]
-    assert point.instances == 20
-    assert point.mean == pytest.approx(np.mean([values[query_id] for query_id in topics]))
-    assert everything.means["test leakage"][1].mean == pytest.approx(np.mean(list(values.values())))
+    of_topics = np.mean([values[query_id] for query_id in topics])
+    assert at("mean", "test leakage", LEAKED, 20) == pytest.approx(of_topics)
+    of_all = np.mean(list(values.values()))
+    assert at("mean", "test leakage", ALL, 20) == pytest.approx(of_all)
     gains = [
-        leaked.means["test leakage"][n].mean - leaked.means["no leakage"][n].mean for n in (0, 1)
+        at("mean", "test leakage", LEAKED, size) - at("mean", "no leakage", LEAKED, size)
+        for size in SIZES
     ]
-    assert [point.mean for point in leaked.gains["test leakage"]] == pytest.approx(gains)
-    assert leaked.change["test leakage"].mean == pytest.approx(gains[1] - gains[0])
+    assert [at("change", "test leakage", LEAKED, size) for size in SIZES] == pytest.approx(gains)
+    grown = one(rows, "nDCG@10", "test leakage", "change with size", subset=LEAKED)
+    assert grown["value"] == pytest.approx(gains[1] - gains[0])
 
 
 def test_the_report_shows_tables_figure_and_sentences(
-    finished: Path, results: list[Result], tmp_path: Path
+    finished: Path, rows: DataFrame, tmp_path: Path
 ) -> None:
     page = " ".join(
         html.unescape(
@@ -275,33 +271,16 @@ def test_the_report_shows_tables_figure_and_sentences(
         ).split()
     )
     assert 'id="figure-leakage-sizes-1"' in page
-    for result in results:
-        if isinstance(result.payload, Finding):
-            assert " ".join(result.payload.text.split()) in page
+    findings = [finding.text for finding in SHOWN.findings(SHOWN.own(rows))]
+    for text in findings:
+        assert " ".join(text.split()) in page
     tables = report_tables(load_studies([finished]))
-    assert [column.full_name for column in tables["leakage"].columns][:4] == [
-        "Model",
-        "nDCG@10 No",
-        "nDCG@10 MSM",
-        "nDCG@10 Test",
-    ]
-    reciprocal = one(results, "RR", model="tk", variant="MSM leakage").value
-    assert tables["leakage"].rows[0][8].value == pytest.approx(1 / (reciprocal or 1))
-    assert {
-        "leakage-tests",
-        "leakage-sizes",
-        "leakage-sets",
-        "memory-ranks",
-        "memory-scores",
-        "memory-offsets",
-    } <= tables.keys()
-    # one model has no order
-    assert not {"leakage-orders", "comparisons", "retrieval", "doses"} & tables.keys()
-    shares = [result.value for result in results if result.measure == TRAINSETS]
-    assert shares == pytest.approx([0, 0, 4 / 6, 4 / 10, 4 / 6, 4 / 10])
-    assert not any(result.measure == ORDER for result in results)
-    said = [result.payload.text for result in results if isinstance(result.payload, Finding)]
-    assert said[-1].startswith(
+    names = {"leakage", "leakage-tests", "leakage-sizes", "leakage-sets", "memory-ranks"}
+    assert names <= tables.keys()
+    assert "leakage-orders" not in tables  # one model has no order
+    shares = rows.query("statistic == 'share leaked'")["value"]
+    assert list(shares) == pytest.approx([0, 0, 4 / 6, 4 / 10, 4 / 6, 4 / 10])
+    assert findings[-1].startswith(
         "The target is not one of the paper's collections (Robust04, Core 2017, Core 2018)"
     )
 
@@ -335,15 +314,12 @@ def test_leaked_topics_without_candidates_are_counted(
         seeds=(1,),
     )
     run(collection, tmp_path / "study", given)
-    results = load_results(tmp_path / "study" / "results")
-    (_, plain), (_, leaked) = of_type(results, LeakedSetSize)
-    assert leaked.topics == len(topics) == 4
-    assert leaked.without_candidates == 1
-    assert "topics leaked without candidates" not in plain.to_rows()
-    assert one(results, OFFSET, model="tk", variant="MSM leakage").count == 3
-    table = report_tables(load_studies([tmp_path / "study"]))["leakage-sets"]
-    place = [column.full_name for column in table.columns].index("Topics leaked without candidates")
-    assert [row[place].text for row in table.rows] == ["–", "1"]
+    rows = load(tmp_path / "study" / "results")
+    sets = rows.query("measure == 'training set' and variant == 'MSM leakage'")
+    counts = sets.set_index("statistic")["value"]
+    assert counts["topics leaked"] == len(topics) == 4
+    assert counts["topics leaked without candidates"] == 1
+    assert one(rows, OFFSET, "MSM leakage", "difference")["count"] == 3
 
 
 def test_the_manifest_says_what_was_run(finished: Path) -> None:

@@ -14,7 +14,7 @@ from positionbias.core.collection_writer import create_collection
 from positionbias.core.manifest import Manifest
 from positionbias.core.records import Passage, Qrel, Query
 from positionbias.core.run import Run, write_run
-from positionbias.experiments.measuring import Trial
+from positionbias.experiments.measured import Trial
 from positionbias.experiments.model_settings import ModelSettings
 from positionbias.papers.tripclick import CLEANED, ENSEMBLE, REGENERATED, RERANKER, RETRIEVER
 from positionbias.papers.tripclick.measured import TripClickStudy

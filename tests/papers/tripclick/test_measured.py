@@ -21,10 +21,9 @@ from positionbias.core.rows import Collected, read_csv
 from positionbias.core.run import Run
 from positionbias.core.seeds import keys64
 from positionbias.experiments.measured import system_cells
-from positionbias.papers.tripclick import paper_test
+from positionbias.papers.tripclick import Fall, paper_test
 from positionbias.papers.tripclick.measured import (
     PUBLISHED,
-    Fall,
     accuracy_rows,
     fall,
     measure_tripclick,
