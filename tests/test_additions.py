@@ -4,8 +4,8 @@ in files, and run from the command line.
 
 from __future__ import annotations
 
-import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -16,6 +16,7 @@ from textwrap import dedent
 import pytest
 
 import positionbias
+from positionbias.core.rows import load
 
 PACKAGE = Path(positionbias.__file__).parent
 # file -> its text; or, of a file that is there, what is put before the only place where something
@@ -119,128 +120,18 @@ COMMAND: Addition = {
         ),
     },
 }
+DOCUMENTED = re.findall(
+    r"```python\n# positionbias/(papers/toy/\w+\.py)\n(.*?)```",
+    (PACKAGE.parent / "docs" / "studies.md").read_text(encoding="utf-8"),
+    re.DOTALL,
+)
 STUDY: Addition = {
     "papers/__init__.py": {'    "pooling":': '    "toy": "How long are the passages?",\n'},
-    "papers/toy/__init__.py": '''
-        """The study of toys."""
-
-        from __future__ import annotations
-
-        from positionbias.results.figures import Figures
-
-        __all__ = ["LENGTH", "ToyFigures"]
-
-        LENGTH = "length of toys"
-
-
-        class ToyFigures(Figures, frozen=True, kw_only=True):
-            """The longest passage."""
-
-            MEASURES = (LENGTH,)
-
-            characters: int
-            passage_id: str
-        ''',
-    "papers/toy/settings.py": '''
-        """Settings of the study of toys."""
-
-        from __future__ import annotations
-
-        from dataclasses import dataclass
-
-        from positionbias.core.settings import setting
-        from positionbias.papers import StudyCommand
-
-        __all__ = ["COMMAND", "ToySettings"]
-
-
-        @dataclass(frozen=True, slots=True, kw_only=True)
-        class ToySettings:
-            """Settings of the study."""
-
-            most: int = setting(1_000, "Characters that count.", least=1)
-
-
-        COMMAND = StudyCommand(settings=ToySettings, help="How long are the passages?")
-        ''',
-    "papers/toy/measured.py": '''
-        """What the study of toys measures."""
-
-        from __future__ import annotations
-
-        from positionbias.core.collection import Collection
-        from positionbias.papers.toy import LENGTH, ToyFigures
-        from positionbias.results.result import Result
-
-        __all__ = ["longest"]
-
-
-        def longest(collection: Collection, most: int) -> Result:
-            """Return the longest passage as a result."""
-            name, text = max(collection.passages(), key=lambda passage: len(passage.text[:most]))
-            figures = ToyFigures(characters=len(text[:most]), passage_id=name)
-            return Result(LENGTH, collection.name, "", "all", None, float(figures.characters), \
-None, len(collection), figures)
-        ''',
-    "papers/toy/study.py": '''
-        """The steps of the study of toys."""
-
-        from __future__ import annotations
-
-        from pathlib import Path
-
-        from positionbias.core.collection import Collection
-        from positionbias.core.manifest import Manifest
-        from positionbias.experiments.step import Steps
-        from positionbias.papers.toy.measured import longest
-        from positionbias.papers.toy.settings import ToySettings
-        from positionbias.results.result import save_results
-
-        __all__ = ["run_study"]
-
-
-        def run_study(collection: Collection, settings: ToySettings, steps: Steps) -> Path:
-            """Run the study in the folder of ``steps``; return the folder of its results."""
-            place = steps.folder / "results"
-
-            def make() -> None:
-                save_results(place, [longest(collection, settings.most)], Manifest("results", \
-"Toys", "study toy"), overwrite=True)
-
-            return steps.make("measure", place, {"most": settings.most}, {"collection": \
-collection.checksum}, make)
-        ''',
-    "papers/toy/page.py": '''
-        """The page of toys."""
-
-        from __future__ import annotations
-
-        from positionbias.papers.toy import LENGTH, ToyFigures
-        from positionbias.report.blocks import Block, block_of
-        from positionbias.report.load import Study
-        from positionbias.report.parts import PageSection, Part, each
-        from positionbias.report.table import Cell, Column, Table
-        from positionbias.results.select import of_type
-
-        __all__ = ["PART"]
-
-
-        def _lengths(study: Study) -> Block:
-            rows = [
-                [Cell(result.collection), Cell(str(figures.characters), figures.characters)]
-                for result, figures in of_type(study.results, ToyFigures)
-            ]
-            columns = [Column("Collection", numeric=False), Column("Characters")]
-            return block_of(study, tables=[Table("toys", "The longest toy", columns, rows)])
-
-
-        PART = Part(
-            sections=[PageSection("toys", "How long toys are", "The longest passage.", \
-each(_lengths))],
-            measures=[LENGTH],
-            after_study=["toys"],
-        )
-        ''',
+    "papers/toy/__init__.py": "",
+    **dict(DOCUMENTED),
+}
+COLUMN: Addition = {
+    "core/rows.py": {'    "test": Column(': '    "colour": Column("str", "colour of the toy"),\n'}
 }
 
 
@@ -314,25 +205,38 @@ def test_a_command_is_two_files(package: Path) -> None:
     )
 
 
-def test_a_study_is_six_files_in_two_folders(package: Path) -> None:
+def test_a_study_is_a_folder_with_its_figure_declared(package: Path) -> None:
     add(package, {**FORMAT, **STUDY})
-    assert len(STUDY) == 6
-    assert {Path(name).parts[:-1] for name in STUDY} == {("papers",), ("papers", "toy")}
+    assert [Path(name).name for name, _ in DOCUMENTED] == ["settings.py", "study.py", "shown.py"]
     posbias(package, "import", "toy", "toys.txt", "--out", "toys")
     assert "How long are the passages?" in posbias(package, "study", "--help")
-    assert "--most" in posbias(package, "study", "toy", "--help")
-    found = posbias(package, "study", "toy", "toys", "--out", "study", "--most", "10")
-    assert found.splitlines()[:5] == [
+    told = posbias(package, "study", "toy", "toys", "--out", "study", "--most", "10")
+    assert told.splitlines()[:5] == [
         "The longest toy",
         "",
         "Collection  Characters",
         "──────────  ──────────",
         "toys                10",
     ]
-    assert "How long toys are" in (package.parent / "study" / "report.html").read_text(
-        encoding="utf-8"
+    page = (package.parent / "study" / "report.html").read_text(encoding="utf-8")
+    assert "How long toys are" in page
+    assert "Passages by length: 3 rows." in page
+    rows = load(package.parent / "study" / "results")
+    assert rows[["statistic", "label", "value"]].values.tolist() == [
+        ["longest", "", 10.0],
+        ["passages", "5", 1.0],
+        ["passages", "10", 1.0],
+    ]
+
+
+def test_a_column_is_a_line(package: Path) -> None:
+    add(package, COLUMN)
+    code = (
+        "from positionbias.core import rows\n"
+        "from positionbias.core.manifest import Manifest\n"
+        "made = rows.Collected()\n"
+        "made.add('length', 'mean', 1.0, colour='red')\n"
+        "rows.save('coloured', made.rows, Manifest('results', 'toys', 'a test'))\n"
+        "print(rows.load('coloured')['colour'].tolist())"
     )
-    (result,) = json.loads(
-        (package.parent / "study" / "results" / "results.json").read_text(encoding="utf-8")
-    )["results"]
-    assert result["payload"]["rows"] == {"characters": 10, "passage_id": "t2"}
+    assert run(package, "-c", code) == "['red']\n"

@@ -35,6 +35,10 @@ from positionbias.report.table import Cell, Column, Table
 WITHOUT_EXAMPLE = {"import_irds", "push", "demo"}
 OPERATIONS = [*(function for _, function, _ in ops.COMMANDS.values() if function), *imports.__all__]
 WITHOUT_RESULTS = {"verify"}
+# whose pages are made too, one a kind of outcome; each takes a second or more
+REPORTED = {
+    *("audit_systems", "draw_clicks", "evaluate", "histogram", "mats", "pool_verdict", "train"),
+}
 
 Returned = Callable[[str], Shown]
 
@@ -143,10 +147,11 @@ def test_every_outcome_is_shown_framed_drawn_saved_and_reported(
         one.to_json() for one in found._study().results
     ]
     assert records(again._study().rows) == records(found._study().rows)
-    page = found.report(tmp_path / "page.html")
-    assert page.read_text(encoding="utf-8").lstrip().startswith("<!DOCTYPE html>")
-    with pytest.raises(OutputExistsError):
-        found.report(page)
+    if name in REPORTED:
+        page = found.report(tmp_path / "page.html")
+        assert page.read_text(encoding="utf-8").lstrip().startswith("<!DOCTYPE html>")
+        with pytest.raises(OutputExistsError):
+            found.report(page)
 
 
 def test_loaded_results_are_the_same_and_keep_what_made_them(

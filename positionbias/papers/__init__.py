@@ -2,11 +2,12 @@
 
 Other modules find a paper's modules by fixed names, so that no lower part imports this one:
 
-    NAME               the payload types of its results, if it has its own
+    NAME               the payload types of its results, or names of its rows, if it has its own
     NAME.settings      ``COMMAND``: the settings and the help of ``posbias study NAME``; or
                        ``COMMANDS``, by name, for several
     NAME.study         ``run_study``, or what ``StudyCommand.run`` names
-    NAME.page          ``PART``: its sections of a report, and their results
+    NAME.shown         ``SHOWN``: its sections of a report, over its rows
+    NAME.page          ``PART``: the same over results
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ published figures, and the tables that the terminal shows. ``posbias report`` an
 ask the functions here, and name no subject.
 
 A new paper is a line in ``papers.PAPERS`` and a folder ``positionbias/papers/NAME``, with four
-modules for an ordinary study, and a line in ``report.presentation.PRESENTATIONS``:
+modules for an ordinary study (``docs/studies.md`` has one as an example):
 
     settings.py    a dataclass whose fields declare settings, and ``COMMAND``, which makes ``posbias
                    study NAME`` of it

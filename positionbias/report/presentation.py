@@ -23,13 +23,7 @@ from positionbias.results.payloads import Finding
 
 __all__ = ["Answer", "Presentation", "Question", "RowSection", "presentations", "shown_by"]
 
-PRESENTATIONS = {
-    "pooling": "pooling.shown",
-    "clicks": "clicks.shown",
-    "leakage": "papers.leakage.shown",
-    "contamination": "papers.contamination.shown",
-    "tripclick": "papers.tripclick.shown",
-}  # study of the rows -> module of its ``SHOWN``
+SHOWN = ("pooling.shown", "clicks.shown")  # modules with a presentation, beside those of papers
 MOST_LINES = 12  # of a table in a terminal
 
 Sentences = Callable[[DataFrame], Sequence[str]]
@@ -201,8 +195,9 @@ def _shortened(table: Table) -> Table:
 @cache
 def presentations() -> Mapping[str, Presentation]:
     """Return every study's presentation, by the study's name."""
-    modules = ((name, import_module(f"positionbias.{at}")) for name, at in PRESENTATIONS.items())
-    return {name: module.SHOWN for name, module in modules}
+    modules = [import_module(f"positionbias.{name}") for name in SHOWN]
+    modules += import_module("positionbias.papers").modules("shown")
+    return {module.SHOWN.study: module.SHOWN for module in modules}
 
 
 def shown_by(rows: DataFrame) -> Iterator[tuple[Presentation, DataFrame]]:

@@ -11,7 +11,7 @@ from pandas import DataFrame
 from positionbias.core.formatting import MISSING
 from positionbias.evaluation.letters import is_significant
 from positionbias.report.cells import decimal_cell, drop_columns, percent_cell, text_cell
-from positionbias.report.record import Record, bounds_of, formatted, records_of, rows_with, said
+from positionbias.report.record import Record, bounds_of, formatted, records_of, said
 from positionbias.report.table import Cell, Column, Table
 
 __all__ = ["DOUBTFUL", "MARK", "RowTable", "Value"]
@@ -110,7 +110,11 @@ class RowTable:
         ]
         columns += [Column("Figures", numeric=False)] * ("whose" in by)
         columns += [self._column(cell, group) for group in groups for cell in self.cells]
-        body = [self._line(record, by, chosen, groups) for record in lines]
+        beside: dict[tuple[Any, ...], dict[tuple[Any, ...], Record]] = {}
+        for one in records_of(chosen, [*by, *self.across]) if self.across else ():
+            key, group = (tuple(one.keys[name] for name in names) for names in (by, self.across))
+            beside.setdefault(key, {})[group] = one
+        body = [self._line(record, by, beside, groups) for record in lines]
         empty = [at for at in range(len(columns)) if all(row[at].text in NOTHING for row in body)]
         drop_columns(columns, body, empty)
         stub = len(by) - sum(at < len(by) for at in empty)
@@ -121,21 +125,22 @@ class RowTable:
         return Table(self.name, self.title, columns, body, told, stub=max(1, stub))
 
     def _line(
-        self, record: Record, by: Sequence[str], chosen: DataFrame, groups: Sequence[Any]
+        self,
+        record: Record,
+        by: Sequence[str],
+        beside: Mapping[tuple[Any, ...], Mapping[tuple[Any, ...], Record]],
+        groups: Sequence[tuple[Any, ...]],
     ) -> list[Cell]:
         keys = {name: record.keys[name] for name in by}
+        own = beside.get(tuple(keys.values()), {(): record})
         if "whose" in keys:
             keys["whose"] = keys["whose"] or "ours"
         if "seed" in keys and keys["seed"] < 0:
             keys["seed"] = ""
         line = [text_cell(str(cell) or self.blank) for cell in keys.values()]
-        if not self.across:
-            return line + [cell.cell(record) for cell in self.cells]
-        own = rows_with(chosen, record.keys)
-        beside = {tuple(one.keys.values()): one for one in records_of(own, self.across)}
         nothing = Record({}, {})
         return line + [
-            cell.cell(beside.get(group, nothing)) for group in groups for cell in self.cells
+            cell.cell(own.get(group, nothing)) for group in groups for cell in self.cells
         ]
 
     def _column(self, cell: Value, group: Sequence[Any]) -> Column:
