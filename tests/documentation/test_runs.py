@@ -50,6 +50,7 @@ TOY = {
 }
 # What no test can run, and why.
 ELSEWHERE = {
+    "# positionbias/papers/toy": "files; tests/test_additions.py adds them",
     "posbias push": "the Hub",
     "posbias import hf": "the Hub",
     "load_dataset(": "the Hub",
