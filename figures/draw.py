@@ -44,7 +44,7 @@ PARTNERS = {
     "#868e96": "#7d8590",
     **dict(zip(COLOURS, ("#5cb8f0", "#ff9a57", "#3fd0a4"), strict=True)),
 }
-MARKERS, DASHED, DOTTED = ("o", "D", "s", "^"), (0, (6, 2)), (0, (1.2, 1.6))
+MARKERS, DASHED = ("o", "D", "s", "^"), (0, (6, 2))
 
 
 def panels(

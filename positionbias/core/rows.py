@@ -35,6 +35,7 @@ __all__ = [
     "frame",
     "load",
     "load_values",
+    "printed_cells",
     "read_csv",
     "records",
     "save",
@@ -229,6 +230,20 @@ def records(rows: DataFrame) -> list[dict[str, Any]]:
     return [
         {name: cell for name, cell in row.items() if cell == cell and cell != empty.get(name)}
         for row in rows.to_dict("records")
+    ]
+
+
+def printed_cells(path: Path | str) -> list[dict[str, Any]]:
+    """Return the figures that a paper prints, of a CSV of rows: the filled cells of each, without
+    its number and study, as ``Collected.add`` takes them.
+
+    Raises:
+        InputError: a malformed file.
+    """
+    left_out = ("row", "study")
+    return [
+        {name: cell for name, cell in row.items() if name not in left_out}
+        for row in records(read_csv(path))
     ]
 
 

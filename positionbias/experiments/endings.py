@@ -13,33 +13,39 @@ from positionbias.core.formatting import percent
 from positionbias.results.payloads import Finding, TrainingCurve
 from positionbias.results.result import Result
 
-__all__ = ["ending_findings", "failed_shares", "not_finished"]
+__all__ = ["ending_findings", "ending_warnings", "failed_shares", "not_finished"]
 
 
 def ending_findings(results: Sequence[Result]) -> list[Finding]:
-    """Return a sentence for each warning that applies to some trainings with a curve among the
-    results.
+    """Return the warnings about trainings with a curve among the results."""
+    return ending_warnings(
+        [
+            (result.system, result.payload.ending)
+            for result in results
+            if isinstance(result.payload, TrainingCurve)
+        ]
+    )
+
+
+def ending_warnings(ends: Sequence[tuple[str, Ending]]) -> list[Finding]:
+    """Return a sentence for each warning that applies to some trainings, ends by system: not
+    finished, too few validations to tell, not above the first stage; and the share that did not
+    finish.
     """
-    curves = [
-        (result.system, result.payload.ending)
-        for result in results
-        if isinstance(result.payload, TrainingCurve)
-    ]
-    few = _named(curves, lambda ending: ending.finish is Finish.TOO_FEW)
-    below = _named(curves, lambda ending: ending.beats_first_stage is False and ending.depth != 1)
-    found = not_finished(_named(curves, lambda ending: ending.unfinished))
-    found += failed_shares((name, ending.unfinished) for name, ending in curves)
+    few = _named(ends, lambda ending: ending.finish is Finish.TOO_FEW)
+    below = _named(ends, lambda ending: ending.beats_first_stage is False and ending.depth != 1)
+    sentences = not_finished(_named(ends, lambda ending: ending.unfinished))
+    sentences += failed_shares((name, ending.unfinished) for name, ending in ends)
     if few:
         text = (
             f"Cannot tell from fewer than {LEAST} validations whether these trainings are "
             f"finished: {', '.join(few)}."
         )
-        found.append(Finding(text, None))
+        sentences.append(Finding(text, None))
     if below:
-        found.append(
-            Finding(f"Does not beat its first stage on validation: {', '.join(below)}.", False)
-        )
-    return found
+        text = f"Does not beat its first stage on validation: {', '.join(below)}."
+        sentences.append(Finding(text, False))
+    return sentences
 
 
 def not_finished(systems: Sequence[str]) -> list[Finding]:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from pandas import DataFrame, Series
 
-from positionbias.core.convergence import LEAST, UNFINISHED, Ending, Finish
+from positionbias.core.convergence import UNFINISHED, Ending, Finish
 from positionbias.evaluation.letters import Compared
-from positionbias.experiments.endings import failed_shares, not_finished
-from positionbias.report.presentation import Answer, RowSection
+from positionbias.experiments.endings import ending_warnings
+from positionbias.report.cells import OVER_NOTE
+from positionbias.report.presentation import Answer, Question, RowSection
 from positionbias.report.record import Record, records_of, said
 from positionbias.report.row_figure import Lines
 from positionbias.report.row_table import RowTable, Value
@@ -18,8 +20,11 @@ from positionbias.results.payloads import Finding
 from positionbias.results.select import MODELS
 
 __all__ = [
-    "compared_answers",
+    "EFFECT_NOTE",
+    "beside_zero",
+    "capital",
     "comparison_cells",
+    "comparison_question",
     "comparison_text",
     "ending_sentences",
     "named",
@@ -29,6 +34,20 @@ __all__ = [
 NAMES: Mapping[str, str] = {**MODELS, "bm25": "BM25", "ensemble": "Ensemble"}
 SERIES = ("loss", "validation nDCG@10", "MATS", "pair accuracy", "score margin")  # that are drawn
 TRAIN_LONGER = "Train longer: validation still rose when the training ended, so nothing is decided."
+
+EFFECT_NOTE = (
+    "Effect size: the mean difference over the deviation of the differences (d_z). " + OVER_NOTE
+)
+
+
+def capital(text: str) -> str:
+    """Capitalise the first letter and keep the rest."""
+    return text[:1].upper() + text[1:]
+
+
+def beside_zero(row: Any) -> bool:
+    """Return whether a row's interval excludes 0."""
+    return bool(row.low > 0 or row.high < 0)
 
 
 def named(rows: DataFrame, words: Mapping[str, str] | None = None) -> DataFrame:
@@ -76,7 +95,37 @@ def comparison_cells(base: str, own: str, correction: str = "Holm") -> list[Valu
     ]
 
 
-def compared_answers(*, good: bool, advice: str) -> dict[str, Answer]:
+def comparison_question(
+    by: Sequence[str],
+    where: str,
+    question: str,
+    subject: str,
+    *,
+    good: bool,
+    advice: str,
+    correction: str = "Holm",
+    counted: str = "queries",
+) -> Question:
+    """Return the question that comparisons decide, chosen by ``where``; the rest is as of
+    ``_answers``.
+    """
+    return Question(
+        by=by,
+        where=where,
+        statistics=["difference"],
+        question=question,
+        subject=subject,
+        answers=_answers(good=good, advice=advice),
+        effect=["{difference:+.3f} {measure}"],
+        basis=[
+            "{candidate mean:.3f} against {baseline mean:.3f}",
+            f"{correction} p {{difference.p_adjusted:p}}",
+            f"{{difference.count:,}} {counted}",
+        ],
+    )
+
+
+def _answers(*, good: bool, advice: str) -> dict[str, Answer]:
     """Return the meaning of a comparison's answers; ``good`` says whether higher is good news,
     ``advice`` is what to do where the news is bad.
     """
@@ -183,33 +232,5 @@ def training_section(study: str) -> RowSection:
 
 
 def ending_sentences(rows: DataFrame) -> list[Finding]:
-    """Return a sentence for each warning that applies to some trainings: not finished, too few
-    validations to tell, not above the first stage; and the share that did not finish.
-    """
-    ends = list(_endings(rows))
-    sentences = not_finished(_named(ends, [end.unfinished for _, end in ends]))
-    sentences += failed_shares((name, end.unfinished) for name, end in ends)
-    few = _named(ends, [end.finish is Finish.TOO_FEW for _, end in ends])
-    below = _named(ends, [end.beats_first_stage is False and end.depth != 1 for _, end in ends])
-    if few:
-        text = (
-            f"Cannot tell from fewer than {LEAST} validations whether these trainings are "
-            f"finished: {', '.join(few)}."
-        )
-        sentences.append(Finding(text, None))
-    if below:
-        text = f"Does not beat its first stage on validation: {', '.join(below)}."
-        sentences.append(Finding(text, False))
-    return sentences
-
-
-def _named(ends: Sequence[tuple[str, Ending]], chosen: Sequence[bool]) -> list[str]:
-    """Name the systems of the chosen trainings, with the number of trainings if not all."""
-    every = [name for name, _ in ends]
-    names = [name for name, kept in zip(every, chosen, strict=True) if kept]
-    return [
-        name
-        if names.count(name) == every.count(name)
-        else f"{name} ({names.count(name)} of {every.count(name)} trainings)"
-        for name in dict.fromkeys(names)
-    ]
+    """Return the warnings about the ends of trainings."""
+    return ending_warnings(list(_endings(rows)))

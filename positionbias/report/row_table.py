@@ -14,12 +14,17 @@ from positionbias.report.cells import decimal_cell, drop_columns, percent_cell, 
 from positionbias.report.record import Record, bounds_of, formatted, records_of, said
 from positionbias.report.table import Cell, Column, Table
 
-__all__ = ["DOUBTFUL", "MARK", "RowTable", "Value"]
+__all__ = ["DOUBTFUL", "MARK", "RowTable", "Value", "where_printed"]
 
 DOUBTFUL, MARK = "†", "‡"  # of a significant difference: before and after the correction
 
 NOTHING = ("", MISSING)
 Note = str | Callable[[DataFrame], str]
+
+
+def where_printed(text: str) -> Note:
+    """Return a note that stands where there are a paper's figures."""
+    return lambda rows: text if rows["whose"].any() else ""
 
 
 @dataclass(frozen=True, slots=True)

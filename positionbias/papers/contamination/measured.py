@@ -19,7 +19,7 @@ from positionbias.contamination.trainsets import set_counts
 from positionbias.core.collection import Collection
 from positionbias.core.groups import Groups
 from positionbias.core.interval import Interval
-from positionbias.core.rows import Collected, read_csv
+from positionbias.core.rows import Collected, printed_cells
 from positionbias.core.run import read_run
 from positionbias.evaluation.measures import per_query
 from positionbias.evaluation.trainings import (
@@ -170,14 +170,12 @@ class _Measuring(Systems):
 
     def _published(self) -> None:
         """Add the paper's figures for those targets that are its own by name."""
-        theirs = read_csv(PUBLISHED)
         names = {name: target for target in self.qrels if (name := target_of(target))}
-        own = ("role", "model", "loss", "share", "whose", "measure", "statistic", "value", "family")
-        for cell in theirs.to_dict("records"):
-            if cell["split"] in names and cell["source"] in ("", *names):
-                cells = {name: cell[name] for name in own}
-                source = names.get(cell["source"], "")
-                self.made.add(**cells, split=names[cell["split"]], source=source)
+        for cell in printed_cells(PUBLISHED):
+            source = cell.get("source", "")
+            if cell["split"] in names and source in ("", *names):
+                own = {"split": names[cell["split"]], "source": names.get(source, "")}
+                self.made.add(**{**cell, **own})
 
     def _pairs(
         self, system: Facts, target: str, measure: str

@@ -12,8 +12,11 @@ from positionbias.core.formatting import as_form
 from positionbias.evaluation.letters import LEVEL, is_significant
 from positionbias.experiments.against import APART, LOOK
 from positionbias.experiments.shown import (
-    compared_answers,
+    EFFECT_NOTE,
+    beside_zero,
+    capital,
     comparison_cells,
+    comparison_question,
     comparison_text,
     ending_sentences,
     named,
@@ -24,7 +27,7 @@ from positionbias.report.cells import OVER_NOTE, P_NOTE
 from positionbias.report.presentation import Presentation, Question, RowSection
 from positionbias.report.record import Record, records_of, rows_with, said
 from positionbias.report.row_figure import Forest, Lines, Mark
-from positionbias.report.row_table import DOUBTFUL, MARK, RowTable, Value
+from positionbias.report.row_table import DOUBTFUL, MARK, RowTable, Value, where_printed
 from positionbias.results.payloads import Finding
 
 __all__ = ["INFLATION_FIGURE", "SHOWN"]
@@ -85,13 +88,6 @@ def _prepared(rows: DataFrame) -> DataFrame:
 # --- tables ---------------------------------------------------------------------------------------
 
 
-def _printed(rows: DataFrame) -> str:
-    return PRINTED if (rows["whose"] == "published").any() else ""
-
-
-EFFECT = (
-    "Effect size: the mean difference over the deviation of the differences (d_z). " + OVER_NOTE
-)
 EFFECTIVENESS = RowTable(
     name="contamination",
     title="Effectiveness with clean and with contaminated teachers",
@@ -108,7 +104,7 @@ EFFECTIVENESS = RowTable(
         f"p < {LEVEL:g} after Holm's correction over all of a measure.",
         P_NOTE,
         f"A query's value is its mean over training seeds. {OVER_NOTE}",
-        _printed,
+        where_printed(PRINTED),
     ],
 )
 SOURCES = RowTable(
@@ -126,7 +122,7 @@ SOURCES = RowTable(
         f"uncorrected; {MARK} after Holm's correction, over all systems on the targets that "
         "contaminated them, and over all on the other targets.",
         f"{P_NOTE} {OVER_NOTE}",
-        _printed,
+        where_printed(PRINTED),
     ],
 )
 TESTED = {"measure": "Measure", "split": "Target", **SYSTEM}
@@ -139,7 +135,7 @@ INFLATED = RowTable(
     notes=[
         "The paired clean model has the same role, model, loss and seeds, so that the difference "
         "is what contamination itself makes.",
-        EFFECT,
+        EFFECT_NOTE,
         P_NOTE,
     ],
 )
@@ -149,7 +145,7 @@ AGAINST_STANDARD = RowTable(
     stub={**TESTED, "contaminated": "Contaminated"},
     where=STANDARD,
     cells=comparison_cells("Clean teacher", "Mean"),
-    notes=["Contaminated systems on what contaminated them alone.", EFFECT, P_NOTE],
+    notes=["Contaminated systems on what contaminated them alone.", EFFECT_NOTE, P_NOTE],
 )
 INHERITED = RowTable(
     name="contamination-inherited",
@@ -281,10 +277,6 @@ SHARES_FIGURE = Lines(
 # --- sentences and answers ------------------------------------------------------------------------
 
 
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
-
-
 def _headline(rows: DataFrame) -> list[str]:
     """Return how many systems are lifted by contamination, beyond doubt."""
     tested = rows.query(
@@ -397,7 +389,7 @@ def _inflation(rows: DataFrame) -> list[Finding]:
             else (f"with a teacher that saw its judgements{share}", "with one that did not")
         )
         text = said(
-            f"{_capital(one.keys['who'])} on {{split}}: {HEADLINE} {{candidate mean:.3f}} {with_}, "
+            f"{capital(one.keys['who'])} on {{split}}: {HEADLINE} {{candidate mean:.3f}} {with_}, "
             f"{{baseline mean:.3f}} {without}, difference ",
             one,
         )
@@ -524,10 +516,6 @@ def _elsewhere(rows: DataFrame) -> list[Finding]:
     return [Finding(f"{start}, no change is significant after Holm's correction.", None)]
 
 
-def _beside_zero(row: Any) -> bool:
-    return bool(row.low > 0 or row.high < 0)
-
-
 def _by_share(rows: DataFrame) -> list[Finding]:
     """Report whether a teacher's inflation grows with the share, and is larger on seen queries."""
     findings = []
@@ -554,14 +542,14 @@ def _with_the_share(
         said("{change:+.3f}", records_of(whole[whole["at"] == share], ["at"])[0])
         for share in (shares[0], shares[-1])
     ]
-    if not _beside_zero(row):
+    if not beside_zero(row):
         verdict, holds = "these data cannot tell whether the share matters", None
     else:
         holds = row.value > 0
         verdict = f"it {'rises' if holds else 'falls'} with the share"
     change = said("{change:+.3f}", Record({}, {"change": row}))
     text = (
-        f"{_capital(who)}: with a share of {shares[0]:g} of the queries of {split} seen, "
+        f"{capital(who)}: with a share of {shares[0]:g} of the queries of {split} seen, "
         f"{HEADLINE} on all of them changes by {ends[0]}, with {shares[-1]:g} by {ends[1]}; the "
         f"second less the first is {change}: {verdict}."
     )
@@ -580,11 +568,11 @@ def _by_query(who: str, split: str, parts: DataFrame, record: Record) -> Finding
     )
     apart = record.rows["seen less others"]
     text = (
-        f"{_capital(who)}, share {record.keys['label']} of {split}: {HEADLINE} changes by {seen} "
+        f"{capital(who)}, share {record.keys['label']} of {split}: {HEADLINE} changes by {seen} "
         f"queries that were seen, by {others} others; the first less the second is "
     )
     text += said("{seen less others:+.3f}", record)
-    if not _beside_zero(apart):
+    if not beside_zero(apart):
         return Finding(f"{text}: these data do not distinguish them.", None)
     more = "more" if apart.value > 0 else "less"
     return Finding(f"{text}: {more} where the judgements were seen.", apart.value > 0)
@@ -636,19 +624,13 @@ def _paper(rows: DataFrame) -> list[Finding]:
 
 
 def _question(role: str, advice: str) -> Question:
-    return Question(
-        by=["split", "measure", "whole"],
-        where=f"measure == '{HEADLINE}' and {INFLATION} and role == '{role}'",
-        statistics=["difference"],
-        question="Does contamination with {split} lift {measure}?",
-        subject="{whole}",
-        answers=compared_answers(good=False, advice=advice),
-        effect=["{difference:+.3f} {measure}"],
-        basis=[
-            "{candidate mean:.3f} against {baseline mean:.3f}",
-            "Holm p {difference.p_adjusted:p}",
-            "{difference.count:,} queries",
-        ],
+    return comparison_question(
+        ["split", "measure", "whole"],
+        f"measure == '{HEADLINE}' and {INFLATION} and role == '{role}'",
+        "Does contamination with {split} lift {measure}?",
+        "{whole}",
+        good=False,
+        advice=advice,
     )
 
 

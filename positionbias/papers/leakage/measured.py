@@ -16,7 +16,7 @@ from positionbias.core.collection import Collection
 from positionbias.core.groups import Groups
 from positionbias.core.interval import Interval
 from positionbias.core.records import Qrel
-from positionbias.core.rows import Collected, read_csv
+from positionbias.core.rows import Collected, printed_cells
 from positionbias.core.run import Run, read_run
 from positionbias.evaluation.cross_validation import check_folds, cross_validate, query_folds
 from positionbias.evaluation.first_rank import first_ranks
@@ -269,11 +269,10 @@ class _Measuring(Systems):
             why = f"the topics are not those of a collection of {PAPER}"
             self.made.add("target", "published figures", None, reason=why)
             return
-        theirs = read_csv(PUBLISHED)
-        names = ("model", "variant", "whose", "measure", "statistic", "value", "family", "answer")
-        for cell in theirs[theirs["split"] == target].to_dict("records"):
-            if cell["model"] in self.models and cell["variant"] in self._conditions:
-                self.made.add(**{name: cell[name] for name in names})
+        for cell in printed_cells(PUBLISHED):
+            trained = cell["model"] in self.models and cell["variant"] in self._conditions
+            if cell["split"] == target and trained:
+                self.made.add(**{**cell, "split": self.target})
 
     @property
     def _conditions(self) -> list[str]:

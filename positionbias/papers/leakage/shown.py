@@ -10,8 +10,10 @@ from pandas import DataFrame
 
 from positionbias.evaluation.letters import LEVEL, is_significant
 from positionbias.experiments.shown import (
-    compared_answers,
+    beside_zero,
+    capital,
     comparison_cells,
+    comparison_question,
     comparison_text,
     named,
 )
@@ -32,7 +34,7 @@ from positionbias.report.cells import OVER_NOTE, P_NOTE
 from positionbias.report.presentation import Answer, Presentation, Question, RowSection
 from positionbias.report.record import Record, records_of, said
 from positionbias.report.row_figure import Lines
-from positionbias.report.row_table import DOUBTFUL, MARK, RowTable, Value
+from positionbias.report.row_table import DOUBTFUL, MARK, RowTable, Value, where_printed
 from positionbias.report.tiles import Answered
 from positionbias.results.payloads import Finding
 
@@ -40,9 +42,9 @@ __all__ = ["SHOWN", "SIZES_FIGURE"]
 
 PRINTED = (
     f"Published: {PAPER}; its marks are by Student's paired t-test. Ours is another experiment, "
-    "not a repetition of it."
+    "not a repetition of it. Beside BERT_CAT stands monoBERT, which is BERT_CAT with the pointwise "
+    "loss."
 )
-MONOBERT = "Beside BERT_CAT stands monoBERT, which is BERT_CAT with the pointwise loss."
 TESTS = f"against == 'variant={CONDITIONS[NO]}' and seed == -1"
 TESTED = f"statistic == 'difference' and {TESTS}"
 MEAN = "statistic == 'mean' and axis == ''"
@@ -50,15 +52,7 @@ BY_SIZE = "axis == 'instances' and subset != ''"
 CORRECTION = "Bonferroni"
 
 
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
-
-
 # --- tables ---------------------------------------------------------------------------------------
-
-
-def _printed(rows: DataFrame) -> str:
-    return f"{PRINTED} {MONOBERT}" if (rows["whose"] == "published").any() else ""
 
 
 EFFECTIVENESS = RowTable(
@@ -73,7 +67,7 @@ EFFECTIVENESS = RowTable(
         "after Bonferroni's correction over the models and leakages of a measure.",
         "The size of the training set is chosen for each measure on the other folds of topics. "
         "Lower is better for MFR, an arithmetic mean of first relevant ranks.",
-        _printed,
+        where_printed(PRINTED),
     ],
 )
 FIRST_STAGE = RowTable(
@@ -156,7 +150,7 @@ def _memory(name: str, measure: str, explained: str, places: int = 3) -> RowTabl
     form = f".{places}f"
     return RowTable(
         name=f"memory-{name}",
-        title=_capital(measure),
+        title=capital(measure),
         stub={"trained": "Leakage", "system": "Model"},
         where=f"measure == '{measure}'",
         cells=[
@@ -175,7 +169,7 @@ def _memory(name: str, measure: str, explained: str, places: int = 3) -> RowTabl
             else explained,
             "Each model with leakage stands against the one that was trained alike without it "
             "(size, seed); intervals over topics.",
-            _printed,
+            where_printed(PRINTED),
         ],
     )
 
@@ -243,7 +237,7 @@ def _headline(rows: DataFrame) -> list[str]:
         lifted = int(((own["p_adjusted"] < LEVEL) & (own["value"] > 0)).sum())
         parts.append(f"{trained} lifts {lifted} of {len(own)} models")
     told = "; ".join(parts)
-    return [f"{_capital(told)} in {HEADLINE} (Bonferroni p < {LEVEL:g})."] if parts else []
+    return [f"{capital(told)} in {HEADLINE} (Bonferroni p < {LEVEL:g})."] if parts else []
 
 
 def _findings(rows: DataFrame) -> list[Finding]:
@@ -273,7 +267,7 @@ def _shares(rows: DataFrame) -> list[Finding]:
         shares = [said("{share leaked:.1%} of {instances:,}", one) for one in (sets[0], sets[-1])]
         more = f" to {shares[1]}" if len(sets) > 1 else ""
         text = said(
-            f"{_capital(trained)}: {shares[0]} training instances{more} leaked, from "
+            f"{capital(trained)}: {shares[0]} training instances{more} leaked, from "
             "{leaked queries:,} queries that leak {topics leaked:,} topics.",
             sets[0],
         )
@@ -286,7 +280,7 @@ def _effects(rows: DataFrame) -> list[Finding]:
     findings = []
     for one in records_of(rows, ["system", "trained"], f"measure == '{HEADLINE}' and {TESTS}"):
         text = said(
-            f"{_capital(one.keys['trained'])} of {{system}}: {HEADLINE} {{candidate mean:.3f}} "
+            f"{capital(one.keys['trained'])} of {{system}}: {HEADLINE} {{candidate mean:.3f}} "
             "against {baseline mean:.3f} without, difference ",
             one,
         )
@@ -363,19 +357,15 @@ def _by_size(rows: DataFrame) -> list[Finding]:
     return findings
 
 
-def _beside_zero(row: Any) -> bool:
-    return bool(row.low > 0 or row.high < 0)
-
-
 def _shrinks(first: Any, last: Any, grown: Any) -> tuple[str, bool | None]:
     """Describe how the effect, a gain or a loss, changes with size, and whether it shrinks (None:
     cannot tell).
 
     An effect that may be 0 at the end has shrunk.
     """
-    if not _beside_zero(grown):
+    if not beside_zero(grown):
         return "these data cannot tell whether it shrinks", None
-    if first.value * last.value < 0 and _beside_zero(last):
+    if first.value * last.value < 0 and beside_zero(last):
         return "the effect changes its sign as the sets grow", None
     if abs(last.value) < abs(first.value):
         return "the effect shrinks as the sets grow", True
@@ -439,19 +429,15 @@ def _target(rows: DataFrame) -> list[Finding]:
 
 
 CLEAN = "Remove near-duplicates of the test queries from the training set (posbias leakage clean)."
-LEAKAGE_QUESTION = Question(
-    by=["measure", "system", "trained"],
-    where=f"measure == '{HEADLINE}' and {TESTS}",
-    statistics=["difference"],
-    question="Does {trained} lift {measure}?",
-    subject="{system}",
-    answers=compared_answers(good=False, advice=CLEAN),
-    effect=["{difference:+.3f} {measure}"],
-    basis=[
-        "{candidate mean:.3f} against {baseline mean:.3f}",
-        "Bonferroni p {difference.p_adjusted:p}",
-        "{difference.count:,} topics",
-    ],
+LEAKAGE_QUESTION = comparison_question(
+    ["measure", "system", "trained"],
+    f"measure == '{HEADLINE}' and {TESTS}",
+    "Does {trained} lift {measure}?",
+    "{system}",
+    good=False,
+    advice=CLEAN,
+    correction=CORRECTION,
+    counted="topics",
 )
 MEMORY_QUESTION = Question(
     by=["system", "trained"],

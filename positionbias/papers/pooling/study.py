@@ -224,10 +224,9 @@ class _Task:
             why = f"it is not a task of {PAPER}: {why}"
             made.add("τ", "published figures", None, reason=why)
             return
-        for cell in rows.read_csv(PUBLISHED).to_dict("records"):
+        for cell in rows.printed_cells(PUBLISHED):
             if cell.pop("collection") == task:
-                own = ("measure", "statistic", "value", "pool", "kind", "whose", "family")
-                made.add(**{name: cell[name] for name in own})
+                made.add(**cell)
 
     def _kinds(self, made: Collected) -> None:
         kind_rows(made, kind_effects(self.judged, self.measures, self.settings.pools))

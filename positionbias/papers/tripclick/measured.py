@@ -14,7 +14,7 @@ import numpy as np
 from positionbias.core.collection import Collection
 from positionbias.core.groups import Groups
 from positionbias.core.interval import Interval
-from positionbias.core.rows import Collected, read_csv
+from positionbias.core.rows import Collected, printed_cells
 from positionbias.core.run import Run, read_run
 from positionbias.evaluation.depth import apply_depth
 from positionbias.evaluation.measures import per_query
@@ -199,12 +199,11 @@ class _Measuring(Systems):
 
     def _published(self) -> None:
         """Add the paper's figures for those tests that are its own by name."""
-        theirs = read_csv(PUBLISHED)
-        names = ["model", "start", "role", "variant", "whose", "measure", "statistic", "value"]
+        theirs = printed_cells(PUBLISHED)
         for label in self.qrels:
-            for cell in theirs[theirs["split"] == paper_test(label)].to_dict("records"):
-                cells = {name: cell[name] for name in (*names, "unit", "family")}
-                self.made.add(**cells, split=label)
+            for cell in theirs:
+                if cell["split"] == paper_test(label):
+                    self.made.add(**{**cell, "split": label})
 
     # -- tests -------------------------------------------------------------------------------------
 

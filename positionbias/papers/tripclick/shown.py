@@ -4,13 +4,16 @@ depth.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from pandas import DataFrame
 
 from positionbias.core.formatting import percent
 from positionbias.evaluation.letters import LEVEL, Compared, is_significant
 from positionbias.experiments.shown import (
-    compared_answers,
+    EFFECT_NOTE,
     comparison_cells,
+    comparison_question,
     comparison_text,
     ending_sentences,
     named,
@@ -26,10 +29,10 @@ from positionbias.papers.tripclick import (
     paper_test,
 )
 from positionbias.report.cells import OVER_NOTE, P_NOTE
-from positionbias.report.presentation import Presentation, Question, RowSection
+from positionbias.report.presentation import Presentation, RowSection
 from positionbias.report.record import Record, records_of, rows_with, said
 from positionbias.report.row_figure import Lines
-from positionbias.report.row_table import DOUBTFUL, MARK, RowTable, Value
+from positionbias.report.row_table import DOUBTFUL, MARK, RowTable, Value, where_printed
 from positionbias.results.payloads import Finding
 
 __all__ = ["SHOWN"]
@@ -62,10 +65,6 @@ def _prepared(rows: DataFrame) -> DataFrame:
 # --- tables ---------------------------------------------------------------------------------------
 
 
-def _printed(rows: DataFrame) -> str:
-    return PRINTED if (rows["whose"] == "published").any() else ""
-
-
 def _indexes(rows: DataFrame) -> str:
     names = rows.query("statistic == 'index'")["label"].unique()
     through = ", ".join(names)
@@ -94,9 +93,6 @@ def _reached(rows: DataFrame) -> str:
     return " ".join(told)
 
 
-EFFECT = (
-    "Effect size: the mean difference over the deviation of the differences (d_z). " + OVER_NOTE
-)
 RERANKING = RowTable(
     name="tripclick-reranking",
     title="Re-ranking BM25's candidates",
@@ -110,7 +106,7 @@ RERANKING = RowTable(
         "Holm's correction over all systems of a test and measure.",
         P_NOTE,
         f"A query's value is its mean over training seeds; intervals stand in the CSV. {OVER_NOTE}",
-        _printed,
+        where_printed(PRINTED),
     ],
 )
 RETRIEVAL = RowTable(
@@ -126,7 +122,7 @@ RETRIEVAL = RowTable(
         "Judged@10: the share of the first 10 that anybody judged; what nobody judged counts as "
         f"not relevant. {OVER_NOTE}",
         _indexes,
-        _printed,
+        where_printed(PRINTED),
     ],
 )
 BM25_TESTS = RowTable(
@@ -135,7 +131,7 @@ BM25_TESTS = RowTable(
     stub={"split": "Test", "measure": "Measure", "whole": "System"},
     where=OVER_BM25,
     cells=comparison_cells("BM25", "System's"),
-    notes=[EFFECT, P_NOTE],
+    notes=[EFFECT_NOTE, P_NOTE],
 )
 NEGATIVES_TESTS = RowTable(
     name="tripclick-negatives",
@@ -152,7 +148,7 @@ NEGATIVES_TESTS = RowTable(
     notes=[
         "B less A: the same model and seeds. Where negatives come from is not all in which the "
         "sets may differ: so do the numbers of triples, queries and steps.",
-        EFFECT,
+        EFFECT_NOTE,
         P_NOTE,
     ],
 )
@@ -235,7 +231,8 @@ DEPTH_FIGURE = Lines(
     places=2,
     tall=2.5,
 )
-NEGATIVES_FIGURE = Lines(
+NEGATIVES_FIGURE = replace(
+    DEPTH_FIGURE,
     name="tripclick-negatives",
     where=f"{CURVE} and sets > 1",
     caption=lambda rows: (
@@ -245,13 +242,6 @@ NEGATIVES_FIGURE = Lines(
     panel=("system", "split"),
     heading="{system}, {split}",
     series="trained",
-    below="Candidates of BM25 that are re-ranked",
-    side=HEADLINE,
-    same="y",
-    log=True,
-    free=True,
-    places=2,
-    tall=2.5,
 )
 LOGGED_FIGURE = Lines(
     name="tripclick-logged",
@@ -523,34 +513,22 @@ def _paper(rows: DataFrame) -> list[Finding]:
     return [Finding(text, None)]
 
 
-BASIS = (
-    "{candidate mean:.3f} against {baseline mean:.3f}",
-    "Holm p {difference.p_adjusted:p}",
-    "{difference.count:,} queries",
+BM25_QUESTION = comparison_question(
+    ["split", "measure", "whole"],
+    f"measure == '{HEADLINE}' and {OVER_BM25}",
+    "Does it beat BM25 on {split}?",
+    "{whole}",
+    good=True,
+    advice="Say nothing about models that do not beat BM25: train them longer, or on other "
+    "negatives.",
 )
-BM25_QUESTION = Question(
-    by=["split", "measure", "whole"],
-    where=f"measure == '{HEADLINE}' and {OVER_BM25}",
-    statistics=["difference"],
-    question="Does it beat BM25 on {split}?",
-    subject="{whole}",
-    answers=compared_answers(
-        good=True,
-        advice="Say nothing about models that do not beat BM25: train them longer, or on other "
-        "negatives.",
-    ),
-    effect=["{difference:+.3f} {measure}"],
-    basis=BASIS,
-)
-NEGATIVES_QUESTION = Question(
-    by=["split", "measure", "system", "trained", "beside"],
-    where=f"measure == '{HEADLINE}' and {NEGATIVES}",
-    statistics=["difference"],
-    question="Is training on {trained} better than on {beside}?",
-    subject="{system} on {split}",
-    answers=compared_answers(good=True, advice="Train on the better negatives of the two."),
-    effect=["{difference:+.3f} {measure}"],
-    basis=BASIS,
+NEGATIVES_QUESTION = comparison_question(
+    ["split", "measure", "system", "trained", "beside"],
+    f"measure == '{HEADLINE}' and {NEGATIVES}",
+    "Is training on {trained} better than on {beside}?",
+    "{system} on {split}",
+    good=True,
+    advice="Train on the better negatives of the two.",
 )
 
 # --- page and terminal ----------------------------------------------------------------------------
