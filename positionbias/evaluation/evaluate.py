@@ -108,7 +108,7 @@ def evaluate_runs(
                     seed=seed,
                     value=comparison.difference,
                     interval=comparison.difference_interval,
-                    count=comparison.noted.queries,
+                    count=comparison.queries,
                     payload=comparison,
                 )
             )
@@ -144,7 +144,6 @@ def _against(
         names=(first.system, other.system),
         clusters=clusters,
         seed=seed,
-        notes={"axis": "baseline"},
         replicates=replicates,
     )
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.interval import Interval
-from positionbias.core.json_text import Json, JsonObject
+from positionbias.core.json_text import Json
 from positionbias.core.records import Qrel
 from positionbias.evaluation.bootstrap import (
     FEWEST,
@@ -78,8 +78,6 @@ def compare(
     names: Sequence[str],
     clusters: Mapping[str, str] | None = None,
     seed: int,
-    subset: str = "all queries",
-    notes: JsonObject | None = None,
     resamples: int = RESAMPLES,
     replicates: Replicates | None = None,
 ) -> Comparison:
@@ -104,7 +102,7 @@ def compare(
         )
     before = np.array([baseline[query_id] for query_id in queries], np.float64)
     after = np.array([candidate[query_id] for query_id in queries], np.float64)
-    remarks: dict[str, Json] = {"queries": len(queries), **(notes or {})}
+    remarks: dict[str, Json] = {}
     if alone := len(baseline.keys() ^ candidate.keys()):
         remarks["queries that only one has"] = alone
     tests = _tests(before, after, remarks)
@@ -131,7 +129,7 @@ def compare(
         p_wilcoxon=tests.p_wilcoxon,
         p_t=tests.p_t,
         p=clustered_p(after - before, labels, seed=seed),
-        subset=subset,
+        queries=len(queries),
         notes=remarks,
     )
 

@@ -16,7 +16,6 @@ import numpy as np
 
 from positionbias.core.errors import InputError
 from positionbias.core.interval import Interval
-from positionbias.core.json_text import Json, JsonObject
 from positionbias.evaluation.bootstrap import (
     RESAMPLES,
     Span,
@@ -44,10 +43,8 @@ __all__ = [
     "changes",
     "compare_trainings",
     "difference_of_queries",
-    "differences_by_query",
     "figures_over",
     "mean_interval",
-    "mean_over",
     "paired",
     "query_means",
     "ratio_of_changes",
@@ -83,26 +80,10 @@ def figures_over(values: Mapping[Repeat, float]) -> Crossed:
     return over_trainings(cube, span=span_of(cube, changes=True))
 
 
-def mean_over(
-    repeats: Mapping[Repeat, Values], clusters: Mapping[str, str] | None = None
-) -> Crossed:
-    """Estimate a system's mean over trainings, rotations and queries."""
-    cube, query_ids = _cube(repeats)
-    return crossed(cube, cluster_labels(clusters, query_ids), span=span_of(cube))
-
-
 def query_means(repeats: Mapping[Repeat, Values]) -> dict[str, float]:
     """Return each query's mean over trainings of its mean over rotations."""
     cube, query_ids = _cube(repeats)
     return dict(zip(query_ids, mean_by_query(cube).tolist(), strict=True))
-
-
-def differences_by_query(repeats: Mapping[Repeat, tuple[Values, Values]]) -> dict[str, float]:
-    """Return each common query's mean difference (second − first), over trainings of its mean over
-    rotations.
-    """
-    found = changes(repeats)
-    return query_means(found) if any(found.values()) else {}
 
 
 def mean_interval(
@@ -219,17 +200,13 @@ def compare_trainings(
     names: Sequence[str],
     clusters: Mapping[str, str] | None = None,
     seed: int,
-    subset: str = "all queries",
-    notes: JsonObject | None = None,
     resamples: int = RESAMPLES,
 ) -> Comparison:
     """Compare systems trained several times, as ``compare`` does: intervals and p are over
     trainings and queries, and undefined for two trainings.
 
     For one training seed they are ``compare``'s. Effect size, Wilcoxon's and Student's p are over
-    the queries' means. The notes give what intervals are over, each seed's difference and relative
-    change, the deviations of trainings and rotations, and whether the result holds for the method
-    (``crossed.Crossed``).
+    the queries' means.
 
     Raises:
         InputError: no common query.
@@ -245,30 +222,14 @@ def compare_trainings(
         names=names,
         clusters=clusters,
         seed=seed,
-        subset=subset,
-        notes=notes,
         resamples=resamples,
     )
-    found: dict[str, Json] = {
-        **alone.notes,
-        "over": of.over,
-        "trainings": len(of.by_seed),
-        "rotations": of.rotations,
-        "of the method": of.of_method,
-    }
     if len(of.by_seed) == 1:
-        return replace(alone, notes=found)
-    found |= {
-        "difference by seed": list(of.by_seed),
-        "relative by seed": list(relative.by_seed) if relative else [],
-        "degrees of freedom": of.freedom,
-        "deviation of a training": of.components.trainings,
-        "deviation of a rotation": of.components.rotations,
-        "error by queries": of.components.queries,
-    }
+        return alone
+    notes = alone.notes
     if len(of.by_seed) < LEAST:
         few = f"undefined: wanted {LEAST} trainings; found {len(of.by_seed)}"
-        found |= {"intervals": few, "tests": few}
+        notes = {**notes, "intervals": few, "tests": few}
     return replace(
         alone,
         baseline_mean=change.before,
@@ -279,7 +240,8 @@ def compare_trainings(
         relative_as_printed=of.value / change.after if change.after else None,
         relative_interval=relative.interval if relative else None,
         p=of.p,
-        notes=found,
+        by_seed=of.by_seed,
+        notes=notes,
     )
 
 

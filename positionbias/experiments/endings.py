@@ -10,21 +10,9 @@ from collections.abc import Callable, Iterable, Sequence
 
 from positionbias.core.convergence import LEAST, UNFINISHED, Ending, Finish
 from positionbias.core.formatting import percent
-from positionbias.results.payloads import Finding, TrainingCurve
-from positionbias.results.result import Result
+from positionbias.results.payloads import Finding
 
-__all__ = ["ending_findings", "ending_warnings", "failed_shares", "not_finished"]
-
-
-def ending_findings(results: Sequence[Result]) -> list[Finding]:
-    """Return the warnings about trainings with a curve among the results."""
-    return ending_warnings(
-        [
-            (result.system, result.payload.ending)
-            for result in results
-            if isinstance(result.payload, TrainingCurve)
-        ]
-    )
+__all__ = ["ending_warnings", "failed_shares"]
 
 
 def ending_warnings(ends: Sequence[tuple[str, Ending]]) -> list[Finding]:

@@ -17,7 +17,7 @@ from positionbias.core.interval import Interval
 from positionbias.core.manifest import read_manifest
 from positionbias.core.records import Qrel
 from positionbias.core.rows import Collected
-from positionbias.evaluation.letters import Compared, compared
+from positionbias.evaluation.answers import Compared, compared
 from positionbias.evaluation.significance import HOLM, adjust, clusters_by_passage
 from positionbias.evaluation.trainings import (
     Repeat,
@@ -32,6 +32,8 @@ from positionbias.results.payloads import Comparison
 from positionbias.results.result import Facts
 
 __all__ = [
+    "FIRST_STAGE",
+    "POSITION_ONLY",
     "Systems",
     "Tested",
     "Trial",
@@ -42,6 +44,7 @@ __all__ = [
     "trial_inputs",
 ]
 
+FIRST_STAGE, POSITION_ONLY = "bm25", "position-only"  # kinds of systems beside models
 _SERIES = {  # of a log, by name
     "loss": "loss",
     "validation nDCG@10": "ndcg",
@@ -90,7 +93,9 @@ def own_judgements(collection: Collection, split: str, judgements: str | None = 
 
 class Tested(NamedTuple):
     """Two systems on a test, by the trainings that both have; p-values are corrected within a
-    ``family``. ``named`` is the baseline in the rows, by default how it differs.
+    ``family``. ``named`` is the baseline in the rows, by default how it differs; ``cells`` are
+    further ones of the rows. ``answer`` is that of a comparison that no test decides. A difference
+    of changes has no ``relative`` change.
     """
 
     family: str
@@ -100,6 +105,9 @@ class Tested(NamedTuple):
     system: Facts
     repeats: Mapping[Repeat, tuple[Values, Values]]
     named: str = ""
+    cells: Mapping[str, Any] = {}
+    answer: str = ""
+    relative: bool = True
 
 
 def system_cells(facts: Facts) -> dict[str, Any]:
@@ -191,15 +199,18 @@ class Systems:
         )
 
     def _add(self, tested: Tested, comparison: Comparison) -> None:
-        noted, p = comparison.noted, comparison.p_adjusted.get(self.correction)
+        p = comparison.p_adjusted.get(self.correction)
         cells: dict[str, Any] = {
             **self.cells(tested.system),
             "split": tested.test,
             "against": tested.named or against(tested.base, tested.system),
             "family": tested.family,
+            **tested.cells,
         }
         made, measure = self.made, tested.measure
-        unfinished = tested.base.unfinished or tested.system.unfinished
+        answer = tested.answer or compared(comparison.difference, p)
+        if tested.base.unfinished or tested.system.unfinished:
+            answer = Compared.UNFINISHED
         made.add(
             measure,
             "difference",
@@ -207,22 +218,28 @@ class Systems:
             comparison.difference_interval,
             **cells,
             **over(tested.repeats),
-            count=noted.queries,
+            count=comparison.queries,
             counted="queries",
             p=comparison.p,
             p_adjusted=p,
-            answer=Compared.UNFINISHED if unfinished else compared(comparison.difference, p),
+            answer=answer,
         )
         seeds = dict.fromkeys(seed for seed, _ in tested.repeats)
-        for seed, value in zip(seeds, noted.by_seed, strict=False):
+        for seed, value in zip(seeds, comparison.by_seed, strict=False):
             made.add(measure, "difference", value, **{**cells, "seed": seed})
-        bounds = comparison.relative_interval
-        made.add(measure, "relative", comparison.relative, bounds, **cells)
+        if tested.relative:
+            judged = self.judged(tested, comparison)
+            bounds = comparison.relative_interval
+            made.add(measure, "relative", comparison.relative, bounds, **{**cells, **judged})
         made.add(measure, "baseline mean", comparison.baseline_mean, **cells)
         made.add(measure, "candidate mean", comparison.candidate_mean, **cells)
         made.add(measure, "effect size", comparison.effect_size, **cells)
         made.add(measure, "Student's t", None, p=comparison.p_t, **cells)
         made.add(measure, "Wilcoxon", None, p=comparison.p_wilcoxon, **cells)
+
+    def judged(self, tested: Tested, comparison: Comparison) -> dict[str, Any]:
+        """Return further cells of a comparison's relative change."""
+        return {}
 
     def training(self, facts: Facts, seed: int, checkpoint: Path) -> dict[str, float]:
         """Add the log of a training, its end, and what it logged in the last half of its steps;

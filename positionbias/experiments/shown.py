@@ -8,7 +8,7 @@ from typing import Any
 from pandas import DataFrame, Series
 
 from positionbias.core.convergence import UNFINISHED, Ending, Finish
-from positionbias.evaluation.letters import Compared
+from positionbias.evaluation.answers import Compared
 from positionbias.experiments.endings import ending_warnings
 from positionbias.report.cells import OVER_NOTE
 from positionbias.report.presentation import Answer, Question, RowSection
@@ -21,6 +21,8 @@ from positionbias.results.select import MODELS
 
 __all__ = [
     "EFFECT_NOTE",
+    "IDLE",
+    "TRAIN_LONGER",
     "beside_zero",
     "capital",
     "comparison_cells",
@@ -33,6 +35,9 @@ __all__ = [
 
 NAMES: Mapping[str, str] = {**MODELS, "bm25": "BM25", "ensemble": "Ensemble"}
 SERIES = ("loss", "validation nDCG@10", "MATS", "pair accuracy", "score margin")  # that are drawn
+IDLE = (
+    "Train longer, start from word vectors or an encoder, or add BM25's scores (posbias ensemble)."
+)
 TRAIN_LONGER = "Train longer: validation still rose when the training ended, so nothing is decided."
 
 EFFECT_NOTE = (
@@ -143,6 +148,7 @@ def _answers(*, good: bool, advice: str) -> dict[str, Answer]:
         Compared.NONE: open_("No significant difference"),
         Compared.UNTESTED: open_("No test"),
         Compared.UNFINISHED: open_("Training not finished", TRAIN_LONGER),
+        Compared.IDLE: open_("Leaves the first stage's order", IDLE),
     }
 
 

@@ -51,11 +51,11 @@ from positionbias.dense.settings import DenseSearch, Index
 from positionbias.dense.vectors import Vectors
 from positionbias.evaluation.depth import apply_depth
 from positionbias.evaluation.fusion import fuse
+from positionbias.evaluation.measures import evaluate_run
 from positionbias.evaluation.significance import clusters_by_passage
 from positionbias.experiments.artefacts import Artefacts, checkpoint_facts
 from positionbias.experiments.estimate import Work, training
 from positionbias.experiments.sample import drawn_queries
-from positionbias.experiments.systems import Subject, SystemRuns, evaluated
 from positionbias.firststage.bm25 import Bm25Settings, retrieve_run
 from positionbias.models.checkpoint import Checkpoint, load_checkpoint, save_remedied
 from positionbias.models.remedies import AnyRemedy
@@ -67,7 +67,7 @@ from positionbias.ranking.config import Reranking, TaughtPassages, pick_device
 from positionbias.ranking.rerank import rerank_run
 from positionbias.ranking.teach import teach
 from positionbias.results.query_effects import QueryEffects
-from positionbias.results.result import Facts, Result, save_results
+from positionbias.results.result import Result, save_results
 from positionbias.results.select import of_type
 from positionbias.text.overlap import position_only
 from positionbias.training.plan import INPUTS, TrainPlan
@@ -316,7 +316,7 @@ class Workspace(Artefacts):
 
     def moved(
         self,
-        subject: Subject,
+        model: Path,
         collection: Path,
         split: str,
         candidates: Path,
@@ -325,7 +325,7 @@ class Workspace(Artefacts):
         """Return the effects of moving answering sentences on a model, by query, as a folder of one
         Result.
         """
-        place = self.folder / "moved" / f"{subject.path.name}-on-{split}"
+        place = self.folder / "moved" / f"{model.name}-on-{split}"
 
         def make() -> None:
             task = make_task(
@@ -335,10 +335,10 @@ class Workspace(Artefacts):
                 settings,
                 queries=settings.needles,
             )
-            system = System.of(_at_work(subject.path), subject.system)
+            system = System.of(_at_work(model), model.name)
             found = [result for result, _ in of_type(audit(task, [system], settings), QueryEffects)]
             manifest = self._manifest(
-                place, "results", "audit", record, {"model": subject.path, "collection": collection}
+                place, "results", "audit", record, {"model": model, "collection": collection}
             )
             save_results(place, found, manifest, overwrite=True)
 
@@ -349,11 +349,11 @@ class Workspace(Artefacts):
             "seed": settings.seed,
         }
         inputs = {
-            "model": self.scorer(subject.path),
+            "model": self.scorer(model),
             "collection": self.checksum(collection),
             "candidates": self.checksum(candidates),
         }
-        work = self._reranking(subject.path, collection, split, candidates, settings.depth)
+        work = self._reranking(model, collection, split, candidates, settings.depth)
         return self.steps.make(
             f"{self.prefix}move-{place.name}", place, record, inputs, make, work=work
         )
@@ -366,7 +366,6 @@ class Workspace(Artefacts):
         split: str,
         measure: str,
         *,
-        facts: Facts,
         seed: int,
     ) -> Path:
         """Return the quality of runs over one split, by their names, as a folder of a Result
@@ -378,11 +377,12 @@ class Workspace(Artefacts):
             found = Collection(collection)
             qrels, where = list(found.qrels(split)), {"collection": found.name, "split": split}
             clusters = clusters_by_passage(qrels, level=1)
-            items = [SystemRuns(system, facts, (run,)) for system, run in runs.items()]
             results = [
-                one
-                for item in items
-                for one in evaluated(item, qrels, [measure], clusters=clusters, seed=seed, **where)
+                replace(one, system=system)
+                for system, run in runs.items()
+                for one in evaluate_run(
+                    read_run(run), qrels, [measure], clusters=clusters, seed=seed, **where
+                )
             ]
             manifest = self._manifest(
                 place, "results", "evaluate", record, {**runs, "collection": collection}
@@ -393,7 +393,6 @@ class Workspace(Artefacts):
             "split": split,
             "measure": measure,
             "seed": seed,
-            "facts": asdict(facts),
         }
         inputs = {
             name: self.checksum(path) for name, path in {**runs, "collection": collection}.items()
@@ -527,7 +526,6 @@ class Workspace(Artefacts):
         on: str,
         passages: int | None,
         seed: int,
-        facts: Facts,
     ) -> Path:
         """Return MATS and the ATS curve of a model with term vectors, on the passages named ``on``,
         as a folder of one Result.
@@ -543,9 +541,9 @@ class Workspace(Artefacts):
             manifest = self._manifest(
                 place, "results", "mats", settings, {"model": model, "collection": collection}
             )
-            save_results(place, [replace(result, facts=facts)], manifest, overwrite=True)
+            save_results(place, [result], manifest, overwrite=True)
 
-        settings = {"passages": passages, "seed": seed, "facts": asdict(facts)}
+        settings = {"passages": passages, "seed": seed}
         inputs = {"model": self.scorer(model), "collection": self.checksum(collection)}
         plan, counted, work = self._plans.get(model), self.counted(collection), None
         if plan is not None:

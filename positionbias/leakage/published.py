@@ -15,9 +15,8 @@ from positionbias.results.leakage_pairs import (
     PublishedReview,
     TopicsAndQueries,
 )
-from positionbias.results.published import PublishedCell
 
-__all__ = ["CELLS", "PAPER", "TARGETS", "published_candidates", "published_review", "target_of"]
+__all__ = ["PAPER", "TARGETS", "published_candidates", "published_review", "target_of"]
 
 TARGETS = ("Robust04", "Core 2017", "Core 2018")  # as Table 1 writes them
 
@@ -84,61 +83,22 @@ def _rows(text: str) -> Iterator[list[str]]:
     return ([part.strip() for part in line.split("|")] for line in text.strip().splitlines())
 
 
-def _table_1() -> Iterator[PublishedCell]:
-    columns = [
-        (source, counted) for source in ("MSM", "MSM + ORCAS") for counted in ("topics", "queries")
-    ]
-    for field, *groups in _rows(_TABLE_1):
-        for target, group in zip(TARGETS, groups, strict=True):
-            for (source, counted), figure in zip(columns, group.split(), strict=True):
-                place = f"Table 1, {field} row, {target}, {source}, {counted[0].upper()}"
-                yield PublishedCell(
-                    1, target, counted, int(figure), place, source, row=_FIELDS[field]
-                )
-
-
-def _table_2() -> Iterator[PublishedCell]:
-    for target, rows in _TABLE_2A.items():
-        for word, figures in zip(("true", "false"), rows, strict=True):
-            for counted, figure in zip(("queries", "topics"), figures, strict=True):
-                yield PublishedCell(
-                    2,
-                    target,
-                    counted,
-                    figure,
-                    f"Table 2a, {target}, {word} row, {counted.capitalize()}",
-                    row=word,
-                )
-    for label, figure in _TABLE_2B.items():
-        yield PublishedCell(2, "", "queries", figure, f"Table 2b, {label.title()} row", row=label)
-
-
-CELLS: tuple[PublishedCell, ...] = (
-    *_table_1(),
-    *_table_2(),
-)
-
-
 def published_candidates(target: str) -> CandidateCounts:
     """Return Table 1 of a target."""
-    cells = {
-        (c.row, c.split, c.measure): int(c.value)
-        for c in CELLS
-        if (c.table, c.collection) == (1, target)
-    }
     rows: dict[str, dict[str, TopicsAndQueries]] = {}
-    for row, source, _ in cells:
-        rows.setdefault(row, {})[source] = TopicsAndQueries(
-            cells[row, source, "topics"], cells[row, source, "queries"]
-        )
+    for field, *groups in _rows(_TABLE_1):
+        figures = [int(figure) for figure in groups[TARGETS.index(target)].split()]
+        sources = zip(("MSM", "MSM + ORCAS"), figures[::2], figures[1::2], strict=True)
+        rows[_FIELDS[field]] = {
+            source: TopicsAndQueries(topics, queries) for source, topics, queries in sources
+        }
     return CandidateCounts(rows=rows)
 
 
 def published_review(target: str) -> tuple[PublishedReview, LabelCounts]:
     """Return Table 2a of a target, and Table 2b of all targets."""
-    rows: dict[str, dict[str, int]] = {}
-    for cell in CELLS:
-        if (cell.table, cell.collection) == (2, target):
-            rows.setdefault(cell.row, {})[cell.measure] = int(cell.value)
-    labels = {c.row: int(c.value) for c in CELLS if (c.table, c.collection) == (2, "")}
-    return PublishedReview(rows=rows), LabelCounts(rows=labels)
+    rows = {
+        word: {"queries": queries, "topics": topics}
+        for word, (queries, topics) in zip(("true", "false"), _TABLE_2A[target], strict=True)
+    }
+    return PublishedReview(rows=rows), LabelCounts(rows=_TABLE_2B)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
 from positionbias.core.formatting import count
-from positionbias.evaluation.crossed import OVER_QUERIES, OVER_TRAININGS
+from positionbias.evaluation.crossed import OVER_QUERIES
 from positionbias.evaluation.significance import CORRECTIONS, HOLM
 from positionbias.report.cells import (
     P_NOTE,
@@ -23,38 +22,24 @@ from positionbias.report.table import Cell, Column, Table
 from positionbias.results.payloads import REMARKS, Comparison, PerQuery
 from positionbias.results.result import Result
 from positionbias.results.select import (
-    ALL_QUERIES,
-    compared,
-    comparisons,
     distinct,
     of_kind,
-    over_axis,
+    of_type,
     repeat_of,
 )
 
-__all__ = ["baseline_table", "over_what", "significance_table", "systems_table"]
+__all__ = ["significance_table", "systems_table"]
 
 
-def significance_table(
-    results: Sequence[Result],
-    axis: str = "trainings",
-    *,
-    name: str = "significance",
-    title: str = "Trainings compared",
-) -> Table:
-    """Return paired comparisons along one axis: means, difference, change, intervals, effect size,
-    p, adjusted p, Wilcoxon.
-
-    Seeds are named where there are several; so are subsets, where any is not all queries. What is
-    compared is in the title where it is the same in every row.
+def significance_table(results: Sequence[Result]) -> Table:
+    """Return paired comparisons: means, difference, change, intervals, effect size, p, adjusted p,
+    Wilcoxon. What is compared is in the title where it is the same in every row.
     """
-    found = _by_test_set([*comparisons(results, axis), *comparisons(results, over_axis(axis))])
+    found = of_type(results, Comparison)
     adjusted = _corrections(payload for _, payload in found)
     rows = [_comparison_row(result, payload, adjusted) for result, payload in found]
     columns = [
         Column("Test passages", numeric=False),
-        Column("Subset", numeric=False),
-        Column("Seed", numeric=False),
         Column("Measure", numeric=False),
         Column("Compared", numeric=False),
         Column("First"),
@@ -67,45 +52,27 @@ def significance_table(
         Column("p Wilcoxon", wide=True),
         Column("Queries", wide=True),
     ]
-    pairs = distinct(row[4].text for row in rows)
-    named = 3
+    pairs, title = distinct(row[2].text for row in rows), "Paired comparisons"
     if len(pairs) == 1:
-        title, named = f"{title}: {pairs[0]}", 2
-        drop_constant(columns, rows, [4])
-    everything = all(payload.subset == ALL_QUERIES for _, payload in found)
-    _, kept = drop_constant(columns, rows, [1, 2] if everything else [2])
-    kept += not everything
+        title = f"{title}: {pairs[0]}"
+        drop_constant(columns, rows, [2])
     notes = (
         (
             "Difference = second − first over the same queries. Effect size: mean difference over "
             "its deviation (d_z)."
         ),
         f"{P_NOTE} Wilcoxon drops zero differences.",
-        *over_what(found),
         *_undefined(found),
     )
-    return Table(name, title, columns, rows, notes, stub=named + kept)
-
-
-def _by_test_set(found: list[tuple[Result, Comparison]]) -> list[tuple[Result, Comparison]]:
-    """Sort by test passages, subset, seed and measure, each by first appearance, so that rows of a
-    block stay together.
-    """
-    keys = [(r.collection, p.subset, repeat_of(r), r.measure) for r, p in found]
-    orders = [distinct(column) for column in zip(*keys, strict=True)]
-    ranks = [
-        tuple(order.index(item) for order, item in zip(orders, key, strict=True)) for key in keys
-    ]
-    return [found[i] for i in sorted(range(len(found)), key=ranks.__getitem__)]
+    stub = 2 if len(pairs) == 1 else 3
+    return Table("comparisons", title, columns, rows, notes, stub=stub)
 
 
 def _comparison_row(result: Result, payload: Comparison, adjusted: Sequence[str]) -> list[Cell]:
     return [
         text_cell(result.collection),
-        text_cell(payload.subset),
-        text_cell(_repeat(result)),
         text_cell(result.measure),
-        text_cell(compared(payload)),
+        text_cell(f"{payload.baseline} → {payload.candidate}"),
         decimal_cell(payload.baseline_mean),
         decimal_cell(payload.candidate_mean),
         decimal_cell(payload.difference, payload.difference_interval, sign=True),
@@ -119,26 +86,10 @@ def _comparison_row(result: Result, payload: Comparison, adjusted: Sequence[str]
 
 
 def _repeat(result: Result) -> str:
-    if isinstance(result.payload, Comparison) and (trainings := result.payload.noted.trainings):
-        draws = result.payload.noted.rotations
-        return f"{trainings} trainings" + (f", {draws} draws" if draws > 1 else "")
     seed, draw = repeat_of(result)
     return ", ".join(
         filter(None, ("" if seed is None else f"{seed}", "" if draw is None else f"draw {draw}"))
     )
-
-
-def over_what(found: Sequence[tuple[Result, Comparison]]) -> list[str]:
-    """Say what intervals and p are over, where a row is of a trained model."""
-    notes = []
-    if any("trainings" not in p.notes and r.facts.seed is not None for r, p in found):
-        notes.append(f"Intervals and p of one seed are {OVER_QUERIES}.")
-    if any("trainings" in p.notes for _, p in found):
-        notes.append(
-            f"Rows of several trainings have intervals and p {OVER_TRAININGS}, by t; of two "
-            "trainings there are none."
-        )
-    return notes
 
 
 def _undefined(found: Sequence[tuple[Result, Comparison]]) -> list[str]:
@@ -158,21 +109,6 @@ def _corrections(payloads: Iterable[Comparison]) -> list[str]:
         method for payload in payloads for method in payload.p_adjusted if method in CORRECTIONS
     )
     return [HOLM] if HOLM in methods else methods
-
-
-def baseline_table(results: Sequence[Result]) -> Table:
-    """Return every model against BM25 and a position-only scorer: a model that beats neither is
-    uninformative.
-    """
-    table = significance_table(
-        results, "baseline", name="baselines", title="Models against the baselines"
-    )
-    # against a weak baseline a relative change is a large number that says little
-    kept = [
-        index for index, column in enumerate(table.columns) if not column.name.startswith("Change")
-    ]
-    rows = [[row[index] for index in kept] for row in table.rows]
-    return replace(table, columns=[table.columns[index] for index in kept], rows=rows)
 
 
 def systems_table(results: Sequence[Result]) -> Table:

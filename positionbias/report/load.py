@@ -13,7 +13,6 @@ from pandas import DataFrame
 from positionbias.core import rows
 from positionbias.core.errors import InputError
 from positionbias.core.manifest import Manifest, read_manifest
-from positionbias.report.published import Published
 from positionbias.results.result import RESULTS, Result, load_results
 
 __all__ = ["Study", "load_studies", "rows_together"]
@@ -23,8 +22,6 @@ __all__ = ["Study", "load_studies", "rows_together"]
 class Study:
     """One folder of results; ``number`` counts from 1 and keeps its parts of a page apart from the
     others'. A study has ``rows``, or ``results`` where its commands still write those.
-
-    ``published`` are a paper's figures about its collections.
     """
 
     number: int
@@ -32,7 +29,6 @@ class Study:
     folder: str
     results: list[Result]
     manifest: Manifest
-    published: Published | None = None
     rows: DataFrame = field(default_factory=lambda: rows.frame([]))
     values: DataFrame = field(default_factory=lambda: rows.NO_VALUES)
 

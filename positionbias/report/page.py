@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from positionbias.core.formatting import percent, slug
 from positionbias.report import captions, tables
 from positionbias.report.blocks import Block, Drawing, FigureKind, Section, block_of, draw_blocks
 from positionbias.report.curves import ats_curves, training_curves
-from positionbias.report.effectiveness import baseline_table, significance_table, systems_table
+from positionbias.report.effectiveness import significance_table, systems_table
 from positionbias.report.figure import WIDE
 from positionbias.report.first_screen import answers_block
 from positionbias.report.leaked_order import order_findings
@@ -18,19 +17,15 @@ from positionbias.report.parts import (
     PageSection,
     each,
     parts,
-    published_for,
 )
 from positionbias.report.placement import moves_table, places_table
 from positionbias.report.plots import answer_positions
 from positionbias.report.presentation import shown_by
 from positionbias.report.table import Table
 from positionbias.results.collections import COLLECTION_MEASURES
-from positionbias.results.payloads import AtsCurve, Finding, PerQuery
+from positionbias.results.payloads import AtsCurve, Comparison, Finding, PerQuery
 from positionbias.results.result import Result
 from positionbias.results.select import (
-    AXES,
-    axis_of,
-    comparisons,
     distinct,
     of_kind,
     of_type,
@@ -78,7 +73,7 @@ def _run(study: Study) -> Block:
     own = [sentence for shown, rows in shown_by(study.rows) for sentence in shown.run(rows)]
     nothing = study.rows.empty and not own
     block.sentences = [*([_counts(results)] if results or nothing else []), *own]
-    block.add(tables.collection_table(results, study.published))
+    block.add(tables.collection_table(results))
     elsewhere = {*COLLECTION_MEASURES, *(measure for part in parts() for measure in part.measures)}
     others = [r for r in of_kind(results, "statistics") if r.measure not in elsewhere]
     for measure in distinct(result.measure for result in others):
@@ -98,18 +93,12 @@ def _answers(study: Study) -> Block:
     return block_of(study, {"answers": ANSWERS}, [table(results) for table in shown])
 
 
-def _baselines(study: Study) -> Block:
-    return block_of(study, tables=[baseline_table(study.results), systems_table(study.results)])
-
-
-def _trainings(study: Study) -> Block:
-    rest = [r for r in of_kind(study.results, "comparison") if not axis_of(r)]
-    others = significance_table(rest, "", name="comparisons", title="Paired comparisons")
-    return block_of(study, tables=[significance_table(study.results), others])
+def _systems(study: Study) -> Block:
+    return block_of(study, tables=[systems_table(study.results), significance_table(study.results)])
 
 
 def _similarity(study: Study) -> Block:
-    return block_of(study, {"ats": SIMILARITY}, [tables.mats_table(study.results, study.published)])
+    return block_of(study, {"ats": SIMILARITY}, [tables.mats_table(study.results)])
 
 
 def _training(study: Study) -> Block:
@@ -124,10 +113,7 @@ def _basis(results: Sequence[Result]) -> str:
         if result.interval is not None and isinstance(result.payload, PerQuery)
     ]
     bounds += [
-        p.difference_interval
-        for axis in (*AXES, "")
-        for _, p in comparisons(results, axis)
-        if p.difference_interval
+        p.difference_interval for _, p in of_type(results, Comparison) if p.difference_interval
     ]
     levels, methods = (
         distinct(b.level for b in bounds),
@@ -181,18 +167,7 @@ GENERAL = (
         "an unbiased collection shows.",
         each(_answers),
     ),
-    PageSection(
-        "baselines",
-        "Against the baselines",
-        "A model that beats neither BM25 nor position alone shows nothing.",
-        each(_baselines),
-    ),
-    PageSection(
-        "trainings",
-        "Trainings compared",
-        "Two trainings of one model on the same queries.",
-        each(_trainings),
-    ),
+    PageSection("systems", "Effectiveness", "", each(_systems)),
     PageSection(
         "similarity",
         "Term similarity by distance",
@@ -221,7 +196,6 @@ def build_sections(studies: Sequence[Study], *, draw: bool = True) -> list[Secti
     """Return every section with content; each shows several studies side by side. Figures only with
     ``draw``.
     """
-    studies = [replace(study, published=published_for(study.results)) for study in studies]
     sections = []
     for section in _sections():
         blocks = section.blocks(studies)
@@ -237,7 +211,6 @@ def drawings_of(study: Study) -> dict[str, Drawing]:
     """Return every figure of the page about one study, in the page's order; those of one name, a
     card each, are numbered.
     """
-    study = replace(study, published=published_for(study.results))
     found: dict[str, Drawing] = {}
     for block in (block for section in _sections() for block in section.blocks([study])):
         for drawing in (*(card.drawing for card in block.cards), *block.drawings):

@@ -26,7 +26,6 @@ from typing import Literal
 
 from positionbias.report.blocks import Block
 from positionbias.report.load import Study
-from positionbias.report.published import Published
 from positionbias.report.table import Table
 from positionbias.report.tiles import Tile
 from positionbias.results.result import Result
@@ -37,7 +36,6 @@ __all__ = [
     "each",
     "main_figure",
     "parts",
-    "published_for",
     "tables_after",
 ]
 
@@ -68,10 +66,9 @@ class Part:
 
     ``sections`` stand in their order. ``tiles`` are the answers of the first screen. ``found`` adds
     to what was found; what was run names the systems of the results that ``names_system`` chooses.
-    Results of ``measures`` stand in no table of statistics. ``published`` gives what the paper
-    prints beside results of its own study. ``figures`` name those that say most, the first that
-    exists before the others. ``after_study`` and ``after_report`` begin the names of the tables
-    that the terminal shows.
+    Results of ``measures`` stand in no table of statistics. ``figures`` name those that say most,
+    the first that exists before the others. ``after_study`` and ``after_report`` begin the names of
+    the tables that the terminal shows.
     """
 
     sections: Sequence[PageSection] = ()
@@ -79,7 +76,6 @@ class Part:
     found: Callable[[Block, Sequence[Result]], None] = lambda block, results: None
     names_system: Callable[[Result], bool] = lambda result: False
     measures: Sequence[str] = ()
-    published: Callable[[Sequence[Result]], Published | None] = lambda results: None
     figures: Sequence[str] = ()
     after_study: Sequence[str] = ()
     after_report: Sequence[str] = ()
@@ -92,14 +88,6 @@ def parts() -> Sequence[Part]:
     pages = [*subjects, *import_module("positionbias.papers").modules("page")]
     shown = import_module("positionbias.report.presentation").presentations()
     return [*(module.PART for module in pages), *(one.part() for one in shown.values())]
-
-
-def published_for(results: Sequence[Result]) -> Published | None:
-    """Return the cells of the paper that a study repeats, for the paper's own data in it; None
-    where there are none.
-    """
-    found = (part.published(results) for part in reversed(parts()))  # general payloads come last
-    return next(filter(None, found), None)
 
 
 def main_figure(there: Iterable[str]) -> str:

@@ -1,5 +1,5 @@
-"""Figures declared over rows: lines along an axis, points of two statistics, and marks with their
-intervals, in panels.
+"""Figures declared over rows: lines along an axis, shares of bins, points of two statistics, and
+marks with their intervals, in panels.
 """
 
 from __future__ import annotations
@@ -12,7 +12,10 @@ from typing import TYPE_CHECKING, Any
 from pandas import DataFrame
 
 from positionbias.core.errors import InputError
+from positionbias.core.formatting import percent
 from positionbias.report.drawing import (
+    DASHES,
+    band_handle,
     characters,
     colour_of,
     legend_above,
@@ -24,14 +27,14 @@ from positionbias.report.drawing import (
     under_all,
     wrap,
 )
-from positionbias.report.figure import INK, MUTED, WIDE, styled
+from positionbias.report.figure import BAND, INK, MUTED, WIDE, styled
 from positionbias.report.record import Record, records_of, rows_with, said
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["Bars", "Forest", "Lines", "Mark", "RowFigure", "Scatter"]
+__all__ = ["Bars", "Forest", "Histogram", "Lines", "Mark", "RowFigure", "Scatter"]
 
 BESIDE = 4.5  # minimum width in inches for two panels side by side
 ACROSS = 3  # most panels side by side
@@ -125,10 +128,10 @@ class RowFigure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lines(RowFigure):
-    """A value along the rows' axis, a line for each of the series and seed, with its interval as a
-    band. ``zero`` draws the line of no effect, ``marked`` a thin line at a place on the axis;
-    ``log``: the axis is logarithmic; ``whole``: its places are whole numbers; ``free``: values need
-    not begin at 0.
+    """A value along the rows' axis, a line for each of the series, seed and rotation draw, with its
+    interval as a band. ``zero`` draws the line of no effect, ``marked`` a thin line at a place on
+    the axis; ``log``: the axis is logarithmic; ``whole``: its places are whole numbers; ``free``:
+    values need not begin at 0.
     """
 
     zero: bool = False
@@ -143,7 +146,8 @@ class Lines(RowFigure):
 
         if self.zero:
             axes.axhline(0, color=INK.light, linewidth=1, zorder=1)
-        for (name, _), drawn in own[own["value"].notna()].groupby([self.series, "seed"]):
+        by = [self.series, "seed", "rotation"]
+        for (name, *_), drawn in own[own["value"].notna()].groupby(by):
             if name not in looks:
                 continue
             place, line = looks[name], drawn.sort_values("at")
@@ -261,6 +265,36 @@ class Bars(RowFigure):
         return [], []
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Histogram(RowFigure):
+    """Shares of bins along the rows' axis with their intervals, and what is ``expected`` of each
+    without an effect, which the legend names so.
+    """
+
+    expected: str
+    series: str = "measure"
+
+    def _panel(self, axes: Axes, own: DataFrame, looks: Mapping[str, int], width: float) -> None:
+        at, wide = own["at"].to_numpy(), 1 / len(own)
+        edges = [*(at - wide / 2), at[-1] + wide / 2]
+        axes.stairs(own["value"], edges, fill=True, color=colour_of(0), alpha=0.3, linewidth=0)
+        axes.stairs(own["value"], edges, color=colour_of(0), linewidth=1.4)
+        plain = {"color": INK.light, "linewidth": 1.3, "linestyle": DASHES[1]}
+        axes.stairs(own["expected"], edges, baseline=None, **plain)
+        axes.vlines(at, own["low"], own["high"], color=colour_of(0), linewidth=1.1)
+        axes.set_xlim(edges[0], edges[-1])
+        axes.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0", "0.25", "0.5", "0.75", "1"])
+        axes.set_ylim(bottom=0)
+        percent_marks(axes.yaxis)
+
+    def _one_scale(self) -> bool:
+        return True
+
+    def _legend(self, chosen: DataFrame, looks: Mapping[str, int]) -> tuple[list[Any], list[str]]:
+        interval = line_handle(MUTED.light, "none", marker="|", markersize=11)
+        return [line_handle(INK.light, DASHES[1]), interval], [self.expected, "95 % interval"]
+
+
 def _marks(labels: Sequence[str], at: Sequence[float], inches: float) -> list[int]:
     """Return the bars with room for a label, ``inches`` each: all, or the first, every fifth or
     tenth, and the one of several places.
@@ -295,7 +329,8 @@ class Mark:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forest(RowFigure):
     """A line for each combination of ``line`` (named by ``name_of``) with its marks; ``chosen``
-    picks and sorts the lines of a panel. ``zero`` draws the line of no effect.
+    picks and sorts the lines of a panel. ``zero`` draws the line of no effect; rows with a margin
+    have it as a band around that.
     """
 
     line: Sequence[str]
@@ -320,6 +355,9 @@ class Forest(RowFigure):
         lines = self._lines(own)
         if self.zero:
             axes.axvline(0, color=INK.light, linewidth=1, zorder=1)
+        margin = own["margin"].max()
+        if margin == margin:
+            axes.axvspan(-margin, margin, color=BAND.light, alpha=0.45, linewidth=0, zorder=0)
         for mark in self.marks:
             marked = own.query(mark.where)
             for at, record in enumerate(lines):
@@ -333,6 +371,8 @@ class Forest(RowFigure):
         axes.set_ylim(len(lines) - 0.4, -0.6)
         axes.xaxis.set_major_locator(tick_places(1.3 * width))
         axes.xaxis.set_major_formatter(lambda value, _: f"{value:.2f}".replace("-", "−"))
+        if (own["unit"] == "share").all():
+            percent_marks(axes.xaxis, width, sign=True)
         axes.grid(False, axis="y")
         axes.grid(True, axis="x")
         axes.margins(x=0.08)
@@ -344,7 +384,11 @@ class Forest(RowFigure):
     def _legend(self, chosen: DataFrame, looks: Mapping[str, int]) -> tuple[list[Any], list[str]]:
         shown = [mark for mark in self.marks if len(chosen.query(mark.where))]
         handles = [_dot(MUTED.light, mark.marker or "o", full=mark.full) for mark in shown]
-        return handles, [mark.label for mark in shown]
+        texts = [mark.label for mark in shown]
+        margin = chosen["margin"].max()
+        if margin == margin:
+            handles, texts = [*handles, band_handle()], [*texts, f"within ±{percent(margin, 0)}"]
+        return handles, texts
 
 
 def _dot(colour: str, marker: str, *, full: bool = False) -> Any:

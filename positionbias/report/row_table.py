@@ -9,7 +9,7 @@ from typing import Any
 from pandas import DataFrame
 
 from positionbias.core.formatting import MISSING
-from positionbias.evaluation.letters import is_significant
+from positionbias.evaluation.answers import is_significant
 from positionbias.report.cells import decimal_cell, drop_columns, percent_cell, text_cell
 from positionbias.report.record import Record, bounds_of, formatted, records_of, said
 from positionbias.report.table import Cell, Column, Table
@@ -107,8 +107,7 @@ class RowTable:
             lines.sort(key=lambda record: -(record.value(self.order) or 0.0))
         groups: list[tuple[Any, ...]] = [()]
         if self.across:
-            combined = chosen[list(self.across)].drop_duplicates()
-            groups = list(combined.itertuples(index=False, name=None))
+            groups = [tuple(one.keys.values()) for one in records_of(chosen, self.across)]
         columns = [
             Column(heading, numeric=chosen[key].astype(str).str.isdecimal().all())
             for key, heading in self.stub.items()
@@ -140,8 +139,7 @@ class RowTable:
         own = beside.get(tuple(keys.values()), {(): record})
         if "whose" in keys:
             keys["whose"] = keys["whose"] or "ours"
-        if "seed" in keys and keys["seed"] < 0:
-            keys["seed"] = ""
+        keys |= {name: "" for name in ("seed", "rotation") if keys.get(name) == -1}
         line = [text_cell(str(cell) or self.blank) for cell in keys.values()]
         nothing = Record({}, {})
         return line + [

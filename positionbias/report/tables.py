@@ -18,13 +18,11 @@ from positionbias.report.cells import (
     percent_cell,
     text_cell,
 )
-from positionbias.report.published import Published, differences
 from positionbias.report.table import Cell, Column, Table
 from positionbias.results.collections import PassageFigures, QueryFigures
 from positionbias.results.curves import VariationFigure
 from positionbias.results.figures import Figures
 from positionbias.results.payloads import AtsCurve, PositionHistogram, TrainingCurve
-from positionbias.results.published import DEVIATION, PublishedCell
 from positionbias.results.result import Result
 from positionbias.results.select import distinct, labels, of_kind
 
@@ -137,23 +135,14 @@ def _figure_cell(name: str, value: Any) -> Cell:
     )
 
 
-def collection_table(results: Sequence[Result], published: Published | None = None) -> Table:
-    """Return the paper's Table 1 for these collections: passages, and each split's queries,
-    judgements, answers and lengths.
-
-    The paper's numbers appear beside those of its collections.
+def collection_table(results: Sequence[Result]) -> Table:
+    """Return these collections' passages, and each split's queries, judgements, answers and
+    lengths.
     """
     rows = []
-    beside: list[PublishedCell] = []
     for result in results:
         if not isinstance(figures := result.payload, PassageFigures | QueryFigures):
             continue
-        theirs = (
-            published.find(1, result.collection, result.measure, split=result.split)
-            if published
-            else None
-        )
-        beside += [theirs] if theirs else []
         asked = figures if isinstance(figures, QueryFigures) else None
         words = figures.lengths
         rows.append(
@@ -161,7 +150,6 @@ def collection_table(results: Sequence[Result], published: Published | None = No
                 text_cell(result.collection),
                 text_cell(f"{result.measure}, {result.split}" if result.split else result.measure),
                 count_cell(result.count),
-                count_cell(int(theirs.value) if theirs else None),
                 count_cell(asked.judgements if asked else None),
                 count_cell(asked.answers if asked else None),
                 any_cell(words.words_quantiles["median"] if words else None),
@@ -174,7 +162,6 @@ def collection_table(results: Sequence[Result], published: Published | None = No
     columns = [Column("Collection", numeric=False), Column("Part", numeric=False)]
     names = (
         "Count",
-        "Published",
         "Judgements",
         "Answers",
         "Median words",
@@ -184,16 +171,13 @@ def collection_table(results: Sequence[Result], published: Published | None = No
     columns += [Column(name) for name in names]
     lengths = [
         index
-        for index in range(6, len(columns))
+        for index in range(5, len(columns))
         if any(row[index].value is not None for row in rows)
     ]
     drop_columns(
         columns,
         rows,
-        [
-            *([] if beside else [3]),
-            *(index for index in range(6, len(columns)) if index not in lengths),
-        ],
+        [index for index in range(5, len(columns)) if index not in lengths],
     )
     notes = (
         [
@@ -205,33 +189,17 @@ def collection_table(results: Sequence[Result], published: Published | None = No
         if lengths
         else []
     )
-    if beside and published:
-        notes.append(
-            f"Published: {published.paper}, Table 1: "
-            f"{', '.join(distinct(cell.collection for cell in beside))}."
-        )
     return Table("collections", "The collections", columns, rows, notes, stub=2)
 
 
-def mats_table(results: Sequence[Result], published: Published | None = None) -> Table:
-    """Return MATS of each model, printed (Eq. 9) and plain, its deviation over Δ, and its basis
-    (the paper's Table 2).
-
-    The paper's figures appear beside a model of that training, probed on original passages.
-    """
+def mats_table(results: Sequence[Result]) -> Table:
+    """Return MATS of each model, printed (Eq. 9) and plain, its deviation over Δ, and its basis."""
     found = of_kind(results, "ats")
     rows = []
-    beside: list[str] = []
     for result, name in zip(found, labels(found), strict=True):
         curve = result.payload
         assert isinstance(curve, AtsCurve)
         figures = curve.figures
-        parts = ("MATS", f"MATS {DEVIATION}")
-        theirs = [
-            published.find(2, result.collection, part, facts=result.facts) if published else None
-            for part in parts
-        ]
-        beside += [result.collection] if any(theirs) else []
         rows.append(
             [
                 text_cell(result.collection),
@@ -242,7 +210,6 @@ def mats_table(results: Sequence[Result], published: Published | None = None) ->
                 count_cell(max(curve.deltas, default=None)),
                 count_cell(min(curve.terms, default=None)),
                 count_cell(sum(curve.pairs)),
-                *(decimal_cell(cell.value if cell else None) for cell in theirs),
             ]
         )
     columns = [Column("Passages probed", numeric=False), Column("System", numeric=False)]
@@ -251,7 +218,6 @@ def mats_table(results: Sequence[Result], published: Published | None = None) ->
         Column(name, wide=name != "Largest Δ")
         for name in ("Largest Δ", "Fewest terms at a Δ", "Pairs")
     ]
-    columns += [Column(name, "Published") for name in ("MATS", "deviation")]
     notes = [
         "Printed: Σ (ATS(0) − ATS(Δ)) / (max Δ − 1), the paper's Eq. 9; plain mean: divided by the "
         "number of Δ. Deviation: of ATS(0) − ATS(Δ) over Δ. Lower MATS means less position "
@@ -263,10 +229,6 @@ def mats_table(results: Sequence[Result], published: Published | None = None) ->
         for result in found
         if isinstance(result.payload, AtsCurve) and result.payload.figures.undefined
     ]
-    if beside and published:
-        notes += ["Columns Published: Table 2.", *differences(results, published, beside)]
-    else:
-        drop_columns(columns, rows, [8, 9])
     return Table(
         "mats", "Term similarity by distance in position (MATS)", columns, rows, notes, stub=2
     )

@@ -115,7 +115,7 @@ def groups_of(tiles: Sequence[Tile], results: Sequence[Result]) -> list[Group]:
 
 def _difference(one: Tile, other: Tile, results: Sequence[Result]) -> str:
     for result, payload in of_type(results, Comparison):
-        systems = tuple(payload.noted.systems or (payload.baseline, payload.candidate))
+        systems = (payload.baseline, payload.candidate)
         if (
             result.measure == one.measure
             and set(systems) == {one.subject, other.subject}

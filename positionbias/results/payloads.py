@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-import msgspec
-from msgspec import UNSET, Struct, UnsetType, convert
+from msgspec import UNSET, UnsetType
 
 from positionbias.core.convergence import Ending
 from positionbias.core.interval import Interval
@@ -31,7 +30,6 @@ __all__ = [
     "Contrast",
     "Effect",
     "Finding",
-    "Noted",
     "LeakedOrder",
     "LengthGrid",
     "Payload",
@@ -101,26 +99,6 @@ class PerQuery:
         return {names[name]: column for name, column in columns.items()}
 
 
-class Noted(Struct, frozen=True):
-    """The notes of a comparison that programs read; other notes are remarks for people.
-
-    ``axis`` is the difference between the two, ``systems`` and ``test_sets`` are theirs,
-    ``baseline`` has the facts of the baseline. Over trainings: their number and that of rotations,
-    what intervals are ``over``, and the difference ``by_seed``, also as a share.
-    """
-
-    queries: int = 0
-    axis: str = ""
-    systems: Sequence[str] = ()
-    test_sets: Sequence[str] = ()
-    baseline: JsonObject = msgspec.field(name="baseline facts", default={})
-    trainings: int = 0
-    rotations: int = 1
-    over: str = ""
-    by_seed: Sequence[float] = msgspec.field(name="difference by seed", default=())
-    relative_by_seed: Sequence[float] = msgspec.field(name="relative by seed", default=())
-
-
 @dataclass(frozen=True, slots=True)
 class Comparison:
     """Two systems (or one system on two test sets) on the same queries: candidate against baseline.
@@ -129,7 +107,8 @@ class Comparison:
     ``relative_as_printed`` = difference / candidate, the form of the paper's Tables 3–4. ``p`` is
     two-sided, over clusters of queries as the intervals are; ``p_adjusted`` has it corrected for
     the number of comparisons ("holm", "bonferroni"). ``p_wilcoxon`` and ``p_t`` ignore clusters, as
-    papers do. p-values are None where undefined.
+    papers do. p-values are None where undefined. ``by_seed`` has the difference of each of several
+    training seeds; the notes say why a figure is undefined.
     """
 
     baseline: str
@@ -145,14 +124,10 @@ class Comparison:
     p_wilcoxon: float | None
     p_t: float | None
     p_adjusted: Mapping[str, float | None] = field(default_factory=dict)
-    subset: str = "all queries"
+    queries: int = 0
+    by_seed: Sequence[float] = ()
     notes: JsonObject = field(default_factory=dict)
     p: float | None = None
-
-    @property
-    def noted(self) -> Noted:
-        """Return the notes as typed values."""
-        return convert(self.notes, Noted)
 
 
 @dataclass(frozen=True, slots=True)

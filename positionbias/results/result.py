@@ -40,11 +40,10 @@ class Facts:
 
     ``model`` is the kind ("tk", "bert_cat", "knrm" …, or of a baseline "bm25", "position-only").
     ``training`` are the passages of its last training, ``test`` those of the measurement:
-    "original" or "rotated". ``source`` is the collection of its earlier training,
-    ``source_training`` the passages of that. ``rotation`` is the seed of the draw behind all
-    rotated passages of training and test, ``seed`` that of the training. ``pretrained`` names the
-    initial weights (an encoder, word vectors; empty: random). ``variant`` is a study's other
-    variation, in words ("no positions", "answers in 0:0.2").
+    "original" or "rotated". ``source`` is the collection of its earlier training. ``rotation`` is
+    the seed of the draw behind all rotated passages of training and test, ``seed`` that of the
+    training. ``pretrained`` names the initial weights (an encoder, word vectors; empty: random).
+    ``variant`` is a study's other variation, in words ("no positions", "answers in 0:0.2").
 
     In distillation ``role`` is "teacher" or "student", and ``loss`` the loss's name. If a teacher
     saw test judgements, ``source`` is their split and ``share`` the share of its queries; a student
@@ -61,7 +60,6 @@ class Facts:
     training: str = ""
     test: str = ""
     source: str = ""
-    source_training: str = ""
     rotation: int | None = None
     seed: int | None = None
     pretrained: str = ""
@@ -73,7 +71,7 @@ class Facts:
     evidence: str = ""
 
     def __post_init__(self) -> None:
-        for name in ("training", "test", "source_training"):
+        for name in ("training", "test"):
             if getattr(self, name) not in ("", *TEXTS):
                 raise ValueError(
                     f"{name}: wanted one of {', '.join(TEXTS)} or nothing; found "

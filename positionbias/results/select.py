@@ -5,33 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
-from positionbias.core.convergence import ended_name
-from positionbias.results.payloads import Comparison, Payload
-from positionbias.results.result import Facts, Result
+from positionbias.results.payloads import Payload
+from positionbias.results.result import Result
 
 __all__ = [
-    "ALL_QUERIES",
-    "AXES",
-    "BASELINES",
     "MODELS",
-    "axis_of",
-    "compared",
-    "comparisons",
     "distinct",
     "labels",
-    "model_name",
     "of_kind",
     "of_type",
-    "over_axis",
     "repeat_of",
 ]
 
 T = TypeVar("T")
 P = TypeVar("P", bound=Payload)
 
-ALL_QUERIES = "all queries"
-AXES = ("test sets", "trainings", "baseline")
-BASELINES = ("bm25", "position-only")  # the references of models, not models themselves
 # the papers' names, those of the position-bias paper in its order
 MODELS = {
     "bert_cat": "BERT_CAT",
@@ -46,11 +34,6 @@ MODELS = {
 }
 
 
-def model_name(facts: Facts) -> str:
-    """Return a model's name in the papers, marked if its training is not finished."""
-    return ended_name(MODELS.get(facts.model, facts.model), facts.unfinished)
-
-
 def of_type(results: Iterable[Result], kind: type[P]) -> list[tuple[Result, P]]:
     """Return results of this payload type with their payloads, in the given order."""
     return [(result, result.payload) for result in results if isinstance(result.payload, kind)]
@@ -59,47 +42,6 @@ def of_type(results: Iterable[Result], kind: type[P]) -> list[tuple[Result, P]]:
 def of_kind(results: Iterable[Result], kind: str) -> list[Result]:
     """Return results of this kind of payload ("histogram", "ats", …), in the given order."""
     return [result for result in results if result.kind == kind]
-
-
-def axis_of(result: Result) -> str:
-    """Return the axis of a comparison: one of ``AXES``, also over trainings, or "" if unknown."""
-    assert isinstance(result.payload, Comparison)
-    axis = result.payload.noted.axis
-    return axis if axis in (*AXES, *map(over_axis, AXES)) else ""
-
-
-def over_axis(axis: str) -> str:
-    """Return the axis of comparisons over all trainings along ``axis``."""
-    return f"{axis}, over trainings"
-
-
-def comparisons(
-    results: Iterable[Result],
-    axis: str,
-    *,
-    subset: str | None = None,
-    measures: Sequence[str] | None = None,
-) -> list[tuple[Result, Comparison]]:
-    """Return the comparisons along one axis, each with its payload; ``subset`` and ``measures``
-    narrow them.
-    """
-    found = []
-    for result in of_kind(results, "comparison"):
-        payload = result.payload
-        assert isinstance(payload, Comparison)
-        if axis_of(result) != axis or (subset is not None and payload.subset != subset):
-            continue
-        if measures is None or result.measure in measures:
-            found.append((result, payload))
-    return found
-
-
-def compared(payload: Comparison) -> str:
-    """Name a comparison "baseline → candidate", by the systems in its notes, else by the two
-    names.
-    """
-    first, second = payload.noted.systems or (payload.baseline, payload.candidate)
-    return f"{first} → {second}"
 
 
 def distinct(items: Iterable[T]) -> list[T]:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from positionbias.core.errors import InputError
-from positionbias.evaluation.letters import letter_of, significance_letters
+from positionbias.evaluation.answers import letter_of, significance_letters
 from positionbias.evaluation.permutation import sign_flip_p
 
 

@@ -14,7 +14,7 @@ from positionbias.core.collection import Collection
 from positionbias.core.convergence import Ending, Finish
 from positionbias.core.manifest import Manifest
 from positionbias.core.rows import Collected, save
-from positionbias.evaluation.letters import Compared
+from positionbias.evaluation.answers import Compared
 from positionbias.experiments.artefacts import as_ended, ending_at
 from positionbias.experiments.endings import ending_findings, failed_shares, not_finished
 from positionbias.experiments.shown import ending_sentences, named

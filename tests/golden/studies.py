@@ -15,7 +15,7 @@ import pytest
 import positionbias as pb
 from positionbias import settings as s
 from positionbias.core.collection import Collection
-from positionbias.core.rows import ROWS, load
+from positionbias.core.rows import load
 from positionbias.experiments.step import Steps
 from positionbias.experiments.workspace import Workspace
 from positionbias.papers import runner_of
@@ -23,7 +23,6 @@ from positionbias.papers.pooling.settings import PoolingTask
 from positionbias.papers.position_bias import study as position_bias_study
 from positionbias.papers.tripclick.settings import JudgedSplit, Negatives
 from positionbias.planted.generator import write_planted
-from positionbias.results.result import load_results
 from tests.papers.leakage.leaking import leaking_collection, leaking_pairs
 from tests.tiny import TINY, planted
 
@@ -70,7 +69,7 @@ def tk(training: s.TrainConfig = TRAINING) -> s.ModelSettings:
 
 def _run(name: str, collections: Sequence[Collection], settings: Any, out: Path) -> Sequence[Any]:
     place = runner_of(name)(*collections, settings, Workspace(out / "study"))
-    return [load(place)] if (place / ROWS).is_file() else load_results(place)
+    return [load(place)]
 
 
 def position_bias(inputs: Inputs, out: Path) -> Sequence[Any]:
@@ -247,7 +246,7 @@ def demo(inputs: Inputs, out: Path) -> Sequence[Any]:
         patch.setattr(
             position_bias_study, "DEMO_STUDY", s.PositionBiasSettings(models=models, **SMALL)
         )
-        return load_results(position_bias_study.run_demo(Workspace(out / "study"), seed=1))
+        return [load(position_bias_study.run_demo(Workspace(out / "study"), seed=1))]
 
 
 TRAINED = {

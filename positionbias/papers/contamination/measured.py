@@ -33,6 +33,7 @@ from positionbias.evaluation.trainings import (
 )
 from positionbias.experiments.artefacts import as_ended
 from positionbias.experiments.measured import (
+    FIRST_STAGE,
     Systems,
     Tested,
     Trial,
@@ -41,7 +42,6 @@ from positionbias.experiments.measured import (
     system_cells,
     trial_inputs,
 )
-from positionbias.experiments.systems import FIRST_STAGE
 from positionbias.papers.contamination import HEADLINE, target_of
 from positionbias.results.result import Facts
 

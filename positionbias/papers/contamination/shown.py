@@ -9,7 +9,7 @@ from typing import Any
 from pandas import DataFrame
 
 from positionbias.core.formatting import as_form
-from positionbias.evaluation.letters import LEVEL, is_significant
+from positionbias.evaluation.answers import LEVEL, is_significant
 from positionbias.experiments.against import APART, LOOK
 from positionbias.experiments.shown import (
     EFFECT_NOTE,

@@ -24,8 +24,13 @@ from positionbias.evaluation.measures import per_query
 from positionbias.evaluation.order import order_agreement, overtakes, swaps
 from positionbias.evaluation.significance import BONFERRONI
 from positionbias.evaluation.trainings import Repeat, Values, changes, paired, query_means
-from positionbias.experiments.measured import Systems, Tested, own_judgements, system_cells
-from positionbias.experiments.systems import FIRST_STAGE
+from positionbias.experiments.measured import (
+    FIRST_STAGE,
+    Systems,
+    Tested,
+    own_judgements,
+    system_cells,
+)
 from positionbias.leakage.published import PAPER, target_of
 from positionbias.papers.leakage import (
     ALL,

@@ -8,7 +8,7 @@ from typing import Any
 
 from pandas import DataFrame
 
-from positionbias.evaluation.letters import LEVEL, is_significant
+from positionbias.evaluation.answers import LEVEL, is_significant
 from positionbias.experiments.shown import (
     beside_zero,
     capital,

@@ -1,341 +1,626 @@
-"""Measure every study of position from finished runs and models: all tables and figures, as
-Results.
+"""What every study of position measures, as rows: systems on original and rotated passages,
+comparisons, places of answers, term similarity, trainings.
+
+A system has the passages of its training as ``training``, in a study of other collections the first
+one with its passages as ``source``, and the arm of the study (a level, a model's positions, a
+remedy) as ``variant``; ``test`` are the passages that were re-ranked.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
+from itertools import chain, combinations
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from positionbias.core.collection import Collection
-from positionbias.core.json_text import JsonObject
-from positionbias.evaluation.significance import adjust, clusters_by_passage, compare
-from positionbias.experiments.over_trainings import ALL, BASELINE_FACTS, WHOLE, over_trainings
-from positionbias.experiments.sample import judgements
-from positionbias.experiments.systems import (
-    FIRST_STAGE,
-    POSITION,
-    Subject,
-    SystemRuns,
+from positionbias.core.manifest import read_manifest
+from positionbias.core.rows import Collected, printed_cells
+from positionbias.core.run import Run, read_run
+from positionbias.core.shard_work import MapShards
+from positionbias.evaluation.answers import Compared, compared
+from positionbias.evaluation.crossed import Crossed
+from positionbias.evaluation.measures import per_query
+from positionbias.evaluation.significance import HOLM, corrected
+from positionbias.evaluation.trainings import (
+    Repeat,
     Values,
-    curve_of,
-    evaluated,
-    finding,
-    split_label,
-    system_name,
-    values_of,
+    change_over,
+    changes,
+    figures_over,
+    paired,
 )
-from positionbias.papers.position_bias.findings import findings, idle_trainings
-from positionbias.papers.position_bias.settings import GridSettings
-from positionbias.positions.debias import queries_by_cut, rotation_result
+from positionbias.experiments.against import MARGIN
+from positionbias.experiments.described import (
+    add_contents,
+    add_curve,
+    add_histogram,
+    add_rotation,
+)
+from positionbias.experiments.measured import (
+    FIRST_STAGE,
+    POSITION_ONLY,
+    Systems,
+    Tested,
+    against,
+    system_cells,
+)
+from positionbias.experiments.sample import judgements
+from positionbias.models.remedied import trained_folder
+from positionbias.papers.position_bias import (
+    BASELINES,
+    CHANGE,
+    CUT,
+    DOMINANCE,
+    FIRST,
+    INSTEAD,
+    LEVELS,
+    MATS,
+    MOVED,
+    NO_REMEDY,
+    POSITION,
+    REMEDIES,
+    RERANKER,
+    TEST_SETS,
+    TRAININGS,
+    WHOLE,
+    Shift,
+)
+from positionbias.papers.position_bias.settings import TRAIN, GridSettings, PositionBiasSettings
+from positionbias.positions.debias import queries_by_cut
 from positionbias.positions.histogram import position_histogram
-from positionbias.results.payloads import Comparison, Finding
+from positionbias.positions.settings import HistogramOptions
+from positionbias.results.payloads import Comparison, Contrast
+from positionbias.results.query_effects import QueryEffects
 from positionbias.results.result import Facts, Result, load_results
-from positionbias.text.statistics import collection_counts
+from positionbias.results.select import of_type
 
-__all__ = ["Measured", "found_first", "measure_models", "measure_study"]
+__all__ = [
+    "ORIGINAL",
+    "PositionStudy",
+    "Text",
+    "Trained",
+    "best_of",
+    "measure_positions",
+]
+
+PUBLISHED = Path(__file__).with_name("published.csv")
+# how a collection was made → the paper's collection that it is, whole or in part
+COLLECTIONS = {"import msmarco": "MS MARCO", "import squad": "SQuAD 2.0"}
+Text = tuple[str, int | None]  # passages, "original" or "rotated", and the draw of the latter
+ORIGINAL: Text = ("original", None)
+BM25 = Facts(model=FIRST_STAGE, role=FIRST)
+ALONE = Facts(model=POSITION_ONLY, role=POSITION)
+
+
+class Trained(NamedTuple):
+    """A trained model: its runs by test passages, a path a test split; its probes; in a study of
+    remedies the effects of moved sentences, and what its settings were chosen from; in one of
+    transfer its training on the source.
+    """
+
+    facts: Facts
+    path: Path
+    runs: Mapping[Text, tuple[Path, ...]]
+    probes: Mapping[Text, Path] = {}
+    moved: Path | None = None
+    choice: Path | None = None
+    first: tuple[Facts, Path] | None = None
+
+    @property
+    def draw(self) -> int | None:
+        """The draw of its training passages."""
+        return self.facts.rotation
 
 
 @dataclass(frozen=True)
-class Measured:
-    """The inputs of the measurements: the test collections by draw, candidates and runs by test
-    split, probes and trained models.
-
-    ``sample`` is the number of test queries per split (None: all), and the seed that draws them.
-    ``moved`` has, in a study of remedies, each model's effects of moved sentences, and ``choices``
-    the quality on validation of the settings that one was chosen from.
+class PositionStudy:
+    """The inputs of the measurements. ``candidates`` are a run a test split, ``by_position`` runs
+    by position alone, ``levels`` collections by variant. ``rotated`` are rotations of the
+    collection that is tested, or of the ``source`` that models were trained on first.
     """
 
-    original: Path
-    rotated: Mapping[int, Path]
-    tests: tuple[str, ...]
+    collection: Path
+    settings: GridSettings
     candidates: tuple[Path, ...]
-    baselines: Sequence[SystemRuns]
-    tested: Sequence[SystemRuns]
-    probes: Sequence[Path]
-    subjects: Sequence[Subject]
-    sample: tuple[int | None, int]
-    moved: Sequence[Path] = ()
-    choices: Sequence[Path] = ()
+    rotated: Mapping[int, Path]
+    trained: Sequence[Trained]
+    by_position: Mapping[Text, tuple[Path, ...]] = field(default_factory=dict)
+    levels: Mapping[str, Path] = field(default_factory=dict)
+    source: Path | None = None
+    map_shards: MapShards = map
 
     def inputs(self) -> dict[str, Path]:
         """Return every input artefact, by name."""
-        runs = {path.stem: path for item in (*self.baselines, *self.tested) for path in item.runs}
-        return {
-            "collection": self.original,
-            **{f"rotated {draw}": path for draw, path in self.rotated.items()},
-            **{
-                f"candidates {split}": path
-                for split, path in zip(self.tests, self.candidates, strict=True)
-            },
-            **runs,
-            **{f"probe {path.name}": path for path in self.probes},
-            **{subject.path.name: subject.path for subject in self.subjects},
-            **{f"moved {path.name}": path for path in self.moved},
-            **{f"choice {path.name}": path for path in self.choices},
-        }
-
-
-class Study:
-    """The collections, the judgements, and every system, evaluated once."""
-
-    def __init__(self, measured: Measured, settings: GridSettings) -> None:
-        self.measured, self.seed, self.label = measured, settings.seed, split_label(measured.tests)
-        self.original = Collection(measured.original)
-        self.rotated = {draw: Collection(path) for draw, path in measured.rotated.items()}
-        self.qrels = judgements(self.original, measured.tests, *measured.sample)
-        self.clusters = clusters_by_passage(self.qrels, level=settings.test_relevant_from)
-        self.by_cut = {draw: self._by_cut(rotated) for draw, rotated in self.rotated.items()}
-        self.systems = [
-            self._measured(item, settings.measures)
-            for item in (*self._first_stage(), *measured.baselines, *measured.tested)
+        paths: list[tuple[str, Path | None]] = [
+            ("collection", self.collection),
+            ("source", self.source),
+            *((f"rotated {draw}", path) for draw, path in self.rotated.items()),
+            *((f"training queries, {variant}", path) for variant, path in self.levels.items()),
+            *(
+                (f"candidates {split}", path)
+                for split, path in zip(self.settings.tests, self.candidates, strict=True)
+            ),
         ]
+        for runs in (self.by_position, *(one.runs for one in self.trained)):
+            paths += [(path.stem, path) for path in chain.from_iterable(runs.values())]
+        for one in self.trained:
+            paths += [(f"probe {path.name}", path) for path in one.probes.values()]
+            paths += [(one.path.name, one.path)]
+            paths += [(f"source {one.first[1].name}", one.first[1])] if one.first else []
+            paths += [
+                (f"moved {one.path.name}", one.moved),
+                (f"choice {one.path.name}", one.choice),
+            ]
+        return {name: path for name, path in paths if path is not None}
 
-    def _first_stage(self) -> Iterator[SystemRuns]:
-        for draw in (None, *self.rotated):
-            facts = Facts(
-                model=FIRST_STAGE, test="original" if draw is None else "rotated", rotation=draw
-            )
-            yield SystemRuns(FIRST_STAGE, facts, self.measured.candidates)
 
-    def _measured(
-        self, item: SystemRuns, measures: Sequence[str]
-    ) -> tuple[SystemRuns, list[Result]]:
-        where = {"collection": self.passages(item.facts).name, "split": self.label}
-        return item, evaluated(
-            item, self.qrels, measures, clusters=self.clusters, seed=self.seed, **where
-        )
+def best_of(results: Sequence[Result]) -> Result:
+    """Return the result of the largest value, of equal ones the first."""
+    return max(results, key=lambda result: result.value or 0.0)
 
-    def passages(self, facts: Facts) -> Collection:
-        """Return the test passages of these facts."""
-        return (
-            self.original
-            if facts.test == "original" or facts.rotation is None
-            else self.rotated[facts.rotation]
-        )
 
-    def _by_cut(self, rotated: Collection) -> tuple[set[str], set[str]]:
-        """Return the test queries whose answers the rotation left whole, and those with a cut
-        answer.
-        """
-        whole: set[str] = set()
-        cut: set[str] = set()
-        for split in set(self.measured.tests) & set(answered_splits(self.original)):
-            for found, more in zip(
-                (whole, cut), queries_by_cut(self.original, rotated, split), strict=True
+def measure_positions(study: PositionStudy) -> Collected:
+    """Return the rows of a study, those of the paper for its own collections among them.
+
+    A query's value is its mean over the repeats of a training, its seeds and rotation draws; with
+    three seeds or more, intervals and tests are over trainings and queries
+    (``evaluation.trainings``). Comparisons leave out trainings that re-rank nothing, but with
+    baselines. MATS of every model is on the same passages.
+    """
+    return _Measuring(study).measured()
+
+
+class _Measuring(Systems):
+    """The measurements of one study."""
+
+    def __init__(self, study: PositionStudy) -> None:
+        self.study, self.settings = study, study.settings
+        settings = self.settings
+        self.collection, self.split = Collection(study.collection), "+".join(settings.tests)
+        self.rotated = {draw: Collection(path) for draw, path in study.rotated.items()}
+        qrels = judgements(self.collection, settings.tests, settings.test_queries, settings.seed)
+        made = Collected({"study": "position-bias", "collection": self.collection.name})
+        relevant_from = settings.test_relevant_from
+        super().__init__(made, {self.split: qrels}, relevant_from=relevant_from, seed=settings.seed)
+        self.idle: set[tuple[Facts, Repeat]] = set()  # trainings whose depth is 1
+        self.systems: dict[Facts, None] = {}  # without their test passages
+        self.tests = ["original"] if study.source else ["original", "rotated"]
+        self.whole: dict[int, Set[str]] = {}
+        self._read()
+
+    def _read(self) -> None:
+        """Evaluate every run once."""
+        found: dict[tuple[Facts, str, str], dict[Repeat, Values]] = {}
+
+        def add(facts: Facts, test: str, repeat: Repeat, runs: Sequence[Path]) -> None:
+            key = replace(facts, test=test)
+            for measure, values in self._by_query(runs).items():
+                found.setdefault((key, self.split, measure), {})[repeat] = values
+            self.systems[facts] = None
+
+        for test in self.tests:
+            add(BM25, test, (None, None), self.study.candidates)
+        for (test, draw), runs in self.study.by_position.items():
+            add(ALONE, test, (None, draw), runs)
+        for one in self.study.trained:
+            facts, seed = system_of(one.facts), one.facts.seed
+            if read_manifest(trained_folder(one.path)).content.get("depth") == 1:
+                self.idle.add((facts, (seed, one.draw)))
+            for (test, draw), runs in one.runs.items():
+                add(facts, test, (seed, draw if one.draw is None else one.draw), runs)
+            if one.moved is not None and (moved := _moved(one.moved)):
+                key = (replace(facts, test="original"), self.split, MOVED)
+                found.setdefault(key, {})[seed, None] = moved
+        self.values = dict(found)
+
+    def _by_query(self, runs: Sequence[Path]) -> dict[str, Values]:
+        """Return a system's values by measure, the rankings of several splits joined."""
+        rankings = chain.from_iterable(read_run(path).rankings() for path in runs)
+        run = Run("joined", ((one.query_id, one.passage_ids, one.scores) for one in rankings))
+        return dict(per_query(run, self.qrels[self.split], self.settings.measures))
+
+    def measured(self) -> Collected:
+        """Measure collections, effectiveness, comparisons, term similarity, trainings."""
+        self._collections()
+        for (facts, _, measure), repeats in self.values.items():
+            if facts.model != FIRST_STAGE or facts.test == "original":
+                self._mean(measure, facts, repeats)
+        self.compare(self._by_test_set())
+        self.compare(self._by_training())
+        self.compare(self._against_baselines())
+        self.compare(self._between_levels())
+        self.compare(self._instead_of_rotation())
+        self.compare(self._remedies())
+        self._dominance()
+        self._similarity()
+        for one in self.study.trained:
+            self._training(one)
+        self._published()
+        return self.made
+
+    # -- collections -------------------------------------------------------------------------------
+
+    def _collections(self) -> None:
+        made, study, settings = self.made, self.study, self.settings
+        source = None if study.source is None else Collection(study.source)
+        add_contents(made, self.collection)
+        if source is not None:
+            add_contents(made, source, source=source.name)
+        for draw, rotated in self.rotated.items():
+            add_rotation(made, rotated, rotation=draw, source=source.name if source else "")
+        if source is not None:
+            return
+        answered = [name for name, of in self.collection.split_facts.items() if of.answers]
+        for draw, rotated in self.rotated.items():
+            self._cuts(draw, rotated, answered)
+        if answered:
+            split = TRAIN if TRAIN in answered else answered[0]
+            add_histogram(made, position_histogram(self.collection, split), test="original")
+            for draw, rotated in self.rotated.items():
+                result = position_histogram(rotated, split)
+                add_histogram(made, result, test="rotated", rotation=draw)
+        if isinstance(settings, PositionBiasSettings):
+            options = HistogramOptions(matching=settings.matching, seed=settings.seed)
+            for variant, path in study.levels.items():
+                of = Collection(path)
+                result = position_histogram(of, TRAIN, options, map_shards=study.map_shards)
+                add_histogram(made, result, variant=variant)
+
+    def _cuts(self, draw: int, rotated: Collection, answered: Sequence[str]) -> None:
+        """Count the test queries whose answers a rotation left whole, and those with a cut one."""
+        judged = {qrel.query_id for qrel in self.qrels[self.split]}
+        sides: tuple[set[str], set[str]] = (set(), set())
+        for split in set(self.settings.tests) & set(answered):
+            for side, own in zip(
+                sides, queries_by_cut(self.collection, rotated, split), strict=True
             ):
-                found |= more
-        if self.measured.sample[0] is not None:
-            judged = {qrel.query_id for qrel in self.qrels}
-            return whole & judged, cut & judged
-        return whole, cut
+                side |= own
+        if self.settings.test_queries is not None:
+            sides = (sides[0] & judged, sides[1] & judged)
+        self.whole[draw] = sides[0]
+        for name, side in zip((WHOLE, CUT), sides, strict=True):
+            cells: dict[str, Any] = {"test": "rotated", "rotation": draw, "split": self.split}
+            self.made.add("test queries", name, len(side), **cells)
 
+    # -- systems -----------------------------------------------------------------------------------
 
-def answered_splits(collection: Collection) -> list[str]:
-    """Return the splits with answers."""
-    return [split for split, facts in collection.split_facts.items() if facts.answers]
+    def _mean(self, measure: str, facts: Facts, repeats: Mapping[Repeat, Values]) -> None:
+        """Add a system's mean over its repeats, and that of each where there are several."""
+        self.mean(measure, self.split, facts, repeats)
+        if len(repeats) > 1:
+            for (seed, draw), values in repeats.items():
+                own = replace(facts, seed=seed, rotation=draw)
+                self.mean(measure, self.split, own, {(seed, draw): values})
 
+    def _models(self) -> list[Facts]:
+        """Return the trained systems, without test passages."""
+        return [facts for facts in self.systems if facts.role == RERANKER]
 
-class Repeat:
-    """The systems of one training seed and one rotation draw, compared on shared queries, with
-    p-values corrected within axis and measure.
-    """
-
-    def __init__(self, study: Study, seed: int, draw: int) -> None:
-        self.study, self.whole = study, study.by_cut[draw][0]
-        self.systems: dict[tuple[str, str], tuple[SystemRuns, Values]] = {}
-        for item, results in study.systems:
-            if item.facts.seed in (None, seed) and item.facts.rotation in (None, draw):
-                self.systems[item.system, item.facts.test] = (item, values_of(results))
-        self.models = list(
-            dict.fromkeys(s for s, _ in self.systems if s not in (FIRST_STAGE, POSITION))
-        )
-        self.tests = list(dict.fromkeys(test for _, test in self.systems))
-
-    def pairs(self, axis: str) -> list[tuple[tuple[str, str], tuple[str, str], str]]:
-        """Return all comparisons of one axis: (system, test) of baseline and candidate, and the
-        subset of queries.
+    def _tested(self, along: str, measure: str, base: Facts, system: Facts) -> Tested | None:
+        """Return the comparison of two systems by the repeats that both have, without those that
+        re-rank nothing; None where they have none in common.
         """
-        if axis == "test sets":
-            subsets = (ALL, WHOLE) if self.whole else (ALL,)
-            systems = (*self.models, POSITION)
-            return [
-                ((system, "original"), (system, "rotated"), subset)
-                for subset in subsets
-                for system in systems
-            ]
-        if axis == "trainings":
-            return [
-                ((one, test), (other, test), ALL)
-                for one, other in self._trained_on_both()
-                for test in self.tests
-            ]
-        bases = (FIRST_STAGE, POSITION)
-        return [
-            ((base, test), (model, test), ALL)
-            for model in self.models
-            for test in self.tests
-            for base in bases
-        ]
+        keys = [(facts, self.split, measure) for facts in (base, system)]
+        sides = [self.values.get(key, {}) for key in keys]
+        every = paired(*sides)
+        if not every:
+            return None
+        repeats = every if along == BASELINES else self._pairs(base, system, *sides)
+        return Tested(
+            f"{along}: {measure}",
+            measure,
+            self.split,
+            base,
+            system,
+            repeats or every,
+            answer="" if repeats else Compared.IDLE,
+        )
 
-    def _trained_on_both(self) -> list[tuple[str, str]]:
-        """Return pairs of models that differ only in their training passages: original, rotated."""
-        facts = {
-            model: replace(self.systems[model, "original"][0].facts, rotation=None)
-            for model in self.models
-        }
-        return [
-            (one, other)
-            for one in self.models
-            for other in self.models
-            if facts[one].training == "original"
-            and facts[other] == replace(facts[one], training="rotated")
-        ]
-
-    def compared(self, axis: str, measure: str) -> list[tuple[SystemRuns, SystemRuns, Result]]:
-        """Return the comparisons of one axis as Results, with their corrected p-values."""
-        chosen = [
-            (self.systems[one], self.systems[other], subset)
-            for one, other, subset in self.pairs(axis)
-        ]
-        family = [self._compare(axis, measure, one, other, subset) for one, other, subset in chosen]
-        return [
-            (one[0], other[0], self._result(measure, comparison, other[0]))
-            for (one, other, _), comparison in zip(
-                chosen, adjust(family) if family else [], strict=True
-            )
-        ]
-
-    def _compare(
+    def _pairs(
         self,
-        axis: str,
-        measure: str,
-        one: tuple[SystemRuns, Values],
-        other: tuple[SystemRuns, Values],
-        subset: str,
-    ) -> Comparison:
-        columns = [values[measure] for _, values in (one, other)]
-        if subset == WHOLE:
-            columns = [{q: v for q, v in column.items() if q in self.whole} for column in columns]
-        items = (one[0], other[0])
-        names = [f"{item.system} on {self.study.passages(item.facts).name}" for item in items]
-        notes: JsonObject = {
-            "axis": axis,
-            "systems": [i.system for i in items],
-            "test_sets": [i.facts.test for i in items],
-            BASELINE_FACTS: asdict(items[0].facts),
+        base: Facts,
+        system: Facts,
+        before: Mapping[Repeat, Values],
+        after: Mapping[Repeat, Values],
+    ) -> dict[Repeat, tuple[Values, Values]]:
+        """Pair the repeats of two systems that re-rank."""
+        return paired(self._re_ranking(base, before), self._re_ranking(system, after))
+
+    def _re_ranking(self, facts: Facts, repeats: Mapping[Repeat, Values]) -> dict[Repeat, Values]:
+        own = replace(facts, test="")
+        return {
+            (seed, draw): values
+            for (seed, draw), values in repeats.items()
+            if not {(own, (seed, draw)), (own, (seed, None))} & self.idle
         }
-        return compare(
-            *columns,
-            names=names,
-            clusters=self.study.clusters,
-            seed=self.study.seed,
-            subset=subset,
-            notes=notes,
-        )
 
-    def _result(self, measure: str, comparison: Comparison, candidate: SystemRuns) -> Result:
-        between_tests = comparison.noted.axis == "test sets"
-        return Result(
-            measure=measure,
-            collection=self.study.original.name
-            if between_tests
-            else self.study.passages(candidate.facts).name,
-            split=self.study.label,
-            system=candidate.system,
-            seed=self.study.seed,
-            value=comparison.difference,
-            interval=comparison.difference_interval,
-            count=comparison.noted.queries,
-            payload=comparison,
-            facts=candidate.facts,
-        )
+    # -- comparisons -------------------------------------------------------------------------------
+
+    def _by_test_set(self) -> Iterator[Tested]:
+        """Compare each system on the rotated test passages with itself on the original ones, over
+        all test queries and over those whose answers were left whole.
+        """
+        for measure in self.settings.measures if "rotated" in self.tests else ():
+            for subset in ("", WHOLE) if any(self.whole.values()) else ("",):
+                for facts in (*self._models(), ALONE):
+                    base, rotated = (replace(facts, test=test) for test in self.tests)
+                    tested = self._tested(TEST_SETS, measure, base, rotated)
+                    assert tested is not None
+                    if subset:
+                        own = {
+                            (seed, draw): (
+                                _kept(before, self.whole[draw or 0]),
+                                _kept(after, self.whole[draw or 0]),
+                            )
+                            for (seed, draw), (before, after) in tested.repeats.items()
+                        }
+                        tested = tested._replace(repeats=own, cells={"subset": subset})
+                    yield tested
+
+    def _by_training(self) -> Iterator[Tested]:
+        """Compare trainings of one model on the same test passages: rotated passages with original
+        ones, or any two with another first collection.
+        """
+        models = self._models()
+        transfer = self.study.source is not None
+        pairs = [
+            (base, facts)
+            for base, facts in combinations(models, 2)
+            if (transfer and (base.model, base.unfinished) == (facts.model, facts.unfinished))
+            or (base.training == "original" and facts == replace(base, training="rotated"))
+        ]
+        for measure in self.settings.measures:
+            for base, facts in pairs:
+                for test in self.tests:
+                    yield from self._if_tested(TRAININGS, measure, base, facts, test)
+
+    def _if_tested(
+        self, along: str, measure: str, base: Facts, facts: Facts, test: str
+    ) -> Iterator[Tested]:
+        tested = self._tested(along, measure, replace(base, test=test), replace(facts, test=test))
+        if tested is not None:
+            yield tested
+
+    def _against_baselines(self) -> Iterator[Tested]:
+        for measure in self.settings.measures:
+            for facts in self._models():
+                for test in self.tests:
+                    for base in (BM25, ALONE):
+                        yield from self._if_tested(BASELINES, measure, base, facts, test)
+
+    def _between_levels(self) -> Iterator[Tested]:
+        """Compare the change by rotation of the most front-loaded level with that of the least,
+        query by query, so that the effect of rotation on the text itself cancels out.
+        """
+        if not self.study.levels:
+            return
+        least, most = self._levels()
+        measure = self.settings.measures[0]
+        for facts in self._models():
+            if facts.variant != most:
+                continue
+            own = [replace(facts, variant=variant) for variant in (least, most)]
+            pairs = [
+                self._tested(TEST_SETS, measure, *(replace(one, test=test) for test in self.tests))
+                for one in own
+                if one in self.systems
+            ]
+            if len(pairs) < 2 or not all(pair and not pair.answer for pair in pairs):
+                continue
+            moved = paired(*(changes(pair.repeats) for pair in pairs if pair))
+            if moved:
+                base, system = (replace(one, test="rotated") for one in own)
+                name = f"{measure}, {CHANGE}"
+                family = f"{LEVELS}: {measure}"
+                yield Tested(family, name, self.split, base, system, moved, relative=False)
+
+    def _levels(self) -> tuple[str, str]:
+        """Return the least and the most front-loaded level, by the mean place of their answers."""
+        rows = self.made.rows.query("measure == 'answer positions' and statistic == 'mean'")
+        means = rows[rows["variant"] != ""].sort_values("value", ascending=False, kind="stable")
+        return means["variant"].iloc[0], means["variant"].iloc[-1]
+
+    def _instead_of_rotation(self) -> Iterator[Tested]:
+        """Compare the usual model trained on rotated passages with changed ones trained on original
+        passages.
+        """
+        settings = self.settings
+        if not (isinstance(settings, PositionBiasSettings) and settings.positions):
+            return
+        variants = list(dict.fromkeys(facts.variant for facts in self._models()))
+        for measure in settings.measures:
+            for facts in self._models():
+                if (facts.variant, facts.training) == (variants[0], "rotated"):
+                    for variant in variants[1:]:
+                        base = replace(facts, variant=variant, training="original")
+                        for test in self.tests:
+                            yield from self._if_tested(INSTEAD, measure, base, facts, test)
+
+    def _remedies(self) -> Iterator[Tested]:
+        """Compare each remedy with none on original passages, in quality and in the size of the
+        effect of moved sentences.
+
+        |mean with the remedy| − |mean without| has no value by query, so each query's effect counts
+        with the sign of its remedy's mean over all trainings: with a sign for each training, a
+        remedy whose effects only vary more than another's had more bias.
+        """
+        for measure in (self.settings.measures[0], MOVED):
+            for facts in self._models():
+                none = replace(facts, variant=NO_REMEDY)
+                if facts.variant == NO_REMEDY or none not in self.systems:
+                    continue
+                for tested in self._if_tested(REMEDIES, measure, none, facts, "original"):
+                    signs = [self._sign(one) for one in (none, facts)] if measure == MOVED else []
+                    yield tested._replace(repeats=_signed(tested.repeats, signs))
+
+    def _sign(self, facts: Facts) -> int:
+        """Return the sign of the mean effect of moved sentences over all trainings."""
+        repeats = self.values[replace(facts, test="original"), self.split, MOVED]
+        total = sum(sum(values.values()) / max(len(values), 1) for values in repeats.values())
+        return -1 if total < 0 else 1
+
+    def _dominance(self) -> None:
+        """Add, for all pairs of a model's remedies, none among them, the differences in quality and
+        in the size of the effect of moved sentences; their p-values are corrected together, so that
+        the chance of any false sentence about a model is at most 5 %.
+        """
+        of_models: dict[tuple[str, str], list[Facts]] = defaultdict(list)
+        for facts in self._models():
+            measured = (replace(facts, test="original"), self.split, MOVED) in self.values
+            if measured and not facts.unfinished:
+                of_models[facts.model, facts.pretrained].append(facts)
+        for (model, _), systems in of_models.items():
+            found: list[tuple[str, Facts, Facts, Crossed]] = []
+            for pair in combinations(systems, 2):
+                for measure in (self.settings.measures[0], MOVED):
+                    sides = [replace(one, test="original") for one in pair]
+                    values = [self.values[one, self.split, measure] for one in sides]
+                    repeats = self._pairs(sides[0], sides[1], values[0], values[1])
+                    signs = [self._sign(one) for one in pair] if measure == MOVED else []
+                    if repeats:
+                        change = change_over(_signed(repeats, signs), self.clusters[self.split])
+                        found.append((measure, sides[0], sides[1], change.difference))
+            adjusted = iter(corrected([of.p for *_, of in found if of.p is not None], HOLM))
+            for measure, base, system, of in found:
+                p = None if of.p is None else next(adjusted)
+                cells: dict[str, Any] = {"against": against(base, system), "split": self.split}
+                cells |= {"family": f"{DOMINANCE} of {model}", "p": of.p, "p_adjusted": p}
+                cells["answer"] = compared(of.value or 0.0, p)
+                cells["trainings"] = len(of.by_seed)
+                own = {**system_cells(system), **cells}
+                self.made.add(measure, DOMINANCE, of.value, of.interval, **own)
+
+    def judged(self, tested: Tested, comparison: Comparison) -> dict[str, Any]:
+        """Return the unit of a relative change, and of one by rotation the answer."""
+        cells: dict[str, Any] = {"unit": "share"}
+        if not tested.family.startswith(TEST_SETS):
+            return cells
+        bounds, count = comparison.relative_interval, comparison.queries
+        cells |= {"margin": MARGIN, "count": count, "counted": "queries"}
+        cells |= {
+            "trainings": len({seed for seed, _ in tested.repeats if seed is not None}) or None
+        }
+        if tested.system.unfinished:
+            return {**cells, "answer": Shift.UNFINISHED}
+        if tested.answer:
+            return {**cells, "answer": Shift.IDLE}
+        if bounds is None:
+            return {**cells, "answer": Shift.UNKNOWN}
+        if bounds.low >= -MARGIN and bounds.high <= MARGIN:
+            return {**cells, "answer": Shift.NONE}
+        if bounds.low > 0 or bounds.high < 0:
+            return {**cells, "answer": Shift.RISES if bounds.low > 0 else Shift.FALLS}
+        return {**cells, "answer": Shift.UNKNOWN}
+
+    def _add(self, tested: Tested, comparison: Comparison) -> None:
+        super()._add(tested, comparison)
+        if tested.family.startswith(TEST_SETS):
+            cells = {**system_cells(tested.system), **tested.cells, "split": tested.test}
+            cells |= {"against": against(tested.base, tested.system), "family": tested.family}
+            printed = comparison.relative_as_printed
+            self.made.add(tested.measure, "Δ as printed", printed, unit="share", **cells)
+
+    # -- term similarity and trainings -------------------------------------------------------------
+
+    def _similarity(self) -> None:
+        """Add MATS by training and probed passages, over trainings and of each."""
+        probes: dict[Facts, dict[Repeat, Result]] = {}
+        for one in self.study.trained:
+            for (test, draw), path in one.probes.items():
+                (result,) = load_results(path)
+                repeat = (one.facts.seed, draw if one.draw is None else one.draw)
+                key = replace(system_of(one.facts), test=test)
+                probes.setdefault(key, {})[repeat] = result
+        for facts, repeats in probes.items():
+            several = len(repeats) > 1
+            for (seed, draw), result in repeats.items():
+                own = replace(facts, seed=seed, rotation=draw) if several else facts
+                add_curve(self.made, MATS, result, **system_cells(own))
+            known = {key: one.value for key, one in repeats.items() if one.value is not None}
+            if several and known:
+                of = figures_over(known)
+                cells: dict[str, Any] = {**system_cells(facts), "interval": "trainings"}
+                cells["trainings"] = len(of.by_seed)
+                self.made.add(MATS, "mean", of.value, of.interval, **cells)
+
+    def _training(self, one: Trained) -> None:
+        """Add the logs of a model's trainings, and the values by which validation chose."""
+        seed = one.facts.seed
+        assert seed is not None
+        for facts, path in (*([one.first] if one.first else []), (one.facts, one.path)):
+            if trained_folder(path) == path:  # a remedy at inference trains nothing
+                self.training(replace(facts, seed=None, role=RERANKER), seed, path)
+        if one.choice is None:
+            return
+        results = load_results(one.choice)
+        best = best_of(results)
+        for result in results:
+            own: dict[str, Any] = {**system_cells(replace(one.facts, role=RERANKER))}
+            own |= {"split": result.split, "axis": "setting", "label": result.system}
+            own["answer"] = "chosen" if result is best else ""
+            own["test"] = "rotated"
+            self.made.add(result.measure, "validation", result.value, **own)
+
+    # -- the paper ---------------------------------------------------------------------------------
+
+    def _published(self) -> None:
+        """Add the paper's figures of the collection and of the models that were trained, where the
+        collection is its own; one made from another is not.
+        """
+        source = self.study.source and Collection(self.study.source)
+        theirs = COLLECTIONS.get(self.collection.manifest.command)
+        first = COLLECTIONS.get(source.manifest.command) if source else None
+        models = {facts.model for facts in self._models()}
+        tables = ("Table 1", "Table 5") if source else ("Table 1", "Table 2", "Table 3", "Table 4")
+        for cell in printed_cells(PUBLISHED) if theirs else ():
+            place, model = cell["family"], cell.get("model")
+            if cell["collection"] != theirs or not any(table in place for table in tables):
+                continue
+            if model and (model not in models or any(facts.variant for facts in self._models())):
+                continue
+            own = {**cell, "collection": self.collection.name}
+            if began := cell.get("source"):
+                name, _, text = began.rpartition(" (")
+                if name != first or source is None:
+                    continue
+                own["source"] = f"{source.name} ({text}"
+            self.made.add(**own)
 
 
-def comparisons(study: Study, names: Sequence[str]) -> list[Result]:
-    """Return every comparison once; one that does not depend on the seed or draw comes with the
-    first.
-    """
-    seeds = list(
-        dict.fromkeys(item.facts.seed for item, _ in study.systems if item.facts.seed is not None)
+def system_of(facts: Facts) -> Facts:
+    """Return a trained system's facts, the same for all repeats and test passages."""
+    return replace(facts, seed=None, rotation=None, test="", role=RERANKER)
+
+
+def _kept(values: Values, kept: Set[str]) -> Values:
+    return {query_id: value for query_id, value in values.items() if query_id in kept}
+
+
+def _signed(
+    repeats: Mapping[Repeat, tuple[Values, Values]], signs: Sequence[int]
+) -> dict[Repeat, tuple[Values, Values]]:
+    """Multiply each side's values by its sign, if any."""
+    if not signs:
+        return dict(repeats)
+    before, after = (
+        {
+            key: {query_id: sign * value for query_id, value in pair[side].items()}
+            for key, pair in repeats.items()
+        }
+        for side, sign in enumerate(signs)
     )
-    repeats = [Repeat(study, seed, draw) for seed in seeds for draw in study.rotated]
-    found: dict[tuple, Result] = {}
-    for axis in ("test sets", "trainings", "baseline"):
-        for name in names:
-            for repeat in repeats:
-                for one, other, result in repeat.compared(axis, name):
-                    assert isinstance(result.payload, Comparison)
-                    found.setdefault((axis, name, one, other, result.payload.subset), result)
-    return list(found.values())
+    return {key: (before[key], after[key]) for key in repeats}
 
 
-def _histograms(study: Study) -> list[Result]:
-    """Return Figure 1, for the training split's answers if it has any, else those of the first
-    split with answers.
-    """
-    splits = answered_splits(study.original)
-    if not splits:
-        why = (
-            f"Figure 1, the positions of answers, is left out: {study.original.name} has no "
-            "answers."
-        )
-        return [finding(study.original.name, "", Finding(why), study.seed)]
-    split = "train" if "train" in splits else splits[0]
-    return [
-        position_histogram(collection, split)
-        for collection in (study.original, *study.rotated.values())
-    ]
-
-
-def measure_study(measured: Measured, settings: GridSettings) -> list[Result]:
-    """Return all results of the study's report, findings first."""
-    results, cuts = measure_models(measured, settings)
-    return found_first(
-        results, lambda measure: findings(results, measure, cuts=cuts), settings.seed
-    )
-
-
-def found_first(
-    results: Sequence[Result], found: Callable[[str], list[Finding]], seed: int
-) -> list[Result]:
-    """Put the findings that ``found`` returns for the first measure before the results."""
-    headline = next(result for result in results if result.kind == "per_query")
-    sentences = (
-        finding(headline.collection, headline.split, item, seed) for item in found(headline.measure)
-    )
-    return [*sentences, *results]
-
-
-def measure_models(
-    measured: Measured, settings: GridSettings
-) -> tuple[list[Result], dict[int, tuple[int, int]]]:
-    """Return all measurements and, by rotation draw, the numbers of test queries with whole and
-    with cut answers.
-
-    MATS of every model is on the same passages, first original, then rotated.
-    """
-    seed, study = settings.seed, Study(measured, settings)
-    effectiveness = [result for _, found in study.systems for result in found]
-    names = list(dict.fromkeys(result.measure for result in effectiveness))
-    probed = [
-        replace(result, system=system_name(result.facts))
-        for path in measured.probes
-        for result in load_results(path)
-    ]
-    results = [
-        *collection_counts(study.original),
-        *(rotation_result(collection) for collection in study.rotated.values()),
-        *_histograms(study),
-        *effectiveness,
-        *comparisons(study, names),
-        *sorted(probed, key=lambda result: result.facts.test),
-        *(curve_of(subject, study.original.name) for subject in measured.subjects),
-    ]
-    whole = {draw: found for draw, (found, _) in study.by_cut.items()}
-    results += over_trainings(
-        idle_trainings(results)[1], clusters=study.clusters, seed=seed, whole=whole
-    )
-    cuts = {draw: (len(whole), len(cut)) for draw, (whole, cut) in study.by_cut.items()}
-    return [replace(result, seed=seed) for result in results], cuts
+def _moved(path: Path) -> dict[str, float]:
+    """Return each query's effect of moving its sentence to the end less to the front."""
+    found: dict[str, float] = {}
+    for _, effects in of_type(load_results(path), QueryEffects):
+        column = effects.moved.get(Contrast.ENDS.value, ())
+        for query_id, value in zip(effects.query_ids, column, strict=False):
+            if value is not None:
+                found[query_id] = value
+    return found

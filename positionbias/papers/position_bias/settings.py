@@ -453,7 +453,7 @@ def _command(
 
 COMMANDS: Mapping[str, StudyCommand] = {
     "position-bias": _command(
-        "variants.run_position_bias",
+        "arms.run_position_bias",
         PositionBiasSettings,
         "Do re-rankers depend on the answer positions of COLLECTION, and does rotation "
         "remove this?"
@@ -475,7 +475,7 @@ the model?
         probe_passages=2_000,
     ),
     "remedies": _command(
-        "remedies.run_remedies",
+        "arms.run_remedies",
         RemedySettings,
         """Which remedy lowers the position bias of models of COLLECTION, and what does it cost?
 

@@ -1,5 +1,5 @@
-"""Run the position-bias study, and the demo: answer positions, their effect on re-rankers, and the
-effect of rotation.
+"""Run the position-bias study and its arms, and the demo: answer positions, their effect on
+re-rankers, and the effect of rotation.
 
     rotate → BM25 candidates (one run, made on the original text, for both test sets)
     → train each model on the original and on the rotated passages
@@ -14,24 +14,32 @@ draws.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError
+from positionbias.core.json_text import Json
+from positionbias.experiments.artefacts import as_ended
 from positionbias.experiments.candidates import check_candidates
 from positionbias.experiments.model_settings import ModelSettings
-from positionbias.experiments.systems import Subject, SystemRuns, subject_of
 from positionbias.experiments.workspace import Workspace
 from positionbias.models.kinds import has_term_vectors
 from positionbias.models.remedies import AnyRemedy
 from positionbias.models.shapes import TKConfig
-from positionbias.papers.position_bias.measured import Measured, measure_study
+from positionbias.papers.position_bias.measured import (
+    ORIGINAL,
+    PositionStudy,
+    Text,
+    Trained,
+    best_of,
+    measure_positions,
+)
 from positionbias.papers.position_bias.settings import TRAIN, GridSettings, RemedySettings
 from positionbias.planted.generator import PlantedSettings, write_planted
-from positionbias.results.result import Facts, Result, load_results
+from positionbias.results.result import Facts, load_results
 from positionbias.training.config import TrainConfig
 from positionbias.training.plan import TrainPlan
 
@@ -39,16 +47,16 @@ __all__ = [
     "DEMO_COLLECTION",
     "DEMO_STUDY",
     "NOTES",
+    "Arms",
+    "Grid",
     "Passages",
     "Wanted",
-    "best_of",
-    "both_texts",
     "candidate_runs",
     "check_splits",
+    "plain_arms",
+    "run_arms",
     "run_demo",
-    "run_study",
     "test_runs",
-    "tested",
     "wanted_trainings",
 ]
 
@@ -120,51 +128,17 @@ def test_runs(
     }
 
 
-def run_study(collection: Collection, settings: GridSettings, workspace: Workspace) -> Path:
-    """Run the study on ``collection`` in the workspace; return the folder of its results.
-
-    Raises:
-        InputError: as ``check_splits``.
-    """
-    check_splits(collection, settings)
-    passages = both_texts(workspace, collection, settings)
-    runs = candidate_runs(workspace, collection.path, settings, settings.splits)
-    measured = tested(
-        workspace, passages, runs, settings, wanted_trainings(passages, runs, settings)
-    )
-    return workspace.results(
-        f"Position bias: {collection.name}",
-        "study position-bias",
-        {**settings.record(), "collection": dict(collection.manifest.settings)},
-        measured.inputs(),
-        lambda: measure_study(measured, settings),
-        notes=NOTES,
-        seed=settings.seed,
-    )
-
-
 class Passages(NamedTuple):
     """An original collection, and its rotation by each draw."""
 
     original: Path
     rotated: Mapping[int, Path]
 
-    def texts(self, draws: tuple[int, ...]) -> Iterator[tuple[str, int | None, Path]]:
-        """Yield each text ("original", "rotated") with its draw and its path."""
-        yield "original", None, self.original
+    def texts(self, draws: tuple[int, ...]) -> Iterator[tuple[Text, Path]]:
+        """Yield the original and each rotated text with its path."""
+        yield ORIGINAL, self.original
         for draw in draws:
-            yield "rotated", draw, self.rotated[draw]
-
-
-def both_texts(workspace: Workspace, collection: Collection, settings: GridSettings) -> Passages:
-    """Return the collection and its rotations."""
-    return Passages(
-        collection.path,
-        {
-            draw: workspace.rotated(collection.path, rotation)
-            for draw, rotation in settings.rotations.items()
-        },
-    )
+            yield ("rotated", draw), self.rotated[draw]
 
 
 class Wanted(NamedTuple):
@@ -192,78 +166,102 @@ class Wanted(NamedTuple):
         return self.remedy is not None or any(one.remedy is not None for _, one in self.choices)
 
 
-def best_of(results: Sequence[Result]) -> Result:
-    """Return the result of the largest value, of equal ones the first."""
-    return max(results, key=lambda result: result.value or 0.0)
-
-
-class _Tested(NamedTuple):
-    """A trained model: its runs on all test passages, its probes, and in a study of remedies the
-    effects of moved sentences and its choice of settings.
+class Arms(NamedTuple):
+    """What a study trains: its ``title``, every training, the collections of its levels by variant,
+    and what its manifest says of them.
     """
 
-    subject: Subject
-    systems: list[SystemRuns]
-    probes: list[Path]
-    moved: list[Path]
-    choice: Path | None
+    title: str
+    wanted: Iterable[Wanted]
+    levels: Mapping[str, Path] = {}
+    record: Mapping[str, Json] = {}
+    notes: Sequence[str] = ()
+    command: str = "study position-bias"
 
 
-def tested(
-    workspace: Workspace,
-    passages: Passages,
-    runs: Mapping[str, Path],
+def run_arms(
+    collection: Collection,
     settings: GridSettings,
-    wanted: Iterable[Wanted],
-) -> Measured:
-    """Return the inputs of measuring: each training's model on original and rotated test passages,
-    its probes, and the baselines.
+    workspace: Workspace,
+    make: Callable[[Grid], Arms],
+) -> Path:
+    """Make every training of the arms, test it, and return the folder of the results.
+
+    Raises:
+        InputError: as ``check_splits``.
     """
-    tests = test_runs(workspace, passages.original, settings, runs)
-    baselines = [
-        SystemRuns(
-            "position-only",
-            Facts(model="position-only", test=test, rotation=draw),
-            _by_position(workspace, on, settings, tests, _named(test, draw)),
-        )
-        for test, draw, on in passages.texts(settings.draws)
-    ]
-    make = _Maker(workspace, passages, runs, tests, settings)
-    found = [one for part in workspace.side_by_side(make, wanted, settings.models) for one in part]
-    systems = [system for one in found for system in one.systems]
-    probes = [probe for one in found for probe in one.probes]
-    candidates = tuple(tests[split] for split in settings.tests)
-    sample = settings.test_queries, settings.seed
-    subjects = [one.subject for one in found]
-    moved = [path for one in found for path in one.moved]
-    choices = [one.choice for one in found if one.choice is not None]
-    return Measured(
-        *passages,
-        settings.tests,
-        candidates,
-        baselines,
-        systems,
-        probes,
-        subjects,
-        sample,
-        moved,
-        choices,
+    check_splits(collection, settings)
+    passages = Passages(
+        collection.path,
+        {
+            draw: workspace.rotated(collection.path, rotation)
+            for draw, rotation in settings.rotations.items()
+        },
+    )
+    runs = candidate_runs(workspace, collection.path, settings, settings.splits)
+    tests = test_runs(workspace, collection.path, settings, runs)
+    grid = Grid(workspace, collection, settings, passages, runs, tests)
+    arms = make(grid)
+    study = grid.study(arms)
+    return workspace.results(
+        f"{arms.title}: {collection.name}",
+        arms.command,
+        {**settings.record(), **arms.record, "collection": dict(collection.manifest.settings)},
+        study.inputs(),
+        lambda: measure_positions(study),
+        notes=(*NOTES, *arms.notes),
+        seed=settings.seed,
     )
 
 
+def plain_arms(grid: Grid) -> Arms:
+    """Return the trainings on original and on rotated passages."""
+    wanted = wanted_trainings(grid.passages, grid.runs, grid.settings)
+    return Arms("Position bias", wanted)
+
+
 @dataclass(frozen=True)
-class _Maker:
-    """A maker of a wanted model and of those made with it, each tested on all test passages;
-    ``tests`` are the candidates of the test splits.
+class Grid:
+    """The trainings and tests of a study: the passages, the candidates by split, and those of the
+    test splits that are re-ranked.
+
+    Called, it makes a wanted model and those made with it, each tested on all test passages.
     """
 
     workspace: Workspace
+    collection: Collection
+    settings: GridSettings
     passages: Passages
     runs: Mapping[str, Path]
     tests: Mapping[str, Path]
-    settings: GridSettings
 
-    def __call__(self, wanted: Wanted, base: Path | None = None) -> list[_Tested]:
+    def study(self, arms: Arms) -> PositionStudy:
+        """Return the inputs of measuring: each training's model on original and rotated test
+        passages, its probes, and the baselines.
+        """
+        settings, workspace = self.settings, self.workspace
+        by_position = {
+            text: tuple(
+                workspace.by_position(on, split, self.tests[split], on=_named(text))
+                for split in settings.tests
+            )
+            for text, on in self.passages.texts(settings.draws)
+        }
+        parts = workspace.side_by_side(self, arms.wanted, settings.models)
+        trained = [one for part in parts for one in part]
+        candidates = tuple(self.tests[split] for split in settings.tests)
+        return PositionStudy(
+            self.passages.original,
+            settings,
+            candidates,
+            self.passages.rotated,
+            trained,
+            by_position,
+            arms.levels,
+            map_shards=workspace.map_shards,
+        )
+
+    def __call__(self, wanted: Wanted, base: Path | None = None) -> list[Trained]:
         """Make and test them; ``base`` is the model with which ``wanted`` is made."""
         path, choice = (
             self._chosen(wanted, base) if wanted.choices else (self._model(wanted, base), None)
@@ -298,57 +296,36 @@ class _Maker:
             name: self.workspace.reranked(path, text, split, self.runs[split], on="rotated")
             for name, path in made.items()
         }
-        measure, facts = settings.measures[0], wanted.facts
         choice = self.workspace.evaluated(
-            wanted.name, runs, text, split, measure, facts=facts, seed=settings.seed
+            wanted.name, runs, text, split, settings.measures[0], seed=settings.seed
         )
         unknown = choice in self.workspace.steps.unmade
         return made[next(iter(made)) if unknown else best_of(load_results(choice)).system], choice
 
-    def _tested(self, wanted: Wanted, path: Path, choice: Path | None) -> _Tested:
+    def _tested(self, wanted: Wanted, path: Path, choice: Path | None) -> Trained:
         workspace, settings, tests = self.workspace, self.settings, self.tests
-        subject = subject_of(wanted.facts, path)
-        systems, probes = [], []
-        draws = settings.draws if wanted.facts.rotation is None else (wanted.facts.rotation,)
-        for test, draw, text in self.passages.texts(draws):
-            on = _named(test, draw)
-            facts = replace(
-                subject.facts,
-                test=test,
-                rotation=draw if subject.facts.rotation is None else subject.facts.rotation,
-            )
-            done = tuple(
-                workspace.reranked(subject.path, text, split, tests[split], on=on)
+        facts = as_ended(wanted.facts, path)
+        runs: dict[Text, tuple[Path, ...]] = {}
+        probes: dict[Text, Path] = {}
+        draws = settings.draws if facts.rotation is None else (facts.rotation,)
+        for text, on in self.passages.texts(draws):
+            name = _named(text)
+            runs[text] = tuple(
+                workspace.reranked(path, on, split, tests[split], on=name)
                 for split in settings.tests
             )
-            systems.append(SystemRuns(subject.system, facts, done))
             if has_term_vectors(facts.model) and not wanted.at_inference:
                 amount, seed = settings.probe_passages, settings.seed
-                probes.append(
-                    workspace.probed(
-                        subject.path, text, on=on, passages=amount, seed=seed, facts=facts
-                    )
-                )
-        moved = []
+                probes[text] = workspace.probed(path, on, on=name, passages=amount, seed=seed)
+        moved = None
         if isinstance(settings, RemedySettings):
-            split = settings.tests[0]
-            moved.append(
-                workspace.moved(
-                    subject, self.passages.original, split, tests[split], settings.audit
-                )
-            )
-        return _Tested(subject, systems, probes, moved, choice)
+            split, original = settings.tests[0], self.passages.original
+            moved = workspace.moved(path, original, split, tests[split], settings.audit)
+        return Trained(facts, path, runs, probes, moved, choice)
 
 
-def _by_position(
-    workspace: Workspace, passages: Path, settings: GridSettings, runs: Mapping[str, Path], on: str
-) -> tuple[Path, ...]:
-    return tuple(
-        workspace.by_position(passages, split, runs[split], on=on) for split in settings.tests
-    )
-
-
-def _named(test: str, draw: int | None) -> str:
+def _named(text: Text) -> str:
+    test, draw = text
     return test if draw is None else f"{test}-{draw}"
 
 
@@ -428,6 +405,5 @@ def run_demo(workspace: Workspace, *, seed: int = 1) -> Path:
         write_planted(place, planted, name="planted", overwrite=True)
 
     workspace.steps.make("plant", place, asdict(planted), {}, make)
-    return run_study(
-        Collection(place), replace(DEMO_STUDY, seed=seed, seeds=(seed,), draws=(seed,)), workspace
-    )
+    settings = replace(DEMO_STUDY, seed=seed, seeds=(seed,), draws=(seed,))
+    return run_arms(Collection(place), settings, workspace, plain_arms)

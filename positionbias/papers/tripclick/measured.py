@@ -22,6 +22,7 @@ from positionbias.evaluation.significance import corrected
 from positionbias.evaluation.trainings import Repeat, Values, changes, paired
 from positionbias.experiments.against import MARGIN
 from positionbias.experiments.measured import (
+    FIRST_STAGE,
     Systems,
     Tested,
     Trial,
@@ -30,7 +31,6 @@ from positionbias.experiments.measured import (
     system_cells,
     trial_inputs,
 )
-from positionbias.experiments.systems import FIRST_STAGE
 from positionbias.papers.tripclick import (
     CLEANED,
     ENSEMBLE,

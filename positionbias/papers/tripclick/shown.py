@@ -9,7 +9,7 @@ from dataclasses import replace
 from pandas import DataFrame
 
 from positionbias.core.formatting import percent
-from positionbias.evaluation.letters import LEVEL, Compared, is_significant
+from positionbias.evaluation.answers import LEVEL, Compared, is_significant
 from positionbias.experiments.shown import (
     EFFECT_NOTE,
     comparison_cells,

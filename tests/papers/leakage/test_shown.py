@@ -13,7 +13,7 @@ from positionbias.core import rows as core_rows
 from positionbias.core.interval import Interval
 from positionbias.core.manifest import Manifest
 from positionbias.core.rows import Collected, read_csv
-from positionbias.evaluation.letters import Compared
+from positionbias.evaluation.answers import Compared
 from positionbias.leakage.published import TARGETS
 from positionbias.papers.leakage import (
     LEAKED,
