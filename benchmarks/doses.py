@@ -3,7 +3,7 @@ each.
 
 python benchmarks/doses.py FOLDER [--dose 1 --dose 0] [--workers 2]
     # a stopped call goes on; a finished study is skipped
-python figures/keep.py results planted-1 FOLDER/1/results nDCG@10 "answer positions"
+python figures/keep.py rows planted-1 FOLDER/1/results "measure in ['nDCG@10', 'answer positions']"
     # what README's table and figure are made of
 """
 
@@ -16,7 +16,12 @@ from pathlib import Path
 from positionbias.core.collection import Collection
 from positionbias.engine.choose import Engine
 from positionbias.experiments.workspace import Workspace
-from positionbias.papers.position_bias.study import DEMO_COLLECTION, DEMO_STUDY, run_study
+from positionbias.papers.position_bias.study import (
+    DEMO_COLLECTION,
+    DEMO_STUDY,
+    plain_arms,
+    run_arms,
+)
 from positionbias.planted.generator import write_planted
 
 SEEDS, DRAWS = (1, 2, 3), (1, 2)
@@ -27,10 +32,11 @@ def run(folder: Path, dose: float, workers: int) -> Path:
     place = folder / "collection"
     if not place.exists():
         write_planted(place, replace(DEMO_COLLECTION, front_loading=dose), name=f"planted-{dose:g}")
-    return run_study(
+    return run_arms(
         Collection(place),
         replace(DEMO_STUDY, seeds=SEEDS, draws=DRAWS),
         Workspace(folder, print, engine=Engine(workers=workers)),
+        plain_arms,
     )
 
 

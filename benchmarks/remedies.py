@@ -7,7 +7,7 @@ python benchmarks/remedies.py FOLDER --data PACKED planted placed squad msmarco 
     # PACKED is what gpu/pack.py made; a stopped call goes on
 python benchmarks/remedies.py FOLDER --data PACKED encoders --workers 1
     # BERT_CAT and BERT_DOT on placed SQuAD, two seeds, five remedies
-python figures/keep.py results remedies-placed FOLDER/placed/study/results remedies
+python figures/keep.py rows NAME FOLDER/placed/study/results "against == 'variant=no remedy'"
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from gpu.evidence_study import MODELS, SIZES, Study, models, studies, unpacked_e
 from positionbias.core.collection import Collection
 from positionbias.engine.choose import Engine
 from positionbias.experiments.workspace import Workspace
-from positionbias.papers.position_bias.remedies import run_remedies
+from positionbias.papers.position_bias.arms import run_remedies
 from positionbias.papers.position_bias.settings import RemedySettings
 from positionbias.papers.position_bias.study import DEMO_COLLECTION, DEMO_STUDY
 from positionbias.planted.generator import write_planted

@@ -6,9 +6,8 @@
     python figures/keep.py placed NAME FILE                 # of benchmarks/gpu/evidence.sh
     python figures/keep.py speed NAME FILE                  # of benchmarks/run.py
 
-A MEASURE may also be the axis of comparisons. Each writes ``numbers/NAME.csv`` in the columns of
-``positionbias.core.rows``, and what made it into ``numbers/manifest.json``: command, settings,
-commit.
+Each writes ``numbers/NAME.csv`` in the columns of ``positionbias.core.rows``, and what made it into
+``numbers/manifest.json``: command, settings, commit.
 """
 
 from __future__ import annotations
@@ -29,7 +28,6 @@ HERE = Path(__file__).parent
 NUMBERS = HERE / "numbers"
 MANIFEST = NUMBERS / "manifest.json"
 KEYS = ("share", "pool")  # a study's own: of the test queries seen; the runs that were judged
-OVER = "over trainings"
 METHODS = {  # of an interval, by a word of its method
     "max-t": "simultaneous",
     "trainings": "trainings",
@@ -86,30 +84,21 @@ def chosen_rows(name: str, folder: Path, query: str) -> None:
 
 
 def results(name: str, folder: Path, *measures: str) -> None:
-    """Keep a command's results; of comparisons over trainings, none of a single training."""
+    """Keep a command's results."""
     records = json.loads((folder / "results.json").read_text("utf-8"))["results"]
     manifest = json.loads((folder / "manifest.json").read_text("utf-8"))
-    chosen = [record for record in records if not measures or _names(record) & set(measures)]
+    chosen = [record for record in records if not measures or record["measure"] in measures]
     origin = {key: manifest[key] for key in ("command", "settings")}
     write(name, framed(rows_of(chosen)), **origin, commit=_commit())
 
 
-def _names(record: Record) -> set[str]:
-    axis = record["payload"].get("notes", {}).get("axis", "")
-    return {record["measure"], axis.removesuffix(f", {OVER}")}
-
-
 def rows_of(records: Sequence[Record]) -> list[Row]:
     """Return the rows of results in JSON."""
-    compared = [record["payload"] for record in records if record["kind"] == "comparison"]
-    over = any("over" in payload["notes"] for payload in compared)
     rows = []
     for record in records:
         subject = record["measure"] if record["kind"] == "statistics" else record["kind"]
         read = next((read for begin, read in READERS.items() if subject.startswith(begin)), None)
-        noted = "over" in record["payload"].get("notes", {})
-        single = record["kind"] == "comparison" and over and not noted
-        if read and not single:
+        if read:
             facts = _facts(record)
             rows += [{**facts, **row} for row in read(record, record["payload"])]
     return rows
@@ -147,11 +136,7 @@ def _per_query(record: Record, payload: Record) -> Iterator[Row]:
 
 
 def _comparison(record: Record, payload: Record) -> Iterator[Row]:
-    notes = payload["notes"]
-    subset = payload["subset"].removeprefix("all queries")
-    base = {"against": _against(record, payload), "subset": subset, "counted": "queries"}
-    if "over" in notes:
-        base["trainings"] = notes["trainings"]
+    base = {"against": payload["baseline"], "counted": "queries"}
     for side in ("baseline", "candidate"):
         yield {**base, "statistic": f"{side} mean", "value": payload[f"{side}_mean"]}
     yield from _changes(base, payload)
@@ -167,19 +152,6 @@ def _changes(base: Row, payload: Record) -> Iterator[Row]:
         for place, value in enumerate(payload["notes"][f"{name} by seed"] if few else (), 1):
             single = {**base, "axis": "training", "at": float(place), "trainings": 1}
             yield {**single, "statistic": name, "value": value}
-
-
-def _against(record: Record, payload: Record) -> str:
-    """Return how the baseline differs, or its name."""
-    notes, candidate = payload["notes"], record["facts"]
-    if notes["axis"].startswith("test sets"):
-        return f"test={notes['test_sets'][0]}"
-    facts = notes.get("baseline facts", {})
-    if notes["axis"].endswith(OVER) or not facts:
-        return payload["baseline"].partition(" on ")[0]
-    skipped = ("unfinished", "role", "rotation", "seed")
-    differ = [name for name in facts if (facts[name] or "") != candidate.get(name, "")]
-    return ", ".join(f"{name}={facts[name] or ''}" for name in differ if name not in skipped)
 
 
 def _histogram(record: Record, payload: Record) -> Iterator[Row]:

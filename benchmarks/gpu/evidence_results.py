@@ -206,7 +206,9 @@ def _contrast(
     found = compare_trainings(
         both, names=(_named(before), _named(after)), clusters=clusters, seed=SEED
     )
-    return asdict(found)
+    ratios = [_mean(changed) / _mean(base) - 1 for base, changed in both.values() if _mean(base)]
+    by_seed = {"difference by seed": list(found.by_seed), "relative by seed": ratios}
+    return {**asdict(found), "notes": {**found.notes, "trainings": len(both), **by_seed}}
 
 
 def _named(key: Key) -> str:

@@ -240,7 +240,7 @@ def compare_trainings(
         relative_as_printed=of.value / change.after if change.after else None,
         relative_interval=relative.interval if relative else None,
         p=of.p,
-        by_seed=of.by_seed,
+        by_seed=list(of.by_seed),
         notes=notes,
     )
 

@@ -125,7 +125,7 @@ class Comparison:
     p_t: float | None
     p_adjusted: Mapping[str, float | None] = field(default_factory=dict)
     queries: int = 0
-    by_seed: Sequence[float] = ()
+    by_seed: Sequence[float] = field(default_factory=list)
     notes: JsonObject = field(default_factory=dict)
     p: float | None = None
 

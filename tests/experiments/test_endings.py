@@ -8,48 +8,21 @@ import json
 from dataclasses import asdict, replace
 from pathlib import Path
 
-import pytest
-
-from positionbias.core.collection import Collection
 from positionbias.core.convergence import Ending, Finish
 from positionbias.core.manifest import Manifest
 from positionbias.core.rows import Collected, save
 from positionbias.evaluation.answers import Compared
 from positionbias.experiments.artefacts import as_ended, ending_at
-from positionbias.experiments.endings import ending_findings, failed_shares, not_finished
+from positionbias.experiments.endings import ending_warnings, failed_shares
 from positionbias.experiments.shown import ending_sentences, named
-from positionbias.experiments.step import content_of
-from positionbias.experiments.systems import subject_of
 from positionbias.papers.contamination.measured import measure_contamination
 from positionbias.papers.contamination.shown import SHOWN as CONTAMINATION
-from positionbias.papers.position_bias.transfer import _alike
 from positionbias.papers.tripclick.measured import measure_tripclick
 from positionbias.report.html import write_report
-from positionbias.results.payloads import Comparison, Finding, TrainingCurve
-from positionbias.results.result import Facts, Result, load_results
-from tests.sealing import reseal
+from positionbias.results.result import Facts
 
 from ..papers.contamination.contaminating import contaminated_study
-from ..papers.position_bias.test_study import run
 from ..papers.tripclick.made_up import made_up
-from ..tiny import planted
-
-SUBJECT = "tk-rotated-1-seed-1"
-
-
-def curve(system: str, ending: Ending, seed: int = 1) -> Result:
-    return Result(
-        "training",
-        "c",
-        "",
-        system,
-        1,
-        None,
-        None,
-        1,
-        TrainingCurve([0], {}, ending=ending),
-        Facts(seed=seed),
-    )
 
 
 def write_ending(model: Path, ending: Ending) -> None:
@@ -60,98 +33,26 @@ def write_ending(model: Path, ending: Ending) -> None:
     (model / "training.json").write_text(json.dumps({"log": [], "ending": asdict(ending)}))
 
 
-def end_as(model: Path, finish: Finish) -> None:
-    """Say in a checkpoint's log that its training ended so."""
-    log = json.loads((model / "training.json").read_text())
-    (model / "training.json").write_text(
-        json.dumps({**log, "ending": {**log["ending"], "finish": finish.value}})
-    )
-    reseal(model)
-
-
-@pytest.fixture(scope="module")
-def collection(tmp_path_factory: pytest.TempPathFactory) -> Collection:
-    return planted(tmp_path_factory.mktemp("study") / "planted")
-
-
-@pytest.fixture(scope="module")
-def mixed(collection: Collection) -> Path:
-    """A study whose rotated training was not finished, and whose original one was."""
-    out = collection.path.parent / "mixed"
-    run(collection, out)
-    for subject, finish in (
-        ("tk-original-seed-1", Finish.FINISHED),
-        (SUBJECT, Finish.NOT_FINISHED),
-    ):
-        end_as(out / "models" / subject, finish)
-        receipt = out / "steps" / f"train-{subject}.json"
-        record = json.loads(receipt.read_text())
-        receipt.write_text(json.dumps({**record, "content": content_of(out / "models" / subject)}))
-    made = run(collection, out)
-    assert "measure" in made
-    assert not [step for step in made if step.startswith(("train", "rerank"))]  # the same models
-    return out
-
-
-def test_the_words_stand_wherever_the_training_does(mixed: Path, tmp_path: Path) -> None:
-    results = load_results(mixed / "results")
-    rotated = {result.system for result in results if result.facts.training == "rotated"}
-    assert rotated == {"tk-rotated, not finished"}
-    assert all(
-        result.facts.unfinished == (result.facts.training == "rotated") for result in results
-    )
-    said = [result.payload.text for result in results if isinstance(result.payload, Finding)]
-    assert any(
-        text.startswith("Trainings not finished: tk-rotated. Their validation nDCG@10 still rose")
-        for text in said
-    )
-    assert all("not finished" in text for text in said if "tk-rotated" in text)
-    write_report([mixed / "results"], tmp_path / "report.html")
-    page = (tmp_path / "report.html").read_text()
-    assert "tk-rotated, not finished" in page
-    assert "TK, not finished" in page
-
-
-def test_it_is_compared_with_itself_and_baselines_alone(mixed: Path) -> None:
-    compared = [
-        result.payload
-        for result in load_results(mixed / "results")
-        if isinstance(result.payload, Comparison)
-    ]
-    systems = {(payload.notes["axis"], *payload.notes["systems"]) for payload in compared}
-    assert {axis for axis, *_ in systems} == {"test sets", "baseline"}
-    assert ("test sets", "tk-rotated, not finished", "tk-rotated, not finished") in systems
-    assert ("baseline", "bm25", "tk-rotated, not finished") in systems
-
-
-def test_a_finished_one_keeps_its_name(mixed: Path) -> None:
-    subject = subject_of(
-        Facts(model="tk", training="original"), mixed / "models" / "tk-original-seed-1"
-    )
-    assert (subject.system, subject.facts.unfinished) == ("tk-original", False)
-
-
-def test_facts_say_what_the_trainings_that_they_rest_on_say(mixed: Path) -> None:
-    original, rotated = (mixed / "models" / name for name in ("tk-original-seed-1", SUBJECT))
+def test_facts_say_what_the_trainings_that_they_rest_on_say(tmp_path: Path) -> None:
+    finishes = {"original": Finish.FINISHED, "rotated": Finish.NOT_FINISHED}
+    for name, finish in finishes.items():
+        (tmp_path / name).mkdir()
+        write_ending(tmp_path / name, Ending(finish, 0.8, 20, 0.7))
+    original, rotated = (tmp_path / name for name in finishes)
     assert ending_at(rotated).finish is Finish.NOT_FINISHED
     facts = Facts(model="tk")
     assert not as_ended(facts, original).unfinished
     assert as_ended(facts, original, rotated).unfinished
-    assert not as_ended(facts, mixed / "models" / "not made yet").unfinished
-    assert _alike(facts, Facts(model="tk", seed=2))
-    assert not _alike(facts, Facts(model="tk", unfinished=True))
+    assert not as_ended(facts, tmp_path / "not made yet").unfinished
 
 
 def test_what_is_found_of_endings() -> None:
-    assert (
-        ending_findings([curve("a", Ending(Finish.FINISHED, 0.8, 20, 0.7)), curve("b", Ending())])
-        == []
-    )
-    found = ending_findings(
+    assert ending_warnings([("a", Ending(Finish.FINISHED, 0.8, 20, 0.7)), ("b", Ending())]) == []
+    found = ending_warnings(
         [
-            curve("a, not finished", Ending(Finish.NOT_FINISHED, 0.8, 20, 0.7)),
-            curve("b", Ending(Finish.TOO_FEW, 0.6, 10, 0.7)),
-            curve("b", Ending(Finish.FINISHED, 0.8, 10, 0.7), seed=2),
+            ("a, not finished", Ending(Finish.NOT_FINISHED, 0.8, 20, 0.7)),
+            ("b", Ending(Finish.TOO_FEW, 0.6, 10, 0.7)),
+            ("b", Ending(Finish.FINISHED, 0.8, 10, 0.7)),
         ]
     )
     assert [item.text.partition(". ")[0].rstrip(".") for item in found] == [
@@ -166,7 +67,6 @@ def test_what_is_found_of_endings() -> None:
         ),
         "Does not beat its first stage on validation: b (1 of 2 trainings)",
     ]
-    assert not_finished([]) == []
 
 
 def test_the_share_of_trainings_that_fail_has_an_exact_interval() -> None:
@@ -240,9 +140,9 @@ def test_what_rows_say_of_endings() -> None:
             ):
                 if number is not None:
                     made.add("training", statistic, number, **cells)
-    results = [
-        curve(f"{name}, not finished" if ending.unfinished else name, ending, seed)
+    ended = [
+        (f"{name}, not finished" if ending.unfinished else name, ending)
         for name, trainings in ends.items()
-        for seed, ending in enumerate(trainings, 1)
+        for ending in trainings
     ]
-    assert ending_sentences(named(made.rows)) == ending_findings(results)
+    assert ending_sentences(named(made.rows)) == ending_warnings(ended)

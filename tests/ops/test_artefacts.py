@@ -23,11 +23,11 @@ def test_an_export_counts_what_it_writes(
 
 
 def test_a_report_is_a_page_and_its_tables(tmp_path: Path) -> None:
-    invented.save_study(tmp_path / "study", kinds=("comparison",))
+    invented.save_study(tmp_path / "study", kinds=("histogram",))
     page = positionbias.make_report([tmp_path / "study"], out=tmp_path / "page.html")
     assert page.path.is_file()
-    assert "effectiveness-all-queries" in page.tables
-    assert "tk-original" in str(page)
+    assert "positions" in page.tables
+    assert str(page).startswith("Where answers start")
 
 
 def test_damage_is_found_and_refused(small_collection: positionbias.Collection) -> None:

@@ -1,23 +1,19 @@
-"""The registry of papers: modules, sections and tables are found; published cells
-are read from a file.
-"""
+"""The registry of papers: modules, sections and tables are found."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
-from pathlib import Path
 
 import click
 import pytest
 
 from positionbias.cli.groups import studies, study
-from positionbias.papers import PAPERS, modules, runner_of
+from positionbias.papers import FOLDERS, PAPERS, modules, runner_of
 from positionbias.report.load import Study
-from positionbias.report.parts import Part, parts, tables_after
+from positionbias.report.parts import parts, tables_after
+from positionbias.report.presentation import Presentation, presentations
 from positionbias.report.table import Table
-from positionbias.results.published import PublishedCell, read_cells
-from positionbias.results.result import Facts
 
 
 def test_every_paper_has_its_modules() -> None:
@@ -25,7 +21,9 @@ def test_every_paper_has_its_modules() -> None:
         assert study.get_command(click.Context(study), name) is not None
         assert studies()[name][2] == PAPERS[name]
         assert callable(runner_of(name))
-    assert all(isinstance(module.PART, Part) for module in modules("page"))
+        # the studies of one folder write the same rows
+        rows = FOLDERS.get(name, name).replace("_", "-")
+        assert isinstance(presentations()[rows], Presentation)
 
 
 def test_sections_stand_in_the_pages_order_and_once() -> None:
@@ -46,6 +44,7 @@ def test_the_terminal_shows_the_tables_of_a_study() -> None:
     assert [table.name for table in tables_after("study", tables)] == [
         "tripclick-sets",
         "leakage-tests",
+        "effectiveness-1",
         "contamination",
     ]
     assert [table.name for table in tables_after("report", tables)] == [
@@ -69,21 +68,6 @@ def test_the_list_of_studies_and_the_reading_of_results_import_nothing_heavy(mod
             [sys.executable, "-c", code], capture_output=True, text=True, check=True
         ).stdout.strip()
         == "[]"
-    )
-
-
-def test_cells_are_read_from_a_file(tmp_path: Path) -> None:
-    path = tmp_path / "cells.csv"
-    path.write_text(
-        'table,row,place,split,model,"MS|nDCG@10|Orig., nDCG",MS|MRR Δ|Δ\n'
-        '3,a,"Table 3, TK",test,tk,0.371ab,-0.208\n3,b,"Table 3, KNRM",test,knrm,,+0.1\n',
-        encoding="utf-8",
-    )
-    tk, knrm = Facts(model="tk"), Facts(model="knrm")
-    assert read_cells(path) == (
-        PublishedCell(3, "MS", "nDCG@10", 0.371, "Table 3, TK, Orig., nDCG", "test", tk, "a", "ab"),
-        PublishedCell(3, "MS", "MRR Δ", -0.208, "Table 3, TK, Δ", "test", tk, "a"),
-        PublishedCell(3, "MS", "MRR Δ", 0.1, "Table 3, KNRM, Δ", "test", knrm, "b"),
     )
 
 

@@ -72,7 +72,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         "four": [invented_audit.save_audit(folder / "four", invented_audit.FOUR)],
         "studies": [
             invented.save_study(folder / "study"),
-            invented.save_study(folder / "long", name=LONG, gap=0.0, strength=0.0, title=LONG),
+            invented.save_study(folder / "long", name=LONG, title=LONG),
             *measured_pool(folder),
         ],
     }
@@ -174,11 +174,11 @@ def test_the_first_column_stays_while_a_table_scrolls(
 
 
 def test_marks_have_their_exact_numbers(browser: Browser, pages: dict[str, Path]) -> None:
-    browser.open(pages["studies"], width=1280)
+    browser.open(pages["one"], width=1280)
     titles = browser.run(
         "[...document.querySelectorAll('.wide use > title')].map(title => title.textContent)"
     )
-    assert "nDCG@10, tk-original: −0.08565" in titles  # (0.395 − 0.432) / 0.432
+    assert "Reciprocal rank, last: 0.726" in titles  # 0.78 − 0.06 · 0.9
 
 
 def measure(browser: Browser, page: Path, width: int, *, dark: bool = False) -> dict[str, Any]:
@@ -200,7 +200,7 @@ def test_studies_run_over_no_edge(
     assert found["boxes"] == []
     assert found["over"] == []
     assert set(found["classes"]) == {form}
-    assert found["shown"] == 8 + 6  # of pools: coverage, scatter, bias, two curves, the verdict
+    assert found["shown"] == 6 + 6  # of pools: coverage, scatter, bias, two curves, the verdict
     assert found["letters"] >= 11  # CSS pixels
     assert (found["ground"], found["label"]) == (
         rgb(PAGE_COLOURS["ground"].light),

@@ -22,7 +22,6 @@ from matplotlib.figure import Figure
 from msgspec import structs
 
 from positionbias.core.errors import InputError, OutputExistsError, SettingError
-from positionbias.papers.position_bias import changes
 from positionbias.report import curves, plots
 from positionbias.report.drawing import same_scale
 from positionbias.report.embed import inline_svg
@@ -44,13 +43,10 @@ from positionbias.results.result import Facts
 from . import invented
 
 RESULTS = invented.study()
-DOSES = {dose: invented.comparisons("planted", dose) for dose in (0.0, 0.25, 0.5, 1.0)}
 FIGURES: dict[str, Callable[..., Figure]] = {
     "answer_positions": lambda **how: plots.answer_positions(RESULTS, **how),
     "ats_curves": lambda **how: curves.ats_curves(RESULTS, **how),
     "training_curves": lambda **how: curves.training_curves(RESULTS, **how),
-    "relative_change": lambda **how: changes.relative_change(RESULTS, **how),
-    "dose_response": lambda **how: changes.front_loading_figure(DOSES, **how),
 }
 every_figure = pytest.mark.parametrize("name", FIGURES)
 
@@ -164,69 +160,9 @@ def test_training_curves_of_chosen_series() -> None:
     ] == ["Loss"]
 
 
-def test_forest_plot_holds_every_model_measure_and_subset() -> None:
-    figure = changes.relative_change(RESULTS)
-    assert [axes.get_title(loc="left") for axes in figure.axes] == list(invented.MEASURES)
-    first = figure.axes[0]
-    points = [line.get_xdata()[0] for line in first.lines if line.get_marker() in ("o", "D")]
-    # all queries: (0.395 − 0.432) / 0.432 and (0.415 − 0.416) / 0.416; whole answers: 0.004 more
-    wanted = [-0.037 / 0.432, -0.001 / 0.416, -0.033 / 0.432, 0.003 / 0.416]
-    assert points == pytest.approx(wanted)
-    upright = sorted(
-        line.get_xdata()[0]
-        for line in first.lines
-        if len(set(line.get_xdata())) == 1 and len(line.get_xdata()) == 2
-    )  # type: ignore[index, arg-type]
-    assert upright == [-0.03, 0, 0.03]
-    assert [label.get_text() for label in first.get_yticklabels()] == ["tk-original", "tk-rotated"]
-
-
-def test_marks_in_per_cent_are_true_to_their_place() -> None:
-    for figure in (
-        changes.relative_change(RESULTS),
-        changes.relative_change(RESULTS, width=NARROW),
-    ):
-        axes = figure.axes[-1]
-        figure.canvas.draw()
-        for mark, label in zip(axes.get_xticks(), axes.get_xticklabels(), strict=True):
-            shown = float(label.get_text().replace("−", "-").replace("\u00a0%", ""))
-            assert shown == pytest.approx(100 * mark, abs=1e-9)
-
-
-def test_dose_response_has_a_point_a_dose() -> None:
-    axes = changes.front_loading_figure(DOSES).axes[0]
-    line = next(line for line in axes.lines if len(line.get_xdata()) == 4)
-    # at dose g the change is −0.037 g / 0.432
-    assert list(line.get_ydata()) == pytest.approx([-0.037 * dose / 0.432 for dose in DOSES])
-
-
-def test_seeds_of_a_dose_are_joined_by_their_mean() -> None:
-    one, other = invented.comparisons("planted", 1.0), invented.comparisons("planted", 0.5)
-    axes = changes.front_loading_figure({0.0: one, 1.0: [*one, *other]}).axes[0]
-    line = next(
-        line
-        for line in axes.lines
-        if len(line.get_xdata()) == 2
-        and len(set(line.get_xdata())) == 2
-        and set(line.get_xdata()) != {0, 1}
-    )
-    assert line.get_ydata()[1] == pytest.approx(-0.037 * 0.75 / 0.432)  # type: ignore[index]
-
-
 def test_figures_side_by_side_get_one_scale() -> None:
-    flat = invented.study("flat", gap=0.0, strength=0.0)
-    figures = [changes.relative_change(RESULTS), changes.relative_change(flat)]
-    alone = [figure.axes[0].get_xlim() for figure in figures]
-    same_scale(figures, "x")
-    assert (
-        figures[0].axes[0].get_xlim()
-        == figures[1].axes[0].get_xlim()
-        == (min(a for a, _ in alone), max(b for _, b in alone))
-    )
-    figures = [
-        curves.training_curves(RESULTS),
-        curves.training_curves([*flat[:-2], invented.training("x", "flat", 0.3)]),
-    ]
+    other = [*invented.study("flat")[:-2], invented.training("x", "flat", 0.3)]
+    figures = [curves.training_curves(RESULTS), curves.training_curves(other)]
     same_scale(figures, "y")
     for left, right in zip(*(figure.axes for figure in figures), strict=True):
         assert left.get_ylim() == right.get_ylim()
@@ -331,13 +267,12 @@ def test_the_same_bytes_in_another_process_with_other_settings(tmp_path: Path) -
     assert (tmp_path / "there.svg").read_bytes() == (tmp_path / "here.svg").read_bytes()
 
 
-@pytest.mark.parametrize("name", ["answer_positions", "ats_curves", "relative_change"])
+@pytest.mark.parametrize("name", ["answer_positions", "ats_curves"])
 def test_names_are_taken_as_they_are(name: str) -> None:
     renamed = invented.renamed(RESULTS, HOSTILE)
     draw = {
         "answer_positions": plots.answer_positions,
         "ats_curves": curves.ats_curves,
-        "relative_change": changes.relative_change,
     }[name]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -378,17 +313,11 @@ def test_a_model_is_one_line_on_whatever_passages_it_is_probed() -> None:
 
 
 @pytest.mark.parametrize(
-    "draw",
-    [plots.answer_positions, curves.ats_curves, curves.training_curves, changes.relative_change],
+    "draw", [plots.answer_positions, curves.ats_curves, curves.training_curves]
 )
 def test_nothing_to_draw_is_one_clear_line(draw: Callable[..., Figure]) -> None:
     with pytest.raises(InputError, match="wanted a.* among the results; found none; give"):
         draw([])
-
-
-def test_no_dose_is_one_clear_line() -> None:
-    with pytest.raises(InputError, match="in RR@20 over all queries among the results; found none"):
-        changes.front_loading_figure(DOSES, measure="RR@20")
 
 
 def test_other_endings_are_refused(tmp_path: Path) -> None:

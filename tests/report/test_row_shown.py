@@ -12,10 +12,11 @@ from positionbias.core.errors import InputError
 from positionbias.core.interval import Interval
 from positionbias.core.manifest import Manifest
 from positionbias.core.rows import Collected
+from positionbias.report.figure import NARROW, WIDE
 from positionbias.report.load import Study
 from positionbias.report.presentation import Answer, Presentation, Question, RowSection
 from positionbias.report.record import records_of, said
-from positionbias.report.row_figure import Forest, Lines, Mark, Scatter
+from positionbias.report.row_figure import Forest, Histogram, Lines, Mark, Scatter
 from positionbias.report.row_table import RowTable, Value
 from positionbias.report.tiles import Answered
 from positionbias.results.payloads import Finding
@@ -225,3 +226,46 @@ def test_a_forest_has_a_line_a_name_with_its_marks_and_intervals(rows: DataFrame
         [[0.25, 0.5], [0.5, 0.5]], [[0.5, 0.5]],  # from mean to gold
         [[0.5, 1.5], [0.75, 1.5]], [[0.75, 1.5]],
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("width", [WIDE, NARROW])
+def test_a_forest_of_shares_has_per_cent_true_to_their_place_and_its_margin(width: float) -> None:
+    made = Collected({}, ["kind"])
+    for kind, change in (("old", -0.0856), ("new", 0.012)):
+        bounds = Interval(change - 0.014, change + 0.014)
+        made.add("RR", "change", change, bounds, kind=kind, unit="share", margin=0.03)
+    figure = Forest(
+        name="f",
+        where="statistic == 'change'",
+        caption=str,
+        line=["kind"],
+        name_of="{kind}",
+        marks=[Mark("statistic == 'change'", "change")],
+    ).draw(made.rows, width=width)
+    (axes,) = figure.axes
+    band = axes.patches[0].get_extents().transformed(axes.transData.inverted())
+    assert (band.x0, band.x1) == pytest.approx((-0.03, 0.03))
+    texts = [plain(text.get_text()) for text in figure.legends[0].get_texts()]
+    assert texts == ["change", "within ±3 %"]
+    figure.canvas.draw()
+    for mark, label in zip(axes.get_xticks(), axes.get_xticklabels(), strict=True):
+        number = float(plain(label.get_text()).replace("−", "-").removesuffix(" %"))
+        assert number == pytest.approx(100 * mark, abs=1e-9)
+
+
+def test_a_histogram_has_bins_with_intervals_and_what_is_expected() -> None:
+    made = Collected({}, [])
+    for at, share in ((0.25, 0.75), (0.75, 0.25)):
+        bounds = Interval(share - 0.125, share + 0.125)
+        cells = {"axis": "place", "at": at, "expected": 0.5}
+        made.add("answers", "share", share, bounds, **cells)
+    figure = Histogram(name="h", where="axis == 'place'", caption=str, expected="if unbiased")
+    drawn = figure.draw(made.rows)
+    (axes,) = drawn.axes
+    filled, outline, expected = (patch.get_data() for patch in axes.patches)
+    assert list(filled.values) == list(outline.values) == [0.75, 0.25]
+    assert (list(filled.edges), list(expected.values)) == ([0, 0.5, 1], [0.5, 0.5])
+    segments = np.asarray(axes.collections[0].get_segments())
+    assert segments.tolist() == [[[0.25, 0.625], [0.25, 0.875]], [[0.75, 0.125], [0.75, 0.375]]]
+    texts = [plain(text.get_text()) for text in drawn.legends[0].get_texts()]
+    assert texts == ["if unbiased", "95 % interval"]

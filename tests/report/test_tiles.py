@@ -9,11 +9,9 @@ import pytest
 
 from positionbias.audit.tiles import verdict_tiles
 from positionbias.contamination.tiles import suspicion_tiles
-from positionbias.core.convergence import Ending, Finish
 from positionbias.core.errors import SettingError
 from positionbias.core.interval import Interval
 from positionbias.ops.artefacts import make_report
-from positionbias.papers.position_bias.tiles import position_tiles
 from positionbias.report.first_screen import summary, tiles_of
 from positionbias.report.html import write_report
 from positionbias.report.load import load_studies
@@ -35,7 +33,6 @@ from positionbias.results.payloads import (
     PositionHistogram,
     Preference,
     Question,
-    TrainingCurve,
     Verdict,
 )
 from positionbias.results.result import Result, save_results
@@ -196,30 +193,6 @@ def test_a_run_alone_is_told_to_bring_another() -> None:
         ).advice
         == said[1]
     )
-
-
-def comparison_results() -> list[Result]:
-    return [result for result in invented.study() if result.kind == "comparison"]
-
-
-def test_a_change_by_rotation() -> None:
-    tiles = position_tiles(comparison_results())
-    original = next(one for one in tiles if one.subject == "tk-original")
-    assert (original.answer, original.tone, original.words) == (Answered.YES, Tone.BAD, "Falls")
-    assert plain(original.effect) == "−8.6 % [−10.0, −7.2]"
-    assert original.basis[0] == f"margin ±3{NBSP}%"
-
-
-def test_an_unfinished_training_decides_nothing() -> None:
-    results = [
-        replace(one, facts=replace(one.facts, unfinished=True)) for one in comparison_results()
-    ]
-    assert {one.tone for one in position_tiles(results)} == {Tone.UNKNOWN}
-    assert position_tiles(results)[0].words == "Training not finished"
-    curve = TrainingCurve([1], {}, ending=Ending(finish=Finish.NOT_FINISHED))
-    ended = Result("training", "planted", "train", "tk-original", 1, None, None, 1, curve)
-    by_subject = {one.subject: one.tone for one in position_tiles([*comparison_results(), ended])}
-    assert by_subject["tk-original"] is Tone.UNKNOWN
 
 
 @pytest.mark.parametrize(

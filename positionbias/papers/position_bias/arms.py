@@ -54,6 +54,7 @@ from positionbias.papers.position_bias.study import (
     Grid,
     Passages,
     Wanted,
+    check_splits,
     plain_arms,
     run_arms,
     wanted_trainings,
@@ -78,10 +79,14 @@ def run_position_bias(
         InputError: as ``check_splits``, or a range without a training query.
         SettingError: more training queries than a range has.
     """
+    queries = 0
+    if settings.doses:  # what does not fit is refused before anything is made
+        check_splits(collection, settings)
+        queries = _number_of_queries(collection, settings, workspace)
 
     def make(grid: Grid) -> Arms:
         if settings.doses:
-            return _levels(grid, settings)
+            return _levels(grid, settings, queries)
         return _positions(grid, settings) if settings.positions else plain_arms(grid)
 
     return run_arms(collection, settings, workspace, make)
@@ -99,8 +104,7 @@ def run_remedies(collection: Collection, settings: RemedySettings, workspace: Wo
 # -- levels of front-loading -----------------------------------------------------------------------
 
 
-def _levels(grid: Grid, settings: PositionBiasSettings) -> Arms:
-    queries = _number_of_queries(grid.collection, settings, grid.workspace)
+def _levels(grid: Grid, settings: PositionBiasSettings, queries: int) -> Arms:
     selected = {
         dose: _selected(grid.workspace, grid.passages, settings.selection(dose, queries), settings)
         for dose in settings.doses

@@ -395,9 +395,10 @@ class _Measuring(Systems):
         """Compare the change by rotation of the most front-loaded level with that of the least,
         query by query, so that the effect of rotation on the text itself cancels out.
         """
-        if not self.study.levels:
+        levels = self._levels()
+        if len(levels) < 2:
             return
-        least, most = self._levels()
+        least, most = levels[0], levels[-1]
         measure = self.settings.measures[0]
         for facts in self._models():
             if facts.variant != most:
@@ -417,11 +418,11 @@ class _Measuring(Systems):
                 family = f"{LEVELS}: {measure}"
                 yield Tested(family, name, self.split, base, system, moved, relative=False)
 
-    def _levels(self) -> tuple[str, str]:
-        """Return the least and the most front-loaded level, by the mean place of their answers."""
+    def _levels(self) -> list[str]:
+        """Return the levels whose answers' mean place is known, the least front-loaded first."""
         rows = self.made.rows.query("measure == 'answer positions' and statistic == 'mean'")
-        means = rows[rows["variant"] != ""].sort_values("value", ascending=False, kind="stable")
-        return means["variant"].iloc[0], means["variant"].iloc[-1]
+        means = rows[(rows["variant"] != "") & rows["value"].notna()]
+        return list(means.sort_values("value", ascending=False, kind="stable")["variant"])
 
     def _instead_of_rotation(self) -> Iterator[Tested]:
         """Compare the usual model trained on rotated passages with changed ones trained on original
@@ -475,14 +476,15 @@ class _Measuring(Systems):
         for (model, _), systems in of_models.items():
             found: list[tuple[str, Facts, Facts, Crossed]] = []
             for pair in combinations(systems, 2):
+                base, system = (replace(one, test="original") for one in pair)
+                both = {}
                 for measure in (self.settings.measures[0], MOVED):
-                    sides = [replace(one, test="original") for one in pair]
-                    values = [self.values[one, self.split, measure] for one in sides]
-                    repeats = self._pairs(sides[0], sides[1], values[0], values[1])
+                    sides = [self.values[one, self.split, measure] for one in (base, system)]
+                    both[measure] = self._pairs(base, system, *sides)
+                for measure, repeats in both.items() if all(both.values()) else ():
                     signs = [self._sign(one) for one in pair] if measure == MOVED else []
-                    if repeats:
-                        change = change_over(_signed(repeats, signs), self.clusters[self.split])
-                        found.append((measure, sides[0], sides[1], change.difference))
+                    change = change_over(_signed(repeats, signs), self.clusters[self.split])
+                    found.append((measure, base, system, change.difference))
             adjusted = iter(corrected([of.p for *_, of in found if of.p is not None], HOLM))
             for measure, base, system, of in found:
                 p = None if of.p is None else next(adjusted)

@@ -88,7 +88,7 @@ CHANGED = f"{_along(TEST_SETS, 'relative')} and {MODELS}"
 
 def _prepared(rows: DataFrame) -> DataFrame:
     """Name models, trainings, baselines, passages and prices; ``first`` are the rows of the study's
-    first measure, ``cure`` is a training of the same model that rotation does not change.
+    first measure, ``cure`` is a training of the same model and arm that rotation does not change.
     """
     arms = set(rows["variant"])
     remedies = NO_REMEDY in arms
@@ -124,6 +124,8 @@ def _prepared(rows: DataFrame) -> DataFrame:
     first = rows["measure"] == (measures.iloc[0] if len(measures) else "")
     whole = name + of.map(lambda text: text and f"{', ' if remedies else ' trained on '}{text}")
     steady = first & (rows["answer"] == Shift.NONE) & (rows["subset"] == "")
+    arm = name + rows["variant"]
+    cures = dict(zip(arm[steady], whole[steady], strict=True))
     return rows.assign(
         name=name,
         trained=of,
@@ -134,7 +136,7 @@ def _prepared(rows: DataFrame) -> DataFrame:
         place=rows["test"].map(lambda test: f"{test} test" if test else ""),
         first=first,
         remedies=remedies,
-        cure=name.map(dict(zip(name[steady], whole[steady], strict=True))).fillna(""),
+        cure=arm.map(lambda one: cures.get(one, "")),
     )
 
 
@@ -797,10 +799,7 @@ def _dominated(rows: DataFrame) -> list[Finding]:
                 loser, winner = pair if quality.value > 0 else reversed(pair)
                 worse.setdefault(loser, []).append(winner)
         if not number:
-            text = (
-                "whether a remedy is dominated by another, these data do not decide: two trainings "
-                "have no intervals"
-            )
+            text = "whether a remedy is dominated by another, these data do not decide: there is no test"
         elif worse:
             named = "; ".join(f"{one} by {', '.join(by)}" for one, by in worse.items())
             text = f"dominated, with less quality and more bias: {named} ({over})"
@@ -818,7 +817,8 @@ def _advice(rows: DataFrame) -> Finding:
     must leave out 0 and speak of more than one checkpoint.
     """
     good = []
-    relative = {row.whole: row for row in rows.query(_along(REMEDIES, "relative")).itertuples()}
+    changed = rows.query(f"{_along(REMEDIES, 'relative')} and measure != '{MOVED}'")
+    relative = {row.whole: row for row in changed.itertuples()}
     for whole, (quality, bias) in _sides(rows).items():
         known = bias is not None and bias.low == bias.low and quality.low == quality.low
         method = known and speaks_of_method(bounds_of(bias), bias.trainings)

@@ -18,6 +18,7 @@ from positionbias.core.errors import InputError, SettingError
 from positionbias.core.files import sha256_file
 from positionbias.core.manifest import Manifest, read_manifest
 from positionbias.core.records import Passage, Qrel, Query
+from positionbias.core.rows import load, load_values
 from positionbias.core.run import read_run
 from positionbias.engine.choose import Engine
 from positionbias.evaluation.measures import per_query
@@ -25,10 +26,10 @@ from positionbias.experiments.model_settings import ModelSettings
 from positionbias.experiments.workspace import Workspace, position_only_run
 from positionbias.firststage.bm25 import Bm25Settings
 from positionbias.models.checkpoint import load_checkpoint
+from positionbias.papers.position_bias import CUT, MATS, WHOLE
+from positionbias.papers.position_bias.arms import run_position_bias
 from positionbias.papers.position_bias.settings import PositionBiasSettings
-from positionbias.papers.position_bias.study import run_study
-from positionbias.results.payloads import Comparison, Finding
-from positionbias.results.result import Result, load_results
+from positionbias.papers.position_bias.shown import SHOWN
 from positionbias.training import loop
 from positionbias.training.config import TrainConfig
 from tests.sealing import reseal
@@ -83,7 +84,7 @@ def collection(tmp_path_factory: pytest.TempPathFactory) -> Collection:
 def run(collection: Collection, out: Path, settings: PositionBiasSettings = SETTINGS) -> list[str]:
     """Run the study; the steps that were made, in their order."""
     told: list[str] = []
-    assert run_study(collection, settings, Workspace(out, told.append)) == out / "results"
+    assert run_position_bias(collection, settings, Workspace(out, told.append)) == out / "results"
     return [line.split(":")[0] for line in told if not line.endswith("done before")]
 
 
@@ -110,10 +111,6 @@ def contents(folder: Path) -> dict[str, int]:
         for path in folder.rglob("*")
         if path.is_file()
     }
-
-
-def of(results: list[Result], measure: str) -> list[Result]:
-    return [result for result in results if result.measure == measure]
 
 
 # -- what it makes ---------------------------------------------------------------------------------
@@ -152,83 +149,53 @@ def test_every_artefact_is_there(finished: Path, collection: Collection) -> None
 
 
 def test_what_is_measured(finished: Path, collection: Collection) -> None:
-    results = load_results(finished / "results")
-    systems = ["bm25", "position-only", "tk-original", "tk-rotated"]
-    tests = ("planted", "planted-rotated-1")
-    per_system = [r for r in of(results, "nDCG@10") if r.kind == "per_query"]
-    assert sorted((r.collection, r.system) for r in per_system) == [
-        (test, system) for test in tests for system in systems
-    ]
+    rows, values = load(finished / "results"), load_values(finished / "results")
+    means = rows.query("measure == 'nDCG@10' and statistic == 'mean' and axis == ''")
+    systems = [("bm25", ""), ("position-only", ""), ("tk", "original"), ("tk", "rotated")]
+    keys = ["model", "training", "test"]
+    assert set(means.set_index(keys).index) == {
+        (*system, test) for system in systems for test in ("original", "rotated")
+    } - {("bm25", "", "rotated")}  # one run for both
     # the values are those of the runs on disk
     qrels = collection.qrels("test")
-    for result in per_system:
-        test = result.collection.replace("planted-", "").replace("planted", "original")
-        draw = 1 if "rotated" in (result.facts.test, result.facts.training) else None
-        assert (result.facts.test, result.facts.rotation) == (test.removesuffix("-1"), draw)
-        if result.system.startswith("tk"):
-            subject = SUBJECTS[result.facts.training == "rotated"]
-            assert (result.facts.model, result.facts.seed, f"tk-{result.facts.training}") == (
-                "tk",
-                1,
-                result.system,
-            )
-            values = per_query(
-                read_run(finished / "runs" / f"{subject}-on-{test}-test.run"), qrels, ["nDCG@10"]
-            )["nDCG@10"]
-            assert result.value == pytest.approx(sum(values.values()) / 18)
-    by_key = {(r.collection, r.system): r.value for r in per_system}
-    assert by_key[tests[0], "bm25"] == by_key[tests[1], "bm25"]  # one run for both test sets
+    by_key = means.set_index(keys)
+    for subject, training in zip(SUBJECTS, ("original", "rotated"), strict=True):
+        for name in TESTS:
+            run_ = read_run(finished / "runs" / f"{subject}-on-{name}-test.run")
+            by_query = per_query(run_, qrels, ["nDCG@10"])["nDCG@10"]
+            row = by_key.loc[("tk", training, name.removesuffix("-1"))]
+            assert row["value"] == pytest.approx(sum(by_query.values()) / 18)
+            by_item = values[values["row"] == row["row"]]
+            assert dict(zip(by_item["item"], by_item["value"], strict=True)) == by_query
 
-    compared = [r.payload for r in of(results, "nDCG@10") if isinstance(r.payload, Comparison)]
-    axes = [
-        (c.notes["axis"], *c.notes["systems"], *c.notes["test_sets"])
-        for c in compared
-        if c.subset == "all queries"
-    ]
-    models = ("tk-original", "tk-rotated")
-    assert axes == [
-        *(("test sets", s, s, "original", "rotated") for s in (*models, "position-only")),
-        *(("trainings", "tk-original", "tk-rotated", t, t) for t in ("original", "rotated")),
-        *(
-            ("baseline", b, m, t, t)
-            for m in models
-            for t in ("original", "rotated")
-            for b in ("bm25", "position-only")
-        ),
-    ]
-    for comparison in compared:
-        if comparison.subset == "all queries":
-            one, other = (
-                by_key[tests[test == "rotated"], system]
-                for system, test in zip(
-                    comparison.notes["systems"], comparison.notes["test_sets"], strict=True
-                )
-            )
-            assert (comparison.baseline_mean, comparison.candidate_mean) == (
-                pytest.approx(one),
-                pytest.approx(other),
-            )
-    whole = [c.notes["queries"] for c in compared if c.subset != "all queries"]
-    assert len(whole) == 3
-    assert 0 < whole[0] < 18
+    compared = rows.query("measure == 'nDCG@10' and seed == -1 and family != ''")
+    # changes by rotation, also over queries left whole; trainings; baselines
+    differences = compared[compared["statistic"] == "difference"]
+    families = differences["family"].str.partition(":")[0].value_counts()
+    assert families.to_dict() == {"test passages": 3 * 2, "trainings": 2, "baselines": 2 * 2 * 2}
+    changed = compared.query("family == 'test passages: nDCG@10' and subset == ''")
+    for statistic, test in (("baseline mean", "original"), ("candidate mean", "rotated")):
+        for row in changed[changed["statistic"] == statistic].itertuples():
+            mean = by_key.loc[(row.model, row.training, test)]["value"]
+            assert row.value == pytest.approx(mean)
 
-    assert [(r.collection, r.system) for r in of(results, "MATS")] == [
-        (test, model) for test in tests for model in models
+    mats = rows.query(f"measure == '{MATS}' and statistic == 'mean'")
+    assert list(mats[["training", "test"]].itertuples(index=False, name=None)) == [
+        (training, test) for training in ("original", "rotated") for test in ("original", "rotated")
     ]
-    assert [r.collection for r in of(results, "answer positions")] == list(tests)
-    curves = of(results, "training")
-    assert [(r.system, r.payload.steps) for r in curves] == [
-        ("tk-original", [0, 2, 4]),
-        ("tk-rotated", [0, 2, 4]),
-    ]
-    assert {"loss", "validation nDCG@10", "MATS"} <= set(curves[0].payload.series)
-    assert {r.seed for r in results} == {1}
-    sentences = [r.payload for r in of(results, "finding")]
-    assert all(isinstance(item, Finding) and item.text.endswith(".") for item in sentences)
-    cut = 18 - whole[0]
-    assert f"cut through the answer of {cut} of the 18 test queries" in " ".join(
-        item.text for item in sentences
+    answers = rows.query("measure == 'answer positions' and statistic == 'mean'")
+    assert list(answers["test"]) == ["original", "rotated"]
+    logged = rows.query("measure == 'validation nDCG@10' and axis == 'step'")
+    assert list(logged["label"]) == ["0", "2", "4"] * 2
+    cut, whole = (
+        int(rows.query(f"measure == 'test queries' and statistic == '{name}'")["value"].iloc[0])
+        for name in (CUT, WHOLE)
     )
+    assert cut + whole == 18
+    assert 0 < whole < 18
+    said = [finding.text for finding in SHOWN.findings(SHOWN.own(rows))]
+    assert all(text.endswith(".") for text in said)
+    assert f"cut through the answer of {cut} of the 18 test queries" in " ".join(said)
 
 
 def test_the_position_only_scorer_sees_position(finished: Path, collection: Collection) -> None:
@@ -276,8 +243,8 @@ def test_a_change_makes_again_what_rests_on_it(
     made: list[str],
     maybe: list[str],
 ) -> None:
-    found = run(collection, copied, changed)
-    assert [step for step in found if step in made or step not in maybe] == made
+    steps = run(collection, copied, changed)
+    assert [step for step in steps if step in made or step not in maybe] == made
 
 
 def test_another_log_of_the_same_weights_is_shown(copied: Path, collection: Collection) -> None:
@@ -288,9 +255,8 @@ def test_another_log_of_the_same_weights_is_shown(copied: Path, collection: Coll
     model = still.models[0]
     longer = replace(still, models=(replace(model, training=replace(model.training, max_steps=4)),))
     assert run(collection, copied, longer) == [TRAINED[0], "measure"]
-    assert [r.payload.steps for r in of(load_results(copied / "results"), "training")] == [
-        [0, 2, 4]
-    ]
+    logged = load(copied / "results").query("measure == 'validation nDCG@10' and axis == 'step'")
+    assert list(logged["label"]) == ["0", "2", "4"]
 
 
 def test_a_model_of_other_shape_is_another_though_its_weights_are_the_same(copied: Path) -> None:
@@ -324,7 +290,7 @@ def test_a_further_seed_or_draw_leaves_what_was_made(copied: Path, collection: C
             ["rerank-tk-original-seed-1-on-original-test"],
         ),
         ("models/tk-original-seed-1/training.json", ["train-tk-original-seed-1"]),
-        ("results/results.json", ["measure"]),
+        ("results/rows.parquet", ["measure"]),
     ],
 )
 def test_an_artefact_changed_by_hand_is_made_again(
@@ -339,13 +305,13 @@ def test_one_training_then_the_other(collection: Collection, finished: Path, cop
     shutil.rmtree(copied)
     later = [step for step in STEPS if SUBJECTS[0] not in step]
     assert run(collection, copied, replace(SETTINGS, trainings=("rotated",))) == later
-    assert {r.system for r in of(load_results(copied / "results"), "MATS")} == {"tk-rotated"}
+    measured = load(copied / "results").query("role == 're-ranker'")
+    assert set(measured["training"]) == {"rotated"}
     # asked for in whatever order, the original training is the one that the other stands against
     both = replace(SETTINGS, trainings=("rotated", "original"))
     assert run(collection, copied, both) == [TRAINED[0], *AFTER[SUBJECTS[0]], "measure"]
-    assert (copied / "results" / "results.json").read_text() == (
-        finished / "results" / "results.json"
-    ).read_text()
+    rows = [(study / "results" / "rows.parquet").read_bytes() for study in (copied, finished)]
+    assert rows[0] == rows[1]
 
 
 # -- restarts --------------------------------------------------------------------------------------
@@ -364,7 +330,9 @@ def test_stopped_in_the_middle_and_restarted(
 ) -> None:
     shutil.rmtree(copied)
     with pytest.raises(KeyboardInterrupt):  # between two steps
-        run_study(collection, SETTINGS, Workspace(copied, interrupt_after("bm25-validation")))
+        run_position_bias(
+            collection, SETTINGS, Workspace(copied, interrupt_after("bm25-validation"))
+        )
     validations = []
 
     def validate(*arguments, **options):
@@ -379,7 +347,7 @@ def test_stopped_in_the_middle_and_restarted(
         patch.setattr(loop, "validate", validate)
         for _ in range(2):
             with pytest.raises(KeyboardInterrupt):
-                run_study(collection, SETTINGS, Workspace(copied))
+                run_position_bias(collection, SETTINGS, Workspace(copied))
     assert run(collection, copied) == STEPS[11:]
     assert sorted(contents(copied)) == sorted(contents(finished))  # and nothing else lies about
     for path in (finished / "results").iterdir():
@@ -394,7 +362,9 @@ def test_two_workers_train_both_at_once_to_the_same_bytes(
 ) -> None:
     shutil.rmtree(copied)
     told: list[str] = []
-    run_study(collection, SETTINGS, Workspace(copied, told.append, engine=Engine(workers=2)))
+    run_position_bias(
+        collection, SETTINGS, Workspace(copied, told.append, engine=Engine(workers=2))
+    )
     assert [line.split(":")[0] for line in told] == STEPS
     assert_same_study(copied, finished)
     # and what one of them made, the other takes over
@@ -412,7 +382,7 @@ def test_a_collection_without_the_splits(tmp_path: Path) -> None:
     with pytest.raises(
         InputError, match="wanted the splits train, validation, test; found no train, validation"
     ):
-        run_study(Collection(tmp_path / "c"), SETTINGS, Workspace(tmp_path / "s"))
+        run_position_bias(Collection(tmp_path / "c"), SETTINGS, Workspace(tmp_path / "s"))
     assert not (tmp_path / "s").exists()
 
 
@@ -426,7 +396,7 @@ def test_tests_that_share_a_query(tmp_path: Path) -> None:
         InputError,
         match="--test-split: wanted splits that share no query; found 'q' in one and in two",
     ):
-        run_study(
+        run_position_bias(
             Collection(tmp_path / "c"),
             replace(SETTINGS, tests=("one", "two")),
             Workspace(tmp_path / "s"),
@@ -437,7 +407,7 @@ def test_candidates_of_another_collection(collection: Collection, tmp_path: Path
     (tmp_path / "x.run").write_text("q Q0 nobody 1 1.0 x\n")
     settings = replace(SETTINGS, candidates={"test": tmp_path / "x.run"})
     with pytest.raises(InputError, match="not in it, the first 'nobody'"):
-        run_study(collection, settings, Workspace(tmp_path / "s"))
+        run_position_bias(collection, settings, Workspace(tmp_path / "s"))
 
 
 @pytest.mark.parametrize(

@@ -12,14 +12,14 @@ import pytest
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.manifest import read_manifest
+from positionbias.core.rows import load
 from positionbias.experiments.model_settings import ModelSettings
 from positionbias.experiments.workspace import Workspace
 from positionbias.models.checkpoint import load_checkpoint
 from positionbias.papers.position_bias.settings import TransferSettings
+from positionbias.papers.position_bias.shown import EFFECTIVENESS, SHOWN
 from positionbias.papers.position_bias.transfer import run_transfer
 from positionbias.planted.generator import PlantedSettings, write_planted
-from positionbias.results.payloads import Comparison, Finding, PerQuery
-from positionbias.results.result import Facts, load_results
 from positionbias.training.config import TrainConfig
 
 from ...tiny import TINY, planted
@@ -108,31 +108,43 @@ def test_each_training_goes_on_from_its_source(finished: Path, source: Collectio
 
 
 def test_rows_of_table_5(finished: Path) -> None:
-    results = load_results(finished / "results")
-    rows = {r.system: r.facts for r in results if isinstance(r.payload, PerQuery)}
-    here = Facts(model="tk", training="original", test="original", seed=1)
-    assert rows == {
-        "bm25": Facts(model="bm25", test="original"),
-        "tk-planted": here,
-        "tk-far-original-to-planted": replace(here, source="far", source_training="original"),
-        "tk-far-rotated-to-planted": replace(
-            here, source="far", source_training="rotated", rotation=1
-        ),
-    }
-    compared = [r.payload for r in results if isinstance(r.payload, Comparison)]
-    names = list(rows)[1:]
-    assert [(c.baseline, c.candidate) for c in compared if c.notes["axis"] == "trainings"] == [
-        (names[0], names[1]), (names[0], names[2]), (names[1], names[2]),
-    ]  # fmt: skip
-    assert [(c.baseline, c.candidate) for c in compared if c.notes["axis"] == "baseline"] == [
-        ("bm25", name) for name in names
+    rows = SHOWN.own(load(finished / "results"))
+    means = rows.query("measure == 'nDCG@10' and statistic == 'mean'")
+    sources = ["", "far (original)", "far (rotated)"]
+    assert list(
+        means[["model", "training", "source", "test"]].itertuples(index=False, name=None)
+    ) == [
+        ("bm25", "", "", "original"),
+        *(("tk", "original", source, "original") for source in sources),
     ]
-    assert [(r.system, r.collection) for r in results if r.kind == "training"] == [
-        ("tk-far-original", "far"), ("tk-far-rotated", "far"),
-        *((name, "planted") for name in names),
-    ]  # fmt: skip
-    assert {r.collection for r in results if r.measure == "passages"} == {"far", "planted"}
-    assert all(isinstance(r.payload, Finding) for r in results if r.kind == "finding")
+    tested = rows.query("statistic == 'difference' and seed == -1").set_index("family")
+    trainings = tested.loc["trainings: nDCG@10"]
+    assert list(trainings[["against", "source"]].itertuples(index=False, name=None)) == [
+        ("source=", sources[1]),
+        ("source=", sources[2]),
+        ("source=far (original)", sources[2]),
+    ]
+    assert set(tested.index) == {"trainings: nDCG@10", "baselines: nDCG@10"}
+    baselines = tested.loc["baselines: nDCG@10"]
+    assert list(baselines["source"]) == sources
+    assert set(baselines["beside"]) == {"BM25"}
+    # trainings on both collections, and what these hold
+    ends = rows.query("measure == 'training' and statistic == 'end'")
+    assert list(zip(ends["variant"], ends["training"], ends["source"], strict=True)) == [
+        ("", "original", ""),
+        ("on far", "original", ""),
+        ("", "original", "far (original)"),
+        ("on far", "rotated", ""),
+        ("", "original", "far (rotated)"),
+    ]
+    passages = rows.query("measure == 'passages'").set_index("source")["value"]
+    assert passages.to_dict() == {"": 150, "far": 90}
+    lines = [[cell.text for cell in row] for row in EFFECTIVENESS.table(rows).rows]
+    assert [line[1] for line in lines] == [
+        "these passages alone",
+        "far (original), then these passages",
+        "far (rotated), then these passages",
+    ]
 
 
 def test_a_dry_run_with_one_training_done(
