@@ -26,9 +26,8 @@ from positionbias.core.collection import find_collection
 from positionbias.core.seeds import generator
 from positionbias.positions.answers import locate_split
 from positionbias.positions.expectation import FIFTH, MEAN, Spans
-from positionbias.positions.histogram import _figure, _sum
+from positionbias.positions.histogram import Beside, _figure, _sum
 from positionbias.positions.settings import HistogramOptions
-from positionbias.results.curves import Beside
 
 PASSAGES = (30, 100, 400, 1_600)
 SURPLUSES = (0.0, 0.01, 0.03, 0.1)

@@ -44,7 +44,6 @@ from positionbias.formats.release_settings import MsmarcoSettings
 from positionbias.formats.squad import import_squad
 from positionbias.models.encoder_source import MINILM, encoder_folder
 from positionbias.positions.histogram import position_histogram
-from positionbias.results.payloads import PositionHistogram
 from positionbias.text.words import tokenize
 
 __all__ = ["LIMIT", "cut_encoder", "pack", "slim_wheel"]
@@ -132,9 +131,8 @@ def _compressed(source: Path, target: Path) -> None:
 
 
 def _density(collection: Collection) -> dict[str, Any]:
-    payload = position_histogram(collection, "train").payload
-    assert isinstance(payload, PositionHistogram)
-    return {"edges": list(payload.edges), "counts": list(payload.counts)}
+    counted = position_histogram(collection, "train")
+    return {"edges": list(counted.edges), "counts": list(counted.counts)}
 
 
 def _imported(folder: Path, scratch: Path) -> list[Collection]:

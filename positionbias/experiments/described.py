@@ -1,23 +1,19 @@
-"""What is measured beside systems, as rows: contents of a collection, rotations, places of answers,
-term similarity.
-"""
+"""What is measured beside systems, as rows: contents of collections, rotations, term similarity."""
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import Any
 
 from positionbias.core.collection import Collection
 from positionbias.core.rows import Collected
 from positionbias.positions.debias import rotation_result
 from positionbias.results.collections import RotationFigures
-from positionbias.results.curves import VariationFigure
-from positionbias.results.payloads import AtsCurve, PositionHistogram
+from positionbias.results.payloads import AtsCurve
 from positionbias.results.result import Result
 
-__all__ = ["ANSWERS", "SIMILARITY", "add_contents", "add_curve", "add_histogram", "add_rotation"]
+__all__ = ["SIMILARITY", "add_contents", "add_curve", "add_rotation"]
 
-ANSWERS, SIMILARITY = "answer positions", "ATS"
+SIMILARITY = "ATS"
 
 
 def add_contents(made: Collected, collection: Collection, **cells: Any) -> None:
@@ -44,60 +40,6 @@ def add_rotation(made: Collected, rotated: Collection, **cells: Any) -> None:
     for split, answers in figures.answers.items():
         for name in ("answers", "kept", "cut"):
             made.add("rotation", name, getattr(answers, name), split=split, **own)
-
-
-def add_histogram(made: Collected, result: Result, **cells: Any) -> None:
-    """Add a histogram of answers' places: a row a bin, its summary beside that of an unbiased
-    collection, and what became of the answers.
-    """
-    histogram = result.payload
-    assert isinstance(histogram, PositionHistogram)
-    figures, total = histogram.figures, sum(histogram.counts)
-    own: dict[str, Any] = {**cells, "split": result.split}
-    bounds = figures.bin_intervals
-    if not figures.coarse:
-        for place, (left, right) in enumerate(pairwise(histogram.edges)):
-            made.add(
-                ANSWERS,
-                "share",
-                histogram.counts[place] / total if total else 0.0,
-                axis="bin",
-                at=(left + right) / 2,
-                label=f"{left:.2f} to {right:.2f}",
-                low=bounds.low[place] if bounds else None,
-                high=bounds.high[place] if bounds else None,
-                level=bounds.level if bounds else None,
-                expected=histogram.expected[place],
-                count=histogram.counts[place],
-                counted="answers",
-                unit="share",
-                **own,
-            )
-    told: dict[str, Any] = {"count": total, "counted": "answers", "reason": figures.coarse}
-    summaries = {
-        "mean": figures.mean,
-        "first tenth": figures.first_tenth,
-        "first fifth": figures.first_fifth,
-        "total variation": figures.total_variation,
-    }
-    for name, figure in summaries.items():
-        if figure is None or figure.value is None:
-            made.add(ANSWERS, name, None, **told, **own)
-            continue
-        unit = "share" if name.startswith("first") else ""
-        row: dict[str, Any] = {**told, "expected": figure.expected, "unit": unit, **own}
-        if isinstance(figure, VariationFigure):
-            made.add(ANSWERS, name, figure.value, figure.interval, **row)
-            most = figure.by_chance_high
-            made.add(ANSWERS, "total variation by chance", figure.by_chance, high=most, **own)
-        else:
-            row["answer"] = figure.beside
-            made.add(ANSWERS, name, figure.value, figure.interval, **row)
-            less = figure.difference_interval
-            made.add(ANSWERS, f"{name} less unbiased", figure.difference, less, **own)
-    for outcome, number in histogram.outcomes.items():
-        label = outcome.replace("_", " ")
-        made.add(ANSWERS, "answers", number, axis="cause", label=label, **own)
 
 
 def add_curve(made: Collected, measure: str, result: Result, **cells: Any) -> None:

@@ -57,8 +57,8 @@ def histogram(
     drawn side by side.
 
     Returns:
-        One result a collection and split; its value is the mean relative position of answers, in
-        [0, 1).
+        Rows of each collection and split: the share of answers by place, their mean relative
+        position, in [0, 1), and what became of them.
 
     Raises:
         InputError: a split has no answers, or none of them can be found.
@@ -77,17 +77,19 @@ def histogram(
         ...
     """
     from positionbias.core.collection import find_collection
+    from positionbias.core.rows import Collected
     from positionbias.positions.histogram import position_histogram, splits_with_answers
+    from positionbias.positions.measured import histogram_rows
 
     opened = [find_collection(place) for place in collections]
+    made = Collected({"study": "histogram"})
     with engine.open() as map_shards:
-        results = [
-            position_histogram(collection, split, options, map_shards=map_shards)
-            for collection in opened
-            for split in (splits or splits_with_answers(collection))
-        ]
+        for collection in opened:
+            for split in splits or splits_with_answers(collection):
+                counted = position_histogram(collection, split, options, map_shards=map_shards)
+                histogram_rows(made, counted, collection=collection.name)
     found = Measurements(
-        results,
+        rows=made.rows,
         command="histogram",
         settings=asdict(options),
         read=[Read("collection", item.path, item.checksum) for item in opened],
@@ -102,10 +104,10 @@ def histogram(
         host=engine.host,
     )
     if plot:
+        from positionbias.positions.shown import FIGURE, SHOWN
         from positionbias.report.figure import save_figure
-        from positionbias.report.plots import answer_positions
 
-        save_figure(answer_positions(results), plot, overwrite=overwrite)
+        save_figure(FIGURE.draw(SHOWN.own(made.rows)), plot, overwrite=overwrite)
         hint(f"drawn to {pasted(plot)}")
     return save_if_asked(found, out, overwrite=overwrite)
 

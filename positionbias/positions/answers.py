@@ -7,7 +7,7 @@ depends on nothing else.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from itertools import groupby, islice
@@ -31,7 +31,6 @@ from positionbias.positions.locate import (
     locate,
 )
 from positionbias.positions.settings import Matching
-from positionbias.results.curves import OffsetCheck
 
 __all__ = [
     "ONE_START",
@@ -82,6 +81,18 @@ class AnswerShard:
     collection: Path
     checksum: str
     answers: pa.Table
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetCheck:
+    """The success of matching, checked on the source's own ``spans``: the number ``among_matches``,
+    and reasons why others were missed or found elsewhere.
+    """
+
+    spans: int
+    among_matches: int
+    missed: Mapping[str, int]
+    extra: Mapping[str, int]
 
 
 @dataclass(slots=True)

@@ -13,7 +13,7 @@ sentences, sentence k has the mass from k/n to (k + 1)/n.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -171,11 +171,14 @@ def read_density(path: Path | str) -> Density:
         InputError: not such a file, or several histograms in it.
         SettingError: as ``Density``.
     """
-    from positionbias.results.result import RESULTS
+    path = Path(path)
+    if path.is_dir():
+        from positionbias.core.rows import load, records
 
-    path = Path(path) / RESULTS if Path(path).is_dir() else Path(path)
-    record = read_json(path, what="a histogram")
-    found = [record] if _has_bins(record) else _payloads(record)
+        found = _histograms(records(load(path)))
+    else:
+        record = read_json(path, what="a histogram")
+        found = [record] if _has_bins(record) else _histograms(_rows_of(record))
     if len(found) != 1:
         raise bad_input(
             path,
@@ -202,12 +205,21 @@ def _has_bins(record: Any) -> bool:
     return isinstance(record, Mapping) and {"edges", "counts"} <= record.keys()
 
 
-def _payloads(record: Any) -> list[JsonObject]:
-    """Return the payloads of all histograms of answer positions among some results."""
-    results = record.get("results") if isinstance(record, Mapping) else None
-    found = [
-        item
-        for item in results or ()
-        if isinstance(item, Mapping) and item.get("kind") == "histogram"
+def _rows_of(record: Any) -> list[Mapping[str, Any]]:
+    rows = record.get("rows") if isinstance(record, Mapping) else None
+    return [row for row in rows or () if isinstance(row, Mapping)]
+
+
+def _histograms(rows: Iterable[Mapping[str, Any]]) -> list[JsonObject]:
+    """Return the histograms of answer positions among some rows, each of one collection and
+    split.
+    """
+    counts: dict[tuple[Any, ...], list[Any]] = {}
+    for row in rows:
+        if row.get("axis") == "bin":
+            key = tuple(row.get(name) for name in ("collection", "split", "rotation", "variant"))
+            counts.setdefault(key, []).append(row.get("count"))
+    return [
+        {"edges": [place / len(own) for place in range(len(own) + 1)], "counts": own}
+        for own in counts.values()
     ]
-    return [item["payload"] for item in found if _has_bins(item.get("payload"))]

@@ -7,19 +7,19 @@ The relative position of an answer is its first word / the passage's words, in [
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from functools import partial
 
 import numpy as np
-from msgspec import structs
 
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError
 from positionbias.core.interval import Interval
 from positionbias.core.progress import track
 from positionbias.core.shard_work import MapShards
-from positionbias.positions.answers import ONE_START, AnswerCounts, locate_split
+from positionbias.positions.answers import ONE_START, AnswerCounts, OffsetCheck, locate_split
 from positionbias.positions.expectation import FIFTH, MEAN, TENTH, Spans
 from positionbias.positions.rewrite import Rewritten
 from positionbias.positions.settings import HistogramOptions
@@ -31,19 +31,114 @@ from positionbias.positions.sums import (
     resampled_passages,
     sum_shard,
 )
-from positionbias.results.curves import (
-    BinIntervals,
-    HistogramFigures,
-    PositionFigure,
-    Sample,
-    VariationFigure,
-)
-from positionbias.results.payloads import PositionHistogram
-from positionbias.results.result import Result
 
-__all__ = ["MEASURE", "position_histogram", "splits_with_answers"]
+__all__ = [
+    "POINTS",
+    "Beside",
+    "PositionFigure",
+    "PositionHistogram",
+    "VariationFigure",
+    "position_histogram",
+    "splits_with_answers",
+]
 
-MEASURE = "answer positions"
+# of all answers, or of a passage: a difference from unbiased positions this small does not matter
+# [decision]
+POINTS = 0.03
+
+
+class Beside(StrEnum):
+    """An observed figure beside its value in an unbiased collection. ``WITHIN``: they differ by
+    ``POINTS`` at most.
+    """
+
+    ABOVE = "above"
+    BELOW = "below"
+    WITHIN = "within"
+    UNKNOWN = "cannot tell"
+    COARSE = "too coarse to tell"
+
+
+@dataclass(frozen=True, slots=True)
+class PositionFigure:
+    """A mean over answers, its value in an unbiased collection, their difference, and the intervals
+    of the mean and of the difference.
+    """
+
+    value: float
+    expected: float
+    difference: float
+    interval: Interval
+    difference_interval: Interval
+
+    @property
+    def beside(self) -> Beside:
+        """The answer that the interval of the difference gives; ``benchmarks/histogram_verdict.py``
+        measures how often it errs.
+        """
+        bounds = self.difference_interval
+        if bounds.low >= -POINTS and bounds.high <= POINTS:
+            return Beside.WITHIN
+        if bounds.low > 0 or bounds.high < 0:
+            return Beside.ABOVE if bounds.low > 0 else Beside.BELOW
+        return Beside.UNKNOWN
+
+
+@dataclass(frozen=True, slots=True)
+class VariationFigure:
+    """The total variation from unbiased positions; ``by_chance`` is its mean, and
+    ``by_chance_high`` the 95th percentile, when every passage is rotated (None: every draw cuts
+    through every answer).
+    """
+
+    value: float
+    by_chance: float | None
+    by_chance_high: float | None
+    interval: Interval
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PositionHistogram:
+    """Where the answers of a split start: relative positions, in [0, 1).
+
+    ``counts`` are answers by bin, ``expected`` the share of each bin in an unbiased collection,
+    ``low`` and ``high`` the 95 % interval of its share; ``outcomes`` counts answers by outcome,
+    ``unmatched`` those that were not found by cause, ``check`` is how well matching finds the
+    source's own spans. ``spans`` of ``passages`` are counted.
+
+    ``one_start`` counts the answers that fill their passage: they have one possible start, and are
+    in no figure. Where they are over half of all, the places are too coarse to tell anything, and
+    there is no figure.
+    """
+
+    collection: str
+    split: str
+    edges: Sequence[float]
+    counts: Sequence[int]
+    expected: Sequence[float]
+    outcomes: Mapping[str, int]
+    unmatched: Mapping[str, int] = field(default_factory=dict)
+    check: OffsetCheck | None = None
+    spans: int = 0
+    passages: int = 0
+    one_start: int = 0
+    mean: PositionFigure | None = None
+    first_tenth: PositionFigure | None = None
+    first_fifth: PositionFigure | None = None
+    total_variation: VariationFigure | None = None
+    low: Sequence[float] = ()
+    high: Sequence[float] = ()
+
+    @property
+    def coarse(self) -> str:
+        """Say why the places are too coarse to tell; "" where they are not."""
+        answers = self.one_start + self.spans
+        if 2 * self.one_start <= answers:
+            return ""
+        return (
+            f"too coarse to tell: {self.one_start:,} of {answers:,} answers fill their passage, "
+            "and so have one possible start"
+        )
 
 
 def splits_with_answers(collection: Collection) -> list[str]:
@@ -67,9 +162,8 @@ def position_histogram(
     options: HistogramOptions | None = None,
     *,
     map_shards: MapShards = map,
-) -> Result:
-    """Return the histogram of a split's answer positions, shard by shard through ``map_shards``;
-    ``value`` is the mean relative position.
+) -> PositionHistogram:
+    """Return the histogram of a split's answer positions, shard by shard through ``map_shards``.
 
     The outcomes count answers: found by the source's offsets or by matching, unmatched, empty, "No
     Answer Present."; then repeated spans of the same query (``repeated``), and answers cut by this
@@ -80,7 +174,7 @@ def position_histogram(
     variation positive: ``by_chance`` and ``by_chance_high`` are its mean and 95th percentile over
     draws in which every passage is rotated. Intervals resample passages, since questions share
     them. Answers that fill their passage have one possible start: they are counted, and in no
-    figure. Where they are over half, there is no figure at all (``HistogramFigures.coarse``).
+    figure. Where they are over half, there is no figure at all (``PositionHistogram.coarse``).
 
     Raises:
         InputError: the split has no answers, or none of them can be found.
@@ -104,42 +198,33 @@ def position_histogram(
     outcomes["cut"] = _cut_before(collection, split)
     bins = options.bins
     sums = _sum(located, options, map_shards) if located else None
-    figures = HistogramFigures(
-        settings={**asdict(options.matching), "point": options.point, "bins": bins},
-        expectation="every possible start of an answer, 0 to n − L, equally likely",
-        sample=Sample(sums.spans, sums.passages) if sums else Sample(0, 0),
-        unmatched=dict(counts.unmatched),
-        offset_check=counts.check(),
-        one_start=one_start,
-    )
-    if sums and not figures.coarse:
-        figures = structs.replace(
-            figures,
-            mean=_figure(sums, MEAN),
-            first_tenth=_figure(sums, TENTH),
-            first_fifth=_figure(sums, FIFTH),
-            total_variation=_variation_figure(sums, bins),
-            bin_intervals=_bin_intervals(sums, bins),
-        )
     width = len(sums.total) // 2 if sums else 0
-    return Result(
-        measure=MEASURE,
+    counted = PositionHistogram(
         collection=collection.name,
         split=split,
-        system="answers",
-        seed=options.seed,
-        value=figures.mean.value if figures.mean else None,
-        interval=figures.mean.interval if figures.mean else None,
-        count=sums.spans if sums else 0,
-        payload=PositionHistogram(
-            edges=[edge / bins for edge in range(bins + 1)],
-            counts=sums.total[:bins].astype(int).tolist() if sums else [0] * bins,
-            expected=(sums.total[width : width + bins] / sums.spans).tolist()
-            if sums
-            else [0.0] * bins,
-            outcomes=outcomes,
-            figures=figures,
+        edges=[edge / bins for edge in range(bins + 1)],
+        counts=sums.total[:bins].astype(int).tolist() if sums else [0] * bins,
+        expected=(
+            (sums.total[width : width + bins] / sums.spans).tolist() if sums else [0.0] * bins
         ),
+        outcomes=outcomes,
+        unmatched=dict(counts.unmatched),
+        check=counts.check(),
+        spans=sums.spans if sums else 0,
+        passages=sums.passages if sums else 0,
+        one_start=one_start,
+    )
+    if not sums or counted.coarse:
+        return counted
+    low, high = _bin_bounds(sums, bins)
+    return replace(
+        counted,
+        mean=_figure(sums, MEAN),
+        first_tenth=_figure(sums, TENTH),
+        first_fifth=_figure(sums, FIFTH),
+        total_variation=_variation_figure(sums, bins),
+        low=low,
+        high=high,
     )
 
 
@@ -189,11 +274,11 @@ def _figure(sums: Sums, column: int) -> PositionFigure:
     )
 
 
-def _bin_intervals(sums: Sums, bins: int) -> BinIntervals:
+def _bin_bounds(sums: Sums, bins: int) -> tuple[list[float], list[float]]:
     """Return percentile intervals of the share of answers in each bin, bin by bin."""
     shares = sums.resampled[:, :bins] / sums.resampled[:, :bins].sum(axis=1, keepdims=True)
     low, high = np.quantile(shares, [0.025, 0.975], axis=0)
-    return BinIntervals(low.tolist(), high.tolist(), 0.95, _method(sums))
+    return low.tolist(), high.tolist()
 
 
 def _variation_figure(sums: Sums, bins: int) -> VariationFigure:
@@ -209,7 +294,6 @@ def _variation_figure(sums: Sums, bins: int) -> VariationFigure:
     chance = _total_variation(sums.chance[left], sums.chance_expected[left])
     return VariationFigure(
         value,
-        0.0,
         float(chance.mean()) if len(chance) else None,
         float(np.quantile(chance, 0.95)) if len(chance) else None,
         Interval(low, high, method=f"{_method(sums)}, centred on the value"),

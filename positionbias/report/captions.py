@@ -6,36 +6,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from positionbias.core.formatting import count, decimal, percent
-from positionbias.results.payloads import AtsCurve, PositionHistogram, TrainingCurve
+from positionbias.core.formatting import count, decimal
+from positionbias.results.payloads import AtsCurve, TrainingCurve
 from positionbias.results.result import Result
 from positionbias.results.select import distinct, labels, of_kind
 
-__all__ = ["ats_caption", "positions_caption", "training_caption"]
+__all__ = ["ats_caption", "training_caption"]
 
 MOST_NAMED = 8  # models whose numbers a caption repeats
-
-
-def positions_caption(results: Sequence[Result]) -> str:
-    """Give the share in the first fifth beside the unbiased one, for each histogram."""
-    found = of_kind(results, "histogram")
-    sentences = [
-        (
-            "Where answers start in their passages; the broken line is what an unbiased collection "
-            "would show."
-        )
-    ]
-    for result, label in zip(found, labels(found, first=1), strict=True):
-        assert isinstance(result.payload, PositionHistogram)
-        fifth, coarse = result.payload.figures.first_fifth, result.payload.figures.coarse
-        if coarse:
-            sentences.append(f"{label}: {coarse}.")
-        if fifth is not None:
-            sentences.append(
-                f"{label}: {percent(fifth.value)} of {count(result.count)} answers start in the "
-                f"first fifth, {percent(fifth.expected)} if unbiased."
-            )
-    return " ".join(sentences)
 
 
 def ats_caption(results: Sequence[Result]) -> str:

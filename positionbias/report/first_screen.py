@@ -23,7 +23,6 @@ from positionbias.report.tiles import (
     advice_of,
     answers_table,
     groups_of,
-    place_tiles,
     shown_tiles,
 )
 from positionbias.results.select import distinct
@@ -71,7 +70,7 @@ def tiles_of(studies: Sequence[Study]) -> list[Tile]:
 def _tiles(study: Study) -> list[Tile]:
     own = [tile for part in parts() for tile in part.tiles(study.results)]
     own += [tile for shown, rows in shown_by(study.rows) for tile in shown.tiles(rows)]
-    return [*own, *place_tiles(study.results)]
+    return own
 
 
 def _measured_only(studies: Sequence[Study]) -> Tile:

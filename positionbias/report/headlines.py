@@ -10,53 +10,18 @@ from math import isclose
 from positionbias.core.formatting import count, decimal, interval, p_value, plural, with_interval
 from positionbias.core.interval import Interval
 from positionbias.results.collections import PassageFigures, QueryFigures
-from positionbias.results.curves import POINTS, Beside, PositionFigure
-from positionbias.results.payloads import AtsCurve, Comparison, PerQuery, PositionHistogram
+from positionbias.results.payloads import AtsCurve, Comparison, PerQuery
 from positionbias.results.result import Result
 from positionbias.results.select import of_type
 
 __all__ = [
     "collection_headlines",
     "evaluation_headlines",
-    "place_of",
-    "position_headlines",
     "similarity_headlines",
 ]
 
 CHANCE = 0.05  # a Holm-adjusted p below it is called more than chance, where the interval agrees
 SAME = 1e-12  # means that differ by less are equal
-
-
-def position_headlines(results: Sequence[Result]) -> list[str]:
-    """Return whether answers start nearer the front than unbiased ones would: what the interval of
-    the difference leaves out.
-    """
-    lines = []
-    for result, histogram in of_type(results, PositionHistogram):
-        figures = histogram.figures
-        if figures.coarse:
-            lines.append(f"{place_of(result)}: {figures.coarse}.")
-        elif figures.mean:
-            lines.append(_placed(place_of(result), figures.mean))
-    return lines
-
-
-def place_of(result: Result) -> str:
-    """Return the collection and the split of a result."""
-    return f"{result.collection}, {result.split}".strip(", ")
-
-
-def _placed(name: str, mean: PositionFigure) -> str:
-    bounds, expected = mean.difference_interval, decimal(mean.expected)
-    shown = with_interval(decimal(mean.value), interval(mean.interval))
-    less = with_interval(decimal(mean.difference, sign=True), interval(bounds, sign=True))
-    said = {
-        Beside.BELOW: "answers start nearer the front than unbiased ones",
-        Beside.ABOVE: "answers start nearer the end than unbiased ones",
-        Beside.WITHIN: f"answers start where unbiased ones do, to within {POINTS:g} of the passage",
-        Beside.UNKNOWN: "cannot tell whether answers start nearer the front",
-    }[mean.beside]
-    return f"{name}: {said}: mean position {shown}, unbiased {expected} (difference {less})."
 
 
 def evaluation_headlines(results: Sequence[Result]) -> list[str]:

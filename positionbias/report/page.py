@@ -19,7 +19,6 @@ from positionbias.report.parts import (
     parts,
 )
 from positionbias.report.placement import moves_table, places_table
-from positionbias.report.plots import answer_positions
 from positionbias.report.presentation import shown_by
 from positionbias.report.table import Table
 from positionbias.results.collections import COLLECTION_MEASURES
@@ -36,9 +35,6 @@ __all__ = ["build_sections", "drawings_of", "open_tables"]
 
 STATISTICS = "statistics-"  # begins the names of tables that only list what a result counts
 BESIDE = 5.0  # inches: a figure beside another study's
-ANSWERS = FigureKind(
-    lambda results: of_kind(results, "histogram"), answer_positions, captions.positions_caption, "y"
-)
 SIMILARITY = FigureKind(
     lambda results: any(len(curve.deltas) for _, curve in of_type(results, AtsCurve)),
     ats_curves,
@@ -87,10 +83,8 @@ def _run(study: Study) -> Block:
     return block
 
 
-def _answers(study: Study) -> Block:
-    results = study.results
-    shown = (tables.positions_table, tables.outcomes_table, places_table, moves_table)
-    return block_of(study, {"answers": ANSWERS}, [table(results) for table in shown])
+def _places(study: Study) -> Block:
+    return block_of(study, tables=[table(study.results) for table in (places_table, moves_table)])
 
 
 def _systems(study: Study) -> Block:
@@ -160,13 +154,7 @@ def _counts(results: Sequence[Result]) -> str:
 GENERAL = (
     PageSection("found", "What was found", "", _found_all),
     PageSection("run", "What was run", "", each(_run)),
-    PageSection(
-        "answers",
-        "Where answers sit",
-        "An answer of several words cannot start in the last few, so a flat histogram is not what "
-        "an unbiased collection shows.",
-        each(_answers),
-    ),
+    PageSection("places", "Where evidence was placed", "", each(_places)),
     PageSection("systems", "Effectiveness", "", each(_systems)),
     PageSection(
         "similarity",

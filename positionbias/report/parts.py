@@ -52,7 +52,7 @@ class PageSection:
     title: str
     introduction: str
     blocks: Callable[[Sequence[Study]], list[Block]]
-    before: str = "answers"
+    before: str = "places"
 
 
 def each(build: Callable[[Study], Block]) -> Callable[[Sequence[Study]], list[Block]]:

@@ -23,7 +23,11 @@ from positionbias.results.payloads import Finding
 
 __all__ = ["Answer", "Presentation", "Question", "RowSection", "presentations", "shown_by"]
 
-SHOWN = ("pooling.shown", "clicks.shown")  # modules with a presentation, beside those of papers
+SHOWN = (
+    "positions.shown",
+    "pooling.shown",
+    "clicks.shown",
+)  # modules with a presentation, beside those of papers
 MOST_LINES = 12  # of a table in a terminal
 
 Sentences = Callable[[DataFrame], Sequence[str]]
@@ -129,13 +133,14 @@ class Presentation:
 
     ``headline`` says in sentences what they conclude, ``run`` what was measured, ``findings`` what
     was found, with whether it holds. ``prepare`` adds columns of words to the rows. A terminal
-    shows the tables ``text``, and after a study or report those of the page whose names begin like
-    ``after_study``. ``main`` are the figures that say most.
+    shows the ``chart`` and the tables ``text``, and after a study or report those of the page whose
+    names begin like ``after_study``. ``main`` are the figures that say most.
     """
 
     study: str
     sections: Sequence[RowSection]
     text: Sequence[RowTable]
+    chart: Callable[[DataFrame], str] = lambda rows: ""
     headline: Sentences = lambda rows: ()
     run: Sentences = lambda rows: ()
     findings: Callable[[DataFrame], Sequence[Finding]] = lambda rows: ()
@@ -178,9 +183,11 @@ class Presentation:
         """Return the answer, what was measured, the findings, and the tables."""
         findings = "\n".join(finding.text for finding in self.findings(rows))
         tables = [_shortened(one.table(rows)) for one in self.text]
-        texts = ["\n".join(self.headline(rows)), "\n".join(self.run(rows)), findings]
-        told = [wrapped(text) for text in texts if text]
-        return "\n\n".join([*told, *(as_text(table) for table in tables if table.rows)])
+        texts = ["\n".join(self.run(rows)), findings]
+        told = [wrapped("\n".join(self.headline(rows))), self.chart(rows), *map(wrapped, texts)]
+        return "\n\n".join(
+            [*filter(None, told), *(as_text(table) for table in tables if table.rows)]
+        )
 
 
 def _shortened(table: Table) -> Table:

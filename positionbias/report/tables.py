@@ -7,97 +7,28 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from positionbias.core.interval import Interval
 from positionbias.core.json_text import Json, JsonObject
 from positionbias.report.cells import (
     any_cell,
     count_cell,
     decimal_cell,
     drop_columns,
-    level_heading,
     percent_cell,
     text_cell,
 )
 from positionbias.report.table import Cell, Column, Table
 from positionbias.results.collections import PassageFigures, QueryFigures
-from positionbias.results.curves import VariationFigure
 from positionbias.results.figures import Figures
-from positionbias.results.payloads import AtsCurve, PositionHistogram, TrainingCurve
+from positionbias.results.payloads import AtsCurve, TrainingCurve
 from positionbias.results.result import Result
 from positionbias.results.select import distinct, labels, of_kind
 
 __all__ = [
     "collection_table",
     "mats_table",
-    "outcomes_table",
-    "positions_table",
     "statistics_table",
     "training_table",
 ]
-
-
-FIGURE_NAMES = (
-    "Mean position",
-    "Share in the first tenth",
-    "Share in the first fifth",
-    "Total variation from unbiased",
-)
-
-
-def positions_table(results: Sequence[Result]) -> Table:
-    """Return the summary of each histogram, beside that of an unbiased collection."""
-    found = of_kind(results, "histogram")
-    names = labels(found, first=1)
-    rows: list[list[Cell]] = []
-    bounds: list[Interval | None] = []
-    for result, name in zip(found, names, strict=True):
-        assert isinstance(result.payload, PositionHistogram)
-        figures = result.payload.figures
-        for heading, record in zip(
-            FIGURE_NAMES,
-            (figures.mean, figures.first_tenth, figures.first_fifth, figures.total_variation),
-            strict=True,
-        ):
-            if record is None or record.value is None:
-                continue
-            bounds.append(record.interval)
-            rows.append(
-                [
-                    text_cell(name),
-                    text_cell(heading),
-                    decimal_cell(record.value, bounds[-1]),
-                    decimal_cell(record.expected),
-                    decimal_cell(record.by_chance if isinstance(record, VariationFigure) else None),
-                ]
-            )
-    columns = [
-        Column("Answers of", numeric=False),
-        Column("Figure", numeric=False),
-        Column(level_heading("Observed", bounds)),
-    ]
-    columns += [Column("If unbiased"), Column("By chance alone")]
-    notes = (
-        "If unbiased: every answer equally likely at each start that it could have, given its "
-        "length and its passage's. By chance alone: the mean after rotating every passage, for a "
-        "figure that noise cannot lower below 0.",
-    )
-    return Table("positions", "Where answers start in their passages", columns, rows, notes, stub=2)
-
-
-def outcomes_table(results: Sequence[Result]) -> Table:
-    """Return the outcomes of a histogram's answers: matched, unmatched, empty, cut …"""
-    found = of_kind(results, "histogram")
-    payloads = [result.payload for result in found if isinstance(result.payload, PositionHistogram)]
-    causes = distinct(cause for payload in payloads for cause in payload.outcomes)
-    rows = [
-        [
-            text_cell(cause.replace("_", " ").capitalize()),
-            *(count_cell(p.outcomes.get(cause)) for p in payloads),
-        ]
-        for cause in causes
-    ]
-    columns = [Column("", numeric=False), *(Column(label) for label in labels(found, first=1))]
-    return Table("answers", "What became of the answers", columns, rows)
 
 
 def statistics_table(results: Sequence[Result], *, name: str, title: str) -> Table:

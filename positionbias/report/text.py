@@ -39,7 +39,6 @@ TEXTS = {
     "PerQuery": ("report.evaluation_text", "evaluation_text"),
     "PlacementFigures": ("report.collection_text", "placement_text"),
     "Plan": ("report.plan_text", "plan_text"),
-    "PositionHistogram": ("report.position_text", "positions_text"),
     "QueriesRemoved": ("leakage.text", "removed_text"),
     "RerankingFigures": ("report.model_text", "reranking_text"),
     "ReviewFigures": ("leakage.text", "review_text"),
@@ -59,7 +58,6 @@ VERDICTS = {
     "LeakShare": ("leakage.text", "calibration_verdict"),
     "OverlapFigures": ("overlap.text", "overlap_verdict"),
     "PerQuery": ("report.headlines", "evaluation_headlines"),
-    "PositionHistogram": ("report.headlines", "position_headlines"),
 }
 
 

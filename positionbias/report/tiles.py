@@ -8,11 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from positionbias.core.formatting import MISSING, decimal, interval, percent, with_interval
+from positionbias.core.formatting import MISSING, decimal, interval, with_interval
 from positionbias.report.cells import text_cell
 from positionbias.report.table import Column, Table
-from positionbias.results.curves import POINTS, Beside
-from positionbias.results.payloads import Comparison, PositionHistogram
+from positionbias.results.payloads import Comparison
 from positionbias.results.result import Result
 from positionbias.results.select import distinct, of_type
 
@@ -25,7 +24,6 @@ __all__ = [
     "advice_of",
     "answers_table",
     "groups_of",
-    "place_tiles",
     "shown_tiles",
 ]
 
@@ -168,58 +166,3 @@ def answers_table(tiles: Sequence[Tile]) -> Table:
     return Table(
         "answers-all", "All answers", [Column(name, numeric=False) for name in names], rows, stub=2
     )
-
-
-def place_tiles(results: Sequence[Result]) -> list[Tile]:
-    """Return a tile for each histogram of answers: does the first fifth hold more than in an
-    unbiased collection?
-    """
-    tiles = []
-    for result, histogram in of_type(results, PositionHistogram):
-        share = histogram.figures.first_fifth
-        if histogram.figures.coarse:
-            tiles.append(
-                Tile(
-                    question=_FRONT,
-                    subject=result.collection,
-                    answer=Answered.UNKNOWN,
-                    words="Too coarse to tell",
-                    welcome=False,
-                    basis=(histogram.figures.coarse.partition(": ")[2],),
-                )
-            )
-        if share is None or share.interval is None or share.expected is None:
-            continue
-        answer, words = _PLACES[share.beside]
-        bounds = interval(share.interval, as_percent=True)
-        tiles.append(
-            Tile(
-                question=_FRONT,
-                subject=result.collection,
-                answer=answer,
-                words=words,
-                welcome=share.beside is Beside.WITHIN,  # fewer in front stand elsewhere
-                effect=f"{with_interval(percent(share.value), bounds)} in the first fifth",
-                basis=(
-                    f"unbiased: {percent(share.expected)}",
-                    f"margin ±{percent(POINTS, 0)}",
-                    f"{result.count:,} answers",
-                ),
-                advice=(
-                    "Models may learn where answers sit: audit them (posbias audit), or train on "
-                    "rotated passages (posbias debias)."
-                )
-                if share.beside is Beside.ABOVE
-                else "",
-            )
-        )
-    return tiles
-
-
-_FRONT = "Do answers sit at the front of their passages?"
-_PLACES = {
-    Beside.ABOVE: (Answered.YES, "More than unbiased"),
-    Beside.BELOW: (Answered.NO, "Fewer than unbiased"),
-    Beside.WITHIN: (Answered.NO, "Not beyond the margin"),
-    Beside.UNKNOWN: (Answered.UNKNOWN, "Too few answers"),
-}

@@ -13,7 +13,7 @@ from positionbias.core.convergence import Ending
 from positionbias.core.interval import Interval
 from positionbias.core.json_text import JsonObject
 from positionbias.results.buckets import PositionBuckets, ResponseCurve
-from positionbias.results.curves import AtsFigures, HistogramFigures
+from positionbias.results.curves import AtsFigures
 from positionbias.results.figures import Figures, Record
 from positionbias.results.leaked_order import LeakedOrder
 from positionbias.results.length_grid import LengthGrid
@@ -36,7 +36,6 @@ __all__ = [
     "PerQuery",
     "PlaceHistogram",
     "PositionBuckets",
-    "PositionHistogram",
     "Preference",
     "QueryEffects",
     "Question",
@@ -46,23 +45,6 @@ __all__ = [
     "TrainingNotes",
     "Verdict",
 ]
-
-
-@dataclass(frozen=True, slots=True)
-class PositionHistogram:
-    """Answer positions. Positions are relative, in [0, 1); densities sum to 1 over the bins.
-
-    ``counts`` are per bin; ``expected`` is the share of each bin in an unbiased collection (uniform
-    over the possible starts of every answer); ``outcomes`` counts answers by outcome (answers,
-    matched, unmatched, empty, cut …); ``figures`` has each summary with its expectation and
-    interval.
-    """
-
-    edges: Sequence[float]
-    counts: Sequence[int]
-    expected: Sequence[float]
-    outcomes: Mapping[str, int]
-    figures: HistogramFigures
 
 
 REMARKS = "remarks"  # the note with caveats of a system's figures, a list of sentences
@@ -296,7 +278,6 @@ class Verdict:
 
 Payload = (
     Figures
-    | PositionHistogram
     | PlaceHistogram
     | SentenceMoves
     | PositionBuckets
@@ -313,7 +294,6 @@ Payload = (
     | Suspicion
 )
 KINDS: dict[str, type] = {
-    "histogram": PositionHistogram,
     "places": PlaceHistogram,
     "moves": SentenceMoves,
     "position_buckets": PositionBuckets,

@@ -538,7 +538,7 @@ def test_a_start_that_is_unknown_is_no_wrong_start(tmp_path: Path, start: Any) -
     ]
     source = squad.manifest.content["source"]["files"][0]
     assert (source["without_start"], source["moved"]) == (2, 0)
-    outcomes = position_histogram(squad, "train").payload.outcomes
+    outcomes = position_histogram(squad, "train").outcomes
     assert (outcomes["by_offsets"], outcomes["by_matching"], outcomes["unmatched"]) == (1, 2, 0)
 
 

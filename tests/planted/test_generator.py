@@ -92,10 +92,10 @@ def _starts_whole(text: str) -> bool:
 
 def test_the_histogram_shows_what_was_set(planted: Callable[[float], Collection]) -> None:
     flat, front = (position_histogram(planted(dose), "test") for dose in (0.0, 1.0))
-    mean = flat.payload.figures.mean
+    mean = flat.mean
     assert mean.interval.low <= mean.expected <= mean.interval.high
-    assert front.payload.figures.first_fifth.value > 0.75
-    assert front.value < 0.5 * flat.value
+    assert front.first_fifth.value > 0.75
+    assert front.mean.value < 0.5 * flat.mean.value
 
 
 def _effectiveness(collection: Collection, score: Callable[[str, str, Thing, str], float]) -> float:

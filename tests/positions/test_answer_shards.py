@@ -16,11 +16,9 @@ from positionbias.core.records import Answer
 from positionbias.engine.local import map_shards
 from positionbias.positions import answers as answers_module
 from positionbias.positions.answers import answer_shards, locate_split
-from positionbias.positions.histogram import position_histogram
+from positionbias.positions.histogram import PositionHistogram, position_histogram
 from positionbias.positions.settings import HistogramOptions, Matching
 from positionbias.positions.sums import resampled_passages
-from positionbias.results.payloads import PositionHistogram
-from positionbias.results.result import Result
 
 MakeCollection = Callable[..., Collection]
 
@@ -100,17 +98,13 @@ def test_spans_are_numbered_within_their_shard(
     )
 
 
-def histogram(
-    collection: Collection, workers: int = 1, resamples: int = 400
-) -> tuple[Result, PositionHistogram]:
-    result = position_histogram(
+def histogram(collection: Collection, workers: int = 1, resamples: int = 400) -> PositionHistogram:
+    return position_histogram(
         collection,
         "test",
         HistogramOptions(resamples=resamples),
         map_shards=partial(map_shards, workers=workers),
     )
-    assert isinstance(result.payload, PositionHistogram)
-    return result, result.payload
 
 
 def test_two_workers_find_the_same_numbers(
@@ -123,20 +117,21 @@ def test_two_workers_find_the_same_numbers(
 def test_only_what_is_drawn_depends_on_how_the_answers_are_cut(
     collection: Collection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    one, whole = histogram(collection, resamples=4_000)
+    whole = histogram(collection, resamples=4_000)
     monkeypatch.setattr(answers_module, "SHARD_PASSAGES", 8)
-    many, parts = histogram(collection, resamples=4_000)
-    assert (parts.counts, parts.outcomes, many.count) == (whole.counts, whole.outcomes, one.count)
+    parts = histogram(collection, resamples=4_000)
+    assert (parts.counts, parts.outcomes) == (whole.counts, whole.outcomes)
+    assert parts.spans == whole.spans
     assert parts.expected == pytest.approx(whole.expected)
-    assert many.value == pytest.approx(one.value)
+    assert parts.mean.value == pytest.approx(whole.mean.value)
     # the same bootstrap, drawn otherwise: the bounds of 4,000 resamples agree within a tenth of the
     # interval
     for name in ("mean", "first_tenth", "total_variation"):
-        bounds = [getattr(figures, name).interval for figures in (whole.figures, parts.figures)]
+        bounds = [getattr(figures, name).interval for figures in (whole, parts)]
         width = bounds[0].high - bounds[0].low
         assert bounds[1].low == pytest.approx(bounds[0].low, abs=0.1 * width)
         assert bounds[1].high == pytest.approx(bounds[0].high, abs=0.1 * width)
-    by_chance = [figures.total_variation.by_chance for figures in (whole.figures, parts.figures)]
+    by_chance = [figures.total_variation.by_chance for figures in (whole, parts)]
     assert by_chance[1] == pytest.approx(by_chance[0], rel=0.1)
 
 

@@ -11,10 +11,8 @@ from scipy.stats import chisquare
 
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.manifest import Manifest
+from positionbias.core.rows import frame, records, save
 from positionbias.positions.density import Density, read_density
-from positionbias.results.curves import HistogramFigures
-from positionbias.results.payloads import PositionHistogram
-from positionbias.results.result import Result, save_results
 
 # bins of a half, a quarter and a quarter of the passage
 HISTOGRAM = Density("histogram", 0.0, (0.0, 0.5, 0.75, 1.0), (2.0, 0.0, 6.0))
@@ -75,19 +73,26 @@ def test_text_and_record_come_back(text: str) -> None:
 
 
 def test_a_histogram_is_read_from_what_posbias_writes(tmp_path: Path) -> None:
-    payload = PositionHistogram(
-        [0.0, 0.5, 0.75, 1.0], [2, 0, 6], [0.5, 0.25, 0.25], {"answers": 8}, HistogramFigures()
+    bins = {"study": "histogram", "measure": "answer positions", "statistic": "share"}
+    made = frame(
+        [
+            {**bins, "collection": name, "axis": "bin", "label": str(place), "count": count}
+            for name in ("msmarco", "squad")
+            for place, count in enumerate((2, 0, 6, 0))
+        ]
     )
-    result = Result("answer positions", "msmarco", "train", "answers", 1, 0.5, None, 8, payload)
-    save_results(
-        tmp_path / "results", [result], Manifest(kind="results", name="r", command="a test")
+    one = made[made["collection"] == "msmarco"]
+    save(tmp_path / "results", one, Manifest(kind="results", name="r", command="a test"))
+    (tmp_path / "one.json").write_text(json.dumps({"rows": records(one)}))
+    (tmp_path / "plain.json").write_text(
+        '{"edges": [0, 0.25, 0.5, 0.75, 1], "counts": [2, 0, 6, 0]}'
     )
-    (tmp_path / "one.json").write_text(json.dumps({"results": [result.to_json()]}))
-    (tmp_path / "plain.json").write_text('{"edges": [0, 0.5, 0.75, 1], "counts": [2, 0, 6]}')
     for place in ("results", "one.json", "plain.json"):
-        assert read_density(tmp_path / place) == Density.parse(str(tmp_path / place)) == HISTOGRAM
+        density = read_density(tmp_path / place)
+        assert density == Density.parse(str(tmp_path / place))
+        assert (density.edges, density.counts) == ((0, 0.25, 0.5, 0.75, 1), (2, 0, 6, 0))
     assert Density.of(json.loads(json.dumps(HISTOGRAM.record()))) == HISTOGRAM
-    (tmp_path / "two.json").write_text(json.dumps({"results": [result.to_json()] * 2}))
+    (tmp_path / "two.json").write_text(json.dumps({"rows": records(made)}))
     with pytest.raises(
         InputError, match="wanted one histogram; found 2 of them; make one for a single split with"
     ):
@@ -122,7 +127,7 @@ def test_what_is_no_histogram_is_said(tmp_path: Path, record: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "record", ['{"results": []}', '{"edges": [0, "x"], "counts": [1]}', "[1]", "no JSON"]
+    "record", ['{"rows": []}', '{"edges": [0, "x"], "counts": [1]}', "[1]", "no JSON"]
 )
 def test_a_file_without_a_histogram_is_refused(tmp_path: Path, record: str) -> None:
     (tmp_path / "h.json").write_text(record)

@@ -12,15 +12,18 @@ import pytest
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.records import Answer
+from positionbias.core.rows import Collected
+from positionbias.positions.answers import OffsetCheck
 from positionbias.positions.debias import debias
-from positionbias.positions.histogram import position_histogram, splits_with_answers
+from positionbias.positions.histogram import (
+    PositionHistogram,
+    position_histogram,
+    splits_with_answers,
+)
+from positionbias.positions.measured import histogram_rows
 from positionbias.positions.rotate import Rotation
 from positionbias.positions.settings import HistogramOptions, Matching
-from positionbias.report.position_text import positions_text
-from positionbias.report.tiles import place_tiles
-from positionbias.results.curves import OffsetCheck, Sample
-from positionbias.results.payloads import PositionHistogram
-from positionbias.results.result import Result
+from positionbias.positions.shown import SHOWN
 from positionbias.text.clusters import clusters
 
 MakeCollection = Callable[..., Collection]
@@ -31,11 +34,14 @@ TEN = "w0 w1 w2 w3 w4 w5 w6 w7 w8 w9"
 
 def histogram(
     collection: Collection, matching: Matching | None = None, **options: Any
-) -> tuple[Result, PositionHistogram]:
+) -> PositionHistogram:
     settings = HistogramOptions(matching=matching or Matching(), resamples=100, **options)
-    result = position_histogram(collection, "test", settings)
-    assert isinstance(result.payload, PositionHistogram)
-    return result, result.payload
+    return position_histogram(collection, "test", settings)
+
+
+def mean(counted: PositionHistogram) -> float:
+    assert counted.mean is not None
+    return counted.mean.value
 
 
 def test_answers_that_fill_their_passage_are_counted_and_in_no_figure(
@@ -46,14 +52,14 @@ def test_answers_that_fill_their_passage_are_counted_and_in_no_figure(
         Answer("q2", "b", "w3", 9, 11),
         Answer("q3", "b", "w9", 27, 29),
     ]
-    result, payload = histogram(make_collection({"a": TEN, "b": TEN}, answers), bins=5)
-    assert (result.count, payload.counts, payload.outcomes["one_possible_start"]) == (
+    counted = histogram(make_collection({"a": TEN, "b": TEN}, answers), bins=5)
+    assert (counted.spans, counted.counts, counted.outcomes["one_possible_start"]) == (
         2,
         [0, 1, 0, 0, 1],
         1,
     )
-    assert result.value == pytest.approx((0.3 + 0.9) / 2)
-    assert (payload.figures.sample, payload.figures.coarse) == (Sample(spans=2, passages=1), "")
+    assert mean(counted) == pytest.approx((0.3 + 0.9) / 2)
+    assert (counted.spans, counted.passages, counted.coarse) == (2, 1, "")
 
 
 @pytest.mark.parametrize("others", [[], [Answer("q3", "c", "w3", 9, 11)]])
@@ -61,24 +67,22 @@ def test_where_most_answers_fill_their_passage_nothing_is_told(
     make_collection: MakeCollection, others: list[Answer]
 ) -> None:
     answers = [Answer("q1", "a", "whole", 0, 5), Answer("q2", "b", "all of it", 0, 9), *others]
-    result, payload = histogram(
+    counted = histogram(
         make_collection({"a": "whole", "b": "all of it", "c": TEN}, answers), bins=5
     )
     said = (
         f"too coarse to tell: 2 of {2 + len(others)} answers fill their passage, and so have one "
         "possible start"
     )
-    assert (payload.figures.coarse, result.value, result.interval, payload.figures.mean) == (
-        said,
-        None,
-        None,
-        None,
-    )
-    assert sum(payload.counts) == result.count == len(others)
-    text = positions_text([result])
+    assert (counted.coarse, counted.mean) == (said, None)
+    assert sum(counted.counts) == counted.spans == len(others)
+    made = Collected({"study": "histogram", "collection": "made"})
+    histogram_rows(made, counted)
+    rows = SHOWN.own(made.rows)
+    text = SHOWN.as_text(rows)
     assert text.startswith(f"made, test: {said}.")
     assert "where unbiased ones do" not in text
-    ((tile),) = place_tiles([result])
+    (tile,) = SHOWN.tiles(rows)
     assert (tile.answer, tile.words) == ("cannot tell", "Too coarse to tell")
 
 
@@ -91,10 +95,10 @@ def test_places_in_scripts_without_spaces_are_those_of_clusters(
     parts = clusters(text)
     at = len(parts) - 3
     start = len("".join(parts[:at]))
-    result, _ = histogram(
+    counted = histogram(
         make_collection({"a": text}, [Answer("q", "a", text[start:], start, len(text))])
     )
-    assert result.value == pytest.approx(at / len(parts))
+    assert mean(counted) == pytest.approx(at / len(parts))
 
 
 def test_counts_and_figures_by_hand(make_collection: MakeCollection) -> None:
@@ -106,43 +110,36 @@ def test_counts_and_figures_by_hand(make_collection: MakeCollection) -> None:
             Answer("q3", "b", "w9", 27, 29),
         ],
     )
-    result, payload = histogram(collection, bins=5)
-    assert payload.edges == [0, 0.2, 0.4, 0.6, 0.8, 1]
-    assert payload.counts == [1, 1, 0, 0, 1]
+    counted = histogram(collection, bins=5)
+    assert counted.edges == [0, 0.2, 0.4, 0.6, 0.8, 1]
+    assert counted.counts == [1, 1, 0, 0, 1]
     # by bin: (2/9 + 2/10 + 2/10) / 3, and in the last bin (1/9 + 2/10 + 2/10) / 3
-    assert payload.expected == pytest.approx([(2 / 9 + 0.4) / 3] * 4 + [(1 / 9 + 0.4) / 3])
-    assert result.value == pytest.approx((0.0 + 0.3 + 0.9) / 3)
-    assert (result.measure, result.collection, result.split, result.count) == (
-        "answer positions",
-        "made",
-        "test",
-        3,
-    )
-    figures = payload.figures
-    assert figures.mean.expected == pytest.approx((0.4 + 0.45 + 0.45) / 3)
-    assert figures.first_tenth.value == figures.first_fifth.value == pytest.approx(1 / 3)
-    assert figures.first_tenth.expected == pytest.approx((1 / 9 + 0.2) / 3)
-    assert figures.first_fifth.expected == pytest.approx((2 / 9 + 0.4) / 3)
+    assert counted.expected == pytest.approx([(2 / 9 + 0.4) / 3] * 4 + [(1 / 9 + 0.4) / 3])
+    assert mean(counted) == pytest.approx((0.0 + 0.3 + 0.9) / 3)
+    assert (counted.collection, counted.split, counted.spans) == ("made", "test", 3)
+    assert counted.mean.expected == pytest.approx((0.4 + 0.45 + 0.45) / 3)
+    assert counted.first_tenth.value == counted.first_fifth.value == pytest.approx(1 / 3)
+    assert counted.first_tenth.expected == pytest.approx((1 / 9 + 0.2) / 3)
+    assert counted.first_fifth.expected == pytest.approx((2 / 9 + 0.4) / 3)
     inner = (2 / 9 + 0.4) / 3
     variation = (2 * abs(1 / 3 - inner) + 2 * inner + abs(1 / 3 - (1 / 9 + 0.4) / 3)) / 2
-    assert figures.total_variation.value == pytest.approx(variation)
-    assert figures.sample == Sample(spans=3, passages=2)
-    assert payload.outcomes == {
+    assert counted.total_variation.value == pytest.approx(variation)
+    assert counted.passages == 2
+    assert counted.outcomes == {
         "answers": 3, "by_offsets": 3, "by_matching": 0, "unmatched": 0, "empty": 0,
         "no_answer_present": 0,
         "repeated": 0, "cut": 0,
     }  # fmt: skip
-    assert Result.from_json(result.to_json()) == result
 
 
 def test_midpoints(make_collection: MakeCollection) -> None:
     collection = make_collection(
         {"a": TEN}, [Answer("q", "a", "w0 w1", 0, 5), Answer("r", "a", "w9", 27, 29)]
     )
-    result, payload = histogram(collection, bins=10, point="midpoint")
+    counted = histogram(collection, bins=10, point="midpoint")
     # (0 + 2/2) / 10 and (9 + 1/2) / 10
-    assert payload.counts == [0, 1, 0, 0, 0, 0, 0, 0, 0, 1]
-    assert result.value == pytest.approx((0.1 + 0.95) / 2)
+    assert counted.counts == [0, 1, 0, 0, 0, 0, 0, 0, 0, 1]
+    assert mean(counted) == pytest.approx((0.1 + 0.95) / 2)
 
 
 def test_every_annotators_span_counts_once(make_collection: MakeCollection) -> None:
@@ -155,20 +152,20 @@ def test_every_annotators_span_counts_once(make_collection: MakeCollection) -> N
             Answer("r", "a", "w2", 6, 8),  # another question
         ],
     )
-    _, payload = histogram(collection, bins=10)
-    assert payload.counts[2] == sum(payload.counts) == 3
-    assert payload.outcomes["answers"] == 4
-    assert payload.outcomes["repeated"] == 1
+    counted = histogram(collection, bins=10)
+    assert counted.counts[2] == sum(counted.counts) == 3
+    assert counted.outcomes["answers"] == 4
+    assert counted.outcomes["repeated"] == 1
 
 
 @pytest.mark.parametrize(("matches", "bins"), [("all", {0, 2, 3}), ("first", {0}), ("last", {3})])
 def test_which_matches_count(make_collection: MakeCollection, matches: Any, bins: set[int]) -> None:
     collection = make_collection({"a": "x y x x"}, [Answer("q", "a", "x")])
-    _, payload = histogram(collection, Matching(matches=matches), bins=4)
-    assert {at for at, count in enumerate(payload.counts) if count} == bins
+    counted = histogram(collection, Matching(matches=matches), bins=4)
+    assert {at for at, count in enumerate(counted.counts) if count} == bins
     # the rotations of "x y x x" put a first x at 0, 1, 0, 0 and a last one at 3, 3, 2, 3
     expected = {"all": [0.25] * 4, "first": [0.75, 0.25, 0, 0], "last": [0, 0, 0.25, 0.75]}
-    assert payload.expected == pytest.approx(expected[matches])
+    assert counted.expected == pytest.approx(expected[matches])
 
 
 def test_answers_are_counted_by_what_happened_to_them(make_collection: MakeCollection) -> None:
@@ -184,18 +181,18 @@ def test_answers_are_counted_by_what_happened_to_them(make_collection: MakeColle
             Answer("q", "b", "\x00", 0, 1),  # a passage in which no word is found
         ],
     )
-    _, payload = histogram(collection)
-    assert payload.outcomes == {
+    counted = histogram(collection)
+    assert counted.outcomes == {
         "answers": 7, "by_offsets": 0, "by_matching": 1, "unmatched": 3, "empty": 2,
         "no_answer_present": 1,
         "repeated": 0, "cut": 0,
     }  # fmt: skip
-    assert payload.figures.unmatched == {
+    assert counted.unmatched == {
         "found when case is ignored": 1,
         "text found, but not at word boundaries": 1,
         "words not found in a row": 1,
     }
-    _, folded = histogram(collection, Matching(fold_case=True))
+    folded = histogram(collection, Matching(fold_case=True))
     assert (folded.outcomes["by_matching"], folded.outcomes["repeated"]) == (2, 1)
 
 
@@ -209,8 +206,8 @@ def test_spans_are_held_against_the_matches(make_collection: MakeCollection) -> 
             Answer("s", "a", "gate", 2, 6),
         ],
     )
-    _, payload = histogram(collection)
-    assert payload.figures.offset_check == OffsetCheck(
+    counted = histogram(collection)
+    assert counted.check == OffsetCheck(
         spans=4,
         among_matches=3,
         missed={"starts inside a word": 1},
@@ -237,7 +234,7 @@ def test_front_loaded_positions_are_far_from_chance_and_rotated_ones_are_not(
 ) -> None:
     original = front_loaded(make_collection)
     rotated = debias(original, original.path.parent / "rotated", Rotation())
-    before, after = (histogram(collection)[1].figures for collection in (original, rotated))
+    before, after = (histogram(collection) for collection in (original, rotated))
     assert before.first_fifth.value == 1
     assert before.mean.value == pytest.approx((0 + 1 + 2 + 3) / 4 / 20)
     assert before.total_variation.value > 5 * before.total_variation.by_chance
@@ -251,28 +248,27 @@ def test_front_loaded_positions_are_far_from_chance_and_rotated_ones_are_not(
 def test_what_the_rotation_cut_is_shown(make_collection: MakeCollection) -> None:
     original = front_loaded(make_collection)
     rotated = debias(original, original.path.parent / "rotated", Rotation())
-    _, payload = histogram(rotated)
-    assert payload.outcomes["answers"] + payload.outcomes["cut"] == 400
+    counted = histogram(rotated)
+    assert counted.outcomes["answers"] + counted.outcomes["cut"] == 400
     # an answer of L of 20 words is cut with probability (L − 1) / 20: 30 of 400 are expected, with
     # a deviation of 5.2
-    assert 15 <= payload.outcomes["cut"] <= 45
+    assert 15 <= counted.outcomes["cut"] <= 45
 
 
 def test_intervals_depend_on_the_seed_alone(make_collection: MakeCollection) -> None:
     collection = front_loaded(make_collection)
     assert histogram(collection) == histogram(collection)
-    assert histogram(collection)[0].interval != histogram(collection, seed=2)[0].interval
+    assert histogram(collection).mean != histogram(collection, seed=2).mean
 
 
 def test_every_bin_has_an_interval_around_its_share(make_collection: MakeCollection) -> None:
-    _, payload = histogram(front_loaded(make_collection), bins=10)
-    bounds = payload.figures.bin_intervals
-    shares = [number / sum(payload.counts) for number in payload.counts]
+    counted = histogram(front_loaded(make_collection), bins=10)
+    shares = [number / sum(counted.counts) for number in counted.counts]
     # 400 answers in 400 passages, half of them in each of the first two bins: 0.5 ± 1.96 · √(0.25 /
     # 400)
     assert shares == pytest.approx([0.5, 0.5] + [0] * 8)
-    assert bounds.low == pytest.approx([0.451, 0.451] + [0] * 8, abs=0.01)
-    assert bounds.high == pytest.approx([0.549, 0.549] + [0] * 8, abs=0.01)
+    assert counted.low == pytest.approx([0.451, 0.451] + [0] * 8, abs=0.01)
+    assert counted.high == pytest.approx([0.549, 0.549] + [0] * 8, abs=0.01)
 
 
 def test_questions_that_share_a_passage_are_resampled_together(
@@ -285,11 +281,12 @@ def test_questions_that_share_a_passage_are_resampled_together(
         Answer(f"{answer.query_id}-{copy}", *answer[1:]) for answer in once for copy in range(10)
     ]
     texts = {f"p{number}": words for number in range(30)}
-    alone = histogram(make_collection(texts, once, name="once"))[0].interval
-    copied = histogram(make_collection(texts, tenfold, name="tenfold"))[0].interval
+    alone = histogram(make_collection(texts, once, name="once")).mean
+    copied = histogram(make_collection(texts, tenfold, name="tenfold")).mean
     assert alone is not None
     assert copied is not None
-    assert (copied.low, copied.high) == pytest.approx((alone.low, alone.high))
+    ends = [(figure.interval.low, figure.interval.high) for figure in (alone, copied)]
+    assert ends[1] == pytest.approx(ends[0])
 
 
 def test_no_answers_and_no_findable_answers_are_one_clear_line(

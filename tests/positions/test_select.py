@@ -29,7 +29,6 @@ from positionbias.positions.rotate import Rotation
 from positionbias.positions.select import count_fitting, select, selection_result
 from positionbias.positions.settings import AnswerRange, Matching, Selection
 from positionbias.probe.passages import original_collection
-from positionbias.results.payloads import PositionHistogram
 
 WORDS = 10
 FRONT = AnswerRange(0, 0.2)
@@ -136,10 +135,9 @@ def test_the_histogram_of_what_is_kept_lies_in_the_range(tmp_path: Path) -> None
         (0.0, 1.0, list(range(10))),
     ):
         part = select(whole, tmp_path / f"{low}", Selection(AnswerRange(low, high)), overwrite=True)
-        payload = position_histogram(part, "train").payload
-        assert isinstance(payload, PositionHistogram)
+        counted = position_histogram(part, "train")
         # 20 bins, of which ten places fill ten
-        filled = [number // 2 for number, count in enumerate(payload.counts) if count]
+        filled = [number // 2 for number, count in enumerate(counted.counts) if count]
         assert filled == bins
 
 

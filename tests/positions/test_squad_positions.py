@@ -10,11 +10,11 @@ from positionbias.core.collection import Collection
 from positionbias.formats.squad import import_squad
 from positionbias.positions.debias import debias
 from positionbias.positions.density import Density
-from positionbias.positions.histogram import position_histogram
+from positionbias.positions.histogram import PositionHistogram, position_histogram
 from positionbias.positions.place import place, placed_questions, placement_results
 from positionbias.positions.rotate import Rotation, rotate_at, unit_starts
 from positionbias.positions.settings import HistogramOptions, Placing
-from positionbias.results.payloads import PlaceHistogram, PositionHistogram
+from positionbias.results.payloads import PlaceHistogram
 from positionbias.text.words import tokenize
 
 pytestmark = pytest.mark.realdata
@@ -30,14 +30,12 @@ def squad(posbias_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Colle
 
 
 def histogram(collection: Collection, split: str) -> PositionHistogram:
-    payload = position_histogram(collection, split, HistogramOptions(resamples=100)).payload
-    assert isinstance(payload, PositionHistogram)
-    return payload
+    return position_histogram(collection, split, HistogramOptions(resamples=100))
 
 
 @pytest.mark.parametrize(("split", "spans"), [("train", 11_877), ("test", 18_216)])
 def test_offset_spans_are_among_the_matches(squad: Collection, split: str, spans: int) -> None:
-    check = histogram(squad, split).figures.offset_check
+    check = histogram(squad, split).check
     assert check.spans == spans
     assert check.among_matches >= 0.99 * spans
     assert sum(check.missed.values()) == spans - check.among_matches
@@ -47,7 +45,7 @@ def test_offset_spans_are_among_the_matches(squad: Collection, split: str, spans
 
 
 def test_the_first_tenth_of_squad_holds_more_than_its_share(squad: Collection) -> None:
-    figures = histogram(squad, "train").figures
+    figures = histogram(squad, "train")
     assert figures.first_tenth.value == pytest.approx(0.17, abs=0.01)
     assert figures.first_tenth.difference_interval.low > 0.05
     assert figures.total_variation.value > 3 * figures.total_variation.by_chance_high
@@ -65,10 +63,8 @@ def test_rotation_takes_the_bias_away_and_keeps_every_span(
         )
         payload = histogram(rotated, split)
         assert payload.outcomes["cut"] == len(squad.answers(split)) - len(answers) > 0
-        assert (
-            payload.figures.total_variation.value < payload.figures.total_variation.by_chance_high
-        )
-        bounds = payload.figures.mean.difference_interval
+        assert payload.total_variation.value < payload.total_variation.by_chance_high
+        bounds = payload.mean.difference_interval
         assert bounds.low < 0 < bounds.high
 
 

@@ -36,7 +36,6 @@ from positionbias.experiments.against import MARGIN
 from positionbias.experiments.described import (
     add_contents,
     add_curve,
-    add_histogram,
     add_rotation,
 )
 from positionbias.experiments.measured import (
@@ -71,6 +70,7 @@ from positionbias.papers.position_bias import (
 from positionbias.papers.position_bias.settings import TRAIN, GridSettings, PositionBiasSettings
 from positionbias.positions.debias import queries_by_cut
 from positionbias.positions.histogram import position_histogram
+from positionbias.positions.measured import histogram_rows
 from positionbias.positions.settings import HistogramOptions
 from positionbias.results.payloads import Comparison, Contrast
 from positionbias.results.query_effects import QueryEffects
@@ -258,16 +258,16 @@ class _Measuring(Systems):
             self._cuts(draw, rotated, answered)
         if answered:
             split = TRAIN if TRAIN in answered else answered[0]
-            add_histogram(made, position_histogram(self.collection, split), test="original")
+            histogram_rows(made, position_histogram(self.collection, split), test="original")
             for draw, rotated in self.rotated.items():
                 result = position_histogram(rotated, split)
-                add_histogram(made, result, test="rotated", rotation=draw)
+                histogram_rows(made, result, test="rotated", rotation=draw)
         if isinstance(settings, PositionBiasSettings):
             options = HistogramOptions(matching=settings.matching, seed=settings.seed)
             for variant, path in study.levels.items():
                 of = Collection(path)
                 result = position_histogram(of, TRAIN, options, map_shards=study.map_shards)
-                add_histogram(made, result, variant=variant)
+                histogram_rows(made, result, variant=variant)
 
     def _cuts(self, draw: int, rotated: Collection, answered: Sequence[str]) -> None:
         """Count the test queries whose answers a rotation left whole, and those with a cut one."""

@@ -23,7 +23,7 @@ from positionbias.evaluation.crossed import (
     speaks_of_method,
 )
 from positionbias.experiments.against import APART, LOOK, MARGIN
-from positionbias.experiments.described import ANSWERS, SIMILARITY
+from positionbias.experiments.described import SIMILARITY
 from positionbias.experiments.shown import (
     EFFECT_NOTE,
     IDLE,
@@ -54,13 +54,15 @@ from positionbias.papers.position_bias import (
     Shift,
     price_of,
 )
+from positionbias.positions.histogram import POINTS, Beside
+from positionbias.positions.measured import ANSWERS
+from positionbias.positions.shown import FIGURE, OUTCOMES, POSITIONS
 from positionbias.report.cells import OVER_NOTE, P_NOTE
 from positionbias.report.presentation import Answer, Presentation, Question, RowSection
 from positionbias.report.record import bounds_of, records_of, said
-from positionbias.report.row_figure import Forest, Histogram, Lines, Mark
+from positionbias.report.row_figure import Forest, Lines, Mark
 from positionbias.report.row_table import DOUBTFUL, MARK, RowTable, Value, where_printed
 from positionbias.report.tiles import Answered
-from positionbias.results.curves import POINTS, Beside
 from positionbias.results.payloads import Finding
 
 __all__ = ["SHOWN"]
@@ -309,37 +311,6 @@ ROTATIONS = RowTable(
     where="measure == 'rotation' and axis == '' and split != ''",
     cells=[Value(name, name.capitalize(), ",") for name in ("answers", "kept", "cut")],
 )
-POSITIONS = RowTable(
-    name="positions",
-    title="Where answers start in their passages",
-    stub={"passages": "Answers of"},
-    where=f"measure == '{ANSWERS}' and axis == ''",
-    cells=[
-        *(
-            Value(name, heading, show=show, group=group)
-            for name, group in (
-                ("first fifth", "First fifth"),
-                ("mean", "Mean position"),
-                ("total variation", "Total variation"),
-            )
-            for show, heading in (("value", "observed"), ("expected", "if unbiased"))
-        ),
-        Value("total variation by chance", "by chance", group="Total variation", wide=True),
-    ],
-    notes=[
-        "If unbiased: every answer equally likely at each start that it could have, given its "
-        "length and its passage's. By chance alone: the mean after rotating every passage, for a "
-        "figure that noise cannot lower below 0."
-    ],
-)
-OUTCOMES = RowTable(
-    name="answers",
-    title="What became of the answers",
-    stub={"label": "Outcome"},
-    across=["passages"],
-    where=f"measure == '{ANSWERS}' and axis == 'cause'",
-    cells=[Value("answers", form=",")],
-)
 SIMILARITIES = RowTable(
     name="mats",
     title="Term similarity by distance in position (MATS)",
@@ -393,20 +364,6 @@ CHANGE_FIGURE = Forest(
         Mark("subset == ''", "all test queries", "o", lower=-0.12),
         Mark(f"subset == '{WHOLE}'", f"queries whose {WHOLE[:6]} was {WHOLE[7:]}", "s", False, 0.2),
     ],
-)
-POSITION_FIGURE = Histogram(
-    name="answers",
-    where=f"measure == '{ANSWERS}' and axis == 'bin'",
-    caption=lambda rows: (
-        "Where answers start in their passages, as a share of the passage's length, beside an "
-        "unbiased collection: every answer equally likely at each start that it could have."
-    ),
-    panel=("passages",),
-    heading="{passages}",
-    expected="what unbiased looks like",
-    below="Start of the answer: 0 first word, 1 passage end",
-    side="Share of answers",
-    same="y",
 )
 SIMILARITY_FIGURE = Lines(
     name="ats",
@@ -1006,7 +963,7 @@ SHOWN = Presentation(
             title="Where answers sit",
             introduction="An answer of several words cannot start in the last few, so a flat "
             "histogram is not what an unbiased collection shows.",
-            figures=[POSITION_FIGURE],
+            figures=[FIGURE],
             tables=[POSITIONS],
             folded=[OUTCOMES, ROTATIONS, CONTENTS],
         ),

@@ -1,0 +1,214 @@
+"""How histograms of answers are shown: whether answers sit at the front, a chart, the figures
+beside those of an unbiased collection, and what became of answers.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pandas import DataFrame
+
+from positionbias.core.formatting import decimal, interval, percent, with_interval
+from positionbias.positions.histogram import POINTS, Beside
+from positionbias.positions.measured import ANSWERS
+from positionbias.report.bars import Bar, bars, spark
+from positionbias.report.collection_text import aligned
+from positionbias.report.presentation import Answer, Presentation, Question, RowSection
+from positionbias.report.record import Record, bounds_of, records_of
+from positionbias.report.row_figure import Histogram
+from positionbias.report.row_table import RowTable, Value
+from positionbias.report.tiles import Answered
+
+__all__ = ["CAUSES", "FIGURE", "OUTCOMES", "POSITIONS", "QUESTION", "SHOWN", "chart"]
+
+PARTS, BOTH = 10, 2  # bars of a histogram, and histograms drawn with them, at most
+BINS = f"measure == '{ANSWERS}' and axis == 'bin' and low == low"
+SUMMARY = f"measure == '{ANSWERS}' and axis == ''"
+
+POSITIONS = RowTable(
+    name="positions",
+    title="Where answers start in their passages",
+    stub={"passages": "Answers of"},
+    where=SUMMARY,
+    cells=[
+        *(
+            Value(name, heading, show=show, group=group)
+            for name, group in (
+                ("first fifth", "First fifth"),
+                ("mean", "Mean position"),
+                ("total variation", "Total variation"),
+            )
+            for show, heading in (("value", "observed"), ("expected", "if unbiased"))
+        ),
+        Value("total variation by chance", "by chance", group="Total variation", wide=True),
+        Value("mean", "Answers", ",", show="count", wide=True),
+        Value("passages counted", "Passages", ",", wide=True),
+        Value("mean", "Undefined", show="reason"),
+    ],
+    notes=[
+        "If unbiased: every answer equally likely at each start that it could have, given its "
+        "length and its passage's. By chance alone: the mean after rotating every passage, for a "
+        "figure that noise cannot lower below 0. Intervals resample passages."
+    ],
+)
+OUTCOMES = RowTable(
+    name="answers",
+    title="What became of the answers",
+    stub={"label": "Outcome"},
+    across=["passages"],
+    where=f"measure == '{ANSWERS}' and axis == 'cause' and statistic == 'answers'",
+    cells=[Value("answers", form=",")],
+)
+CAUSES = RowTable(
+    name="matching",
+    title="Answers that were not found, and how well matching finds the source's own spans",
+    stub={"passages": "Answers of", "label": "Cause"},
+    where=f"measure == '{ANSWERS}' and axis == 'cause' and statistic != 'answers'",
+    cells=[
+        Value("unmatched", "Not found", ","),
+        Value("missed", "Spans missed", ","),
+        Value("extra match", "Further matches", ","),
+    ],
+)
+FIGURE = Histogram(
+    name="answers",
+    where=BINS,
+    caption=lambda rows: (
+        "Where answers start in their passages, as a share of the passage's length, beside an "
+        "unbiased collection: every answer equally likely at each start that it could have."
+    ),
+    panel=("passages",),
+    heading="{passages}",
+    expected="what unbiased looks like",
+    below="Start of the answer: 0 first word, 1 passage end",
+    side="Share of answers",
+    same="y",
+)
+FRONT = (
+    "Models may learn where answers sit: audit them (posbias audit), or train on rotated passages "
+    "(posbias debias)."
+)
+QUESTION = Question(
+    by=["passages"],
+    where=SUMMARY,
+    statistics=["first fifth"],
+    question="Do answers sit at the front of their passages?",
+    subject="{passages}",
+    answers={
+        Beside.ABOVE: Answer(
+            answered=Answered.YES, words="More than unbiased", welcome=False, advice=[FRONT]
+        ),
+        Beside.BELOW: Answer(answered=Answered.NO, words="Fewer than unbiased", welcome=False),
+        Beside.WITHIN: Answer(answered=Answered.NO, words="Not beyond the margin", welcome=True),
+        Beside.UNKNOWN: Answer(answered=Answered.UNKNOWN, words="Too few answers"),
+        Beside.COARSE: Answer(answered=Answered.UNKNOWN, words="Too coarse to tell"),
+    },
+    effect=["{first fifth:.1%} in the first fifth", "{first fifth.reason}"],
+    basis=[
+        "unbiased: {first fifth.expected:.1%}",
+        "margin ±{first fifth.margin:.0%}",
+        "{first fifth.count:,} answers",
+    ],
+)
+
+
+def _prepared(rows: DataFrame) -> DataFrame:
+    return rows.assign(passages=rows["collection"] + ", " + rows["split"])
+
+
+def _checked(rows: DataFrame) -> list[str]:
+    """Say how many of the source's spans are among the matches."""
+    return [
+        f"{one.keys['passages']}: {one.value('spans among matches'):,.0f} of "
+        f"{one.value('spans checked'):,.0f} of the source's spans are among the words' matches."
+        for one in records_of(rows, ["passages"], SUMMARY)
+        if one.value("spans checked")
+    ]
+
+
+def _headline(rows: DataFrame) -> list[str]:
+    """Return whether answers start nearer the front than unbiased ones would: what the interval of
+    the difference leaves out.
+    """
+    return [_placed(one) for one in records_of(rows, ["passages"], SUMMARY)]
+
+
+def _placed(record: Record) -> str:
+    name, mean = record.keys["passages"], record.rows["mean"]
+    if mean.reason:
+        return f"{name}: {mean.reason}."
+    less = record.rows["mean less unbiased"]
+    answers = {
+        Beside.BELOW: "answers start nearer the front than unbiased ones",
+        Beside.ABOVE: "answers start nearer the end than unbiased ones",
+        Beside.WITHIN: f"answers start where unbiased ones do, to within {POINTS:g} of the passage",
+        Beside.UNKNOWN: "cannot tell whether answers start nearer the front",
+    }
+    return (
+        f"{name}: {answers[mean.answer]}: mean position {_value(mean)}, unbiased "
+        f"{decimal(mean.expected)} (difference {_value(less, sign=True)})."
+    )
+
+
+def _value(row: Any, *, sign: bool = False) -> str:
+    bounds = interval(bounds_of(row), sign=sign)
+    return with_interval(decimal(row.value, sign=sign), bounds)
+
+
+def chart(rows: DataFrame) -> str:
+    """Draw one or two histograms as bars, more in a line each."""
+    drawn = [(name, bins) for name, bins in rows.query(BINS).groupby("passages", sort=False)]
+    if not drawn:
+        return ""
+    if len(drawn) <= BOTH:
+        return "\n\n".join("\n".join(_bars(str(name), bins)) for name, bins in drawn)
+    lines = [("answers by place, first to last", "observed", "if unbiased")]
+    for name, bins in drawn:
+        highest = (0, max(bins["value"].max(), bins["expected"].max()))
+        lines.append(
+            (
+                str(name),
+                spark(bins["value"].tolist(), highest),
+                spark(bins["expected"].tolist(), highest),
+            )
+        )
+    return aligned(lines, left=3)
+
+
+def _bars(name: str, bins: DataFrame) -> list[str]:
+    """Return the shares of answers in at most ten parts of a passage, as bins fall together."""
+    number = len(bins)
+    several = next(n for n in range(1, number + 1) if number % n == 0 and number // n <= PARTS)
+    shown = []
+    for first in range(0, number, several):
+        part = bins.iloc[first : first + several]
+        place = f"{100 * first / number:.0f}–{100 * (first + several) / number:.0f} %"
+        share = float(part["value"].sum())
+        shown.append(Bar(place, share, float(part["expected"].sum()), percent(share)))
+    return [
+        f"{name}: share of answers by place in the passage; the mark is the share if unbiased",
+        *bars(shown),
+    ]
+
+
+SHOWN = Presentation(
+    study="histogram",
+    prepare=_prepared,
+    headline=_headline,
+    run=_checked,
+    chart=chart,
+    questions=[QUESTION],
+    sections=(
+        RowSection(
+            anchor="answers",
+            title="Where answers sit",
+            introduction="An answer of several words cannot start in the last few, so a flat "
+            "histogram is not what an unbiased collection shows.",
+            figures=[FIGURE],
+            tables=[POSITIONS],
+            folded=[OUTCOMES, CAUSES],
+        ),
+    ),
+    text=[POSITIONS, OUTCOMES, CAUSES],
+    main=("answers",),
+)
