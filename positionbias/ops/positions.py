@@ -104,7 +104,7 @@ def histogram(
         host=engine.host,
     )
     if plot:
-        from positionbias.positions.shown import FIGURE, SHOWN
+        from positionbias.report.answer_positions import FIGURE, SHOWN
         from positionbias.report.figure import save_figure
 
         save_figure(FIGURE.draw(SHOWN.own(made.rows)), plot, overwrite=overwrite)

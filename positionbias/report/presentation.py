@@ -24,7 +24,7 @@ from positionbias.results.payloads import Finding
 __all__ = ["Answer", "Presentation", "Question", "RowSection", "presentations", "shown_by"]
 
 SHOWN = (
-    "positions.shown",
+    "report.answer_positions",
     "pooling.shown",
     "clicks.shown",
 )  # modules with a presentation, beside those of papers

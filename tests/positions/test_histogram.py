@@ -23,7 +23,7 @@ from positionbias.positions.histogram import (
 from positionbias.positions.measured import histogram_rows
 from positionbias.positions.rotate import Rotation
 from positionbias.positions.settings import HistogramOptions, Matching
-from positionbias.positions.shown import SHOWN
+from positionbias.report.answer_positions import SHOWN
 from positionbias.text.clusters import clusters
 
 MakeCollection = Callable[..., Collection]

@@ -56,7 +56,7 @@ from positionbias.papers.position_bias import (
 )
 from positionbias.positions.histogram import POINTS, Beside
 from positionbias.positions.measured import ANSWERS
-from positionbias.positions.shown import FIGURE, OUTCOMES, POSITIONS
+from positionbias.report.answer_positions import FIGURE, OUTCOMES, POSITIONS
 from positionbias.report.cells import OVER_NOTE, P_NOTE
 from positionbias.report.presentation import Answer, Presentation, Question, RowSection
 from positionbias.report.record import bounds_of, records_of, said
