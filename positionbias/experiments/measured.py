@@ -12,9 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from positionbias.core.collection import Collection
-from positionbias.core.convergence import Finish
 from positionbias.core.interval import Interval
-from positionbias.core.manifest import read_manifest
 from positionbias.core.records import Qrel
 from positionbias.core.rows import Collected
 from positionbias.evaluation.answers import Compared, compared
@@ -26,10 +24,9 @@ from positionbias.evaluation.trainings import (
     mean_interval,
     query_means,
 )
-from positionbias.models.checkpoint import LOG, read_log
-from positionbias.models.remedied import trained_folder
 from positionbias.results.payloads import Comparison
 from positionbias.results.result import Facts
+from positionbias.training.measured import training_rows
 
 __all__ = [
     "FIRST_STAGE",
@@ -45,23 +42,6 @@ __all__ = [
 ]
 
 FIRST_STAGE, POSITION_ONLY = "bm25", "position-only"  # kinds of systems beside models
-_SERIES = {  # of a log, by name
-    "loss": "loss",
-    "validation nDCG@10": "ndcg",
-    "MATS": "mats",
-    "pair accuracy": "pair_accuracy",
-    "score margin": "score_margin",
-    "gate": "gate",
-}
-_LATE = ("pair accuracy", "score margin", "loss")  # averaged over the last half of a log
-_COUNTS = {  # of a checkpoint's manifest, by statistic
-    "steps": "steps",
-    "step kept": "best_step",
-    "groups": "training_groups",
-    "depth": "depth",
-    "validation": "validation_ndcg@10",
-    "validation of the first stage": "first_stage_ndcg@10",
-}
 
 
 class Trial(NamedTuple):
@@ -242,35 +222,8 @@ class Systems:
         return {}
 
     def training(self, facts: Facts, seed: int, checkpoint: Path) -> dict[str, float]:
-        """Add the log of a training, its end, and what it logged in the last half of its steps;
-        return the latter.
-        """
-        own = trained_folder(checkpoint)
-        content = read_manifest(own).content
-        logged: Sequence[Mapping[str, float | None]] = ()
-        finish = Finish.NOT_VALIDATED
-        if (own / LOG).is_file():
-            training = read_log(own)
-            logged, finish = training.log, training.ending.finish
-        cells: dict[str, Any] = {**self.cells(facts), "seed": seed}
-        curves: dict[str, list[tuple[int, float]]] = {}
-        for name, key in _SERIES.items():
-            for row in logged:
-                if (value := row[key]) is not None:
-                    step = int(row["step"] or 0)
-                    place = {**cells, "axis": "step", "at": float(step), "label": str(step)}
-                    self.made.add(name, "log", value, **place)
-                    curves.setdefault(name, []).append((step, value))
-        numbers = {statistic: content.get(name) for statistic, name in _COUNTS.items()}
-        if numbers["step kept"] is None:
-            numbers["step kept"] = numbers["steps"]
-        late = {name: _late(curves[name]) for name in _LATE if name in curves}
-        for statistic, number in {**numbers, **late}.items():
-            if isinstance(number, int | float):
-                self.made.add("training", statistic, number, **cells)
-        cells |= {"answer": finish.value, "reason": str(content.get("stopped") or "")}
-        self.made.add("training", "end", None, **cells)
-        return late
+        """Add the rows of a training; return what it logged in the last half of its steps."""
+        return training_rows(self.made, checkpoint, **{**self.cells(facts), "seed": seed})
 
 
 def over(repeats: Mapping[Repeat, object]) -> dict[str, Any]:
@@ -278,9 +231,3 @@ def over(repeats: Mapping[Repeat, object]) -> dict[str, Any]:
     trainings = len({seed for seed, _ in repeats if seed is not None})
     several = "trainings and queries" if trainings > 1 else "queries"
     return {"trainings": trainings or None, "interval": several}
-
-
-def _late(curve: Sequence[tuple[int, float]]) -> float:
-    """Return the mean of a log, values by step, over the last half of the steps."""
-    values = [value for step, value in curve if 2 * step >= curve[-1][0]]
-    return sum(values) / len(values)

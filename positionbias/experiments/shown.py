@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pandas import DataFrame, Series
 
-from positionbias.core.convergence import UNFINISHED, Ending, Finish
+from positionbias.core.convergence import UNFINISHED
 from positionbias.evaluation.answers import Compared
-from positionbias.experiments.endings import ending_warnings
 from positionbias.report.cells import OVER_NOTE
-from positionbias.report.presentation import Answer, Question, RowSection
-from positionbias.report.record import Record, records_of, said
-from positionbias.report.row_figure import Lines
-from positionbias.report.row_table import RowTable, Value
+from positionbias.report.presentation import Answer, Question
+from positionbias.report.record import Record, said
+from positionbias.report.row_table import Value
 from positionbias.report.tiles import Answered
-from positionbias.results.payloads import Finding
 from positionbias.results.select import MODELS
 
 __all__ = [
@@ -28,13 +25,10 @@ __all__ = [
     "comparison_cells",
     "comparison_question",
     "comparison_text",
-    "ending_sentences",
     "named",
-    "training_section",
 ]
 
 NAMES: Mapping[str, str] = {**MODELS, "bm25": "BM25", "ensemble": "Ensemble"}
-SERIES = ("loss", "validation nDCG@10", "MATS", "pair accuracy", "score margin")  # that are drawn
 IDLE = (
     "Train longer, start from word vectors or an encoder, or add BM25's scores (posbias ensemble)."
 )
@@ -161,82 +155,3 @@ def comparison_text(record: Record, correction: str = "Holm") -> str:
     return said(
         f"{{difference:+.3f}} over {{difference.count:,}} {row.counted} ({sure}{few})", record
     )
-
-
-# --- trainings ------------------------------------------------------------------------------------
-
-TRAININGS = RowTable(
-    name="training",
-    title="Where each training ended",
-    stub={"whole": "System", "seed": "Seed"},
-    where="measure == 'training' and axis == '' and seed >= 0",
-    cells=[
-        Value("pair accuracy", "Pairwise accuracy"),
-        Value("score margin", "Score margin"),
-        Value("loss", "Loss"),
-        Value("steps", "Steps", ","),
-        Value("step kept", "Step kept", ","),
-        Value("depth", "Re-ranking depth", ",", wide=True),
-        Value("validation", "kept, at that depth", group="Validation nDCG@10"),
-        Value("validation of the first stage", "first stage", group="Validation nDCG@10"),
-        Value("end", "Ended", show="answer"),
-    ],
-    notes=[
-        "Accuracy, margin and loss are means over what was logged in the last half of the steps, "
-        "on the triples trained on; the margin is the positive's score less the negative's, in the "
-        "model's own scale. What is measured of a model are the weights of the step kept.",
-        lambda rows: " ".join(
-            f"{name}: {remark}." for name, end in _endings(rows) for remark in end.remarks()
-        ),
-    ],
-)
-
-
-def _endings(rows: DataFrame) -> Iterable[tuple[str, Ending]]:
-    """Yield each training's system and end."""
-    for record in records_of(rows, ["whole", "seed"], "measure == 'training' and seed >= 0"):
-        if "end" in record.rows:
-            depth = record.value("depth")
-            yield (
-                record.keys["whole"],
-                Ending(
-                    Finish(record.rows["end"].answer),
-                    record.value("validation"),
-                    None if depth is None else int(depth),
-                    record.value("validation of the first stage"),
-                ),
-            )
-
-
-def _stopped(rows: DataFrame) -> str:
-    ends = rows.query("measure == 'training' and statistic == 'end' and reason != ''")
-    reasons = [f"{row.whole}, seed {row.seed}: {row.reason}" for row in ends.itertuples()]
-    stopped = f" Stopped: {'; '.join(reasons)}." if reasons else ""
-    return f"What was logged by training step.{stopped}"
-
-
-def training_section(study: str) -> RowSection:
-    """Return the section of a study's trainings: their logs, and where each ended."""
-    return RowSection(
-        anchor=f"{study}-trainings",
-        title="How the trainings went",
-        introduction="",
-        figures=[
-            Lines(
-                name=f"{study}-trainings",
-                where=f"axis == 'step' and measure in {SERIES}",
-                caption=_stopped,
-                series="whole",
-                below="Training step",
-                free=True,
-                places=2,
-                tall=1.7,
-            )
-        ],
-        tables=[TRAININGS],
-    )
-
-
-def ending_sentences(rows: DataFrame) -> list[Finding]:
-    """Return the warnings about the ends of trainings."""
-    return ending_warnings(list(_endings(rows)))

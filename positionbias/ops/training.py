@@ -125,8 +125,7 @@ def train(
     that all of them see.
 
     Returns:
-        The model and a result, whose value is validation nDCG@10, None without validation; None in
-        all but the main process.
+        The model, and rows of how its training went; None in all but the main process.
 
     Raises:
         SettingError: a precision that the device has not, a training that diverged, a batch that
@@ -147,13 +146,14 @@ def train(
         ...     training=short,
         ... )
         >>> print(pb.train("planted", plan, out="new.ckpt"))
-        nDCG@10 on validation: 0.7...
-        stopped after 2 steps: 2 steps
+        nDCG@10 on validation: 0.7... stopped after 2 steps: 2 steps
         ...
     """
     check_models("a training")
     from positionbias.core.collection import find_collection
-    from positionbias.training.train import train_model, training_result
+    from positionbias.core.rows import Collected
+    from positionbias.training.measured import training_rows
+    from positionbias.training.train import train_model
 
     main = os.environ.get("RANK", "0") == "0"  # one of several processes says what there is to say
     if not main:
@@ -180,7 +180,9 @@ def train(
         f"next: posbias rerank --model {pasted(place)} {pasted(opened.path)} --split test "
         "--candidates RUN --out RUN2"
     )
-    return Training(place, [training_result(checkpoint, opened.name)], checkpoint)
+    made = Collected({"study": "training", "collection": opened.name, "model": checkpoint.name})
+    training_rows(made, place, seed=plan.training.seed)
+    return Training(place, [], checkpoint, rows=made.rows)
 
 
 def _placed(settings: S, names: Iterable[str]) -> S:
@@ -206,8 +208,6 @@ def _leave_group() -> None:
 
 def _remarks(checkpoint: Checkpoint, plan: TrainPlan) -> Sequence[str]:
     """Return remarks on the counts and on the model."""
-    from positionbias.results.payloads import TrainingNotes
-
     content = checkpoint.manifest.content
     lines = [
         f"{content['training_groups']:,} training groups; left out: "
@@ -215,8 +215,11 @@ def _remarks(checkpoint: Checkpoint, plan: TrainPlan) -> Sequence[str]:
         f"{content['groups_without_their_passage']:,} whose passage is not in the collection, "
         f"{content['groups_with_an_empty_side']:,} reads with an empty side"
     ]
-    notes = TrainingNotes.of_facts(content)
-    if (seen := notes.validation_queries_seen) and (queries := notes.validation_queries):
+    seen, queries = (
+        checkpoint.manifest.content_as(int, f"validation_queries{which}", 0)
+        for which in ("_seen", "")
+    )
+    if seen and queries:
         lines.append(
             f"{seen:,} of {queries:,} validation queries ({seen / queries:.1%}) have a relevant "
             "passage that is a training positive too: early stopping and the depth are tuned on "

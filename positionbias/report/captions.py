@@ -6,12 +6,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from positionbias.core.formatting import count, decimal
-from positionbias.results.payloads import AtsCurve, TrainingCurve
+from positionbias.core.formatting import decimal
+from positionbias.results.payloads import AtsCurve
 from positionbias.results.result import Result
 from positionbias.results.select import distinct, labels, of_kind
 
-__all__ = ["ats_caption", "training_caption"]
+__all__ = ["ats_caption"]
 
 MOST_NAMED = 8  # models whose numbers a caption repeats
 
@@ -39,22 +39,4 @@ def ats_caption(results: Sequence[Result]) -> str:
             f"An upright bar: fewer than {' or '.join(map(str, ends))} terms at the next Δ, where "
             "the curve ends."
         )
-    return " ".join(sentences)
-
-
-def training_caption(results: Sequence[Result]) -> str:
-    """Say why each training ended, and which step's weights were kept."""
-    found = of_kind(results, "training")
-    sentences = ["What was logged at each validation."]
-    for result, label in zip(found, labels(found), strict=True):
-        assert isinstance(result.payload, TrainingCurve)
-        parts, notes = [], result.payload.notes
-        if (best := notes.best_step) is not None:
-            parts.append(f"weights of step {count(best)} kept")
-        if notes.depth:
-            parts.append(f"re-ranking depth {count(notes.depth)}")
-        if notes.stopped:
-            parts.append(f"stopped: {notes.stopped}")
-        if parts:
-            sentences.append(f"{label}: {'; '.join(parts)}.")
     return " ".join(sentences)

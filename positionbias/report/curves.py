@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from positionbias.core.formatting import count
 from positionbias.report.drawing import (
     DASHES,
     characters,
@@ -16,11 +15,10 @@ from positionbias.report.drawing import (
     line_handle,
     new_figure,
     required,
-    tick_places,
     wrap,
 )
 from positionbias.report.figure import MUTED, WIDE, styled
-from positionbias.results.payloads import AtsCurve, TrainingCurve
+from positionbias.results.payloads import AtsCurve
 from positionbias.results.result import Result
 from positionbias.results.select import distinct, labels, of_kind, repeat_of
 
@@ -28,7 +26,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["ats_curves", "training_curves"]
+__all__ = ["ats_curves"]
 
 
 def ats_curves(results: Sequence[Result], *, width: float = WIDE) -> Figure:
@@ -125,71 +123,3 @@ def _ats_line(axes: Axes, curve: Any, index: int) -> bool:
             markeredgewidth=1.8,
         )
     return cut
-
-
-def training_curves(
-    results: Sequence[Result], *, series: Sequence[str] | None = None, width: float = WIDE
-) -> Figure:
-    """Draw each training's validation log: a panel per series, a line per training, a dot where its
-    weights were kept.
-
-    ``series`` picks by name; by default loss, nDCG and MATS, or everything where none of these was
-    logged.
-
-    Raises:
-        InputError: no training curve among the results.
-    """
-    found = required(of_kind(results, "training"), "a training curve")
-    curves = [result.payload for result in found if isinstance(result.payload, TrainingCurve)]
-    names, shown = labels(found), list(series) if series is not None else _main_series(curves)
-    with styled():
-        figure = new_figure(width, 0.85 + 1.55 * max(1, len(shown)))
-        column = figure.subplots(max(1, len(shown)), 1, sharex=True, squeeze=False)[:, 0]
-        kept = False
-        for axes, name in zip(column, shown, strict=False):
-            axes.set_title(name[:1].upper() + name[1:])
-            for index, curve in enumerate(curves):
-                kept |= _training_line(axes, curve, name, index)
-        column[-1].set_xlabel("Training step")
-        column[-1].xaxis.set_major_formatter(lambda value, _: count(round(value)))
-        column[-1].xaxis.set_major_locator(tick_places(width))
-        handles = [line_handle(colour_of(i), DASHES[i % len(DASHES)]) for i in range(len(found))]
-        if kept:
-            handles.append(line_handle(MUTED.light, "none", marker="o", markersize=6))
-        legend_above(figure, handles, [*names, *(["weights kept"] if kept else [])], width)
-    return figure
-
-
-def _main_series(curves: Sequence[TrainingCurve]) -> list[str]:
-    every = distinct(name for curve in curves for name in curve.series)
-    main = [
-        name for name in every if any(word in name.lower() for word in ("loss", "ndcg", "mats"))
-    ]
-    return main or every
-
-
-def _training_line(axes: Axes, curve: TrainingCurve, name: str, index: int) -> bool:
-    """Draw one series of one training; return whether the step whose weights were kept is on it."""
-    values = [math.nan if value is None else value for value in curve.series.get(name, ())]
-    steps = list(curve.steps[: len(values)])
-    marker = "o" if len(values) <= 12 else ""  # few points: show each
-    axes.plot(
-        steps,
-        values,
-        color=colour_of(index),
-        linestyle=DASHES[index % len(DASHES)],
-        marker=marker,
-        markersize=3,
-    )
-    best = curve.notes.best_step
-    if best is None or best not in steps or math.isnan(values[steps.index(best)]):
-        return False
-    axes.plot(
-        [best],
-        [values[steps.index(best)]],
-        color=colour_of(index),
-        marker="o",
-        markersize=6,
-        linestyle="none",
-    )
-    return True

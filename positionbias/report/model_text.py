@@ -4,56 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from positionbias.report.bars import area
 from positionbias.report.collection_text import aligned
 from positionbias.results.artefacts import RemedyFigures, TeachingFigures, WordVectorFigures
-from positionbias.results.payloads import TrainingCurve
 from positionbias.results.result import Result
 from positionbias.results.runs import RerankingFigures
 from positionbias.results.select import of_type
 
-__all__ = ["remedy_text", "reranking_text", "teaching_text", "training_text", "vectors_text"]
+__all__ = ["remedy_text", "reranking_text", "teaching_text", "vectors_text"]
 
 
-# the series that is drawn, and the fewest validations that make a curve
-VALIDATED, DRAWN = "validation nDCG@10", 3
 # shown also where they are 0
 _ALWAYS = ("queries", "pairs", "mean score", "least score", "greatest score")
-
-
-def training_text(results: Sequence[Result]) -> str:
-    """Return a line per training: its validation nDCG@10, and why it stopped."""
-    return "\n".join(
-        line
-        for result, own in of_type(results, TrainingCurve)
-        for line in (_training(result, own), *_drawn(own))
-    )
-
-
-def _drawn(trained: TrainingCurve) -> list[str]:
-    """Draw nDCG@10 by validation, where there are enough of them."""
-    values = list(trained.series.get(VALIDATED, ()))
-    if sum(value is not None for value in values) < DRAWN:
-        return []
-    return [
-        "",
-        f"{VALIDATED} by step, {min(trained.steps):,} to {max(trained.steps):,}",
-        *area(values),
-    ]
-
-
-def _training(result: Result, curve: TrainingCurve) -> str:
-    notes, ending = curve.notes, curve.ending
-    stopped = f"stopped after {notes.steps:,} steps: {notes.stopped}"
-    if result.value is None:
-        return (
-            f"not validated: the weights of the last step, {notes.best_step:,}, are kept, and no "
-            f"re-ranking depth is tuned; {stopped}"
-        )
-    return (
-        f"nDCG@10 on {result.split}: {ending.ndcg:.4f} at re-ranking depth {ending.depth} with the "
-        f"weights of step {notes.best_step:,}, first stage {ending.first_stage:.4f}; {stopped}"
-    )
 
 
 def reranking_text(results: Sequence[Result]) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from positionbias.core.formatting import percent, slug
 from positionbias.report import captions, tables
 from positionbias.report.blocks import Block, Drawing, FigureKind, Section, block_of, draw_blocks
-from positionbias.report.curves import ats_curves, training_curves
+from positionbias.report.curves import ats_curves
 from positionbias.report.effectiveness import significance_table, systems_table
 from positionbias.report.figure import WIDE
 from positionbias.report.first_screen import answers_block
@@ -40,9 +40,6 @@ SIMILARITY = FigureKind(
     ats_curves,
     captions.ats_caption,
     "xy",
-)
-TRAINING = FigureKind(
-    lambda results: of_kind(results, "training"), training_curves, captions.training_caption, "xy"
 )
 
 
@@ -93,10 +90,6 @@ def _systems(study: Study) -> Block:
 
 def _similarity(study: Study) -> Block:
     return block_of(study, {"ats": SIMILARITY}, [tables.mats_table(study.results)])
-
-
-def _training(study: Study) -> Block:
-    return block_of(study, {"training": TRAINING}, [tables.training_table(study.results)])
 
 
 def _basis(results: Sequence[Result]) -> str:
@@ -164,7 +157,6 @@ GENERAL = (
         "carry.",
         each(_similarity),
     ),
-    PageSection("training", "How the trainings went", "", each(_training)),
 )
 
 

@@ -25,6 +25,7 @@ __all__ = ["Answer", "Presentation", "Question", "RowSection", "presentations", 
 
 SHOWN = (
     "report.answer_positions",
+    "report.trainings",
     "pooling.shown",
     "clicks.shown",
 )  # modules with a presentation, beside those of papers

@@ -19,7 +19,7 @@ from positionbias.report.cells import (
 from positionbias.report.table import Cell, Column, Table
 from positionbias.results.collections import PassageFigures, QueryFigures
 from positionbias.results.figures import Figures
-from positionbias.results.payloads import AtsCurve, TrainingCurve
+from positionbias.results.payloads import AtsCurve
 from positionbias.results.result import Result
 from positionbias.results.select import distinct, labels, of_kind
 
@@ -27,7 +27,6 @@ __all__ = [
     "collection_table",
     "mats_table",
     "statistics_table",
-    "training_table",
 ]
 
 
@@ -163,52 +162,3 @@ def mats_table(results: Sequence[Result]) -> Table:
     return Table(
         "mats", "Term similarity by distance in position (MATS)", columns, rows, notes, stub=2
     )
-
-
-def training_table(results: Sequence[Result]) -> Table:
-    """Return each training's end, whether it finished, its validation results, and the last value
-    of every logged series.
-    """
-    found = of_kind(results, "training")
-    payloads = [result.payload for result in found if isinstance(result.payload, TrainingCurve)]
-    series = distinct(name for payload in payloads for name in payload.series)
-    rows = []
-    for payload, label in zip(payloads, labels(found), strict=True):
-        last = [
-            next((v for v in reversed(payload.series.get(name, ())) if v is not None), None)
-            for name in series
-        ]
-        rows.append(
-            [
-                text_cell(label),
-                count_cell(len(payload.steps)),
-                count_cell(payload.steps[-1] if len(payload.steps) else None),
-                count_cell(payload.notes.best_step),
-                count_cell(payload.ending.depth),
-                decimal_cell(payload.ending.ndcg),
-                decimal_cell(payload.ending.first_stage),
-                text_cell(payload.ending.finish.value),
-                *map(decimal_cell, last),
-            ]
-        )
-    columns = [Column("System", numeric=False)]
-    columns += [
-        Column(name, wide=name == "Validations")
-        for name in ("Validations", "Last step", "Step kept", "Re-ranking depth")
-    ]
-    columns += [
-        Column("kept, at that depth", "Validation nDCG@10"),
-        Column("first stage", "Validation nDCG@10"),
-        Column("Ended", numeric=False),
-    ]
-    columns += [Column(f"Last {name}", wide=True) for name in series]
-    drop_columns(
-        columns,
-        rows,
-        [index for index in (3, 4, 5, 6) if all(row[index].value is None for row in rows)],
-    )
-    endings = [
-        (label, payload.ending) for payload, label in zip(payloads, labels(found), strict=True)
-    ]
-    notes = [f"{label}: {remark}." for label, ending in endings for remark in ending.remarks()]
-    return Table("training", "Where each training ended", columns, rows, notes)

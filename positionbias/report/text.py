@@ -47,7 +47,6 @@ TEXTS = {
     "SelectionFigures": ("report.collection_text", "selection_text"),
     "Suspicion": ("contamination.text", "suspicion_text"),
     "TeachingFigures": ("report.model_text", "teaching_text"),
-    "TrainingCurve": ("report.model_text", "training_text"),
     "WordVectorFigures": ("report.model_text", "vectors_text"),
 }
 

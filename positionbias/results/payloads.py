@@ -7,14 +7,11 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from msgspec import UNSET, UnsetType
-
-from positionbias.core.convergence import Ending
 from positionbias.core.interval import Interval
 from positionbias.core.json_text import JsonObject
 from positionbias.results.buckets import PositionBuckets, ResponseCurve
 from positionbias.results.curves import AtsFigures
-from positionbias.results.figures import Figures, Record
+from positionbias.results.figures import Figures
 from positionbias.results.leaked_order import LeakedOrder
 from positionbias.results.length_grid import LengthGrid
 from positionbias.results.places import PlaceHistogram, SentenceMoves
@@ -41,8 +38,6 @@ __all__ = [
     "Question",
     "ResponseCurve",
     "SentenceMoves",
-    "TrainingCurve",
-    "TrainingNotes",
     "Verdict",
 ]
 
@@ -128,30 +123,6 @@ class AtsCurve:
     std_terms: Sequence[float | None]
     std_pairs: Sequence[float | None]
     figures: AtsFigures
-
-
-class TrainingNotes(Record, frozen=True, kw_only=True, omit_defaults=True):
-    """A training by its checkpoint's manifest: the step of the kept ``weights``, the steps done and
-    what ``stopped`` them, the tuned re-ranking depth, and the data of training and validation."""
-
-    best_step: int | None = None
-    weights: str = ""
-    steps: int | None = None
-    stopped: str = ""
-    depth: int | UnsetType | None = UNSET
-    training_groups: int | None = None
-    validation_queries: int | None = None
-    validation_queries_seen: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class TrainingCurve:
-    """The log of each validation of a training, and its end."""
-
-    steps: Sequence[int]
-    series: Mapping[str, Sequence[float | None]]
-    notes: TrainingNotes = field(default_factory=TrainingNotes)
-    ending: Ending = field(default_factory=Ending)
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,7 +257,6 @@ Payload = (
     | QueryEffects
     | Comparison
     | AtsCurve
-    | TrainingCurve
     | Finding
     | Verdict
     | LeakedOrder
@@ -302,7 +272,6 @@ KINDS: dict[str, type] = {
     "query_effects": QueryEffects,
     "comparison": Comparison,
     "ats": AtsCurve,
-    "training": TrainingCurve,
     "finding": Finding,
     "verdict": Verdict,
     "leaked_order": LeakedOrder,

@@ -28,8 +28,6 @@ from positionbias.positions.rotate import Rotation
 from positionbias.positions.rotated_texts import RotatedTexts
 from positionbias.probe.passages import original_collection, sample_passages
 from positionbias.ranking.score import known_queries
-from positionbias.results.payloads import TrainingCurve, TrainingNotes
-from positionbias.results.result import Result
 from positionbias.training.batches import TrainingTexts
 from positionbias.training.build import build_model
 from positionbias.training.devices import Devices, find_devices
@@ -41,7 +39,7 @@ from positionbias.training.trainsets.sample import GroupSource
 from positionbias.training.trainsets.source import group_source
 from positionbias.training.validation import Validation
 
-__all__ = ["TrainPlan", "train_model", "training_result"]
+__all__ = ["TrainPlan", "train_model"]
 
 
 def train_model(
@@ -169,34 +167,6 @@ def _overlap(collection: Collection, plan: TrainPlan, groups: GroupSource) -> di
     )
     overlap = sum(not seen.isdisjoint(passages) for passages in relevant.values())
     return {"validation_queries": len(relevant), "validation_queries_seen": overlap}
-
-
-def training_result(model: Checkpoint, collection: str) -> Result:
-    """Return the log of validations as a Result; its value is nDCG@10 of the kept weights at the
-    tuned depth, or None.
-    """
-    log = model.training.log
-    names = {
-        "loss": "loss",
-        "validation nDCG@10": "ndcg",
-        "MATS": "mats",
-        "pair accuracy": "pair_accuracy",
-        "score margin": "score_margin",
-        "gate": "gate",
-    }
-    notes = TrainingNotes.of_facts(model.manifest.content)
-    series = {label: [row[key] for row in log] for label, key in names.items()}
-    kept = {
-        label: values
-        for label, values in series.items()
-        if any(value is not None for value in values)
-    }
-    curve = TrainingCurve([int(row["step"] or 0) for row in log], kept, notes, model.ending)
-    best = model.validation_ndcg
-    split = "train" if best is None else "validation"
-    return Result(
-        "training", collection, split, model.name, model.manifest.seed, best, None, len(log), curve
-    )
 
 
 def _content(counted: Mapping[str, int], groups: GroupSource, record: Trained) -> JsonObject:

@@ -102,13 +102,11 @@ def test_a_checkpoint(train, tmp_path):
 def test_as_json(train, tmp_path):
     code, out, _ = train("--out", tmp_path / "tk.ckpt", "--json")
     assert code == 0
-    (result,) = json.loads(out)["results"]
-    assert (result["measure"], result["system"], result["kind"]) == ("training", "tk", "training")
-    assert result["payload"]["steps"] == [0, 2, 4]
-    assert (
-        result["value"]
-        == load_checkpoint(tmp_path / "tk.ckpt").manifest.content["validation_ndcg@10"]
-    )
+    rows = json.loads(out)["rows"]
+    logged = [row["at"] for row in rows if row["measure"] == "validation nDCG@10"]
+    assert logged == [0, 2, 4]
+    (kept,) = [row["value"] for row in rows if row["statistic"] == "validation"]
+    assert kept == load_checkpoint(tmp_path / "tk.ckpt").manifest.content["validation_ndcg@10"]
 
 
 def test_what_a_name_wrote_a_name_reads(collection, capsys, tmp_path, monkeypatch):

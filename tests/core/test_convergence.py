@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from itertools import permutations
 
 import pytest
 
 from positionbias.core.convergence import Ending, Finish, finish_of
-from positionbias.results.payloads import TrainingCurve
-from positionbias.results.result import Facts, Result
 
 
 @pytest.mark.parametrize(
@@ -82,27 +79,3 @@ def test_what_is_said_of_an_ending() -> None:
         )
     ]
     assert Ending(Finish.FINISHED, 0.7, 10, None).beats_first_stage is None
-
-
-def test_it_goes_through_json_with_its_curve() -> None:
-    curve = TrainingCurve(
-        [0, 5], {"validation nDCG@10": [0.1, 0.2]}, ending=Ending(Finish.TOO_FEW, 0.2, 5, 0.1)
-    )
-    result = Result(
-        "training",
-        "c",
-        "validation",
-        "tk",
-        1,
-        0.2,
-        None,
-        2,
-        curve,
-        Facts(model="tk", unfinished=True),
-    )
-    record = json.loads(json.dumps(result.to_json()))
-    assert record["payload"]["ending"]["finish"] == "too few validations to tell"
-    assert Result.from_json(record) == result
-    assert (
-        "unfinished" not in Result("m", "c", "", "", None, None, None, 0, curve).to_json()["facts"]
-    )

@@ -211,7 +211,7 @@ def every_kind(inputs: Inputs, out: Path) -> Sequence[Any]:
             training=replace(SLOW, probe_passages=0),
             **started,
         )
-        results += pb.train(inputs.planted, plan, out=out / kind).results
+        results.append(pb.train(inputs.planted, plan, out=out / kind).to_frame())
         test = inputs.runs["test"]
         pb.rerank(
             inputs.planted,

@@ -44,9 +44,9 @@ def test_a_model(
 ) -> None:
     trained = positionbias.train(collection, quick(collection.path.parent), out=tmp_path / "tk")
     assert trained is not None
-    (result,) = trained.results
-    assert (trained.path, result.measure, result.system) == (tmp_path / "tk", "training", "tk")
-    assert result.value == trained.model.ending.ndcg
+    rows = trained.to_frame().query("measure == 'training'").set_index("statistic")
+    assert (trained.path, set(rows["model"])) == (tmp_path / "tk", {"tk"})
+    assert rows.loc["validation", "value"] == trained.model.ending.ndcg
     # what to type next is for the command line
     assert "posbias rerank" not in capsys.readouterr().err
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from itertools import islice
 from pathlib import Path
 
@@ -10,12 +9,13 @@ import pytest
 import torch
 
 from positionbias.core.errors import SettingError
+from positionbias.core.rows import Collected
 from positionbias.core.run import read_run
 from positionbias.training.batches import TrainingTexts, batches
 from positionbias.training.build import build_model
 from positionbias.training.devices import find_devices
+from positionbias.training.measured import training_rows
 from positionbias.training.state import unfinished
-from positionbias.training.train import training_result
 from positionbias.training.trainer import Trainer
 from positionbias.training.trainsets.sample import make_sampler
 
@@ -56,11 +56,13 @@ def test_what_it_says_of_itself(task: Task, tmp_path: Path) -> None:
     assert all(
         row["loss"] > 0 and row["ndcg"] is row["depth"] is row["mats"] is None for row in log
     )
-    result = training_result(checkpoint, "planted")
-    assert (result.value, result.split, result.count) == (None, "train", 3)
-    assert "validation nDCG@10" not in result.payload.series  # type: ignore[union-attr]
-    assert result.payload.notes.weights == "the last"  # type: ignore[union-attr]
-    json.dumps(result.to_json(), allow_nan=False)
+    made = Collected({"model": "tk"})
+    training_rows(made, checkpoint.path)
+    assert {"loss", "training"} <= set(made.rows["measure"])
+    assert "validation nDCG@10" not in set(made.rows["measure"])
+    ends = made.rows.query("measure == 'training'").set_index("statistic")
+    assert (ends.loc["step kept", "value"], ends.loc["end", "reason"]) == (5, "5 steps")
+    assert "validation" not in ends.index
 
 
 def test_with_validation_the_manifest_says_that(uninterrupted) -> None:

@@ -18,9 +18,7 @@ from positionbias.experiments.shown import (
     comparison_cells,
     comparison_question,
     comparison_text,
-    ending_sentences,
     named,
-    training_section,
 )
 from positionbias.papers.contamination import HEADLINE, TARGETS, target_of
 from positionbias.report.cells import OVER_NOTE, P_NOTE
@@ -28,6 +26,7 @@ from positionbias.report.presentation import Presentation, Question, RowSection
 from positionbias.report.record import Record, records_of, rows_with, said
 from positionbias.report.row_figure import Forest, Lines, Mark
 from positionbias.report.row_table import DOUBTFUL, MARK, RowTable, Value, where_printed
+from positionbias.report.trainings import ending_sentences, training_section
 from positionbias.results.payloads import Finding
 
 __all__ = ["INFLATION_FIGURE", "SHOWN"]

@@ -31,8 +31,6 @@ from positionbias.experiments.shown import (
     TRAIN_LONGER,
     comparison_cells,
     comparison_question,
-    ending_sentences,
-    training_section,
 )
 from positionbias.papers.position_bias import (
     AT_INFERENCE,
@@ -63,6 +61,7 @@ from positionbias.report.record import bounds_of, records_of, said
 from positionbias.report.row_figure import Forest, Lines, Mark
 from positionbias.report.row_table import DOUBTFUL, MARK, RowTable, Value, where_printed
 from positionbias.report.tiles import Answered
+from positionbias.report.trainings import ending_sentences, training_section
 from positionbias.results.payloads import Finding
 
 __all__ = ["SHOWN"]

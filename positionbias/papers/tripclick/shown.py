@@ -15,9 +15,7 @@ from positionbias.experiments.shown import (
     comparison_cells,
     comparison_question,
     comparison_text,
-    ending_sentences,
     named,
-    training_section,
 )
 from positionbias.papers.tripclick import (
     CLEANED,
@@ -33,6 +31,7 @@ from positionbias.report.presentation import Presentation, RowSection
 from positionbias.report.record import Record, records_of, rows_with, said
 from positionbias.report.row_figure import Lines
 from positionbias.report.row_table import DOUBTFUL, MARK, RowTable, Value, where_printed
+from positionbias.report.trainings import ending_sentences, training_section
 from positionbias.results.payloads import Finding
 
 __all__ = ["SHOWN"]
