@@ -18,15 +18,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from gpu.evidence_study import MODELS, SIZES, Study, models, studies, unpacked_encoder
-from positionbias.papers.position_bias.remedies import run_remedies
 
 from positionbias.core.collection import Collection
 from positionbias.engine.choose import Engine
 from positionbias.experiments.workspace import Workspace
-<<<<<<< HEAD
 from positionbias.papers.position_bias.arms import run_remedies
-=======
->>>>>>> c0fd451c (histogram: measure rows, and declare the chart, tables and answers)
 from positionbias.papers.position_bias.settings import RemedySettings
 from positionbias.papers.position_bias.study import DEMO_COLLECTION, DEMO_STUDY
 from positionbias.planted.generator import write_planted

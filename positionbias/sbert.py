@@ -104,7 +104,7 @@ class PositionBiasEvaluator(BaseEvaluator):
         self.name, self.greater_is_better = name, False
         self.primary_metric = "absolute_end_minus_front"
         self.csv_file = f"position_bias_evaluation{'_' * bool(name)}{name}_results.csv"
-        self._settings = replace(settings, draws=0, describe=False, probe_passages=0)
+        self._settings = replace(settings, draws=0, describe=False)
         opened, computing = find_collection(collection), Computing()
         chooser = evidence_chooser(settings.evidence, (), computing)
 

@@ -41,14 +41,12 @@ from positionbias.evaluation.simultaneous import Simultaneous, simultaneous
 from positionbias.models.protocols import (
     TOKEN_CHARACTERS,
     PassageEncoder,
-    Ranker,
     Served,
     encodes_alone,
     token_reader,
 )
 from positionbias.positions.rotated_texts import RotatedTexts
 from positionbias.probe.passages import sample_passages
-from positionbias.probe.settings import ProbeSettings
 from positionbias.ranking.config import RankingConfig
 from positionbias.results.audit import (
     EVIDENCE,
@@ -291,16 +289,13 @@ class _Audit:
                 if settings.describe:
                     self._needles(ranked, piloted)
             self._longer(piloted, reads)
-        if self.system.model is not None:
-            # the rows of a sparse model are words and weights; their mean has no meaning
-            if (
-                self._segmented
-                and isinstance(self.system.model, PassageEncoder)
-                and self.system.kind != "sparse"
-            ):
-                self._segments(self.system.model)
-            if settings.probe_passages:
-                self._probe()
+        # the rows of a sparse model are words and weights; their mean has no meaning
+        if (
+            self._segmented
+            and isinstance(self.system.model, PassageEncoder)
+            and self.system.kind != "sparse"
+        ):
+            self._segments(self.system.model)
         if self.system.retriever is not None:
             figures, count = self.system.retriever.figures(), len(self.task.collection)
             self.found.append(
@@ -754,19 +749,6 @@ class _Audit:
                 task, SEGMENTS, payload, value=value, count=count, seed=settings.seed
             )
         )
-
-    def _probe(self) -> None:
-        """Measure ATS and MATS of models with term vectors."""
-        from positionbias.probe.term_vectors import probe_model
-
-        checkpoint, settings = self.system.checkpoint, self.settings
-        if checkpoint is None or not isinstance(checkpoint.model, Ranker):
-            return
-        passages = min(settings.probe_passages, len(self.task.collection))
-        probed = ProbeSettings(
-            probe_passages=passages, seed=settings.seed, probe_layers=settings.probe_layers
-        )
-        self.found += probe_model(checkpoint, self.task.collection, probed, system=self.system.name)
 
 
 def _missing(trials: Sequence[Trial], known: Asked) -> Missing | None:

@@ -18,7 +18,6 @@ from positionbias.audit.select import (
 from positionbias.audit.verdict_words import compared_effects, margins, verdicts_of
 from positionbias.core.formatting import decimal, interval, p_value, percent, with_interval
 from positionbias.core.interval import Interval
-from positionbias.report.captions import MOST_NAMED
 from positionbias.results.audit import GapFigures
 from positionbias.results.buckets import (
     GAIN,
@@ -40,6 +39,8 @@ __all__ = [
     "response_caption",
     "segment_caption",
 ]
+
+MOST_NAMED = 8  # systems whose numbers a caption repeats
 
 
 def _level(bounds: Iterable[Interval | None]) -> str:

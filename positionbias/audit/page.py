@@ -48,7 +48,6 @@ from positionbias.audit.verdict_tables import compared_table, effects_table, ver
 from positionbias.report.blocks import Block, FigureKind, Sheet, block_of, figures_of
 from positionbias.report.figure import WIDE
 from positionbias.report.load import Study
-from positionbias.report.page import SIMILARITY
 from positionbias.report.parts import PageSection, Part, each
 from positionbias.report.table import Table
 from positionbias.results.audit import AUDIT_MEASURES
@@ -127,7 +126,6 @@ FIGURES = {
     **QUALITY,
     "rotation-gap-by-movement": MOVED,
     "segment-similarity": SEGMENT,
-    "term-similarity": SIMILARITY,
 }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass, field, fields, replace
+from dataclasses import astuple, dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -22,7 +22,6 @@ from positionbias.core.settings import (
 from positionbias.evaluation.buckets import SQUAD_POSQ, Buckets
 from positionbias.models.kinds import READ_AS
 from positionbias.positions.settings import Matching
-from positionbias.probe.settings import PROBE_LAYERS, Layers, layers_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -191,14 +190,6 @@ class AuditSettings:
     segments: int = setting(
         500, "Passages whose thirds --describe encodes; 0: none.", least=0, panel=Panel.TERMS
     )
-    probe_layers: Layers = declared_setting(None, replace(PROBE_LAYERS, panel=Panel.TERMS))
-    probe_passages: int = setting(
-        0,
-        "Passages for MATS, drawn by the seed; 0: no MATS.",
-        least=0,
-        metavar="N",
-        panel=Panel.TERMS,
-    )
     depth: int = setting(
         None,
         "Candidates per query to re-rank, or passages to retrieve.",
@@ -232,7 +223,6 @@ class AuditSettings:
             object.__setattr__(self, "measures", canonical(self.measures))
         if self.depth is None:
             object.__setattr__(self, "depth", RETRIEVAL_DEPTH if self.retrieve else DEPTH)
-        object.__setattr__(self, "probe_layers", layers_of(self.probe_layers))
         if self.lengths is not None:
             object.__setattr__(self, "lengths", Lengths.parse(self.lengths))
         check_settings(self)

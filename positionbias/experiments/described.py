@@ -1,4 +1,4 @@
-"""What is measured beside systems, as rows: contents of collections, rotations, term similarity."""
+"""What is measured beside systems, as rows: contents of collections, and rotations."""
 
 from __future__ import annotations
 
@@ -8,12 +8,8 @@ from positionbias.core.collection import Collection
 from positionbias.core.rows import Collected
 from positionbias.positions.debias import rotation_result
 from positionbias.results.collections import RotationFigures
-from positionbias.results.payloads import AtsCurve
-from positionbias.results.result import Result
 
-__all__ = ["SIMILARITY", "add_contents", "add_curve", "add_rotation"]
-
-SIMILARITY = "ATS"
+__all__ = ["add_contents", "add_rotation"]
 
 
 def add_contents(made: Collected, collection: Collection, **cells: Any) -> None:
@@ -40,39 +36,3 @@ def add_rotation(made: Collected, rotated: Collection, **cells: Any) -> None:
     for split, answers in figures.answers.items():
         for name in ("answers", "kept", "cut"):
             made.add("rotation", name, getattr(answers, name), split=split, **own)
-
-
-def add_curve(made: Collected, measure: str, result: Result, **cells: Any) -> None:
-    """Add MATS as ``measure``, with its plain form and deviation, and the curve behind it: a row a
-    distance, its bounds one deviation over pairs away.
-    """
-    curve = result.payload
-    assert isinstance(curve, AtsCurve)
-    figures = curve.figures
-    made.add(measure, "mean", result.value, reason=figures.undefined or "", **cells)
-    numbers = {
-        "plain mean": figures.mats_plain,
-        "deviation": figures.mats_std,
-        "largest Δ": max(curve.deltas, default=None),
-        "fewest terms": min(curve.terms, default=None),
-        "pairs": sum(curve.pairs),
-        "passages": result.count,
-    }
-    for name, number in numbers.items():
-        made.add(measure, name, number, **cells)
-    for place, delta in enumerate(curve.deltas):
-        value, spread = curve.ats[place], curve.std_pairs[place]
-        made.add(
-            SIMILARITY,
-            "mean",
-            value,
-            axis="Δ",
-            at=float(delta),
-            label=str(delta),
-            low=None if spread is None else value - spread,
-            high=None if spread is None else value + spread,
-            interval="pairs",
-            count=curve.terms[place],
-            counted="terms",
-            **cells,
-        )

@@ -61,6 +61,7 @@ from positionbias.models.checkpoint import Checkpoint, load_checkpoint, save_rem
 from positionbias.models.remedies import AnyRemedy
 from positionbias.positions.debias import debias
 from positionbias.positions.rotate import Rotation
+from positionbias.probe.measured import similarity_rows
 from positionbias.probe.settings import ProbeSettings
 from positionbias.probe.term_vectors import probe_model
 from positionbias.ranking.config import Reranking, TaughtPassages, pick_device
@@ -527,21 +528,21 @@ class Workspace(Artefacts):
         passages: int | None,
         seed: int,
     ) -> Path:
-        """Return MATS and the ATS curve of a model with term vectors, on the passages named ``on``,
-        as a folder of one Result.
+        """Return the rows of MATS and the ATS curve of a model with term vectors, on the passages
+        named ``on``.
         """
         place = self.folder / "probes" / f"{model.name}-on-{on}"
 
         def make() -> None:
-            (result,) = probe_model(
-                load_checkpoint(model),
-                Collection(collection),
-                ProbeSettings(probe_passages=passages, seed=seed),
-            )
+            read = Collection(collection)
+            probing = ProbeSettings(probe_passages=passages, seed=seed)
+            (probed,) = probe_model(load_checkpoint(model), read, probing)
+            made = Collected({"study": "mats", "collection": read.name})
+            similarity_rows(made, probed)
             manifest = self._manifest(
                 place, "results", "mats", settings, {"model": model, "collection": collection}
             )
-            save_results(place, [result], manifest, overwrite=True)
+            rows.save(place, made.rows, manifest, overwrite=True)
 
         settings = {"passages": passages, "seed": seed}
         inputs = {"model": self.scorer(model), "collection": self.checksum(collection)}

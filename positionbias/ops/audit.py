@@ -401,8 +401,6 @@ def check(
                 "lengths",
                 "segments",
                 "describe",
-                "probe_layers",
-                "probe_passages",
             )
         ),
     ] = AuditSettings(),

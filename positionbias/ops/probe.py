@@ -51,7 +51,6 @@ def ats(
     kind: Kind = None,
     settings: ProbeSettings = ProbeSettings(),
     plot: Plot = None,
-    csv: Annotated[bool, Setting("Print the curves as CSV.")] = False,
     out: SavedTo = None,
     overwrite: Overwrite = False,
 ) -> Measurements:
@@ -62,10 +61,10 @@ def ats(
     models are probed on the same passages.
 
         posbias ats squad --model tk.ckpt --plot ats.svg
-        posbias ats squad --model bert.ckpt --probe-layers all --csv
+        posbias ats squad --model bert.ckpt --probe-layers all --json
 
     Returns:
-        One result a model and layer: its value is MATS, its payload the curve.
+        Rows of each model and layer: MATS, and the curve by Δ.
 
     Raises:
         SettingError: a model without term vectors, or a layer that it has not.
@@ -90,8 +89,7 @@ def ats(
         ...
     """
     refuse_outputs(out, plot, overwrite=overwrite)
-    found = _probe("ats", "ats_csv" if csv else "ats", collection, models, kind, settings)
-    return _kept(found, plot, out, overwrite)
+    return _kept(_probe("ats", collection, models, kind, settings), plot, out, overwrite)
 
 
 @operation
@@ -114,7 +112,7 @@ def mats(
         posbias mats squad --model tk.ckpt --model bert.ckpt
 
     Returns:
-        One result a model and layer: its value is MATS, its payload the curve.
+        Rows of each model and layer: MATS, and the curve by Δ.
 
     Raises:
         SettingError: a model without term vectors, or a layer that it has not.
@@ -137,19 +135,20 @@ def mats(
         ...
     """
     refuse_outputs(out, plot, overwrite=overwrite)
-    return _kept(_probe("mats", "", collection, models, kind, settings), plot, out, overwrite)
+    return _kept(_probe("mats", collection, models, kind, settings), plot, out, overwrite)
 
 
 def _probe(
     command: str,
-    form: str,
     collection: CollectionLike | None,
     models: Sequence[Place],
     kind: str | None,
     settings: ProbeSettings,
 ) -> Measurements:
     from positionbias.core.collection import find_collection
+    from positionbias.core.rows import Collected
     from positionbias.models.checkpoint import load_checkpoint
+    from positionbias.probe.measured import similarity_rows
     from positionbias.probe.passages import collection_of_checkpoint
     from positionbias.probe.term_vectors import probe_model
 
@@ -162,13 +161,12 @@ def _probe(
         )
     else:
         probed = find_collection(collection)
-    results = [
-        result
-        for checkpoint, system in zip(checkpoints, _names(checkpoints, models), strict=True)
-        for result in probe_model(checkpoint, probed, settings, system=system)
-    ]
+    made = Collected({"study": command, "collection": probed.name})
+    for checkpoint, system in zip(checkpoints, _names(checkpoints, models), strict=True):
+        for one in probe_model(checkpoint, probed, settings, system=system):
+            similarity_rows(made, one, model=one.system)
     return Measurements(
-        results,
+        rows=made.rows,
         command=command,
         settings=asdict(settings),
         read=[
@@ -186,7 +184,6 @@ def _probe(
             ),
         ),
         packages=("numpy", "torch"),
-        form=form,
     )
 
 
@@ -206,9 +203,10 @@ def _kept(
 ) -> Measurements:
     """The measurements, drawn and saved where that was asked for."""
     if plot is not None:
-        from positionbias.report.curves import ats_curves
         from positionbias.report.figure import save_figure
+        from positionbias.report.similarity import FIGURE, SHOWN
 
-        save_figure(ats_curves(found.results), plot, overwrite=overwrite)
+        assert found.rows is not None
+        save_figure(FIGURE.draw(SHOWN.prepare(found.rows)), plot, overwrite=overwrite)
         hint(f"drawn to {pasted(plot)}")
     return save_if_asked(found, out, overwrite=overwrite)

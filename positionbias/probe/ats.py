@@ -8,9 +8,9 @@ stop words count; pairs are of different passages, as in Figure 2's caption [our
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
-from msgspec import UNSET, structs
 
 from positionbias.core.errors import SettingError
 from positionbias.probe.pair_sample import PairDeviation, deviation_over_pairs
@@ -24,10 +24,39 @@ from positionbias.probe.sums import (
     term_pairs,
 )
 from positionbias.probe.unit_rows import UnitRows
-from positionbias.results.curves import AtsFigures
-from positionbias.results.payloads import AtsCurve
 
-__all__ = ["average_term_similarity", "mats_figures"]
+__all__ = ["AtsCurve", "Mats", "average_term_similarity", "mats_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Mats:
+    """MATS of a curve: as ``printed`` (Eq. 9), as the ``plain`` mean over Δ, its ``deviation`` over
+    Δ; None where it is ``undefined``, for that reason.
+    """
+
+    printed: float | None = None
+    plain: float | None = None
+    deviation: float | None = None
+    undefined: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AtsCurve:
+    """Average term similarity by distance Δ (Eq. 8): one entry per Δ, from 0.
+
+    ``terms`` and ``pairs`` are the counts behind each point; ``over_terms`` is the exact deviation
+    over terms, ``over_pairs`` the deviation over a seeded sample of pairs (Figure 2's band; None:
+    not estimated). ``terms_after`` is the number of terms with a pair at the first Δ left out
+    (None: the curve has every Δ), ``later`` the number of later Δ with enough terms.
+    """
+
+    ats: Sequence[float]
+    terms: Sequence[int]
+    pairs: Sequence[int]
+    over_terms: Sequence[float]
+    over_pairs: Sequence[float | None]
+    terms_after: int | None = None
+    later: int = 0
 
 
 def average_term_similarity(
@@ -80,24 +109,22 @@ def average_term_similarity(
     return tally.curve(settings, deviation)
 
 
-def mats_figures(ats: Sequence[float]) -> AtsFigures:
+def mats_of(ats: Sequence[float]) -> Mats:
     """Return MATS of a curve (position-bias paper, Eq. 9) and related figures.
 
-    ``mats`` = Σ_{i = 1 … max Δ} (ATS(0) − ATS(i)) / (max Δ − 1), as the paper prints it; None, with
-    the reason under ``undefined``, for max Δ ≤ 1. ``mats_plain`` is the same sum divided by max Δ;
-    ``mats_std`` the deviation of ATS(0) − ATS(i) over i = 1 … max Δ, divided by their number [our
-    reading of Table 2].
+    ``printed`` = Σ_{i = 1 … max Δ} (ATS(0) − ATS(i)) / (max Δ − 1), as the paper prints it; None,
+    with the reason, for max Δ ≤ 1. ``plain`` is the same sum divided by max Δ; ``deviation`` that
+    of ATS(0) − ATS(i) over i = 1 … max Δ, divided by their number [our reading of Table 2].
     """
     longest = len(ats) - 1
     if longest < 0:
-        return AtsFigures(undefined="no Δ has enough terms, not even Δ = 0")
+        return Mats(undefined="no Δ has enough terms, not even Δ = 0")
     falls = ats[0] - np.asarray(ats[1:], np.float64)
     plain, deviation = (float(falls.mean()), float(falls.std())) if longest else (None, None)
-    figures = AtsFigures(mats_plain=plain, mats_std=deviation, max_delta=longest)
     if longest <= 1:
         why = f"Eq. 9 divides by max Δ − 1, and the largest Δ with enough terms is {longest}"
-        return structs.replace(figures, undefined=why)
-    return structs.replace(figures, mats=float(falls.sum() / (longest - 1)))
+        return Mats(None, plain, deviation, why)
+    return Mats(float(falls.sum() / (longest - 1)), plain, deviation)
 
 
 def _by_terms(occurrences: Occurrences, *, cells: int) -> Iterator[Occurrences]:
@@ -150,33 +177,16 @@ class _Tally:
         return int(few[0]) if len(few) else len(self.terms)
 
     def curve(self, settings: ProbeSettings, deviation: PairDeviation | None) -> AtsCurve:
-        """Return the curve up to the first Δ with too few terms, with its settings in words."""
+        """Return the curve up to the first Δ with too few terms."""
         cut = self.cut(settings.minimum_terms)
         over_pairs = deviation.deviation[:cut] if deviation else np.full(cut, np.nan)
-        ats, was_cut = self._mean[:cut].tolist(), cut < len(self.terms)
-        drawn = (
-            f"deviation over pairs, from a sample of about {settings.sample_pairs:,} pairs a Δ, "
-            f"seed {settings.seed}"
-        )
-        figures = structs.replace(
-            mats_figures(ats),
-            pairs="different passages"
-            if settings.term_pairs == "different"
-            else "all, within a passage as well",
-            minimum_terms=settings.minimum_terms,
-            cut_at=cut if was_cut else None,
-            terms_at_cut=int(self.terms[cut]) if was_cut else None,
-            later_deltas_left_out=int((self.terms[cut:] >= settings.minimum_terms).sum()),
-            std_terms_is="deviation over terms of the mean cosine of each term's pairs, exact",
-            std_pairs_is=drawn if deviation else "not estimated",
-            pairs_sampled=deviation.pairs[:cut].tolist() if deviation else UNSET,
-        )
+        was_cut = cut < len(self.terms)
         return AtsCurve(
-            deltas=list(range(cut)),
-            ats=ats,
+            ats=self._mean[:cut].tolist(),
             terms=self.terms[:cut].tolist(),
             pairs=self.pairs[:cut].tolist(),
-            std_terms=np.sqrt(self._squares[:cut] / np.maximum(self.terms[:cut], 1)).tolist(),
-            std_pairs=[None if np.isnan(value) else float(value) for value in over_pairs],
-            figures=figures,
+            over_terms=np.sqrt(self._squares[:cut] / np.maximum(self.terms[:cut], 1)).tolist(),
+            over_pairs=[None if np.isnan(value) else float(value) for value in over_pairs],
+            terms_after=int(self.terms[cut]) if was_cut else None,
+            later=int((self.terms[cut:] >= settings.minimum_terms).sum()),
         )

@@ -8,24 +8,21 @@ after a layer.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-from msgspec import structs
 
 from positionbias.core.collection import Collection
 from positionbias.models.checkpoint import Checkpoint
 from positionbias.models.protocols import TermEncoder
 from positionbias.models.term_layers import term_encoder
-from positionbias.probe.ats import average_term_similarity
+from positionbias.probe.ats import AtsCurve, average_term_similarity
 from positionbias.probe.encode import EncodedPassages, encode_passages
 from positionbias.probe.passages import sample_passages
 from positionbias.probe.settings import ProbeSettings
-from positionbias.results.result import Result
 from positionbias.text.vocabulary import UNKNOWN
 
-__all__ = ["TermVectors", "probe", "probe_model", "term_vectors"]
+__all__ = ["Probed", "TermVectors", "probe", "probe_model", "term_vectors"]
 
 
 class TermVectors(NamedTuple):
@@ -37,6 +34,19 @@ class TermVectors(NamedTuple):
     positions: np.ndarray
     passages: np.ndarray
     vectors: np.ndarray
+
+
+class Probed(NamedTuple):
+    """A model, or a layer of one, probed on ``passages``: ``words`` were read, ``unknown`` ones of
+    them left out; ``at_limit`` passages reach the model's length limit.
+    """
+
+    system: str
+    curve: AtsCurve
+    passages: int
+    at_limit: int
+    words: int
+    unknown: int
 
 
 def term_vectors(encoded: EncodedPassages, layer: int = 0) -> TermVectors:
@@ -59,13 +69,12 @@ def probe_model(
     settings: ProbeSettings = ProbeSettings(),
     *,
     system: str = "",
-) -> list[Result]:
+) -> list[Probed]:
     """Encode the passages (all, or the number in the settings) and measure ATS and MATS of the
     checkpoint's model.
 
-    One Result for each of the layers of an encoder, its system named "NAME layer 3" (0: the
-    embeddings; None: only the last, by the plain name); for TK one. A Result's value is MATS as
-    printed (position-bias paper, Eq. 9); its payload the whole ATS curve.
+    One for each of the layers of an encoder, named "NAME layer 3" (0: the embeddings; None: only
+    the last, by the plain name); for TK one.
 
     Raises:
         SettingError: a model without term vectors, or without a named layer.
@@ -88,35 +97,24 @@ def probe(
     settings: ProbeSettings,
     *,
     systems: Sequence[str],
-) -> list[Result]:
+) -> list[Probed]:
     """Probe a loaded model on given passages, as ``probe_model``; ``systems`` names each of the
     model's layers.
     """
-    results = []
+    probed = []
     with encode_passages(
         model, collection, passage_ids, description=f"probing {systems[0]}"
     ) as encoded:
         for layer, system in enumerate(systems):
             words = term_vectors(encoded, layer)
-            curve = average_term_similarity(*words, settings)
-            figures = structs.replace(
-                curve.figures,
-                passages=len(passage_ids),
-                passages_at_length_limit=encoded.truncated,
-                words=len(words.terms),
-                words_unknown=int((words.terms == UNKNOWN).sum()),
-            )
-            results.append(
-                Result(
-                    measure="MATS",
-                    collection=collection.name,
-                    split="",
-                    system=system,
-                    seed=settings.seed,
-                    value=figures.mats,
-                    interval=None,
-                    count=len(passage_ids),
-                    payload=replace(curve, figures=figures),
+            probed.append(
+                Probed(
+                    system,
+                    average_term_similarity(*words, settings),
+                    passages=len(passage_ids),
+                    at_limit=encoded.truncated,
+                    words=len(words.terms),
+                    unknown=int((words.terms == UNKNOWN).sum()),
                 )
             )
-    return results
+    return probed

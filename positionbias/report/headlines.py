@@ -10,14 +10,13 @@ from math import isclose
 from positionbias.core.formatting import count, decimal, interval, p_value, plural, with_interval
 from positionbias.core.interval import Interval
 from positionbias.results.collections import PassageFigures, QueryFigures
-from positionbias.results.payloads import AtsCurve, Comparison, PerQuery
+from positionbias.results.payloads import Comparison, PerQuery
 from positionbias.results.result import Result
 from positionbias.results.select import of_type
 
 __all__ = [
     "collection_headlines",
     "evaluation_headlines",
-    "similarity_headlines",
 ]
 
 CHANCE = 0.05  # a Holm-adjusted p below it is called more than chance, where the interval agrees
@@ -82,28 +81,6 @@ def _lead(item: Comparison, rival: str, *, turned: bool) -> str:
     return (
         f"{less} over {rival}, {surely} "
         f"({f'Holm-adjusted p {p_value(p)}' if p is not None else 'p undefined'})"
-    )
-
-
-def similarity_headlines(results: Sequence[Result]) -> list[str]:
-    """Return what each MATS says: how much less alike a word's vectors are where their positions
-    differ.
-    """
-    return [_similar(result, curve) for result, curve in of_type(results, AtsCurve)]
-
-
-def _similar(result: Result, curve: AtsCurve) -> str:
-    plain = curve.figures.mats_plain
-    if result.value is None or plain is None:
-        return (
-            f"{result.system} on {result.collection}: cannot tell how its term vectors depend on "
-            "position: MATS is undefined."
-        )
-    less = f"{decimal(abs(plain))} {'less' if plain >= 0 else 'more'} alike"
-    return (
-        f"{result.system} on {result.collection}: where positions differ, a word's vectors are "
-        f"{less} (cosine) than at equal ones; MATS {decimal(result.value)}, and 0 is no dependence "
-        "on position."
     )
 
 

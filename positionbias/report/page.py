@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from positionbias.core.formatting import percent, slug
-from positionbias.report import captions, tables
-from positionbias.report.blocks import Block, Drawing, FigureKind, Section, block_of, draw_blocks
-from positionbias.report.curves import ats_curves
+from positionbias.report import tables
+from positionbias.report.blocks import Block, Drawing, Section, block_of, draw_blocks
 from positionbias.report.effectiveness import significance_table, systems_table
 from positionbias.report.figure import WIDE
 from positionbias.report.first_screen import answers_block
@@ -22,7 +21,7 @@ from positionbias.report.placement import moves_table, places_table
 from positionbias.report.presentation import shown_by
 from positionbias.report.table import Table
 from positionbias.results.collections import COLLECTION_MEASURES
-from positionbias.results.payloads import AtsCurve, Comparison, Finding, PerQuery
+from positionbias.results.payloads import Comparison, Finding, PerQuery
 from positionbias.results.result import Result
 from positionbias.results.select import (
     distinct,
@@ -35,12 +34,6 @@ __all__ = ["build_sections", "drawings_of", "open_tables"]
 
 STATISTICS = "statistics-"  # begins the names of tables that only list what a result counts
 BESIDE = 5.0  # inches: a figure beside another study's
-SIMILARITY = FigureKind(
-    lambda results: any(len(curve.deltas) for _, curve in of_type(results, AtsCurve)),
-    ats_curves,
-    captions.ats_caption,
-    "xy",
-)
 
 
 def _found(study: Study) -> Block:
@@ -86,10 +79,6 @@ def _places(study: Study) -> Block:
 
 def _systems(study: Study) -> Block:
     return block_of(study, tables=[systems_table(study.results), significance_table(study.results)])
-
-
-def _similarity(study: Study) -> Block:
-    return block_of(study, {"ats": SIMILARITY}, [tables.mats_table(study.results)])
 
 
 def _basis(results: Sequence[Result]) -> str:
@@ -149,14 +138,6 @@ GENERAL = (
     PageSection("run", "What was run", "", each(_run)),
     PageSection("places", "Where evidence was placed", "", each(_places)),
     PageSection("systems", "Effectiveness", "", each(_systems)),
-    PageSection(
-        "similarity",
-        "Term similarity by distance",
-        "How alike a model's vectors for one word are in different passages, by how far apart "
-        "their positions are. The more they fall apart with distance, the more position they "
-        "carry.",
-        each(_similarity),
-    ),
 )
 
 

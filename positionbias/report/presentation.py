@@ -26,6 +26,7 @@ __all__ = ["Answer", "Presentation", "Question", "RowSection", "presentations", 
 SHOWN = (
     "report.answer_positions",
     "report.trainings",
+    "report.similarity",
     "pooling.shown",
     "clicks.shown",
 )  # modules with a presentation, beside those of papers
@@ -205,7 +206,9 @@ def presentations() -> Mapping[str, Presentation]:
     """Return every study's presentation, by the study's name."""
     modules = [import_module(f"positionbias.{name}") for name in SHOWN]
     modules += import_module("positionbias.papers").modules("shown")
-    return {module.SHOWN.study: module.SHOWN for module in modules}
+    shown = [module.SHOWN for module in modules]
+    shown.append(import_module("positionbias.report.similarity").CURVES)  # of two commands
+    return {one.study: one for one in shown}
 
 
 def shown_by(rows: DataFrame) -> Iterator[tuple[Presentation, DataFrame]]:

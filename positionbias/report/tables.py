@@ -19,13 +19,11 @@ from positionbias.report.cells import (
 from positionbias.report.table import Cell, Column, Table
 from positionbias.results.collections import PassageFigures, QueryFigures
 from positionbias.results.figures import Figures
-from positionbias.results.payloads import AtsCurve
 from positionbias.results.result import Result
 from positionbias.results.select import distinct, labels, of_kind
 
 __all__ = [
     "collection_table",
-    "mats_table",
     "statistics_table",
 ]
 
@@ -120,45 +118,3 @@ def collection_table(results: Sequence[Result]) -> Table:
         else []
     )
     return Table("collections", "The collections", columns, rows, notes, stub=2)
-
-
-def mats_table(results: Sequence[Result]) -> Table:
-    """Return MATS of each model, printed (Eq. 9) and plain, its deviation over Δ, and its basis."""
-    found = of_kind(results, "ats")
-    rows = []
-    for result, name in zip(found, labels(found), strict=True):
-        curve = result.payload
-        assert isinstance(curve, AtsCurve)
-        figures = curve.figures
-        rows.append(
-            [
-                text_cell(result.collection),
-                text_cell(name.replace(f" · {result.collection}", "", 1)),
-                decimal_cell(result.value),
-                decimal_cell(figures.mats_plain),
-                decimal_cell(figures.mats_std),
-                count_cell(max(curve.deltas, default=None)),
-                count_cell(min(curve.terms, default=None)),
-                count_cell(sum(curve.pairs)),
-            ]
-        )
-    columns = [Column("Passages probed", numeric=False), Column("System", numeric=False)]
-    columns += [Column(name, "MATS") for name in ("printed", "plain mean", "deviation")]
-    columns += [
-        Column(name, wide=name != "Largest Δ")
-        for name in ("Largest Δ", "Fewest terms at a Δ", "Pairs")
-    ]
-    notes = [
-        "Printed: Σ (ATS(0) − ATS(Δ)) / (max Δ − 1), the paper's Eq. 9; plain mean: divided by the "
-        "number of Δ. Deviation: of ATS(0) − ATS(Δ) over Δ. Lower MATS means less position "
-        "dependence."
-    ]
-    notes += [
-        f"{result.system} on {result.collection}: MATS is undefined. "
-        f"{result.payload.figures.undefined}."
-        for result in found
-        if isinstance(result.payload, AtsCurve) and result.payload.figures.undefined
-    ]
-    return Table(
-        "mats", "Term similarity by distance in position (MATS)", columns, rows, notes, stub=2
-    )

@@ -26,9 +26,6 @@ TEXTS = {
     "DrawnSet": ("leakage.text", "leaked_text"),
     "LeakShare": ("leakage.text", "calibration_text"),
     "Verdict": ("audit.text", "audit_text"),
-    "AtsCurve": ("report.probe_text", "mats_text"),
-    "ats": ("report.probe_text", "ats_text"),
-    "ats_csv": ("report.probe_text", "ats_csv"),
     "EvidenceFigures": ("audit.text", "audit_text"),  # of an audit without a verdict
     "ExportCounts": ("report.artefact_text", "export_text"),
     "EnsembleFigures": ("report.evaluation_text", "ensemble_text"),
@@ -52,7 +49,6 @@ TEXTS = {
 
 # first payload -> the module, and its function there that says in sentences what they conclude
 VERDICTS = {
-    "AtsCurve": ("report.headlines", "similarity_headlines"),
     "CandidateCounts": ("leakage.text", "candidates_verdict"),
     "LeakShare": ("leakage.text", "calibration_verdict"),
     "OverlapFigures": ("overlap.text", "overlap_verdict"),

@@ -10,7 +10,6 @@ from typing import Any
 from positionbias.core.interval import Interval
 from positionbias.core.json_text import JsonObject
 from positionbias.results.buckets import PositionBuckets, ResponseCurve
-from positionbias.results.curves import AtsFigures
 from positionbias.results.figures import Figures
 from positionbias.results.leaked_order import LeakedOrder
 from positionbias.results.length_grid import LengthGrid
@@ -22,7 +21,6 @@ __all__ = [
     "KINDS",
     "REMARKS",
     "SIZES",
-    "AtsCurve",
     "Comparison",
     "Contrast",
     "Effect",
@@ -105,24 +103,6 @@ class Comparison:
     by_seed: Sequence[float] = field(default_factory=list)
     notes: JsonObject = field(default_factory=dict)
     p: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class AtsCurve:
-    """Average term similarity by distance Δ (Eq. 8): one entry per Δ, from 0.
-
-    ``terms`` and ``pairs`` are the counts behind each point; ``std_terms`` is the exact deviation
-    over terms, ``std_pairs`` the deviation over a seeded sample of pairs (Figure 2's band).
-    ``figures`` holds MATS in its printed and plain forms.
-    """
-
-    deltas: Sequence[int]
-    ats: Sequence[float]
-    terms: Sequence[int]
-    pairs: Sequence[int]
-    std_terms: Sequence[float | None]
-    std_pairs: Sequence[float | None]
-    figures: AtsFigures
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,7 +236,6 @@ Payload = (
     | PerQuery
     | QueryEffects
     | Comparison
-    | AtsCurve
     | Finding
     | Verdict
     | LeakedOrder
@@ -271,7 +250,6 @@ KINDS: dict[str, type] = {
     "per_query": PerQuery,
     "query_effects": QueryEffects,
     "comparison": Comparison,
-    "ats": AtsCurve,
     "finding": Finding,
     "verdict": Verdict,
     "leaked_order": LeakedOrder,

@@ -14,6 +14,7 @@ from positionbias.core.run import Run
 from positionbias.core.seeds import drawn_order
 from positionbias.evaluation.depth import tune_depth
 from positionbias.models.protocols import Ranker, TermEncoder
+from positionbias.probe.ats import mats_of
 from positionbias.probe.settings import ProbeSettings
 from positionbias.probe.term_vectors import probe
 from positionbias.ranking.rerank import rescore
@@ -100,6 +101,6 @@ def _mats(model: Ranker, validation: Validation) -> float | None:
     if not validation.probe_ids or not isinstance(model, TermEncoder):
         return None
     settings = ProbeSettings(sample_pairs=0)
-    return probe(
-        model, validation.probe_collection, validation.probe_ids, settings, systems=["MATS"]
-    )[0].value
+    passages = validation.probe_collection, validation.probe_ids
+    (probed,) = probe(model, *passages, settings, systems=["MATS"])
+    return mats_of(probed.curve.ats).printed

@@ -6,7 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from positionbias.papers.position_bias.tiles import position_tiles
 
 from positionbias.audit.tiles import verdict_tiles
 from positionbias.contamination.tiles import suspicion_tiles

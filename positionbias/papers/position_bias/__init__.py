@@ -27,7 +27,6 @@ __all__ = [
     "INSTEAD",
     "IN_TRAINING",
     "LEVELS",
-    "MATS",
     "MOVED",
     "NO_REMEDY",
     "OF_TK",
@@ -55,7 +54,7 @@ TEST_SETS, TRAININGS, BASELINES, LEVELS = "test passages", "trainings", "baselin
 INSTEAD, REMEDIES, DOMINANCE = "rotated data or another model", "remedies", "dominance"
 # subsets of test queries
 WHOLE, CUT = "answer left whole", "answer cut"
-MATS, CHANGE = "MATS", "change by rotation"
+CHANGE = "change by rotation"
 VARIANTS: Mapping[Positions, str] = {  # a model's positions in results
     "sinusoid": "sinusoid positions",
     "none": "no positions",

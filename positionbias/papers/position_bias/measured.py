@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from positionbias.core.collection import Collection
 from positionbias.core.manifest import read_manifest
-from positionbias.core.rows import Collected, printed_cells
+from positionbias.core.rows import Collected, load, printed_cells, records
 from positionbias.core.run import Run, read_run
 from positionbias.core.shard_work import MapShards
 from positionbias.evaluation.answers import Compared, compared
@@ -35,7 +35,6 @@ from positionbias.evaluation.trainings import (
 from positionbias.experiments.against import MARGIN
 from positionbias.experiments.described import (
     add_contents,
-    add_curve,
     add_rotation,
 )
 from positionbias.experiments.measured import (
@@ -56,7 +55,6 @@ from positionbias.papers.position_bias import (
     FIRST,
     INSTEAD,
     LEVELS,
-    MATS,
     MOVED,
     NO_REMEDY,
     POSITION,
@@ -72,6 +70,7 @@ from positionbias.positions.debias import queries_by_cut
 from positionbias.positions.histogram import position_histogram
 from positionbias.positions.measured import histogram_rows
 from positionbias.positions.settings import HistogramOptions
+from positionbias.probe.measured import MATS
 from positionbias.results.payloads import Comparison, Contrast
 from positionbias.results.query_effects import QueryEffects
 from positionbias.results.result import Facts, Result, load_results
@@ -89,6 +88,7 @@ __all__ = [
 PUBLISHED = Path(__file__).with_name("published.csv")
 # how a collection was made → the paper's collection that it is, whole or in part
 COLLECTIONS = {"import msmarco": "MS MARCO", "import squad": "SQuAD 2.0"}
+PLACE = ("row", "study", "collection")  # cells of a row that a study sets
 Text = tuple[str, int | None]  # passages, "original" or "rotated", and the draw of the latter
 ORIGINAL: Text = ("original", None)
 BM25 = Facts(model=FIRST_STAGE, role=FIRST)
@@ -529,24 +529,26 @@ class _Measuring(Systems):
 
     def _similarity(self) -> None:
         """Add MATS by training and probed passages, over trainings and of each."""
-        probes: dict[Facts, dict[Repeat, Result]] = {}
+        probes: dict[Facts, dict[Repeat, list[dict[str, Any]]]] = {}
         for one in self.study.trained:
             for (test, draw), path in one.probes.items():
-                (result,) = load_results(path)
                 repeat = (one.facts.seed, draw if one.draw is None else one.draw)
                 key = replace(system_of(one.facts), test=test)
-                probes.setdefault(key, {})[repeat] = result
+                probes.setdefault(key, {})[repeat] = records(load(path))
         for facts, repeats in probes.items():
-            several = len(repeats) > 1
-            for (seed, draw), result in repeats.items():
+            several, known = len(repeats) > 1, {}
+            for (seed, draw), probed in repeats.items():
                 own = replace(facts, seed=seed, rotation=draw) if several else facts
-                add_curve(self.made, MATS, result, **system_cells(own))
-            known = {key: one.value for key, one in repeats.items() if one.value is not None}
+                for row in probed:
+                    cells = {name: cell for name, cell in row.items() if name not in PLACE}
+                    self.made.add(**{"value": None, **cells, **system_cells(own)})
+                    if (row["measure"], row["statistic"]) == (MATS, "mean") and "value" in row:
+                        known[seed, draw] = row["value"]
             if several and known:
                 of = figures_over(known)
-                cells: dict[str, Any] = {**system_cells(facts), "interval": "trainings"}
-                cells["trainings"] = len(of.by_seed)
-                self.made.add(MATS, "mean", of.value, of.interval, **cells)
+                over_all: dict[str, Any] = {**system_cells(facts), "interval": "trainings"}
+                over_all["trainings"] = len(of.by_seed)
+                self.made.add(MATS, "mean", of.value, of.interval, **over_all)
 
     def _training(self, one: Trained) -> None:
         """Add the logs of a model's trainings, and the values by which validation chose."""

@@ -23,7 +23,6 @@ from positionbias.evaluation.crossed import (
     speaks_of_method,
 )
 from positionbias.experiments.against import APART, LOOK, MARGIN
-from positionbias.experiments.described import SIMILARITY
 from positionbias.experiments.shown import (
     EFFECT_NOTE,
     IDLE,
@@ -40,7 +39,6 @@ from positionbias.papers.position_bias import (
     IN_TRAINING,
     INSTEAD,
     LEVELS,
-    MATS,
     MOVED,
     NO_REMEDY,
     PAPER,
@@ -54,12 +52,15 @@ from positionbias.papers.position_bias import (
 )
 from positionbias.positions.histogram import POINTS, Beside
 from positionbias.positions.measured import ANSWERS
+from positionbias.probe.measured import MATS
 from positionbias.report.answer_positions import FIGURE, OUTCOMES, POSITIONS
 from positionbias.report.cells import OVER_NOTE, P_NOTE
 from positionbias.report.presentation import Answer, Presentation, Question, RowSection
 from positionbias.report.record import bounds_of, records_of, said
-from positionbias.report.row_figure import Forest, Lines, Mark
+from positionbias.report.row_figure import Forest, Mark
 from positionbias.report.row_table import DOUBTFUL, MARK, RowTable, Value, where_printed
+from positionbias.report.similarity import FIGURE as SIMILARITY
+from positionbias.report.similarity import TABLE as SIMILARITIES
 from positionbias.report.tiles import Answered
 from positionbias.report.trainings import ending_sentences, training_section
 from positionbias.results.payloads import Finding
@@ -310,35 +311,6 @@ ROTATIONS = RowTable(
     where="measure == 'rotation' and axis == '' and split != ''",
     cells=[Value(name, name.capitalize(), ",") for name in ("answers", "kept", "cut")],
 )
-SIMILARITIES = RowTable(
-    name="mats",
-    title="Term similarity by distance in position (MATS)",
-    stub={
-        "place": "Passages probed",
-        "name": "Model",
-        "trained": "Trained on",
-        "start": "Began with",
-        "seed": "Seed",
-        "rotation": "Draw",
-    },
-    where=f"measure == '{MATS}'",
-    cells=[
-        Value("mean", "printed", group="MATS"),
-        Value("plain mean", "plain mean", group="MATS"),
-        Value("deviation", "deviation", group="MATS"),
-        Value("largest Δ", "Largest Δ", ","),
-        Value("fewest terms", "Fewest terms at a Δ", ",", wide=True),
-        Value("pairs", "Pairs", ",", wide=True),
-        Value("mean", "Undefined", show="reason"),
-    ],
-    notes=[
-        "Printed: Σ (ATS(0) − ATS(Δ)) / (max Δ − 1), the paper's Eq. 9; plain mean: divided by the "
-        "number of Δ. Deviation: of ATS(0) − ATS(Δ) over Δ. Lower MATS means less position "
-        "dependence. An interval is over trainings alone.",
-        where_printed(PRINTED),
-    ],
-)
-
 # --- figures --------------------------------------------------------------------------------------
 
 
@@ -363,22 +335,6 @@ CHANGE_FIGURE = Forest(
         Mark("subset == ''", "all test queries", "o", lower=-0.12),
         Mark(f"subset == '{WHOLE}'", f"queries whose {WHOLE[:6]} was {WHOLE[7:]}", "s", False, 0.2),
     ],
-)
-SIMILARITY_FIGURE = Lines(
-    name="ats",
-    where=f"measure == '{SIMILARITY}'",
-    caption=lambda rows: (
-        "How alike a term's vectors are by how far apart their positions are (ATS); the band is "
-        "one deviation over pairs, a line a training. The more a curve falls, the more a model's "
-        "vectors depend on position."
-    ),
-    panel=("place",),
-    heading="probed on the {place} passages",
-    series="whole",
-    below="Distance in position Δ (words)",
-    side="ATS(Δ)",
-    free=True,
-    places=2,
 )
 REMEDY_FIGURE = Forest(
     name="remedies",
@@ -755,7 +711,10 @@ def _dominated(rows: DataFrame) -> list[Finding]:
                 loser, winner = pair if quality.value > 0 else reversed(pair)
                 worse.setdefault(loser, []).append(winner)
         if not number:
-            text = "whether a remedy is dominated by another, these data do not decide: there is no test"
+            text = (
+                "whether a remedy is dominated by another, these data do not decide: there is no "
+                "test"
+            )
         elif worse:
             named = "; ".join(f"{one} by {', '.join(by)}" for one, by in worse.items())
             text = f"dominated, with less quality and more bias: {named} ({over})"
@@ -972,7 +931,7 @@ SHOWN = Presentation(
             introduction="How alike a model's vectors for one word are in different passages, by "
             "how far apart their positions are. The more they fall apart with distance, the more "
             "position they carry.",
-            figures=[SIMILARITY_FIGURE],
+            figures=[SIMILARITY],
             tables=[SIMILARITIES],
         ),
         training_section("position-bias"),

@@ -1,0 +1,180 @@
+"""How term similarity is shown: MATS with its basis, and the curves."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from pandas import DataFrame
+
+from positionbias.core.formatting import decimal
+from positionbias.probe.measured import MATS, SIMILARITY
+from positionbias.report.bars import area
+from positionbias.report.presentation import Presentation, RowSection
+from positionbias.report.record import Record, records_of, said
+from positionbias.report.row_figure import Lines
+from positionbias.report.row_table import RowTable, Value, where_printed
+
+__all__ = ["CURVES", "FIGURE", "SHOWN", "TABLE"]
+
+SUMMARY = f"measure == '{MATS}' and axis == ''"
+CURVE = f"measure == '{SIMILARITY}' and statistic == 'mean'"
+KEYS = ("passages", "whole", "trained", "start", "seed", "rotation")  # of a probed model
+PRINTED = "Published: the paper's Table 2. Ours is another experiment, not a repetition of it."
+
+TABLE = RowTable(
+    name="mats",
+    title="Term similarity by distance in position (MATS)",
+    stub={
+        "passages": "Passages probed",
+        "name": "Model",
+        "trained": "Trained on",
+        "start": "Began with",
+        "seed": "Seed",
+        "rotation": "Draw",
+    },
+    where=SUMMARY,
+    cells=[
+        Value("mean", "printed", group="MATS"),
+        Value("plain mean", "plain mean", group="MATS"),
+        Value("deviation", "deviation", group="MATS"),
+        Value("largest Δ", "Largest Δ", ","),
+        Value("fewest terms", "Fewest terms at a Δ", ",", wide=True),
+        Value("pairs", "Pairs", ",", wide=True),
+        Value("mean", "Undefined", show="reason"),
+    ],
+    notes=[
+        "Printed: Σ (ATS(0) − ATS(Δ)) / (max Δ − 1), the paper's Eq. 9; plain mean: divided by the "
+        "number of Δ. Deviation: of ATS(0) − ATS(Δ) over Δ. Lower MATS means less position "
+        "dependence. An interval is over trainings alone.",
+        where_printed(PRINTED),
+    ],
+)
+CURVE_TABLE = RowTable(
+    name="ats",
+    title="Average term similarity (ATS)",
+    stub={"name": "Model", "label": "Δ"},
+    where=f"measure == '{SIMILARITY}'",
+    cells=[
+        Value("mean", "ATS", brief=True),
+        Value("mean", "Terms", ",", show="count"),
+        Value("pairs", "Pairs", ","),
+        Value("over terms", "over terms", group="Deviation"),
+        Value("over pairs", "over pairs", group="Deviation", wide=True),
+    ],
+)
+FIGURE = Lines(
+    name="ats",
+    where=CURVE,
+    caption=lambda rows: (
+        "How alike a term's vectors are by how far apart their positions are (ATS); the band is "
+        "one deviation over pairs, a line a training. The more a curve falls, the more a model's "
+        "vectors depend on position."
+    ),
+    panel=("passages",),
+    heading="probed on {passages}",
+    series="whole",
+    below="Distance in position Δ (words)",
+    side="ATS(Δ)",
+    free=True,
+    places=2,
+)
+
+
+def _prepared(rows: DataFrame) -> DataFrame:
+    named = {"name": rows["model"], "whole": rows["model"], "trained": ""}
+    return rows.assign(passages=rows["collection"], **named)
+
+
+def _headline(rows: DataFrame) -> list[str]:
+    """Return what each MATS says: how much less alike a word's vectors are where their positions
+    differ.
+    """
+    return [_similar(one) for one in records_of(rows, ["whole", "passages"], SUMMARY)]
+
+
+def _similar(record: Record) -> str:
+    name, plain = said("{whole} on {passages}", record), record.value("plain mean")
+    if plain is None or record.value("mean") is None:
+        return (
+            f"{name}: cannot tell how its term vectors depend on position: MATS is undefined. "
+            f"{record.rows['mean'].reason}."
+        )
+    less = f"{decimal(abs(plain))} {'less' if plain >= 0 else 'more'} alike"
+    return (
+        f"{name}: where positions differ, a word's vectors are {less} (cosine) than at equal ones; "
+        f"MATS {decimal(record.value('mean'))}, and 0 is no dependence on position."
+    )
+
+
+def _run(rows: DataFrame) -> list[str]:
+    """Return what was read and left out, model by model."""
+    return [_read(one) for one in records_of(rows, ["whole"], SUMMARY)]
+
+
+def _read(record: Record) -> str:
+    parts = [
+        said(
+            "{whole}: {mean.count:,} passages, {words:,} words, {unknown words:,} unknown ones "
+            "left out",
+            record,
+        )
+    ]
+    if record.value("passages at the length limit"):
+        parts.append(
+            said(
+                "{passages at the length limit:,} passages read only to the model's length limit",
+                record,
+            )
+        )
+    if record.value("terms at the next Δ") is not None:
+        parts.append(
+            said(
+                "the curve ends behind Δ = {largest Δ:,}, as only {terms at the next Δ:,} terms "
+                "have a pair at the next",
+                record,
+            )
+        )
+    if record.value("later Δ left out"):
+        parts.append(
+            said("left out with it: {later Δ left out:,} later Δ with enough terms", record)
+        )
+    return "; ".join(parts) + "."
+
+
+def _chart(rows: DataFrame) -> str:
+    """Draw each curve, all on one scale."""
+    curves = rows.query(CURVE)
+    ends = (curves["value"].min(), curves["value"].max()) if len(curves) else None
+    drawn = []
+    for name, curve in curves.groupby("whole", sort=False):
+        heading = f"{name}: ATS by distance Δ, 0 to {curve['at'].max():,.0f}"
+        drawn.append("\n".join([heading, *area(curve["value"].tolist(), ends)]))
+    return "\n\n".join(drawn)
+
+
+SHOWN = Presentation(
+    study="mats",
+    prepare=_prepared,
+    headline=_headline,
+    run=_run,
+    sections=[
+        RowSection(
+            anchor="similarity",
+            title="Term similarity by distance",
+            introduction="How alike a model's vectors for one word are in different passages, by "
+            "how far apart their positions are. The more they fall apart with distance, the more "
+            "position they carry.",
+            figures=[FIGURE],
+            tables=[TABLE],
+        )
+    ],
+    text=[TABLE],
+    main=("ats",),
+)
+CURVES = replace(
+    SHOWN,
+    study="ats",
+    chart=_chart,
+    text=[CURVE_TABLE],
+    sections=[replace(section, folded=[CURVE_TABLE]) for section in SHOWN.sections],
+)
