@@ -202,12 +202,11 @@ def _measured(folder: Path, model: Manifest) -> str:
 
     from positionbias.core.manifest import read_manifest
     from positionbias.core.screen import lines_of
-    from positionbias.report.text import text_of
-    from positionbias.results.result import load_results
 
-    manifest, found = read_manifest(folder), load_results(folder)
+    manifest, found = read_manifest(folder), replace(load(folder), remarks=())
     models = [item.checksum for item in manifest.inputs if item.role == "model"]
-    systems = {result.system for result in found}
+    systems = {result.system for result in found.results}
+    systems |= set() if found.rows is None else set(found.rows["model"])
     same = not models or model.checksum in models
     if model.name not in systems or not same:
         named = (
@@ -221,7 +220,7 @@ def _measured(folder: Path, model: Manifest) -> str:
             do="measure this checkpoint",
         )
     with lines_of(None):  # the same card from every terminal, and no column left out
-        text = text_of(found)
+        text = str(found)
     return f"## {manifest.command.capitalize()}: {manifest.name}\n\n{indent(text, '    ')}"
 
 

@@ -162,8 +162,9 @@ def debias(
         >>> import positionbias as pb
         >>> pb.debias("planted", out="planted-rotated-1")
         Collection('planted-rotated-1', 240 passages, splits train, validation, test, fresh)
-        >>> pb.histogram(["planted-rotated-1"], splits=["test"]).results[0].value  # 0.15 before
-        0.4...
+        >>> print(pb.histogram(["planted-rotated-1"], splits=["test"]).verdict)
+        planted-rotated-1, test: ... mean position 0.4...
+        ...
     """
     if isinstance(collection, str | Path) and _is_raw(collection):
         work = partial(_rotate_raw, collection, out, rotation, raw)

@@ -126,12 +126,9 @@ def mats(
         tk on planted: where positions differ, a word's vectors are ... less alike (cosine) than at
         equal ones; MATS 0..., and 0 is no dependence on position.
         <BLANKLINE>
-        Term similarity by distance in position (MATS)
+        tk: ... passages, ... words, ... unknown ones left out; the curve ends behind ...
         <BLANKLINE>
-                                 MATS
-        Passages probed  System  printed  plain mean  deviation  Largest Δ  Fewest terms at a Δ  ...
-        ───────────────  ──────  ───────  ──────────  ─────────  ─────────  ───────────────────  ...
-        planted          tk      0...           65                   21  3,202,901
+        Term similarity by distance in position (MATS)
         ...
     """
     refuse_outputs(out, plot, overwrite=overwrite)

@@ -9,6 +9,7 @@ from typing import Any
 from pandas import DataFrame
 
 from positionbias.core.formatting import decimal, interval, percent, with_interval
+from positionbias.core.screen import wrapped
 from positionbias.positions.histogram import POINTS, Beside
 from positionbias.positions.measured import ANSWERS
 from positionbias.report.bars import Bar, bars, spark
@@ -186,7 +187,9 @@ def _bars(name: str, bins: DataFrame) -> list[str]:
         share = float(part["value"].sum())
         shown.append(Bar(place, share, float(part["expected"].sum()), percent(share)))
     return [
-        f"{name}: share of answers by place in the passage; the mark is the share if unbiased",
+        wrapped(
+            f"{name}: share of answers by place in the passage; the mark is the share if unbiased"
+        ),
         *bars(shown),
     ]
 
@@ -211,4 +214,5 @@ SHOWN = Presentation(
     ),
     text=[POSITIONS, OUTCOMES, CAUSES],
     main=("answers",),
+    after_study=("positions",),
 )

@@ -30,7 +30,6 @@ AUDIT = s.AuditSettings(  # few buckets, so that they hold queries enough
     permutations=200,
     segments=40,
     describe=True,
-    probe_passages=40,
 )
 
 
@@ -183,8 +182,8 @@ def check(inputs: Inputs, out: Path) -> Sequence[Any]:
 def probe(inputs: Inputs, out: Path) -> Sequence[Any]:
     every = ProbeSettings(term_pairs="all", minimum_terms=5)
     return [
-        *pb.ats(inputs.planted, models=[inputs.tk(), inputs.tk(2)]).results,
-        *pb.mats(inputs.planted, models=[inputs.dot], settings=every).results,
+        pb.ats(inputs.planted, models=[inputs.tk(), inputs.tk(2)]).to_frame(),
+        pb.mats(inputs.planted, models=[inputs.dot], settings=every).to_frame(),
     ]
 
 

@@ -8,7 +8,6 @@ import pytest
 
 import positionbias
 from positionbias.core.errors import InputError, SettingError
-from tests.report import invented
 
 
 def test_an_export_counts_what_it_writes(
@@ -22,9 +21,11 @@ def test_an_export_counts_what_it_writes(
         positionbias.export(small_collection, to="trec", squad_version="2.0", out=tmp_path / "trec")
 
 
-def test_a_report_is_a_page_and_its_tables(tmp_path: Path) -> None:
-    invented.save_study(tmp_path / "study", kinds=("histogram",))
-    page = positionbias.make_report([tmp_path / "study"], out=tmp_path / "page.html")
+def test_a_report_is_a_page_and_its_tables(
+    small_collection: positionbias.Collection, tmp_path: Path
+) -> None:
+    positionbias.histogram([small_collection], splits=["train"], out=tmp_path / "kept")
+    page = positionbias.make_report([tmp_path / "kept"], out=tmp_path / "page.html")
     assert page.path.is_file()
     assert "positions" in page.tables
     assert str(page).startswith("Where answers start")

@@ -9,8 +9,8 @@ import pytest
 import positionbias
 from positionbias.core.collection import Collection
 from positionbias.core.errors import OutputExistsError, SettingError
+from positionbias.core.rows import load
 from positionbias.probe.settings import ProbeSettings
-from positionbias.results.result import load_results
 from tests.tiny import saved_tk
 
 
@@ -23,17 +23,12 @@ def test_curves_and_their_summary_are_of_one_probe(
         small_collection, models=[model], settings=settings, plot=tmp_path / "ats.svg"
     )
     number = positionbias.mats(small_collection.path, models=[model], settings=settings)
-    assert [result.to_json() for result in curves.results] == [
-        result.to_json() for result in number.results
-    ]
+    assert curves.to_frame().drop(columns="study").equals(number.to_frame().drop(columns="study"))
     assert str(curves).startswith("tk on small: where positions differ, a word's vectors are ")
     assert "\nAverage term similarity (ATS)" in str(curves)
     assert "\nTerm similarity by distance in position (MATS)" in str(number)
-    assert str(
-        positionbias.ats(small_collection, models=[model], settings=settings, csv=True)
-    ).startswith("Model,Δ,ATS")
     assert (tmp_path / "ats.svg").is_file()
-    assert len(load_results(curves.save(tmp_path / "kept"))) == 1
+    assert load(curves.save(tmp_path / "kept")).equals(curves.to_frame())
 
 
 def test_what_is_there_is_kept_and_settings_are_checked(

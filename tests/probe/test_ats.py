@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 from positionbias.core.errors import InputError, SettingError
 from positionbias.probe import pair_sample, sums, unit_rows
-from positionbias.probe.ats import average_term_similarity, mats_figures
+from positionbias.probe.ats import AtsCurve, average_term_similarity, mats_of
 from positionbias.probe.settings import ProbeSettings
-from positionbias.results.payloads import AtsCurve
 
 from .words import Words, every_pair, random_words, words
 
@@ -39,18 +38,17 @@ def test_by_hand() -> None:
     # Δ = 0: a: .6 (first and second passage at 0), −1 (first and third at 2)            → a −.2
     # Δ = 1: a: 1, 0 (first and second), 0 (second and third) → 1/3; b: (0, 1)·(.6, .8) = .8
     # Δ = 2: a: 0 (first at 0, third at 2), .8 (first at 2, second at 0), −.8 (second, third) → 0
-    assert curve.deltas == [0, 1, 2]
+    assert len(curve.ats) == 3
     assert curve.ats == pytest.approx([-0.2, (1 / 3 + 0.8) / 2, 0.0])
     assert curve.terms == [1, 2, 1]
     assert curve.pairs == [2, 4, 3]
-    assert curve.std_terms == pytest.approx([0, (0.8 - 1 / 3) / 2, 0])
+    assert curve.over_terms == pytest.approx([0, (0.8 - 1 / 3) / 2, 0])
     # over pairs: {.6, −1}; {1, 0, 0, .8}, mean .45, squares .3025 + 2 · .2025 + .1225; {0, .8, −.8}
-    assert curve.std_pairs == pytest.approx([0.8, np.sqrt(0.83 / 4), np.sqrt(1.28 / 3)])
+    assert curve.over_pairs == pytest.approx([0.8, np.sqrt(0.83 / 4), np.sqrt(1.28 / 3)])
     # falls −.7667 and −.2: their sum by max Δ − 1 = 1, and by 2
-    assert curve.figures.mats == pytest.approx(-0.9666667)
-    assert curve.figures.mats_plain == pytest.approx(-0.4833333)
-    assert curve.figures.mats_std == pytest.approx(0.2833333)
-    assert curve.figures.max_delta == 2
+    assert mats_of(curve.ats).printed == pytest.approx(-0.9666667)
+    assert mats_of(curve.ats).plain == pytest.approx(-0.4833333)
+    assert mats_of(curve.ats).deviation == pytest.approx(0.2833333)
 
 
 def test_by_hand_with_pairs_within_a_passage() -> None:
@@ -59,7 +57,7 @@ def test_by_hand_with_pairs_within_a_passage() -> None:
     # first's (1, 0)·(0, 1) = 0
     assert curve.ats == pytest.approx([-0.2, (0.4 + 0.8) / 2, 0.0])
     assert curve.pairs == [2, 5, 4]
-    assert curve.figures.mats == pytest.approx((-0.2 - 0.6) + (-0.2 - 0.0))
+    assert mats_of(curve.ats).printed == pytest.approx((-0.2 - 0.6) + (-0.2 - 0.0))
 
 
 def test_padding_and_unknown_change_nothing() -> None:
@@ -93,13 +91,13 @@ def test_equals_a_loop_over_every_pair(
     found = words(passages, vectors)
     expected = every_pair(found, pairs)
     curve = curve_of(found, term_pairs=pairs, memory_bytes=memory_bytes)
-    assert len(curve.deltas) == next(delta for delta in range(9) if delta not in expected)
-    for delta in curve.deltas:
+    assert len(curve.ats) == next(delta for delta in range(9) if delta not in expected)
+    for delta in range(len(curve.ats)):
         means = [np.mean(values) for values in expected[delta].values()]
         everything = np.concatenate(list(expected[delta].values()))
         assert curve.ats[delta] == pytest.approx(np.mean(means), abs=1e-6)
-        assert curve.std_terms[delta] == pytest.approx(np.std(means), abs=1e-6)
-        assert curve.std_pairs[delta] == pytest.approx(np.std(everything), abs=1e-6)
+        assert curve.over_terms[delta] == pytest.approx(np.std(means), abs=1e-6)
+        assert curve.over_pairs[delta] == pytest.approx(np.std(everything), abs=1e-6)
         assert (curve.terms[delta], curve.pairs[delta]) == (len(means), len(everything))
 
 
@@ -110,7 +108,7 @@ def test_blocks_and_ranges_change_nothing(
 ) -> None:
     found = random_words(5)
     whole = curve_of(found, term_pairs=pairs, sample_pairs=sample_pairs)
-    assert len(whole.deltas) > 15
+    assert len(whole.ats) > 15
     for module in (sums, unit_rows):
         monkeypatch.setattr(module, "BLOCK_ROWS", 3)
     monkeypatch.setattr(sums, "_CELLS_AT_ONCE", 7)
@@ -123,10 +121,10 @@ def test_blocks_and_ranges_change_nothing(
 
 
 def assert_alike(curve: AtsCurve, other: AtsCurve) -> None:
-    assert (curve.deltas, curve.terms, curve.pairs) == (other.deltas, other.terms, other.pairs)
-    for name in ("ats", "std_terms", "std_pairs"):
+    assert (curve.terms, curve.pairs) == (other.terms, other.pairs)
+    for name in ("ats", "over_terms", "over_pairs"):
         assert getattr(curve, name) == pytest.approx(getattr(other, name), abs=1e-7)
-    assert curve.figures.mats == pytest.approx(other.figures.mats)
+    assert mats_of(curve.ats).printed == pytest.approx(mats_of(other.ats).printed)
 
 
 def test_the_order_of_the_input_does_not_matter() -> None:
@@ -159,22 +157,22 @@ def test_nearly_all_pairs_within_one_passage() -> None:
 def test_a_constant_vector_gives_one_and_zero() -> None:
     found = random_words(9)
     curve = curve_of(found._replace(vectors=np.full_like(found.vectors, 0.3)))
-    assert curve.ats == pytest.approx([1.0] * len(curve.deltas))
-    assert curve.std_terms == pytest.approx([0.0] * len(curve.deltas), abs=1e-9)
-    assert curve.std_pairs == pytest.approx([0.0] * len(curve.deltas), abs=1e-9)
-    assert curve.figures.mats == pytest.approx(0.0, abs=1e-12)
+    assert curve.ats == pytest.approx([1.0] * len(curve.ats))
+    assert curve.over_terms == pytest.approx([0.0] * len(curve.ats), abs=1e-9)
+    assert curve.over_pairs == pytest.approx([0.0] * len(curve.ats), abs=1e-9)
+    assert mats_of(curve.ats).printed == pytest.approx(0.0, abs=1e-12)
 
 
 def test_a_vector_that_is_position_alone() -> None:
     found = random_words(10)
     curve = curve_of(found._replace(vectors=np.eye(25, dtype=np.float32)[found.positions]))
-    assert curve.ats == pytest.approx([1.0] + [0.0] * (len(curve.deltas) - 1))
-    longest = curve.deltas[-1]
+    assert curve.ats == pytest.approx([1.0] + [0.0] * (len(curve.ats) - 1))
+    longest = len(curve.ats) - 1
     assert longest > 15
     # Eq. 9 divides a sum of max Δ ones
-    assert curve.figures.mats == pytest.approx(longest / (longest - 1))
-    assert curve.figures.mats_plain == pytest.approx(1.0)
-    assert curve.figures.mats_std == pytest.approx(0.0, abs=1e-12)
+    assert mats_of(curve.ats).printed == pytest.approx(longest / (longest - 1))
+    assert mats_of(curve.ats).plain == pytest.approx(1.0)
+    assert mats_of(curve.ats).deviation == pytest.approx(0.0, abs=1e-12)
 
 
 def test_the_curve_ends_before_the_first_delta_with_too_few_terms() -> None:
@@ -184,25 +182,21 @@ def test_the_curve_ends_before_the_first_delta_with_too_few_terms() -> None:
     # Δ = 0: 2 (passages 1, 2), 3, 4; Δ = 1: 2 (0 and 1), 3 (0 and 1); Δ = 2: 2 (0 and 2)
     every = curve_of(found)
     assert every.terms == [3, 2, 1]
-    assert every.figures.cut_at == 3  # positions reach 3, but no term has a pair there
-    assert every.figures.terms_at_cut == 0
+    assert len(every.ats) == 3  # positions reach 3, but no term has a pair there
+    assert every.terms_after == 0
     cut = curve_of(found, minimum_terms=2)
-    assert cut.deltas == [0, 1]
-    assert (cut.figures.cut_at, cut.figures.terms_at_cut, cut.figures.later_deltas_left_out) == (
-        2,
-        1,
-        0,
-    )
+    assert len(cut.ats) == 2
+    assert (cut.terms_after, cut.later) == (1, 0)
 
 
 def test_later_deltas_are_left_out_with_the_first_and_counted() -> None:
     # terms 2 and 3 stand at 0 and 5: nothing at Δ = 1 … 4, two terms at Δ = 5
     found = words([[2, 0, 0, 0, 0, 3], [3, 0, 0, 0, 0, 2], [2, 0, 0, 0, 0, 3]], np.ones((18, 2)))
     curve = curve_of(found, minimum_terms=2)
-    assert curve.deltas == [0]
-    assert (curve.figures.cut_at, curve.figures.later_deltas_left_out) == (1, 1)
-    assert curve.figures.mats is None
-    assert "largest Δ with enough terms is 0" in curve.figures.undefined
+    assert len(curve.ats) == 1
+    assert curve.later == 1
+    assert mats_of(curve.ats).printed is None
+    assert "largest Δ with enough terms is 0" in mats_of(curve.ats).undefined
 
 
 @pytest.mark.parametrize(
@@ -212,18 +206,18 @@ def test_later_deltas_are_left_out_with_the_first_and_counted() -> None:
 def test_mats_is_undefined_below_two_deltas(
     ats: list[float], plain: float | None, reason: str
 ) -> None:
-    figures = mats_figures(ats)
-    assert figures.mats is None
-    assert figures.mats_plain == pytest.approx(plain)
-    assert reason in figures.undefined
+    mats = mats_of(ats)
+    assert mats.printed is None
+    assert mats.plain == pytest.approx(plain)
+    assert reason in mats.undefined
 
 
 @pytest.mark.parametrize("passages", [[], [[]], [[0, 1]], [[A]], [[A, A]], [[A], [B]]])
 def test_without_a_pair_all_is_undefined(passages: list[list[int]]) -> None:
     curve = curve_of(words(passages, np.ones((sum(map(len, passages)), 2))))
-    assert curve.deltas == []
-    assert curve.figures.mats is None
-    assert "not even" in curve.figures.undefined
+    assert len(curve.ats) == 0
+    assert mats_of(curve.ats).printed is None
+    assert "not even" in mats_of(curve.ats).undefined
 
 
 def test_a_diverged_model_is_one_clear_line() -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import shutil
 from pathlib import Path
@@ -18,6 +16,7 @@ from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.manifest import Manifest, input_ref, read_manifest
 from positionbias.core.records import Passage
+from positionbias.core.rows import load
 from positionbias.models.bert_dot import BertDot
 from positionbias.models.checkpoint import load_checkpoint, save_checkpoint
 from positionbias.models.encoder import load_encoder
@@ -27,6 +26,7 @@ from positionbias.models.term_layers import WordPieces
 from positionbias.models.tk import TK
 from positionbias.positions.debias import debias
 from positionbias.positions.rotate import Rotation
+from positionbias.probe.ats import mats_of
 from positionbias.probe.encode import encode_passages
 from positionbias.probe.passages import (
     collection_of_checkpoint,
@@ -35,7 +35,6 @@ from positionbias.probe.passages import (
 )
 from positionbias.probe.settings import ProbeSettings
 from positionbias.probe.term_vectors import probe_model, term_vectors
-from positionbias.results.result import load_results
 from positionbias.text.vocabulary import UNKNOWN, Vocabulary, count_words
 
 from ..tiny import tiny_encoder
@@ -110,7 +109,7 @@ def test_probe_of_a_model_equals_a_loop_over_every_pair(
     original: Collection, tmp_path: Path
 ) -> None:
     checkpoint = load_checkpoint(saved_model(tmp_path / "tk.ckpt", original))
-    (result,) = probe_model(checkpoint, original, ProbeSettings(minimum_terms=10))
+    (probed,) = probe_model(checkpoint, original, ProbeSettings(minimum_terms=10))
     rows = [checkpoint.model.read_passages([passage.text])[0] for passage in original.passages()]
     vectors = [
         checkpoint.model.passage_vectors(pad_rows([row]))[0].detach().numpy() for row in rows
@@ -123,21 +122,15 @@ def test_probe_of_a_model_equals_a_loop_over_every_pair(
         np.vstack(vectors),
     )
     expected = every_pair(found)
-    curve = result.payload
-    assert curve.deltas == list(range(12))  # twelve words are read of each passage
-    assert curve.ats == pytest.approx(
-        [np.mean([np.mean(v) for v in expected[d].values()]) for d in curve.deltas], abs=1e-5
-    )
-    assert result.value == pytest.approx(sum(curve.ats[0] - value for value in curve.ats[1:]) / 10)
-    assert (result.measure, result.collection, result.system, result.count) == (
-        "MATS",
-        "original",
-        "tk",
-        40,
-    )
-    assert curve.figures.words == sum(lengths)
-    assert curve.figures.words_unknown == sum(row.count(UNKNOWN) for row in rows) > 10
-    assert curve.figures.passages_at_length_limit == lengths.count(12) > 3
+    curve = probed.curve
+    assert len(curve.ats) == 12  # twelve words are read of each passage
+    means = [np.mean([np.mean(v) for v in expected[delta].values()]) for delta in range(12)]
+    assert curve.ats == pytest.approx(means, abs=1e-5)
+    falls = sum(curve.ats[0] - value for value in curve.ats[1:])
+    assert mats_of(curve.ats).printed == pytest.approx(falls / 10)
+    assert (probed.system, probed.passages, probed.words) == ("tk", 40, sum(lengths))
+    assert probed.unknown == sum(row.count(UNKNOWN) for row in rows) > 10
+    assert probed.at_limit == lengths.count(12) > 3
 
 
 def saved_bert(place: Path, original: Collection) -> Path:
@@ -177,19 +170,24 @@ def test_the_layers_of_an_encoder_equal_a_loop_over_every_pair(
             alone,
         )
         expected = every_pair(found)
-        curve = result.payload
+        curve = result.curve
         means = [
             np.mean([np.mean(values) for values in expected[delta].values()])
-            for delta in curve.deltas
+            for delta in range(len(curve.ats))
         ]
         assert len(means) > 10
         assert curve.ats == pytest.approx(means, abs=1e-5)
-        assert (curve.figures.words, result.count) == (sum(lengths), 12)
-    assert results[0].value != results[1].value
+        assert (result.words, result.passages) == (sum(lengths), 12)
+    assert results[0].curve.ats != results[1].curve.ats
     (last,) = probe_model(
         checkpoint, original, ProbeSettings(probe_passages=12, minimum_terms=3)
     )  # without layers: the last, by the plain name
-    assert (last.system, last.value) == ("dot", pytest.approx(results[1].value))
+    assert last.system == "dot"
+    assert last.curve.ats == pytest.approx(results[1].curve.ats)
+
+
+def models_of(out: str) -> list[str]:
+    return list(dict.fromkeys(row["model"] for row in json.loads(out)["rows"]))
 
 
 def test_layers_on_the_command_line(
@@ -214,15 +212,12 @@ def test_layers_on_the_command_line(
         )
         == 0
     )
-    results = json.loads(capsys.readouterr().out)["results"]
-    assert [result["system"] for result in results] == ["dot layer 0", "dot layer 1", "dot layer 2"]
-    assert [result.system for result in load_results(tmp_path / "saved")] == [
-        result["system"] for result in results
-    ]
+    layers = ["dot layer 0", "dot layer 1", "dot layer 2"]
+    assert models_of(capsys.readouterr().out) == layers
+    assert list(load(tmp_path / "saved")["model"].unique()) == layers
     assert read_manifest(tmp_path / "saved").settings["probe_layers"] == "all"
-    assert run("ats", "--model", dot, *given, "--probe-layers", "2,0", "--csv") == 0
-    curves = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
-    assert list(dict.fromkeys(row["Model"] for row in curves)) == ["dot layer 2", "dot layer 0"]
+    assert run("ats", "--model", dot, *given, "--probe-layers", "2,0", "--json") == 0
+    assert models_of(capsys.readouterr().out) == ["dot layer 2", "dot layer 0"]
     assert (
         run(
             "mats",
@@ -236,9 +231,9 @@ def test_layers_on_the_command_line(
         )
         == 0
     )
-    (bare,) = json.loads(capsys.readouterr().out)["results"]
-    assert bare["system"] == "dot.encoder"
-    assert bare["value"] is not None
+    bare = capsys.readouterr().out
+    assert models_of(bare) == ["dot.encoder"]
+    assert printed_mats(bare, "original")
     for layers, complaint in (
         ("0,x", "wanted numbers with commas between them, or all; found '0,x'"),
         ("0,7", "--probe-layers: wanted numbers from 0 to 2, or all; found 7"),
@@ -310,6 +305,15 @@ def test_a_checkpoint_that_leads_nowhere_says_so(original: Collection, tmp_path:
         collection_of_checkpoint(place, read_manifest(place))
 
 
+def printed_mats(out: str, collection: str) -> float:
+    (value,) = [
+        row["value"]
+        for row in json.loads(out)["rows"]
+        if (row["measure"], row["statistic"], row["collection"]) == ("MATS", "mean", collection)
+    ]
+    return value
+
+
 def test_mats_without_a_collection_probes_the_original(
     original: Collection, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -317,17 +321,16 @@ def test_mats_without_a_collection_probes_the_original(
     place = saved_model(tmp_path / "tk.ckpt", rotated)
     assert run("mats", "--model", place, "--minimum-terms", 10, "--json") == 0
     printed = capsys.readouterr()
-    (result,) = json.loads(printed.out)["results"]
     (expected,) = probe_model(load_checkpoint(place), original, ProbeSettings(minimum_terms=10))
-    assert result["value"] == pytest.approx(expected.value)
-    assert (result["collection"], result["kind"]) == ("original", "ats")
+    assert printed_mats(printed.out, "original") == pytest.approx(
+        mats_of(expected.curve.ats).printed
+    )
     assert "the original passages that tk leads to" in printed.err
     # and on the rotated passages when they are named
     assert run("mats", "--model", place, rotated.path, "--minimum-terms", 10, "--json") == 0
-    (result,) = json.loads(capsys.readouterr().out)["results"]
-    assert result["value"] == pytest.approx(
-        probe_model(load_checkpoint(place), rotated, ProbeSettings(minimum_terms=10))[0].value
-    )
+    (expected,) = probe_model(load_checkpoint(place), rotated, ProbeSettings(minimum_terms=10))
+    out = capsys.readouterr().out
+    assert printed_mats(out, "rotated") == pytest.approx(mats_of(expected.curve.ats).printed)
 
 
 def test_two_models_on_the_same_sample_saved_and_drawn(
@@ -356,11 +359,12 @@ def test_two_models_on_the_same_sample_saved_and_drawn(
     printed = capsys.readouterr()
     assert "tk (1): 20 passages" in printed.out
     assert f"tk (2) is {two}" in printed.err
-    results = load_results(saved)
-    assert [(result.system, result.count) for result in results] == [("tk (1)", 20), ("tk (2)", 20)]
-    assert results[0].payload.pairs == results[1].payload.pairs
-    assert results[0].value != results[1].value
-    assert f"{results[0].value:.3f}" in printed.out
+    rows = load(saved)
+    first, second = rows.query("measure == 'MATS' and statistic == 'mean'").itertuples()
+    assert [(row.model, row.count) for row in (first, second)] == [("tk (1)", 20), ("tk (2)", 20)]
+    assert rows.query("statistic == 'pairs' and axis == ''")["value"].nunique() == 1
+    assert first.value != second.value
+    assert f"{first.value:.3f}" in printed.out
     assert plot.read_text().lstrip().startswith(("<?xml", "<svg"))
     assert [(item.role, item.path) for item in read_manifest(saved).inputs] == [
         ("collection", "../data/original"), ("model", "../one/tk.ckpt"),
@@ -375,17 +379,15 @@ def test_ats_prints_the_curve(
     original: Collection, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     place = saved_model(tmp_path / "tk.ckpt", original)
-    assert run("ats", "--model", place, "--minimum-terms", 10, "--csv") == 0
-    rows = list(csv.reader(io.StringIO(capsys.readouterr().out)))
-    curve = probe_model(load_checkpoint(place), original, ProbeSettings(minimum_terms=10))[
-        0
-    ].payload
-    assert [float(row[rows[0].index("ATS")]) for row in rows[1:]] == pytest.approx(curve.ats)
-    assert [int(row[rows[0].index("Δ")]) for row in rows[1:]] == curve.deltas
+    assert run("ats", "--model", place, "--minimum-terms", 10, "--json") == 0
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    printed = [row for row in rows if (row["measure"], row["statistic"]) == ("ATS", "mean")]
+    (probed,) = probe_model(load_checkpoint(place), original, ProbeSettings(minimum_terms=10))
+    assert [row["value"] for row in printed] == pytest.approx(probed.curve.ats)
+    assert [row["at"] for row in printed] == list(range(len(probed.curve.ats)))
     assert run("ats", "--model", place, "--minimum-terms", 17) == 0
-    printed = capsys.readouterr().out
-    assert "the curve ends before Δ = 0" in printed
-    assert "MATS is undefined: no Δ has enough terms" in printed
+    told = capsys.readouterr().out.replace("\n", " ")
+    assert "MATS is undefined. no Δ has enough terms" in told
 
 
 @pytest.mark.parametrize(
