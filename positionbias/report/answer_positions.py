@@ -203,7 +203,7 @@ SHOWN = Presentation(
     questions=[QUESTION],
     sections=(
         RowSection(
-            anchor="answers",
+            anchor="histogram-answers",
             title="Where answers sit",
             introduction="An answer of several words cannot start in the last few, so a flat "
             "histogram is not what an unbiased collection shows.",

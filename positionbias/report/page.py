@@ -106,7 +106,7 @@ def _counts(results: Sequence[Result]) -> str:
     ranked = [
         result
         for result in results
-        if result.kind in ("per_query", "comparison", "ats", "response")
+        if result.kind in ("per_query", "comparison", "response")
         or any(part.names_system(result) for part in parts())
     ]
     sentences = []

@@ -159,7 +159,7 @@ SHOWN = Presentation(
     run=_run,
     sections=[
         RowSection(
-            anchor="similarity",
+            anchor="mats-similarity",
             title="Term similarity by distance",
             introduction="How alike a model's vectors for one word are in different passages, by "
             "how far apart their positions are. The more they fall apart with distance, the more "
@@ -176,5 +176,8 @@ CURVES = replace(
     study="ats",
     chart=_chart,
     text=[CURVE_TABLE],
-    sections=[replace(section, folded=[CURVE_TABLE]) for section in SHOWN.sections],
+    sections=[
+        replace(section, anchor="ats-similarity", folded=[CURVE_TABLE])
+        for section in SHOWN.sections
+    ],
 )

@@ -185,4 +185,4 @@ def test_evaluate_says_it_of_runs_and_names_the_unfinished(
     young = tmp_path / "young.ckpt"
     assert System.of(load_checkpoint(young)).name == "young, not finished"
     out, _ = posbias(capsys, "mats", collection.path, "--model", young, "--json")
-    assert {row["system"] for row in json.loads(out)["results"]} == {"young, not finished"}
+    assert {row["model"] for row in json.loads(out)["rows"]} == {"young, not finished"}

@@ -13,12 +13,13 @@ from positionbias.core.manifest import Manifest
 from positionbias.core.rows import Collected, save
 from positionbias.evaluation.answers import Compared
 from positionbias.experiments.artefacts import as_ended, ending_at
-from positionbias.experiments.endings import ending_warnings, failed_shares
-from positionbias.experiments.shown import ending_sentences, named
+from positionbias.experiments.shown import named
 from positionbias.papers.contamination.measured import measure_contamination
 from positionbias.papers.contamination.shown import SHOWN as CONTAMINATION
 from positionbias.papers.tripclick.measured import measure_tripclick
+from positionbias.report.endings import ending_warnings, failed_shares
 from positionbias.report.html import write_report
+from positionbias.report.trainings import ending_sentences
 from positionbias.results.result import Facts
 
 from ..papers.contamination.contaminating import contaminated_study

@@ -1,5 +1,5 @@
-"""Invented results about one collection: two models, three measures, histograms, ATS curves,
-training curves, findings.
+"""Invented results about one collection: two models, three measures, findings; and invented rows of
+two histograms, two ATS curves and two trainings.
 
 Nothing here was measured. The means are round figures whose Δ is easily worked by hand.
 """
@@ -9,12 +9,20 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from pandas import DataFrame
 
-from positionbias.core.convergence import Ending, Finish
+from positionbias.core.convergence import Finish
 from positionbias.core.interval import Interval
 from positionbias.core.manifest import InputRef, Manifest
+from positionbias.core.rows import Collected, save
+from positionbias.positions.histogram import PositionFigure, PositionHistogram, VariationFigure
+from positionbias.positions.measured import histogram_rows
+from positionbias.probe.ats import AtsCurve
+from positionbias.probe.measured import similarity_rows
+from positionbias.probe.term_vectors import Probed
 from positionbias.results.collections import (
     AnswersMoved,
     Origin,
@@ -24,17 +32,7 @@ from positionbias.results.collections import (
     QueryLengths,
     RotationFigures,
 )
-from positionbias.results.curves import AtsFigures, HistogramFigures
-from positionbias.results.payloads import (
-    KINDS,
-    AtsCurve,
-    Comparison,
-    Finding,
-    PerQuery,
-    PositionHistogram,
-    TrainingCurve,
-    TrainingNotes,
-)
+from positionbias.results.payloads import KINDS, Comparison, Finding, PerQuery
 from positionbias.results.result import FIGURES, Result, save_results
 
 MEASURES = ("nDCG@10", "RR@10", "R@10")
@@ -114,7 +112,7 @@ def effectiveness(name: str) -> list[Result]:
     return found
 
 
-def histogram(name: str, strength: float, cut: int) -> Result:
+def histogram(name: str, split: str, strength: float, cut: int) -> PositionHistogram:
     """Counts that fall off from the passage's beginning with ``strength``; 0 is flat but for what
     length alone does.
     """
@@ -122,105 +120,89 @@ def histogram(name: str, strength: float, cut: int) -> Result:
     flat = np.array([1.0 if m < 0.85 else 1.0 - 2.2 * (m - 0.85) for m in middles])
     shares = flat * np.array([math.exp(-strength * 4.2 * m) + 0.12 for m in middles])
     shares, flat = shares / shares.sum(), flat / flat.sum()
-    counts = np.round(shares * 11_877 * (1 - cut / 11_877)).astype(int)
-    mean, expected = float(shares @ middles), float(flat @ middles)
+    counts = np.round(shares * (11_877 - cut)).astype(int)
+    shares = counts / counts.sum()
+
+    def beside(value: float, expected: float) -> PositionFigure:
+        less = value - expected
+        return PositionFigure(value, expected, less, around(value, 0.01), around(less, 0.01))
+
     variation = float(abs(shares - flat).sum() / 2)
-
-    def figure(value: float, wanted: float, half: float) -> dict:
-        bounds = {
-            "low": max(0.0, value - half),
-            "high": value + half,
-            "level": 0.95,
-            "method": "bootstrap over 4,497 passages",
-        }
-        return {"value": value, "expected": wanted, "interval": bounds}
-
-    def beside(value: float, wanted: float, half: float) -> dict:
-        less = value - wanted
-        bounds = {
-            "low": less - half,
-            "high": less + half,
-            "level": 0.95,
-            "method": "bootstrap over 4,497 passages",
-        }
-        return {**figure(value, wanted, half), "difference": less, "difference_interval": bounds}
-
-    figures = {
-        "mean": beside(mean, expected, 0.006),
-        "first_tenth": beside(float(shares[:2].sum()), float(flat[:2].sum()), 0.009),
-        "first_fifth": beside(float(shares[:4].sum()), float(flat[:4].sum()), 0.01),
-        "total_variation": figure(variation, 0.0, 0.01)
-        | {"by_chance": 0.011, "by_chance_high": 0.014},
-        "settings": {"words": "blingfire", "matches": "all", "point": "start", "bins": 20},
-        "sample": {"spans": int(counts.sum()), "passages": 4_497},
-    }
-    outcomes = {
-        "answers": 12_014,
-        "located by offsets": 11_877 - cut,
-        "located by matching": 0,
-        "unmatched": 137,
-        "empty": 0,
-        "cut by the rotation that made this collection": cut,
-    }
-    payload = PositionHistogram(
-        [i / 20 for i in range(21)],
-        counts.tolist(),
-        flat.tolist(),
-        outcomes,
-        HistogramFigures.from_rows(figures),
-    )
-    bounds = Interval(**figures["mean"]["interval"])
-    return Result(
-        "answer positions", name, "test", "answers", 1, mean, bounds, int(counts.sum()), payload
+    return PositionHistogram(
+        collection=name,
+        split=split,
+        edges=[i / 20 for i in range(21)],
+        counts=counts.tolist(),
+        expected=flat.tolist(),
+        outcomes={"answers": 12_014, "located by offsets": 11_877 - cut, "cut": cut},
+        unmatched={"not in the passage": 137},
+        spans=int(counts.sum()),
+        passages=4_497,
+        mean=beside(float(shares @ middles), float(flat @ middles)),
+        first_tenth=beside(float(shares[:2].sum()), float(flat[:2].sum())),
+        first_fifth=beside(float(shares[:4].sum()), float(flat[:4].sum())),
+        total_variation=VariationFigure(variation, 0.011, 0.014, around(variation, 0.01)),
+        low=(shares - 0.004).clip(0).tolist(),
+        high=(shares + 0.004).tolist(),
     )
 
 
-def ats(system: str, collection: str, fall: float) -> Result:
-    """A curve that starts near 1 and falls by ``fall`` over 140 words; the last Δ had too few
+def probed(system: str, fall: float) -> Probed:
+    """A curve that starts near 1 and falls by ``fall`` over 140 words; the next Δ had too few
     terms.
     """
-    deltas = list(range(141))
-    similarity = [
-        0.985 - fall * (1 - math.exp(-delta / 22)) + 0.004 * math.sin(delta / 5) for delta in deltas
-    ]
-    terms = [max(20, int(900 * math.exp(-delta / 36))) for delta in deltas]
-    pairs = [max(40, int(90_000 * math.exp(-delta / 30))) for delta in deltas]
-    drops = [similarity[0] - value for value in similarity[1:]]
-    figures = {
-        "mats": sum(drops) / (len(drops) - 1),
-        "mats_plain": sum(drops) / len(drops),
-        "mats_std": float(np.std(drops)),
-        "max_delta": 140,
-        "minimum_terms": 20,
-        "cut_at": 141,
-        "std_pairs_is": "deviation over pairs, from a sample of about 2,000 pairs a Δ, seed 1",
-    }
-    deviation = [0.03 + 0.05 * min(1.0, delta / 40) * (0.4 + fall) for delta in deltas]
-    payload = AtsCurve(
-        deltas,
-        similarity,
-        terms,
-        pairs,
-        [d / 2 for d in deviation],
-        deviation,
-        AtsFigures.from_rows(figures),
+    deltas = range(141)
+    spread = [0.03 + 0.05 * min(1.0, delta / 40) * (0.4 + fall) for delta in deltas]
+    curve = AtsCurve(
+        ats=[0.985 - fall * (1 - math.exp(-delta / 22)) for delta in deltas],
+        terms=[max(20, int(900 * math.exp(-delta / 36))) for delta in deltas],
+        pairs=[max(40, int(90_000 * math.exp(-delta / 30))) for delta in deltas],
+        over_terms=[value / 2 for value in spread],
+        over_pairs=spread,
+        terms_after=19,
     )
-    return Result("MATS", collection, "all", system, 1, figures["mats"], None, 4_497, payload)
+    return Probed(system, curve, passages=4_497, at_limit=0, words=250_000, unknown=12)
 
 
-def training(system: str, name: str, last_mats: float) -> Result:
-    steps = list(range(0, 6001, 200))
-    loss = [None, *(0.16 + 0.84 * math.exp(-step / 900) for step in steps[1:])]
-    ndcg = [0.42 - 0.36 * math.exp(-step / 1400) - 0.000004 * max(0, step - 4200) for step in steps]
-    mats = [last_mats + (0.31 - last_mats) * math.exp(-step / 3200) for step in steps]
-    best = steps[int(np.argmax(ndcg))]
-    payload = TrainingCurve(
-        steps,
-        {"loss": loss, "validation nDCG@10": ndcg, "MATS": mats},
-        TrainingNotes(best_step=best, stopped="6,000 steps"),
-        Ending(Finish.FINISHED, max(ndcg), 35, 0.31),
-    )
-    return Result("training", name, "validation", system, 1, max(ndcg), None, len(steps), payload)
+def training(made: Collected, last_mats: float, **cells: Any) -> None:
+    """Add the log and the end of a training of 6,000 steps, whose best is 4,200."""
+    for step in range(0, 6001, 200):
+        logged = {
+            "loss": 0.16 + 0.84 * math.exp(-step / 900) if step else None,
+            "validation nDCG@10": 0.42 - 0.36 * math.exp(-min(step, 4200) / 1400) - step % 11 / 1e4,
+            "MATS": last_mats + (0.31 - last_mats) * math.exp(-step / 3200),
+        }
+        for series, value in logged.items():
+            place = {"axis": "step", "at": float(step), "label": str(step)}
+            made.add(series, "log", value, **place, **cells)
+    numbers = {"steps": 6000, "step kept": 4200, "depth": 35, "validation": 0.402}
+    for statistic, number in {**numbers, "validation of the first stage": 0.31}.items():
+        made.add("training", statistic, number, **cells)
+    end = {"answer": Finish.FINISHED.value, "reason": "6,000 steps"}
+    made.add("training", "end", None, **end, **cells)
+
+
+MEASURING = ("histogram", "ats", "training")  # commands that give rows
+
+
+def measured(name: str = "planted", model: str = "tk") -> DataFrame:
+    """Rows of ``MEASURING``: answers of two splits, the first at the front; two models."""
+    made = Collected({"collection": name})
+    for split, strength, cut in (("train", 1.0, 0), ("test", 0.0, 312)):
+        histogram_rows(made, histogram(name, split, strength, cut), study="histogram")
+    for training_set, fall in (("original", 0.27), ("rotated", 0.05)):
+        system = f"{model}-{training_set}"
+        similarity_rows(made, probed(system, fall), study="ats", model=system)
+        training(made, fall, study="training", model=system, seed=1)
+    return made.rows
+
+
+def save_measured(folder: Path, *commands: str, title: str = "", **names: str) -> Path:
+    """The rows of these commands (none: of all) as a folder."""
+    rows = measured(**names)
+    chosen = rows[rows["study"].isin(commands or MEASURING)]
+    save(folder, chosen, manifest(title or "measured on planted"))
+    return folder
 
 
 def statistics(name: str) -> list[Result]:
@@ -266,16 +248,8 @@ def study(name: str = "planted") -> list[Result]:
         Result(
             "rotation", f"{name}-rotated", "", "words, blingfire", 1, 0.982, None, 20_000, rotation
         ),
-        histogram(name, 1.0, 0),
-        histogram(f"{name}-rotated", 0.0, 312),
         *effectiveness(name),
         *comparisons(name),
-        ats("tk-original", name, 0.27),
-        ats("tk-rotated", name, 0.05),
-        ats("tk-original", f"{name}-rotated", 0.25),
-        ats("tk-rotated", f"{name}-rotated", 0.045),
-        training("tk-original", name, 0.21),
-        training("tk-rotated", name, 0.09),
     ]
 
 

@@ -26,15 +26,7 @@ from positionbias.results.buckets import (
     SegmentFigures,
     Slope,
 )
-from positionbias.results.curves import AtsFigures
-from positionbias.results.payloads import (
-    AtsCurve,
-    Contrast,
-    Effect,
-    Preference,
-    Question,
-    Verdict,
-)
+from positionbias.results.payloads import Contrast, Effect, Preference, Question, Verdict
 from positionbias.results.result import Facts, Result, save_results
 from tests.bucket_figures import bucket_figures
 
@@ -255,29 +247,6 @@ def segments(system: str, lean: float) -> Result:
     )
 
 
-def layer(system: str, number: int) -> Result:
-    fall = 0.03 * (number + 1)
-    similarity = [0.95 - fall * (1 - math.exp(-d / 20)) for d in range(80)]
-    mats = sum(similarity[0] - s for s in similarity[1:]) / 78
-    figures = {
-        "mats": mats,
-        "mats_plain": mats * 78 / 79,
-        "mats_std": 0.01,
-        "minimum_terms": 20,
-        "cut_at": 80,
-    }
-    payload = AtsCurve(
-        list(range(80)),
-        similarity,
-        [50] * 80,
-        [900] * 80,
-        [0.02] * 80,
-        [0.02] * 80,
-        AtsFigures.from_rows(figures),
-    )
-    return Result("MATS", "squad", "", f"{system} layer {number}", 1, mats, None, 1_204, payload)
-
-
 def effect(
     contrast: Contrast,
     unit: str,
@@ -408,7 +377,6 @@ def audit(systems: Mapping[str, float] = ONE, *, first_stage: bool = True) -> li
                 segments(system, lean),
             ]
     found += [blind("tf-idf cosine", 0.04), blind("random order", -0.03), blind("bm25", -0.01)]
-    found += [layer(next(iter(systems)), number) for number in range(3)]
     return found
 
 

@@ -29,7 +29,6 @@ from positionbias.report.figure import MUTED, NARROW, svg_text
 from positionbias.report.html import report_tables, write_report
 from positionbias.report.load import load_studies
 from positionbias.results.buckets import QueryBuckets
-from positionbias.results.payloads import AtsCurve
 from positionbias.results.result import Facts, Result, save_results
 from tests.bucket_figures import bucket_figures
 
@@ -46,7 +45,6 @@ NAMES = [
     "gain-by-position",
     "rotation-gap-by-movement",
     "segment-similarity",
-    "term-similarity",
 ]
 
 
@@ -281,7 +279,6 @@ def test_the_page_of_one_model(tmp_path: Path) -> None:
         "Description: quality by answer position",
         "Description: rotating the whole collection",
         "Description: parts of a passage in its vector",
-        "Term similarity by distance",
         "Definitions",
         "Provenance",
     ]
@@ -313,10 +310,3 @@ def test_audits_in_several_folders_are_compared(tmp_path: Path) -> None:
     # the first stage has no effect; of two audits of one name the second gets its title
     assert [row[0].text for row in table.rows] == ["minilm", "tk", "minilm (Audit 2)"]
     assert "audit-compared" not in report_tables(studies[:1])
-
-
-def test_layers_of_an_encoder_are_curves_of_their_own() -> None:
-    layers = [r for r in ONE if isinstance(r.payload, AtsCurve)]
-    figure = audit_page.audit_figures(layers)["term-similarity"]
-    texts = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert texts[:3] == ["minilm layer 0", "minilm layer 1", "minilm layer 2"]

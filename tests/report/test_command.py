@@ -11,8 +11,6 @@ from positionbias.cli.main import main
 
 from . import invented
 
-FEW = ("histogram", "comparison")  # enough for what a command does
-
 
 def posbias(*arguments: str | Path) -> int:
     with pytest.raises(SystemExit) as stop:
@@ -24,31 +22,29 @@ def test_it_writes_the_page_and_the_tables_and_prints_short_tables(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "100")
-    invented.save_study(tmp_path / "study", kinds=FEW)
+    invented.save_measured(tmp_path / "rows", "histogram")
     out, tables = tmp_path / "report.html", tmp_path / "tables"
     given = ("--out", out, "--title", "Mine", "--tables", tables)
-    assert posbias("report", tmp_path / "study", *given) == 0
+    assert posbias("report", tmp_path / "rows", *given) == 0
     printed, said = capsys.readouterr()
     assert printed.startswith("Where answers start in their passages\n")
     assert f"written to {out}" in said
     assert "<h1>Mine</h1>" in out.read_text("utf-8")
     assert {path.name for path in tables.iterdir()} >= {
-        "comparisons.csv",
-        "comparisons.tex",
+        "answers.csv",
+        "answers.tex",
         "positions.csv",
     }
 
 
 def test_tables_of_several_studies_are_distinguished(tmp_path: Path) -> None:
-    places = [invented.save_study(tmp_path / name, kinds=("histogram",)) for name in ("a", "b")]
+    places = [invented.save_measured(tmp_path / name, "histogram") for name in ("a", "b")]
     assert (
         posbias("report", *places, "--out", tmp_path / "r.html", "--tables", tmp_path / "tables")
         == 0
     )
     assert (tmp_path / "tables" / "answers-1.csv").is_file()
-    assert "(position-bias on planted (b))" in (tmp_path / "tables" / "answers-2.tex").read_text(
-        "utf-8"
-    )
+    assert "(measured on planted (b))" in (tmp_path / "tables" / "answers-2.tex").read_text("utf-8")
 
 
 def test_names_under_home_are_read(

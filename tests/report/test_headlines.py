@@ -1,68 +1,13 @@
-"""The sentence that a measuring command begins with: the comparison, its interval, and cannot tell
-where that holds no difference.
+"""The sentence that ``evaluate`` begins with: the best run, its lead, and cannot tell where the
+interval of that holds none.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-import pytest
-
 from positionbias.core.interval import Interval
-from positionbias.report.headlines import (
-    evaluation_headlines,
-    position_headlines,
-    similarity_headlines,
-)
-from positionbias.report.text import text_of
-from positionbias.results.curves import HistogramFigures, PositionFigure
-from positionbias.results.payloads import Comparison, PerQuery, PositionHistogram
+from positionbias.report.headlines import evaluation_headlines
+from positionbias.results.payloads import Comparison, PerQuery
 from positionbias.results.result import Result
-
-from . import invented
-
-
-def histogram(difference: float, half: float | None) -> Result:
-    """Ten answers whose mean position is 0.4 and this much."""
-    bounds = None if half is None else Interval(difference - half, difference + half)
-    mean = PositionFigure(0.4 + difference, 0.4, difference, bounds, bounds)
-    payload = PositionHistogram(
-        [0, 0.5, 1], [6, 4], [0.5, 0.5], {"answers": 10}, HistogramFigures(mean=mean)
-    )
-    return Result("answer positions", "squad", "train", "", 1, mean.value, bounds, 10, payload)
-
-
-@pytest.mark.parametrize(
-    ("difference", "half", "said"),
-    [
-        (-0.1, 0.05, "answers start nearer the front than unbiased ones"),
-        (0.1, 0.05, "answers start nearer the end than unbiased ones"),
-        (-0.1, 0.1, "cannot tell whether answers start nearer the front"),  # its interval ends at 0
-        (-0.01, 0.02, "answers start where unbiased ones do, to within 0.03 of the passage"),
-        (-0.1, 0.2, "cannot tell whether answers start nearer the front"),
-        (-0.1, None, "cannot tell whether answers start nearer the front"),
-    ],
-)
-def test_a_side_is_named_where_the_interval_leaves_out_no_difference(
-    difference: float, half: float | None, said: str
-) -> None:
-    (line,) = position_headlines([histogram(difference, half)])
-    assert line.startswith(f"squad, train: {said}: mean position {0.4 + difference:.3f}")
-    assert "unbiased 0.400" in line
-    assert len(line) <= 200
-
-
-def test_a_histogram_is_drawn_with_its_expectation() -> None:
-    lines = text_of([histogram(-0.1, 0.05)]).split("\n")
-    first = next(at for at, line in enumerate(lines) if line.startswith("  0–50"))
-    # 60 columns of 60 % and 40 % of answers: 60 and 40 long, the mark of 50 % at the 50th
-    assert (
-        lines[first].split() == ["0–50", "%", "█" * 50 + "┃" + "█" * 9, "60.0\u00a0%"]
-        or "60.0" in lines[first]
-    )
-    assert lines[first].count("█") == 59
-    assert lines[first + 1].count("█") == 40
-    assert lines[first].index("┃") == lines[first + 1].index("┃")
 
 
 def runs(*values: float, p: float | None = 0.01, half: float = 0.05) -> list[Result]:
@@ -131,15 +76,3 @@ def test_runs_of_the_same_mean_share_the_first_place() -> None:
 def test_no_lead_is_more_than_chance_where_its_interval_holds_none() -> None:
     assert "cannot tell whether" in evaluation_headlines(runs(0.3, 0.5, p=0.01, half=0.2))[0]
     assert "cannot tell whether" in evaluation_headlines(runs(0.5, 0.3, p=0.01, half=0.2))[0]
-
-
-def test_what_mats_says() -> None:
-    result = invented.ats("tk", "squad", 0.1)
-    (line,) = similarity_headlines([result])
-    assert line.startswith("tk on squad: where positions differ, a word's vectors are ")
-    assert len(line) <= 200
-    (undefined,) = similarity_headlines([replace(result, value=None)])
-    assert (
-        undefined
-        == "tk on squad: cannot tell how its term vectors depend on position: MATS is undefined."
-    )

@@ -21,7 +21,7 @@ from .browser import Browser
 pytestmark = pytest.mark.browser
 
 AXE = "POSBIAS_AXE"  # the path of axe.min.js of axe-core, which is not ours to ship
-PAGES = ("four", "studies")  # audits of four models; two studies and pools
+PAGES = ("four", "studies")  # audits of four models; a study, rows and pools
 VIOLATIONS = (
     "axe.run().then(found => found.violations.map(one => `${one.id}: ${one.nodes[0].html.slice(0, "
     "200)}`))"
@@ -72,7 +72,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         "four": [invented_audit.save_audit(folder / "four", invented_audit.FOUR)],
         "studies": [
             invented.save_study(folder / "study"),
-            invented.save_study(folder / "long", name=LONG, title=LONG),
+            invented.save_measured(folder / "long", name=LONG, title=LONG),
             *measured_pool(folder),
         ],
     }
@@ -200,7 +200,7 @@ def test_studies_run_over_no_edge(
     assert found["boxes"] == []
     assert found["over"] == []
     assert set(found["classes"]) == {form}
-    assert found["shown"] == 6 + 6  # of pools: coverage, scatter, bias, two curves, the verdict
+    assert found["shown"] == 3 + 6  # of pools: coverage, scatter, bias, two curves, the verdict
     assert found["letters"] >= 11  # CSS pixels
     assert (found["ground"], found["label"]) == (
         rgb(PAGE_COLOURS["ground"].light),
@@ -303,8 +303,8 @@ def test_audits_run_over_no_edge(
     assert found["scroll"] <= found["inner"] == width
     assert (found["boxes"], found["over"]) == ([], [])
     assert set(found["classes"]) == {form}
-    # four cards, compared, response, three of quality, gain, movement, thirds, term similarity
-    assert found["shown"] == 13
+    # four cards, compared, response, three of quality, gain, movement, thirds
+    assert found["shown"] == 12
     assert found["letters"] >= 11  # CSS pixels
 
 

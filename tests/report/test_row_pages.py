@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import positionbias
 from positionbias.core.manifest import Manifest
 from positionbias.core.rows import frame, save
 from positionbias.report.html import write_report
+from positionbias.report.parts import parts
 from tests.pooling.simulated_files import measured_pool
 
 from . import invented
@@ -44,6 +46,11 @@ def test_rows_stand_on_one_page_with_results_of_another_study(
     ids = {str(element.attributes.get("id")) for element in page.root.every()}
     assert {"figure-pool-coverage-2", "figure-pool-verdict-3"} <= ids
     assert "Can qrels judge new by P@10?" in page.root.text
+
+
+def test_each_section_of_a_page_has_its_own_anchor() -> None:
+    sections = [section for part in parts() for section in part.sections]
+    assert max(Counter(section.anchor for section in sections).values()) == 1
 
 
 def test_rows_of_a_collection_without_an_answer_are_measured_only(tmp_path: Path) -> None:

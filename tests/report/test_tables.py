@@ -8,13 +8,9 @@ from dataclasses import replace
 
 import pytest
 
-from positionbias.core.convergence import Ending, Finish
 from positionbias.report import effectiveness, tables
 from positionbias.report.table import Table
 from positionbias.results.collections import QueryFigures
-from positionbias.results.curves import AtsFigures
-from positionbias.results.payloads import AtsCurve, TrainingCurve
-from positionbias.results.result import Result
 from positionbias.results.select import labels
 
 from . import invented
@@ -92,46 +88,6 @@ def test_a_second_result_with_the_same_header_is_not_lost() -> None:
     ]
 
 
-def test_positions_stand_beside_their_expectation() -> None:
-    rows = texts(tables.positions_table(RESULTS))
-    assert [row[1] for row in rows[:4]] == [
-        "Mean position",
-        "Share in the first tenth",
-        "Share in the first fifth",
-        "Total variation from unbiased",
-    ]
-    # total variation of the rotated collection: nothing but what chance gives
-    assert rows[7] == [
-        "planted-rotated",
-        "Total variation from unbiased",
-        "0.000 [0.000, 0.010]",
-        "0.000",
-        "0.011",
-    ]
-
-
-def test_outcomes_are_all_counted() -> None:
-    rows = {row[0]: row[1:] for row in texts(tables.outcomes_table(RESULTS))}
-    assert rows["Cut by the rotation that made this collection"] == ["0", "312"]
-    assert rows["Located by offsets"] == ["11,877", "11,565"]
-
-
-def test_mats_as_printed_and_plain() -> None:
-    rows = texts(tables.mats_table(RESULTS))
-    curve = next(r for r in RESULTS if r.kind == "ats").payload
-    assert isinstance(curve, AtsCurve)
-    # printed = sum / (140 − 1), plain = sum / 140, for the 140 Δ above 0
-    total = sum(curve.ats[0] - value for value in curve.ats[1:])
-    assert rows[0][:4] == ["planted", "tk-original", f"{total / 139:.3f}", f"{total / 140:.3f}"]
-
-
-def test_an_undefined_mats_says_why() -> None:
-    payload = AtsCurve([0], [1.0], [30], [30], [0.0], [None], AtsFigures(undefined="no Δ above 0"))
-    table = tables.mats_table([Result("MATS", "c", "all", "tk", 1, None, None, 5, payload)])
-    assert texts(table)[0][2:5] == ["–", "–", "–"]
-    assert table.notes[-1] == "tk on c: MATS is undefined. no Δ above 0."
-
-
 def test_collections_as_in_table_1() -> None:
     rows = texts(tables.collection_table(RESULTS))
     assert rows[0] == ["planted", "passages", "20,000", "–", "–", "56", "57.0", "0.0 % over 200"]
@@ -163,44 +119,11 @@ def test_other_statistics_are_flattened() -> None:
     assert texts(table)[-1] == ["answers test: cut", "52"]
 
 
-def test_training_ends() -> None:
-    table = tables.training_table(RESULTS)
-    assert [column.name for column in table.columns][:5] == [
-        "System",
-        "Validations",
-        "Last step",
-        "Step kept",
-        "Re-ranking depth",
-    ]
-    assert texts(table)[0][:5] == ["tk-original", "31", "6,000", texts(table)[0][3], "35"]
-    assert [column.name for column in table.columns][5:8] == [
-        "kept, at that depth",
-        "first stage",
-        "Ended",
-    ]
-    assert texts(table)[0][6:8] == ["0.310", "finished"]
-    assert list(table.notes) == []
-
-
-def test_a_training_that_is_not_finished_or_beats_nothing_has_a_note() -> None:
-    found = [result for result in RESULTS if result.kind == "training"][:1]
-    curve = found[0].payload
-    assert isinstance(curve, TrainingCurve)
-    unfinished = replace(curve, ending=Ending(Finish.NOT_FINISHED, 0.4, 1, 0.4))
-    table = tables.training_table([replace(found[0], payload=unfinished)])
-    assert "not finished" in texts(table)[0]
-    assert [note.partition(": ")[2][:30] for note in table.notes] == [
-        "not finished: validation nDCG@",
-        "does not beat its first stage ",
-        "these scores change nothing: d",
-    ]
-
-
 def test_labels_name_what_differs() -> None:
-    curves = [r for r in RESULTS if r.kind == "ats"]
-    assert labels(curves[:2]) == ["tk-original", "tk-rotated"]
-    assert labels(curves)[2] == "tk-original · planted-rotated"
-    assert labels(curves, first=1)[0] == "planted · tk-original"
+    runs = [r for r in RESULTS if r.kind == "per_query" and r.measure == "nDCG@10"]
+    assert labels(runs[:2]) == ["tk-original", "tk-rotated"]
+    assert labels(runs)[4] == "tk-original · planted-rotated"
+    assert labels(runs, first=1)[0] == "planted · tk-original"
 
 
 @pytest.mark.parametrize(
@@ -208,10 +131,6 @@ def test_labels_name_what_differs() -> None:
     [
         effectiveness.significance_table,
         effectiveness.systems_table,
-        tables.positions_table,
-        tables.outcomes_table,
-        tables.mats_table,
-        tables.training_table,
         tables.collection_table,
     ],
 )

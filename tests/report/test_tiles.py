@@ -22,7 +22,6 @@ from positionbias.report.tiles import (
     Tone,
     advice_of,
     groups_of,
-    place_tiles,
     shown_tiles,
 )
 from positionbias.results.audit import DEVIATIONS, READ_WHOLE, WORTH
@@ -30,7 +29,6 @@ from positionbias.results.payloads import (
     Comparison,
     Contrast,
     Effect,
-    PositionHistogram,
     Preference,
     Question,
     Verdict,
@@ -195,32 +193,6 @@ def test_a_run_alone_is_told_to_bring_another() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("low", "high", "answer", "tone"),
-    [
-        (0.30, 0.40, Answered.YES, Tone.BAD),  # all above the unbiased 0.2
-        (0.19, 0.22, Answered.NO, Tone.GOOD),  # around it, within three points
-        (0.10, 0.40, Answered.UNKNOWN, Tone.UNKNOWN),  # around it, and wide
-        (0.05, 0.10, Answered.NO, Tone.BAD),  # too few: answers crowd elsewhere
-    ],
-)
-def test_places_of_answers(low: float, high: float, answer: Answered, tone: Tone) -> None:
-    result = next(one for one in invented.study() if isinstance(one.payload, PositionHistogram))
-    assert isinstance(result.payload, PositionHistogram)
-    share = replace_struct(
-        result.payload.figures.first_fifth, difference_interval=Interval(low - 0.2, high - 0.2)
-    )
-    figures = replace_struct(result.payload.figures, first_fifth=share)
-    (one,) = place_tiles([replace(result, payload=replace(result.payload, figures=figures))])
-    assert (one.answer, one.tone) == (answer, tone)
-
-
-def replace_struct(struct: object, **fields: object) -> object:
-    import msgspec
-
-    return msgspec.structs.replace(struct, **fields)
-
-
 def suspicion(
     answer: Suspected, obstacle: Obstacle | None = None, *, excess: bool = True
 ) -> Result:
@@ -297,7 +269,9 @@ def test_two_subjects_are_compared_by_a_paired_test_alone() -> None:
 
 def test_results_without_a_verdict_say_so(tmp_path: Path) -> None:
     save_results(
-        tmp_path / "s", [one for one in invented.study() if one.kind == "ats"], invented.manifest()
+        tmp_path / "s",
+        [one for one in invented.study() if one.kind == "per_query"],
+        invented.manifest(),
     )
     (one,) = tiles_of(load_studies([tmp_path / "s"]))
     assert (one.answer, one.tone, one.words) == (Answered.MEASURED, Tone.MEASURED, "Measured only")

@@ -23,7 +23,7 @@ from positionbias.results.buckets import (
     SegmentFigures,
     Slope,
 )
-from positionbias.results.curves import AtsFigures, HistogramFigures, MovesFigures, PositionFigure
+from positionbias.results.curves import MovesFigures
 from positionbias.results.figures import Figures
 from positionbias.results.leaked_order import LeakedOrder
 from positionbias.results.length_grid import (
@@ -35,7 +35,6 @@ from positionbias.results.length_grid import (
 )
 from positionbias.results.payloads import (
     KINDS,
-    AtsCurve,
     Comparison,
     Contrast,
     Effect,
@@ -43,13 +42,10 @@ from positionbias.results.payloads import (
     Payload,
     PerQuery,
     PlaceHistogram,
-    PositionHistogram,
     Preference,
     QueryEffects,
     Question,
     SentenceMoves,
-    TrainingCurve,
-    TrainingNotes,
     Verdict,
 )
 from positionbias.results.result import Facts, Result, load_results, save_results
@@ -69,13 +65,6 @@ from tests.sealing import reseal
 MANIFEST = Manifest(kind="results", name="r", command="a test")
 PAYLOADS: list[Payload] = [
     BM25Figures(queries=3, candidates=30, depth=10, without_known_term=0, index="built"),
-    PositionHistogram(
-        [0.0, 0.5, 1.0],
-        [3, 1],
-        [0.5, 0.5],
-        {"answers": 4, "cut": 0},
-        HistogramFigures(mean=PositionFigure(0.2, 0.5)),
-    ),
     PerQuery(["q1", "q2"], [0.0, 0.25], {"without candidates": 1}, ["passage p", "passage p"]),
     QueryEffects(
         "nDCG@10",
@@ -104,10 +93,6 @@ PAYLOADS: list[Payload] = [
         {"holm": 0.02},
         p=0.015,
     ),
-    AtsCurve(
-        [0, 1], [1.0, 0.5], [30, 25], [100, 90], [0.1, None], [0.2, 0.2], AtsFigures(mats=0.5)
-    ),
-    TrainingCurve([100, 200], {"loss": [0.9, None]}, TrainingNotes(stopped="patience")),
     QueryBuckets(
         "relative",
         "nDCG@10",
@@ -307,31 +292,28 @@ def test_which_passages_were_read_has_two_names() -> None:
 
 
 def test_what_is_no_number_becomes_null_and_numpy_becomes_plain(tmp_path: Path) -> None:
-    payload = AtsCurve(
-        deltas=np.arange(2),
-        ats=np.array([1.0, 0.5], np.float32),
-        terms=(np.int64(3), 4),
-        pairs=[1, 2],
-        std_terms=[math.inf, -math.inf],
-        std_pairs=[None, 0.5],
-        figures=AtsFigures(mats=np.float64("nan"), cut_at=np.int64(2)),
+    payload = QueryBuckets(
+        "relative",
+        "nDCG@10",
+        edges=np.arange(3),
+        counts=(np.int64(3), 4),
+        means=np.array([1.0, 0.5], np.float32),
+        lows=[math.inf, -math.inf],
+        highs=[None, 0.5],
+        figures=bucket_figures(),
     )
     given = result(payload, value=float("nan"), interval=Interval(float("-inf"), 1.0))
     record = given.to_json()
     assert record["value"] is None
     assert record["interval"]["low"] is None
-    assert record["payload"]["ats"] == [1.0, 0.5]
-    assert record["payload"]["std_terms"] == [None, None]
-    assert (record["payload"]["figures"]["mats"], record["payload"]["figures"]["cut_at"]) == (
-        None,
-        2,
-    )
+    own = record["payload"]
+    assert (own["means"], own["lows"]) == ([1.0, 0.5], [None, None])
     json.dumps(record, allow_nan=False)
     save_results(tmp_path / "r", [given], MANIFEST)
     again = load_results(tmp_path / "r")[0]
     assert (again.value, again.interval) == (None, None)
-    assert isinstance(again.payload, AtsCurve)
-    assert (list(again.payload.deltas), list(again.payload.terms)) == ([0, 1], [3, 4])
+    assert isinstance(again.payload, QueryBuckets)
+    assert (list(again.payload.edges), list(again.payload.counts)) == ([0, 1, 2], [3, 4])
 
 
 def test_per_query_values_stand_beside_the_json(tmp_path: Path) -> None:
