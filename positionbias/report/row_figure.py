@@ -346,7 +346,8 @@ class Forest(RowFigure):
         first = next(self._panels(chosen))[1]
         names = [wrap(said(self.name_of, one), self._room(width)) for one in self._lines(first)]
         most = max((name.count("\n") for name in names), default=0)
-        return 0.55 + len(names) * (0.12 + 0.1 * len(self.marks) + 0.16 * most)
+        around = 0.55 if width > BESIDE else 1.05  # a narrow figure's legend and label have lines
+        return around + len(names) * (0.12 + 0.1 * len(self.marks) + 0.16 * most)
 
     def _room(self, width: float) -> int:
         return int(characters(width) * 0.45)

@@ -163,7 +163,7 @@ def test_a_quick_training(tmp_path: Path, run_posbias: Any) -> None:
     )  # fmt: skip
     assert ran.returncode == 0, ran.stderr
     settings = read_manifest(tmp_path / "tk").settings
-    assert json.loads(ran.stdout)["results"]
+    assert json.loads(ran.stdout)["rows"]
     shown = json.dumps(settings)
     assert '"layers": 1' in shown
     assert '"learning_rate": 0.002' in shown

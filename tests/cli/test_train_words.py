@@ -96,8 +96,7 @@ def test_trained_and_re_ranked_with(
     )
     assert code == 0, err
     assert "MATS" not in err  # none has vectors for the probe
-    (result,) = json.loads(out)["results"]
-    losses = [value for value in result["payload"]["series"]["loss"] if value is not None]
+    losses = [row["value"] for row in json.loads(out)["rows"] if row["measure"] == "loss"]
     assert losses[-1] < losses[0]
     checkpoint = load_checkpoint(tmp_path / "m.ckpt")
     assert (checkpoint.model.kind, checkpoint.manifest.command) == (kind, f"train {kind}")

@@ -7,6 +7,7 @@ The paper calls rotated passages "debiased", and prints Δ = (debiased − origi
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import pandas
@@ -138,6 +139,7 @@ def _prepared(rows: DataFrame) -> DataFrame:
         place=rows["test"].map(lambda test: f"{test} test" if test else ""),
         first=first,
         remedies=remedies,
+        transfer=transfer,
         cure=arm.map(lambda one: cures.get(one, "")),
     )
 
@@ -350,6 +352,15 @@ REMEDY_FIGURE = Forest(
     marks=[Mark("statistic == 'mean'", "mean with its interval")],
     zero=False,
 )
+TRANSFER_FIGURE = replace(
+    REMEDY_FIGURE,
+    name="transfer",
+    where=f"transfer and {MEAN} and {MODELS} and first",
+    caption=lambda rows: (
+        "Effectiveness on original passages, by what a model was trained on, with its interval."
+        + _listed(rows, f"transfer and {MEAN} and {MODELS} and first", "{whole}: {mean:.3f}")
+    ),
+)
 
 # --- answers --------------------------------------------------------------------------------------
 
@@ -473,7 +484,9 @@ def _headline(rows: DataFrame) -> list[str]:
     if told:
         measure = changed[0].keys["measure"]
         return [f"When the test passages are rotated, {measure} of {model} {'; '.join(told)}."]
-    return [finding.text for finding in _trainings(rows, TRAININGS)][:1]
+    compared = [finding.text for finding in _trainings(rows, TRAININGS)]
+    nothing = "No model re-ranks: none beats its first stage on validation, so nothing is decided."
+    return [*compared, *([nothing] if _idle(rows) else [])][:1]
 
 
 def _brief(row: Any) -> str:
@@ -898,12 +911,12 @@ SHOWN = Presentation(
     sections=(
         RowSection(
             anchor="effectiveness",
-            title="What rotating the passages changes",
+            title="What training and rotation change",
             introduction="Each model re-ranks the same candidates twice: with the passages as they "
             "are, and with every passage rotated. What a model loses by the rotation is what it "
             "owed to position. A rotation can also cut through an answer; the queries whose answer "
             "was left whole leave that out.",
-            figures=[CHANGE_FIGURE],
+            figures=[CHANGE_FIGURE, TRANSFER_FIGURE],
             tables=[EFFECTIVENESS, REMEDY_TABLE, LEVEL_TABLE],
             folded=[CHANGES, TRAINING_TESTS, INSTEAD_TESTS, BASELINE_TESTS, SYSTEMS],
         ),
@@ -937,6 +950,6 @@ SHOWN = Presentation(
         training_section("position-bias"),
     ),
     text=[],
-    main=("remedies", "change"),
+    main=("remedies", "change", "transfer"),
     after_study=("effectiveness", "remedies", "levels", "positions"),
 )

@@ -22,7 +22,6 @@ from positionbias.papers.position_bias import (
     IN_TRAINING,
     INSTEAD,
     LEVELS,
-    MATS,
     MOVED,
     NO_REMEDY,
     OF_TK,
@@ -32,6 +31,7 @@ from positionbias.papers.position_bias import (
 from positionbias.papers.position_bias.arms import CALIBRATIONS, run_position_bias, run_remedies
 from positionbias.papers.position_bias.settings import Level, PositionBiasSettings, RemedySettings
 from positionbias.papers.position_bias.shown import CHOICES, LEVEL_TABLE, REMEDY_TABLE, SHOWN
+from positionbias.probe.measured import MATS
 from positionbias.probe.passages import original_collection
 from positionbias.results.result import load_results
 from positionbias.training.config import TrainConfig

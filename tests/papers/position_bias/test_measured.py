@@ -15,7 +15,7 @@ from pandas import DataFrame, Series
 
 from positionbias.core.interval import Interval
 from positionbias.core.manifest import Manifest
-from positionbias.core.rows import read_csv
+from positionbias.core.rows import Collected, read_csv, save
 from positionbias.evaluation.answers import Compared
 from positionbias.experiments.measured import system_cells
 from positionbias.papers.position_bias import (
@@ -23,7 +23,6 @@ from positionbias.papers.position_bias import (
     DOMINANCE,
     INSTEAD,
     LEVELS,
-    MATS,
     MOVED,
     REMEDIES,
     TEST_SETS,
@@ -40,9 +39,11 @@ from positionbias.papers.position_bias.measured import (
 )
 from positionbias.papers.position_bias.settings import PositionBiasSettings
 from positionbias.papers.position_bias.shown import SHOWN
-from positionbias.results.curves import AtsFigures
-from positionbias.results.payloads import AtsCurve, Comparison
-from positionbias.results.result import Facts, Result, save_results
+from positionbias.probe.ats import AtsCurve
+from positionbias.probe.measured import MATS, similarity_rows
+from positionbias.probe.term_vectors import Probed
+from positionbias.results.payloads import Comparison
+from positionbias.results.result import Facts, Result
 
 from .made_up import (
     NDCG,
@@ -469,13 +470,14 @@ def test_mats_is_a_mean_over_trainings_beside_each(tmp_path: Path) -> None:
     measuring = made_up(tmp_path / "study", {(TK, "original", NDCG): {(1, None): [0.5]}})
     trained = []
     for seed, value in ((1, 0.1), (2, 0.3)):
+        # MATS is the sum of both falls over the largest distance less 1
+        fall = 1 - value / 2
         curve = AtsCurve(
-            [0, 1], [1.0, 0.9], [20, 15], [50, 40], [None, None], [0.1, None],
-            AtsFigures(mats=value),
-        )  # fmt: skip
-        place = tmp_path / f"probe-{seed}"
-        result = Result(MATS, "c", "", "tk", 1, value, None, 500, curve)
-        save_results(place, [result], Manifest("results", "probe", "mats"))
+            [1.0, fall, fall], [20, 15, 15], [50, 40, 40], [0.0] * 3, [0.1, None, None]
+        )
+        place, made = tmp_path / f"probe-{seed}", Collected({"study": "mats", "collection": "c"})
+        similarity_rows(made, Probed("tk", curve, passages=500, at_limit=0, words=9, unknown=0))
+        save(place, made.rows, Manifest("results", "probe", "mats"))
         facts = Facts(model="tk", training="original", seed=seed)
         trained.append(Trained(facts, tmp_path, {}, {("original", None): place}))
     measuring.study = replace(measuring.study, trained=trained)
@@ -486,7 +488,7 @@ def test_mats_is_a_mean_over_trainings_beside_each(tmp_path: Path) -> None:
         {1: 0.1, 2: 0.3, -1: 0.2}
     )
     assert set(rows[rows["statistic"] == "fewest terms"]["value"]) == {15}
-    (first, _, _, _) = rows.query("measure == 'ATS'").itertuples()
+    first = next(rows.query("measure == 'ATS'").itertuples())
     assert (first.at, first.low, first.high) == pytest.approx((0, 0.9, 1.1))
 
 

@@ -18,7 +18,6 @@ from positionbias.papers.position_bias import (
     IN_TRAINING,
     INSTEAD,
     LEVELS,
-    MATS,
     MOVED,
     NO_REMEDY,
     REMEDIES,
@@ -38,9 +37,10 @@ from positionbias.papers.position_bias.shown import (
     REMEDY_TABLE,
     SHOWN,
 )
+from positionbias.positions.histogram import Beside
+from positionbias.probe.measured import MATS
 from positionbias.report.row_table import RowTable
 from positionbias.report.tiles import Answered
-from positionbias.results.curves import Beside
 from positionbias.results.payloads import Finding
 
 NDCG = "nDCG@10"
