@@ -121,8 +121,8 @@ def evaluate(
         posbias evaluate bm25.run tk.run --qrels qrels.txt --out compared
 
     Returns:
-        A result a run and measure, one a further run and measure against the first, then J@k, then
-        leaked and clean queries.
+        Rows: the mean of each run and measure, the difference of each further run from the first,
+        J@k, leaked and clean queries; and the values by query.
 
     Raises:
         SettingError: neither or both of ``collection`` and ``qrels``, or an unknown measure.
@@ -147,7 +147,10 @@ def evaluate(
         ...
     """
     from positionbias.core.collection import find_collection
+    from positionbias.core.rows import Collected
     from positionbias.core.run import Run
+    from positionbias.evaluation.evaluate import evaluate_runs
+    from positionbias.evaluation.measured import evaluation_rows
     from positionbias.evaluation.measures import canonical
     from positionbias.evaluation.significance import clusters_by_passage
 
@@ -166,15 +169,27 @@ def evaluate(
         if isinstance(given, Place)
     ]
     clusters = clusters_by_passage(judged.qrels)
-    results, shares = _measured(loaded, judged, measuring, clusters, _remarks_of_trainings(files))
+    remarks = _remarks_of_trainings(files)
+    results, shares = evaluate_runs(
+        loaded,
+        judged.qrels,
+        measuring.measures,
+        collection=judged.name,
+        split=judged.split,
+        seed=measuring.seed,
+        clusters=clusters,
+    )
     apart, pairs = _leaked_apart(results, leaked, unit, judged, opened, clusters, measuring)
+    made = Collected({"study": "evaluate", "collection": judged.name})
+    evaluation_rows(made, [*results, *shares, *apart], remarks)
     for line in (
-        *_remarks(results),
+        *_remarks(results, remarks),
         *own_remarks(own, opened, measuring.split, left_out=measuring.without_own),
     ):
         say(line)
     found = Measurements(
-        [*results, *shares, *apart],
+        rows=made.rows,
+        values=made.values,
         command="evaluate",
         settings={
             "measures": list(measuring.measures),
@@ -205,26 +220,6 @@ def _check_asked(
             "--unit: wanted --leaked beside it; found none; give the folder of posbias leakage "
             "overlap"
         )
-
-
-def _measured(
-    runs: Sequence[Run],
-    judged: _Judged,
-    measuring: Measuring,
-    clusters: Mapping[str, str],
-    remarks: Mapping[str, list[str]],
-) -> tuple[list[Result], list[Result]]:
-    """Return the results of runs and of their comparisons with the first, with remarks; and the
-    judged shares.
-    """
-    from positionbias.evaluation.evaluate import evaluate_runs
-
-    name, split, qrels, _ = judged
-    measures, seed = measuring.measures, measuring.seed
-    results, shares = evaluate_runs(
-        runs, qrels, measures, collection=name, split=split, seed=seed, clusters=clusters
-    )
-    return [_with_remarks(result, remarks) for result in results], shares
 
 
 def _read_runs(runs: Sequence[RunLike], collection: Collection | None, split: str) -> list[Run]:
@@ -274,16 +269,6 @@ def _remarks_of_trainings(files: Sequence[tuple[Run, Path]]) -> dict[str, list[s
             run.name = ended_name(run.name, ending.unfinished)
             found[run.name] = ending.remarks(manifest.depth)
     return found
-
-
-def _with_remarks(result: Result, remarks: Mapping[str, list[str]]) -> Result:
-    """The result with what is to be known of its training."""
-    from positionbias.results.payloads import REMARKS, PerQuery
-
-    if not isinstance(result.payload, PerQuery) or not remarks.get(result.system):
-        return result
-    notes = {**result.payload.notes, REMARKS: remarks[result.system]}
-    return replace(result, payload=replace(result.payload, notes=notes))
 
 
 class _Judged(NamedTuple):
@@ -359,26 +344,18 @@ def _leaked_apart(
     return leaked_results(results, queries, clusters=clusters, seed=measuring.seed), read
 
 
-def _remarks(results: Sequence[Result]) -> list[str]:
+def _remarks(results: Sequence[Result], remarks: Mapping[str, Sequence[str]]) -> list[str]:
     """Return remarks: counts, a line a run; how intervals were made; undefined values, with
     reasons.
     """
-    from positionbias.core.schema import converted
     from positionbias.evaluation.bootstrap import FEWEST, TOO_FEW
-    from positionbias.results.payloads import REMARKS, Comparison, PerQuery
+    from positionbias.results.payloads import Comparison, PerQuery
     from positionbias.results.select import of_type
 
     lines: dict[str, None] = {}  # in order, each once
     for result, payload in of_type(results, PerQuery):
-        lines |= {
-            f"{result.system}: {remark}": None
-            for remark in converted(list[str], payload.notes.get(REMARKS, []))
-        }
-        counts = "".join(
-            f"; {what}: {count:,}"
-            for what, count in payload.notes.items()
-            if count and what != REMARKS
-        )
+        lines |= {f"{result.system}: {remark}": None for remark in remarks.get(result.system, ())}
+        counts = "".join(f"; {what}: {count:,}" for what, count in payload.notes.items() if count)
         lines[f"{result.system}: {result.count:,} judged queries{counts}"] = None
     for result in results:
         if isinstance(result.payload, PerQuery) and result.interval:

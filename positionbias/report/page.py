@@ -7,10 +7,8 @@ from collections.abc import Iterator, Sequence
 from positionbias.core.formatting import percent, slug
 from positionbias.report import tables
 from positionbias.report.blocks import Block, Drawing, Section, block_of, draw_blocks
-from positionbias.report.effectiveness import significance_table, systems_table
 from positionbias.report.figure import WIDE
 from positionbias.report.first_screen import answers_block
-from positionbias.report.leaked_order import order_findings
 from positionbias.report.load import Study
 from positionbias.report.parts import (
     PageSection,
@@ -42,7 +40,6 @@ def _found(study: Study) -> Block:
         part.found(block, results)
     block.findings = [
         *(finding for _, finding in of_type(results, Finding)),
-        *order_findings(results),
         *(one for shown, rows in shown_by(study.rows) for one in shown.findings(rows)),
     ]
     if block.findings and (basis := _basis(results)):
@@ -75,10 +72,6 @@ def _run(study: Study) -> Block:
 
 def _places(study: Study) -> Block:
     return block_of(study, tables=[table(study.results) for table in (places_table, moves_table)])
-
-
-def _systems(study: Study) -> Block:
-    return block_of(study, tables=[systems_table(study.results), significance_table(study.results)])
 
 
 def _basis(results: Sequence[Result]) -> str:
@@ -137,7 +130,6 @@ GENERAL = (
     PageSection("found", "What was found", "", _found_all),
     PageSection("run", "What was run", "", each(_run)),
     PageSection("places", "Where evidence was placed", "", each(_places)),
-    PageSection("systems", "Effectiveness", "", each(_systems)),
 )
 
 

@@ -26,6 +26,7 @@ __all__ = ["Answer", "Presentation", "Question", "RowSection", "presentations", 
 SHOWN = (
     "report.answer_positions",
     "report.trainings",
+    "report.evaluation",
     "report.similarity",
     "pooling.shown",
     "clicks.shown",

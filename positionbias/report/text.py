@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from importlib import import_module
 
 from positionbias.core.screen import wrapped
-from positionbias.report.leaked_order import order_sentence
 from positionbias.report.load import Study
 from positionbias.report.presentation import shown_by
-from positionbias.results.payloads import Finding, LeakedOrder, Verdict
+from positionbias.results.payloads import Finding, Verdict
 from positionbias.results.result import Result
 from positionbias.results.suspicion import Suspicion
 
@@ -33,7 +32,6 @@ TEXTS = {
     "LeaksRemoved": ("overlap.removed_text", "removed_text"),
     "OverlapFigures": ("overlap.text", "overlap_text"),
     "PassageFigures": ("report.collection_text", "collection_text"),
-    "PerQuery": ("report.evaluation_text", "evaluation_text"),
     "PlacementFigures": ("report.collection_text", "placement_text"),
     "Plan": ("report.plan_text", "plan_text"),
     "QueriesRemoved": ("leakage.text", "removed_text"),
@@ -52,7 +50,6 @@ VERDICTS = {
     "CandidateCounts": ("leakage.text", "candidates_verdict"),
     "LeakShare": ("leakage.text", "calibration_verdict"),
     "OverlapFigures": ("overlap.text", "overlap_verdict"),
-    "PerQuery": ("report.headlines", "evaluation_headlines"),
 }
 
 
@@ -80,6 +77,4 @@ def verdict_of(study: Study) -> list[str]:
                 lines += sentences
             case Finding(text=text):
                 lines += text.splitlines()
-            case LeakedOrder() as order:
-                lines.append(order_sentence(result.measure, order))
     return lines

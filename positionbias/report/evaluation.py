@@ -1,0 +1,239 @@
+"""How measured runs are shown: the best run, every measure, comparisons with the first run, leaked
+and clean queries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import isclose
+from typing import Any
+
+from pandas import DataFrame
+
+from positionbias.core.formatting import (
+    decimal,
+    interval,
+    p_value,
+    plural,
+    with_interval,
+)
+from positionbias.core.interval import Interval
+from positionbias.evaluation.answers import is_significant
+from positionbias.report.cells import P_NOTE
+from positionbias.report.presentation import Presentation, RowSection
+from positionbias.report.record import bounds_of, records_of
+from positionbias.report.row_table import RowTable, Value
+from positionbias.results.payloads import Finding
+
+__all__ = ["SHOWN"]
+
+MEAN = "statistic == 'mean' and subset == ''"
+COMPARED = "family != '' and family != 'order'"
+SAME = 1e-12  # means that differ by less are equal
+LACKING = (  # what a mean counts as 0 or leaves out
+    "queries without candidates",
+    "queries without judgements",
+)
+
+RUNS = RowTable(
+    name="systems",
+    title="Effectiveness",
+    stub={"model": "Run"},
+    across=["shown"],
+    where=MEAN,
+    cells=[Value("mean", form=".4f")],
+)
+AGAINST_FIRST = RowTable(
+    name="comparisons",
+    title="Against the first run",
+    stub={"pair": "Runs", "measure": "Measure"},
+    where=COMPARED,
+    cells=[
+        Value("difference", "Difference", "+.4f"),
+        Value("relative", "Change", "+.1%"),
+        Value("effect size", "d_z", "+.2f"),
+        Value("difference", "p", "p", show="p"),
+        Value("difference", "Holm", "p", show="p_adjusted"),
+        Value("Bonferroni", "Bonf.", "p", show="p_adjusted", wide=True),
+        Value("Wilcoxon", "p Wilcoxon", "p", show="p", wide=True),
+        Value("Student's t", "p t", "p", show="p", wide=True),
+        Value("difference", "Undefined", show="reason"),
+    ],
+    notes=[
+        "Difference = second − first over the same queries. d_z: mean difference over its "
+        "deviation.",
+        f"{P_NOTE} Wilcoxon drops zero differences.",
+    ],
+)
+
+
+def _leaked(kind: str, name: str, title: str, note: str) -> RowTable:
+    """Return the table of means, or gains over the first run, on leaked and on clean queries."""
+    return RowTable(
+        name=name,
+        title=title,
+        stub={"pair": "Run", "measure": "Measure"},
+        across=["subset"],
+        where=f"statistic == '{kind}' and subset != '' or statistic == '{kind}, leaked less clean'",
+        cells=[
+            Value(kind, form=".4f"),
+            Value(f"{kind}, leaked less clean", "leaked − clean", "+.4f"),
+        ],
+        notes=[note],
+    )
+
+
+LEAKED = _leaked(
+    "mean",
+    "leaked",
+    "Leaked and clean queries",
+    "Different queries, so unpaired: what leakage does, and how much easier or harder the leaked "
+    "queries are.",
+)
+GAINS = _leaked(
+    "gain",
+    "leaked-gains",
+    "Gains over the first run on leaked and clean queries",
+    "Gains are paired by query: how hard a query is for both runs alike is taken off.",
+)
+
+
+def _prepared(rows: DataFrame) -> DataFrame:
+    base = rows["against"].str.removeprefix("model=")
+    pair = base.where(base == "", base + " → ") + rows["model"]
+    return rows.assign(shown=rows["measure"].str.replace("Judged@", "J@"), pair=pair)
+
+
+def _headline(rows: DataFrame) -> list[str]:
+    """Return the runs that are highest by the first measure, and whether their lead over the first
+    run, or the next, is more than chance.
+    """
+    means = rows.query(f"{MEAN} and value == value")
+    if means.empty:
+        return []
+    measure = means["measure"].iloc[0]
+    own = list(means[means["measure"] == measure].itertuples())
+    first, top = own[0], max(row.value for row in own)
+    best = [row for row in own if isclose(row.value, top, abs_tol=SAME)]
+    value = with_interval(decimal(top), interval(bounds_of(best[0])))
+    if len(own) == 1:
+        return [
+            f"{first.model}: {measure} {value} over {plural(first.count, 'query')}; give a second "
+            "run to compare with it."
+        ]
+    rivals = sorted((row for row in own if row not in best), key=lambda row: -row.value)
+    if not rivals:
+        return [f"no run is highest: all {len(own)} have the same {measure}, {value}."]
+    rival = rivals[0] if first in best else first
+    candidate = rival if first in best else best[0]
+    differences = rows.query(f"{COMPARED} and statistic == 'difference'")
+    tested = differences[
+        (differences["measure"] == measure) & (differences["model"] == candidate.model)
+    ]
+    have = "has" if len(best) == 1 else "share"
+    head = f"{_names(best)} {have} the highest {measure} of {len(own)} runs, {value}"
+    if tested.empty:
+        return [f"{head}."]
+    (row,) = tested.itertuples()
+    return [f"{head}: {_lead(row, rival.model, turned=first in best)}."]
+
+
+def _names(runs: Sequence[Any]) -> str:
+    first, *others = (row.model for row in runs)
+    if not others:
+        return first
+    return f"{first} and {others[0] if len(others) == 1 else plural(len(others), 'other run')}"
+
+
+def _lead(row: Any, rival: str, *, turned: bool) -> str:
+    sign, bounds = -1 if turned else 1, bounds_of(row)
+    if bounds is not None and turned:
+        bounds = Interval(-bounds.high, -bounds.low)
+    less = with_interval(decimal(sign * row.value, sign=True), interval(bounds, sign=True))
+    sure = is_significant(row.p_adjusted) and (bounds is None or bounds.low > 0)
+    surely = "more than chance" if sure else "cannot tell whether that is more than chance"
+    known = row.p_adjusted == row.p_adjusted
+    p = f"Holm-adjusted p {p_value(row.p_adjusted)}" if known else "p undefined"
+    return f"{less} over {rival}, {surely} ({p})"
+
+
+def _run(rows: DataFrame) -> list[str]:
+    """Return how many queries leak, what a mean counts as 0 or leaves out, and what is to be known
+    of the runs' trainings.
+    """
+    return [*_leaking(rows), *_lacking(rows), *_remarks(rows)]
+
+
+def _leaking(rows: DataFrame) -> list[str]:
+    counts = rows[rows["subset"] != ""].drop_duplicates("subset").set_index("subset")["count"]
+    if counts.empty:
+        return []
+    return [
+        f"{counts['all queries']:,} queries: {counts['leaked queries']:,} leaked, "
+        f"{counts['clean queries']:,} clean."
+    ]
+
+
+def _lacking(rows: DataFrame) -> list[str]:
+    lacking = rows[rows["statistic"].isin(LACKING) & (rows["value"] > 0)]
+    every = rows.query(MEAN)["model"].nunique()
+    lines = []
+    for (what, number), own in lacking.groupby(["statistic", "value"], sort=False):
+        names = list(own["model"].unique())
+        whose = "every run" if len(names) == every else ", ".join(names)
+        lines.append(f"{number:,.0f} {what}: {whose}.")
+    return lines
+
+
+def _remarks(rows: DataFrame) -> list[str]:
+    remarks = rows[rows["measure"] == "remark"]
+    return [f"{row.model}: {row.label}." for row in remarks.itertuples()]
+
+
+def _findings(rows: DataFrame) -> list[Finding]:
+    """Say of each measure whether leakage changes the order of runs; without a small p that is
+    open.
+    """
+    findings = []
+    for record in records_of(rows, ["measure"], "family == 'order'"):
+        row = record.rows["order, tau_b"]
+        head = f"{row.measure}: order of systems on leaked and on clean queries"
+        if row.reason:
+            findings.append(Finding(f"{head}: undefined, {row.reason}.", None))
+            continue
+        number = {
+            name: int(record.value(f"order, {name}") or 0)
+            for name in ("leaked", "clean", "swaps", "pairs", "strata")
+        }
+        strata = (
+            f" and their numbers in {number['strata']} classes of difficulty"
+            if number["strata"] > 1
+            else ""
+        )
+        text = (
+            f"{head}: Kendall's τ {decimal(row.value)} between {number['leaked']:,} leaked and "
+            f"{number['clean']:,} clean queries, {decimal(row.expected)} in random splits "
+            f"(one-sided p {p_value(row.p)}); {number['swaps']:,} of {number['pairs']:,} pairs "
+            f"change places. Random splits keep the sizes{strata}."
+        )
+        findings.append(Finding(text, True if is_significant(row.p) else None))
+    return findings
+
+
+SHOWN = Presentation(
+    study="evaluate",
+    prepare=_prepared,
+    headline=_headline,
+    run=_run,
+    findings=_findings,
+    sections=(
+        RowSection(
+            anchor="systems",
+            title="Effectiveness",
+            introduction="",
+            tables=[RUNS, AGAINST_FIRST, LEAKED, GAINS],
+        ),
+    ),
+    text=[RUNS, AGAINST_FIRST, LEAKED, GAINS],
+    after_study=("systems", "comparisons"),
+)
