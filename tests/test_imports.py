@@ -163,10 +163,10 @@ def users_of(module: str) -> set[str]:
     of its modules.
     """
     texts = import_module("positionbias.report.text").TEXTS
-    users = {"the page or the terminal"} if module == "positionbias.report.page" else set()
-    users |= {
-        "the page or the terminal" for name, _ in texts.values() if module == f"positionbias.{name}"
-    }
+    presentations = import_module("positionbias.report.presentation").SHOWN
+    named = ["report.page", *presentations, *(name for name, _ in texts.values())]
+    shown = module in {f"positionbias.{name}" for name in named}
+    users = {"the page or the terminal"} if shown else set()
     for name in INSIDE:
         if module in targets()[name]:
             of_paper = part_of(name) == "papers"

@@ -39,13 +39,11 @@ from positionbias.evaluation.bootstrap import (
 from positionbias.evaluation.leaked_order import order_found
 from positionbias.evaluation.random_splits import mark_queries
 from positionbias.evaluation.two_means import difference_of_groups
-from positionbias.results.leakage import LESS_CLEAN, LeakedAndClean, MeanOfPart
+from positionbias.results.leakage import LeakedAndClean, MeanOfPart
 from positionbias.results.payloads import PerQuery
 from positionbias.results.result import Result
 
-__all__ = ["ORDER", "leaked_results", "unpaired_difference"]
-
-ORDER = "order of systems"
+__all__ = ["leaked_results", "unpaired_difference"]
 
 
 def unpaired_difference(
@@ -146,16 +144,12 @@ class _Parts:
         }
 
     def of_system(self, place: int) -> Result:
-        return self._result(place, self.values[place], self.results[place].measure)
+        return self._result(place, self.values[place])
 
     def against_first(self, place: int) -> Result:
-        gain = self.values[place] - self.values[0]
-        against = self.results[0].system
-        return self._result(
-            place, gain, f"{self.results[place].measure} against {against}", against
-        )
+        return self._result(place, self.values[place] - self.values[0], self.results[0].system)
 
-    def _result(self, place: int, values: np.ndarray, measure: str, baseline: str = "") -> Result:
+    def _result(self, place: int, values: np.ndarray, baseline: str = "") -> Result:
         parts = [self._part(values, part, baseline) for part in ("all", "leaked", "clean")]
         figures = LeakedAndClean(baseline=baseline, all=parts[0], leaked=parts[1], clean=parts[2])
         leaked, clean = values[self.places["leaked"]], values[self.places["clean"]]
@@ -166,9 +160,8 @@ class _Parts:
             leaked, clean, *labels, seed=self.seed, span=span
         )
         of, count = self.results[place], len(values)
-        name = f"{measure},{LESS_CLEAN}"
         return Result(
-            name,
+            of.measure,
             of.collection,
             of.split,
             of.system,
@@ -199,9 +192,8 @@ class _Parts:
             mark_queries(self.values, self.is_leaked, self.labels["all"]), seed=self.seed
         )
         first, systems = self.results[0], ", ".join(result.system for result in self.results)
-        name = f"{ORDER} by {measure}"
         return Result(
-            name,
+            measure,
             first.collection,
             first.split,
             systems,

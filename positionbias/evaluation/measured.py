@@ -10,7 +10,6 @@ from typing import Any
 from positionbias.core.interval import Interval
 from positionbias.core.rows import Collected
 from positionbias.evaluation.answers import compared
-from positionbias.evaluation.leaked import ORDER
 from positionbias.evaluation.significance import BONFERRONI, HOLM
 from positionbias.results.leakage import LeakedAndClean, MeanOfPart
 from positionbias.results.payloads import Comparison, LeakedOrder, PerQuery
@@ -78,6 +77,8 @@ def _comparison(made: Collected, measure: str, pair: Comparison, cells: dict[str
     made.add(measure, "effect size", pair.effect_size, **own)
     made.add(measure, "Bonferroni", None, p_adjusted=pair.p_adjusted.get(BONFERRONI), **own)
     made.add(measure, "Student's t", None, p=pair.p_t, **own)
+    differing = pair.notes.get("queries that differ")
+    own |= {"count": differing, "counted": "queries that differ"}
     made.add(measure, "Wilcoxon", None, p=pair.p_wilcoxon, **own)
 
 
@@ -89,8 +90,7 @@ def _parts(made: Collected, result: Result, parts: LeakedAndClean, cells: dict[s
     """Add the means of all, leaked and clean queries, of a run or of its gain over the first."""
     gain = parts.baseline
     own = {**cells, "against": f"model={gain}" if gain else ""}
-    measure = result.measure.partition(" against ")[0].partition(",")[0]
-    kind = "gain" if gain else "mean"
+    measure, kind = result.measure, "gain" if gain else "mean"
     for subset, part in (("all", parts.all), ("leaked", parts.leaked), ("clean", parts.clean)):
         bounds = _bounds(part)
         made.add(
@@ -105,7 +105,6 @@ def _bounds(part: MeanOfPart) -> Interval | None:
 
 
 def _order(made: Collected, result: Result, order: LeakedOrder) -> None:
-    measure = result.measure.removeprefix(f"{ORDER} by ")
     numbers = {
         "tau_b": order.tau,
         "swaps": order.swaps,
@@ -120,4 +119,4 @@ def _order(made: Collected, result: Result, order: LeakedOrder) -> None:
         if statistic == "tau_b":
             cells |= {"expected": order.expected, "p": order.p, "reason": order.undefined}
             cells |= {"count": order.systems, "counted": "runs"}
-        made.add(measure, f"order, {statistic}", number, **cells)
+        made.add(result.measure, f"order, {statistic}", number, **cells)

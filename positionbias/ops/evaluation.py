@@ -132,12 +132,13 @@ def evaluate(
     Example:
         >>> import positionbias as pb
         >>> print(pb.evaluate(["test.run"], collection="planted"))
-        bm25: nDCG@10...0.814...[0.735,...0.893] over 18...queries; give a second run to compare
-        with it.
+        bm25: nDCG@10 0.814...[0.735,...0.893] over 18 queries; give a second run to compare...
         <BLANKLINE>
-        Run   nDCG@10 ±...
-        ────  ────────────────  ───────────────  ───────────────  ───────────────
-        bm25  ...0.8137...0.0791  0.7778...0.1450  1.0000...0.1667  0.7037...0.0355
+        Effectiveness
+        <BLANKLINE>
+        Run           nDCG@10            RR@10             R@10             J@10
+        ────  ───────────────  ───────────────  ───────────────  ───────────────
+        bm25  0.8137...0.0791  0.7778...0.1450  1.0000...0.1667  0.7037...0.0355
         <BLANKLINE>
         ± is the larger side...
         >>> from positionbias.settings import Measuring

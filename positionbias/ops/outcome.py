@@ -72,12 +72,13 @@ class Measurements(Shown):
     Example:
         >>> import positionbias as pb
         >>> found = pb.evaluate(["test.run"], collection="planted")
-        >>> found.to_frame()[["system", "measure", "value", "count"]].round(3).head(2)
-          system  measure  value  count
-        0   bm25  nDCG@10  0.814     18
-        1   bm25    RR@10  0.778     18
+        >>> means = found.rows.query("statistic == 'mean'")
+        >>> means[["model", "measure", "value", "count"]].round(3).head(2)
+          model  measure  value  count
+        0  bm25  nDCG@10  0.814     18
+        3  bm25    RR@10  0.778     18
         >>> found.save("kept"), found.report("kept.html"), pb.load("kept")
-        (PosixPath('kept'), PosixPath('kept.html'), Measurements('kept', 4 results))
+        (PosixPath('kept'), PosixPath('kept.html'), Measurements('kept', 12 rows))
     """
 
     results: Sequence[Result] = ()

@@ -35,6 +35,16 @@ LACKING = (  # what a mean counts as 0 or leaves out
     "queries without judgements",
 )
 
+
+def _undefined(rows: DataFrame) -> str:
+    """Say what of the comparisons is undefined and why, and of how many."""
+    known = rows[rows["reason"] != ""].groupby(["measure", "reason"], sort=False).size()
+    return "\n".join(
+        f"{measure}: {reason} ({plural(number, 'comparison')})."
+        for (measure, reason), number in known.items()
+    )
+
+
 RUNS = RowTable(
     name="systems",
     title="Effectiveness",
@@ -57,17 +67,17 @@ AGAINST_FIRST = RowTable(
         Value("Bonferroni", "Bonf.", "p", show="p_adjusted", wide=True),
         Value("Wilcoxon", "p Wilcoxon", "p", show="p", wide=True),
         Value("Student's t", "p t", "p", show="p", wide=True),
-        Value("difference", "Undefined", show="reason"),
     ],
     notes=[
         "Difference = second − first over the same queries. d_z: mean difference over its "
         "deviation.",
         f"{P_NOTE} Wilcoxon drops zero differences.",
+        _undefined,
     ],
 )
 
 
-def _leaked(kind: str, name: str, title: str, note: str) -> RowTable:
+def _leaked(kind: str, form: str, name: str, title: str, note: str) -> RowTable:
     """Return the table of means, or gains over the first run, on leaked and on clean queries."""
     return RowTable(
         name=name,
@@ -76,7 +86,7 @@ def _leaked(kind: str, name: str, title: str, note: str) -> RowTable:
         across=["subset"],
         where=f"statistic == '{kind}' and subset != '' or statistic == '{kind}, leaked less clean'",
         cells=[
-            Value(kind, form=".4f"),
+            Value(kind, form=form),
             Value(f"{kind}, leaked less clean", "leaked − clean", "+.4f"),
         ],
         notes=[note],
@@ -85,6 +95,7 @@ def _leaked(kind: str, name: str, title: str, note: str) -> RowTable:
 
 LEAKED = _leaked(
     "mean",
+    ".4f",
     "leaked",
     "Leaked and clean queries",
     "Different queries, so unpaired: what leakage does, and how much easier or harder the leaked "
@@ -92,6 +103,7 @@ LEAKED = _leaked(
 )
 GAINS = _leaked(
     "gain",
+    "+.4f",
     "leaked-gains",
     "Gains over the first run on leaked and clean queries",
     "Gains are paired by query: how hard a query is for both runs alike is taken off.",
@@ -181,7 +193,8 @@ def _lacking(rows: DataFrame) -> list[str]:
     for (what, number), own in lacking.groupby(["statistic", "value"], sort=False):
         names = list(own["model"].unique())
         whose = "every run" if len(names) == every else ", ".join(names)
-        lines.append(f"{number:,.0f} {what}: {whose}.")
+        queries = plural(int(number), "query")
+        lines.append(f"{queries} {what.removeprefix('queries ')}: {whose}.")
     return lines
 
 

@@ -1,6 +1,4 @@
-"""Measures of runs, their comparison with the first run, effects of leaked queries, and ensembles,
-as text.
-"""
+"""What an ensemble of runs holds, as text."""
 
 from __future__ import annotations
 

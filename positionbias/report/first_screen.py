@@ -101,10 +101,9 @@ def answers_block(studies: Sequence[Study]) -> Block:
 def first_screen(studies: Sequence[Study], sections: Sequence[Section]) -> FirstScreen:
     """Return the first screen; its chart leaves its section, which links to it."""
     tiles = tiles_of(studies)
-    results = [result for study in studies for result in study.results]
     return FirstScreen(
         _sentence(studies),
-        groups_of(shown_tiles(tiles), results),
+        groups_of(shown_tiles(tiles), [study.rows for study in studies]),
         len(tiles),
         advice_of(tiles),
         _charts(sections),

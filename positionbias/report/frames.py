@@ -9,7 +9,7 @@ from positionbias.report.html import report_tables
 from positionbias.report.load import Study
 from positionbias.report.table import records
 from positionbias.results.audit import GapFigures
-from positionbias.results.payloads import Comparison, Finding, PositionBuckets, Verdict
+from positionbias.results.payloads import Finding, PositionBuckets, Verdict
 from positionbias.results.result import Result
 
 if TYPE_CHECKING:
@@ -23,13 +23,12 @@ COLUMNS = (
         "split",
         "system",
         "seed",
-        "baseline",
         "measure",
         "quality",
         "scale",
         "passages",
     ),
-    *("value", "low", "high", "p", "count"),
+    *("value", "low", "high", "count"),
 )
 
 
@@ -37,8 +36,7 @@ def frame_of(study: Study) -> pandas.DataFrame:
     """Return the rows of a study; or a row for each result: verdicts and findings, which are words,
     have none, and the columns are always ``COLUMNS``.
 
-    ``seed`` is that of a training. A comparison has a ``baseline`` and ``p``; ``quality``,
-    ``scale`` and ``passages`` are of an audit.
+    ``seed`` is that of a training; ``quality``, ``scale`` and ``passages`` are of an audit.
     """
     import pandas
 
@@ -61,14 +59,12 @@ def frames_of(study: Study) -> dict[str, pandas.DataFrame]:
 
 def _row(result: Result) -> JsonObject:
     payload, bounds = result.payload, result.interval
-    compared = payload if isinstance(payload, Comparison) else None
     buckets = payload if isinstance(payload, PositionBuckets) else None
     return {
         "collection": result.collection,
         "split": result.split,
         "system": result.system,
         "seed": result.facts.seed,
-        "baseline": compared.baseline if compared else None,
         "measure": result.measure,
         "quality": payload.quality if isinstance(payload, PositionBuckets | GapFigures) else None,
         "scale": buckets.scale if buckets else None,
@@ -76,6 +72,5 @@ def _row(result: Result) -> JsonObject:
         "value": result.value,
         "low": bounds.low if bounds else None,
         "high": bounds.high if bounds else None,
-        "p": compared.p if compared else None,
         "count": result.count,
     }

@@ -1,6 +1,4 @@
-"""The answer of a measuring command in one sentence for each thing measured: a comparison with its
-interval, and no claim beyond it.
-"""
+"""What a collection holds, in one sentence."""
 
 from __future__ import annotations
 
@@ -14,9 +12,6 @@ from positionbias.results.select import of_type
 __all__ = [
     "collection_headlines",
 ]
-
-CHANCE = 0.05  # a Holm-adjusted p below it is called more than chance, where the interval agrees
-SAME = 1e-12  # means that differ by less are equal
 
 
 def collection_headlines(results: Sequence[Result]) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from positionbias.core.formatting import percent, slug
+from positionbias.core.formatting import slug
 from positionbias.report import tables
 from positionbias.report.blocks import Block, Drawing, Section, block_of, draw_blocks
 from positionbias.report.figure import WIDE
@@ -19,7 +19,7 @@ from positionbias.report.placement import moves_table, places_table
 from positionbias.report.presentation import shown_by
 from positionbias.report.table import Table
 from positionbias.results.collections import COLLECTION_MEASURES
-from positionbias.results.payloads import Comparison, Finding, PerQuery
+from positionbias.results.payloads import Finding
 from positionbias.results.result import Result
 from positionbias.results.select import (
     distinct,
@@ -42,8 +42,6 @@ def _found(study: Study) -> Block:
         *(finding for _, finding in of_type(results, Finding)),
         *(one for shown, rows in shown_by(study.rows) for one in shown.findings(rows)),
     ]
-    if block.findings and (basis := _basis(results)):
-        block.sentences.append(basis)
     return block
 
 
@@ -74,32 +72,12 @@ def _places(study: Study) -> Block:
     return block_of(study, tables=[table(study.results) for table in (places_table, moves_table)])
 
 
-def _basis(results: Sequence[Result]) -> str:
-    """Say in one sentence how the intervals were made."""
-    bounds = [
-        result.interval
-        for result in results
-        if result.interval is not None and isinstance(result.payload, PerQuery)
-    ]
-    bounds += [
-        p.difference_interval for _, p in of_type(results, Comparison) if p.difference_interval
-    ]
-    levels, methods = (
-        distinct(b.level for b in bounds),
-        distinct(b.method for b in bounds if b.method),
-    )
-    if not levels:
-        return ""
-    how = f" ({'; '.join(methods)})" if methods else ""
-    return f"Intervals are {' and '.join(percent(level, 0) for level in levels)} intervals{how}."
-
-
 def _counts(results: Sequence[Result]) -> str:
     """Say in one sentence what was measured: collections, systems, measures, seeds."""
     ranked = [
         result
         for result in results
-        if result.kind in ("per_query", "comparison", "response")
+        if result.kind in ("per_query", "response")
         or any(part.names_system(result) for part in parts())
     ]
     sentences = []

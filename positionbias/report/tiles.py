@@ -8,12 +8,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from pandas import DataFrame
+
 from positionbias.core.formatting import MISSING, decimal, interval, with_interval
 from positionbias.report.cells import text_cell
+from positionbias.report.record import bounds_of
 from positionbias.report.table import Column, Table
-from positionbias.results.payloads import Comparison
-from positionbias.results.result import Result
-from positionbias.results.select import distinct, of_type
+from positionbias.results.select import distinct
 
 __all__ = [
     "MOST_TILES",
@@ -99,32 +100,31 @@ def shown_tiles(tiles: Sequence[Tile]) -> list[Tile]:
     return [tiles[index] for index in sorted(order[:MOST_TILES])]
 
 
-def groups_of(tiles: Sequence[Tile], results: Sequence[Result]) -> list[Group]:
-    """Return the tiles by question; two that can be compared get the paired test of ``results``, or
+def groups_of(tiles: Sequence[Tile], rows: Sequence[DataFrame]) -> list[Group]:
+    """Return the tiles by question; two that can be compared get the paired test among ``rows``, or
     the remark that there is none.
     """
     groups = []
     for question in distinct(tile.question for tile in tiles):
         own = [tile for tile in tiles if tile.question == question]
         pair = len(own) == 2 and bool(own[0].measure and own[1].measure)
-        groups.append(Group(question, own, _difference(own[0], own[1], results) if pair else ""))
+        groups.append(Group(question, own, _difference(own[0], own[1], rows) if pair else ""))
     return groups
 
 
-def _difference(one: Tile, other: Tile, results: Sequence[Result]) -> str:
-    for result, payload in of_type(results, Comparison):
-        systems = (payload.baseline, payload.candidate)
-        if (
-            result.measure == one.measure
-            and set(systems) == {one.subject, other.subject}
-            and len(set(systems)) == 2
-        ):
-            bounds = interval(payload.difference_interval, sign=True)
-            size = with_interval(decimal(payload.difference, sign=True), bounds)
-            return (
-                f"Paired test of {result.measure} on {result.collection}: {systems[1]} − "
-                f"{systems[0]} {size}."
-            )
+def _difference(one: Tile, other: Tile, studies: Sequence[DataFrame]) -> str:
+    for rows in studies:
+        tested = rows[(rows["statistic"] == "difference") & (rows["measure"] == one.measure)]
+        for row in tested.itertuples(name="Tested"):
+            baseline = row.against.removeprefix("model=")
+            if {(baseline, row.model), (row.model, baseline)} & {(one.subject, other.subject)}:
+                size = with_interval(
+                    decimal(row.value, sign=True), interval(bounds_of(row), sign=True)
+                )
+                return (
+                    f"Paired test of {row.measure} on {row.collection}: {row.model} − {baseline} "
+                    f"{size}."
+                )
     return "Not compared: no paired test of the two was measured."
 
 

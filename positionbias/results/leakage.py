@@ -8,10 +8,9 @@ from msgspec import Struct, field
 
 from positionbias.results.figures import Figures
 
-__all__ = ["DRAWN_SET", "LESS_CLEAN", "DrawnSet", "LeakedAndClean", "MeanOfPart"]
+__all__ = ["DRAWN_SET", "DrawnSet", "LeakedAndClean", "MeanOfPart"]
 
 DRAWN_SET = "training set"
-LESS_CLEAN = " leaked − clean"  # how the measures of systems on leaked and clean queries end
 
 
 class DrawnSet(Figures, frozen=True, kw_only=True):
@@ -50,8 +49,6 @@ class MeanOfPart(Struct, frozen=True):
 
 class LeakedAndClean(Figures, frozen=True, kw_only=True, omit_defaults=True):
     """A system on all, leaked and clean queries; with a ``baseline``, its gain over it."""
-
-    MEASURES = (LESS_CLEAN,)
 
     baseline: str = ""
     all: MeanOfPart

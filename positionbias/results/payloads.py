@@ -19,7 +19,6 @@ from positionbias.results.suspicion import Suspicion
 
 __all__ = [
     "KINDS",
-    "REMARKS",
     "SIZES",
     "Comparison",
     "Contrast",
@@ -38,9 +37,6 @@ __all__ = [
     "SentenceMoves",
     "Verdict",
 ]
-
-
-REMARKS = "remarks"  # the note with caveats of a system's figures, a list of sentences
 
 
 @dataclass(frozen=True, slots=True)

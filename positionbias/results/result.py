@@ -89,12 +89,10 @@ class Result:
 
     Example:
         >>> import positionbias as pb
-        >>> for result in pb.evaluate(["test.run"], collection="planted").results:
-        ...     print(f"{result.measure}: {result.value:.3f} on {result.count} queries")
-        nDCG@10: 0.814 on 18 queries
-        RR@10: 0.778 on 18 queries
-        R@10: 1.000 on 18 queries
-        Judged@10: 0.704 on 18 queries
+        >>> reranked = pb.rerank("planted", model="tk.ckpt", candidates="test.run", out="tk.run")
+        >>> for result in reranked.results:
+        ...     print(f"{result.measure}: {result.value:.0f} passages of {result.collection}")
+        re-ranking: 72 passages of planted
     """
 
     measure: str

@@ -309,8 +309,8 @@ def test_absent_passages_and_further_judgements_are_said(
     for named in ([], ["--qrels-name", "raw"]):
         done = run_posbias(*evaluate, *named)
         assert done.returncode == 0, done.stderr
-        result = json.loads(done.stdout)["results"][0]
-        values[result["split"]] = result["value"]
+        mean = json.loads(done.stdout)["rows"][0]
+        values[mean["split"]] = mean["value"]
     # one of two relevant passages found; nothing relevant to be found
     assert values == {"test": 0.5, "test.raw": 0.0}
     assert (

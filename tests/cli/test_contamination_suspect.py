@@ -121,9 +121,7 @@ def test_means_are_those_that_rerank_and_evaluate_give(
                 "--json",
             )
             assert code == 0
-            assert systems[name][number] == pytest.approx(
-                json.loads(printed)["results"][0]["value"]
-            )
+            assert systems[name][number] == pytest.approx(json.loads(printed)["rows"][0]["value"])
     own, one, other = (
         seen - fresh for seen, fresh in (systems[name] for name in ("m1", "m2", "m3"))
     )

@@ -7,7 +7,7 @@ import pytest
 
 from positionbias.cli.main import main
 from positionbias.core.manifest import Manifest, manifest_path, write_manifest
-from positionbias.results.result import load_results
+from positionbias.core.rows import load, load_values, records
 
 
 def posbias(capsys, *arguments):
@@ -16,6 +16,12 @@ def posbias(capsys, *arguments):
         main([str(argument) for argument in arguments])
     output = capsys.readouterr()
     return stop.value.code, output.out, output.err
+
+
+def shown(out):
+    """The rows of means and of differences from the first run, of what --json prints."""
+    rows = json.loads(out)["rows"]
+    return [row for row in rows if row["statistic"] in ("mean", "difference")]
 
 
 @pytest.fixture
@@ -49,13 +55,13 @@ def test_json(small_collection, runs, capsys):
         "--per-query",
     )
     assert code == 0
-    results = json.loads(out)["results"]
-    assert [(r["system"], r["measure"], r["kind"]) for r in results] == [
-        *(("one", "RR@10", "per_query"), ("one", "R@1", "per_query")),
-        *(("two", "RR@10", "per_query"), ("two", "R@1", "per_query")),
-        *(("two", "RR@10", "comparison"), ("two", "R@1", "comparison")),
-        *(("one", "Judged@1", "per_query"), ("one", "Judged@10", "per_query")),
-        *(("two", "Judged@1", "per_query"), ("two", "Judged@10", "per_query")),
+    results = shown(out)
+    assert [(r["model"], r["measure"], r["statistic"]) for r in results] == [
+        *(("one", "RR@10", "mean"), ("one", "R@1", "mean")),
+        *(("two", "RR@10", "mean"), ("two", "R@1", "mean")),
+        *(("two", "RR@10", "difference"), ("two", "R@1", "difference")),
+        *(("one", "Judged@1", "mean"), ("one", "Judged@10", "mean")),
+        *(("two", "Judged@1", "mean"), ("two", "Judged@10", "mean")),
     ]
     # one of two passages is judged for q3 and for q4, none is there for q5; of the second run q3's
     # only one is
@@ -64,23 +70,7 @@ def test_json(small_collection, runs, capsys):
         [1.5 / 3, 1 / 3, 2 / 3, 2 / 3, 0.5 / 3, 1 / 3, *shares]
     )
     first = results[0]
-    assert {
-        "measure",
-        "collection",
-        "split",
-        "system",
-        "seed",
-        "value",
-        "interval",
-        "count",
-        "payload",
-    } <= first.keys()
     assert (first["collection"], first["split"], first["count"]) == ("small", "test", 3)
-    assert dict(zip(first["payload"]["query_ids"], first["payload"]["values"], strict=True)) == {
-        "q3": 1.0,
-        "q4": 0.5,
-        "q5": 0.0,
-    }
     assert "queries without candidates: 1" in err
 
 
@@ -93,12 +83,18 @@ def test_table(small_collection, runs, capsys):
     # of 3 queries: no interval
     assert lines[0].startswith("two has the highest RR@10 of 2 runs, 0.667: +0.167 over one")
     assert "cannot tell whether that is more than chance (Holm-adjusted p" in " ".join(lines[:3])
-    table = lines[lines.index("") + 1 :]
+    assert "1 query without candidates: every run." in lines
+    table = lines[lines.index("Effectiveness") + 2 :]
     assert table[0].split() == ["Run", "RR@10", "J@10"]
     assert table[2].split() == ["one", "0.5000", "0.3333"]
     assert table[3].split()[:2] == ["two", "0.6667"]
-    assert table[5].split()[:4] == ["Against", "the", "first", "run"]
-    assert table[7].split()[:7] == ["one", "→", "two", "RR@10", "+0.1667", "+33.3", "%"]
+    assert table[5] == "Against the first run"
+    assert table[9].split()[:7] == ["one", "→", "two", "RR@10", "+0.1667", "+33.3", "%"]
+
+
+def heading(out):
+    lines = out.splitlines()
+    return lines[lines.index("Effectiveness") + 2].split()
 
 
 def test_every_cutoff_has_its_j(small_collection, runs, capsys):
@@ -108,23 +104,23 @@ def test_every_cutoff_has_its_j(small_collection, runs, capsys):
         *(f"-m{m}" for m in ("R@100", "nDCG@10", "AP", "RR@10", "J@5", "IPrec@0.1")),
     )
     out = posbias(capsys, "evaluate", runs[0], *options, "--wide")[1]
-    assert out.replace("[95\u00a0%]", "").split("\n")[2].split() == [
+    assert heading(out) == [
         "Run",
         *"R@100 nDCG@10 AP RR@10 J@5 IPrec@0.1".split(),
         *"J@10 J@100".split(),
     ]
     out = posbias(capsys, "evaluate", runs[0], "--collection", small_collection.path, "-m", "AP")[1]
-    assert out.replace("[95\u00a0%]", "").split("\n")[2].split() == ["Run", "AP", "J@10"]
+    assert heading(out) == ["Run", "AP", "J@10"]
 
 
 @pytest.mark.parametrize("name", ["Judged@10", "J@10"])
 def test_j_at_10_stands_once_where_it_is_asked_for(small_collection, runs, capsys, name):
     options = ("--collection", small_collection.path, "-m", name, "--json")
-    results = json.loads(posbias(capsys, "evaluate", *runs, *options)[1])["results"]
-    assert [(r["system"], r["kind"]) for r in results] == [
-        ("one", "per_query"),
-        ("two", "per_query"),
-        ("two", "comparison"),
+    results = shown(posbias(capsys, "evaluate", *runs, *options)[1])
+    assert [(r["model"], r["statistic"]) for r in results] == [
+        ("one", "mean"),
+        ("two", "mean"),
+        ("two", "difference"),
     ]
 
 
@@ -146,11 +142,9 @@ def test_trec_qrels_and_saved_results(small_collection, runs, tmp_path, capsys):
     options = ("--qrels", qrels, "-m", "RR(rel=2)@10", "--out", out, "--json", "--per-query")
     code, printed, _ = posbias(capsys, "evaluate", *runs, *options)
     assert code == 0
-    assert [r["value"] for r in json.loads(printed)["results"]] == pytest.approx(
-        [0.25, 0.5, 0.25, 0.5, 0.75]
-    )
-    saved = load_results(out)
-    assert [r.to_json() for r in saved] == json.loads(printed)["results"]
+    assert [r["value"] for r in shown(printed)] == pytest.approx([0.25, 0.5, 0.25, 0.5, 0.75])
+    assert records(load(out)) == json.loads(printed)["rows"]
+    assert load_values(out).to_dict("records") == json.loads(printed)["values"]
     manifest = json.loads((out / "manifest.json").read_text())
     assert [(item["role"], item["path"]) for item in manifest["inputs"]] == [
         ("qrels", "../../qrels.txt"),
@@ -182,15 +176,11 @@ def test_runs_of_one_tag_get_their_files_names(small_collection, tmp_path, capsy
         "--json",
     )
     assert code == 0
-    assert [r["system"] for r in json.loads(out)["results"]] == ["x", "y", "y", "x", "y"]
+    assert [r["model"] for r in shown(out)] == ["x", "y", "y", "x", "y"]
     _, out, _ = posbias(
         capsys, "evaluate", *paths, "--collection", small_collection.path, "-m", "RR@10", "--json"
     )
-    assert [r["system"] for r in json.loads(out)["results"]][:3] == [
-        "x",
-        str(paths[1]),
-        str(paths[2]),
-    ]
+    assert [r["model"] for r in shown(out)][:3] == ["x", str(paths[1]), str(paths[2])]
 
 
 def test_a_plain_name_is_found_at_home(small_collection, posbias_home, capsys):
@@ -198,7 +188,7 @@ def test_a_plain_name_is_found_at_home(small_collection, posbias_home, capsys):
     code, out, _ = posbias(
         capsys, "evaluate", "mine", "--collection", small_collection.path, "-m", "RR@10", "--json"
     )
-    assert (code, json.loads(out)["results"][0]["value"]) == (0, pytest.approx(1 / 3))
+    assert (code, shown(out)[0]["value"]) == (0, pytest.approx(1 / 3))
 
 
 def test_identical_runs_have_no_p_value(small_collection, tmp_path, capsys):
@@ -210,7 +200,10 @@ def test_identical_runs_have_no_p_value(small_collection, tmp_path, capsys):
     )
     assert code == 0
     assert "b, nDCG@10: tests undefined: no query differs" in err
-    assert out.splitlines()[-1].split()[-6:] == ["–"] * 6
+    (line,) = (line for line in out.splitlines() if "0.0000" in line and "→" in line)
+    # neither d_z nor a p, and why
+    assert line.replace("\u00a0", " ").split() == ["a", "→", "b", "nDCG@10", "0.0000", "0.0", "%"]
+    assert "nDCG@10: tests undefined: no query differs" in out
 
 
 LINE = "q3 Q0 p-bridge 1 2.5 tag\n"
@@ -292,11 +285,13 @@ def test_a_run_whose_manifest_says_something_else_of_its_training_is_one_line(
 
 def test_values_by_query_are_printed_where_they_are_asked_for(small_collection, runs, capsys):
     asked = ("evaluate", runs[0], "--collection", small_collection.path, "-m", "RR@10", "--json")
-    (plain, _), (full, _) = (
-        json.loads(posbias(capsys, *asked, *more)[1])["results"] for more in ((), ("--per-query",))
-    )
-    assert full["payload"].pop("query_ids") == ["q3", "q4", "q5"]
-    assert full["payload"].pop("values") == [1.0, 0.5, 0.0]
+    plain, full = (json.loads(posbias(capsys, *asked, *more)[1]) for more in ((), ("--per-query",)))
+    values = full.pop("values")
+    assert {value["item"]: value["value"] for value in values if value["row"] == 0} == {
+        "q3": 1.0,
+        "q4": 0.5,
+        "q5": 0.0,
+    }
     assert full == plain
     code, out, err = posbias(capsys, *asked[:-1], "--per-query")
     assert (code, out) == (2, "")

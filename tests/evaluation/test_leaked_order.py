@@ -11,7 +11,6 @@ import pytest
 from positionbias.evaluation.leaked_order import order_found
 from positionbias.evaluation.random_splits import mark_queries
 from positionbias.evaluation.rank_correlation import kendall
-from positionbias.report.leaked_order import order_findings, order_sentence
 from positionbias.results.leaked_order import LeakedOrder
 from positionbias.results.result import Result
 
@@ -62,23 +61,10 @@ def test_marks_at_random_are_no_finding() -> None:
     assert hits <= 6  # of 40 at 5 %, more than 6 are seen once in a hundred times
 
 
-def test_the_sentence() -> None:
-    order = found(values(4, 30, seed=6), 7)
-    sentence = order_sentence("order of systems by nDCG@10", order)
-    assert sentence.startswith(
-        "nDCG@10: order of systems on leaked and on clean queries: Kendall's τ "
-    )
-    assert "between 7 leaked and 23 clean queries, " in sentence
-    assert "one-sided p " in sentence
-    (finding,) = order_findings([result(order)])
-    assert (finding.holds, finding.text) == (None, sentence)
-
-
 def test_without_a_clean_query_it_is_undefined() -> None:
     order = found(values(3, 5, seed=1), 5)
     assert (order.tau, order.p) == (None, None)
-    said = "AP: order of systems on leaked and on clean queries: undefined, no clean query."
-    assert order_sentence("order of systems by AP", order) == said
+    assert order.undefined == "no clean query"
 
 
 def test_json_gives_an_undefined_order_back() -> None:
@@ -87,6 +73,4 @@ def test_json_gives_an_undefined_order_back() -> None:
 
 
 def result(order: LeakedOrder) -> Result:
-    return Result(
-        "order of systems by nDCG@10", "c", "test", "a, b", 1, order.tau, None, order.systems, order
-    )
+    return Result("nDCG@10", "c", "test", "a, b", 1, order.tau, None, order.systems, order)

@@ -77,7 +77,8 @@ def test_posir_s_spans_are_answers(tmp_path: Path) -> None:
     assert made.manifest.content["spans"] == {"answers": 2, "left_out": {}}
     # the answers start at word 8 of 15 (a full stop is a word) and at the first: the mean of 8/15
     # and 0
-    assert pb.histogram([made]).results[0].value == pytest.approx(4 / 15)
+    found = pb.histogram([made]).to_frame()
+    assert found.value[found.statistic == "mean"].tolist() == pytest.approx([4 / 15])
 
 
 @pytest.mark.parametrize(
@@ -261,7 +262,7 @@ def test_colder_s_documents_are_a_judged_pair(tmp_path: Path) -> None:
         found = pb.evaluate(
             [run], collection=made, measuring=Measuring(split="foil", measures=["P@1"])
         )
-        assert found.results[0].value == value
+        assert found.to_frame().value[0] == value
 
 
 @pytest.mark.parametrize(

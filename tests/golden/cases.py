@@ -120,15 +120,14 @@ def evaluate(inputs: Inputs, out: Path) -> Sequence[Any]:
         runs[:2], fusing=s.Fusing("reciprocal-ranks"), name="ranks", out=out / "ranks.run"
     ).run
     measuring = s.Measuring(measures=("nDCG@10", "RR@3", "AP", "P@5"))
-    return pb.evaluate(
-        [*named, fused, ranks], collection=inputs.planted, measuring=measuring
-    ).results
+    found = pb.evaluate([*named, fused, ranks], collection=inputs.planted, measuring=measuring)
+    return [found.to_frame()]
 
 
 def evaluate_leaked(inputs: Inputs, out: Path) -> Sequence[Any]:
     """Leaked less clean queries, and the order of the runs on both."""
     runs = [inputs.runs["test"], inputs.reversed_run]
-    return pb.evaluate(runs, collection=inputs.planted, leaked=inputs.leaks).results
+    return [pb.evaluate(runs, collection=inputs.planted, leaked=inputs.leaks).to_frame()]
 
 
 def audit_of_runs(inputs: Inputs, out: Path) -> Sequence[Any]:
@@ -307,7 +306,7 @@ def models_used(inputs: Inputs, out: Path) -> Sequence[Any]:
     results = [
         result for outcome in (rotated, words, vectors, *made) for result in results_of(outcome)
     ]
-    return [*results, *pb.evaluate(runs, collection=inputs.planted).results]
+    return [*results, pb.evaluate(runs, collection=inputs.planted).to_frame()]
 
 
 WITHOUT_TRAINING: dict[str, Case] = {

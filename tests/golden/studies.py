@@ -230,10 +230,8 @@ def every_kind(inputs: Inputs, out: Path) -> Sequence[Any]:
             }
         )
     measuring = s.Measuring(measures=("nDCG@10",))
-    return [
-        *results,
-        *pb.evaluate(list(runs.values()), collection=inputs.planted, measuring=measuring).results,
-    ]
+    found = pb.evaluate(list(runs.values()), collection=inputs.planted, measuring=measuring)
+    return [*results, found.to_frame()]
 
 
 def demo(inputs: Inputs, out: Path) -> Sequence[Any]:

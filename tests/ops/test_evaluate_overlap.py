@@ -16,8 +16,6 @@ from positionbias.ops.evaluation import Measuring
 from positionbias.ops.outcome import Measurements
 from positionbias.overlap.leaked import leaked_of
 from positionbias.overlap.settings import OverlapSettings
-from positionbias.results.leakage import LeakedAndClean
-from positionbias.results.select import of_type
 
 from ..overlap.small import TEST, TEST_PASSAGES, both, collection, searched
 
@@ -45,6 +43,13 @@ def measured(folder: Path, unit: str | None = None) -> Measurements:
     )
 
 
+def means(found: Measurements) -> dict[tuple[str, str], tuple[int, float]]:
+    """The number of queries and their mean, by run and by whether they leak."""
+    assert found.rows is not None
+    rows = found.rows.query("statistic == 'mean' and subset != ''")
+    return {(row.model, row.subset): (row.count, row.value) for row in rows.itertuples(name="Mean")}
+
+
 @pytest.mark.parametrize(
     ("unit", "leaked"),
     [(None, {"t1", "t3"}), ("queries", {"t1", "t3"}), ("passages", {"t1"}), ("pairs", {"t1"})],
@@ -62,23 +67,12 @@ def test_a_query_leaks_by_its_text_its_passage_or_both(
 
 
 def test_the_difference_is_that_of_the_queries_that_leak(folder: Path) -> None:
-    by_pair = {
-        result.system: of
-        for result, of in of_type(measured(folder, unit="pairs").results, LeakedAndClean)
-        if not of.baseline
-    }
-    assert (
-        by_pair["one"].leaked.queries,
-        by_pair["one"].leaked.mean,
-        by_pair["one"].clean.mean,
-    ) == (1, 1.0, 1.0)
-    assert (by_pair["two"].leaked.mean, by_pair["two"].clean.mean) == (0.5, 1.0)
-    by_text = {
-        result.system: of
-        for result, of in of_type(measured(folder).results, LeakedAndClean)
-        if not of.baseline
-    }
-    assert (by_text["two"].leaked.queries, by_text["two"].leaked.mean) == (2, 0.75)
+    by_pair = means(measured(folder, unit="pairs"))
+    assert by_pair["one", "leaked queries"] == (1, 1.0)
+    assert by_pair["one", "clean queries"] == (2, 1.0)
+    assert by_pair["two", "leaked queries"] == (1, 0.5)
+    assert by_pair["two", "clean queries"] == (2, 1.0)
+    assert means(measured(folder))["two", "leaked queries"] == (2, 0.75)
 
 
 def test_nothing_leaks_is_no_error(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -100,7 +94,7 @@ def test_nothing_leaks_is_no_error(folder: Path, capsys: pytest.CaptureFixture[s
         "--leaked: no judged query leaks by queries: there is nothing to measure apart"
         in capsys.readouterr().err
     )
-    assert of_type(found.results, LeakedAndClean) == []
+    assert means(found) == {}
 
 
 def test_the_test_set_is_found_among_several(folder: Path) -> None:

@@ -9,10 +9,10 @@ import pytest
 import positionbias
 from positionbias.core.collection import Collection
 from positionbias.core.errors import OutputExistsError, SettingError
+from positionbias.core.rows import load, load_values
 from positionbias.core.run import read_run
 from positionbias.evaluation.fusing import Fusing
 from positionbias.ops.evaluation import Measuring
-from positionbias.results.result import load_results
 
 
 @pytest.fixture
@@ -33,20 +33,19 @@ def test_runs_are_measured_compared_and_saved(
     found = positionbias.evaluate(
         runs, collection=small_collection, measuring=Measuring(measures=("RR@10",))
     )
-    values = {
-        (result.system, result.kind): result.value
-        for result in found.results
-        if result.measure == "RR@10"
-    }
-    assert values == pytest.approx(
-        {("one", "per_query"): 1.5 / 3, ("two", "per_query"): 2 / 3, ("two", "comparison"): 0.5 / 3}
-    )
+    ours = found.rows.query("measure == 'RR@10' and statistic in ('mean', 'difference')")
+    assert list(zip(ours.model, ours.statistic, strict=True)) == [
+        ("one", "mean"),
+        ("two", "mean"),
+        ("two", "difference"),
+    ]
+    assert list(ours.value) == pytest.approx([1.5 / 3, 2 / 3, 0.5 / 3])
+    assert list(ours.against) == ["", "", "model=one"]
     assert str(found).startswith("two has the highest RR@10 of 2 runs, 0.667")
     assert ["Run", "RR@10", "J@10"] in [line.split() for line in str(found).splitlines()]
     place = found.save(tmp_path / "kept")
-    assert [result.to_json() for result in load_results(place)] == [
-        result.to_json() for result in found.results
-    ]
+    assert load(place).equals(found.rows)
+    assert load_values(place).equals(found.values)
     with pytest.raises(OutputExistsError):
         found.save(tmp_path / "kept")
 

@@ -17,7 +17,6 @@ from positionbias.core.errors import InputError, SettingError
 from positionbias.evaluation.buckets import Buckets
 from positionbias.ops.evaluation import Measuring
 from positionbias.planted.generator import PlantedSettings
-from positionbias.results.payloads import PerQuery
 from tests.tiny import candidates, planted
 
 MEASURES = ("nDCG@10", "RR@10", "R@10", "AP", "P@5", "Judged@3", "Success@1")
@@ -45,11 +44,9 @@ def tied(file: Path) -> pb.Run:
 
 
 def values(measured: pb.Measurements) -> dict[str, float]:
-    return {
-        result.measure: result.value
-        for result in measured.results
-        if isinstance(result.payload, PerQuery)
-    }  # type: ignore[misc]
+    assert measured.rows is not None
+    means = measured.rows.query("statistic == 'mean'")
+    return dict(zip(means.measure, means.value, strict=True))
 
 
 def test_ir_measures_says_of_our_objects_what_evaluate_says(
@@ -77,11 +74,9 @@ def test_evaluate_takes_objects_as_it_takes_files(
     judged = qrels.save(tmp_path / "qrels")
     by_path = pb.evaluate([file, tied.save(tmp_path / "tied.run")], qrels=judged)
     in_memory = pb.evaluate([run, tied], qrels=qrels)
-    assert values(in_memory) == values(by_path)
-    assert [(one.measure, one.system, one.value) for one in in_memory.results] == [
-        (one.measure, one.system, one.value) for one in by_path.results
-    ]
-    assert (in_memory.results[0].collection, in_memory.read) == ("qrels", [])
+    of_memory, of_files = in_memory.to_frame(), by_path.to_frame()
+    assert of_memory.drop(columns="collection").equals(of_files.drop(columns="collection"))
+    assert (set(of_memory.collection), in_memory.read) == ({"qrels"}, [])
     assert [read.role for read in pb.evaluate([file, tied], qrels=qrels).read] == ["run"]
     assert in_memory.save(tmp_path / "found").is_dir()
 
@@ -91,10 +86,8 @@ def test_runs_in_memory_keep_their_names_and_need_names_of_their_own(
 ) -> None:
     run = pb.Run.from_file(file)
     # of two named alike the file's is renamed
-    assert {one.system for one in pb.evaluate([run, file], collection=collection).results} == {
-        run.name,
-        file.stem,
-    }
+    found = pb.evaluate([run, file], collection=collection)
+    assert set(found.to_frame().model) == {run.name, file.stem}
     with pytest.raises(
         InputError, match="RUN: wanted runs with names of their own; found 'bm25' twice; name them"
     ):

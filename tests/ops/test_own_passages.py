@@ -67,6 +67,13 @@ def beir(run: pb.Run, qrels: pb.Qrels) -> dict[str, float]:
     return {query: values["ndcg_cut_10"] for query, values in evaluated.items()}
 
 
+def by_query(found: pb.Measurements) -> dict[str, float]:
+    """The first row's values."""
+    assert found.values is not None
+    own = found.values[found.values.row == 0]
+    return dict(zip(own.item, own.value, strict=True))
+
+
 def test_retrieve_and_evaluate(
     arguments: pb.Collection, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -74,22 +81,22 @@ def test_retrieve_and_evaluate(
     assert own_queries(run) == ["pro", "dam", "con"]
     assert f"bm25: {REMARK}" in capsys.readouterr().err
     measuring = Measuring(measures=["nDCG@10"])
-    with_own = pb.evaluate([run], collection=arguments, measuring=measuring).results[0]
+    with_own = pb.evaluate([run], collection=arguments, measuring=measuring)
     assert f"bm25: {REMARK}" in capsys.readouterr().err
     without = pb.evaluate(
         [run], collection=arguments, measuring=Measuring(measures=["nDCG@10"], without_own=True)
-    ).results[0]
+    )
     assert (
         "bm25: left out the passage with the query's own id for 3 queries"
         in capsys.readouterr().err
     )
-    assert with_own.value < without.value
-    values = dict(zip(without.payload.query_ids, without.payload.values, strict=True))
+    assert with_own.to_frame().value[0] < without.to_frame().value[0]
+    values = by_query(without)
     assert values == pytest.approx(beir(run, arguments.qrels("test")))
 
     # a judged passage in the second place behind the query's own moves to the first: 1 / log2(3)
     # becomes 1
-    assert (values["pro"], with_own.payload.values[2]) == (1.0, pytest.approx(1 / np.log2(3)))
+    assert (values["pro"], by_query(with_own)["pro"]) == (1.0, pytest.approx(1 / np.log2(3)))
     wanted = Retrieval(depth=1, without_own=True)
     pruned = read_run(pb.retrieve(arguments, wanted=wanted, out=tmp_path / "bm25.run").path)
     for query in run:

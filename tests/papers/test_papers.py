@@ -39,7 +39,7 @@ def test_no_part_takes_what_is_of_another() -> None:
 
 
 def test_the_terminal_shows_the_tables_of_a_study() -> None:
-    names = ("systems", "tripclick-sets", "leakage-tests", "effectiveness-1", "contamination")
+    names = ("collections", "tripclick-sets", "leakage-tests", "effectiveness-1", "contamination")
     tables = {name: Table(name, "", [], []) for name in names}
     assert [table.name for table in tables_after("study", tables)] == [
         "tripclick-sets",

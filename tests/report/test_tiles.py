@@ -11,6 +11,7 @@ from positionbias.audit.tiles import verdict_tiles
 from positionbias.contamination.tiles import suspicion_tiles
 from positionbias.core.errors import SettingError
 from positionbias.core.interval import Interval
+from positionbias.core.rows import Collected, frame
 from positionbias.ops.artefacts import make_report
 from positionbias.report.first_screen import summary, tiles_of
 from positionbias.report.html import write_report
@@ -26,7 +27,6 @@ from positionbias.report.tiles import (
 )
 from positionbias.results.audit import DEVIATIONS, READ_WHOLE, WORTH
 from positionbias.results.payloads import (
-    Comparison,
     Contrast,
     Effect,
     Preference,
@@ -255,11 +255,11 @@ def test_two_subjects_are_compared_by_a_paired_test_alone() -> None:
     ]
     (group,) = groups_of(two, [])
     assert group.difference == "Not compared: no paired test of the two was measured."
-    paired = Comparison(
-        "a", "b", 0.5, 0.6, 0.1, Interval(0.05, 0.15), 0.2, 0.17, None, None, None, None
-    )
-    result = Result("nDCG@10", "c", "test", "b", 1, 0.1, None, 9, paired)
-    (group,) = groups_of(two, [replace(result, measure="RR@10"), result])
+    made = Collected({"collection": "c", "model": "b", "against": "model=a"})
+    for measure, difference in (("RR@10", 0.2), ("nDCG@10", 0.1)):
+        bounds = Interval(difference - 0.05, difference + 0.05)
+        made.add(measure, "difference", difference, bounds, count=9)
+    (group,) = groups_of(two, [frame([]), made.rows])
     assert plain(group.difference) == "Paired test of nDCG@10 on c: b − a +0.100 [+0.050, +0.150]."
     assert [
         one.difference
@@ -270,7 +270,7 @@ def test_two_subjects_are_compared_by_a_paired_test_alone() -> None:
 def test_results_without_a_verdict_say_so(tmp_path: Path) -> None:
     save_results(
         tmp_path / "s",
-        [one for one in invented.study() if one.kind == "per_query"],
+        [one for one in invented.study() if one.measure == "rotation"],
         invented.manifest(),
     )
     (one,) = tiles_of(load_studies([tmp_path / "s"]))

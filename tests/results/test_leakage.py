@@ -11,7 +11,6 @@ import pytest
 
 from positionbias.cli.main import main
 from positionbias.core.manifest import Manifest
-from positionbias.core.run import read_run, write_run
 from positionbias.leakage.find import Found
 from positionbias.leakage.published_results import published_find, published_review
 from positionbias.planted.generator import PlantedSettings, write_planted
@@ -39,8 +38,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """
     candidates(write_planted(tmp_path / "pair", PLANTED), tmp_path)
     monkeypatch.chdir(tmp_path)
-    run = read_run(Path("test.run"))
-    write_run(Path("short.run"), run.top(2).only(sorted(run), "short"))
     rows = [("q1", "q3", 0.99), ("q1", "q4", 0.95), ("q2", "q4", 0.93), ("q9", "q3", 0.85)]
     pairs = [{"train_id": train, "test_id": test, "cosine": cosine} for train, test, cosine in rows]
     for name, labels in (
@@ -105,7 +102,6 @@ def test_every_command_is_read_back(folder: Path, capsys: pytest.CaptureFixture[
         ("leakage", "calibrate", "one.jsonl", "--apply", 0.9),
         ("leakage", "clean", "./pair", "--pairs", "pair", "--out", "./clean"),
         (*sets, "--leaked-queries", 10, "--repeats", 1, "--out", "./sets"),
-        ("evaluate", "test.run", "short.run", "--collection", "./pair", "--leaked", "pair"),
     )
     results = [result for command in given for result in measured(capsys, *command)]
     results += [

@@ -1,0 +1,211 @@
+"""What ``evaluate`` shows of its rows: the best run, whether its lead is more than chance, the
+tables of runs and of differences from the first, leaked and clean queries.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from positionbias.core.interval import Interval
+from positionbias.core.rows import Collected
+from positionbias.evaluation.leaked import leaked_results
+from positionbias.evaluation.measured import evaluation_rows
+from positionbias.report.evaluation import SHOWN
+from positionbias.report.table import Table
+from positionbias.results.leaked_order import LeakedOrder
+from positionbias.results.payloads import Comparison, PerQuery
+from positionbias.results.result import Result
+
+from . import invented
+
+ROWS = invented.measured()
+
+
+def plain(text: str) -> str:
+    return text.replace("\u00a0", " ")
+
+
+def texts(table: Table) -> list[list[str]]:
+    return [[plain(cell.text) for cell in row] for row in table.rows]
+
+
+def shown(results: list[Result], name: str) -> Table:
+    """One of the tables that a terminal shows of these results."""
+    made = measured(results)
+    (table,) = (one.table(SHOWN.own(made.rows)) for one in SHOWN.text if one.name == name)
+    return table
+
+
+def measured(results: list[Result]) -> Collected:
+    made = Collected({"study": "evaluate", "collection": "squad"})
+    evaluation_rows(made, results, {})
+    return made
+
+
+def headline(results: list[Result]) -> list[str]:
+    return list(SHOWN.headline(SHOWN.own(measured(results).rows)))
+
+
+def runs(*values: float, p: float | None = 0.01, half: float = 0.05) -> list[Result]:
+    """Runs a, b, c … of these nDCG@10, and each compared with the first."""
+    names = "abcdef"[: len(values)]
+    found = [
+        Result("nDCG@10", "squad", "test", name, 1, value, None, 50, PerQuery(["q"], [value]))
+        for name, value in zip(names, values, strict=True)
+    ]
+    for name, value in list(zip(names, values, strict=True))[1:]:
+        gap = value - values[0]
+        bounds = Interval(gap - half, gap + half)
+        more = {
+            "relative": None,
+            "relative_as_printed": None,
+            "relative_interval": None,
+            "effect_size": None,
+        }
+        tests = {
+            "p_wilcoxon": None,
+            "p_t": None,
+            "p_adjusted": {"holm": p, "bonferroni": p},
+            "p": p,
+        }
+        payload = Comparison("a", name, values[0], value, gap, bounds, **more, **tests)
+        found.append(Result("nDCG@10", "squad", "test", name, 1, gap, bounds, 50, payload))
+    return found
+
+
+def test_the_best_run_and_whether_its_lead_is_more_than_chance() -> None:
+    assert headline(runs(0.3, 0.5, 0.4)) == [
+        (
+            "b has the highest nDCG@10 of 3 runs, 0.500: +0.200\u00a0[+0.150,\u00a0+0.250] over a, "
+            "more than chance (Holm-adjusted p 0.010)."
+        )
+    ]
+    assert (
+        "over a, cannot tell whether that is more than chance (Holm-adjusted p 0.050)"
+        in headline(runs(0.3, 0.5, p=0.05))[0]
+    )
+    # the first is best: its lead over the next, with the ends of the interval exchanged
+    assert headline(runs(0.5, 0.3, 0.48, half=0.03))[0].startswith(
+        "a has the highest nDCG@10 of 3 runs, 0.500: +0.020\u00a0[−0.010,\u00a0+0.050] over c"
+    )
+    assert "(p undefined)" in headline(runs(0.4, 0.5, p=None))[0]
+    assert headline(runs(0.5)) == [
+        "a: nDCG@10 0.500 over 50 queries; give a second run to compare with it."
+    ]
+    assert headline([]) == []
+
+
+def test_runs_of_the_same_mean_share_the_first_place() -> None:
+    assert headline(runs(0.5, 0.5, p=None)) == [
+        "no run is highest: all 2 have the same nDCG@10, 0.500."
+    ]
+    assert headline(runs(0.5, 0.5, 0.3))[0].startswith(
+        "a and b share the highest nDCG@10 of 3 runs, 0.500: +0.200\u00a0[+0.150,\u00a0+0.250] "
+        "over c, more than chance"
+    )
+    assert headline(runs(0.3, 0.5, 0.5, 0.5))[0].startswith(
+        "b and 2 other runs share the highest nDCG@10 of 4 runs, 0.500: "
+        "+0.200\u00a0[+0.150,\u00a0+0.250] over a"
+    )
+
+
+def test_no_lead_is_more_than_chance_where_its_interval_holds_none() -> None:
+    assert "cannot tell whether" in headline(runs(0.3, 0.5, p=0.01, half=0.2))[0]
+    assert "cannot tell whether" in headline(runs(0.5, 0.3, p=0.01, half=0.2))[0]
+
+
+def test_every_run_and_its_difference_from_the_first() -> None:
+    systems, compared = (one.table(SHOWN.own(ROWS)) for one in SHOWN.text[:2])
+    assert [column.name for column in systems.columns] == ["Run", "nDCG@10", "RR@10", "R@10"]
+    assert [row[0] for row in texts(systems)] == list(invented.MEANS)
+    assert texts(systems)[0][1] == "0.3950 [0.3840, 0.4060]"
+    assert [column.full_name for column in compared.columns] == [
+        "Runs", "Measure", "Difference", "Change", "d_z", "p", "Holm", "Bonf.", "p Wilcoxon", "p t",
+    ]  # fmt: skip
+    # 0.415 − 0.395 = 0.020, ± 0.006; 0.020 / 0.395 = 5.1 %; d = 0.020 / 0.31 = 0.06
+    assert texts(compared)[0] == [
+        "tk-original → tk-rotated",
+        "nDCG@10",
+        "+0.0200 [+0.0140, +0.0260]",
+        "+5.1 % [+3.7, +6.5]",
+        "+0.06",
+        "0.001",
+        "0.001",
+        "0.001",
+        "<0.001",
+        "<0.001",
+    ]
+    assert len(compared.rows) == 2 * 3
+
+
+def test_what_is_undefined_says_why() -> None:
+    first, other, found = runs(0.3, 0.3, p=None)
+    assert isinstance(found.payload, Comparison)
+    notes = {"tests": "undefined: no query differs", "queries that differ": 0}
+    undefined = replace(found, payload=replace(found.payload, notes=notes))
+    table = shown([first, other, undefined], "comparisons")
+    assert texts(table) == [["a → b", "nDCG@10", "0.0000 [−0.0500, +0.0500]"]]
+    assert table.notes[-1] == "nDCG@10: tests undefined: no query differs (1 comparison)."
+
+
+def test_what_a_mean_counts_as_zero_is_said_with_the_runs() -> None:
+    first, other, *_ = runs(0.3, 0.4)
+    payload = PerQuery(["q"], [0.3], {"queries without candidates": 3})
+    lacking = replace(first, payload=payload)
+    for results, names in (([lacking, other], "a"), ([lacking], "every run")):
+        own = SHOWN.own(measured(results).rows)
+        assert SHOWN.run(own) == [f"3 queries without candidates: {names}."]
+
+
+@pytest.mark.parametrize("measure", ["RR@10", "nDCG(dcg='exp-log2',gains={1:2})@10"])
+def test_leaked_and_clean_queries(measure: str) -> None:
+    """The run "b, c" gains 0.5 on the leaked half of eight queries and nothing on the clean one."""
+    ids = [f"q{number}" for number in range(8)]
+    values = {"a": [0.5, 0.25] * 4, "b, c": [1.0, 0.75] * 2 + [0.5, 0.25] * 2}
+    results = [
+        Result(measure, "squad", "test", name, 1, sum(of) / 8, None, 8, PerQuery(ids, of))
+        for name, of in values.items()
+    ]
+    results += leaked_results(results, ids[:4], seed=1)
+    rows = SHOWN.own(measured(results).rows)
+    assert SHOWN.run(rows) == ["8 queries: 4 leaked, 4 clean."]
+    runs_, gains = shown(results, "leaked"), shown(results, "leaked-gains")
+    assert [column.name for column in runs_.columns] == [
+        "Run", "Measure", "all queries", "leaked queries", "clean queries", "leaked − clean",
+    ]  # fmt: skip
+    briefly = [[text.partition(" [")[0] for text in row] for row in texts(runs_)]
+    assert briefly == [
+        ["a", measure, "0.3750", "0.3750", "0.3750", "0.0000"],
+        ["b, c", measure, "0.6250", "0.8750", "0.3750", "+0.5000"],
+    ]
+    briefly = [[text.partition(" [")[0] for text in row] for row in texts(gains)]
+    assert briefly == [["a → b, c", measure, "+0.2500", "+0.5000", "0.0000", "+0.5000"]]
+
+
+def order(found: LeakedOrder) -> Result:
+    where = ("nDCG@10", "squad", "test", "a, b", 1)
+    return Result(*where, found.tau, None, found.systems, found)
+
+
+def test_the_order_of_runs_is_a_finding_where_its_p_is_small() -> None:
+    numbers = {"tau": 0.333, "expected": 0.7, "swaps": 1, "splits": 1999, "strata": 3}
+    for p, holds in ((0.01, True), (0.3, None)):
+        found = LeakedOrder(7, 23, 3, 3, p=p, **numbers)
+        (finding,) = SHOWN.findings(SHOWN.own(measured([order(found)]).rows))
+        assert finding.holds is holds
+        assert finding.text == (
+            "nDCG@10: order of systems on leaked and on clean queries: Kendall's τ 0.333 between 7 "
+            f"leaked and 23 clean queries, 0.700 in random splits (one-sided p {p:.3f}); 1 of 3 "
+            "pairs change places. Random splits keep the sizes and their numbers in 3 classes of "
+            "difficulty."
+        )
+
+
+def test_an_order_without_a_clean_query_is_undefined() -> None:
+    found = LeakedOrder(5, 0, 3, 1, undefined="no clean query")
+    (finding,) = SHOWN.findings(SHOWN.own(measured([order(found)]).rows))
+    assert finding.text == (
+        "nDCG@10: order of systems on leaked and on clean queries: undefined, no clean query."
+    )
