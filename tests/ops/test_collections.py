@@ -8,6 +8,7 @@ import pytest
 
 import positionbias
 from positionbias.core.errors import SettingError
+from positionbias.core.rows import load
 from positionbias.planted.settings import PlantedSettings
 from positionbias.positions.density import Density
 from positionbias.positions.rotate import Rotation
@@ -18,7 +19,6 @@ from positionbias.positions.settings import (
     RawForm,
     Selection,
 )
-from positionbias.results.result import load_results
 
 SMALL = PlantedSettings(queries=40, passages=100, seed=3)
 
@@ -60,7 +60,7 @@ def test_sample_select_place_and_merge_give_collections(
     assert len(merged) == 130
 
 
-def test_a_histogram_is_kept_as_results_and_written_as_text(
+def test_a_histogram_is_kept_as_rows_and_written_as_text(
     planted: positionbias.Collection, tmp_path: Path
 ) -> None:
     found = positionbias.histogram(
@@ -69,8 +69,9 @@ def test_a_histogram_is_kept_as_results_and_written_as_text(
         options=HistogramOptions(bins=4, resamples=100),
         out=tmp_path / "found",
     )
-    assert [result.measure for result in found.results] == ["answer positions"]
-    assert load_results(tmp_path / "found") == list(found.results)
+    rows = load(tmp_path / "found")
+    assert rows.equals(found.to_frame())
+    assert set(rows["measure"]) == {"answer positions"}
     assert "planted" in str(found)
 
 

@@ -26,10 +26,11 @@ from positionbias.experiments.model_settings import ModelSettings
 from positionbias.experiments.workspace import Workspace, position_only_run
 from positionbias.firststage.bm25 import Bm25Settings
 from positionbias.models.checkpoint import load_checkpoint
-from positionbias.papers.position_bias import CUT, MATS, WHOLE
+from positionbias.papers.position_bias import CUT, WHOLE
 from positionbias.papers.position_bias.arms import run_position_bias
 from positionbias.papers.position_bias.settings import PositionBiasSettings
 from positionbias.papers.position_bias.shown import SHOWN
+from positionbias.probe.measured import MATS
 from positionbias.training import loop
 from positionbias.training.config import TrainConfig
 from tests.sealing import reseal
