@@ -206,6 +206,13 @@ def _results(place: Path, base: Path) -> Any:
     return [repr(result) for result in load_results(place)]
 
 
+def _rows(place: Path, base: Path) -> Any:
+    from positionbias.core.rows import load, load_values
+
+    rows = load(place)
+    return [rows.to_csv(), load_values(place, rows).to_csv()]
+
+
 def _command(command: str, made: str = "") -> Callable[[Path, Path], Any]:
     """Run a command in the artefact's folder: what it makes there, or else what it prints."""
 
@@ -269,7 +276,7 @@ ARTEFACTS = (
     Artefact("checkpoint of TK", "tk", _checkpoint, 6),
     Artefact("checkpoint of BERT_CAT", "cat", _checkpoint, 1, "", "dot"),
     Artefact("checkpoint of BERT_DOT", "dot", _checkpoint, 1, "", "cat"),
-    Artefact("results of evaluate", "found", _results, 6, "", "others/found"),
+    Artefact("rows of evaluate", "found", _rows, 6, "", "others/found"),
     Artefact("results of audit", "audited", _results, 3, "", "ats"),
     Artefact("work of debias", ".rotated.work", _work(DEBIAS, "rotated"), 1, always=True),
     Artefact("work of debias of a file", ".raw-rotated.tsv.work", _raw_work, 4, always=True),

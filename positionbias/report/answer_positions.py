@@ -55,7 +55,7 @@ POSITIONS = RowTable(
 OUTCOMES = RowTable(
     name="answers",
     title="What became of the answers",
-    stub={"label": "Outcome"},
+    stub={"outcome": "Outcome"},
     across=["passages"],
     where=f"measure == '{ANSWERS}' and axis == 'cause' and statistic == 'answers'",
     cells=[Value("answers", form=",")],
@@ -114,7 +114,8 @@ QUESTION = Question(
 
 
 def _prepared(rows: DataFrame) -> DataFrame:
-    return rows.assign(passages=rows["collection"] + ", " + rows["split"])
+    named = rows["collection"] + ", " + rows["split"]
+    return rows.assign(passages=named, outcome=rows["label"].str.capitalize())
 
 
 def _checked(rows: DataFrame) -> list[str]:

@@ -80,7 +80,7 @@ CASES: dict[str, Case] = {
     "passage_prompt_depends_on_pooling": Case(
         (r"^mean without 0\.0$", r"^last without 0\.0$"), shared="otters"
     ),
-    "quoted_tsv": Case((r"""\['He said "hello there" and left\.'""", r"unmatched +0")),
+    "quoted_tsv": Case((r"""\['He said "hello there" and left\.'""", r"Unmatched +0")),
     "squad_start_null_or_missing": Case((r"^exit 0", r"^exit 0")),
     "squad_starts_unknown": Case((r"^exit 0", r"t, test: answers start nearer the end")),
     "stray_manifest": Case(

@@ -137,6 +137,7 @@ def _prepared(rows: DataFrame) -> DataFrame:
         passages=[passages(row) for row in rows.itertuples()],
         price=[_price(row) for row in rows.itertuples()],
         place=rows["test"].map(lambda test: f"{test} test" if test else ""),
+        outcome=rows["label"].str.capitalize(),
         first=first,
         remedies=remedies,
         transfer=transfer,
