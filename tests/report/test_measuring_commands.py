@@ -116,7 +116,7 @@ def test_positions_stand_beside_their_expectation_and_all_answers_are_counted() 
         line[0].text: [cell.text for cell in line[1:]]
         for line in answer_positions.OUTCOMES.table(rows).rows
     }
-    assert outcomes["cut"] == ["0", "312"]
+    assert outcomes["Cut"] == ["0", "312"]
 
 
 def test_what_mats_says_printed_and_plain() -> None:
