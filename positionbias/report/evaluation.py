@@ -30,6 +30,9 @@ __all__ = ["SHOWN"]
 
 MEAN = "statistic == 'mean' and subset == ''"
 COMPARED = "family != '' and family != 'order'"
+OVER_CLUSTERS = (
+    "95 % intervals are over clusters of queries, those with the same single relevant passage."
+)
 SAME = 1e-12  # means that differ by less are equal
 LACKING = (  # what a mean counts as 0 or leaves out
     "queries without candidates",
