@@ -49,6 +49,11 @@ def _undefined(rows: DataFrame) -> str:
     )
 
 
+def _intervals(rows: DataFrame) -> str:
+    """Say what the intervals are over, if any mean has one."""
+    return OVER_CLUSTERS if rows["low"].notna().any() else ""
+
+
 RUNS = RowTable(
     name="systems",
     title="Effectiveness",
@@ -56,9 +61,7 @@ RUNS = RowTable(
     across=["shown"],
     where=MEAN,
     cells=[Value("mean", form=".4f")],
-    notes=[
-        "95 % intervals, over clusters of queries: those with the same single relevant passage."
-    ],
+    notes=[_intervals],
 )
 AGAINST_FIRST = RowTable(
     name="comparisons",
