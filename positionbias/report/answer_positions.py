@@ -211,6 +211,7 @@ SHOWN = Presentation(
             figures=[FIGURE],
             tables=[POSITIONS],
             folded=[OUTCOMES, CAUSES],
+            together=True,
         ),
     ),
     text=[POSITIONS, OUTCOMES, CAUSES],

@@ -95,7 +95,7 @@ def _first(templates: Sequence[str], record: Record) -> str:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowSection:
     """A section of the page: what it asks, how to read it, its figures and tables; ``folded`` ones
-    open on request.
+    open on request. Each collection has its own, unless they are ``together``.
     """
 
     anchor: str
@@ -104,13 +104,14 @@ class RowSection:
     figures: Sequence[RowFigure] = ()
     tables: Sequence[RowTable] = ()
     folded: Sequence[RowTable] = ()
+    together: bool = False
 
     def block(self, study: Study, rows: DataFrame) -> Block:
-        """Return the section's figures and tables, of each collection apart."""
+        """Return the section's figures and tables."""
         block = Block(study.title, study.number)
-        collections = rows["collection"].unique()
+        collections = [""] if self.together else rows["collection"].unique()
         for collection in collections:
-            own = rows[rows["collection"] == collection]
+            own = rows if self.together else rows[rows["collection"] == collection]
             for figure in self.figures:
                 if figure.there(own):
                     name = _named(figure.name, collection, collections)

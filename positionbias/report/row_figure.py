@@ -39,6 +39,7 @@ __all__ = ["Bars", "Forest", "Histogram", "Lines", "Mark", "RowFigure", "Scatter
 BESIDE = 4.5  # minimum width in inches for two panels side by side
 ACROSS = 3  # most panels side by side
 MARKED = 20  # points of a line that need no markers
+Panels = Sequence[tuple[Record, DataFrame]]
 APART = 0.8  # bars between single places and several together
 LABEL = 0.22  # width of a label of two digits, in inches
 
@@ -84,12 +85,15 @@ class RowFigure:
         down = -(-len(panels) // across)
         with styled():
             figure = new_figure(width, 0.85 + self._height(chosen, looks, width / across) * down)
-            grid = figure.subplots(down, across, squeeze=False, sharey=self._one_scale())
+            grid = figure.subplots(down, across, squeeze=False, sharey=self._one_scale(panels))
             for axes, (record, own) in zip(grid.flat, panels, strict=False):
                 self._panel(axes, own, looks, width / across)
                 axes.set_title(wrap(said(self.heading, record), characters(width / across + 0.3)))
-            for axes in list(grid.flat)[len(panels) :]:
-                axes.set_axis_off()
+            for place, axes in enumerate(grid.flat):
+                if place >= len(panels):
+                    axes.set_axis_off()
+                elif self._from_zero():  # when all panels of one scale are drawn
+                    axes.set_ylim(bottom=0)
             for axes in grid[:, 0]:
                 axes.set_ylabel(self.side)
             under_all(figure, self.below, width)
@@ -109,7 +113,10 @@ class RowFigure:
     def _height(self, chosen: DataFrame, looks: Mapping[str, int], width: float) -> float:
         return self.tall
 
-    def _one_scale(self) -> bool:
+    def _one_scale(self, panels: Panels) -> bool:
+        return False
+
+    def _from_zero(self) -> bool:
         return False
 
     def _panel(self, axes: Axes, own: DataFrame, looks: Mapping[str, int], width: float) -> None:
@@ -168,14 +175,15 @@ class Lines(RowFigure):
         else:
             axes.set_xlim(left=0)
             axes.xaxis.set_major_locator(MaxNLocator(6, integer=self.whole))
-        if not (self.zero or self.free):
-            axes.set_ylim(bottom=0)
         axes.yaxis.set_major_formatter(
             lambda value, _: f"{value:,.{self.places}f}".replace("-", "−")
         )
 
-    def _one_scale(self) -> bool:
+    def _one_scale(self, panels: Panels) -> bool:
         return self.zero or self.log
+
+    def _from_zero(self) -> bool:
+        return not (self.zero or self.free)
 
 
 def _apart(places: Sequence[float], width: float) -> list[float]:
@@ -284,10 +292,12 @@ class Histogram(RowFigure):
         axes.vlines(at, own["low"], own["high"], color=colour_of(0), linewidth=1.1)
         axes.set_xlim(edges[0], edges[-1])
         axes.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0", "0.25", "0.5", "0.75", "1"])
-        axes.set_ylim(bottom=0)
         percent_marks(axes.yaxis)
 
-    def _one_scale(self) -> bool:
+    def _one_scale(self, panels: Panels) -> bool:
+        return True
+
+    def _from_zero(self) -> bool:
         return True
 
     def _legend(self, chosen: DataFrame, looks: Mapping[str, int]) -> tuple[list[Any], list[str]]:
@@ -343,8 +353,8 @@ class Forest(RowFigure):
         return self.chosen(records_of(own, self.line), own)
 
     def _height(self, chosen: DataFrame, looks: Mapping[str, int], width: float) -> float:
-        first = next(self._panels(chosen))[1]
-        names = [wrap(said(self.name_of, one), self._room(width)) for one in self._lines(first)]
+        longest = max((self._lines(own) for _, own in self._panels(chosen)), key=len)
+        names = [wrap(said(self.name_of, one), self._room(width)) for one in longest]
         most = max((name.count("\n") for name in names), default=0)
         around = 0.55 if width > BESIDE else 1.05  # a narrow figure's legend and label have lines
         return around + len(names) * (0.12 + 0.1 * len(self.marks) + 0.16 * most)
@@ -379,8 +389,9 @@ class Forest(RowFigure):
         axes.margins(x=0.08)
         axes.tick_params(axis="y", length=0, labelcolor=INK.light)
 
-    def _one_scale(self) -> bool:
-        return self.zero
+    def _one_scale(self, panels: Panels) -> bool:
+        lines = [[line.keys for line in self._lines(own)] for _, own in panels]
+        return self.zero and all(own == lines[0] for own in lines)
 
     def _legend(self, chosen: DataFrame, looks: Mapping[str, int]) -> tuple[list[Any], list[str]]:
         shown = [mark for mark in self.marks if len(chosen.query(mark.where))]
