@@ -17,3 +17,16 @@ class Interval:
     high: float
     level: float = 0.95
     method: str = ""
+
+    def side(self, margin: float) -> int | None:
+        """Return 0 if all of the interval lies within ``margin`` of 0, else the sign of the side of
+        0 that all of it lies on; None if it does neither.
+
+        >>> [Interval(*ends).side(0.03) for ends in ((0.01, 0.03), (0.01, 0.04), (-0.01, 0.04))]
+        [0, 1, None]
+        """
+        if self.low >= -margin and self.high <= margin:
+            return 0
+        if self.low > 0 or self.high < 0:
+            return 1 if self.low > 0 else -1
+        return None

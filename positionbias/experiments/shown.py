@@ -26,6 +26,7 @@ __all__ = [
     "comparison_question",
     "comparison_text",
     "named",
+    "parts_of",
 ]
 
 NAMES: Mapping[str, str] = {**MODELS, "bm25": "BM25", "ensemble": "Ensemble"}
@@ -71,11 +72,20 @@ def _beside(against: str, words: Mapping[str, str]) -> str:
     >>> _beside("model=bert_cat, start=minilm, role=re-ranker", {})
     'BERT_CAT, minilm'
     """
-    parts = dict(part.partition("=")[::2] for part in against.split(", "))
+    parts = parts_of(against)
     if "model" in parts:
         model = NAMES.get(parts["model"], parts["model"])
         return ", ".join(filter(None, (model, parts.get("start"))))
     return words.get(parts["variant"], parts["variant"]) if "variant" in parts else against
+
+
+def parts_of(against: str) -> dict[str, str]:
+    """Return what a baseline differs in, by name.
+
+    >>> parts_of("source=far (original), training=rotated")
+    {'source': 'far (original)', 'training': 'rotated'}
+    """
+    return dict(part.partition("=")[::2] for part in against.split(", "))
 
 
 def comparison_cells(base: str, own: str, correction: str = "Holm") -> list[Value]:

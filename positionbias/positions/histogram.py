@@ -76,12 +76,8 @@ class PositionFigure:
         """The answer that the interval of the difference gives; ``benchmarks/histogram_verdict.py``
         measures how often it errs.
         """
-        bounds = self.difference_interval
-        if bounds.low >= -POINTS and bounds.high <= POINTS:
-            return Beside.WITHIN
-        if bounds.low > 0 or bounds.high < 0:
-            return Beside.ABOVE if bounds.low > 0 else Beside.BELOW
-        return Beside.UNKNOWN
+        side = self.difference_interval.side(POINTS)
+        return {0: Beside.WITHIN, 1: Beside.ABOVE, -1: Beside.BELOW, None: Beside.UNKNOWN}[side]
 
 
 @dataclass(frozen=True, slots=True)

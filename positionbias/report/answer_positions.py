@@ -20,7 +20,7 @@ from positionbias.report.row_figure import Histogram
 from positionbias.report.row_table import RowTable, Value
 from positionbias.report.tiles import Answered
 
-__all__ = ["CAUSES", "FIGURE", "OUTCOMES", "POSITIONS", "QUESTION", "SHOWN", "chart"]
+__all__ = ["CAUSES", "FIGURE", "OUTCOMES", "POSITIONS", "QUESTION", "SECTION", "SHOWN", "chart"]
 
 PARTS, BOTH = 10, 2  # bars of a histogram, and histograms drawn with them, at most
 BINS = f"measure == '{ANSWERS}' and axis == 'bin' and low == low"
@@ -195,6 +195,16 @@ def _bars(name: str, bins: DataFrame) -> list[str]:
     ]
 
 
+SECTION = RowSection(
+    anchor="histogram-answers",
+    title="Where answers sit",
+    introduction="An answer of several words cannot start in the last few, so a flat histogram is "
+    "not what an unbiased collection shows.",
+    figures=[FIGURE],
+    tables=[POSITIONS],
+    folded=[OUTCOMES, CAUSES],
+    together=True,
+)
 SHOWN = Presentation(
     study="histogram",
     prepare=_prepared,
@@ -202,18 +212,7 @@ SHOWN = Presentation(
     run=_checked,
     chart=chart,
     questions=[QUESTION],
-    sections=(
-        RowSection(
-            anchor="histogram-answers",
-            title="Where answers sit",
-            introduction="An answer of several words cannot start in the last few, so a flat "
-            "histogram is not what an unbiased collection shows.",
-            figures=[FIGURE],
-            tables=[POSITIONS],
-            folded=[OUTCOMES, CAUSES],
-            together=True,
-        ),
-    ),
+    sections=[SECTION],
     text=[POSITIONS, OUTCOMES, CAUSES],
     main=("answers",),
     after_study=("positions",),

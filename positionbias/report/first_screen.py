@@ -12,7 +12,7 @@ from positionbias.report.blocks import Block, Picture, Section, Sheet
 from positionbias.report.load import Study
 from positionbias.report.markdown import code, document, escaped
 from positionbias.report.parts import main_figure, parts
-from positionbias.report.presentation import shown_by
+from positionbias.report.presentation import shown_in
 from positionbias.report.text import verdict_of
 from positionbias.report.tiles import (
     MOST_TILES,
@@ -69,7 +69,7 @@ def tiles_of(studies: Sequence[Study]) -> list[Tile]:
 
 def _tiles(study: Study) -> list[Tile]:
     own = [tile for part in parts() for tile in part.tiles(study.results)]
-    own += [tile for shown, rows in shown_by(study.rows) for tile in shown.tiles(rows)]
+    own += [tile for shown, rows in shown_in(study) for tile in shown.tiles(rows)]
     return own
 
 
@@ -116,7 +116,7 @@ def _sentence(studies: Sequence[Study]) -> str:
     """
     said = []
     for study in studies:
-        heads = [line for shown, rows in shown_by(study.rows) for line in shown.headline(rows)]
+        heads = [line for shown, rows in shown_in(study) for line in shown.headline(rows)]
         if lines := heads[:1] or verdict_of(study):
             about = next((tile.subject for tile in _tiles(study)), "")
             line = next((one for one in lines if about and about in one), lines[0])

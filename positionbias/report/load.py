@@ -18,7 +18,7 @@ from positionbias.results.result import RESULTS, Result, load_results
 __all__ = ["Study", "load_studies", "rows_together"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Study:
     """One folder of results; ``number`` counts from 1 and keeps its parts of a page apart from the
     others'. A study has ``rows``, or ``results`` where its commands still write those.

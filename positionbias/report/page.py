@@ -16,7 +16,7 @@ from positionbias.report.parts import (
     parts,
 )
 from positionbias.report.placement import moves_table, places_table
-from positionbias.report.presentation import shown_by
+from positionbias.report.presentation import shown_in
 from positionbias.report.table import Table
 from positionbias.results.collections import COLLECTION_MEASURES
 from positionbias.results.payloads import Finding
@@ -40,7 +40,7 @@ def _found(study: Study) -> Block:
         part.found(block, results)
     block.findings = [
         *(finding for _, finding in of_type(results, Finding)),
-        *(one for shown, rows in shown_by(study.rows) for one in shown.findings(rows)),
+        *(one for shown, rows in shown_in(study) for one in shown.findings(rows)),
     ]
     return block
 
@@ -51,7 +51,7 @@ def _found_all(studies: Sequence[Study]) -> list[Block]:
 
 def _run(study: Study) -> Block:
     block, results = Block(study.title, study.number), study.results
-    own = [sentence for shown, rows in shown_by(study.rows) for sentence in shown.run(rows)]
+    own = [sentence for shown, rows in shown_in(study) for sentence in shown.run(rows)]
     nothing = study.rows.empty and not own
     block.sentences = [*([_counts(results)] if results or nothing else []), *own]
     block.add(tables.collection_table(results))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from importlib import import_module
 
 from pandas import DataFrame
@@ -21,7 +21,15 @@ from positionbias.report.table import Table, as_text
 from positionbias.report.tiles import Answered, Tile
 from positionbias.results.payloads import Finding
 
-__all__ = ["Answer", "Presentation", "Question", "RowSection", "presentations", "shown_by"]
+__all__ = [
+    "Answer",
+    "Presentation",
+    "Question",
+    "RowSection",
+    "presentations",
+    "shown_by",
+    "shown_in",
+]
 
 SHOWN = (
     "report.answer_positions",
@@ -109,29 +117,24 @@ class RowSection:
     def block(self, study: Study, rows: DataFrame) -> Block:
         """Return the section's figures and tables."""
         block = Block(study.title, study.number)
-        collections = [""] if self.together else rows["collection"].unique()
-        for collection in collections:
-            own = rows if self.together else rows[rows["collection"] == collection]
+        parts = [("", rows)] if self.together else list(rows.groupby("collection", sort=False))
+        for collection, own in parts:
+            tail = f"-{slug(str(collection))}" if len(parts) > 1 else ""
             for figure in self.figures:
                 if figure.there(own):
-                    name = _named(figure.name, collection, collections)
-                    draw = partial(figure.draw, own)
+                    name, draw = f"{figure.name}{tail}", partial(figure.draw, own)
                     block.drawings.append(Drawing(name, draw, figure.caption(own), figure.same))
             for away, tables in ((False, self.tables), (True, self.folded)):
                 for one in tables:
                     table = one.table(own)
-                    if len(collections) > 1:
-                        name = _named(table.name, collection, collections)
-                        table = replace(table, name=name, title=f"{table.title}: {collection}")
+                    if tail:
+                        title = f"{table.title}: {collection}"
+                        table = replace(table, name=f"{table.name}{tail}", title=title)
                     block.add(table, folded=away)
         return block
 
 
-def _named(name: str, collection: str, collections: Sequence[str]) -> str:
-    return f"{name}-{slug(collection)}" if len(collections) > 1 else name
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Presentation:
     """How the rows of a study are shown.
 
@@ -170,7 +173,7 @@ class Presentation:
     def _block(self, section: RowSection) -> Callable[[Study], Block]:
         def block(study: Study) -> Block:
             if (study.rows["study"] == self.study).any():
-                return section.block(study, self.own(study.rows))
+                return section.block(study, self.rows_of(study))
             return Block(study.title, study.number)
 
         return block
@@ -178,6 +181,10 @@ class Presentation:
     def own(self, rows: DataFrame) -> DataFrame:
         """Return the rows of this study, as its tables and figures take them."""
         return self.prepare(rows[rows["study"] == self.study])
+
+    def rows_of(self, study: Study) -> DataFrame:
+        """Return ``own`` of a study's rows, prepared once for all parts of a page."""
+        return _prepared_once(self, study)
 
     def tiles(self, rows: DataFrame) -> list[Tile]:
         """Return the answers, a tile each."""
@@ -192,6 +199,11 @@ class Presentation:
         return "\n\n".join(
             [*filter(None, told), *(as_text(table) for table in tables if table.rows)]
         )
+
+
+@lru_cache(maxsize=8)  # the studies beside each other on a page
+def _prepared_once(shown: Presentation, study: Study) -> DataFrame:
+    return shown.own(study.rows)
 
 
 def _shortened(table: Table) -> Table:
@@ -218,3 +230,10 @@ def shown_by(rows: DataFrame) -> Iterator[tuple[Presentation, DataFrame]]:
     for name in rows["study"].unique():
         shown = presentations()[name]
         yield shown, shown.own(rows)
+
+
+def shown_in(study: Study) -> Iterator[tuple[Presentation, DataFrame]]:
+    """Yield the same of a folder's rows, which all parts of a page share."""
+    for name in study.rows["study"].unique():
+        shown = presentations()[name]
+        yield shown, shown.rows_of(study)

@@ -7,7 +7,7 @@ from importlib import import_module
 
 from positionbias.core.screen import wrapped
 from positionbias.report.load import Study
-from positionbias.report.presentation import shown_by
+from positionbias.report.presentation import shown_in
 from positionbias.results.payloads import Finding, Verdict
 from positionbias.results.result import Result
 from positionbias.results.suspicion import Suspicion
@@ -65,7 +65,7 @@ def text_of(results: Sequence[Result], form: str = "") -> str:
 def verdict_of(study: Study) -> list[str]:
     """Return what a study concludes, a line for each sentence; none where it only measures."""
     lines: list[str] = []
-    for shown, rows in shown_by(study.rows):
+    for shown, rows in shown_in(study):
         lines += shown.headline(rows)
         lines += [line for one in shown.findings(rows) for line in one.text.splitlines()]
     results = study.results

@@ -117,7 +117,7 @@ def _difference(one: Tile, other: Tile, studies: Sequence[DataFrame]) -> str:
         tested = rows[(rows["statistic"] == "difference") & (rows["measure"] == one.measure)]
         for row in tested.itertuples(name="Tested"):
             baseline = row.against.removeprefix("model=")
-            if {(baseline, row.model), (row.model, baseline)} & {(one.subject, other.subject)}:
+            if {baseline, row.model} == {one.subject, other.subject}:
                 size = with_interval(
                     decimal(row.value, sign=True), interval(bounds_of(row), sign=True)
                 )

@@ -33,16 +33,14 @@ from positionbias.evaluation.trainings import (
     paired,
 )
 from positionbias.experiments.against import MARGIN
-from positionbias.experiments.described import (
-    add_contents,
-    add_rotation,
-)
+from positionbias.experiments.described import add_contents, add_rotation
 from positionbias.experiments.measured import (
     FIRST_STAGE,
     POSITION_ONLY,
     Systems,
     Tested,
     against,
+    over,
     system_cells,
 )
 from positionbias.experiments.sample import judgements
@@ -500,22 +498,15 @@ class _Measuring(Systems):
         cells: dict[str, Any] = {"unit": "share"}
         if not tested.family.startswith(TEST_SETS):
             return cells
-        bounds, count = comparison.relative_interval, comparison.queries
-        cells |= {"margin": MARGIN, "count": count, "counted": "queries"}
-        cells |= {
-            "trainings": len({seed for seed, _ in tested.repeats if seed is not None}) or None
-        }
-        if tested.system.unfinished:
-            return {**cells, "answer": Shift.UNFINISHED}
+        bounds = comparison.relative_interval
+        side = None if bounds is None else bounds.side(MARGIN)
+        answer = {0: Shift.NONE, 1: Shift.RISES, -1: Shift.FALLS, None: Shift.UNKNOWN}[side]
         if tested.answer:
-            return {**cells, "answer": Shift.IDLE}
-        if bounds is None:
-            return {**cells, "answer": Shift.UNKNOWN}
-        if bounds.low >= -MARGIN and bounds.high <= MARGIN:
-            return {**cells, "answer": Shift.NONE}
-        if bounds.low > 0 or bounds.high < 0:
-            return {**cells, "answer": Shift.RISES if bounds.low > 0 else Shift.FALLS}
-        return {**cells, "answer": Shift.UNKNOWN}
+            answer = Shift.IDLE
+        if tested.system.unfinished:
+            answer = Shift.UNFINISHED
+        cells |= {"margin": MARGIN, "count": comparison.queries, "counted": "queries"}
+        return {**cells, "trainings": over(tested.repeats)["trainings"], "answer": answer}
 
     def _add(self, tested: Tested, comparison: Comparison) -> None:
         super()._add(tested, comparison)

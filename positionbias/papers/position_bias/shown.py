@@ -31,6 +31,7 @@ from positionbias.experiments.shown import (
     TRAIN_LONGER,
     comparison_cells,
     comparison_question,
+    parts_of,
 )
 from positionbias.papers.position_bias import (
     AT_INFERENCE,
@@ -54,14 +55,14 @@ from positionbias.papers.position_bias import (
 from positionbias.positions.histogram import POINTS, Beside
 from positionbias.positions.measured import ANSWERS
 from positionbias.probe.measured import MATS
-from positionbias.report.answer_positions import FIGURE, OUTCOMES, POSITIONS
+from positionbias.report.answer_positions import OUTCOMES
+from positionbias.report.answer_positions import SECTION as PLACES
 from positionbias.report.cells import OVER_NOTE, P_NOTE
 from positionbias.report.presentation import Answer, Presentation, Question, RowSection
 from positionbias.report.record import bounds_of, records_of, said
 from positionbias.report.row_figure import Forest, Mark
 from positionbias.report.row_table import DOUBTFUL, MARK, RowTable, Value, where_printed
-from positionbias.report.similarity import FIGURE as SIMILARITY
-from positionbias.report.similarity import TABLE as SIMILARITIES
+from positionbias.report.similarity import SECTION as SIMILARITY
 from positionbias.report.tiles import Answered
 from positionbias.report.trainings import ending_sentences, training_section
 from positionbias.results.payloads import Finding
@@ -74,6 +75,7 @@ PRINTED_NOTE = (
     "= (rotated − original) / original."
 )
 MODELS = "role == 're-ranker'"
+MOST_NAMED = 8  # systems whose numbers a caption repeats
 MEAN = "statistic == 'mean' and axis == '' and subset == '' and seed == -1 and rotation == -1"
 
 
@@ -107,7 +109,7 @@ def _prepared(rows: DataFrame) -> DataFrame:
         return f"{row.training} passages{', ' * bool(row.variant)}{row.variant}"
 
     def beside(against: str) -> str:
-        parts = dict(part.partition("=")[::2] for part in against.split(", "))
+        parts = parts_of(against)
         if "model" in parts:
             return NAMES.get(parts["model"], parts["model"])
         if "source" in parts:
@@ -317,10 +319,10 @@ ROTATIONS = RowTable(
 # --- figures --------------------------------------------------------------------------------------
 
 
-def _listed(rows: DataFrame, where: str, template: str, most: int = 8) -> str:
+def _listed(rows: DataFrame, where: str, template: str) -> str:
     """Return the records in words, where these are few."""
     parts = [said(template, one) for one in records_of(rows, ["whole", "measure"], where)]
-    return f" {'; '.join(filter(None, parts))}." if 0 < len(parts) <= most else ""
+    return f" {'; '.join(filter(None, parts))}." if 0 < len(parts) <= MOST_NAMED else ""
 
 
 CHANGE_FIGURE = Forest(
@@ -869,7 +871,7 @@ def _other_order(rows: DataFrame, theirs: Printed) -> Iterable[str]:
     """Yield the pairs of trainings, and of their MATS, in another order than the printed ones."""
     decided = rows[rows["answer"].isin([Compared.HIGHER, Compared.LOWER])]
     for row in decided.query(_along(TRAININGS)).itertuples():
-        parts = dict(part.partition("=")[::2] for part in row.against.split(", "))
+        parts = parts_of(row.against)
         training, source = parts.get("training", row.training), parts.get("source", row.source)
         keys = [
             (row.model, *of, row.test, row.measure, "mean")
@@ -930,24 +932,8 @@ SHOWN = Presentation(
             figures=[REMEDY_FIGURE],
             folded=[CHOICES],
         ),
-        RowSection(
-            anchor="answers",
-            title="Where answers sit",
-            introduction="An answer of several words cannot start in the last few, so a flat "
-            "histogram is not what an unbiased collection shows.",
-            figures=[FIGURE],
-            tables=[POSITIONS],
-            folded=[OUTCOMES, ROTATIONS, CONTENTS],
-        ),
-        RowSection(
-            anchor="similarity",
-            title="Term similarity by distance",
-            introduction="How alike a model's vectors for one word are in different passages, by "
-            "how far apart their positions are. The more they fall apart with distance, the more "
-            "position they carry.",
-            figures=[SIMILARITY],
-            tables=[SIMILARITIES],
-        ),
+        replace(PLACES, anchor="answers", folded=[OUTCOMES, ROTATIONS, CONTENTS]),
+        replace(SIMILARITY, anchor="similarity"),
         training_section("position-bias"),
     ),
     text=[],
