@@ -134,12 +134,11 @@ def evaluate(
         >>> print(pb.evaluate(["test.run"], collection="planted"))
         bm25: nDCG@10 0.814...[0.735,...0.893] over 18 queries; give a second run to compare...
         <BLANKLINE>
-        Effectiveness
-        <BLANKLINE>
         Run           nDCG@10            RR@10             R@10             J@10
         ────  ───────────────  ───────────────  ───────────────  ───────────────
         bm25  0.8137...0.0791  0.7778...0.1450  1.0000...0.1667  0.7037...0.0355
         <BLANKLINE>
+        95...intervals are over clusters of queries, those with the same single relevant passage.
         ± is the larger side...
         >>> from positionbias.settings import Measuring
         >>> run, qrels = pb.Run({"q1": {"p1": 2.0, "p2": 1.0}}), pb.Qrels({"q1": {"p2": 1}})
