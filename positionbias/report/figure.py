@@ -13,7 +13,7 @@ import io
 import re
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -145,8 +145,29 @@ def _drawn(figure: Figure, form: str) -> bytes:
         # the reader's own font draws the text; glyphs missing from ours do not matter
         if form == "svg":
             warnings.filterwarnings("ignore", message="Glyph .* missing from")
-        figure.savefig(out, format=form, metadata=empty, transparent=form != "png")
+        with _laid_out(figure) if form == "svg" else nullcontext():
+            figure.savefig(out, format=form, metadata=empty, transparent=form != "png")
     return out.getvalue()
+
+
+@contextmanager
+def _laid_out(figure: Figure) -> Iterator[None]:
+    """Place a figure's parts for SVG; else saving draws all of it once more to do so."""
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+
+    engine, canvas, dpi = figure.get_layout_engine(), figure.canvas, figure.dpi
+    if engine is None:
+        yield
+        return
+    FigureCanvasSVG(figure)  # text is measured as it will be drawn
+    figure.dpi = 72
+    engine.execute(figure)
+    figure.set_layout_engine("none")
+    figure.canvas, figure.dpi = canvas, dpi
+    try:
+        yield
+    finally:
+        figure.set_layout_engine(engine)
 
 
 def svg_text(figure: Figure) -> str:

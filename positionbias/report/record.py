@@ -7,8 +7,10 @@ A template names a key or a statistic in braces, as Python's formats do: ``{pool
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import namedtuple
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from string import Formatter
 from typing import Any
 
@@ -39,13 +41,25 @@ def records_of(rows: DataFrame, by: Sequence[str], where: str = "") -> list[Reco
     """
     chosen = rows.query(where) if where else rows
     found: dict[tuple[Any, ...], dict[str, Any]] = {}
-    for row in chosen.itertuples(index=False):
+    for row in _tuples(chosen):
         found.setdefault(tuple(getattr(row, name) for name in by), {})[row.statistic] = row
     places = [{cell: place for place, cell in enumerate(chosen[name].unique())} for name in by]
     order = sorted(
         found, key=lambda key: [place[cell] for place, cell in zip(places, key, strict=True)]
     )
     return [Record(dict(zip(by, key, strict=True)), found[key]) for key in order]
+
+
+def _tuples(rows: DataFrame) -> Iterator[Any]:
+    """Yield the rows as named tuples, as ``itertuples`` does; it makes a class on every call, which
+    takes longer than a table.
+    """
+    return map(_row_class(tuple(rows)), *(rows[name].tolist() for name in rows))
+
+
+@cache
+def _row_class(names: Sequence[str]) -> Any:
+    return namedtuple("Row", names)
 
 
 def rows_with(rows: DataFrame, keys: Mapping[str, Any]) -> DataFrame:
