@@ -18,6 +18,7 @@ sys.dont_write_bytecode = False
 # readline sets it for pytest's workers; printed lines have the width of a pipe
 os.environ.pop("COLUMNS", None)
 
+import gc
 import json
 import shutil
 from contextlib import chdir
@@ -67,6 +68,13 @@ QA = {
         {"is_selected": 0, "passage_text": "The tower is forty metres high.", "url": "u2"},
     ],
 }
+
+
+def pytest_collection_finish() -> None:
+    """Keep the millions of objects of a collection of all tests out of every later search for
+    garbage.
+    """
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

@@ -16,7 +16,7 @@ from positionbias.core.collection_writer import create_collection
 from positionbias.core.manifest import Manifest
 from positionbias.core.progress import set_quiet
 from positionbias.core.records import Answer, Passage, Qrel, Query
-from tests.forked import LIBRARIES, package_modules
+from tests.forked import OF_WORKERS, package_modules
 
 # No deadline: a machine under load is no failure. Derandomised: a failure is the same for
 # everybody.
@@ -89,7 +89,7 @@ def _worker_processes() -> None:
         "PYTEST_XDIST_WORKER" in os.environ
         and "forkserver" in multiprocessing.get_all_start_methods()
     ):
-        multiprocessing.set_forkserver_preload([*LIBRARIES, *package_modules()])
+        multiprocessing.set_forkserver_preload([*OF_WORKERS, *package_modules()])
         forkserver.ensure_running()
 
 

@@ -30,9 +30,9 @@ from typing import Any
 
 import positionbias
 
-__all__ = ["LIBRARIES", "POSBIAS", "forked", "package_modules", "serve"]
+__all__ = ["LIBRARIES", "OF_WORKERS", "POSBIAS", "forked", "package_modules", "serve"]
 
-LIBRARIES = (
+OF_WORKERS = (  # what a process that scores or trains loads
     *(
         "numpy",
         "pandas",
@@ -44,14 +44,12 @@ LIBRARIES = (
         "click",
         "msgspec",
     ),
-    # what trainings and pages load
-    *("accelerate", "torch.distributed.tensor", "torch._dynamo", "ir_measures", "bm25s", "jinja2"),
-    *(
-        "matplotlib.backends.backend_svg",
-        "matplotlib.figure",
-        "matplotlib.style",
-        "sentence_transformers",
-    ),
+    *("accelerate", "torch.distributed.tensor", "torch._dynamo", "ir_measures", "bm25s"),
+)
+LIBRARIES = (  # and one that makes pages
+    *OF_WORKERS,
+    *("jinja2", "matplotlib.backends.backend_svg", "matplotlib.figure", "matplotlib.style"),
+    "sentence_transformers",
 )
 POSBIAS = "from positionbias.cli.main import main; main()"
 RUN = "PYTEST_XDIST_TESTRUNUID"

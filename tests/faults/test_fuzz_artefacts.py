@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
+import os
 from pathlib import Path
 
 import pytest
 
+from tests.forked import forked
+
 pytestmark = pytest.mark.slow
 
 FUZZ = Path(__file__).parents[2] / "benchmarks" / "fuzz"
+SCRIPT = f"""
+import sys
+sys.path.insert(0, {str(FUZZ)!r})
+from artefacts import main
+sys.exit(main())
+"""
 
 
 def test_damaged_artefacts(tmp_path: Path) -> None:
     out = tmp_path / "table.md"
-    command = [sys.executable, str(FUZZ / "artefacts.py"), "--inputs", "12"]
-    done = subprocess.run(
-        [*command, "--state", str(tmp_path), "--out", str(out)],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=FUZZ.parents[1],
-    )
+    arguments = ["--inputs", 12, "--state", tmp_path, "--out", out]
+    done = forked(arguments, FUZZ.parents[1], os.environ, SCRIPT)
     assert done.returncode == 0, done.stderr[-4_000:]
     name, inputs, _, refused, *_, faults = (
         cell.strip() for cell in out.read_text().splitlines()[-1].strip("|").split("|")
