@@ -21,6 +21,7 @@ os.environ.pop("COLUMNS", None)
 import gc
 import json
 import shutil
+from collections.abc import Iterator
 from contextlib import chdir
 from importlib.util import find_spec
 from pathlib import Path
@@ -70,11 +71,25 @@ QA = {
 }
 
 
-def pytest_collection_finish() -> None:
-    """Keep the millions of objects of a collection of all tests out of every later search for
-    garbage.
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[object]:
+    """Search for no garbage while tests are collected, and never among the millions of objects that
+    this makes.
     """
-    gc.freeze()
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file(file_path: Path) -> Iterator[object]:
+    """Look for no examples in the docstrings of tests."""
+    found = yield
+    tests = Path(__file__).parent / "tests"
+    return [one for one in found if type(one) is pytest.Module or tests not in file_path.parents]
 
 
 @pytest.fixture(scope="session")
