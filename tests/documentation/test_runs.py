@@ -4,6 +4,7 @@ names that the pages use.
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import shutil
@@ -128,10 +129,24 @@ def test_a_page_runs(
 
 def restore(shelf: Path, there: Path) -> None:
     """Give the shelf's names their own files back."""
-    for name in shelf.iterdir() if shelf.is_dir() else ():
+    changed = [
+        name
+        for name in (shelf.iterdir() if shelf.is_dir() else ())
+        if state(name) != state(there / name.name)
+    ]
+    for name in changed:
         remove(there / name.name)
-    for name in shelf.iterdir() if shelf.is_dir() else ():
-        (shutil.copytree if name.is_dir() else shutil.copy)(name, there / name.name)
+    for name in changed:
+        (shutil.copytree if name.is_dir() else shutil.copy2)(name, there / name.name)
+
+
+def state(place: Path) -> list[tuple[str, int, int]]:
+    """Return the files at a place, each with its size and the time when it was written."""
+    files = [Path(folder, name) for folder, _, names in os.walk(place) for name in names]
+    if place.is_file():
+        files = [place]
+    stats = [(path.relative_to(place).as_posix(), path.stat()) for path in files]
+    return sorted((name, stat.st_size, stat.st_mtime_ns) for name, stat in stats)
 
 
 def run(command: str) -> None:
