@@ -7,7 +7,7 @@ A folder of rows holds ``rows.parquet``, ``values.parquet`` with the values by q
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Integral, Real
 from pathlib import Path
@@ -104,12 +104,12 @@ _NAMES = list(COLUMNS)
 _BEFORE_KEYS = _NAMES[: _NAMES.index("test") + 1]
 _IDENTITY = _NAMES[1 : _NAMES.index("label") + 1]
 _MOST_KEYS = 3  # of a study's own
-_REFUSED = {  # what is wanted, and which rows have something else
-    "a measure": "measure == ''",
-    "low ≤ high": "low > high",
-    "a level between 0 and 1": "level <= 0 or level >= 1",
-    "p from 0 to 1": "p < 0 or p > 1",
-    "p_adjusted from 0 to 1": "p_adjusted < 0 or p_adjusted > 1",
+_REFUSED: Mapping[str, Callable[[DataFrame], Series]] = {  # what is wanted, and the rows without it
+    "a measure": lambda rows: rows["measure"] == "",
+    "low ≤ high": lambda rows: rows["low"] > rows["high"],
+    "a level between 0 and 1": lambda rows: (rows["level"] <= 0) | (rows["level"] >= 1),
+    "p from 0 to 1": lambda rows: (rows["p"] < 0) | (rows["p"] > 1),
+    "p_adjusted from 0 to 1": lambda rows: (rows["p_adjusted"] < 0) | (rows["p_adjusted"] > 1),
 }
 ROWS, VALUES = "rows.parquet", "values.parquet"
 _KINDS = {"str": str, "int32": Integral, "float64": Real, "bool": bool | np.bool_}
@@ -255,8 +255,13 @@ def _types(keys: Sequence[str]) -> dict[str, str]:
 
 def _typed(name: str, cells: Sequence[Any], type_: str, source: Path | str) -> Series:
     filled = [DEFAULTS[type_] if cell is None else cell for cell in cells]
-    for place, cell in enumerate(filled):
-        if not isinstance(cell, _KINDS[type_]) or (type_ != "bool" and isinstance(cell, bool)):
+    misfits = {
+        kind
+        for kind in set(map(type, filled))
+        if not issubclass(kind, _KINDS[type_]) or (type_ != "bool" and issubclass(kind, bool))
+    }
+    for place, cell in enumerate(filled) if misfits else ():
+        if type(cell) in misfits:
             raise _refused(source, f"{type_} as {name}", f"{cell!r} in row {place}", "convert it")
     try:
         return Series(filled, dtype=object if type_ == "str" else type_)
@@ -292,7 +297,7 @@ def check(
         raise _refused(source, "at most three keys of a study", ", ".join(keys), "drop columns")
     _check_types(rows, _types(keys), source)
     for wanted, wrong in _REFUSED.items():
-        _refuse(rows, rows.eval(wrong), wanted, source)
+        _refuse(rows, wrong(rows), wanted, source)
     if answers is not None:
         listed = list(answers)
         wrong = ~rows["answer"].isin(["", *listed])
