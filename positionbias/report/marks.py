@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from xml.etree import ElementTree
 
 if TYPE_CHECKING:
@@ -25,11 +25,12 @@ def name_marks(figure: Figure) -> dict[str, list[str]]:
     """
     texts: dict[str, list[str]] = {}
     for number, axes in enumerate(figure.axes):
-        for place, line in enumerate(axes.lines):
-            points = _points(axes, line)
+        drawn = {place: _points(axes, line) for place, line in enumerate(axes.lines)}
+        ticks = [_ticks(axis) for axis in (axes.xaxis, axes.yaxis) if any(drawn.values())]
+        for place, points in drawn.items():
             if points:
-                line.set_gid(f"mark-{number}-{place}")
-                texts[f"mark-{number}-{place}"] = [_text(axes, x, y) for x, y in points]
+                axes.lines[place].set_gid(f"mark-{number}-{place}")
+                texts[f"mark-{number}-{place}"] = [_text(axes, ticks, point) for point in points]
         for place, (bar, text) in enumerate(_bars(axes)):
             bar.set_gid(f"bar-{number}-{place}")
             texts[f"bar-{number}-{place}"] = [text]
@@ -63,11 +64,11 @@ def _bars(axes: Axes) -> list[tuple[Any, str]]:
     return found
 
 
-def _text(axes: Axes, x: float, y: float) -> str:
+def _text(axes: Axes, ticks: Sequence[_Ticks], point: Sequence[float]) -> str:
     """Return a point's numbers; on an axis with names its row, on one without ticks nothing."""
-    across, up = _place(axes.xaxis, x), _place(axes.yaxis, y)
-    named = [one for one in (across, up) if any(char.isalpha() for char in one)]
-    numbers = [one for one in (across, up) if one and one not in named]
+    places = [_place(own, at) for own, at in zip(ticks, point, strict=True)]
+    named = [one for one in places if any(char.isalpha() for char in one)]
+    numbers = [one for one in places if one and one not in named]
     return _titled(axes, ": ".join([*named, *numbers]))
 
 
@@ -76,22 +77,35 @@ def _titled(axes: Axes, text: str) -> str:
     return f"{title}, {text}" if title else text
 
 
-def _place(axis: Any, at: float) -> str:
+class _Ticks(NamedTuple):
+    """The places of an axis's ticks, and their labels where these stand in place of numbers."""
+
+    places: Sequence[float]
+    labels: Sequence[str] | None
+
+
+def _ticks(axis: Any) -> _Ticks:
+    from matplotlib.ticker import FixedLocator
+
+    places = axis.get_majorticklocs()
+    if not len(places) or not isinstance(axis.get_major_locator(), FixedLocator):
+        return _Ticks(places, None)
+    return _Ticks(places, [" ".join(one.get_text().split()) for one in axis.get_ticklabels()])
+
+
+def _place(ticks: _Ticks, at: float) -> str:
     """Return the number, or the name of the nearest tick where names stand in place of numbers; ""
     on an axis without ticks.
     """
-    from matplotlib.ticker import FixedLocator
-
-    ticks = axis.get_majorticklocs()
-    if not len(ticks):
+    if not len(ticks.places):
         return ""
-    if isinstance(axis.get_major_locator(), FixedLocator):
-        labels = [" ".join(label.get_text().split()) for label in axis.get_ticklabels()]
+    if ticks.labels is not None:
+        labels = ticks.labels
         if not any(labels) or any(label.startswith("←") for label in labels):
             return ""  # hidden names, or sides in their place
         if any(char.isalpha() for label in labels for char in label):
             distance, name = min(
-                (abs(tick - at), label) for tick, label in zip(ticks, labels, strict=False)
+                (abs(tick - at), label) for tick, label in zip(ticks.places, labels, strict=False)
             )
             return name if distance < NEAR else _number(at)
     return _number(at)
