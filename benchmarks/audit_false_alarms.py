@@ -50,6 +50,7 @@ from false_alarm_counts import (
 )
 from measuring import hardware, kept_part, result_place
 
+from positionbias.audit.answers import WORTH, Contrast, Question, Verdict
 from positionbias.audit.audit import ORDERS, PILOT, audit, make_task, orders_wanted
 from positionbias.audit.filler import filler, known_words
 from positionbias.audit.manipulate import ROUNDED, Measured, mean_unit
@@ -75,8 +76,6 @@ from positionbias.planted.grammar import (
     Thing,
     question,
 )
-from positionbias.results.audit import WORTH
-from positionbias.results.payloads import Contrast, Question, Verdict
 from positionbias.text.sentences import Parts, parts_of
 
 RESULTS = Path(__file__).parent / "results"
@@ -447,7 +446,6 @@ def verdict_of(asked: Sequence[Asked], of: Scored, places: np.ndarray, size: int
     pilot = measured(asked, of, places[:PILOT], size, ORDERS[0])
     orders = orders_wanted(pilot, len(places), MARGIN)
     verdict = passage_verdict(
-        "",
         measured(asked, of, places, size, orders),
         "nDCG@10",
         MARGIN,
@@ -660,7 +658,7 @@ def depths(path: Path, folder: Path) -> list[dict[str, Any]]:
             )
             systems = [System(name, model=UserFunction(_listed(scorers[name]))) for name in PLACED]
             for result in audit(own, systems, settings):
-                verdict = result.payload
+                verdict = result.figures
                 if isinstance(verdict, Verdict) and verdict.question is Question.PASSAGE:
                     effects = {
                         one.unit: [one.value, one.low, one.high]
@@ -754,7 +752,7 @@ def check(folder: Path, condition: Condition, seed: int, queries: int = 60) -> f
         seed=seed,
     )
     verdicts = [
-        result for result in audit(task, systems, settings) if isinstance(result.payload, Verdict)
+        result for result in audit(task, systems, settings) if isinstance(result.figures, Verdict)
     ]
     all_scored = scored(
         asked, placebo_queries(asked, (queries,), seed), seed, Passages.of(asked), edged=True
@@ -762,7 +760,7 @@ def check(folder: Path, condition: Condition, seed: int, queries: int = 60) -> f
     ((number, _, places),) = audits(asked, (queries,), seed)
     largest = 0.0
     for result in verdicts:
-        verdict = cast(Verdict, result.payload)
+        verdict = cast(Verdict, result.figures)
         if verdict.question != Question.PASSAGE:
             continue
         own = verdict_of(asked, all_scored[result.system], places, number)

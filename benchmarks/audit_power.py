@@ -40,6 +40,7 @@ import numpy as np
 from measuring import hardware, kept_part, result_place
 from scipy import stats
 
+from positionbias.audit.answers import Contrast, Preference, Verdict
 from positionbias.audit.audit import orders_wanted
 from positionbias.audit.evidence import Evidence, FoundEvidence
 from positionbias.audit.filler import FILLER_WORDS
@@ -56,7 +57,6 @@ from positionbias.core.seeds import generator
 from positionbias.evaluation.clustered import family_wise
 from positionbias.models.user_code import UserFunction
 from positionbias.ranking.config import RankingConfig
-from positionbias.results.payloads import Contrast, Preference, Verdict
 
 MARGIN = 0.1
 NDCG = "nDCG@10"
@@ -279,7 +279,7 @@ def audited(cell: Cell, number: int) -> dict[str, Any]:
     drawn = draw(cell, cell.queries, generator(number, "audit power", cell.name))
     orders = orders_wanted(measured(drawn, 2, PILOT), cell.queries, MARGIN)
     verdict = passage_verdict(
-        "scorer", measured(drawn, orders), NDCG, MARGIN, Reads(everything, None, ""), {}
+        measured(drawn, orders), NDCG, MARGIN, Reads(everything, None, ""), {}
     )
     return {**summary(verdict), "orders": orders}
 
@@ -405,7 +405,7 @@ def list_audited(queries: int, ranks: float, number: int) -> dict[str, Any]:
         Store({one: one for one in ids}),
     )
     slopes = order_slopes(System("scorer", model=UserFunction(scorer)), task, names, number)
-    return summary(list_verdict("scorer", Nature(True), slopes))
+    return summary(list_verdict(Nature(True), slopes))
 
 
 def kept(

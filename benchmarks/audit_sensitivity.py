@@ -36,6 +36,7 @@ from pathlib import Path
 import numpy as np
 from measuring import result_place
 
+from positionbias.audit.answers import SIZES, Preference, Question, Verdict
 from positionbias.audit.audit import audit, make_task
 from positionbias.audit.manipulate import ROUNDED, Asked, Manipulation, Measured, ask, measure
 from positionbias.audit.reads import Reads, everything
@@ -50,7 +51,6 @@ from positionbias.core.run import Run, read_run
 from positionbias.core.seeds import generator
 from positionbias.firststage.bm25 import Bm25Settings, retrieve
 from positionbias.models.user_code import UserFunction
-from positionbias.results.payloads import SIZES, Preference, Question, Verdict
 
 MARGIN, DEPTH, MOST = 0.1, 30, 2_000
 SETTINGS = AuditSettings(measures=("nDCG@10",), needles=MOST, draws=0, segments=0, depth=DEPTH)
@@ -220,7 +220,7 @@ class Scored:
             own, by_unit={**own.by_unit, "score": np.round(changes / step) * step}, units=units
         )
         other = replace(own, by_unit={**own.by_unit, "score": self.placebo[rows]})
-        return sensitivity_verdict("scorer", own, other, "nDCG@10", MARGIN, NO_LIMIT)
+        return sensitivity_verdict(own, other, "nDCG@10", MARGIN, NO_LIMIT)
 
 
 def scored(task: Task, scorer: Scorer) -> Scored:
@@ -254,9 +254,9 @@ def held_to_the_audit(task: Task, scorer: Scorer, found: Scored) -> None:
         task, [System("scorer", model=UserFunction(scorer))], replace(SETTINGS, lists="pointwise")
     )
     (expected,) = [
-        r.payload
+        r.figures
         for r in results
-        if isinstance(r.payload, Verdict) and r.payload.question is Question.TEXT
+        if isinstance(r.figures, Verdict) and r.figures.question is Question.TEXT
     ]
     own = found.sample(generator(1, "held"), len(found.relevant.query_ids), None)
     numbers = [

@@ -31,6 +31,7 @@ from typing import NamedTuple
 import numpy as np
 from measuring import hardware, result_place
 
+from positionbias.audit.answers import Contrast, Effect, Preference
 from positionbias.audit.audit import make_task
 from positionbias.audit.settings import AuditSettings
 from positionbias.audit.systems import Task
@@ -50,7 +51,6 @@ from positionbias.formats.squad import import_squad
 from positionbias.planted.generator import PlantedSettings, write_planted
 from positionbias.positions.debias import debias
 from positionbias.positions.rotate import Mode, Rotation
-from positionbias.results.payloads import Contrast, Effect, Preference
 from positionbias.text.words import word_spans
 
 DEPTH, DRAWS, WINDOW, NEAR = 20, 2, 20, 8
@@ -368,13 +368,17 @@ def audits_of(cell: Cell, seed: int, folder: Path, queries: int, real: Path | No
         }
         if seed == 1 and not cell.real:
             runs = [candidates.run(scorer, of[scorer]) for of in scores]
-            value = two_run_verdict(
-                scorer,
-                task,
-                runs[0],
-                [RotatedRun(*pair) for pair in zip(rotated, runs[1:], strict=True)],
-                settings,
-            )[0].value
+            value = (
+                two_run_verdict(
+                    scorer,
+                    task,
+                    runs[0],
+                    [RotatedRun(*pair) for pair in zip(rotated, runs[1:], strict=True)],
+                    settings,
+                )[0]
+                .figures.effects[0]
+                .value
+            )
             if value is None or abs(value - (found["sentence whole"].value or 0)) > 1e-6:
                 raise SystemExit(
                     f"{scorer}: two_run_verdict says {value}, this script "

@@ -17,10 +17,10 @@ from typing import Any, NamedTuple, TypeVar, cast
 from blind_scorers import EDGED, NOISES, ORDERED, PLAIN, UNORDERED
 from measuring import hardware
 
+from positionbias.audit.answers import Preference
 from positionbias.audit.settings import AuditSettings
 from positionbias.audit.trials import MOVES as COLUMNS
 from positionbias.evaluation.clustered import family_wise
-from positionbias.results.payloads import Preference
 
 QUERIES = 200
 SIZES = (QUERIES,)

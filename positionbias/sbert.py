@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from positionbias.audit.answers import WORTH, Contrast, Effect, Question, Verdict
 from positionbias.audit.audit import audit, make_task
 from positionbias.audit.settings import AuditSettings
 from positionbias.audit.systems import System
@@ -21,8 +22,6 @@ from positionbias.core.run import Run, find_run
 from positionbias.firststage.bm25 import Bm25Settings, retrieve
 from positionbias.ops.audit import evidence_chooser, evidence_rule
 from positionbias.ranking.config import Computing
-from positionbias.results.audit import WORTH
-from positionbias.results.payloads import Contrast, Effect, Question, Verdict
 
 try:
     from sentence_transformers.base.evaluation import BaseEvaluator
@@ -152,7 +151,7 @@ class PositionBiasEvaluator(BaseEvaluator):
             results = audit(
                 self._task, [System(name, model=wrap_library_model(model, name))], self._settings
             )
-        verdicts = (result.payload for result in results if isinstance(result.payload, Verdict))
+        verdicts = (one.figures for one in results if isinstance(one.figures, Verdict))
         metrics = _metrics(
             next(one for one in verdicts if one.question == Question.PASSAGE).effects
         )

@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pandas.testing import assert_frame_equal
 
 import positionbias
+from positionbias.audit.answers import Preference, Question
 from positionbias.audit.settings import (
     RETRIEVAL_MEASURES,
     Audited,
@@ -17,15 +19,15 @@ from positionbias.audit.settings import (
     CheckFiles,
     Limits,
 )
+from positionbias.audit.words import sentences_of
 from positionbias.core.collection import Collection
 from positionbias.core.errors import SettingError
 from positionbias.core.manifest import read_manifest
+from positionbias.core.rows import load, load_values
 from positionbias.core.screen import lines_of
 from positionbias.evaluation.buckets import Buckets
 from positionbias.planted.generator import PlantedSettings
 from positionbias.report.load import load_studies
-from positionbias.results.payloads import Preference, Question
-from positionbias.results.result import load_results
 from tests.audit.bags import bag_checkpoint
 from tests.audit.scorers import blind, front_lover
 from tests.tiny import candidates, planted
@@ -58,12 +60,15 @@ def test_functions_are_audited_under_their_names_beside_the_first_stage(
     found: positionbias.Audit,
 ) -> None:
     frame = found.to_frame()
-    described = frame[frame.measure != "position-blind scorers"]
-    assert set(described.system) == {"bm25", "blind", "front_lover"}
-    assert "verdict" not in set(frame.measure)
-    gaps = frame[(frame.measure == "rotation gap") & (frame.quality == "nDCG@10")].set_index(
-        "system"
-    )
+    assert_frame_equal(frame, found.rows)
+    assert list(found.results) == []
+    described = frame[frame.role != "position-blind scorers"]
+    assert set(described.model) == {"bm25", "blind", "front_lover"}
+    gaps = frame[
+        (frame.against == "test=original")
+        & (frame.measure == "nDCG@10")
+        & (frame.statistic == "difference")
+    ].set_index("model")
     assert list(gaps.index) == ["blind", "front_lover"]
     assert abs(gaps.value["blind"]) < abs(gaps.value["front_lover"])
     assert (gaps.low <= gaps.value).all()
@@ -77,7 +82,12 @@ def test_verdicts_are_typed_and_in_words(found: positionbias.Audit) -> None:
     assert passage[1].effects[0].value is not None
     assert passage[1].effects[0].value < -0.5  # of the worth
     lines = found.verdict.splitlines()
-    assert lines == [sentence for one in found.verdicts for sentence in one.sentences]
+    names = ("blind", "front_lover")
+    said = [
+        sentences_of(names[place // 2], verdict) for place, verdict in enumerate(found.verdicts)
+    ]
+    assert lines[:2] == [sentences[0] for sentences in said[::2]]  # on the passage
+    assert all(sentence in found.verdict for sentences in said for sentence in sentences)
     assert (
         lines[0]
         == "blind: no preference: its scores do not change when the answer moves (30 queries)."
@@ -96,16 +106,17 @@ def test_a_collection_by_its_place_gives_the_same(
     collection: Collection, found: positionbias.Audit
 ) -> None:
     again = positionbias.audit_model([blind, front_lover], collection.path, settings=SETTINGS)
-    assert [result.to_json() for result in again.results] == [
-        result.to_json() for result in found.results
-    ]
+    assert_frame_equal(again.rows, found.rows)
+    assert_frame_equal(again.values, found.values)
 
 
 def test_what_was_found_is_saved_and_reported(found: positionbias.Audit, tmp_path: Path) -> None:
     place = found.save(tmp_path / "found")
-    assert [result.to_json() for result in load_results(place)] == [
-        result.to_json() for result in found.results
-    ]
+    assert_frame_equal(load(place), found.rows)
+    assert_frame_equal(load_values(place), found.values)
+    again = positionbias.load(place)
+    assert isinstance(again, positionbias.Audit)
+    assert again.verdicts == found.verdicts
     manifest = read_manifest(place, kind="results")
     assert (manifest.name, manifest.command) == ("Audit of blind, front_lover on planted", "audit")
     assert [item.role for item in manifest.inputs] == ["collection"]  # functions lie nowhere
@@ -164,7 +175,8 @@ def test_limits_are_checked_from_python(collection: Collection, tmp_path: Path) 
     assert table.startswith("System ")
     assert (tmp_path / "check.md").read_text(encoding="utf-8").startswith("### posbias check: fail")
     # no limit rests on it
-    assert "rotation gap" not in {result.measure for result in checked.audit.results}
+    assert checked.audit.rows is not None
+    assert "test=original" not in set(checked.audit.rows.against)
 
 
 def test_a_transformer_object_is_audited_as_it_is(collection: Collection) -> None:
@@ -185,12 +197,12 @@ def test_a_transformer_object_is_audited_as_it_is(collection: Collection) -> Non
     pair = positionbias.audit_model(
         [Transformer(), as_function], collection, settings=SETTINGS
     ).to_frame()
-    columns = ["measure", "quality", "scale", "passages", "value"]
     one, other = (
-        pair[pair.system == name][columns].reset_index(drop=True)
+        pair[pair.model == name].drop(columns=["row", "model"]).reset_index(drop=True)
         for name in ("Transformer", "as_function")
     )
-    assert one.equals(other)
+    assert len(one) > 100
+    assert_frame_equal(one, other)
 
 
 def test_a_retriever_over_the_whole_collection_from_python(collection: Collection) -> None:
@@ -204,14 +216,14 @@ def test_a_retriever_over_the_whole_collection_from_python(collection: Collectio
         Preference.NONE,
         1,
     )
-    assert passage.sentences[0].startswith(
+    assert sentences_of("front, whole collection", passage)[0].startswith(
         "front, whole collection loses what stands behind its tokenizer's limit: −"
     )
     assert "front, whole collection: no preference, within what it reads" in found.verdict
     over_all = next(effect for effect in passage.effects if not effect.subset)
     assert over_all.value is not None
     assert over_all.value == pytest.approx(-1, abs=0.15)  # nothing of the worth is left
-    assert {"nDCG@10", "R@100"} <= set(found.to_frame().quality.dropna())
+    assert {"nDCG@10", "R@100"} <= set(found.to_frame().measure)
     with pytest.raises(
         SettingError,
         match="--model: wanted a model with one vector a text .*; found blind, of kind function",

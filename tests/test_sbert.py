@@ -18,13 +18,13 @@ import pytest
 import torch
 
 import positionbias as pb
+from positionbias.audit.answers import Verdict
 from positionbias.audit.settings import AuditSettings
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.manifest import Manifest
 from positionbias.models.checkpoint import load_checkpoint
 from positionbias.models.encoder import quiet_transformers
-from positionbias.results.payloads import Verdict
 from tests.models.library import bi_encoder, cross_encoder, kept, pooling, theirs
 from tests.models.test_sbert import late_interaction
 from tests.tiny import candidates, planted, tiny_encoder
@@ -107,7 +107,7 @@ def test_it_measures_what_an_audit_of_the_saved_model_does(
 
     def audit(*given: Any) -> Any:
         results = measure(*given)
-        verdicts.extend(result.payload for result in results if isinstance(result.payload, Verdict))
+        verdicts.extend(result.figures for result in results if isinstance(result.figures, Verdict))
         return results
 
     monkeypatch.setattr(sbert, "audit", audit)

@@ -200,12 +200,6 @@ def _checkpoint(place: Path, base: Path) -> Any:
     return [found.name, found.depth, asdict(found.training), found.ended_name, list(scores)]
 
 
-def _results(place: Path, base: Path) -> Any:
-    from positionbias.results.result import load_results
-
-    return [repr(result) for result in load_results(place)]
-
-
 def _rows(place: Path, base: Path) -> Any:
     from positionbias.core.rows import load, load_values
 
@@ -277,7 +271,7 @@ ARTEFACTS = (
     Artefact("checkpoint of BERT_CAT", "cat", _checkpoint, 1, "", "dot"),
     Artefact("checkpoint of BERT_DOT", "dot", _checkpoint, 1, "", "cat"),
     Artefact("rows of evaluate", "found", _rows, 6, "", "others/found"),
-    Artefact("results of audit", "audited", _results, 3, "", "ats"),
+    Artefact("rows of audit", "audited", _rows, 3, "", "ats"),
     Artefact("work of debias", ".rotated.work", _work(DEBIAS, "rotated"), 1, always=True),
     Artefact("work of debias of a file", ".raw-rotated.tsv.work", _raw_work, 4, always=True),
     Artefact("work of teach", ".teaching.work", _work(TEACH, "teaching"), 0.5, always=True),

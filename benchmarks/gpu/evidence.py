@@ -43,6 +43,7 @@ from evidence_study import (
     unpacked_encoder,
 )
 
+from positionbias.audit.answers import Verdict
 from positionbias.audit.audit import audit, make_task
 from positionbias.audit.systems import System
 from positionbias.core.collection import Collection
@@ -54,7 +55,6 @@ from positionbias.core.run import read_run
 from positionbias.evaluation.measures import per_query
 from positionbias.models.checkpoint import load_checkpoint
 from positionbias.ranking.config import pick_device
-from positionbias.results.payloads import Verdict
 from positionbias.training.plan import TrainPlan
 
 LEFT = 75  # as EX_TEMPFAIL: call again
@@ -224,7 +224,18 @@ class Evidence:
         checkpoint = load_checkpoint(model)
         checkpoint.model.to(pick_device("auto"))
         found = audit(task, [System.of(checkpoint)], settings)
-        return [result.to_json() for result in found if isinstance(result.payload, Verdict)]
+        return [_kept(one.figures) for one in found if isinstance(one.figures, Verdict)]
+
+
+def _kept(verdict: Verdict) -> dict[str, Any]:
+    """Return what is kept of a verdict: its answer and its deciding effect."""
+    head = verdict.leading
+    known = head is not None and head.low is not None and head.high is not None
+    return {
+        "value": head.value if head is not None else None,
+        "interval": {"low": head.low, "high": head.high} if head is not None and known else None,
+        "payload": {"question": str(verdict.question), "preference": str(verdict.preference)},
+    }
 
 
 def prepare(evidence: Evidence) -> int:

@@ -9,35 +9,35 @@ from typing import NamedTuple
 
 import numpy as np
 
-from positionbias.audit.blind import alike, blind_results, blind_runs, outside_blind
+from positionbias.audit.answers import DEVIATIONS, SIZES, Contrast, Missing, Verdict
+from positionbias.audit.blind import blind_results, blind_runs
 from positionbias.audit.by_position import gain_result, position_results
 from positionbias.audit.evidence import evidence_of
-from positionbias.audit.evidence_rule import Rule, chosen_evidence, noted
+from positionbias.audit.evidence_rule import Rule, chosen_evidence
 from positionbias.audit.lists import Nature, nature_of, order_slopes
 from positionbias.audit.longer import LongerTexts
 from positionbias.audit.manipulate import Asked, Manipulation, Measured, ask, mean_unit, measure
-from positionbias.audit.missing import Missing, agreed, completed, missing_in
+from positionbias.audit.missing import completed, missing_in
 from positionbias.audit.needles import Needles, make_needles, needle_curve
-from positionbias.audit.query_effects import effects_of_model, in_units
+from positionbias.audit.query_effects import Moved, effects_of_model
 from positionbias.audit.reads import PROBES, TRIED, Reads, everything, longest_texts, reads_of
 from positionbias.audit.rotations import Rotated, rotate_and_rank, rotation_results
 from positionbias.audit.sensitivity import sensitivity_verdict, sizes, text_trials
 from positionbias.audit.settings import AuditSettings
-from positionbias.audit.systems import System, Task, distinct_names
+from positionbias.audit.systems import Measurement, System, Task, distinct_names
 from positionbias.audit.trials import COLUMNS, MOVES, Trial, make_trials, shortened_trials
-from positionbias.audit.two_runs import run_alone_verdict, two_run_verdict
-from positionbias.audit.verdict import list_verdict, passage_verdict
+from positionbias.audit.two_runs import VERDICT, run_alone_verdict, two_run_verdict
+from positionbias.audit.verdict import agreed, list_verdict, passage_verdict, raw_effects
 from positionbias.core.collection import Collection
 from positionbias.core.duration import MINUTE, duration_in_words
 from positionbias.core.errors import InputError
-from positionbias.core.interval import Interval
 from positionbias.core.records import Query
 from positionbias.core.run import Run
 from positionbias.core.seeds import drawn_order
 from positionbias.core.shard_work import MapShards
+from positionbias.evaluation.described import RESPONSE, SEGMENTS
 from positionbias.evaluation.evaluate import check_run
 from positionbias.evaluation.significance import clusters_by_passage
-from positionbias.evaluation.simultaneous import Simultaneous, simultaneous
 from positionbias.models.protocols import (
     TOKEN_CHARACTERS,
     PassageEncoder,
@@ -48,20 +48,19 @@ from positionbias.models.protocols import (
 from positionbias.positions.rotated_texts import RotatedTexts
 from positionbias.probe.passages import sample_passages
 from positionbias.ranking.config import RankingConfig
-from positionbias.results.audit import (
-    EVIDENCE,
-    MANIPULATIONS,
-    RETRIEVAL,
-    VERDICT,
-    EvidenceFigures,
-    ManipulationFigures,
-)
-from positionbias.results.buckets import RESPONSE, SEGMENTS
-from positionbias.results.payloads import SIZES, Contrast, Verdict
-from positionbias.results.result import Facts, Result
 from positionbias.text.words import sentence_starts
 
-__all__ = ["audit", "make_task", "orders_wanted"]
+__all__ = [
+    "EVIDENCE",
+    "MANIPULATIONS",
+    "RETRIEVAL",
+    "audit",
+    "make_task",
+    "orders_wanted",
+]
+
+EVIDENCE, RETRIEVAL = "evidence", "retrieval over the whole collection"
+MANIPULATIONS = "manipulations"
 
 
 def make_task(
@@ -146,7 +145,7 @@ def audit(
     settings: AuditSettings,
     *,
     tell: Callable[[str], None] = lambda line: None,
-) -> list[Result]:
+) -> list[Measurement]:
     """Return the verdicts on all systems, the measures behind them, and descriptive results.
 
     A model is queried again: moved sentences, rotated passages, term vectors. ``describe`` adds
@@ -185,32 +184,19 @@ def audit(
     )
     results += blind_results(task, blind, settings)
     said = [
-        result
-        for of_system in audits
-        for result in of_system.verdicts or of_system.of_run(results, blind)
+        measured for of_system in audits for measured in of_system.verdicts or of_system.of_run()
     ]
-    return [noted(result, task.rule) for result in said] + results
+    return said + results
 
 
-def _counted(task: Task) -> Result:
+def _counted(task: Task) -> Measurement:
     """Count the queries with evidence, and the others by reason."""
-    count = len(task.query_ids)
-    figures = EvidenceFigures(
-        outcomes=task.evidence.counts, audited=count, with_candidates=len(task.candidates)
-    )
-    facts = Facts(evidence=task.rule)
-    return Result(
-        EVIDENCE,
-        task.collection.name,
-        task.split,
-        task.candidates.name,
-        None,
-        float(count),
-        None,
-        count,
-        figures,
-        facts,
-    )
+    counts = {
+        **task.evidence.counts,
+        "queries audited": len(task.query_ids),
+        "queries with candidates": len(task.candidates),
+    }
+    return Measurement(task.candidates.name, "", EVIDENCE, counts)
 
 
 PILOT = 50  # queries to measure the scorer's noise and speed
@@ -240,13 +226,12 @@ class _Audit:
     task: Task
     settings: AuditSettings
     tell: Callable[[str], None]
-    verdicts: list[Result] = field(default_factory=list)
-    found: list[Result] = field(default_factory=list)
+    verdicts: list[Measurement] = field(default_factory=list)
+    found: list[Measurement] = field(default_factory=list)
     values: dict[str, np.ndarray] = field(default_factory=dict)
     # where scores are missing, else the same
     best: dict[str, np.ndarray] = field(default_factory=dict)
-    # effects by contrast and query
-    moved: dict[str, dict[str, float]] = field(default_factory=dict)
+    moved: Moved = field(default_factory=dict)
     tied: int = 0  # queries whose candidates all score alike
     plan: dict[str, float] = field(default_factory=dict)  # texts still to be scored, by stage
     scored: float = 0.0  # texts since ``began``
@@ -297,10 +282,7 @@ class _Audit:
         ):
             self._segments(self.system.model)
         if self.system.retriever is not None:
-            figures, count = self.system.retriever.figures(), len(self.task.collection)
-            self.found.append(
-                self.system.result(self.task, RETRIEVAL, figures, value=float(count), count=count)
-            )
+            self.found.append(self.system.measured(RETRIEVAL, self.system.retriever.figures()))
         by_query = effects_of_model(
             self.system,
             self.task,
@@ -312,7 +294,7 @@ class _Audit:
         )
         self.found += [by_query] if by_query is not None else []
 
-    def of_run(self, results: Sequence[Result], blind: Sequence[Run]) -> list[Result]:
+    def of_run(self) -> list[Measurement]:
         """Return the verdict on a run, from runs over rotated collections; without those "cannot
         tell". The first stage has none.
         """
@@ -323,18 +305,7 @@ class _Audit:
             return two_run_verdict(
                 system.name, self.task, system.run, system.rotated, self.settings
             )
-        alone = run_alone_verdict(system.name, self.task, system.run)
-        beside = outside_blind(results, system.name, without=alike(system.run, blind))
-        if beside is None or not isinstance(alone.payload, Verdict):
-            return [alone]
-        return [
-            replace(
-                alone,
-                payload=replace(
-                    alone.payload, sentences=[*alone.payload.sentences, f"{beside.text}."]
-                ),
-            )
-        ]
+        return [run_alone_verdict(system.name, self.task, system.run)]
 
     def _pilot(self) -> _Piloted:
         """Score the first queries' texts, and report the expected time of all."""
@@ -498,46 +469,40 @@ class _Audit:
         ask(how, trials, piloted.known, f"{system.name}: evidence moved")
         reads = self._reads(piloted.nature, longest_texts(trials))
         measured = measure(how, trials, piloted.known, reads.fits)
-        self.moved = _known(in_units(measured, COLUMNS), trials, piloted.known)
         short = shortened_trials(
             task, trials, measured.whole, reads.fits, orders=orders, seed=settings.seed
         )
         if short:
             ask(how, short, piloted.known, f"{system.name}: shortened passages")
-        whole = f"the first {settings.depth:,} of the whole collection"
-        among = (
-            whole
-            if system.retriever is not None
-            else f"the first {settings.depth:,} of {task.candidates.name}"
-        )
+        among = "the whole collection" if system.retriever is not None else task.candidates.name
 
-        def verdict(up: Container[Contrast]) -> Verdict:
-            of = [
+        def measure_all(up: Container[Contrast]) -> list[Measured | None]:
+            return [
                 measure(how, part, piloted.known, reads.fits, up=up) if part else None
                 for part in (trials, short)
             ]
-            return passage_verdict(
-                system.name,
-                of[0] or measured,
+
+        def verdict(up: Container[Contrast]) -> Verdict:
+            own, shortened = measure_all(up)
+            found = passage_verdict(
+                own or measured,
                 settings.measures[0],
                 settings.margin,
                 reads,
                 skipped,
-                of[1],
-                task.rule,
-                f"among {among}",
+                shortened,
             )
+            return replace(found, rule=task.rule, depth=settings.depth, among=among)
 
+        own, shortened = measure_all(())
+        raw = raw_effects(own or measured, COLUMNS, shortened)
+        self.moved = _known(raw, [*trials, *short], piloted.known)
         # an effect is a ratio: its own texts and the worth's, each both ways
         ways = ((), MOVES, (Contrast.WORTH,), COLUMNS)
-        self.verdicts.append(
-            self._verdict(self._both_ways(verdict, ways, piloted, [*trials, *short]))
-        )
+        said = self._both_ways(verdict, ways, piloted, [*trials, *short])
+        self.verdicts.append(self.system.measured(VERDICT, said))
         self._order(piloted.nature, trials, len(trials) + sum(skipped.values()))
-        (worth,) = simultaneous(
-            measured.by_unit["score"][:, [COLUMNS.index(Contrast.WORTH)]], measured.clusters
-        )
-        self.found.append(self._counts(trials, skipped, orders, piloted.nature, reads.found, worth))
+        self.found.append(self._counts(trials, skipped, orders, piloted.nature, reads.found))
         return reads
 
     def _sensitivity(self, piloted: _Piloted, ranked: Run) -> Reads:
@@ -551,11 +516,9 @@ class _Audit:
         for trials, of in ((made.relevant, "relevant"), (made.placebo, "irrelevant")):
             ask(how, trials, piloted.known, f"{system.name}: {of} passages in another order")
         noise = 0.0 if piloted.nature.repeatable else piloted.nature.noise
-        self.moved = _known(
-            in_units(measure(how, made.relevant, piloted.known, reads.fits, SIZES), SIZES),
-            made.relevant,
-            piloted.known,
-        )
+        plain = measure(how, made.relevant, piloted.known, reads.fits, SIZES)
+        units = {(DEVIATIONS, ""): dict(zip(plain.query_ids, plain.units.tolist(), strict=True))}
+        self.moved = _known({**raw_effects(plain, SIZES), **units}, made.relevant, piloted.known)
 
         def verdict(up: Container[Contrast]) -> Verdict:
             relevant, placebo = (
@@ -569,11 +532,12 @@ class _Audit:
                 for part, most in ((made.relevant, bool(up)), (made.placebo, not up))
             )
             return sensitivity_verdict(
-                system.name, relevant, placebo, settings.measures[0], settings.margin, reads, noise
+                relevant, placebo, settings.measures[0], settings.margin, reads, noise
             )
 
         trials = [*made.relevant, *made.placebo]
-        self.verdicts.append(self._verdict(self._both_ways(verdict, ((), SIZES), piloted, trials)))
+        said = self._both_ways(verdict, ((), SIZES), piloted, trials)
+        self.verdicts.append(self.system.measured(VERDICT, said))
         self._order(piloted.nature, made.relevant, len(made.relevant))
         self.found.append(
             self._counts(
@@ -589,13 +553,11 @@ class _Audit:
             slopes = order_slopes(
                 self.system, self.task, [one.query_id for one in trials], self.settings.seed
             )
-        said = list_verdict(self.system.name, nature, slopes, drawn)
+        said = list_verdict(nature, slopes, drawn)
         if slopes is not None and slopes.missing is not None and slopes.most is not None:
-            most = list_verdict(
-                self.system.name, nature, slopes._replace(slopes=slopes.most), drawn
-            )
-            said = agreed(f"{self.system.name}, order in the list", [said, most], slopes.missing)
-        self.verdicts.append(self._verdict(said))
+            most = list_verdict(nature, slopes._replace(slopes=slopes.most), drawn)
+            said = agreed([said, most], slopes.missing)
+        self.verdicts.append(self.system.measured(VERDICT, said))
 
     def _both_ways(
         self,
@@ -615,26 +577,7 @@ class _Audit:
                 f"{self.system.name}: {missing} This is known of scorers of lists only; give "
                 "--listwise"
             )
-        return agreed(self.system.name, [verdict(up) for up in ways], missing)
-
-    def _verdict(self, verdict: Verdict) -> Result:
-        head = verdict.effects[0] if verdict.effects else None
-        bounds = None
-        if head is not None and head.low is not None and head.high is not None:
-            bounds = Interval(
-                head.low, head.high, method="cluster jackknife, max-t over the contrasts"
-            )
-        value = head.value if head is not None else None
-        count = verdict.queries
-        return self.system.result(
-            self.task,
-            VERDICT,
-            verdict,
-            value=value,
-            interval=bounds,
-            count=count,
-            seed=self.settings.seed,
-        )
+        return agreed([verdict(up) for up in ways], missing)
 
     def _counts(
         self,
@@ -643,33 +586,21 @@ class _Audit:
         orders: int,
         nature: Nature,
         reads: str,
-        worth: Simultaneous | None = None,
-    ) -> Result:
-        figures = ManipulationFigures(
-            queries=len({one.query_id for one in trials}),
-            unmoved=skipped,
-            orders=orders,
-            texts=sum(len(one.texts) for one in trials),
-            scores=("listwise" if nature.listwise else "pointwise")
+    ) -> Measurement:
+        counts: dict[str, float | str] = {
+            "queries": len({one.query_id for one in trials}),
+            "orders of the other sentences": orders,
+            "texts": sum(len(one.texts) for one in trials),
+            "scores": ("listwise" if nature.listwise else "pointwise")
             + (" (declared)" if nature.declared else ""),
-            worth=None if worth is None else worth.value,
-            worth_low=None if worth is None else worth.low,
-            worth_high=None if worth is None else worth.high,
-            repeated=nature.noise,
-            permuted=nature.permuted,
-            alone=nature.alone,
-            length_limit=reads,
-            tied=self.tied,
-        )
-        count = figures.queries
-        return self.system.result(
-            self.task,
-            MANIPULATIONS,
-            figures,
-            value=float(count),
-            count=count,
-            seed=self.settings.seed,
-        )
+            "change of a repeated call": nature.noise,
+            "change of a reversed list": nature.permuted,
+            "change of a passage by itself": nature.alone,
+            "length limit": reads,
+            "queries whose candidates all tie": self.tied,
+        }
+        counts |= {f"left out: {reason}": number for reason, number in skipped.items()}
+        return self.system.measured(MANIPULATIONS, counts)
 
     def _rotations(self, ranked: Run, values: dict[str, np.ndarray]) -> Rotated:
         rotated = rotate_and_rank(self.system, self.task, ranked, self.settings)
@@ -697,12 +628,7 @@ class _Audit:
 
         curve = needle_curve(needles, score, ranked, seed=settings.seed)
         if curve is not None:
-            value, count = curve.figures.slope.value, curve.figures.queries
-            self.found.append(
-                self.system.result(
-                    task, RESPONSE, curve, value=value, count=count, seed=settings.seed
-                )
-            )
+            self.found.append(self.system.measured(RESPONSE, curve))
 
     def _longer(self, piloted: _Piloted, reads: Reads) -> None:
         """Measure the same evidence in longer texts."""
@@ -743,12 +669,7 @@ class _Audit:
             words=settings.matching.words,
             seed=settings.seed,
         )
-        value, count = payload.figures.difference, payload.counts[0]
-        self.found.append(
-            self.system.result(
-                task, SEGMENTS, payload, value=value, count=count, seed=settings.seed
-            )
-        )
+        self.found.append(self.system.measured(SEGMENTS, payload))
 
 
 def _missing(trials: Sequence[Trial], known: Asked) -> Missing | None:
@@ -761,15 +682,13 @@ def _missing(trials: Sequence[Trial], known: Asked) -> Missing | None:
     return missing_in(lists, query_of)
 
 
-def _known(
-    moved: dict[str, dict[str, float]], trials: Sequence[Trial], known: Asked
-) -> dict[str, dict[str, float]]:
-    """Return the figures by query without those of queries with a missing score."""
+def _known(moved: Moved, trials: Sequence[Trial], known: Asked) -> Moved:
+    """Return the effects by query without those of queries with a missing score."""
     lists = {name for (name, _), score in known.items() if score != score}
     lacking = {one.query_id for one in trials if not lists.isdisjoint(one.names)}
     return {
-        name: {query_id: value for query_id, value in of.items() if query_id not in lacking}
-        for name, of in moved.items()
+        key: {query_id: value for query_id, value in of.items() if query_id not in lacking}
+        for key, of in moved.items()
     }
 
 

@@ -16,24 +16,20 @@ import numpy as np
 
 from positionbias.audit.by_position import position_results
 from positionbias.audit.settings import AuditSettings
-from positionbias.audit.systems import System, Task
+from positionbias.audit.systems import Measurement, System, Task
 from positionbias.core.collection import Collection
-from positionbias.core.formatting import decimal
-from positionbias.core.interval import Interval
 from positionbias.core.records import Query
 from positionbias.core.run import Run
 from positionbias.core.seeds import keys64
+from positionbias.evaluation.described import BLIND
 from positionbias.evaluation.rank_overlap import rank_biased_overlaps
 from positionbias.firststage.settings import Bm25Settings
 from positionbias.firststage.terms import Analyzer
-from positionbias.results.buckets import BLIND, PSI, STANDARDISED, QueryBuckets, bounds_of
-from positionbias.results.result import Facts, Result
-from positionbias.results.select import of_type
 from positionbias.text.overlap import content_words
 from positionbias.text.vocabulary import words_of
 from positionbias.text.words import word_count
 
-__all__ = ["ALIKE", "BlindRange", "alike", "blind_results", "blind_runs", "outside_blind"]
+__all__ = ["ALIKE", "alike", "blind_results", "blind_runs"]
 
 ALIKE = 0.9  # mean rank-biased overlap from which two rankings count as the same scorer's
 PERMUTATIONS = 100  # only for the mean of the null; the p of these scorers is not used
@@ -111,122 +107,27 @@ def alike(run: Run, others: Iterable[Run]) -> list[str]:
     return found
 
 
-def blind_results(task: Task, runs: Iterable[Run], settings: AuditSettings) -> list[Result]:
+def blind_results(task: Task, runs: Iterable[Run], settings: AuditSettings) -> list[Measurement]:
     """Measure each run of ``blind_runs`` by ``position_results``: first measure, first buckets,
     standardised over length and over all passages.
 
-    Their measure and ``facts.model`` are ``BLIND``, so that they do not count as audited systems.
+    Their measure and role are ``BLIND``, so that they do not count as audited systems.
     """
     buckets = settings.buckets_for(task.evidence.positioned)[:1]
     narrow = replace(
         settings, measures=settings.measures[:1], buckets=buckets, permutations=PERMUTATIONS
     )
-    found = []
-    for run in runs:
-        results = position_results(
+    return [
+        measured._replace(role=BLIND, measure=BLIND)
+        for run in runs
+        for measured in position_results(
             System(run.name, run=run),
             task,
             task.values(run, narrow.measures),
             narrow,
             by_length=False,
         )
-        found += [
-            replace(result, measure=BLIND, facts=Facts(model=BLIND, evidence=task.rule))
-            for result in results
-        ]
-    return found
-
-
-@dataclass(frozen=True, slots=True)
-class BlindRange:
-    """A system's slope beside those of the position-blind scorers on the same queries.
-
-    ``slopes`` are the scorers' by name; ``low`` and ``high`` are the ends of all their intervals
-    together. ``left_out`` names scorers that are the system itself.
-    """
-
-    system: str
-    quality: str
-    slope: float
-    interval: Interval | None
-    slopes: Mapping[str, float]
-    low: float
-    high: float
-    left_out: tuple[str, ...] = ()
-
-    @property
-    def outside(self) -> bool:
-        """True if the system's slope lies beyond all intervals of the scorers."""
-        return not self.low <= self.slope <= self.high
-
-    @property
-    def text(self) -> str:
-        """The comparison in words."""
-        least, most, low, high = (
-            decimal(value, sign=True)
-            for value in (min(self.slopes.values()), max(self.slopes.values()), self.low, self.high)
-        )
-        said = (
-            "unusual; rotate to find out"
-            if self.outside
-            else "within what position-blind scorers show"
-        )
-        return (
-            f"{self.system}: the slope of {self.quality} is {decimal(self.slope, sign=True)}, "
-            f"{said}: {len(self.slopes)} position-blind scorers show slopes between {least} and "
-            f"{most} on these queries, with 95 % intervals from {low} to {high}"
-        )
-
-
-def outside_blind(
-    results: Sequence[Result], system: str, *, without: Iterable[str] = ()
-) -> BlindRange | None:
-    """Compare a system's slope with those of the ``blind_results`` among these results; None if
-    either has no slope.
-
-    Both are standardised over passage length if the system's is. ``without`` names scorers that are
-    the system itself (``alike``); a scorer of the same name is always left out. The system may be
-    one of the scorers.
-    """
-    own = _slopes(results, PSI).get(system) or _slopes(results, BLIND).get(system)
-    if own is None or own.figures.slope.value is None:
-        return None
-    unused = {system, *without}
-    scorers = {
-        name: payload.figures.slope
-        for name, payload in _slopes(results, BLIND).items()
-        if (payload.quality, payload.group) == (own.quality, own.group)
-        and bounds_of(payload.figures.slope)
-    }
-    used = {name: slope for name, slope in scorers.items() if name not in unused}
-    bounds = [found for slope in used.values() if (found := bounds_of(slope))]
-    if not bounds:
-        return None
-    return BlindRange(
-        system=system,
-        quality=own.quality,
-        slope=own.figures.slope.value,
-        interval=bounds_of(own.figures.slope, own.figures.level),
-        slopes={name: slope.value for name, slope in used.items() if slope.value is not None},
-        low=min(found.low for found in bounds),
-        high=max(found.high for found in bounds),
-        left_out=tuple(name for name in scorers if name in unused),
-    )
-
-
-def _slopes(results: Sequence[Result], measure: str) -> dict[str, QueryBuckets]:
-    """Return each system's first description with a slope, preferably one standardised over
-    length.
-    """
-    found: dict[str, QueryBuckets] = {}
-    for group in (STANDARDISED, ""):
-        for result, payload in of_type(results, QueryBuckets):
-            if (result.measure, payload.group) == (
-                measure,
-                group,
-            ) and payload.figures.slope.value is not None:
-                found.setdefault(result.system, payload)
-    return found
+    ]
 
 
 def _rankings(

@@ -15,6 +15,7 @@ import numpy as np
 from positionbias.audit.evidence import FoundEvidence
 from positionbias.audit.settings import AuditSettings
 from positionbias.evaluation.buckets import Buckets, length_groups
+from positionbias.evaluation.described import GAIN, PSI, QueryBuckets
 from positionbias.evaluation.sensitivity import (
     BucketSettings,
     bucket_means,
@@ -22,11 +23,9 @@ from positionbias.evaluation.sensitivity import (
     means_by_bucket,
     standardised,
 )
-from positionbias.results.buckets import GAIN, PSI, QueryBuckets
-from positionbias.results.result import Result
 
 if TYPE_CHECKING:
-    from positionbias.audit.systems import System, Task
+    from positionbias.audit.systems import Measurement, System, Task
 
 __all__ = ["gain_result", "position_results", "positions_of"]
 
@@ -40,13 +39,12 @@ def position_results(
     settings: AuditSettings,
     *,
     by_length: bool = True,
-) -> list[Result]:
-    """Return results by measure and scale, standardised over passage length and over all passages.
+) -> list[Measurement]:
+    """Return figures by measure and scale, standardised over passage length and over all passages.
 
     The first measure is also described within each length group, unless ``by_length`` is false.
-    ``values`` has each measure's value of every audited query, ``(queries,)``. A Result's value is
-    PSI, its payload the buckets, its count the queries in them. Answers that fill their passage
-    have no position and count in ``figures.without_position``.
+    ``values`` has each measure's value of every audited query, ``(queries,)``. Answers that fill
+    their passage have no position and count in ``figures.without_position``.
     """
     results = []
     for number, (measure, of_queries) in enumerate(values.items()):
@@ -54,17 +52,7 @@ def position_results(
             for payload in _payloads(
                 task, measure, of_queries, buckets, settings, grouped=by_length and number == 0
             ):
-                value = payload.figures.psi.value
-                results.append(
-                    system.result(
-                        task,
-                        PSI,
-                        payload,
-                        value=value,
-                        count=sum(payload.counts),
-                        seed=settings.seed,
-                    )
-                )
+                results.append(system.measured(PSI, payload))
     return results
 
 
@@ -75,12 +63,11 @@ def gain_result(
     first: System,
     before: np.ndarray,
     settings: AuditSettings,
-) -> Result:
+) -> Measurement:
     """Measure the system's gain over the first stage, by query and position of the evidence.
 
     Difficulty may correlate with position; the difference of two rankings of the same questions
-    contains less of it [decision]. ``values`` and ``before (queries,)`` are the first measure's;
-    the Result's value is the slope of the gain.
+    contains less of it [decision]. ``values`` and ``before (queries,)`` are the first measure's.
     """
     measure, buckets = settings.measures[0], settings.buckets_for(task.evidence.positioned)[0]
     payload = means_by_bucket(
@@ -92,10 +79,7 @@ def gain_result(
             settings.seed, f"gain in {measure} over {first.name}", settings.minimum, changes=True
         ),
     )
-    slope = payload.figures.slope.value
-    return system.result(
-        task, GAIN, payload, value=slope, count=sum(payload.counts), seed=settings.seed
-    )
+    return system.measured(GAIN, payload)
 
 
 def positions_of(evidence: FoundEvidence, buckets: Buckets) -> np.ndarray:

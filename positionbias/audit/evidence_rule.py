@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -31,8 +31,6 @@ from positionbias.core.shard_work import MapShards
 from positionbias.firststage.settings import Bm25Settings
 from positionbias.positions.locate import Span, TokenisedPassage
 from positionbias.ranking.config import RankingConfig, Spread
-from positionbias.results.payloads import Question, Verdict
-from positionbias.results.result import Result
 from positionbias.text.sentences import sentence_spans, sentences
 
 if TYPE_CHECKING:
@@ -48,7 +46,6 @@ __all__ = [
     "collection_terms",
     "error_note",
     "model_rule",
-    "noted",
     "terms_rule",
 ]
 
@@ -258,18 +255,6 @@ class Wrong(NamedTuple):
 
 
 MEASURED = {BY_TERMS: Wrong(0.199, 0.377), "minilm": Wrong(0.229, 0.280)}
-
-
-def noted(result: Result, rule: str) -> Result:
-    """Add to a verdict on the place in the passage that its effect is uncorrected, and the rule's
-    error rate.
-    """
-    verdict = result.payload
-    if not rule or not isinstance(verdict, Verdict) or verdict.question != Question.PASSAGE:
-        return result
-    return replace(
-        result, payload=replace(verdict, sentences=[*verdict.sentences, error_note(rule)])
-    )
 
 
 def error_note(rule: str) -> str:

@@ -39,9 +39,8 @@ from positionbias.core.records import Query
 from positionbias.core.run import Run
 from positionbias.core.schema import converted
 from positionbias.core.seeds import below, choose, drawn_order
-from positionbias.evaluation.length_grid import PLACES, Scored, grid_of
+from positionbias.evaluation.length_grid import PLACES, GridFigures, LengthGrid, Scored, grid_of
 from positionbias.models.protocols import token_reader
-from positionbias.results.length_grid import GridFigures, LengthGrid
 from positionbias.text.sentences import sentence_spans
 from positionbias.text.words import split_words
 

@@ -9,23 +9,24 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from positionbias.audit.evidence_rule import error_note
-from positionbias.audit.settings import Limits
-from positionbias.audit.verdict import MOST_QUERIES, moved_words
-from positionbias.core.checks import Check, Measured, Outcome, overall
-from positionbias.results.audit import (
+from positionbias.audit.answers import (
     DEVIATIONS,
-    EVIDENCE,
-    FIRST_STAGE,
     RANKS,
-    SCORE,
     WORTH,
-    GapFigures,
+    Contrast,
+    Effect,
+    Preference,
+    Question,
+    Verdict,
 )
-from positionbias.results.buckets import PSI, QueryBuckets
-from positionbias.results.payloads import Contrast, Effect, Preference, Question, Verdict
-from positionbias.results.result import Result
-from positionbias.results.select import of_type
+from positionbias.audit.audit import EVIDENCE
+from positionbias.audit.rotations import Gap
+from positionbias.audit.settings import Limits
+from positionbias.audit.systems import FIRST_STAGE, Measurement
+from positionbias.audit.verdict import MOST_QUERIES
+from positionbias.audit.words import error_note, moved_words, sentences_of, unread_part
+from positionbias.core.checks import Check, Measured, Outcome, overall
+from positionbias.evaluation.described import PSI, QueryBuckets
 
 __all__ = [
     "EXIT_CODES",
@@ -52,7 +53,7 @@ _PSI_NOTE = (
 )
 
 
-def checks_of(results: Sequence[Result], limits: Limits) -> list[Check]:
+def checks_of(results: Sequence[Measurement], limits: Limits) -> list[Check]:
     """Return a check for each system and limit, from the results of one audit.
 
     A limit passes if the 95 % interval lies within ± the limit, and fails if it lies wholly beyond.
@@ -71,13 +72,15 @@ def checks_of(results: Sequence[Result], limits: Limits) -> list[Check]:
     ]
 
 
-def _named(check: Check, results: Sequence[Result]) -> Check:
+def _named(check: Check, results: Sequence[Measurement]) -> Check:
     """Note which sentence was moved, if a rule chose it."""
-    rule = next((result.facts.evidence for result in results if result.facts.evidence), "")
+    rule = next((verdict.rule for verdict in _verdicts(results) if verdict.rule), "")
     if not rule:
         return check
-    of = f"--{check.limit} is of moving {moved_words(rule)}. {error_note(rule).removesuffix('.')}"
-    return replace(check, note=f"{check.note}. {of}" if check.note else of)
+    moved = f"--{check.limit} is of moving {moved_words(rule)}. {error_note(rule)}".removesuffix(
+        "."
+    )
+    return replace(check, note=f"{check.note}. {moved}" if check.note else moved)
 
 
 def exit_code(checks: Sequence[Check]) -> int:
@@ -87,48 +90,45 @@ def exit_code(checks: Sequence[Check]) -> int:
     return EXIT_CODES[overall(checks)]
 
 
-def _systems(results: Sequence[Result]) -> list[str]:
+def _systems(results: Sequence[Measurement]) -> list[str]:
     """Return the names of the systems; the first stage's only if nothing else was audited."""
     names = list(dict.fromkeys(result.system for result in results))
-    first = {result.system for result in results if result.facts.model == FIRST_STAGE}
-    counted = {
-        result.system for result in results if result.measure == EVIDENCE
-    }  # the first stage's, beside nothing else without answers
-    measured = {result.system for result in results if result.measure != EVIDENCE}
-    return [name for name in names if name not in first | (counted - measured)] or names
+    measured = {
+        one.system for one in results if one.measure != EVIDENCE and one.role != FIRST_STAGE
+    }
+    return [name for name in names if name in measured] or names
 
 
-def _first_measure(results: Sequence[Result]) -> str | None:
+def _first_measure(results: Sequence[Measurement]) -> str | None:
     """Return the measure of the limits: that of the first buckets, else of the first effect or gap
     in a measure.
     """
-    for result, buckets in of_type(results, QueryBuckets):
-        if result.measure == PSI:
-            return buckets.quality
-    for result in results:
-        if isinstance(result.payload, Verdict):
-            for effect in result.payload.effects:
-                if effect.unit not in (WORTH, DEVIATIONS, SCORE, RANKS):
-                    return effect.unit
-        elif isinstance(result.payload, GapFigures):
-            return result.payload.quality
+    for one in results:
+        if one.measure == PSI:
+            return str(one.figures.quality)
+    for one in results:
+        match one.figures:
+            case Verdict() as verdict if verdict.measure:
+                return verdict.measure
+            case Gap(quality=quality):
+                return quality
     return None
 
 
 def _checks(
-    system: str, results: Sequence[Result], limits: Limits, unit: str | None
+    system: str, results: Sequence[Measurement], limits: Limits, unit: str | None
 ) -> Iterable[Check]:
     """Yield the checks of one system, in the order of ``Limits``."""
     if limits.max_response is not None:
-        yield _response(results, limits.max_response, unit).check(
+        yield _response(system, results, limits.max_response, unit).check(
             system, "max-response", limits.max_response
         )
     if limits.max_movement is not None:
-        yield _movement(results, limits.max_movement, unit).check(
+        yield _movement(system, results, limits.max_movement, unit).check(
             system, "max-movement", limits.max_movement
         )
     if limits.max_order is not None:
-        yield _order(results, limits.max_order).check(system, "max-order", limits.max_order)
+        yield _order(system, results, limits.max_order).check(system, "max-order", limits.max_order)
     if limits.max_rotation_gap is not None:
         ruled = _rotation_gap(results, limits.max_rotation_gap, unit)
         yield replace(
@@ -296,7 +296,9 @@ def _advice(queries: float, *, beyond: bool = False) -> int | None:
     return rounded + beyond if exact else math.ceil(queries)
 
 
-def _response(results: Sequence[Result], at_most: float, unit: str | None) -> _Ruling:
+def _response(
+    system: str, results: Sequence[Measurement], at_most: float, unit: str | None
+) -> _Ruling:
     """Judge the effects of the moved sentence: its ends and its middle."""
     takes = (
         "it needs answers, a model that can be asked again, --needles above 0, and passages of "
@@ -305,6 +307,7 @@ def _response(results: Sequence[Result], at_most: float, unit: str | None) -> _R
     return _with_limit(
         results,
         _by_effects(
+            system,
             _verdicts(results, Question.PASSAGE),
             at_most,
             ((Contrast.ENDS,), (Contrast.MIDDLE,)),
@@ -314,7 +317,9 @@ def _response(results: Sequence[Result], at_most: float, unit: str | None) -> _R
     )
 
 
-def _movement(results: Sequence[Result], at_most: float, unit: str | None) -> _Ruling:
+def _movement(
+    system: str, results: Sequence[Measurement], at_most: float, unit: str | None
+) -> _Ruling:
     """Judge rotation, measured by the model's new scores or from two runs."""
     takes = (
         "it needs answers, and a model that can be asked again with --needles and --draws above 0, "
@@ -323,6 +328,7 @@ def _movement(results: Sequence[Result], at_most: float, unit: str | None) -> _R
     return _with_limit(
         results,
         _by_effects(
+            system,
             _verdicts(results, Question.PASSAGE),
             at_most,
             ((Contrast.ROTATION, Contrast.RUNS),),
@@ -332,7 +338,7 @@ def _movement(results: Sequence[Result], at_most: float, unit: str | None) -> _R
     )
 
 
-def _with_limit(results: Sequence[Result], ruling: _Ruling) -> _Ruling:
+def _with_limit(results: Sequence[Measurement], ruling: _Ruling) -> _Ruling:
     """Say of a failure that it is one of a length limit."""
     verdict = next(
         (
@@ -345,11 +351,11 @@ def _with_limit(results: Sequence[Result], ruling: _Ruling) -> _Ruling:
     if verdict is None or ruling.outcome is not Outcome.FAIL:
         return ruling
     return ruling._replace(
-        reason=f"it loses {verdict.loses}; within what it reads: {verdict.within}"
+        reason=f"it loses {unread_part(verdict)}; within what it reads: {verdict.within}"
     )
 
 
-def _order(results: Sequence[Result], at_most: float) -> _Ruling:
+def _order(system: str, results: Sequence[Measurement], at_most: float) -> _Ruling:
     """Judge the order of the list. A model found to score each passage alone has no effects, and no
     preference.
     """
@@ -364,10 +370,13 @@ def _order(results: Sequence[Result], at_most: float) -> _Ruling:
         for effect in verdict.effects
     )
     needed = ((Contrast.ORDER,), (Contrast.ORDER_MIDDLE,)) if middle else ((Contrast.ORDER,),)
-    return _by_effects(verdicts, at_most, needed, RANKS, "it needs a model that can be asked again")
+    return _by_effects(
+        system, verdicts, at_most, needed, RANKS, "it needs a model that can be asked again"
+    )
 
 
 def _by_effects(
+    system: str,
     verdicts: Sequence[Verdict],
     at_most: float,
     needed: Sequence[Sequence[Contrast]],
@@ -403,19 +412,24 @@ def _by_effects(
     for verdict in verdicts:
         # an effect beyond the limit fails, but none passes
         if verdict.preference is Preference.UNREACTIVE:
-            return _Ruling(Outcome.CANNOT_TELL, reason=" ".join(verdict.sentences[:2]).rstrip("."))
+            said = sentences_of(system, verdict)[:2]
+            return _Ruling(Outcome.CANNOT_TELL, reason=" ".join(said).rstrip("."))
     if ruling is not None:
         gone = next((verdict for verdict in verdicts if verdict.missing), None)
         if gone is None or ruling.outcome is Outcome.PASS:
             return ruling
         # more queries would not do
-        return ruling._replace(wanted=None, reason=" ".join(gone.sentences[1:]).rstrip("."))
+        said = sentences_of(system, gone)[1:]
+        return ruling._replace(wanted=None, reason=" ".join(said).rstrip("."))
     names = ", ".join(" or ".join(group) for group in absent)
-    said = " ".join(
-        sentence for verdict in verdicts if not verdict.effects for sentence in verdict.sentences
+    why = " ".join(
+        sentence
+        for verdict in verdicts
+        if not verdict.effects
+        for sentence in sentences_of(system, verdict)
     )
     return _ruled(
-        found, at_most, f"not measured{f' in {unit}' if unit else ''}: {names}; {said or takes}"
+        found, at_most, f"not measured{f' in {unit}' if unit else ''}: {names}; {why or takes}"
     )
 
 
@@ -438,30 +452,29 @@ def _interval(effect: Effect, others: Sequence[Effect]) -> tuple[float | None, f
     return -ZEROS / effect.queries, ZEROS / effect.queries
 
 
-def _verdicts(results: Sequence[Result], question: Question) -> list[Verdict]:
-    return [verdict for _, verdict in of_type(results, Verdict) if verdict.question is question]
+def _verdicts(results: Sequence[Measurement], question: Question | None = None) -> list[Verdict]:
+    found = [one.figures for one in results if isinstance(one.figures, Verdict)]
+    return [verdict for verdict in found if question in (None, verdict.question)]
 
 
-def _rotation_gap(results: Sequence[Result], at_most: float, unit: str | None) -> _Ruling:
+def _rotation_gap(results: Sequence[Measurement], at_most: float, unit: str | None) -> _Ruling:
     found = []
-    for result, figures in of_type(results, GapFigures):
-        if figures.quality == unit:
-            low, high = (
-                (result.interval.low, result.interval.high) if result.interval else (None, None)
-            )
-            found.append(
-                _measured("rotated − original", unit, result.value, low, high, result.count)
-            )
+    for gap in (one.figures for one in results if isinstance(one.figures, Gap)):
+        if gap.quality == unit:
+            low, high = (gap.interval.low, gap.interval.high) if gap.interval else (None, None)
+            found.append(_measured("rotated − original", unit, gap.change, low, high, gap.queries))
     takes = "it needs a model that can be asked again, and --draws above 0"
     return _ruled(found, at_most, "" if found else f"not measured: rotated − original; {takes}")
 
 
-def _psi(results: Sequence[Result], unit: str | None) -> Measured | None:
+def _psi(results: Sequence[Measurement], unit: str | None) -> Measured | None:
     """Return the first debiased PSI of the first measure."""
-    for result, payload in of_type(results, QueryBuckets):
-        if (result.measure, payload.quality) == (PSI, unit):
-            psi = payload.figures.psi
+    for one in results:
+        buckets = one.figures
+        if one.measure == PSI and isinstance(buckets, QueryBuckets) and buckets.quality == unit:
+            psi = buckets.figures.psi
+            queries = sum(buckets.counts)
             return _measured(
-                f"debiased PSI of {unit}", "", psi.debiased, psi.low, psi.high, result.count
+                f"debiased PSI of {unit}", "", psi.debiased, psi.low, psi.high, queries
             )
     return None

@@ -8,8 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from positionbias.audit.answers import Missing
 from positionbias.audit.made_ids import made_id
-from positionbias.audit.missing import Missing, missing_in
+from positionbias.audit.missing import missing_in
 from positionbias.audit.systems import System, Task
 from positionbias.core.records import Query
 from positionbias.core.run import Run

@@ -21,12 +21,11 @@ from positionbias.audit.lengths import Lengths
 from positionbias.audit.manipulate import Asked
 from positionbias.audit.reads import Reads
 from positionbias.audit.settings import AuditSettings
-from positionbias.audit.systems import System, Task
+from positionbias.audit.systems import Measurement, System, Task
 from positionbias.audit.trials import Trial
 from positionbias.core.duration import duration_in_words
+from positionbias.evaluation.length_grid import LENGTHS
 from positionbias.models.protocols import token_reader
-from positionbias.results.length_grid import LENGTHS
-from positionbias.results.result import Result
 
 __all__ = ["LongerTexts"]
 
@@ -46,7 +45,7 @@ class LongerTexts:
     known: Asked
     tell: Callable[[str], None]
 
-    def lengths(self, lengths: Lengths) -> list[Result]:
+    def lengths(self, lengths: Lengths) -> list[Measurement]:
         """Measure the same evidence at several places of texts of these lengths."""
         sizes, unit = sizes_of(self.system)
         most, level, seed = (
@@ -80,8 +79,7 @@ class LongerTexts:
                 f"({why or 'competitors that all score alike'})"
             )
             return []
-        count = grid.figures.queries
-        return [self.system.result(self.task, LENGTHS, grid, value=None, count=count, seed=seed)]
+        return [self.system.measured(LENGTHS, grid)]
 
     def _tell_time(self, what: str, total: float, sizes: Sizes) -> None:
         """Report the expected time of texts with ``total`` words or tokens together."""

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from positionbias.audit.answers import RANKS, SCORE, Contrast
 from positionbias.audit.made_ids import made_id
 from positionbias.audit.missing import filled
 from positionbias.audit.systems import System, Task
@@ -24,8 +25,6 @@ from positionbias.core.run import Run
 from positionbias.core.seeds import drawn_order
 from positionbias.evaluation.measures import parse_measure, per_query
 from positionbias.ranking.scored import PassageTexts
-from positionbias.results.audit import RANKS, SCORE
-from positionbias.results.payloads import Contrast
 
 __all__ = ["Asked", "Fits", "Manipulation", "Measured", "Texts", "ask", "mean_unit", "measure"]
 

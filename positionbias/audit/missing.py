@@ -8,37 +8,14 @@ its effects then span both intervals. Otherwise it is *cannot tell*.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 
-from positionbias.core.formatting import count, decimal
+from positionbias.audit.answers import Missing
 from positionbias.core.records import Qrel
 from positionbias.core.run import Run
-from positionbias.results.payloads import Effect, Preference, Verdict
 
-__all__ = ["Missing", "agreed", "completed", "filled", "missing_in"]
-
-
-class Missing(NamedTuple):
-    """The scores and the answers (lists) that are missing, of how many; an answer is missing if one
-    of its scores is.
-    """
-
-    scores: int
-    all_scores: int
-    answers: int
-    all_answers: int
-    queries: int
-
-    def __str__(self) -> str:
-        queries = "query" if self.queries == 1 else "queries"
-        return (
-            f"{count(self.answers)} of {count(self.all_answers)} answers, on {count(self.queries)} "
-            f"{queries}, could not be read or left passages out: {count(self.scores)} of "
-            f"{count(self.all_scores)} scores are missing and enter at their worst, both ways."
-        )
+__all__ = ["completed", "filled", "missing_in"]
 
 
 def missing_in(lists: Mapping[str, Iterable[float]], query_of: Mapping[str, str]) -> Missing | None:
@@ -96,72 +73,3 @@ def completed(run: Run, qrels: Sequence[Qrel], *, best: bool) -> Run:
             scores = np.arange(len(names), dtype=np.float32)[::-1]
         rankings.append((query_id, names, scores))
     return Run(run.name, rankings) if changed else run
-
-
-def agreed(name: str, verdicts: Sequence[Verdict], missing: Missing) -> Verdict:
-    """Return the verdict of several on the same queries that differ only by what missing scores
-    are: one if they agree, else *cannot tell*.
-    """
-    first = verdicts[0]
-    effects = _spanning([verdict.effects for verdict in verdicts])
-    same = len({verdict.preference for verdict in verdicts}) == 1
-    head = effects[0] if effects else None
-    size = ""
-    if head is not None:
-        bounds = (
-            "any value"
-            if head.low is None or head.high is None
-            else f"[{decimal(head.low)}, {decimal(head.high)}]"
-        )
-        size = f": {head.contrast} {bounds} {head.unit}"
-    if same and first.preference is not Preference.UNKNOWN:
-        said = (
-            f"{name}: {first.preference}, whatever its missing scores are{size} "
-            f"({count(first.queries)} queries)."
-        )
-    else:
-        said = (
-            f"{name}: cannot tell, as scores are missing{size} with these at their worst "
-            f"({count(first.queries)} queries)."
-        )
-    exceeds = (
-        first.exceeds if same and len({verdict.exceeds for verdict in verdicts}) == 1 else None
-    )
-    return replace(
-        first,
-        preference=first.preference if same else Preference.UNKNOWN,
-        sentences=[
-            said,
-            str(missing),
-            "Run it again to ask for these again, or audit a model whose answers can be read.",
-        ],
-        effects=effects,
-        exceeds=exceeds,
-        wanted=None,
-        missing=missing.scores,
-    )
-
-
-def _spanning(found: Sequence[Sequence[Effect]]) -> list[Effect]:
-    """Return each effect from its lowest to its highest; only those that all have."""
-    by_key = [
-        {(effect.contrast, effect.unit, effect.subset): effect for effect in effects}
-        for effects in found
-    ]
-    spans = []
-    for key, effect in by_key[0].items():
-        if not all(key in effects for effects in by_key):
-            continue
-        ways = [effects[key] for effects in by_key]
-        values = [way.value for way in ways if way.value is not None]
-        low, high = [way.low for way in ways], [way.high for way in ways]
-        spans.append(
-            replace(
-                effect,
-                value=(min(values) + max(values)) / 2 if values else None,
-                low=None if None in low else min(number for number in low if number is not None),
-                high=None if None in high else max(number for number in high if number is not None),
-                detectable=None,
-            )
-        )
-    return spans

@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from msgspec import structs
 
 from positionbias.audit.evidence import Evidence, FoundEvidence
 from positionbias.audit.made_ids import made_id
@@ -17,8 +16,8 @@ from positionbias.audit.perturb import Needle, move_sentence
 from positionbias.core.collection import Collection
 from positionbias.core.run import Run
 from positionbias.core.seeds import drawn_order, key64
+from positionbias.evaluation.described import ResponseCurve
 from positionbias.evaluation.response import Moved, response_curve
-from positionbias.results.buckets import ResponseCurve
 
 __all__ = ["Needles", "make_needles", "needle_curve"]
 
@@ -111,7 +110,7 @@ def needle_curve(
             deviations.append(float(others.std()))
     unit = float(np.mean(deviations)) if deviations and np.mean(deviations) > 0 else 1.0
     curve = response_curve(moved, unit=unit, seed=seed)
-    return replace(curve, figures=structs.replace(curve.figures, unmoved=needles.counts))
+    return replace(curve, figures=replace(curve.figures, unmoved=needles.counts))
 
 
 def _others(ranked: Run, query_id: str, passage_id: str) -> np.ndarray:

@@ -5,23 +5,42 @@ numbers, no text.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from positionbias.audit.manipulate import Measured, mean_unit
+from positionbias.audit.answers import Contrast
 from positionbias.audit.rotations import Rotated
 from positionbias.audit.settings import AuditSettings
-from positionbias.audit.systems import System, Task
+from positionbias.audit.systems import Measurement, System, Task
 from positionbias.core.run import Run
-from positionbias.results.payloads import Contrast
-from positionbias.results.query_effects import BY_QUERY, QueryEffects
-from positionbias.results.result import Result
 
-__all__ = ["effects_of_model", "effects_of_runs", "in_units", "rank_of"]
+__all__ = ["BY_QUERY", "Moved", "QueryEffects", "effects_of_model", "effects_of_runs", "rank_of"]
 
-Columns = Mapping[str, Any]
-DECIMALS = 6  # of places and effects
+BY_QUERY = "effects by query"
+
+# by contrast and subset of the queries: the effect in scores by query; and, where no evidence is
+# known, the deviation of the candidates' scores under the name of that unit
+Moved = Mapping[tuple[Contrast | str, str], Mapping[str, float]]
+
+
+@dataclass(frozen=True, slots=True)
+class QueryEffects:
+    """What a change of passages does to each audited query, ``(queries,)`` each; NaN: not measured.
+
+    ``places`` is the answer's relative position in the passage as it is, in [0, 1], ``words`` the
+    passage's length. ``before`` and ``after`` are values of ``quality``, ``ranks_before`` and
+    ``ranks_after`` the ranks of the passage, with all passages as they are and rotated once.
+    """
+
+    quality: str
+    places: np.ndarray
+    words: np.ndarray
+    before: np.ndarray
+    ranks_before: np.ndarray
+    after: np.ndarray | None = None
+    ranks_after: np.ndarray | None = None
+    moved: Moved = field(default_factory=dict)
 
 
 def effects_of_model(
@@ -30,63 +49,41 @@ def effects_of_model(
     ranked: Run,
     values: np.ndarray,
     rotated: Rotated | None,
-    moved: Mapping[str, Mapping[str, float]],
+    moved: Moved,
     settings: AuditSettings,
-) -> Result | None:
+) -> Measurement | None:
     """Return a model's figures by query: the first measure and ranks before and after the first
     rotation, and what was moved; None where neither was done.
     """
     if rotated is None and not moved:
         return None
-    ids, nothing = task.query_ids, [None] * len(task.query_ids)
-    after: Columns = {"after": nothing, "ranks_after": nothing}
+    after = ranks_after = None
     if rotated is not None:
-        after = {
-            "after": rotated.values[settings.measures[0]][0].tolist(),
-            "ranks_after": _ranks(task, rotated.first_run),
-        }
-    columns = {name: [_number(of.get(query_id)) for query_id in ids] for name, of in moved.items()}
-    before = {"before": values.tolist(), "ranks_before": _ranks(task, ranked)}
-    return _result(system, task, {**before, **after, "moved": columns}, settings)
+        after = rotated.values[settings.measures[0]][0]
+        ranks_after = _ranks(task, rotated.first_run)
+    effects = QueryEffects(
+        settings.measures[0],
+        *_evidence(task),
+        values,
+        _ranks(task, ranked),
+        after,
+        ranks_after,
+        moved,
+    )
+    return system.measured(BY_QUERY, effects)
 
 
 def effects_of_runs(
     system: System, task: Task, runs: Sequence[Run], values: np.ndarray, settings: AuditSettings
-) -> Result:
+) -> Measurement:
     """Return the figures by query of a run and the first one over a rotated collection;
     ``values (runs, queries)`` of the first measure.
     """
-    before, after = runs[:2]
-    columns = {
-        "before": values[0].tolist(),
-        "after": values[1].tolist(),
-        "ranks_before": _ranks(task, before),
-        "ranks_after": _ranks(task, after),
-    }
-    return _result(system, task, columns, settings)
-
-
-def in_units(measured: Measured, contrasts: Sequence[Contrast]) -> dict[str, dict[str, float]]:
-    """Return each contrast of each query by its name, as shares of the evidence's mean worth
-    (without it: in mean deviations), so that their mean is the verdict's effect over all texts."""
-    scores = measured.by_unit["score"]
-    unit = mean_unit(
-        scores[:, contrasts.index(Contrast.WORTH)]
-        if Contrast.WORTH in contrasts
-        else measured.units
+    before, after = (_ranks(task, run) for run in runs[:2])
+    effects = QueryEffects(
+        settings.measures[0], *_evidence(task), values[0], before, values[1], after
     )
-    if not unit > 0:
-        return {}
-    columns = (
-        (contrast, scores[:, place] / unit)
-        for place, contrast in enumerate(contrasts)
-        if contrast != Contrast.WORTH
-    )
-    return {
-        contrast.value: dict(zip(measured.query_ids, column.tolist(), strict=True))
-        for contrast, column in columns
-        if not np.isnan(column).all()
-    }
+    return system.measured(BY_QUERY, effects)
 
 
 def rank_of(run: Run, query_id: str, passage_id: str) -> int | None:
@@ -95,24 +92,14 @@ def rank_of(run: Run, query_id: str, passage_id: str) -> int | None:
     return ids.index(passage_id) + 1 if passage_id in ids else None
 
 
-def _ranks(task: Task, run: Run) -> list[int | None]:
-    return [
+def _ranks(task: Task, run: Run) -> np.ndarray:
+    ranks = [
         rank_of(run, item.query_id, item.passage_id) for item in task.evidence.by_query.values()
     ]
+    return np.array([np.nan if rank is None else rank for rank in ranks], np.float64)
 
 
-def _result(system: System, task: Task, columns: Columns, settings: AuditSettings) -> Result:
-    items, whole = list(task.evidence.by_query.values()), task.evidence.whole
-    payload = QueryEffects(
-        quality=settings.measures[0],
-        query_ids=[item.query_id for item in items],
-        passage_ids=[item.passage_id for item in items],
-        places=[None if whole else _number(item.relative) for item in items],
-        words=[item.words for item in items],
-        **columns,
-    )
-    return system.result(task, BY_QUERY, payload, value=None, count=len(items))
-
-
-def _number(value: float | None) -> float | None:
-    return None if value is None or np.isnan(value) else round(float(value), DECIMALS)
+def _evidence(task: Task) -> tuple[np.ndarray, np.ndarray]:
+    """Return the place and the passage's words of each query's evidence."""
+    places, words = task.evidence.column("relative"), task.evidence.column("words")
+    return (np.full_like(places, np.nan) if task.evidence.whole else places), words

@@ -24,7 +24,7 @@ from positionbias.core.seeds import below, drawn_order
 from positionbias.models.protocols import PassageEncoder, TokenReader, cut_side, token_reader
 from positionbias.text.sentences import Parts, parts_of
 
-__all__ = ["Limit", "Reads", "everything", "longest_texts", "reads_of", "unread_part"]
+__all__ = ["Limit", "Reads", "everything", "longest_texts", "reads_of"]
 
 TRIED = 200  # queries
 PROBES = 14  # texts of a query: evidence and filler at seven places
@@ -45,17 +45,6 @@ class Reads:
     words: float | None
     found: str
     from_end: bool = False
-
-
-def unread_part(reads: Reads) -> str:
-    """Name what a system does not read of a longer text: ``what stands behind word 50``."""
-    if reads.words is None:
-        return f"what stands {'before' if reads.from_end else 'behind'} its tokenizer's limit"
-    return (
-        f"what stands before word {reads.words:,.0f} from the end"
-        if reads.from_end
-        else f"what stands behind word {reads.words:,.0f}"
-    )
 
 
 class Limit(NamedTuple):

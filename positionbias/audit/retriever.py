@@ -19,7 +19,6 @@ from positionbias.dense.streamed import StreamedVectors
 from positionbias.dense.vectors import Vectors
 from positionbias.models.checkpoint import Checkpoint
 from positionbias.ranking.config import Elsewhere, RankingConfig, Spread
-from positionbias.results.audit import RetrievalFigures
 
 __all__ = ["WHOLE", "Retriever", "fitting_vectors"]
 
@@ -130,17 +129,21 @@ class Retriever:
         )
         return Run(name, asked.rankings(found, passages.ids_at))
 
-    def figures(self) -> RetrievalFigures:
-        """Return the counts of the ranking and its cost."""
-        return RetrievalFigures(
-            passages=len(self.collection),
-            depth=self.depth,
-            encoded=self.encoded,
-            empty=self.empty if self.vectors is None else self.vectors.empty,
-            truncated=self.truncated if self.vectors is None else self.vectors.truncated,
-            vectors="made for the audit" if self.vectors is None else self.vectors.path.name,
-            compared_in=self.precision,
-        )
+    def figures(self) -> dict[str, float | str]:
+        """Return the counts of the ranking and its cost: ``encoded`` counts passages and their
+        changed copies, ``empty`` and ``truncated`` the originals.
+        """
+        return {
+            "passages": len(self.collection),
+            "depth": self.depth,
+            "passages encoded": self.encoded,
+            "empty passages": self.empty if self.vectors is None else self.vectors.empty,
+            "passages up to the length limit": self.truncated
+            if self.vectors is None
+            else self.vectors.truncated,
+            "vectors": "made for the audit" if self.vectors is None else self.vectors.path.name,
+            "compared in": self.precision,
+        }
 
 
 def fitting_vectors(

@@ -12,19 +12,44 @@ import numpy as np
 from positionbias.audit.evidence import Movement, movements
 from positionbias.audit.missing import completed
 from positionbias.audit.settings import AuditSettings
-from positionbias.audit.systems import System, Task
+from positionbias.audit.systems import Measurement, System, Task
+from positionbias.core.interval import Interval
 from positionbias.core.run import Run
 from positionbias.evaluation.clustered import clustered_mean
+from positionbias.evaluation.described import MOVEMENT
 from positionbias.evaluation.rank_overlap import rank_biased_overlaps
 from positionbias.evaluation.rotation_gap import change_by_movement, rotation_gap
 from positionbias.models.protocols import PassageEncoder, token_reader
 from positionbias.positions.rotate import Rotation
 from positionbias.positions.rotated_texts import RotatedTexts
-from positionbias.results.audit import GAP, GapFigures
-from positionbias.results.buckets import MOVEMENT
-from positionbias.results.result import Result
 
-__all__ = ["Rotated", "compared", "rotate_and_rank", "rotation_results"]
+__all__ = ["GAP", "Gap", "Rotated", "compared", "rotate_and_rank", "rotation_results"]
+
+GAP = "rotation gap"
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """The change of a quality when the whole collection is rotated, as its mean over ``queries``.
+
+    ``first_changed`` is the share of queries with another first passage, ``overlap`` the rankings'
+    rank-biased overlap. ``cut`` and ``truncated`` are shares of answers, ``truncated`` None where
+    the model's limit is unknown.
+    """
+
+    quality: str
+    draws: int
+    queries: int
+    change: float | None
+    interval: Interval | None
+    original: float | None
+    rotated: float | None
+    p: float | None
+    detectable: float | None
+    first_changed: float | None
+    overlap: float | None
+    cut: float | None
+    truncated: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +136,7 @@ def rotation_results(
     rotated: Rotated,
     settings: AuditSettings,
     best: Mapping[str, np.ndarray] | None = None,
-) -> list[Result]:
+) -> list[Measurement]:
     """Return the gap of each measure, and of the first one by how far the evidence moved, if it has
     a place.
 
@@ -136,21 +161,25 @@ def rotation_results(
                 if value is not None and other.change.value is not None
                 else None
             )
-        figures = GapFigures(
-            quality=measure,
-            draws=gap.draws,
-            queries=count,
-            original=gap.original_mean,
-            rotated=gap.rotated_mean,
-            p=change.p,
-            detectable=change.detectable,
-            first_changed=gap.first_changed.value,
-            overlap=overlap.value,
-            cut=None if movement is None else float((movement.ends < 0).mean()),
-            truncated=rotated.truncated,
-        )
         results.append(
-            system.result(task, GAP, figures, value=value, interval=interval, count=count)
+            system.measured(
+                GAP,
+                Gap(
+                    quality=measure,
+                    draws=gap.draws,
+                    queries=count,
+                    change=value,
+                    interval=interval,
+                    original=gap.original_mean,
+                    rotated=gap.rotated_mean,
+                    p=change.p,
+                    detectable=change.detectable,
+                    first_changed=gap.first_changed.value,
+                    overlap=overlap.value,
+                    cut=None if movement is None else float((movement.ends < 0).mean()),
+                    truncated=rotated.truncated,
+                ),
+            )
         )
     if movement is None:
         return results
@@ -165,11 +194,7 @@ def rotation_results(
         minimum=settings.minimum,
         quality=f"change of {measure}",
     )
-    results.append(
-        system.result(
-            task, MOVEMENT, buckets, value=buckets.figures.slope.value, count=len(task.query_ids)
-        )
-    )
+    results.append(system.measured(MOVEMENT, buckets))
     return results
 
 

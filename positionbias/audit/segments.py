@@ -16,11 +16,11 @@ from torch import Tensor
 from positionbias.audit.perturb import thirds
 from positionbias.core.progress import track
 from positionbias.evaluation.bootstrap import bootstrap_mean
+from positionbias.evaluation.described import SegmentBuckets
 from positionbias.models.protocols import PassageEncoder
 from positionbias.ranking.batches import TokenBudget
 from positionbias.ranking.config import RankingConfig
 from positionbias.ranking.scored import PassageTexts
-from positionbias.results.buckets import SegmentBuckets, SegmentFigures
 from positionbias.text.words import WordMethod
 
 __all__ = ["segment_similarity"]
@@ -53,19 +53,13 @@ def segment_similarity(
     interval = bootstrap_mean(difference, None, seed=seed)
     found = len(cosines)
     return SegmentBuckets(
-        scale="segment",
-        quality="cosine",
-        edges=[0.0, 1 / 3, 2 / 3, 1.0],
-        counts=[found] * 3,
+        count=found,
         means=[float(column.mean()) if found else None for column in columns],
         lows=[item.low if item else None for item in intervals],
         highs=[item.high if item else None for item in intervals],
-        figures=SegmentFigures(
-            difference=float(difference.mean()) if found else None,
-            low=interval.low if interval else None,
-            high=interval.high if interval else None,
-            left_out=len(passage_ids) - found,
-        ),
+        difference=float(difference.mean()) if found else None,
+        bounds=interval,
+        left_out=len(passage_ids) - found,
     )
 
 

@@ -24,24 +24,31 @@ from typing import NamedTuple
 
 import numpy as np
 
+from positionbias.audit.answers import (
+    DEVIATIONS,
+    RANKS,
+    READ_WHOLE,
+    SIZES,
+    Effect,
+    Preference,
+    Question,
+    Verdict,
+)
 from positionbias.audit.manipulate import Measured
 from positionbias.audit.perturb import exchanged_halves
 from positionbias.audit.reads import Reads
 from positionbias.audit.settings import DEPTH, AuditSettings
 from positionbias.audit.systems import Task
 from positionbias.audit.trials import Pair, Trial
-from positionbias.audit.verdict import LEAST_READ, queries_for, sized
-from positionbias.core.formatting import count, decimal, percent
+from positionbias.audit.verdict import LEAST_READ, queries_for
+from positionbias.audit.words import MORE
 from positionbias.evaluation.bootstrap import span_of
 from positionbias.evaluation.simultaneous import simultaneous
 from positionbias.positions.rotate import Rotation, unit_starts
-from positionbias.results.audit import DEVIATIONS, RANKS, READ_WHOLE
-from positionbias.results.payloads import SIZES, Contrast, Effect, Preference, Question, Verdict
 from positionbias.text.words import spoken_words
 
 __all__ = [
     "LEFT_OUT",
-    "NEXT",
     "TextTrials",
     "sensitivity_effects",
     "sensitivity_verdict",
@@ -49,19 +56,14 @@ __all__ = [
     "text_trials",
 ]
 
-MORE = (Contrast.TURNED_MORE, Contrast.HALVES_MORE)
 UNSEEN = 3  # queries with a change of one deviation that a sample may miss
+UNREAD, NO_CANDIDATES = "too few texts are read whole", "no query has candidates"
 NO_PLACEBO = "no irrelevant candidate of two words or more"
-NEXT = (
-    "To find out: audit a collection with answers, or let a rule choose the evidence (--evidence "
-    "terms)."
-)
 LEFT_OUT = (
     "This split has no located answer, so these are not measured: moved sentences, the response by "
     "place, quality and gain by position, PSI, position-blind scorers, and the rotation gap by "
     "movement."
 )
-_DONE = {Contrast.TURNED: "rotated", Contrast.HALVES: "with its halves exchanged"}
 
 
 class TextTrials(NamedTuple):
@@ -229,7 +231,6 @@ def _answer(effects: Sequence[Effect], margin: float, drawn: int, noise: float) 
 
 
 def sensitivity_verdict(
-    name: str,
     relevant: Measured,
     placebo: Measured,
     measure: str,
@@ -246,123 +247,35 @@ def sensitivity_verdict(
     over_all = sensitivity_effects(relevant, placebo, measure, read=False)
     unread = float(1 - relevant.whole.all(axis=1).mean()) if queries else 0.0
     own = sensitivity_effects(relevant, placebo, measure, read=True) if unread else over_all
-    limit = (
-        f"about {reads.words:,.0f} words" if reads.words is not None else "its tokenizer's limit"
-    )
-    lost = (
-        f"{name} reads no further than {limit}; {percent(unread, 0)} of the queries have longer "
-        "texts, left out here: other parts of them would come into view."
-    )
     deciding = [
         one
         for one in own
         if one.unit == DEVIATIONS and one.contrast in SIZES and one.queries >= LEAST_READ * queries
     ]
+    verdict = Verdict(
+        Question.TEXT,
+        Preference.UNKNOWN,
+        over_all,
+        margin,
+        queries=queries,
+        reads=reads.words if unread else None,
+        unread=unread or None,
+        drawn=queries,
+        noise=noise,
+    )
     if not deciding:
-        sentences = [
-            (
-                f"{name}: cannot tell whether it is sensitive to the order of a passage's text: "
-                f"{'' if queries else 'no query has candidates.'}"
-            )
-        ]
-        if unread:
-            sentences = [
-                f"{sentences[0]}too few texts are read whole.",
-                lost,
-                "Audit it on shorter passages, or let it read further.",
-            ]
-        return Verdict(
-            Question.TEXT,
-            Preference.UNKNOWN,
-            sentences,
-            over_all,
-            margin,
-            None,
-            queries,
-            drawn=queries,
-        )
+        return replace(verdict, reason=UNREAD if unread else NO_CANDIDATES)
     found = _answer(deciding, margin, queries, noise)
     effects = sorted(own, key=lambda one: one.contrast != found.deciding.contrast) + (
         [] if own is over_all else over_all
     )
-    # a size of 0 is no question
-    effects = [replace(one, detectable=None) if one.contrast in SIZES else one for one in effects]
-    sentences = [_headline(name, found, margin), _meaning(found, own, measure)]
-    sentences += (
-        [f"Noise is part of it: a repeated call changes scores by {decimal(noise)} deviations."]
-        if noise
-        else []
-    )
-    sentences += [] if found.preference is Preference.INSENSITIVE else [NEXT]
-    return Verdict(
-        Question.TEXT,
-        found.preference,
-        [
-            sentence
-            for sentence in [sentences[0], lost if unread else "", *sentences[1:]]
-            if sentence
+    return replace(
+        verdict,
+        preference=found.preference,
+        # a size of 0 is no question
+        effects=[
+            replace(one, detectable=None) if one.contrast in SIZES else one for one in effects
         ],
-        effects,
-        margin,
-        True if found.preference is Preference.SENSITIVE else None,
-        queries,
-        found.wanted,
-        reads.words if unread else None,
-        unread or None,
-        queries,
-    )
-
-
-def _headline(name: str, found: _Answered, margin: float) -> str:
-    head = found.deciding
-    of = f"({count(head.queries)} queries)"
-    if found.preference is Preference.INSENSITIVE:
-        if not head.value:
-            return (
-                f"{name} is {found.preference}: scores do not change when relevant passages are "
-                f"rotated or their halves exchanged {of}; at most {decimal(head.high)} deviations "
-                "on average may go unseen."
-            )
-        return (
-            f"{name} is {found.preference}: when a relevant passage is rotated or its halves are "
-            f"exchanged, its score changes by at most {decimal(head.high)} deviations on average, "
-            f"either way {of}, within the margin of {margin:g}."
-        )
-    size = (
-        f"{_DONE[head.contrast]}, a relevant passage's score changes by {sized(head, sign=False)} "
-        f"deviations on average, either way {of}"
-    )
-    if found.preference is Preference.SENSITIVE:
-        return f"{name} is {found.preference}: {size}, beyond the margin of {margin:g}."
-    more = f"; about {count(found.wanted)} queries would do" if found.wanted else ""
-    return (
-        f"{name}: cannot tell whether it is sensitive to the order of a passage's text: {size}, "
-        f"margin {margin:g}{more}."
-    )
-
-
-def _meaning(found: _Answered, effects: Sequence[Effect], measure: str) -> str:
-    """Explain what the answer means and does not mean."""
-    if found.preference is Preference.INSENSITIVE:
-        return (
-            "So no place in a passage gains more than that on average when its text moves by about "
-            "half a passage; from one end to the other it may be twice as much."
-        )
-    of = {(effect.contrast, effect.unit): effect for effect in effects}
-    contrast = found.deciding.contrast
-    ranks, quality = of.get((contrast, RANKS)), of.get((contrast, measure))
-    said = ""
-    if ranks is not None and quality is not None:
-        said = (
-            f"It moves by {sized(ranks, sign=False)} ranks, and {measure} by "
-            f"{sized(quality, sign=False)}. "
-        )
-    more = of.get((MORE[SIZES.index(contrast)], DEVIATIONS))
-    if more is not None:
-        said += f"Relevant − irrelevant passages: {sized(more)} deviations. "
-    if found.preference is Preference.UNKNOWN:
-        return said.strip()
-    return said + (
-        "The place of the evidence is one possible cause; text broken at the cut and the order "
-        "of words are others. No side is known."
+        exceeds=True if found.preference is Preference.SENSITIVE else None,
+        wanted=found.wanted,
     )

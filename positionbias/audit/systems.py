@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -14,7 +14,6 @@ from positionbias.audit.rotated_run import RotatedRun
 from positionbias.audit.settings import MEMORY
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError
-from positionbias.core.interval import Interval
 from positionbias.core.records import Qrel, Query
 from positionbias.core.run import Run
 from positionbias.evaluation.measures import per_query
@@ -22,18 +21,36 @@ from positionbias.models.protocols import AnyRanker
 from positionbias.positions.rotated_texts import RotatedTexts
 from positionbias.ranking.config import RankingConfig, Spread
 from positionbias.ranking.scored import PassageTexts
-from positionbias.results.audit import FIRST_STAGE
-from positionbias.results.payloads import Payload
-from positionbias.results.result import Facts, Result
 
 if TYPE_CHECKING:
     from positionbias.audit.retriever import Retriever
     from positionbias.dense.vectors import Vectors
     from positionbias.models.checkpoint import Checkpoint
 
-__all__ = ["RETRIEVER", "System", "Task", "distinct_names", "retrievers"]
+__all__ = [
+    "FIRST_STAGE",
+    "RERANKER",
+    "RETRIEVER",
+    "RUN",
+    "Measurement",
+    "System",
+    "Task",
+    "distinct_names",
+    "retrievers",
+]
 
-RETRIEVER = "retriever"
+# roles of what is measured
+FIRST_STAGE = "first stage"  # the ranking that models re-rank
+RERANKER, RETRIEVER, RUN = "re-ranker", "retriever", "run"
+
+
+class Measurement(NamedTuple):
+    """Figures of one measure of a system, by its name and its role."""
+
+    system: str
+    role: str
+    measure: str
+    figures: Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,35 +158,18 @@ class System:
         """Return the first stage as a system."""
         return System(task.candidates.name, run=task.candidates, first_stage=True)
 
-    def result(
-        self,
-        task: Task,
-        measure: str,
-        payload: Payload,
-        *,
-        value: float | None,
-        count: int,
-        interval: Interval | None = None,
-        seed: int | None = None,
-    ) -> Result:
-        """Return a measurement of this system; ``seed`` if it has draws of its own."""
-        model, role = (
-            FIRST_STAGE if self.first_stage else self.kind,
-            RETRIEVER if self.retriever else "",
-        )
-        facts = Facts(model=model, role=role, evidence=task.rule)
-        return Result(
-            measure,
-            task.collection.name,
-            task.split,
-            self.name,
-            seed,
-            value,
-            interval,
-            count,
-            payload,
-            facts,
-        )
+    @property
+    def role(self) -> str:
+        """The part that it plays in the audit."""
+        if self.first_stage:
+            return FIRST_STAGE
+        if self.model is None:
+            return RUN
+        return RETRIEVER if self.retriever else RERANKER
+
+    def measured(self, measure: str, figures: Any) -> Measurement:
+        """Return figures of this system."""
+        return Measurement(self.name, self.role, measure, figures)
 
     def ranked(self, task: Task, rotated: RotatedTexts | None = None, description: str = "") -> Run:
         """Return the run itself, or the model's ranking, over original or ``rotated`` passages.

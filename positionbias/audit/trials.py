@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from positionbias.audit.answers import Contrast
 from positionbias.audit.filler import filler, known_words
 from positionbias.audit.made_ids import made_id
 from positionbias.audit.perturb import (
@@ -30,7 +31,6 @@ from positionbias.audit.perturb import (
 )
 from positionbias.audit.systems import Task
 from positionbias.core.seeds import below, choose
-from positionbias.results.payloads import Contrast
 from positionbias.text.sentences import Parts, parts_of, sentences
 
 __all__ = [

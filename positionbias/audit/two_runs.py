@@ -14,32 +14,31 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from positionbias.audit.answers import RANKS, Contrast, Effect, Preference, Question, Verdict
 from positionbias.audit.evidence import Evidence
 from positionbias.audit.query_effects import effects_of_runs, rank_of
 from positionbias.audit.rotated_run import RotatedRun
 from positionbias.audit.rotations import compared, rotation_results
-from positionbias.audit.sensitivity import NEXT
 from positionbias.audit.settings import AuditSettings
-from positionbias.audit.systems import System, Task
-from positionbias.audit.verdict import MEASURE_MARGIN, answer, moved_words, what_helps
+from positionbias.audit.systems import Measurement, System, Task
+from positionbias.audit.verdict import ALONE, ALONE_WITHOUT_ANSWERS, MEASURE_MARGIN, answer
+from positionbias.audit.words import FIRST
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, SettingError, bad_input
-from positionbias.core.formatting import count, decimal, interval, percent
 from positionbias.core.run import Run
 from positionbias.evaluation.clustered import Estimate
 from positionbias.evaluation.evaluate import check_run
 from positionbias.evaluation.moved_effect import moved_effect
 from positionbias.positions.rotate import unit_starts
-from positionbias.results.audit import RANKS, TWO_RUNS, VERDICT, TwoRunFigures
-from positionbias.results.payloads import Contrast, Effect, Preference, Question, Verdict
-from positionbias.results.result import Result
 from positionbias.text.words import sentence_starts
 
 __all__ = [
+    "TWO_RUNS",
+    "VERDICT",
     "Moves",
     "RotatedRun",
     "found_cut",
@@ -48,24 +47,15 @@ __all__ = [
     "two_run_verdict",
 ]
 
+TWO_RUNS, VERDICT = "two runs", "verdict"
+
 CUT, UNCHANGED, NO_ROOM = (
     "sentences cut through",
     "passages left as they were",
     "passages of one sentence",
 )
-ALIKE = (
-    "Both runs are the same, scores included: make sure that the second was made over the rotated "
-    "collection."
-)
-FIRST, UNLIKE = 10, 0.2
-(
-    """Runs whose first ten passages agree less than this beyond chance are hardly of one system """
-    """[decision]."""
-)
-HOW = (
-    "To find out: posbias debias COLLECTION, run your system on it, then posbias audit COLLECTION "
-    "RUN --rotated COLLECTION2 RUN2."
-)
+UNLIKE = 0.2  # runs that agree less than this beyond chance are hardly of one system [decision]
+NO_ANSWER = "this split has no located answer"
 
 
 class Moves(NamedTuple):
@@ -88,7 +78,7 @@ def two_run_verdict(
     settings: AuditSettings,
     *,
     margin: float = MEASURE_MARGIN,
-) -> list[Result]:
+) -> list[Measurement]:
     """Return the verdict on position in the passage, and its counts.
 
     Effects are those of moving the answer from the front to the end of its passage, in the first
@@ -119,7 +109,8 @@ def two_run_verdict(
     runs = [System(system_name, run=of).ranked(task) for of in (run, *(one.run for one in rotated))]
     cutoff = min(settings.depth, *(of.depth for of in runs))
     if task.evidence.whole:
-        return _without_answers(system_name, task, runs, rotated, settings)
+        _moves(task, rotated, settings)  # checks that they are rotations
+        return _without_answers(system_name, task, runs, settings)
     values = np.array([task.values(of, [measure])[measure] for of in runs])
     ranks = np.array([[_rank(of, item, cutoff) for item in items] for of in runs])
     moves = _moves(task, rotated, settings)
@@ -146,82 +137,74 @@ def two_run_verdict(
         measure: effect_of(values, 1.0),
         RANKS: effect_of(-ranks.astype(np.float64), float(cutoff)),
     }
-    moved = moved_words(task.rule, "the answer")
-    verdict = _verdict(
-        system_name, measure, estimates, margin, queries, len(items), len(rotated), moved
-    )
-    if all(_alike(run, one.run) for one in rotated):
-        verdict = replace(verdict, sentences=[verdict.sentences[0], ALIKE])
-    shared, alike = min((_shared(run, one.run) for one in rotated), key=lambda pair: pair[1])
-    if alike < UNLIKE:
-        verdict = _of_unlike(verdict, shared)
+    verdict = _verdict(measure, estimates, margin, queries, len(items))
+    verdict = replace(verdict, rule=task.rule, **_of_these_runs(run, [one.run for one in rotated]))
+    if verdict.shared is not None and verdict.preference is Preference.NONE:
+        verdict = replace(verdict, preference=Preference.UNKNOWN, effects=(), margin=None)
     seen = ranks <= cutoff
     left_out = sum((moved.left_out for moved in moves), Counter[str]())
-    figures = TwoRunFigures(
-        queries=len(items),
-        rotations=len(rotated),
-        moved=queries,
-        moves=int(used.sum()),
-        sentences_cut=left_out[CUT],
-        unchanged=left_out[UNCHANGED],
-        one_sentence=left_out[NO_ROOM],
-        clusters=int(estimates[measure].freedom) + 1 if estimates[measure].freedom else None,
-        cutoff=cutoff,
-        lacking=sum(any(query_id not in of for of in runs) for query_id in task.query_ids),
-        in_no_run=int((~seen).all(axis=0).sum()),
-        in_original_alone=int((seen[0] & ~seen[1:].any(axis=0)).sum()),
-        in_rotated_alone=int((~seen[0] & seen[1:].any(axis=0)).sum()),
-        shared=shared,
-        means={
-            f"{measure}, original": float(values[0].mean()),
-            f"{measure}, rotated": float(values[1:].mean()),
-        },
-    )
-    system, found = System(system_name, run=run), estimates[measure]
-    return [
-        system.result(
-            task, VERDICT, verdict, value=found.value, interval=found.interval, count=queries
+    clusters = estimates[measure].freedom
+    counts: dict[str, float] = {
+        "queries": len(items),
+        "rotations": len(rotated),
+        "queries with a moved answer": queries,
+        "moves": int(used.sum()),
+        **{name: left_out[name] for name in (CUT, UNCHANGED, NO_ROOM)},
+        **({"passages that count": clusters + 1} if clusters else {}),
+        "rank cut-off": cutoff,
+        "queries that some run lacks": sum(
+            any(query_id not in of for of in runs) for query_id in task.query_ids
         ),
-        system.result(task, TWO_RUNS, figures, value=None, count=queries),
+        "passage in no run": int((~seen).all(axis=0).sum()),
+        "passage in the original run alone": int((seen[0] & ~seen[1:].any(axis=0)).sum()),
+        "passage in rotated runs alone": int((~seen[0] & seen[1:].any(axis=0)).sum()),
+        f"first {FIRST} passages in common": min(_shared(run, one.run)[0] for one in rotated),
+        f"{measure}, original": float(values[0].mean()),
+        f"{measure}, rotated": float(values[1:].mean()),
+    }
+    system = System(system_name, run=run)
+    return [
+        system.measured(VERDICT, verdict),
+        system.measured(TWO_RUNS, counts),
         effects_of_runs(system, task, runs, values, settings),
     ]
 
 
+def _of_these_runs(run: Run, rotated: Sequence[Run]) -> dict[str, Any]:
+    """Return how many runs are compared, whether they are the same one, and the share of first
+    passages in common where it is hardly more than by chance.
+    """
+    shared, excess = min((_shared(run, other) for other in rotated), key=lambda pair: pair[1])
+    return {
+        "rotations": len(rotated),
+        "alike": all(_alike(run, other) for other in rotated),
+        "shared": shared if excess < UNLIKE else None,
+    }
+
+
 def _without_answers(
-    system_name: str,
-    task: Task,
-    runs: Sequence[Run],
-    rotated: Sequence[RotatedRun],
-    settings: AuditSettings,
-) -> list[Result]:
+    system_name: str, task: Task, runs: Sequence[Run], settings: AuditSettings
+) -> list[Measurement]:
     """Return "cannot tell", as the movement of the evidence is unknown, and the change by
     rotation.
     """
-    _moves(task, rotated, settings)  # checks that they are rotations
     system = System(system_name, run=runs[0])
     values = task.values(runs[0], settings.measures)
     after = compared(task, runs[0], runs[1:], settings.measures)
-    gaps = rotation_results(system, task, values, after, settings)
-    first, measure = gaps[0], settings.measures[0]
-    sentences = [
-        (
-            f"{system_name}: cannot tell: this split has no located answer, so it is unknown where "
-            "rotation moved the evidence."
-        ),
-        f"Rotation changes {measure} by {decimal(first.value, sign=True)} "
-        f"{interval(first.interval, sign=True)} ({count(first.count)} queries); moves to the front "
-        "and to the end cancel in it.",
-        NEXT,
-    ]
-    if all(_alike(runs[0], run) for run in runs[1:]):
-        sentences[1] = ALIKE
-    verdict = Verdict(Question.PASSAGE, Preference.UNKNOWN, sentences, drawn=len(task.query_ids))
-    shared, alike = min((_shared(runs[0], run) for run in runs[1:]), key=lambda pair: pair[1])
-    if alike < UNLIKE:
-        verdict = _of_unlike(verdict, shared)
+    verdict = Verdict(
+        Question.PASSAGE,
+        Preference.UNKNOWN,
+        drawn=len(task.query_ids),
+        reason=NO_ANSWER,
+        **_of_these_runs(runs[0], runs[1:]),
+    )
+    measure = settings.measures[0]
     first_two = np.array([values[measure], after.values[measure][0]])
-    by_query = effects_of_runs(system, task, runs, first_two, settings)
-    return [system.result(task, VERDICT, verdict, value=None, count=0), *gaps, by_query]
+    return [
+        system.measured(VERDICT, verdict),
+        *rotation_results(system, task, values, after, settings),
+        effects_of_runs(system, task, runs, first_two, settings),
+    ]
 
 
 def _moves(task: Task, rotated: Sequence[RotatedRun], settings: AuditSettings) -> list[Moves]:
@@ -242,22 +225,11 @@ def _moves(task: Task, rotated: Sequence[RotatedRun], settings: AuditSettings) -
     return moves
 
 
-def run_alone_verdict(system_name: str, task: Task, run: Run | None = None) -> Result:
-    """Return the verdict on a run without rotated ones, always ``cannot tell``, with the next
-    step.
-    """
-    why = (
-        "and this split has no located answer"
-        if task.evidence.whole
-        else "harder questions may have their answers elsewhere"
-    )
-    joined = ", " if task.evidence.whole else "; "
-    sentences = (
-        f"{system_name}: cannot tell from one run{joined}{why}.",
-        NEXT if task.evidence.whole else HOW,
-    )
-    verdict = Verdict(Question.PASSAGE, Preference.UNKNOWN, sentences)
-    return System(system_name, run=run).result(task, VERDICT, verdict, value=None, count=0)
+def run_alone_verdict(system_name: str, task: Task, run: Run | None = None) -> Measurement:
+    """Return the verdict on a run without rotated ones, always ``cannot tell``."""
+    reason = ALONE_WITHOUT_ANSWERS if task.evidence.whole else ALONE
+    verdict = Verdict(Question.PASSAGE, Preference.UNKNOWN, reason=reason, rule=task.rule)
+    return System(system_name, run=run).measured(VERDICT, verdict)
 
 
 def _check(one: RotatedRun, task: Task) -> None:
@@ -330,25 +302,6 @@ def _shared(run: Run, other: Run) -> tuple[float, float]:
         return 1.0, 1.0
     share, chance = float(np.mean(shares)), float(np.mean(chances))
     return share, (share - chance) / (1 - chance) if chance < 1 else 1.0
-
-
-def _of_unlike(verdict: Verdict, shared: float) -> Verdict:
-    """Weaken a verdict on runs that are hardly of one system: a preference stays with a warning,
-    and "no preference" is withdrawn.
-    """
-    said = (
-        f"The runs share {percent(shared, 0)} of their first {FIRST} passages, hardly more than by "
-        "chance: make sure that one system made both, over these collections."
-    )
-    if verdict.preference != Preference.NONE:
-        return replace(verdict, sentences=[*verdict.sentences[:2], said])
-    return Verdict(
-        Question.PASSAGE,
-        Preference.UNKNOWN,
-        ["Cannot tell from these runs.", said],
-        queries=verdict.queries,
-        drawn=verdict.drawn,
-    )
 
 
 def _same_queries(run: Run, rotated: Run, task: Task) -> None:
@@ -464,100 +417,20 @@ def _rank(run: Run, item: Evidence, cutoff: int) -> int:
 
 
 def _verdict(
-    system: str,
-    measure: str,
-    estimates: dict[str, Estimate],
-    margin: float,
-    queries: int,
-    drawn: int,
-    rotations: int,
-    moved: str,
+    measure: str, estimates: dict[str, Estimate], margin: float, queries: int, drawn: int
 ) -> Verdict:
     effects = [_effect(unit, estimate, queries) for unit, estimate in estimates.items()]
-    found, bounds = estimates[measure], estimates[measure].interval
-    if found.value is None or bounds is None:
-        sentences = [
-            f"{system}: cannot tell, {found.undefined}.",
-            (
-                "The verdict needs rotations that leave the sentence with the answer whole: "
-                "posbias debias COLLECTION --mode sentences makes them."
-            ),
-        ]
-        return Verdict(
-            Question.PASSAGE,
-            Preference.UNKNOWN,
-            sentences,
-            effects,
-            margin,
-            queries=queries,
-            drawn=drawn,
-        )
-    size = f"{decimal(found.value, sign=True)} {measure} {interval(bounds, sign=True)}"
-    turns = f"{count(rotations)} rotation{'s' if rotations > 1 else ''}"
-    measured = (
-        f"{size} when {moved} moves from the front to the end ({count(queries)} queries, {turns})."
+    verdict = Verdict(
+        Question.PASSAGE, Preference.UNKNOWN, effects, margin, queries=queries, drawn=drawn
     )
+    if estimates[measure].value is None or estimates[measure].interval is None:
+        return replace(verdict, reason=estimates[measure].undefined)
     answered = answer(effects[:1], margin, drawn)
-    preference, exceeds = answered.preference, answered.exceeds
-    if preference == Preference.NONE:
-        sentences = [
-            f"{system} has no position preference larger than {decimal(margin)}: {measured}",
-            "The place of an answer in its passage makes no difference that a user would notice.",
-        ]
-        return Verdict(
-            Question.PASSAGE,
-            Preference.NONE,
-            sentences,
-            effects,
-            margin,
-            None,
-            queries,
-            drawn=drawn,
-        )
-    if preference != Preference.UNKNOWN:
-        sentences = [f"{system} {preference}: {measured}", _in_ranks(effects[1])]
-        if not exceeds:
-            sentences.append(
-                f"The effect may still be smaller than the margin of {decimal(margin)} {measure}."
-            )
-        elif preference == Preference.FRONT:
-            sentences.append(what_helps(preference))
-        return Verdict(
-            Question.PASSAGE, preference, sentences, effects, margin, exceeds, queries, drawn=drawn
-        )
-    wanted = answered.wanted
-    would = "" if wanted is None else f"about {count(wanted)} queries would do, and "
-    sentences = [
-        f"{system}: cannot tell. {measured}",
-        (
-            f"This test would detect {decimal(found.detectable)} (80 % power); the smallest effect "
-            f"of interest is {decimal(margin)}."
-        ),
-        f"Use more data: {would}more rotations help (posbias debias COLLECTION --seed 2).",
-    ]
-    return Verdict(
-        Question.PASSAGE,
-        Preference.UNKNOWN,
-        sentences,
-        effects,
-        margin,
-        None,
-        queries,
-        wanted,
-        drawn=drawn,
-    )
-
-
-def _in_ranks(ranks: Effect) -> str:
-    if ranks.value is None or ranks.low is None or ranks.high is None:
-        return "Its effect in ranks is undefined."
-    low, high = (
-        sorted((abs(ranks.low), abs(ranks.high))) if ranks.low * ranks.high > 0 else (None, None)
-    )
-    bounds = f" [{decimal(low, 1)}, {decimal(high, 1)}]" if low is not None else ""
-    return (
-        f"So moved, the passage {'rises' if ranks.value > 0 else 'falls'} by "
-        f"{decimal(abs(ranks.value), 1)} ranks{bounds}."
+    return replace(
+        verdict,
+        preference=answered.preference,
+        exceeds=answered.exceeds,
+        wanted=answered.wanted,
     )
 
 

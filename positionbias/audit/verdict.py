@@ -25,36 +25,48 @@ what it does not read* if the loss shows over whole texts and not within what is
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from positionbias.audit.answers import (
+    RANKS,
+    READ_WHOLE,
+    WORTH,
+    Contrast,
+    Effect,
+    Missing,
+    Preference,
+    Question,
+    Verdict,
+)
 from positionbias.audit.lists import Nature, OrderSlopes
 from positionbias.audit.manipulate import Measured
-from positionbias.audit.reads import Reads, unread_part
+from positionbias.audit.reads import Reads
 from positionbias.audit.trials import COLUMNS, MOVES
-from positionbias.core.formatting import NBSP, count, decimal, percent
+from positionbias.core.formatting import count
 from positionbias.evaluation.bootstrap import FEWEST, span_of
 from positionbias.evaluation.simultaneous import Simultaneous, simultaneous
-from positionbias.results.audit import RANKS, READ_WHOLE, WORTH
-from positionbias.results.payloads import Contrast, Effect, Preference, Question, Verdict
 
 __all__ = [
+    "ALONE",
+    "ALONE_WITHOUT_ANSWERS",
+    "DECLARED",
     "MEASURE_MARGIN",
     "ORDER_MARGIN",
+    "Answered",
+    "agreed",
     "answer",
-    "as_share",
+    "deciding_effects",
     "effects_of",
-    "leaning",
     "list_verdict",
-    "moved_words",
     "passage_verdict",
     "queries_beyond",
     "queries_for",
-    "sized",
+    "raw_effects",
+    "side",
     "wanted_queries",
-    "what_helps",
 ]
 
 MEASURE_MARGIN = 0.02  # the smallest effect of interest in the first measure [decision]
@@ -62,6 +74,14 @@ ORDER_MARGIN = 0.5  # ranks from a list's first place to its last [decision]
 LEAST_READ = 0.1  # share of the trials: below it there is no verdict on preference within the limit
 MOST_QUERIES = 1_000_000  # the largest number given as advice
 LEAST_SHOWN = 20  # queries: a contrast with fewer may still show a preference
+# reasons why no effect decides
+TOO_LONG = "too few passages can be shortened to what it reads"
+NOTHING_MOVED = "no query has a passage with a sentence to move"
+FEW_PASSAGES = f"its queries are of fewer than {FEWEST} passages"
+ALONE = "from one run; harder questions may have their answers elsewhere"
+ALONE_WITHOUT_ANSWERS = "from one run, and this split has no located answer"
+SHORT_LISTS = "no query has a list of three passages or more"
+DECLARED = "declared"  # that a scorer reads passages alone
 _BELOW = {
     Contrast.ENDS: Preference.FRONT,
     Contrast.MIDDLE: Preference.ENDS,
@@ -178,7 +198,7 @@ def answer(effects: Sequence[Effect], margin: float, drawn: int = 0) -> Answered
     if showing:
         first = showing[0]
         besides = [effect for effect in showing[1:] if effect.contrast != Contrast.ROTATION]
-        return Answered(_side(first), first, beyond(first, margin), None, besides)
+        return Answered(side(first), first, beyond(first, margin), None, besides)
     if moved and all(within(effect, margin) for effect in moved):
         largest = max(moved, key=lambda one: max(abs(one.low or 0), abs(one.high or 0)))
         return Answered(
@@ -197,6 +217,11 @@ def answer(effects: Sequence[Effect], margin: float, drawn: int = 0) -> Answered
     return Answered(Preference.UNKNOWN, open_ones[0], None, max(needs) if needs else None)
 
 
+def side(effect: Effect) -> Preference:
+    """Return the place that an effect prefers."""
+    return (_BELOW if (effect.value or 0) < 0 else _ABOVE)[effect.contrast]
+
+
 def effects_of(
     measured: Measured, measure: str, *, read: bool, shortened: Measured | None = None
 ) -> tuple[list[Effect], Simultaneous]:
@@ -210,10 +235,11 @@ def effects_of(
     moves = _columns(measured, "score", read, shortened)[:, :-1]
     worths = _columns(measured, "score", True, shortened)[:, -1]
     (worth,) = simultaneous(worths[:, None], measured.clusters)
-    nonzero = [
-        None if one.low is None or one.high is None else not one.low <= 0 <= one.high
+    raw = [
+        None if one.value is None or one.low is None or one.high is None
+        else (one.value, one.low, one.high)
         for one in simultaneous(moves, measured.clusters)
-    ]
+    ]  # fmt: skip
     found = []
     for name in (WORTH, RANKS, measure):
         if name == WORTH:
@@ -233,11 +259,9 @@ def effects_of(
                 e.detectable,
                 e.count,
                 READ_WHOLE if read else "",
-                raw,
+                in_scores if name == WORTH else None,
             )
-            for contrast, e, raw in zip(
-                MOVES, estimates, nonzero if name == WORTH else [None] * len(MOVES), strict=False
-            )
+            for contrast, e, in_scores in zip(MOVES, estimates, raw, strict=False)
             if e.count
         ]
     return found, worth
@@ -259,23 +283,48 @@ def _columns(measured: Measured, unit: str, read: bool, shortened: Measured | No
     return contrasts
 
 
+def raw_effects(
+    measured: Measured, contrasts: Sequence[Contrast], shortened: Measured | None = None
+) -> dict[tuple[Contrast | str, str], dict[str, float]]:
+    """Return the scores of each contrast by query, over all texts and over those read whole."""
+    found: dict[tuple[Contrast | str, str], dict[str, float]] = {}
+    for subset in ("", READ_WHOLE) if not measured.whole.all() else ("",):
+        columns = _columns(measured, "score", subset != "", shortened)
+        for contrast, column in zip(contrasts, columns.T, strict=True):
+            by_query = zip(measured.query_ids, column.tolist(), strict=True)
+            if own := {query_id: score for query_id, score in by_query if score == score}:
+                found[contrast, subset] = own
+    return found
+
+
+def deciding_effects(effects: Iterable[Effect], margin: float, queries: int) -> list[Effect]:
+    """Return the shares of the worth that may decide: of a tenth of the queries or more. One of
+    fewer texts that fit can show a preference, but decides nothing else.
+    """
+    return [
+        effect
+        for effect in effects
+        if effect.unit == WORTH
+        and (
+            effect.queries >= LEAST_READ * queries
+            or (effect.queries >= LEAST_SHOWN and shows(effect, margin))
+        )
+    ]
+
+
 def passage_verdict(
-    name: str,
     measured: Measured,
     measure: str,
     margin: float,
     reads: Reads,
     skipped: Mapping[str, int],
     shortened: Measured | None = None,
-    rule: str = "",
-    among: str = "",
 ) -> Verdict:
-    """Return the verdict on the place of the evidence in its passage; the evidence is the answer,
-    or chosen by a ``rule``.
+    """Return the verdict on the place of the evidence in its passage.
 
     ``skipped`` counts queries without a trial, by reason. If the system does not read all texts
     whole, texts that fit and those of ``shortened`` passages give the preference within what it
-    reads. ``among`` names the candidates of ranks and the measure.
+    reads.
     """
     queries = len(measured.query_ids)
     drawn = queries + sum(skipped.values())
@@ -287,77 +336,48 @@ def passage_verdict(
     own = (
         effects_of(measured, measure, read=True, shortened=shortened)[0] if restricted else over_all
     )
+    found = Verdict(
+        Question.PASSAGE,
+        Preference.UNKNOWN,
+        over_all,
+        margin,
+        queries=queries,
+        reads=reads.words if restricted else None,
+        unread=unread or None,
+        drawn=drawn,
+        from_end=reads.from_end,
+    )
     if restricted and not any(
         e.contrast == Contrast.ENDS and e.queries >= LEAST_READ * queries for e in own
     ):
         # otherwise text lost at an end would look like a preference
-        said = (
-            f"{name}: cannot tell whether it prefers a place within what it reads: too few "
-            "passages can be shortened to that."
-        )
-        sentences = [said, "Audit it on shorter passages, or let it read further."]
-        unknown = Verdict(
+        return _over_whole(replace(found, reason=TOO_LONG, reads=reads.words), over_all, measure)
+    if worth.low is not None and not worth.low > 0:
+        return _unreactive(found, measured.unit, worth, own)
+    in_unit = deciding_effects(own, margin, queries)
+    if not in_unit:
+        why = "; ".join(f"{count(number)} queries: {said}" for said, number in skipped.items())
+        nothing = FEW_PASSAGES if queries else NOTHING_MOVED
+        return Verdict(
             Question.PASSAGE,
             Preference.UNKNOWN,
-            sentences,
-            over_all,
-            margin,
-            None,
-            queries,
-            None,
-            reads.words,
-            unread,
-            drawn,
+            margin=margin,
+            drawn=drawn,
+            reason=why or nothing,
         )
-        return _over_whole(name, unknown, over_all, measure, reads, rule)
-    if worth.low is not None and not worth.low > 0:
-        return _unreactive(name, measured, worth, own, margin, drawn, rule)
-    # a contrast with few texts that fit can show a preference, but decides nothing else
-    in_unit = [
-        effect
-        for effect in own
-        if effect.unit == WORTH
-        and (
-            effect.queries >= LEAST_READ * queries
-            or (effect.queries >= LEAST_SHOWN and shows(effect, margin))
-        )
-    ]
-    if not in_unit:
-        why = "; ".join(f"{count(number)} queries: {said}" for said, number in skipped.items()) or (
-            f"its queries are of fewer than {FEWEST} passages"
-            if queries
-            else "no query has a passage with a sentence to move"
-        )
-        of = f", moving {moved_words(rule)}" if rule else ""
-        sentence = f"{name}: cannot tell whether it prefers a place in the passage{of}: {why}."
-        return Verdict(Question.PASSAGE, Preference.UNKNOWN, [sentence], margin=margin, drawn=drawn)
-    found = answer(in_unit, margin, drawn)
-    effects = [*_deciding_first(own, found.deciding), *([] if own is over_all else over_all)]
-    sentences = [
-        _headline(name, found, margin, restricted, rule),
-        _meaning(found, own, measure, rule, among),
-        _next(found, margin, drawn),
-    ]
-    verdict = Verdict(
-        Question.PASSAGE,
-        found.preference,
-        [sentence for sentence in sentences if sentence],
-        effects,
-        margin,
-        found.exceeds,
-        queries,
-        found.wanted,
-        reads.words if restricted else None,
-        unread or None,
-        drawn,
+    answered = answer(in_unit, margin, drawn)
+    verdict = replace(
+        found,
+        preference=answered.preference,
+        effects=[*_deciding_first(own, answered.deciding), *([] if own is over_all else over_all)],
+        exceeds=answered.exceeds,
+        wanted=answered.wanted,
     )
-    return _over_whole(name, verdict, over_all, measure, reads, rule) if unread else verdict
+    return _over_whole(verdict, over_all, measure) if unread else verdict
 
 
-def _over_whole(
-    name: str, verdict: Verdict, over_all: Sequence[Effect], measure: str, reads: Reads, rule: str
-) -> Verdict:
-    """Return the verdict over whole texts, from that ``within`` what a system reads."""
+def _over_whole(verdict: Verdict, over_all: Sequence[Effect], measure: str) -> Verdict:
+    """Return the verdict over whole texts, from that within what a system reads."""
     within_it, margin = verdict.preference, verdict.margin or 0.0
     units = {effect.unit: effect for effect in over_all if effect.contrast == Contrast.ENDS}
     whole = units.get(WORTH)
@@ -371,46 +391,18 @@ def _over_whole(
         ),
         None,
     )
-    part, longer = (
-        unread_part(reads),
-        f"{percent(verdict.unread or 0.0, 0)} of the queries have longer texts",
-    )
-    lost = _lost(whole, read, within_it, margin, -1 if reads.from_end else 1)
-    first, *more = verdict.sentences
+    lost = _lost(whole, read, within_it, margin, -1 if verdict.from_end else 1)
     if whole is None or lost is False:
-        cost = _cost(units, measure, reads, rule)
-        return replace(
-            verdict, sentences=[first, f"It does not read {part}: {longer}{cost}.", *more[-1:]]
-        )
+        return verdict
     within_read = [effect for effect in verdict.effects if effect.subset == READ_WHOLE]
     changed = replace(
-        verdict,
-        effects=[*_deciding_first(over_all, whole), *within_read],
-        loses=part,
-        within=within_it,
+        verdict, effects=[*_deciding_first(over_all, whole), *within_read], within=within_it
     )
     if lost:
-        sentences = [
-            f"{name} loses {part}{_cost(units, measure, reads, rule)}; {longer}.",
-            first,
-            f"Let {name} read further, or give it shorter passages.",
-        ]
-        return replace(
-            changed,
-            preference=Preference.UNREAD,
-            sentences=sentences,
-            exceeds=beyond(whole, margin),
-            wanted=None,
-        )
+        exceeds = beyond(whole, margin)
+        return replace(changed, preference=Preference.UNREAD, exceeds=exceeds, wanted=None)
     wanted = wanted_queries(whole, margin, verdict.drawn)
-    more_queries = f"; about {count(wanted)} queries would do" if wanted else ""
-    said = (
-        f"{name}: cannot tell whether it matters that it does not read "
-        f"{part}{_cost(units, measure, reads, rule)}{more_queries}; {longer}."
-    )
-    return replace(
-        changed, preference=Preference.UNKNOWN, sentences=[said, first], exceeds=None, wanted=wanted
-    )
+    return replace(changed, preference=Preference.UNKNOWN, exceeds=None, wanted=wanted)
 
 
 def _lost(
@@ -429,312 +421,104 @@ def _lost(
     return shows(whole, margin) and loss > 0 and loss + side * read.value > margin
 
 
-def _cost(units: Mapping[str, Effect], measure: str, reads: Reads, rule: str) -> str:
-    """Return what the limit costs: the change when the evidence moves to where it is not read, over
-    whole texts; in scores if no rank changes.
-    """
-    effect = next(
-        (units[unit] for unit in (measure, WORTH) if unit in units and units[unit].value), None
-    )
-    if effect is None:
-        return ""
-    change = _from_preferred(effect, Preference.END if reads.from_end else Preference.FRONT)
-    value, _, bounds = sized(change).partition(" ")
-    unit = "of the evidence's worth" if effect.unit == WORTH else effect.unit
-    return (
-        f": {value} {unit} {bounds} when {moved_words(rule)} moves to "
-        f"{'the front' if reads.from_end else 'the end'} of whole texts"
-    )
-
-
 def _deciding_first(effects: Sequence[Effect], deciding: Effect) -> list[Effect]:
     return sorted(effects, key=lambda effect: effect.contrast != deciding.contrast)
 
 
 def _unreactive(
-    name: str,
-    measured: Measured,
-    worth: Simultaneous,
-    effects: Sequence[Effect],
-    margin: float,
-    drawn: int,
-    rule: str,
+    found: Verdict, unit: str, worth: Simultaneous, effects: Sequence[Effect]
 ) -> Verdict:
     """Return the verdict on a system to which its evidence is not shown to be worth anything."""
     own = Effect(
-        Contrast.WORTH,
-        measured.unit,
-        worth.value,
-        worth.low,
-        worth.high,
-        worth.detectable,
-        worth.count,
+        Contrast.WORTH, unit, worth.value, worth.low, worth.high, worth.detectable, worth.count
     )
-    wanted = queries_for(own, worth.value or 0.0, drawn)
-    if worth.low == 0 == worth.high:
-        change = "nothing changes"
-    elif measured.unit == RANKS:
-        change = f"a passage falls by {sized(own, sign=False)} ranks"
-    else:
-        change = f"its score falls by {sized(own, sign=False)}"
-    replaced = moved_words(rule, "that of the answer")
-    sentences = [
-        (
-            f"{name} {Preference.UNREACTIVE}: {change} when a sentence of another passage replaces "
-            f"{replaced} ({count(worth.count)} queries)."
-        ),
-        "So a preference for a place in the passage cannot be measured.",
-    ]
-    if wanted:
-        sentences.append(
-            f"Audit more queries: about {count(wanted)} would show a fall of this size (--queries, "
-            "--needles)."
-        )
-    return Verdict(
-        Question.PASSAGE,
-        Preference.UNREACTIVE,
-        sentences,
-        [own, *(effect for effect in effects if effect.unit != WORTH)],
-        margin,
-        None,
-        len(measured.query_ids),
-        wanted,
-        drawn=drawn,
+    return replace(
+        found,
+        preference=Preference.UNREACTIVE,
+        effects=[own, *(effect for effect in effects if effect.unit != WORTH)],
+        wanted=queries_for(own, worth.value or 0.0, found.drawn),
+        reads=None,
+        unread=None,
     )
 
 
-def sized(effect: Effect, *, sign: bool = True) -> str:
-    """Return an effect with its interval, in the decimals of its unit."""
-    numbers = [number for number in (effect.value, effect.low, effect.high) if number is not None]
-    largest = max(map(abs, numbers), default=0.0)
-    if effect.unit == WORTH:
-        places, scale, unit = 1, 100.0, f"{NBSP}%"
-    else:
-        places, scale, unit = (1 if largest >= 1 else 2) if effect.unit == RANKS else 3, 1.0, ""
-    value, *bounds = (decimal(scale * number, places, sign=sign) for number in numbers)
-    if len(bounds) < 2:
-        return f"{value}{unit} (no interval: queries of fewer than {FEWEST} passages)"
-    return f"{value}{unit} [{bounds[0]}, {bounds[1]}]"
-
-
-def as_share(margin: float) -> str:
-    """Return a share as per cent, with as many decimals as it has.
-
-    >>> as_share(0.1), as_share(0.025)
-    ('10\\xa0%', '2.5\\xa0%')
-    """
-    return f"{round(100 * margin, 6):g}{NBSP}%"
-
-
-def moved_words(rule: str, answer: str = "an answer") -> str:
-    """Name what is moved: the answer, or the sentence that a rule chose."""
-    return f"the sentence chosen by {rule}" if rule else answer
-
-
-def _headline(name: str, found: Answered, margin: float, restricted: bool, rule: str) -> str:
-    head = found.deciding
-    where = ", within what it reads" if restricted else ""
-    size = f"{head.contrast} {sized(head)} of the evidence's worth ({count(head.queries)} queries)"
-    size += f" of moving {moved_words(rule)}" if rule else ""
-    if found.preference == Preference.NONE:
-        largest = max(abs(head.low or 0), abs(head.high or 0))
-        if not largest:
-            return (
-                f"{name}: no preference{where}: its scores do not change when "
-                f"{moved_words(rule, 'the answer')} moves ({count(head.queries)} queries)."
-            )
-        detects = f"; detects {percent(head.detectable)} with 80 % power" if head.detectable else ""
-        return (
-            f"{name}: no preference larger than {percent(largest)}{leaning(found.besides)}{where}: "
-            f"{size}{detects}."
-        )
-    if found.preference == Preference.UNKNOWN:
-        more = f"; about {count(found.wanted)} queries would do" if found.wanted else ""
-        return f"{name}: cannot tell{where}: {size}, margin {as_share(margin)}{more}."
-    compared = "beyond the margin of" if found.exceeds else "perhaps within the margin of"
-    besides = "".join(f"; {one.contrast} {sized(one)} too" for one in found.besides)
-    return f"{name} {found.preference}{where}: {size}, {compared} {as_share(margin)}{besides}."
-
-
-def leaning(effects: Sequence[Effect]) -> str:
-    """Return "(leans to …)" for effects that exclude 0 within the margin; "" for none.
-
-    >>> leaning([Effect(Contrast.ENDS, WORTH, -0.07, -0.1, -0.05)])
-    ' (leans to the front)'
-    """
-    sides = [_side(effect).removeprefix("prefers ") for effect in effects]
-    return f" (leans to {' and '.join(sides)})" if sides else ""
-
-
-def _side(effect: Effect) -> Preference:
-    return (_BELOW if (effect.value or 0) < 0 else _ABOVE)[effect.contrast]
-
-
-def _meaning(
-    found: Answered, effects: Sequence[Effect], measure: str, rule: str, among: str
-) -> str:
-    """Describe the deciding contrast in ranks and in the measure, of the candidates ``among`` which
-    they are.
-    """
-    of = {effect.unit: effect for effect in effects if effect.contrast == found.deciding.contrast}
-    ranks, quality = of.get(RANKS), of.get(measure)
-    if ranks is None or quality is None or ranks.value is None:
-        return ""
-    among = f" {among}" if among else ""
-    if found.preference == Preference.NONE:
-        if not any((found.deciding.low, found.deciding.high)):  # no score changes
-            return ""
-        largest = max(abs(quality.low or 0), abs(quality.high or 0))
-        return (
-            f"Moving {moved_words(rule)} within its passage changes {measure}{among} by at most "
-            f"{decimal(largest)} on average."
-        )
-    if found.preference == Preference.UNKNOWN:
-        return f"Measured so far: {sized(quality)} {measure}{among}."
-    if not any((ranks.value, ranks.low, ranks.high, quality.value)):
-        return f"Yet no passage changes its rank by it{among}, as scores are too far apart."
-    moved = {
-        Preference.FRONT: ("front", "end"), Preference.END: ("end", "front"),
-        Preference.MIDDLE: ("middle", "ends"), Preference.ENDS: ("ends", "middle"),
-    }[found.preference]  # fmt: skip
-    return (
-        f"When {moved_words(rule)} moves from the {moved[0]} to the {moved[1]}, its passage "
-        f"changes by {sized(_from_preferred(ranks, found.preference))} places{among} and {measure} "
-        f"by {sized(_from_preferred(quality, found.preference))}."
-    )
-
-
-def _from_preferred(effect: Effect, preference: Preference) -> Effect:
-    """Return the effect as the change away from the preferred place."""
-    if preference in (Preference.FRONT, Preference.ENDS) or effect.value is None:
-        return effect
-    low, high = (None if bound is None else -bound for bound in (effect.high, effect.low))
-    return Effect(
-        effect.contrast,
-        effect.unit,
-        -effect.value,
-        low,
-        high,
-        effect.detectable,
-        effect.queries,
-        effect.subset,
-    )
-
-
-def _next(found: Answered, margin: float, drawn: int) -> str:
-    if found.preference == Preference.UNKNOWN and found.deciding.low is None:
-        return "Audit queries of other passages too."
-    if found.preference == Preference.UNKNOWN:
-        if found.wanted is None:
-            return "Accept a wider margin (--margin): more queries would hardly help."
-        return (
-            "Audit more queries if there are any (--queries, --needles), or accept a wider margin "
-            "(--margin)."
-        )
-    if found.preference == Preference.NONE:
-        return ""
-    if not found.exceeds:
-        wanted = queries_beyond(found.deciding, margin, drawn)
-        more = (
-            f": about {count(wanted)} queries would show it (--queries, --needles)"
-            if wanted
-            else ""
-        )
-        return f"It may be too small to matter{more}."
-    return what_helps(found.preference)
-
-
-def what_helps(preference: Preference) -> str:
-    """Return the next step for a model that prefers a place of its passages."""
-    if preference is Preference.FRONT:
-        return (
-            "Train on rotated passages (posbias debias, or train --rotate-at-reading) and audit "
-            "again; if it was trained on such passages, compare remedies (posbias study remedies)."
-        )
-    return (
-        "Compare remedies (posbias study remedies) and audit again. Rotated training passages are "
-        "known to help against a preference for the front alone; models trained on them may come "
-        "to prefer the end."
-    )
-
-
-def list_verdict(name: str, nature: Nature, slopes: OrderSlopes | None, drawn: int = 0) -> Verdict:
+def list_verdict(nature: Nature, slopes: OrderSlopes | None, drawn: int = 0) -> Verdict:
     """Return the verdict on the place of a passage in a scorer's list. ``drawn`` queries gave those
     whose lists were measured.
 
     A scorer that is not repeatable is measured too, as its noise may hide that it reads the list.
     """
-    unsteady = (
-        ""
-        if nature.repeatable
-        else (
-            f" It gives other scores when it is asked again ({percent(nature.noise, 0)} of a "
-            "list's deviation)."
-        )
+    found = Verdict(
+        Question.LIST,
+        Preference.UNKNOWN,
+        margin=ORDER_MARGIN,
+        noise=0.0 if nature.repeatable else nature.noise,
     )
     if nature.order_matters_not:
-        how = "is declared to score" if nature.declared else "scores"
-        sentence = f"{name} {how} each passage by itself, so the order of the list does not matter."
-        return Verdict(Question.LIST, Preference.NONE, [sentence], margin=ORDER_MARGIN)
+        reason = DECLARED if nature.declared else ""
+        return replace(found, preference=Preference.NONE, reason=reason)
     if slopes is None or not len(slopes.slopes):
-        sentence = (
-            f"{name}, order in the list: cannot tell: no query has a list of three passages or "
-            f"more.{unsteady}"
-        )
-        return Verdict(Question.LIST, Preference.UNKNOWN, [sentence], margin=ORDER_MARGIN)
+        return replace(found, reason=SHORT_LISTS)
     estimates = simultaneous(slopes.slopes, slopes.clusters)
     effects = [
         Effect(contrast, RANKS, e.value, e.low, e.high, e.detectable, e.count)
         for contrast, e in zip((Contrast.ORDER, Contrast.ORDER_MIDDLE), estimates, strict=True)
         if e.count
     ]
-    found = answer(effects, ORDER_MARGIN, drawn)
-    if found.preference == Preference.NONE:
-        sentence = (
-            f"{name}, order in the list: no preference larger than {ORDER_MARGIN:g} ranks: "
-            f"{_ranks_lost(effects[0])}.{unsteady}"
-        )
-        return Verdict(
-            Question.LIST,
-            Preference.NONE,
-            [sentence],
-            effects,
-            ORDER_MARGIN,
-            None,
-            effects[0].queries,
-            drawn=drawn,
-        )
-    head = found.deciding
-    if found.preference == Preference.UNKNOWN:
-        more = f"; about {count(found.wanted)} queries would do" if found.wanted else ""
-        sentences = [
-            f"{name}, order in the list: cannot tell: {_ranks_lost(head)}{more}.{unsteady}"
-        ]
-    else:
-        sentences = [
-            f"{name}, order in the list: {found.preference}: {_ranks_lost(head)}.{unsteady}",
-            (
-                "Shuffle the candidates before re-ranking, or average over several orders, and "
-                "audit again."
-            ),
-        ]
-    return Verdict(
-        Question.LIST,
-        found.preference,
-        sentences,
-        _deciding_first(effects, head),
-        ORDER_MARGIN,
-        found.exceeds,
-        head.queries,
-        found.wanted,
+    answered = answer(effects, ORDER_MARGIN, drawn)
+    none = answered.preference is Preference.NONE
+    head = effects[0] if none else answered.deciding
+    return replace(
+        found,
+        preference=answered.preference,
+        effects=effects if none else _deciding_first(effects, head),
+        exceeds=answered.exceeds,
+        queries=head.queries,
+        wanted=answered.wanted,
         drawn=drawn,
     )
 
 
-def _ranks_lost(effect: Effect) -> str:
-    places = (
-        "from the list's first place to its last"
-        if effect.contrast == Contrast.ORDER
-        else "from the list's ends to its middle"
+def agreed(verdicts: Sequence[Verdict], missing: Missing) -> Verdict:
+    """Return the verdict of several on the same queries that differ only by what missing scores
+    are: one if they agree, else *cannot tell*. Its effects span those of all.
+    """
+    first = verdicts[0]
+    same = len({verdict.preference for verdict in verdicts}) == 1
+    exceeds = (
+        first.exceeds if same and len({verdict.exceeds for verdict in verdicts}) == 1 else None
     )
-    return f"{sized(effect)} ranks lost {places} ({count(effect.queries)} queries)"
+    return replace(
+        first,
+        preference=first.preference if same else Preference.UNKNOWN,
+        effects=_spanning([verdict.effects for verdict in verdicts]),
+        exceeds=exceeds,
+        wanted=None,
+        missing=missing,
+    )
+
+
+def _spanning(found: Sequence[Sequence[Effect]]) -> list[Effect]:
+    """Return each effect from its lowest to its highest; only those that all have."""
+    by_key = [
+        {(effect.contrast, effect.unit, effect.subset): effect for effect in effects}
+        for effects in found
+    ]
+    spans = []
+    for key, effect in by_key[0].items():
+        if not all(key in effects for effects in by_key):
+            continue
+        ways = [effects[key] for effects in by_key]
+        values = [way.value for way in ways if way.value is not None]
+        low, high = [way.low for way in ways], [way.high for way in ways]
+        spans.append(
+            replace(
+                effect,
+                value=(min(values) + max(values)) / 2 if values else None,
+                low=None if None in low else min(number for number in low if number is not None),
+                high=None if None in high else max(number for number in high if number is not None),
+                detectable=None,
+                raw=None,
+            )
+        )
+    return spans

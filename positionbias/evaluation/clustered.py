@@ -12,7 +12,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from msgspec import UNSET
 
 from positionbias.core.interval import Interval
 from positionbias.evaluation.bootstrap import (
@@ -27,8 +26,8 @@ from positionbias.evaluation.bootstrap import (
     means_without,
     t_interval,
 )
+from positionbias.evaluation.described import Slope
 from positionbias.evaluation.significance import corrected
-from positionbias.results.buckets import Slope
 
 __all__ = ["POWER", "Estimate", "clustered_mean", "clustered_slope", "family_wise", "joined_error"]
 
@@ -83,7 +82,7 @@ class Estimate:
             p=self.p,
             detectable=self.detectable,
             method=bounds.method if bounds else "",
-            undefined=self.undefined or UNSET,
+            undefined=self.undefined,
         )
 
 

@@ -7,22 +7,117 @@ effect is a linear function of these scores; its interval accounts for the estim
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import NamedTuple
 
 import numpy as np
 
 from positionbias.evaluation.bootstrap import Clusters, cluster_queries, means_left_out
 from positionbias.evaluation.simultaneous import Simultaneous, from_replicates
-from positionbias.results.length_grid import GridCell, GridEffect, GridEffectOf
 
-__all__ = ["PLACES", "READ", "UNREAD", "Scored", "grid_of"]
+__all__ = [
+    "LENGTHS",
+    "GridCell",
+    "GridEffect",
+    "GridEffectOf",
+    "GridFigures",
+    "LengthGrid",
+    "PLACES",
+    "READ",
+    "UNREAD",
+    "Scored",
+    "grid_of",
+]
 
+LENGTHS = "length by place"
 PLACES = (0.0, 0.25, 0.5, 0.75, 1.0)
 ROUNDED = 4  # decimals of a lead in units, coarser than the effect of the order of a float32 sum
 # a cell is read if the evidence of at most this share of queries is beyond the limit or cut by it
 READ = 0.05
 UNREAD = 0.5  # it is not read if the evidence of at least this share is beyond
+
+
+class GridEffectOf(StrEnum):
+    """The cause of an effect.
+
+    ``PLACE``: within one length, a place less place 0. ``LENGTH``: at place 0, a length less the
+    shortest. ``TRUNCATION``: the effect of a place at which the evidence is not read, less its
+    effect in the longest text where it is read. ``INTERACTION``: the change of the slope over
+    places, last − first, by each doubling of the length, over the lengths that are read.
+    """
+
+    PLACE = "place"
+    LENGTH = "length"
+    TRUNCATION = "truncation"
+    INTERACTION = "place by length"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GridFigures:
+    """Figures behind a grid: the ``unit`` of its lengths, at most ``competitors`` per query, how
+    far ``apart`` fillers are from the relevant passage, and the source of the model's ``limit``."""
+
+    unit: str
+    queries: int
+    clusters: int
+    competitors: int
+    apart: str
+    limit: str
+    unmoved: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class GridCell:
+    """The evidence at one place of texts of one length.
+
+    ``score`` is its lead over the competitors, which stand at place 0 of texts of that length, in
+    their deviations, with a simultaneous 95 % interval over all cells. ``rank`` is its mean rank
+    among them, ``start`` the mean token (or word) at which it starts. ``beyond`` is the share of
+    queries where it starts beyond the model's limit, ``cut`` the share where it starts within and
+    ends beyond.
+    """
+
+    length: int
+    place: float
+    score: float | None
+    low: float | None
+    high: float | None
+    rank: float
+    start: float
+    beyond: float
+    cut: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class GridEffect:
+    """One effect in deviations, with its simultaneous 95 % interval over all effects; ``length``
+    and ``place`` where it has one.
+    """
+
+    of: GridEffectOf
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    p: float | None = None
+    detectable: float | None = None
+    length: int | None = None
+    place: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LengthGrid:
+    """A model's response to the length of a text and the place of the same evidence in it; cells by
+    length, then by place. ``deviations`` are those of the competitors' scores, in the system's own
+    unit, one per length."""
+
+    lengths: Sequence[int]
+    deviations: Sequence[float]
+    places: Sequence[float]
+    cells: Sequence[GridCell]
+    effects: Sequence[GridEffect]
+    figures: GridFigures
 
 
 class Scored(NamedTuple):

@@ -44,7 +44,7 @@ import numpy as np
 
 from positionbias.core.seeds import generator
 from positionbias.evaluation.bootstrap import Clusters, resampled_sums
-from positionbias.results.buckets import Psi
+from positionbias.evaluation.described import Psi
 
 __all__ = [
     "Cells",

@@ -5,14 +5,13 @@ passage.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
-from msgspec import structs
 
 from positionbias.evaluation.bootstrap import LEVEL, RESAMPLES, cluster_queries, resampled_sums
 from positionbias.evaluation.clustered import clustered_slope
-from positionbias.results.buckets import ResponseCurve, ResponseFigures
+from positionbias.evaluation.described import ResponseCurve, ResponseFigures
 
 __all__ = ["Moved", "response_curve"]
 
@@ -103,7 +102,7 @@ def response_curve(
         clustered_slope(places, of, [labels[q] for q in query], query).as_slope
         for of in (scores, ranks)
     )
-    figures = structs.replace(figures, slope=by_score, rank_slope=by_rank)
+    figures = replace(figures, slope=by_score, rank_slope=by_rank)
     nearest = np.floor(places * (points - 1) + 0.5).astype(np.int64)
     pairs, cell = np.unique(query * points + nearest, return_inverse=True)
     size = np.bincount(cell)

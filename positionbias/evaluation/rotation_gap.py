@@ -12,8 +12,8 @@ import numpy as np
 from positionbias.evaluation.bootstrap import Span, span_of
 from positionbias.evaluation.buckets import Buckets
 from positionbias.evaluation.clustered import Estimate, clustered_mean
+from positionbias.evaluation.described import QueryBuckets
 from positionbias.evaluation.sensitivity import MINIMUM, BucketSettings, means_by_bucket
-from positionbias.results.buckets import QueryBuckets
 
 __all__ = ["RotationGap", "change_by_movement", "rotation_gap"]
 

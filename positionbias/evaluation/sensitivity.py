@@ -5,10 +5,9 @@ rank correlations.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
-from msgspec import structs
 
 from positionbias.core.interval import Interval
 from positionbias.evaluation.bootstrap import (
@@ -21,6 +20,13 @@ from positionbias.evaluation.bootstrap import (
 )
 from positionbias.evaluation.buckets import Buckets, LengthGroups
 from positionbias.evaluation.clustered import clustered_slope
+from positionbias.evaluation.described import (
+    STANDARDISED,
+    BucketFigures,
+    Correlation,
+    Psi,
+    QueryBuckets,
+)
 from positionbias.evaluation.psi import (
     Cells,
     adjusted_means,
@@ -29,7 +35,6 @@ from positionbias.evaluation.psi import (
     resampled_bucket_means,
 )
 from positionbias.evaluation.rank_correlation import kendall, spearman
-from positionbias.results.buckets import STANDARDISED, BucketFigures, Correlation, Psi, QueryBuckets
 
 __all__ = [
     "MINIMUM",
@@ -103,14 +108,14 @@ def bucket_means(
             if cells.count
             else f"no bucket has {settings.minimum} queries"
         )
-        return table.payload(group, None, None, structs.replace(figures, psi=Psi(undefined=why)))
+        return table.payload(group, None, None, replace(figures, psi=Psi(undefined=why)))
     means = adjusted_means(cells.sums(cells.values), cells.sums())
     dealt = dealt_means(cells, table.drawn, seed=settings.seed, permutations=settings.permutations)
     resampled = resampled_bucket_means(
         cells, table.drawn, seed=settings.seed, resamples=settings.resamples
     )
     middles = buckets.middles[table.large]
-    figures = structs.replace(
+    figures = replace(
         figures,
         permutations=settings.permutations,
         psi=psi_with_null(cells, table.drawn, means, dealt, resampled, seed=settings.seed),

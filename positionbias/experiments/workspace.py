@@ -28,6 +28,7 @@ from functools import partial
 from pathlib import Path
 
 from positionbias.audit.audit import audit, make_task
+from positionbias.audit.measured import audit_rows
 from positionbias.audit.settings import AuditSettings
 from positionbias.audit.systems import System
 from positionbias.core import rows
@@ -67,9 +68,7 @@ from positionbias.probe.term_vectors import probe_model
 from positionbias.ranking.config import Reranking, TaughtPassages, pick_device
 from positionbias.ranking.rerank import rerank_run
 from positionbias.ranking.teach import teach
-from positionbias.results.query_effects import QueryEffects
 from positionbias.results.result import Result, save_results
-from positionbias.results.select import of_type
 from positionbias.text.overlap import position_only
 from positionbias.training.plan import INPUTS, TrainPlan
 from positionbias.training.state import unfinished
@@ -323,9 +322,7 @@ class Workspace(Artefacts):
         candidates: Path,
         settings: AuditSettings,
     ) -> Path:
-        """Return the effects of moving answering sentences on a model, by query, as a folder of one
-        Result.
-        """
+        """Return the audit of a model that moves answering sentences, as a folder of rows."""
         place = self.folder / "moved" / f"{model.name}-on-{split}"
 
         def make() -> None:
@@ -337,11 +334,11 @@ class Workspace(Artefacts):
                 queries=settings.needles,
             )
             system = System.of(_at_work(model), model.name)
-            found = [result for result, _ in of_type(audit(task, [system], settings), QueryEffects)]
+            found = audit_rows(task, audit(task, [system], settings))
             manifest = self._manifest(
                 place, "results", "audit", record, {"model": model, "collection": collection}
             )
-            save_results(place, found, manifest, overwrite=True)
+            rows.save(place, found.rows, manifest, found.values, overwrite=True)
 
         record: JsonObject = {
             "split": split,

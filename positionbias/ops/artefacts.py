@@ -358,7 +358,7 @@ def load(folder: Place) -> Measurements:
         >>> saved = pb.audit_systems("planted", ["test.run"]).save("audited")
         >>> again = pb.load("audited")
         >>> again
-        Audit('Audit of bm25 on planted', 2 results)
+        Audit('Audit of bm25 on planted', 8 rows)
         >>> print(again.verdict)
         bm25: cannot tell from one run; harder questions may have their answers elsewhere.
         ...

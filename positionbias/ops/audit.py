@@ -42,8 +42,9 @@ from positionbias.ranking.config import Computing, Spread
 if TYPE_CHECKING:
     import pandas
 
+    from positionbias.audit.answers import Verdict
     from positionbias.audit.evidence_rule import Rule
-    from positionbias.audit.systems import System, Task
+    from positionbias.audit.systems import Measurement, System, Task
     from positionbias.core.checks import Check, Outcome
     from positionbias.core.collection import Collection
     from positionbias.core.records import Query
@@ -52,8 +53,6 @@ if TYPE_CHECKING:
     from positionbias.models.checkpoint import Checkpoint
     from positionbias.report.load import Study
     from positionbias.report.table import Table
-    from positionbias.results.payloads import Verdict
-    from positionbias.results.result import Result
 
 __all__ = [
     "Audit",
@@ -96,12 +95,11 @@ class Audit(Measurements):
         >>> from positionbias.settings import AuditSettings
         >>> described = AuditSettings(describe=True)
         >>> found = pb.audit_systems("planted", ["test.run"], settings=described)
-        >>> found.to_frame()[["system", "measure", "quality", "count"]].tail(2)
-                  system                 measure  quality  count
-        29  random order  position-blind scorers  nDCG@10     18
-        30  random order  position-blind scorers  nDCG@10     18
-        >>> [verdict.preference.value for verdict in found.verdicts], list(found.plots())
-        (['cannot tell'], ['quality-by-position', 'quality-by-characters'])
+        >>> found.rows.query("statistic == 'answer'")[["model", "measure", "answer"]]
+          model                  measure       answer
+        0  bm25  position in the passage  cannot tell
+        >>> [verdict.preference.value for verdict in found.verdicts]
+        ['cannot tell']
     """
 
     @property
@@ -109,9 +107,9 @@ class Audit(Measurements):
         """The answers: of each system whether the place in the passage matters, and of a model the
         place in the list.
         """
-        from positionbias.results.payloads import Verdict
+        from positionbias.audit.measured import given_in
 
-        return [result.payload for result in self.results if isinstance(result.payload, Verdict)]
+        return [] if self.rows is None else [given.verdict for given in given_in(self.rows)]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -120,11 +118,6 @@ class Checked(Judgement):
 
     checks: Sequence[Check]
     audit: Audit
-
-    @property
-    def results(self) -> Sequence[Result]:
-        """The audit's results."""
-        return self.audit.results
 
     @property
     def outcome(self) -> Outcome:
@@ -170,13 +163,12 @@ class Checked(Judgement):
         return study_of(self.audit, place)
 
     def to_json(self) -> JsonObject:
-        """Return the outcome, the checks and the audit's results."""
+        """Return the outcome, the checks and the audit's rows."""
+        from positionbias.core.rows import records
+
+        rows = [] if self.audit.rows is None else records(self.audit.rows)
         checks = [asdict(one) for one in self.checks]
-        return {
-            "outcome": self.outcome,
-            "checks": checks,
-            "results": [result.to_json() for result in self.audit.results],
-        }
+        return {"outcome": self.outcome, "checks": checks, "rows": rows}
 
     @property
     def exit_code(self) -> int:
@@ -237,7 +229,7 @@ def audit_systems(
         RUN --rotated COLLECTION2 RUN2.
     """
     refuse_outputs(out, overwrite=overwrite)
-    found = _measured(collection, runs, audited, settings, computing, engine)
+    found, _ = _measured(collection, runs, audited, settings, computing, engine)
     if out is None and gives_hints():
         _keep(found)
     else:
@@ -269,9 +261,10 @@ def _measured(
     settings: AuditSettings,
     computing: Computing,
     engine: Engine,
-) -> Audit:
-    """Return the results of an audit."""
+) -> tuple[Audit, list[Measurement]]:
+    """Return an audit, and what it measured."""
     from positionbias.audit.audit import audit
+    from positionbias.audit.measured import audit_rows
     from positionbias.audit.sensitivity import LEFT_OUT
 
     gpus = (
@@ -279,11 +272,13 @@ def _measured(
     )
     with engine.open(gpus=gpus) as map_shards:
         task, systems, chooser = _opened(collection, runs, audited, settings, computing, map_shards)
-        results = audit(task, systems, settings, tell=say)
+        measurements = audit(task, systems, settings, tell=say)
     whole = task.evidence.whole
     loaded = [(system, system.checkpoint) for system in systems if system.checkpoint is not None]
-    return Audit(
-        results,
+    made = audit_rows(task, measurements)
+    found = Audit(
+        rows=made.rows,
+        values=made.values,
         command="audit",
         settings={
             "split": task.split,
@@ -312,6 +307,7 @@ def _measured(
         host=engine.host,
         remarks=(f"\n{LEFT_OUT}",) if whole else (),
     )
+    return found, measurements
 
 
 def audit_model(
@@ -463,8 +459,8 @@ def check(
         segments=0,
         blind=False,
     )
-    found = _measured(collection, runs, audited, needed, computing, engine)
-    checks = checks_of(found.results, limits)
+    found, measurements = _measured(collection, runs, audited, needed, computing, engine)
+    checks = checks_of(measurements, limits)
     written = {"junit": junit, "summary": summary}
     for name, place in files.places.items():
         with atomic_file(place, overwrite=True) as partial_file:

@@ -275,6 +275,8 @@ def study_of(outcome: Any, place: Path = Path()) -> Study:
     )
     title, rows = manifest.name or place.name, rows_of(outcome)
     more = {} if rows is None else {"rows": rows}
+    if rows is not None and (values := getattr(outcome, "values", None)) is not None:
+        more["values"] = values
     return Study(1, title, place.name, results, manifest, **more)
 
 

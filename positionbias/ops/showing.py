@@ -87,10 +87,10 @@ def figure_of(study: Study, name: str | None) -> Figure:
 def save(outcome: Shown, out: Place, *, overwrite: bool) -> Path:
     """Write the results as a folder."""
     place, study = output_place(out), _with_results(outcome, out, "save")
-    if rows_of(outcome) is None:
+    if study.rows.empty:
         save_results(place, study.results, study.manifest, overwrite=overwrite)
     else:
-        values = getattr(outcome, "values", None)
+        values = None if study.values.empty else study.values
         of_rows.save(place, study.rows, study.manifest, values, overwrite=overwrite)
     return place
 

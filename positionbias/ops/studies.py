@@ -53,13 +53,12 @@ class Studied(Written):
         from positionbias.core.screen import wrapped
         from positionbias.report.presentation import shown_by
         from positionbias.report.table import as_text
-        from positionbias.results.payloads import Finding
-        from positionbias.results.select import of_type
 
-        found = [finding for _, finding in of_type(self.results, Finding)]
-        for shown, rows in shown_by(self.rows) if self.rows is not None else ():
-            found += shown.findings(rows)
-        sentences = [wrapped(f"- {finding.text}") for finding in found]
+        sentences = [
+            wrapped(f"- {finding.text}")
+            for shown, rows in (shown_by(self.rows) if self.rows is not None else ())
+            for finding in shown.findings(rows)
+        ]
         return "\n\n".join(
             [*map(as_text, self._tables()), "\n".join(["What was found", *sentences])]
         )

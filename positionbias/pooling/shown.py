@@ -13,11 +13,10 @@ from positionbias.pooling.measured import BY_QUERY, NEW_QUERIES
 from positionbias.pooling.prediction import FEWEST_GROUPS
 from positionbias.pooling.verdict import SURE, Obstacle, RunAnswer
 from positionbias.report.presentation import Answer, Presentation, Question, RowSection
-from positionbias.report.record import Record, records_of, said
+from positionbias.report.record import Finding, Record, records_of, said
 from positionbias.report.row_figure import Forest, Lines, Mark, Scatter
 from positionbias.report.row_table import RowTable, Value
 from positionbias.report.tiles import Answered
-from positionbias.results.payloads import Finding
 
 __all__ = ["SHOWN"]
 

@@ -4,7 +4,7 @@ sentences.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
@@ -12,10 +12,8 @@ from typing import TYPE_CHECKING
 from positionbias.report.drawing import same_scale
 from positionbias.report.embed import inline_svg
 from positionbias.report.figure import NARROW, WIDE
-from positionbias.report.load import Study
+from positionbias.report.record import Finding
 from positionbias.report.table import Table
-from positionbias.results.payloads import Finding
-from positionbias.results.result import Result
 from positionbias.results.select import distinct
 
 if TYPE_CHECKING:
@@ -26,13 +24,10 @@ __all__ = [
     "Block",
     "Card",
     "Drawing",
-    "FigureKind",
     "Picture",
     "Section",
     "Sheet",
-    "block_of",
     "draw_blocks",
-    "figures_of",
 ]
 
 
@@ -61,33 +56,6 @@ class Drawing:
     def draw_wide(self) -> Figure:
         """Return the figure as wide as a page's column."""
         return self.draw(WIDE)
-
-
-@dataclass(frozen=True, slots=True)
-class FigureKind:
-    """One of a subject's figures: when it exists, how it is drawn and captioned, and the axes ("x",
-    "y") that studies share.
-    """
-
-    there: Callable[[Sequence[Result]], object]
-    draw: Callable[..., Figure]  # of results and ``width``
-    caption: Callable[[Sequence[Result]], str]
-    same: str = ""
-
-    def drawing(self, name: str, results: Sequence[Result]) -> Drawing:
-        """Return the figure of these results under a name."""
-        return Drawing(
-            name, lambda width: self.draw(results, width=width), self.caption(results), self.same
-        )
-
-
-def figures_of(
-    kinds: Mapping[str, FigureKind], results: Sequence[Result], *, width: float = WIDE
-) -> dict[str, Figure]:
-    """Return every figure that the results support, by name; ``width`` in inches."""
-    return {
-        name: kind.draw(results, width=width) for name, kind in kinds.items() if kind.there(results)
-    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,10 +105,6 @@ class Block:
     sheets: list[Sheet] = field(default_factory=list)
     moved: str = ""  # the anchor of a figure that stands at the top of the page instead
 
-    def draw(self, name: str, kind: FigureKind, results: Sequence[Result]) -> None:
-        """Add the figure of the results, where there is one."""
-        self.drawings += [kind.drawing(name, results)] if kind.there(results) else []
-
     def add(self, *tables: Table, folded: bool = False) -> None:
         """Add the tables that have rows."""
         self.sheets += [
@@ -153,23 +117,6 @@ class Block:
     def has_more_than_tables(self) -> bool:
         """Return whether anything precedes the tables."""
         return any((self.cards, self.findings, self.sentences, self.pictures, self.moved))
-
-
-def block_of(
-    study: Study,
-    figures: Mapping[str, FigureKind] | None = None,
-    tables: Iterable[Table] = (),
-    folded: Iterable[Table] = (),
-) -> Block:
-    """Return a study's part of a section: the figures that exist, the tables, and further ones (the
-    figures' data) folded.
-    """
-    block = Block(study.title, study.number)
-    for name, kind in (figures or {}).items():
-        block.draw(name, kind, study.results)
-    block.add(*tables)
-    block.add(*folded, folded=True)
-    return block
 
 
 @dataclass(frozen=True, slots=True)

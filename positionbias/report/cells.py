@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from positionbias.core.formatting import (
@@ -18,7 +18,6 @@ from positionbias.core.formatting import (
 )
 from positionbias.core.interval import Interval
 from positionbias.report.table import Cell, Column
-from positionbias.results.select import distinct
 
 __all__ = [
     "OVER_NOTE",
@@ -27,9 +26,7 @@ __all__ = [
     "count_cell",
     "decimal_cell",
     "drop_columns",
-    "drop_constant",
     "drop_empty",
-    "level_heading",
     "p_cell",
     "percent_cell",
     "text_cell",
@@ -45,18 +42,6 @@ OVER_NOTE = (
     "Intervals and p of three training seeds or more are over trainings and queries; of one seed "
     "over queries alone, and speak of this checkpoint; of two there are none."
 )
-
-
-def level_heading(name: str, intervals: Iterable[Interval | None]) -> str:
-    """Return a heading with the level of the intervals below it: ``Change [95 %]``."""
-    levels = distinct(bounds.level for bounds in intervals if bounds is not None)
-    return (
-        f"{name} [{percent(levels[0], 0)}]"
-        if len(levels) == 1
-        else f"{name} [interval]"
-        if levels
-        else name
-    )
 
 
 def text_cell(text: str) -> Cell:
@@ -155,17 +140,6 @@ def drop_columns(columns: list[Column], rows: list[list[Cell]], gone: Sequence[i
         del columns[index]
         for row in rows:
             del row[index]
-
-
-def drop_constant(
-    columns: list[Column], rows: list[list[Cell]], optional: Sequence[int]
-) -> tuple[int, int]:
-    """Remove the ``optional`` columns that are constant; return how many were removed, and how many
-    remain.
-    """
-    gone = [index for index in optional if len({row[index].text for row in rows}) < 2]
-    drop_columns(columns, rows, gone)
-    return len(gone), len(optional) - len(gone)
 
 
 def drop_empty(columns: list[Column], rows: list[list[Cell]], first: int) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from positionbias.core.convergence import LEAST, UNFINISHED, Ending, Finish
 from positionbias.core.formatting import percent
-from positionbias.results.payloads import Finding
+from positionbias.report.record import Finding
 
 __all__ = ["ending_warnings", "failed_shares"]
 

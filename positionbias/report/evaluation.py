@@ -22,9 +22,8 @@ from positionbias.core.interval import Interval
 from positionbias.evaluation.answers import is_significant
 from positionbias.report.cells import P_NOTE
 from positionbias.report.presentation import Presentation, RowSection
-from positionbias.report.record import bounds_of, records_of
+from positionbias.report.record import Finding, bounds_of, records_of
 from positionbias.report.row_table import RowTable, Value
-from positionbias.results.payloads import Finding
 
 __all__ = ["SHOWN"]
 

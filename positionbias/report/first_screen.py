@@ -111,14 +111,15 @@ def first_screen(studies: Sequence[Study], sections: Sequence[Section]) -> First
 
 
 def _sentence(studies: Sequence[Study]) -> str:
-    """Return in one sentence the headline, else the conclusion about the first tile's subject, else
-    the first one; of several studies, each with its title.
+    """Return in one sentence the headline about the subject of the worst news, else the first one;
+    without a headline, the conclusion. Of several studies, each with its title.
     """
     said = []
     for study in studies:
         heads = [line for shown, rows in shown_in(study) for line in shown.headline(rows)]
-        if lines := heads[:1] or verdict_of(study):
-            about = next((tile.subject for tile in _tiles(study)), "")
+        if lines := heads or verdict_of(study):
+            tiles = sorted(_tiles(study), key=lambda tile: list(Tone).index(tile.tone))
+            about = next((tile.subject for tile in tiles), "")
             line = next((one for one in lines if about and about in one), lines[0])
             said.append((study.title, re.split(r"(?<=\.) (?=[A-Z“])", line)[0]))
     if len(studies) == 1:

@@ -8,8 +8,6 @@ from positionbias.core.json_text import JsonObject
 from positionbias.report.html import report_tables
 from positionbias.report.load import Study
 from positionbias.report.table import records
-from positionbias.results.audit import GapFigures
-from positionbias.results.payloads import Finding, PositionBuckets, Verdict
 from positionbias.results.result import Result
 
 if TYPE_CHECKING:
@@ -24,26 +22,20 @@ COLUMNS = (
         "system",
         "seed",
         "measure",
-        "quality",
-        "scale",
-        "passages",
     ),
     *("value", "low", "high", "count"),
 )
 
 
 def frame_of(study: Study) -> pandas.DataFrame:
-    """Return the rows of a study; or a row for each result: verdicts and findings, which are words,
-    have none, and the columns are always ``COLUMNS``.
-
-    ``seed`` is that of a training; ``quality``, ``scale`` and ``passages`` are of an audit.
+    """Return the rows of a study; or a row for each result, whose columns are ``COLUMNS``. ``seed``
+    is that of a training.
     """
     import pandas
 
     if not study.rows.empty:
         return study.rows
-    measured = [r for r in study.results if not isinstance(r.payload, Verdict | Finding)]
-    rows = [_row(result) for result in measured]
+    rows = [_row(result) for result in study.results]
     return pandas.DataFrame(rows, columns=list(COLUMNS))
 
 
@@ -58,17 +50,13 @@ def frames_of(study: Study) -> dict[str, pandas.DataFrame]:
 
 
 def _row(result: Result) -> JsonObject:
-    payload, bounds = result.payload, result.interval
-    buckets = payload if isinstance(payload, PositionBuckets) else None
+    bounds = result.interval
     return {
         "collection": result.collection,
         "split": result.split,
         "system": result.system,
         "seed": result.facts.seed,
         "measure": result.measure,
-        "quality": payload.quality if isinstance(payload, PositionBuckets | GapFigures) else None,
-        "scale": buckets.scale if buckets else None,
-        "passages": (buckets.group or "all") if buckets else None,
         "value": result.value,
         "low": bounds.low if bounds else None,
         "high": bounds.high if bounds else None,

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from positionbias.core.formatting import slug
 from positionbias.report import tables
-from positionbias.report.blocks import Block, Drawing, Section, block_of, draw_blocks
+from positionbias.report.blocks import Block, Drawing, Section, draw_blocks
 from positionbias.report.figure import WIDE
 from positionbias.report.first_screen import answers_block
 from positionbias.report.load import Study
@@ -19,12 +19,10 @@ from positionbias.report.placement import moves_table, places_table
 from positionbias.report.presentation import shown_in
 from positionbias.report.table import Table
 from positionbias.results.collections import COLLECTION_MEASURES
-from positionbias.results.payloads import Finding
 from positionbias.results.result import Result
 from positionbias.results.select import (
     distinct,
     of_kind,
-    of_type,
     repeat_of,
 )
 
@@ -38,10 +36,7 @@ def _found(study: Study) -> Block:
     block, results = Block(study.title, study.number), study.results
     for part in parts():
         part.found(block, results)
-    block.findings = [
-        *(finding for _, finding in of_type(results, Finding)),
-        *(one for shown, rows in shown_in(study) for one in shown.findings(rows)),
-    ]
+    block.findings = [one for shown, rows in shown_in(study) for one in shown.findings(rows)]
     return block
 
 
@@ -55,8 +50,7 @@ def _run(study: Study) -> Block:
     nothing = study.rows.empty and not own
     block.sentences = [*([_counts(results)] if results or nothing else []), *own]
     block.add(tables.collection_table(results))
-    elsewhere = {*COLLECTION_MEASURES, *(measure for part in parts() for measure in part.measures)}
-    others = [r for r in of_kind(results, "statistics") if r.measure not in elsewhere]
+    others = [r for r in of_kind(results, "statistics") if r.measure not in COLLECTION_MEASURES]
     for measure in distinct(result.measure for result in others):
         chosen = [result for result in others if result.measure == measure]
         block.add(
@@ -69,23 +63,20 @@ def _run(study: Study) -> Block:
 
 
 def _places(study: Study) -> Block:
-    return block_of(study, tables=[table(study.results) for table in (places_table, moves_table)])
+    block = Block(study.title, study.number)
+    block.add(places_table(study.results), moves_table(study.results))
+    return block
 
 
 def _counts(results: Sequence[Result]) -> str:
     """Say in one sentence what was measured: collections, systems, measures, seeds."""
-    ranked = [
-        result
-        for result in results
-        if result.kind in ("per_query", "response")
-        or any(part.names_system(result) for part in parts())
-    ]
+    ranked = [result for result in results if result.kind == "per_query"]
     sentences = []
     for word, items in (
         ("collections", distinct(result.collection for result in results)),
         # levels stand in tables
         ("systems", distinct(result.system for result in ranked if result.facts.share is None)),
-        ("measures", distinct(result.measure for result in ranked if result.kind != "verdict")),
+        ("measures", distinct(result.measure for result in ranked)),
         (
             "seeds",
             distinct(str(seed) for result in results if (seed := repeat_of(result)[0]) is not None),

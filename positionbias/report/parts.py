@@ -39,7 +39,7 @@ __all__ = [
     "tables_after",
 ]
 
-SUBJECTS = ("audit", "contamination")  # parts of the package with a page of their own
+SUBJECTS = ("contamination",)  # parts of the package with a page of their own
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,17 +65,14 @@ class Part:
     """One subject's part of a page.
 
     ``sections`` stand in their order. ``tiles`` are the answers of the first screen. ``found`` adds
-    to what was found; what was run names the systems of the results that ``names_system`` chooses.
-    Results of ``measures`` stand in no table of statistics. ``figures`` name those that say most,
-    the first that exists before the others. ``after_study`` and ``after_report`` begin the names of
+    to what was found. ``figures`` name those that say most, the first that exists before the
+    others. ``after_study`` and ``after_report`` begin the names of
     the tables that the terminal shows.
     """
 
     sections: Sequence[PageSection] = ()
     tiles: Callable[[Sequence[Result]], Sequence[Tile]] = lambda results: ()
     found: Callable[[Block, Sequence[Result]], None] = lambda block, results: None
-    names_system: Callable[[Result], bool] = lambda result: False
-    measures: Sequence[str] = ()
     figures: Sequence[str] = ()
     after_study: Sequence[str] = ()
     after_report: Sequence[str] = ()

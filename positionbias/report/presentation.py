@@ -6,20 +6,20 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache, partial
 from importlib import import_module
+from typing import Protocol
 
-from pandas import DataFrame
+from pandas import DataFrame, Series
 
 from positionbias.core.formatting import slug
 from positionbias.core.screen import wrapped
 from positionbias.report.blocks import Block, Drawing
-from positionbias.report.load import Study
+from positionbias.report.load import Study, rows_together
 from positionbias.report.parts import PageSection, Part, each
-from positionbias.report.record import Record, records_of, said
+from positionbias.report.record import Finding, Record, records_of, said
 from positionbias.report.row_figure import RowFigure
 from positionbias.report.row_table import RowTable
 from positionbias.report.table import Table, as_text
 from positionbias.report.tiles import Answered, Tile
-from positionbias.results.payloads import Finding
 
 __all__ = [
     "Answer",
@@ -38,7 +38,9 @@ SHOWN = (
     "report.similarity",
     "pooling.shown",
     "clicks.shown",
+    "audit.shown",
 )  # modules with a presentation, beside those of papers
+FIRST_STAGE = "first stage"  # the role of a ranking that stands beside others
 MOST_LINES = 12  # of a table in a terminal
 
 Sentences = Callable[[DataFrame], Sequence[str]]
@@ -54,6 +56,13 @@ class Answer:
     words: str
     welcome: bool | None = False
     advice: Sequence[str] = ()
+
+
+class Tiled(Protocol):
+    """What makes tiles of rows."""
+
+    def tiles(self, rows: DataFrame) -> list[Tile]:
+        """Return the answers, a tile each."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,7 +112,8 @@ def _first(templates: Sequence[str], record: Record) -> str:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowSection:
     """A section of the page: what it asks, how to read it, its figures and tables; ``folded`` ones
-    open on request. Each collection has its own, unless they are ``together``.
+    open on request, as do those of values ``by_query``. Each collection has its own, unless they
+    are ``together``; ``joint``: all studies of a page have one.
     """
 
     anchor: str
@@ -112,12 +122,15 @@ class RowSection:
     figures: Sequence[RowFigure] = ()
     tables: Sequence[RowTable] = ()
     folded: Sequence[RowTable] = ()
+    by_query: Sequence[Callable[[DataFrame, DataFrame], Table]] = ()
     together: bool = False
+    joint: bool = False
 
     def block(self, study: Study, rows: DataFrame) -> Block:
         """Return the section's figures and tables."""
         block = Block(study.title, study.number)
-        parts = [("", rows)] if self.together else list(rows.groupby("collection", sort=False))
+        alike = self.together or self.joint
+        parts = [("", rows)] if alike else list(rows.groupby("collection", sort=False))
         for collection, own in parts:
             tail = f"-{slug(str(collection))}" if len(parts) > 1 else ""
             for figure in self.figures:
@@ -131,6 +144,7 @@ class RowSection:
                         title = f"{table.title}: {collection}"
                         table = replace(table, name=f"{table.name}{tail}", title=title)
                     block.add(table, folded=away)
+        block.add(*(made(rows, study.values) for made in self.by_query), folded=True)
         return block
 
 
@@ -151,7 +165,7 @@ class Presentation:
     headline: Sentences = lambda rows: ()
     run: Sentences = lambda rows: ()
     findings: Callable[[DataFrame], Sequence[Finding]] = lambda rows: ()
-    questions: Sequence[Question] = ()
+    questions: Sequence[Tiled] = ()
     prepare: Callable[[DataFrame], DataFrame] = lambda rows: rows
     main: Sequence[str] = ()
     after_study: Sequence[str] = ()
@@ -161,7 +175,10 @@ class Presentation:
         return Part(
             sections=[
                 PageSection(
-                    section.anchor, section.title, section.introduction, each(self._block(section))
+                    section.anchor,
+                    section.title,
+                    section.introduction,
+                    self._joint(section) if section.joint else each(self._block(section)),
                 )
                 for section in self.sections
             ],
@@ -177,6 +194,17 @@ class Presentation:
             return Block(study.title, study.number)
 
         return block
+
+    def _joint(self, section: RowSection) -> Callable[[Sequence[Study]], list[Block]]:
+        def blocks(studies: Sequence[Study]) -> list[Block]:
+            own = [study for study in studies if (study.rows["study"] == self.study).any()]
+            if len(own) < 2:
+                return [section.block(study, self.rows_of(study)) for study in own]
+            rows, values = rows_together(_named_apart(own))
+            whole = replace(own[0], title="", rows=rows, values=values)
+            return [section.block(whole, self.own(rows))]
+
+        return blocks
 
     def own(self, rows: DataFrame) -> DataFrame:
         """Return the rows of this study, as its tables and figures take them."""
@@ -199,6 +227,23 @@ class Presentation:
         return "\n\n".join(
             [*filter(None, told), *(as_text(table) for table in tables if table.rows)]
         )
+
+
+def _named_apart(studies: Sequence[Study]) -> list[Study]:
+    """Return the studies with the title behind the names of models that an earlier one has too,
+    and each ranking that stands beside them (a first stage) once.
+    """
+    found: list[Study] = []
+    known: set[tuple[str, str, str]] = set()
+    for study in studies:
+        rows = study.rows
+        keys = list(zip(rows["model"], rows["collection"], rows["split"], strict=True))
+        again = Series([key in known for key in keys], rows.index)
+        names = rows["model"].where(~again, rows["model"] + f" ({study.title})")
+        kept = ~(again & (rows["role"] == FIRST_STAGE))
+        found.append(replace(study, rows=rows.assign(model=names)[kept]))
+        known |= set(keys)
+    return found
 
 
 @lru_cache(maxsize=8)  # the studies beside each other on a page

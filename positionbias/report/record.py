@@ -19,7 +19,7 @@ from pandas import DataFrame
 from positionbias.core.formatting import MISSING, as_form, count, interval, p_value, with_interval
 from positionbias.core.interval import Interval
 
-__all__ = ["Record", "bounds_of", "formatted", "records_of", "rows_with", "said"]
+__all__ = ["Finding", "Record", "bounds_of", "formatted", "records_of", "rows_with", "said"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +33,14 @@ class Record:
         """Return the value of a statistic; None where it is missing or undefined."""
         value = self.rows[statistic].value if statistic in self.rows else None
         return None if value is None or value != value else float(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A sentence about figures; ``holds`` is None if they are undecided."""
+
+    text: str
+    holds: bool | None = None
 
 
 def records_of(rows: DataFrame, by: Sequence[str], where: str = "") -> list[Record]:

@@ -51,7 +51,8 @@ class RowFigure:
     ``series`` is the key whose values have a colour, a dash and a marker each, in the order of all
     rows; ``caption`` is a function of the rows. ``heading`` is the template of a panel's title,
     ``entry`` that of the legend's lines.
-    ``same`` names the axes ("x", "y") that figures of several studies share.
+    ``same`` names the axes ("x", "y") that figures of several studies share; ``most`` panels stand
+    side by side.
     """
 
     name: str
@@ -65,6 +66,7 @@ class RowFigure:
     side: str = ""
     same: str = ""
     tall: float = 2.3
+    most: int = ACROSS
 
     def there(self, rows: DataFrame) -> bool:
         """Return whether the rows have what is drawn."""
@@ -80,7 +82,7 @@ class RowFigure:
             raise InputError(f"figure {self.name}: wanted rows with its values; found none")
         chosen, looks = rows.query(self.where), self._looks(rows)
         panels = list(self._panels(chosen))
-        across = min(len(panels), ACROSS if width > BESIDE else 1)
+        across = min(len(panels), self.most if width > BESIDE else 1)
         across = 2 if len(panels) == 4 and across > 2 else across
         down = -(-len(panels) // across)
         with styled():
@@ -88,7 +90,9 @@ class RowFigure:
             grid = figure.subplots(down, across, squeeze=False, sharey=self._one_scale(panels))
             for axes, (record, own) in zip(grid.flat, panels, strict=False):
                 self._panel(axes, own, looks, width / across)
-                axes.set_title(wrap(said(self.heading, record), characters(width / across + 0.3)))
+                room = self._title_room(width / across)
+                lines = said(self.heading, record).split("\n")
+                axes.set_title("\n".join(wrap(line, room) for line in lines))
             for place, axes in enumerate(grid.flat):
                 if place >= len(panels):
                     axes.set_axis_off()
@@ -112,6 +116,9 @@ class RowFigure:
 
     def _height(self, chosen: DataFrame, looks: Mapping[str, int], width: float) -> float:
         return self.tall
+
+    def _title_room(self, width: float) -> int:
+        return characters(width + 0.3)
 
     def _one_scale(self, panels: Panels) -> bool:
         return False
@@ -138,7 +145,7 @@ class Lines(RowFigure):
     """A value along the rows' axis, a line for each of the series, seed and rotation draw, with its
     interval as a band. ``zero`` draws the line of no effect, ``marked`` a thin line at a place on
     the axis; ``log``: the axis is logarithmic; ``whole``: its places are whole numbers; ``free``:
-    values need not begin at 0.
+    values need not begin at 0, and places begin at ``left``.
     """
 
     zero: bool = False
@@ -147,6 +154,7 @@ class Lines(RowFigure):
     log: bool = False
     whole: bool = True
     free: bool = False
+    left: float = 0.0
 
     def _panel(self, axes: Axes, own: DataFrame, looks: Mapping[str, int], width: float) -> None:
         from matplotlib.ticker import MaxNLocator
@@ -173,7 +181,7 @@ class Lines(RowFigure):
             axes.set_xticks(kept, [f"{depth:,.0f}" for depth in kept])
             axes.set_xticks([], minor=True)
         else:
-            axes.set_xlim(left=0)
+            axes.set_xlim(left=self.left)
             axes.xaxis.set_major_locator(MaxNLocator(6, integer=self.whole))
         axes.yaxis.set_major_formatter(
             lambda value, _: f"{value:,.{self.places}f}".replace("-", "−")
@@ -362,6 +370,9 @@ class Forest(RowFigure):
     def _room(self, width: float) -> int:
         return int(characters(width) * 0.45)
 
+    def _title_room(self, width: float) -> int:
+        return int(characters(width) * 0.6)  # beside the names of lines
+
     def _panel(self, axes: Axes, own: DataFrame, looks: Mapping[str, int], width: float) -> None:
         lines = self._lines(own)
         if self.zero:
@@ -397,9 +408,13 @@ class Forest(RowFigure):
         shown = [mark for mark in self.marks if len(chosen.query(mark.where))]
         handles = [_dot(MUTED.light, mark.marker or "o", full=mark.full) for mark in shown]
         texts = [mark.label for mark in shown]
-        margin = chosen["margin"].max()
-        if margin == margin:
-            handles, texts = [*handles, band_handle()], [*texts, f"within ±{percent(margin, 0)}"]
+        margins = chosen[chosen["margin"].notna()].drop_duplicates(["margin", "unit"])
+        sizes = [
+            percent(row.margin, 0) if row.unit in ("", "share") else f"{row.margin:g} {row.unit}"
+            for row in margins.itertuples()
+        ]
+        if sizes:
+            handles, texts = [*handles, band_handle()], [*texts, f"within ±{' or ±'.join(sizes)}"]
         return handles, texts
 
 

@@ -31,11 +31,11 @@ def where_printed(text: str) -> Note:
 class Value:
     """A cell: a ``statistic`` under a ``heading`` (and a ``group`` of headings).
 
-    ``form`` is ".3f", "+.1%", "," or "p". ``show`` is the column of the row that is shown; a
-    value has its interval beside it, unless ``brief``, which leaves it to the CSV. A value of the
-    unit "share" is in per cent. ``mark`` is a statistic that marks the value where its p is below
-    0.05; a paper's figure has its answer as its mark. ``wide``: a terminal shows it only where
-    there is room.
+    ``form`` is ".3f", "+.1%", "," or "p"; a row with a ``form`` of its own has that. ``show`` is
+    the column of the row that is shown; a value has its interval beside it, unless ``brief``, which
+    leaves it to the CSV. A value of the unit "share" is in per cent. ``mark`` is a statistic that
+    marks the value where its p is below 0.05; a paper's figure has its answer as its mark.
+    ``wide``: a terminal shows it only where there is room.
     """
 
     statistic: str
@@ -55,15 +55,17 @@ class Value:
             return text_cell(shown)
         if row is None or shown is None or shown != shown:
             return Cell(MISSING)
-        if self.form in (",", "p"):
-            return Cell(formatted(shown, self.form), int(shown) if self.form == "," else shown)
+        own: str = getattr(row, "form", "") if self.show == "value" else ""
+        form = own or self.form
+        if form in (",", "p"):
+            return Cell(formatted(shown, form), int(shown) if form == "," else shown)
         bounds = bounds_of(row) if self.show == "value" else None
-        sign = self.form.startswith("+")
-        if self.form.endswith("%") or row.unit == "share":
+        sign = form.startswith("+")
+        if form.endswith("%") or row.unit == "share":
             cell = percent_cell(float(shown), bounds, sign=sign)
         else:
             letters = row.answer if row.whose else _mark(record.rows.get(self.mark))
-            places = int(self.form.strip("+.f"))
+            places = int(form.strip("+.f"))
             cell = decimal_cell(float(shown), bounds, places=places, sign=sign, letters=letters)
         return cell.briefly() if self.brief else cell
 

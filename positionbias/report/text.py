@@ -8,7 +8,6 @@ from importlib import import_module
 from positionbias.core.screen import wrapped
 from positionbias.report.load import Study
 from positionbias.report.presentation import shown_in
-from positionbias.results.payloads import Finding, Verdict
 from positionbias.results.result import Result
 from positionbias.results.suspicion import Suspicion
 
@@ -24,8 +23,6 @@ TEXTS = {
     "ContaminatedSet": ("contamination.text", "contaminated_text"),
     "DrawnSet": ("leakage.text", "leaked_text"),
     "LeakShare": ("leakage.text", "calibration_text"),
-    "Verdict": ("audit.text", "audit_text"),
-    "EvidenceFigures": ("audit.text", "audit_text"),  # of an audit without a verdict
     "ExportCounts": ("report.artefact_text", "export_text"),
     "EnsembleFigures": ("report.evaluation_text", "ensemble_text"),
     "RemedyFigures": ("report.model_text", "remedy_text"),
@@ -73,8 +70,6 @@ def verdict_of(study: Study) -> list[str]:
         lines += getattr(import_module(f"positionbias.{at[0]}"), at[1])(results)
     for result in results:
         match result.payload:
-            case Verdict(sentences=sentences) | Suspicion(sentences=sentences):
+            case Suspicion(sentences=sentences):
                 lines += sentences
-            case Finding(text=text):
-                lines += text.splitlines()
     return lines

@@ -10,10 +10,9 @@ from positionbias.core.convergence import Ending, Finish
 from positionbias.report.bars import area
 from positionbias.report.endings import ending_warnings
 from positionbias.report.presentation import Presentation, RowSection
-from positionbias.report.record import Record, records_of, said
+from positionbias.report.record import Finding, Record, records_of, said
 from positionbias.report.row_figure import Lines
 from positionbias.report.row_table import RowTable, Value
-from positionbias.results.payloads import Finding
 
 __all__ = ["SHOWN", "ending_sentences", "training_section"]
 

@@ -21,16 +21,15 @@ from positionbias.core.manifest import MANIFEST, Manifest, write_manifest
 from positionbias.core.publish import atomic_folder, write_json
 from positionbias.core.schema import converted
 from positionbias.core.seal import verified
-from positionbias.results.buckets import PositionBuckets, QueryBuckets, SegmentBuckets
 from positionbias.results.figures import Figures, Record, read_figures
-from positionbias.results.payloads import KINDS, Payload, PerQuery, QueryEffects
+from positionbias.results.payloads import KINDS, Payload, PerQuery
 
 __all__ = ["NOT_BY_QUERY", "Facts", "Result", "load_results", "save_results", "write_results"]
 
 RESULTS = "results.json"
 FIGURES = "statistics"  # the kind of every class of figures
 # of a payload with values by query: the fields that are not by query
-NOT_BY_QUERY = ("notes", "quality")
+NOT_BY_QUERY = ("notes",)
 TEXTS = ("original", "rotated")  # the test or training passages
 
 
@@ -52,8 +51,6 @@ class Facts:
 
     ``unfinished``: one of its trainings was not finished when it ended (``core.convergence``).
     Finished and unfinished trainings are different systems, so no mean or comparison mixes them.
-    ``evidence``: the rule that chose the evidence of an audit ("query terms", a model's name);
-    empty: the evidence is the answer.
     """
 
     model: str = ""
@@ -68,7 +65,6 @@ class Facts:
     loss: str = ""
     share: float | None = None
     unfinished: bool = False
-    evidence: str = ""
 
     def __post_init__(self) -> None:
         for name in ("training", "test"):
@@ -124,7 +120,7 @@ class Result:
             if value not in ("", None) and value is not False
         }
         record["kind"] = self.kind
-        if isinstance(self.payload, PerQuery | QueryEffects):
+        if isinstance(self.payload, PerQuery):
             payload = record["payload"].items()
             record["payload"] = {
                 name: value for name, value in payload if name in NOT_BY_QUERY or (items and value)
@@ -152,8 +148,6 @@ def _payload(kind: str, measure: str, record: Mapping[str, Any]) -> Payload:
     if kind == FIGURES:
         return read_figures(measure, record["rows"])
     type_ = KINDS[kind]
-    if type_ is PositionBuckets:
-        type_ = SegmentBuckets if record["scale"] == "segment" else QueryBuckets
     hints = get_type_hints(type_)
     payload: Payload = converted(
         type_, {name: _part(hints.get(name), value) for name, value in record.items()}
@@ -233,7 +227,7 @@ def _columns(payload: Payload) -> dict[str, list[Any]]:
     """The columns of a payload that stand in Parquet, by name; of most, and of one read from JSON
     without them, there are none.
     """
-    if not isinstance(payload, PerQuery | QueryEffects) or not payload.query_ids:
+    if not isinstance(payload, PerQuery) or not payload.query_ids:
         return {}
     return {name: list(column) for name, column in payload.columns().items()}
 

@@ -4,26 +4,30 @@ scorers that add up sentences.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
+from pandas import DataFrame
+from pandas.testing import assert_frame_equal
 
+from positionbias.audit.answers import Question, Verdict
 from positionbias.audit.audit import make_task
+from positionbias.audit.measured import audit_rows
 from positionbias.audit.settings import AuditSettings
-from positionbias.audit.systems import System, Task
+from positionbias.audit.systems import Measurement, System, Task
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.manifest import Manifest
 from positionbias.core.records import Answer, Passage, Qrel, Query
+from positionbias.core.rows import load, load_values, save
 from positionbias.core.run import Run
 from positionbias.core.seeds import generator
 from positionbias.models.user_code import UserFunction
-from positionbias.results.payloads import Payload
-from positionbias.results.result import Result, load_results, save_results
 from positionbias.text.sentences import sentences
 
+Figures = TypeVar("Figures")
 Scorer = Callable[[str, Sequence[str]], Any]
 
 
@@ -61,12 +65,54 @@ def make_task_of(
     return make_task(Collection(place), "test", run, AuditSettings(depth=len(ids)))
 
 
-def read_again(results: Sequence[Result], folder: Path) -> list[Payload]:
-    """The payloads of results that were saved and loaded, which say the same in JSON."""
-    save_results(folder, results, Manifest(kind="results", name="r", command="a test"))
-    again = load_results(folder)
-    assert [result.to_json() for result in again] == [result.to_json() for result in results]
-    return [result.payload for result in again]
+def figures_of(
+    results: Iterable[Measurement], type_: type[Figures], system: str = ""
+) -> list[Figures]:
+    """The figures of this type, of one system where it is named."""
+    return [
+        one.figures
+        for one in results
+        if isinstance(one.figures, type_) and system in ("", one.system)
+    ]
+
+
+def counts_of(results: Iterable[Measurement], measure: str, system: str = "") -> dict[str, Any]:
+    """The counts of this measure, by name."""
+    (counts,) = (
+        one.figures
+        for one in results
+        if one.measure == measure and isinstance(one.figures, dict) and system in ("", one.system)
+    )
+    return counts
+
+
+def verdict_of(
+    results: Iterable[Measurement], system: str = "", question: Question = Question.PASSAGE
+) -> Verdict:
+    """The verdict on this question."""
+    (verdict,) = (
+        verdict for verdict in figures_of(results, Verdict, system) if verdict.question is question
+    )
+    return verdict
+
+
+def read_again(task: Task, results: Sequence[Measurement], folder: Path) -> DataFrame:
+    """The rows of what was measured, saved and loaded."""
+    made = audit_rows(task, results)
+    save(folder, made.rows, Manifest(kind="results", name="r", command="a test"), made.values)
+    again = load(folder)
+    assert_frame_equal(again, made.rows)
+    assert_frame_equal(load_values(folder, again), made.values)
+    return again
+
+
+def same_rows(
+    task: Task, first: Sequence[Measurement], second: Sequence[Measurement], **options: Any
+) -> None:
+    """Refuse two audits with other rows, or other values by query."""
+    one, other = (audit_rows(task, results) for results in (first, second))
+    assert_frame_equal(one.rows, other.rows, **options)
+    assert_frame_equal(one.values, other.values, **options)
 
 
 def system(scorer: Scorer, name: str = "scorer") -> System:

@@ -12,30 +12,32 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from positionbias.audit.audit import audit, make_task, orders_wanted
+from positionbias.audit.answers import Contrast, Preference, Question, Verdict
+from positionbias.audit.audit import MANIPULATIONS, audit, make_task, orders_wanted
 from positionbias.audit.manipulate import Measured
+from positionbias.audit.measured import RAW, audit_rows
+from positionbias.audit.rotations import Gap
 from positionbias.audit.settings import AuditSettings
-from positionbias.audit.systems import System, Task
+from positionbias.audit.systems import Measurement, System, Task
+from positionbias.audit.words import sentences_of
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.run import Run
 from positionbias.evaluation.buckets import Buckets
+from positionbias.evaluation.described import (
+    BLIND,
+    GAIN,
+    QueryBuckets,
+    ResponseCurve,
+    SegmentBuckets,
+)
 from positionbias.evaluation.measures import per_query
 from positionbias.firststage.bm25 import Bm25Settings, retrieve
 from positionbias.models.checkpoint import load_checkpoint
 from positionbias.models.user_code import UserFunction, user_model
 from positionbias.planted.generator import PlantedSettings
-from positionbias.results.audit import GapFigures, ManipulationFigures
-from positionbias.results.buckets import QueryBuckets, SegmentBuckets
-from positionbias.results.payloads import (
-    Contrast,
-    Preference,
-    Question,
-    ResponseCurve,
-    Verdict,
-)
-from positionbias.results.result import Result
 from tests.audit.scorers import blind
+from tests.audit.tasks import counts_of, same_rows, verdict_of
 from tests.tiny import planted, saved_tk, tiny_encoder
 
 SETTINGS = AuditSettings(
@@ -74,34 +76,26 @@ def system(name: str) -> System:
     return System.of(load_checkpoint(f"tests.audit.scorers:{name}"), name)
 
 
-def one(results: Iterable[Result], measure: str, name: str) -> Result:
+def one(results: Iterable[Measurement], measure: str, name: str) -> Measurement:
     return next(result for result in results if result.measure == measure and result.system == name)
 
 
 @pytest.fixture(scope="module")
-def results(task: Task) -> list[Result]:
+def results(task: Task) -> list[Measurement]:
     first = System("bm25", run=task.candidates, first_stage=True)
     return audit(
         task, [first, system("blind"), system("front_lover"), system("end_lover")], SETTINGS
     )
 
 
-def verdict(results: Iterable[Result], name: str, question: Question = Question.PASSAGE) -> Verdict:
-    found = [
-        one.payload for one in results if isinstance(one.payload, Verdict) and one.system == name
-    ]
-    (of_question,) = [one for one in found if one.question == question]
-    return of_question
-
-
-def test_each_preference_is_named_by_its_side(results: list[Result]) -> None:
+def test_each_preference_is_named_by_its_side(results: list[Measurement]) -> None:
     for name, preference, sign in (
         ("front_lover", Preference.FRONT, -1),
         ("end_lover", Preference.END, 1),
     ):
-        found = verdict(results, name)
+        found = verdict_of(results, name)
         assert (found.preference, found.exceeds, found.queries) == (preference, True, 60)
-        assert found.sentences[0].startswith(f"{name} {preference}: end − front ")
+        assert sentences_of(name, found)[0].startswith(f"{name} {preference}: end − front ")
         ends = {one.unit: one for one in found.effects if one.contrast == Contrast.ENDS}
         # 3 on the scale of words in common from front to end; the evidence is worth about four
         # words
@@ -113,7 +107,7 @@ def test_each_preference_is_named_by_its_side(results: list[Result]) -> None:
         rotation = by_contrast[Contrast.ROTATION]
         assert min(sign * (rotation.low or 0), sign * (rotation.high or 0)) > 0.3
         assert abs(by_contrast[Contrast.MIDDLE].value or 0) < 0.2
-    of_blind = verdict(results, "blind")
+    of_blind = verdict_of(results, "blind")
     assert (of_blind.preference, of_blind.exceeds) == (Preference.NONE, None)
     moved = [
         one for one in of_blind.effects if one.contrast != Contrast.ROTATION or one.unit == "worth"
@@ -124,50 +118,49 @@ def test_each_preference_is_named_by_its_side(results: list[Result]) -> None:
         (0, -0.05, 0.05)
     }
     for name in ("blind", "front_lover", "end_lover"):
-        found = verdict(results, name, Question.LIST)
+        found = verdict_of(results, name, Question.LIST)
         assert (found.preference, found.effects) == (Preference.NONE, ())
     # the first stage is what the others are measured beside
-    assert not any(isinstance(one.payload, Verdict) for one in results if one.system == "bm25")
+    assert not any(isinstance(one.figures, Verdict) for one in results if one.system == "bm25")
 
 
-def test_a_verdict_s_result_holds_its_deciding_effect(results: list[Result]) -> None:
-    result = next(
-        one for one in results if isinstance(one.payload, Verdict) and one.system == "front_lover"
-    )
-    assert isinstance(result.payload, Verdict)
-    head = result.payload.effects[0]
+def test_a_verdict_s_rows_hold_its_deciding_effect(task: Task, results: list[Measurement]) -> None:
+    head = verdict_of(results, "front_lover").effects[0]
     assert (head.contrast, head.unit) == (Contrast.ENDS, "worth")
-    assert (result.value, result.count, result.seed) == (head.value, 60, SETTINGS.seed)
-    assert result.interval is not None
-    assert (result.interval.low, result.interval.high) == (head.low, head.high)
-    counted = one(results, "manipulations", "front_lover").payload
-    assert isinstance(counted, ManipulationFigures)
-    assert (counted.queries, counted.scores, counted.length_limit) == (
+    rows = audit_rows(task, results).rows
+    rows = rows[rows.model == "front_lover"].set_index(["measure", "statistic"])
+    effect = rows.loc[Contrast.ENDS, "worth"]
+    assert (effect.value, effect.low, effect.high, effect["count"]) == (
+        head.value,
+        head.low,
+        head.high,
+        60,
+    )
+    counted = counts_of(results, MANIPULATIONS, "front_lover")
+    assert (counted["queries"], counted["scores"], counted["length limit"]) == (
         60,
         "pointwise",
         "no limit found",
     )
-    assert counted.orders in (2, 4, 6, 8)
-    assert counted.worth_low is not None
-    assert counted.worth_low > 1
+    assert counted["orders of the other sentences"] in (2, 4, 6, 8)
+    assert rows.loc[Contrast.WORTH, RAW].low > 1
 
 
 def test_a_listwise_scorer_has_an_order_bias_and_none_in_its_passages(task: Task) -> None:
     settings = replace(SETTINGS, draws=1, needles=20)
     found = audit(task, [system("first_placed")], settings)
-    of_list = verdict(found, "first_placed", Question.LIST)
+    of_list = verdict_of(found, "first_placed", Question.LIST)
     assert (of_list.preference, of_list.exceeds) == (Preference.FIRST, True)
     # from the first of eight places to the last it loses 3 words in common: most of the list
     assert 3 < (of_list.effects[0].value or 0) < 7
-    of_passage = verdict(found, "first_placed")
+    of_passage = verdict_of(found, "first_placed")
     assert of_passage.preference == Preference.NONE
     assert (of_passage.effects[0].low, of_passage.effects[0].high) == (0, 0)
     # declared, it is not tried
     declared = audit(task, [system("first_placed")], replace(settings, lists="listwise"))
-    assert verdict(declared, "first_placed", Question.LIST).effects == of_list.effects
-    counted = one(declared, "manipulations", "first_placed").payload
-    assert isinstance(counted, ManipulationFigures)
-    assert counted.scores == "listwise (declared)"
+    assert verdict_of(declared, "first_placed", Question.LIST).effects == of_list.effects
+    counted = counts_of(declared, MANIPULATIONS)
+    assert counted["scores"] == "listwise (declared)"
 
 
 @pytest.mark.parametrize(
@@ -206,28 +199,27 @@ def test_orders_are_asked_for_as_noise_within_queries_wants_them(
 
 
 def test_slopes_have_the_sign_of_the_preference_and_the_blind_response_is_flat(
-    results: list[Result],
+    results: list[Measurement],
 ) -> None:
-    response = {
-        name: one(results, "position response", name)
+    curves = {
+        name: one(results, "position response", name).figures
         for name in ("blind", "front_lover", "end_lover")
     }
-    assert response["blind"].value == pytest.approx(0, abs=1e-9)
-    assert response["front_lover"].value is not None
-    assert response["front_lover"].value < -0.5
-    assert response["end_lover"].value is not None
-    assert response["end_lover"].value > 0.5
-    curve = response["front_lover"].payload
+    slopes = {name: curve.figures.slope.value for name, curve in curves.items()}
+    assert slopes["blind"] == pytest.approx(0, abs=1e-9)
+    assert slopes["front_lover"] < -0.5
+    assert slopes["end_lover"] > 0.5
+    curve = curves["front_lover"]
     assert isinstance(curve, ResponseCurve)
     assert curve.scores[0] is not None
     assert curve.scores[-1] is not None
     assert curve.scores[0] > curve.scores[-1]
     # words broken at the seam at most
-    assert one(results, "rotation gap", "blind").value == pytest.approx(0, abs=0.01)
+    assert one(results, "rotation gap", "blind").figures.change == pytest.approx(0, abs=0.01)
 
 
 def test_the_gap_is_the_mean_of_what_another_evaluation_finds(
-    collection: Collection, task: Task, results: list[Result]
+    collection: Collection, task: Task, results: list[Measurement]
 ) -> None:
     """Every draw ranked and measured again by hand, from texts rotated one by one."""
     scorer = system("front_lover")
@@ -249,14 +241,14 @@ def test_the_gap_is_the_mean_of_what_another_evaluation_finds(
             Run("again", rankings), collection.qrels("test"), ["nDCG@10"], query_ids=task.query_ids
         )["nDCG@10"]
         means.append(np.mean(list(values.values())))
-    gap = one(results, "rotation gap", "front_lover")
-    assert gap.value == pytest.approx(np.mean(means[1:]) - means[0], abs=1e-9)
-    assert isinstance(gap.payload, GapFigures)
-    assert gap.payload.original == pytest.approx(means[0], abs=1e-9)
+    gap = one(results, "rotation gap", "front_lover").figures
+    assert isinstance(gap, Gap)
+    assert gap.change == pytest.approx(np.mean(means[1:]) - means[0], abs=1e-9)
+    assert gap.original == pytest.approx(means[0], abs=1e-9)
 
 
 def test_a_run_of_the_same_ranking_has_the_same_buckets_as_the_model(
-    task: Task, results: list[Result]
+    task: Task, results: list[Measurement]
 ) -> None:
     ranked = system("front_lover").ranked(task)
     again = audit(task, [System("a run", run=ranked)], SETTINGS)
@@ -267,23 +259,19 @@ def test_a_run_of_the_same_ranking_has_the_same_buckets_as_the_model(
         "position-blind scorers",
     }
     # nothing was moved, so nothing can be told
-    assert verdict(again, "a run").preference == Preference.UNKNOWN
+    assert verdict_of(again, "a run").preference == Preference.UNKNOWN
     by_model = [
         result for result in results if result.measure == "PSI" and result.system == "front_lover"
     ]
     by_run = [result for result in again if result.measure == "PSI"]
     for model, run in zip(by_model, by_run, strict=True):
-        assert isinstance(model.payload, QueryBuckets)
-        assert isinstance(run.payload, QueryBuckets)
-        assert (model.value, model.payload.means, model.payload.lows) == (
-            run.value,
-            run.payload.means,
-            run.payload.lows,
-        )
+        assert isinstance(model.figures, QueryBuckets)
+        assert isinstance(run.figures, QueryBuckets)
+        assert model.figures == run.figures
 
 
 def test_order_of_queries_candidates_and_judgements_changes_nothing(
-    collection: Collection, task: Task, results: list[Result]
+    collection: Collection, task: Task, results: list[Measurement]
 ) -> None:
     backwards = Run(
         task.candidates.name,
@@ -299,20 +287,11 @@ def test_order_of_queries_candidates_and_judgements_changes_nothing(
     again = audit(
         make_task(collection, "test", backwards, SETTINGS), [system("front_lover")], SETTINGS
     )
-    for question in (Question.PASSAGE, Question.LIST):
-        before, after = (verdict(found, "front_lover", question) for found in (results, again))
-        assert (after.preference, after.queries, len(after.effects)) == (
-            before.preference,
-            before.queries,
-            len(before.effects),
-        )
-        for left, right in zip(before.effects, after.effects, strict=True):
-            assert (right.value, right.low, right.high) == pytest.approx(
-                (left.value, left.low, left.high), abs=1e-9
-            )
-    for measure in ("PSI", "rotation gap", "position response", "rotation gap by movement"):
-        before, after = one(results, measure, "front_lover"), one(again, measure, "front_lover")
-        assert after.value == pytest.approx(before.value, abs=1e-12)
+    kept = [
+        one for one in results if one.system == "front_lover" and one.measure not in (GAIN, BLIND)
+    ]
+    compared = [one for one in again if one.system == "front_lover"]
+    same_rows(task, kept, compared, rtol=1e-9, atol=1e-9)
 
 
 def test_encoders_have_thirds_and_layers_and_the_batch_size_changes_nothing(
@@ -347,14 +326,11 @@ def test_encoders_have_thirds_and_layers_and_the_batch_size_changes_nothing(
             collection, "test", run, settings, queries=8, config=RankingConfig(batch_tokens=tokens)
         )
         found.append(audit(task, [System.of(load_checkpoint(tmp_path / "dot.ckpt"))], settings))
-    thirds = one(found[0], "segment similarity", "dot").payload
+    thirds = one(found[0], "segment similarity", "dot").figures
     assert isinstance(thirds, SegmentBuckets)
-    assert thirds.counts == [6, 6, 6]
+    assert (thirds.count, thirds.left_out) == (6, 0)
     assert all(mean is not None and -1 <= mean <= 1 for mean in thirds.means)
-    for small, large in zip(*found, strict=True):
-        assert (small.measure, small.system) == (large.measure, large.system)
-        if small.value is not None:
-            assert large.value == pytest.approx(small.value, abs=1e-4)
+    same_rows(task, *found, atol=1e-4)
 
 
 def test_the_truncated_share_is_that_of_answers_beyond_what_the_model_reads(
@@ -366,8 +342,8 @@ def test_the_truncated_share_is_that_of_answers_beyond_what_the_model_reads(
         buckets=(Buckets.relative(2),), draws=1, needles=0, depth=3, permutations=100, describe=True
     )
     task = make_task(collection, "test", run, settings)
-    gap = one(audit(task, [System.of(checkpoint)], settings), "rotation gap", "tk").payload
-    assert isinstance(gap, GapFigures)
+    gap = one(audit(task, [System.of(checkpoint)], settings), "rotation gap", "tk").figures
+    assert isinstance(gap, Gap)
     assert gap.truncated == 0  # planted passages are shorter than the 200 words that TK reads
 
 
@@ -441,15 +417,14 @@ def test_a_query_whose_scores_float32_cannot_tell_apart_is_a_tie_and_counted(tas
         replace(SETTINGS, draws=0),
         tell=said.append,
     )
-    counted = one(results, "manipulations", "level").payload
-    assert isinstance(counted, ManipulationFigures)
+    counted = counts_of(results, MANIPULATIONS)
     asked = sum(query.text == large for query in task.queries)
-    assert counted.tied == asked
+    assert counted["queries whose candidates all tie"] == asked
     assert (
         f"level: {asked} queries: all candidates have the same score to seven digits, so they tie"
         in said
     )
-    assert verdict(results, "level").preference == Preference.NONE
+    assert verdict_of(results, "level").preference == Preference.NONE
 
 
 @pytest.mark.parametrize("name", ["broken", "short"])
@@ -472,11 +447,10 @@ def test_one_query_alone_is_measured_as_far_as_it_goes(collection: Collection) -
     run = retrieve(collection, collection.queries("test"), 8, Bm25Settings())
     task = make_task(collection, "test", run, SETTINGS, queries=1)
     found = audit(task, [system("blind")], SETTINGS)
-    psi = one(found, "PSI", "blind")
+    psi = one(found, "PSI", "blind").figures.figures.psi
     assert psi.value is None
-    assert isinstance(psi.payload, QueryBuckets)
-    assert psi.payload.figures.psi.undefined
-    assert one(found, "rotation gap", "blind").interval is None
+    assert psi.undefined
+    assert one(found, "rotation gap", "blind").figures.interval is None
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,12 @@
 """Position-blind scorers: their scores by hand and beside other implementations, that they see no
-order, and what lies beyond them.
+order, and the slopes that they show.
 """
 
 from __future__ import annotations
 
 import math
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from hypothesis import settings as examples
 from hypothesis import strategies as st
 
 from positionbias.audit.audit import make_task
-from positionbias.audit.blind import alike, blind_results, blind_runs, outside_blind
+from positionbias.audit.blind import alike, blind_results, blind_runs
 from positionbias.audit.by_position import position_results
 from positionbias.audit.settings import AuditSettings
 from positionbias.audit.systems import System
@@ -25,12 +25,10 @@ from positionbias.core.errors import InputError
 from positionbias.core.records import Query
 from positionbias.core.run import Run
 from positionbias.evaluation.buckets import Buckets
+from positionbias.evaluation.described import BLIND, STANDARDISED
 from positionbias.firststage.bm25 import Bm25Settings, retrieve
 from positionbias.models.checkpoint import load_checkpoint
 from positionbias.planted.generator import PlantedSettings
-from positionbias.results.buckets import BLIND, STANDARDISED, QueryBuckets
-from positionbias.results.result import Facts, Result
-from tests.bucket_figures import bucket_figures
 from tests.oracles import word_overlap
 from tests.tiny import collection_of, planted
 
@@ -208,67 +206,7 @@ def test_a_scorer_under_another_name_is_recognised() -> None:
     assert alike(Run("nobody's", [("q9", ["p1"], [1.0])]), runs) == []
 
 
-def described(
-    measure: str,
-    system: str,
-    slope: float | None,
-    low: float,
-    high: float,
-    group: str = STANDARDISED,
-    quality: str = "RR",
-) -> Result:
-    means, figures = (
-        ([0.5, 0.4], [0.4, 0.3], [0.6, 0.5]),
-        bucket_figures(slope=slope, slope_low=low, slope_high=high),
-    )
-    payload = QueryBuckets("relative", quality, [0, 0.5, 1], [9, 9], *means, group, figures=figures)
-    return Result(measure, "c", "test", system, 1, None, None, 18, payload, Facts())
-
-
-BATTERY = [
-    described(BLIND, "bm25", 0.05, 0.02, 0.08),
-    described(BLIND, "random", 0.01, -0.02, 0.04),
-]
-
-
-@pytest.mark.parametrize(
-    ("slope", "outside"), [(0.081, True), (0.08, False), (-0.02, False), (-0.021, True)]
-)
-def test_a_slope_beyond_every_interval_is_unusual(slope: float, outside: bool) -> None:
-    own = [
-        described("PSI", "mine", slope, slope - 0.1, slope + 0.1),
-        described("PSI", "mine", 9, 8, 10, group=""),
-    ]
-    found = outside_blind([*own, *BATTERY], "mine")
-    assert found is not None
-    assert (found.slope, found.low, found.high, found.outside) == (slope, -0.02, 0.08, outside)
-    assert found.slopes == {"bm25": 0.05, "random": 0.01}
-    assert ("unusual; rotate to find out" in found.text) == outside
-    assert "2 position-blind scorers show slopes between +0.010 and +0.050" in found.text
-
-
-def test_a_scorer_of_the_battery_says_nothing_about_itself() -> None:
-    found = outside_blind([described("PSI", "bm25", 0.05, 0.02, 0.08), *BATTERY], "bm25")
-    assert found is not None
-    assert (found.left_out, found.high, found.outside) == (("bm25",), 0.04, True)
-    own = described("PSI", "lucene", 0.05, 0.02, 0.08)
-    named = outside_blind([own, *BATTERY], "lucene", without=["bm25"])
-    assert named is not None
-    assert (named.left_out, named.slopes) == (("bm25",), {"random": 0.01})
-    assert outside_blind([own, *BATTERY], "lucene", without=["bm25", "random"]) is None
-
-
-def test_without_a_slope_there_is_no_comparison() -> None:
-    assert outside_blind([described("PSI", "mine", None, 0, 0), *BATTERY], "mine") is None
-    assert outside_blind(BATTERY, "mine") is None
-    assert outside_blind([described("PSI", "mine", 0.1, 0, 0.2)], "mine") is None
-    # what is all passages' is not held against what is standardised over length
-    assert (
-        outside_blind([described("PSI", "mine", 0.1, 0, 0.2, group=""), *BATTERY], "mine") is None
-    )
-
-
-def test_on_planted_queries_a_front_lover_is_unusual_and_a_blind_scorer_is_not(
+def test_on_planted_queries_only_a_preference_is_outside_the_slopes_of_blind_scorers(
     tmp_path: Path,
 ) -> None:
     settings = AuditSettings(
@@ -286,22 +224,26 @@ def test_on_planted_queries_a_front_lover_is_unusual_and_a_blind_scorer_is_not(
     )
     runs = blind_runs(collection, task.queries, task.candidates, settings.seed)
     results = blind_results(task, runs, settings)
-    assert (
-        {result.facts.model for result in results}
-        == {result.measure for result in results}
-        == {BLIND}
-    )
-    assert [result.payload.group for result in results if result.system == "bm25"] == [
+    assert {result.role for result in results} == {result.measure for result in results} == {BLIND}
+    assert [result.figures.group for result in results if result.system == "bm25"] == [
         STANDARDISED,
         "",
-    ]  # type: ignore[union-attr]
-    outside: Mapping[str, bool] = {}
+    ]
+    assert [result.system for result in results[::2]] == [run.name for run in runs]
+    slopes = {
+        result.system: result.figures.figures.slope
+        for result in results
+        if result.figures.group == STANDARDISED
+    }
+    low, high = (
+        limit(getattr(slope, end) for slope in slopes.values())
+        for limit, end in ((min, "low"), (max, "high"))
+    )
+    outside = {}
     for name in ("blind", "front_lover", "end_lover"):
         system = System.of(load_checkpoint(f"tests.audit.scorers:{name}"), name)
-        own = position_results(
-            system, task, task.values(system.ranked(task), settings.measures), settings
-        )
-        found = outside_blind([*results, *own], name)
-        assert found is not None
-        outside = {**outside, name: found.outside}
+        values = task.values(system.ranked(task), settings.measures)
+        measured = position_results(system, task, values, settings)[0].figures
+        assert measured.group == STANDARDISED
+        outside[name] = not low <= measured.figures.slope.value <= high
     assert outside == {"blind": False, "front_lover": True, "end_lover": True}

@@ -16,6 +16,7 @@ import pytest
 import torch
 
 import positionbias as pb
+from positionbias.audit.answers import Question
 from positionbias.audit.evidence_rule import (
     BY_TERMS,
     Asked,
@@ -28,6 +29,7 @@ from positionbias.audit.evidence_rule import (
     terms_rule,
 )
 from positionbias.audit.settings import Audited, AuditSettings, Limits
+from positionbias.audit.words import sentences_of
 from positionbias.cli.main import main
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
@@ -38,7 +40,6 @@ from positionbias.models.checkpoint import load_checkpoint, save_checkpoint
 from positionbias.models.kinship import kinship, shares_weights
 from positionbias.ops.artefacts import page_of
 from positionbias.planted.generator import PlantedSettings, write_planted
-from positionbias.results.payloads import Question
 from tests.audit.scorers import blind, front_lover
 from tests.dense.conftest import saved_dot
 
@@ -246,20 +247,21 @@ def test_judgements_alone_give_a_signed_verdict_that_names_its_rule(
     verdicts = [verdict for verdict in found.verdicts if verdict.question == Question.PASSAGE]
     assert [verdict.preference for verdict in verdicts] == ["prefers the front", "no preference"]
     for verdict in verdicts:
-        assert "the sentence chosen by query terms" in verdict.sentences[0]
-        assert verdict.sentences[-1] == error_note(BY_TERMS)
-        assert not any("answer moves" in sentence for sentence in verdict.sentences)
-    assert {result.facts.evidence for result in found.results} == {BY_TERMS}
+        said = sentences_of("mine", verdict)
+        assert "the sentence chosen by query terms" in said[0]
+        assert said[-1] == error_note(BY_TERMS)
+        assert not any("answer moves" in sentence for sentence in said)
+    assert set(found.rows.rule) == {BY_TERMS}  # type: ignore[union-attr]
     assert found.settings["evidence"] == BY_TERMS
     assert found.notes[0].startswith(
         "The evidence of a query is the sentence chosen by query terms in its highest-judged "
         "relevant passage"
     )
-    assert "front_lover, sentence chosen by query terms" in str(found)
+    assert "of moving the sentence chosen by query terms" in " ".join(str(found).split())
     found.save(tmp_path / "found")
     page_of([tmp_path / "found"], tmp_path / "page.html", overwrite=False)
     text = (tmp_path / "page.html").read_text()
-    assert "front_lover, sentence chosen by query terms" in text
+    assert "of moving the sentence chosen by query terms" in text
     assert "Uncorrected for the errors of query terms" in text
     checked = pb.check(
         str(judged),
@@ -286,13 +288,11 @@ def test_the_command_says_the_same(
     more = ("--depth", 6, "--json", "--out", tmp_path / "found")
     code, printed, _ = posbias(*given, "tests.audit.scorers:blind", *more)
     assert code == 0
-    verdict = next(one for one in json.loads(printed)["results"] if one["kind"] == "verdict")
-    assert (
-        "of moving the sentence chosen by tests.audit.scorers:blind"
-        in verdict["payload"]["sentences"][0]
-    )
-    assert verdict["payload"]["sentences"][-1].endswith("which were not measured.")
-    assert verdict["facts"]["evidence"] == "tests.audit.scorers:blind"
+    assert {one["rule"] for one in json.loads(printed)["rows"]} == {"tests.audit.scorers:blind"}
+    (verdict, _) = pb.load(tmp_path / "found").verdicts
+    said = sentences_of("mine", verdict)
+    assert "of moving the sentence chosen by tests.audit.scorers:blind" in said[0]
+    assert said[-1].endswith("which were not measured.")
     code, printed, said = posbias(*given, "tests.audit.scorers:front_lover")
     assert (code, printed, said.count("\n")) == (2, "", 1)
     assert "which is audited itself" in said

@@ -10,19 +10,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from pandas import DataFrame
 
 from positionbias.audit.audit import audit, make_task
 from positionbias.audit.length_grid import Material, make_materials, sizes_of
-from positionbias.audit.length_report import (
-    grid_cells_table,
-    grid_effects_table,
-    grid_figure,
-    grid_sentences,
-    grid_table,
-)
-from positionbias.audit.page import audit_figures, description_tables
+from positionbias.audit.measured import LEAD, audit_rows
 from positionbias.audit.settings import AuditSettings, Lengths
-from positionbias.audit.systems import System, Task
+from positionbias.audit.systems import Measurement, System, Task
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import SettingError
@@ -30,11 +24,10 @@ from positionbias.core.manifest import Manifest
 from positionbias.core.records import Answer, Passage, Qrel, Query
 from positionbias.core.run import Run
 from positionbias.core.seeds import generator
-from positionbias.evaluation.length_grid import PLACES
-from positionbias.results.length_grid import GridCell, GridEffect, GridEffectOf, LengthGrid
+from positionbias.evaluation.length_grid import PLACES, GridEffect, GridEffectOf, LengthGrid
 from positionbias.text.sentences import sentences
 from tests.audit.bags import bag_checkpoint
-from tests.audit.tasks import read_again, system, words_of
+from tests.audit.tasks import figures_of, read_again, same_rows, system, words_of
 
 LENGTHS = Lengths((128, 256, 2_048))
 SETTINGS = AuditSettings(lengths=LENGTHS, needles=16, draws=0, lists="pointwise", depth=12)
@@ -106,7 +99,7 @@ def grid(
     settings: AuditSettings = SETTINGS,
 ) -> LengthGrid:
     results = audit(task, [system(scorer)], settings)
-    (found,) = [result.payload for result in results if isinstance(result.payload, LengthGrid)]
+    (found,) = figures_of(results, LengthGrid)
     return found
 
 
@@ -269,7 +262,7 @@ def test_length_of_an_encoder_is_in_its_tokens(task: Task) -> None:
         [System.of(bag_checkpoint("bags", 200))],
         replace(SETTINGS, lengths=Lengths((128, 512))),
     )
-    (found,) = [result.payload for result in results if isinstance(result.payload, LengthGrid)]
+    (found,) = figures_of(results, LengthGrid)
     assert (found.figures.unit, found.figures.limit) == ("tokens", "its tokenizer")
     assert [cell.beyond for cell in found.cells] == [0, 0, 0, 0, 0, 0, 0, 1, 1, 1]
 
@@ -300,7 +293,7 @@ def test_evidence_that_the_limit_cuts_is_marked(task: Task) -> None:
     results = audit(
         task, [system(reads_first)], replace(SETTINGS, lengths=Lengths((128, 256)), reads=limit)
     )
-    (found,) = [result.payload for result in results if isinstance(result.payload, LengthGrid)]
+    (found,) = figures_of(results, LengthGrid)
     for cell in found.cells:
         spans = [
             (start, start + len(one.piece.needed.split()))
@@ -314,67 +307,51 @@ def test_evidence_that_the_limit_cuts_is_marked(task: Task) -> None:
     last = found.cells[-1]
     assert (last.length, last.place, last.cut > 0.05, last.beyond) == (256, 1.0, True, 0.0)
     assert [cell.cut for cell in found.cells[:-1]] == [0.0] * 9
-    share = f"{100 * last.cut:.0f} %"
-    said = [plain(line) for line in grid_sentences("scorer", found)]
-    assert (
-        said[0]
-        == "scorer, end − start of the text, in texts read whole: 128 words 0.000 [0.000, 0.000]."
-    )
-    assert f"The limit cuts the evidence of {share} of the queries at the end of 256 words." in said
     # one length is read whole, not two
     assert GridEffectOf.INTERACTION not in {one.of for one in found.effects}
-    (axes,) = grid_figure(results).axes
-    assert [plain(text.get_text()) for text in axes.texts if "cut" in text.get_text()] == [
-        f"{share} cut"
-    ]
-    assert [plain(row[-1].text) for row in grid_table(results).rows] == [
-        "0.0 %",
-        f"{100 * last.cut:.1f} %",
-    ]
-    assert plain(grid_cells_table(results).rows[-1][-1].text) == f"{100 * last.cut:.1f} %"
+    shares = rows_of(task, results, "share cut")
+    assert shares.value.tolist() == [cell.cut for cell in found.cells]
+
+
+def rows_of(task: Task, results: Sequence[Measurement], statistic: str) -> DataFrame:
+    rows = audit_rows(task, results).rows
+    return rows[(rows.measure == LEAD) & (rows.statistic == statistic)]
 
 
 def test_same_input_gives_the_same_grid_which_is_read_again(task: Task, tmp_path: Path) -> None:
     settings = replace(SETTINGS, lengths=Lengths((128, 256)))
     first, second = (audit(task, [system(decays)], settings) for _ in range(2))
-    assert [one.to_json() for one in first] == [one.to_json() for one in second]
-    (found,) = [
-        one for one in read_again(first, tmp_path / "results") if isinstance(one, LengthGrid)
+    same_rows(task, first, second)
+    (found,) = figures_of(first, LengthGrid)
+    rows = read_again(task, first, tmp_path / "results")
+    cells = rows[(rows.measure == LEAD) & (rows.statistic == "mean")]
+    assert cells[["length", "at", "value", "low", "high"]].to_numpy().tolist() == [
+        [str(cell.length), cell.place, cell.score, cell.low, cell.high] for cell in found.cells
     ]
-    assert isinstance(found.cells[0], GridCell)
-    assert found.effects == grid(task, decays, settings).effects
 
 
-def test_report_shows_every_cell_and_marks_what_is_not_read(task: Task) -> None:
+def test_rows_hold_every_cell_and_what_is_not_read(task: Task) -> None:
     results = audit(
         task, [system(reads_first)], replace(SETTINGS, lengths=Lengths((256, 512)), reads=READS)
     )
-    (axes,) = grid_figure(results).axes
-    shown = [text.get_text() for text in axes.texts]
-    assert [text for text in shown if text[0] == "+"] == ["+2.44"] * 8
-    assert [text for text in shown if text[0] == "−"] == ["−1.46"] * 2
-    assert shown.count("±0.00") == 10
-    assert shown.count("not read") == 2
-    assert "length-by-place" in audit_figures(results)
-    (table,) = [table for table in description_tables(results) if table.name == "length-by-place"]
-    assert [[plain(cell.text) for cell in row[1:4]] for row in table.rows] == [
-        ["256", "16", "0.000 [0.000, 0.000]"],
-        ["512", "16", "0.000 [0.000, 0.000]"],
+    means = rows_of(task, results, "mean")
+    assert [(row.length, row.label) for row in means.itertuples()] == [
+        (length, f"{place:.2f}") for length in ("256", "512") for place in PLACES
     ]
-    assert len(grid_cells_table(results).rows) == 10
-    assert [row[1].text for row in grid_effects_table(results).rows] == ["place"] * 8 + [
-        "length"
-    ] + ["truncation"] * 2
-    (found,) = [result.payload for result in results if isinstance(result.payload, LengthGrid)]
-    assert [plain(line) for line in grid_sentences("scorer", found)] == [
-        "scorer, end − start of the text, in texts read whole: 256 words 0.000 [0.000, 0.000].",
-        "At the start, 512 instead of 256 words: 0.000 [0.000, 0.000].",
-        "Truncation, at the end of 512 words: −3.904 [−3.904, −3.904].",
-    ]
-
-
-def plain(text: str) -> str:
-    return text.replace("\xa0", " ")
+    lost = [row.length == "512" and row.at >= 0.75 for row in means.itertuples()]
+    assert rows_of(task, results, "share not read").value.tolist() == lost
+    assert means.value.tolist() == pytest.approx(np.where(lost, -1.46, 2.44), abs=0.005)
+    assert (means["count"] == 16).all()
+    counts = {of: len(rows_of(task, results, of)) for of in GridEffectOf}
+    assert counts == {"place": 8, "length": 1, "truncation": 2, "place by length": 0}
+    # 256 and 512 words, each the end less the start; both read whole or not at all
+    ends = rows_of(task, results, "place").query("at == 1")
+    assert ends.value.tolist() == pytest.approx([0, -3.904], abs=5e-4)
+    assert rows_of(task, results, "length").value.item() == pytest.approx(0, abs=5e-4)
+    for row in rows_of(task, results, "truncation").itertuples():
+        assert (row.length, row.value) == ("512", pytest.approx(-3.904, abs=5e-4))
+        assert (row.low, row.high) == pytest.approx((row.value, row.value))
+    assert rows_of(task, results, "limit").label.item() == "declared"
 
 
 def test_whole_relevant_passages_move_where_no_answer_is_known(task: Task, tmp_path: Path) -> None:
@@ -392,19 +369,16 @@ def test_whole_relevant_passages_move_where_no_answer_is_known(task: Task, tmp_p
     assert {one.value for one in found.effects} == {0.0}
 
 
-def test_unknown_limit_is_said(task: Task) -> None:
-    said = grid_sentences(
-        "scorer", grid(task, decays, replace(SETTINGS, lengths=Lengths((128, 256))))
-    )
-    assert any("changes with length: −" in one for one in said)
-    assert said[-1].startswith("Its length limit is not known")
+def test_an_unknown_limit_is_said(task: Task) -> None:
+    found = grid(task, decays, replace(SETTINGS, lengths=Lengths((128, 256))))
+    assert found.figures.limit == "no limit found"
 
 
 def test_listwise_scorers_have_no_grid(task: Task) -> None:
     told: list[str] = []
     settings = replace(SETTINGS, lengths=Lengths((128,)), lists="listwise")
     results = audit(task, [system(reads_all)], settings, tell=told.append)
-    assert not any(isinstance(result.payload, LengthGrid) for result in results)
+    assert not figures_of(results, LengthGrid)
     assert "scorer: --lengths is skipped, as the scorer is listwise" in told
 
 

@@ -11,13 +11,23 @@ from typing import Any
 
 import pytest
 
+from positionbias.audit.answers import (
+    READ_WHOLE,
+    Contrast,
+    Effect,
+    Preference,
+    Question,
+    Verdict,
+)
+from positionbias.audit.audit import EVIDENCE
 from positionbias.audit.limits import Check, Limits, Measured, Outcome, checks_of, exit_code
+from positionbias.audit.rotations import Gap
+from positionbias.audit.systems import FIRST_STAGE, RERANKER, Measurement
+from positionbias.audit.two_runs import VERDICT
+from positionbias.audit.verdict import ALONE
 from positionbias.core.errors import SettingError
 from positionbias.core.interval import Interval
-from positionbias.results.audit import EvidenceFigures, GapFigures
-from positionbias.results.buckets import QueryBuckets
-from positionbias.results.payloads import Contrast, Effect, Preference, Question, Verdict
-from positionbias.results.result import Facts, Result
+from positionbias.evaluation.described import PSI, Psi, QueryBuckets
 from tests.bucket_figures import bucket_figures
 
 ENDS, MIDDLE, ROTATION = Contrast.ENDS, Contrast.MIDDLE, Contrast.ROTATION
@@ -33,70 +43,37 @@ def effect(
     )
 
 
-def result(
-    payload: Any, *, system: str = "minilm", measure: str = "verdict", **more: Any
-) -> Result:
-    named: dict[str, Any] = {
-        "value": None,
-        "interval": None,
-        "count": 100,
-        "facts": Facts(model="bert_dot"),
-        **more,
-    }
-    return Result(measure, "squad", "test", system, 1, payload=payload, **named)
-
-
-def passage(
-    *effects: Effect, system: str = "minilm", says: str = "prefers nothing", **more: Any
-) -> Result:
-    return result(
-        Verdict(Question.PASSAGE, Preference.UNKNOWN, [says], effects, **more), system=system
-    )
+def passage(*effects: Effect, system: str = "minilm", reason: str = "", **more: Any) -> Measurement:
+    verdict = Verdict(Question.PASSAGE, Preference.UNKNOWN, effects, reason=reason, **more)
+    return Measurement(system, RERANKER, VERDICT, verdict)
 
 
 def listed(
-    *effects: Effect,
-    preference: Preference = Preference.UNKNOWN,
-    says: str = "…",
-    system: str = "minilm",
-) -> Result:
-    return result(Verdict(Question.LIST, preference, [says], effects), system=system)
+    *effects: Effect, preference: Preference = Preference.UNKNOWN, reason: str = ""
+) -> Measurement:
+    verdict = Verdict(Question.LIST, preference, effects, reason=reason)
+    return Measurement("minilm", RERANKER, VERDICT, verdict)
 
 
 def gap(
     value: float | None, low: float | None, high: float | None, *, quality: str = NDCG
-) -> Result:
+) -> Measurement:
     bounds = None if low is None or high is None else Interval(low, high)
-    figures = GapFigures(
-        quality=quality, draws=1, queries=100, original=0.5, rotated=0.5, p=None, detectable=None,
-        first_changed=0.0, overlap=1.0,
-        cut=0.0, truncated=None,
+    figures = Gap(
+        quality=quality, draws=1, queries=100, change=value, interval=bounds, original=0.5,
+        rotated=0.5, p=None, detectable=None, first_changed=0.0, overlap=1.0, cut=0.0,
+        truncated=None,
     )  # fmt: skip
-    return result(figures, measure="rotation gap", value=value, interval=bounds)
+    return Measurement("minilm", RERANKER, "rotation gap", figures)
 
 
-def psi(
-    *,
-    quality: str = NDCG,
-    group: str = "",
-    system: str = "minilm",
-    facts: Facts | None = None,
-    **figures: Any,
-) -> Result:
-    means, tested = ([0.5, 0.4], [0.4, 0.3], [0.6, 0.5]), bucket_figures(**figures)
-    payload = QueryBuckets(
-        "relative", quality, [0, 0.5, 1], [50, 50], *means, group, figures=tested
-    )
-    return result(
-        payload,
-        measure="PSI",
-        system=system,
-        value=figures.get("psi"),
-        facts=facts or Facts(model="bert_dot"),
-    )
+def psi(*, system: str = "minilm", role: str = RERANKER, **figures: Any) -> Measurement:
+    means, tested = ([0.5, 0.4], [0.4, 0.3], [0.6, 0.5]), bucket_figures(psi=Psi(**figures))
+    buckets = QueryBuckets("relative", NDCG, [0, 0.5, 1], [50, 50], *means, figures=tested)
+    return Measurement(system, role, PSI, buckets)
 
 
-def one(results: list[Result], **limits: float) -> Check:
+def one(results: list[Measurement], **limits: float) -> Check:
     (check,) = checks_of(results, Limits(**limits))
     return check
 
@@ -178,16 +155,16 @@ def test_a_contrast_that_was_not_measured_never_passes() -> None:
         effect(ENDS, 0.0, None, None),
         effect(ENDS, math.nan, -0.01, 0.01),
         effect(ENDS, 0.0, -0.01, math.nan),
-        effect(ENDS, 0.0, -0.01, 0.01, unit="deviations"),
+        effect(ENDS, 0.0, -0.01, 0.01, unit="worth"),
         effect(ENDS, 0.0, -0.01, 0.01, unit="RR@10"),
-        effect(ENDS, 0.0, -0.01, 0.01, subset="read"),
+        effect(ENDS, 0.0, -0.01, 0.01, subset=READ_WHOLE),
     ],
     ids=[
         "undefined",
         "no interval",
         "NaN",
         "NaN bound",
-        "deviations",
+        "worth",
         "another measure",
         "a subset",
     ],
@@ -200,12 +177,13 @@ def test_what_is_undefined_or_of_something_else_cannot_tell(ends: Effect) -> Non
 
 
 def test_a_run_alone_cannot_tell_and_says_what_its_verdict_says() -> None:
-    run = passage(says="Unusual; rotate to find out.")
+    run = passage(reason=ALONE)
     check = one([psi(), run], max_movement=0.02)
     assert check.outcome is Outcome.CANNOT_TELL
     assert check.reason.endswith(
-        "rotated to the end − to the front or two runs: moved to the end − to the front; Unusual; "
-        "rotate to find out."
+        "rotated to the end − to the front or two runs: moved to the end − to the front; minilm: "
+        f"cannot tell {ALONE}. To find out: posbias debias COLLECTION, run your system on it, then "
+        "posbias audit COLLECTION RUN --rotated COLLECTION2 RUN2."
     )
     assert one([psi()], max_movement=0.02).reason.endswith("(--rotated)")
     assert one([psi()], max_order=1).outcome is Outcome.CANNOT_TELL
@@ -245,9 +223,9 @@ def test_order_is_in_ranks_and_a_pointwise_model_passes() -> None:
         ).outcome
         is Outcome.CANNOT_TELL
     )
-    unsteady = one([listed(says="Scores change from call to call.")], max_order=1)
+    unsteady = one([listed(reason="its lists are too short")], max_order=1)
     assert unsteady.outcome is Outcome.CANNOT_TELL
-    assert unsteady.reason.endswith("Scores change from call to call.")
+    assert unsteady.reason.endswith("order in the list: cannot tell: its lists are too short.")
     # a verdict on passages says nothing about lists
     assert (
         one([passage(effect(ENDS, 0.0, -0.01, 0.01))], max_order=1).outcome is Outcome.CANNOT_TELL
@@ -263,10 +241,10 @@ def test_a_few_queries_that_all_agree_do_not_pass_unless_their_scores_agree_too(
     invariant = [
         effect(contrast, 0.0, 0.0, 0.0, unit=unit)
         for contrast in (ENDS, MIDDLE)
-        for unit in (NDCG, "deviations")
+        for unit in (NDCG, "worth")
     ]
     assert one([passage(*invariant)], max_response=0.02).outcome is Outcome.PASS
-    moved = [effect(ENDS, 0.0, 0.0, 0.0), effect(ENDS, 0.0, -0.1, 0.1, unit="deviations")]
+    moved = [effect(ENDS, 0.0, 0.0, 0.0), effect(ENDS, 0.0, -0.1, 0.1, unit="worth")]
     assert one([passage(*moved, effect(MIDDLE, 0.0, 0.0, 0.0))], max_response=0.02).wanted == 150
     # where 100 of 300 drawn queries could be asked about, three times as many must be drawn
     assert (
@@ -295,8 +273,8 @@ def test_the_rotation_gap_is_ruled_alike_and_says_what_it_cannot_see() -> None:
 @pytest.mark.parametrize(
     "figures",
     [
-        {"psi_debiased": 0.01, "psi_debiased_low": 0.0, "psi_debiased_high": 0.02},
-        {"psi_debiased": 0.4, "psi_debiased_low": 0.3, "psi_debiased_high": 0.5},
+        {"debiased": 0.01, "low": 0.0, "high": 0.02},
+        {"debiased": 0.4, "low": 0.3, "high": 0.5},
         {},
     ],
     ids=["small", "large", "undefined"],
@@ -309,7 +287,7 @@ def test_psi_only_describes(figures: dict[str, Any]) -> None:
     alone = checks_of(found, Limits(max_psi=0.05))
     assert [check.outcome for check in alone] == [Outcome.CANNOT_TELL]
     assert alone[0].measured
-    assert alone[0].measured.value == figures.get("psi_debiased")
+    assert alone[0].measured.value == figures.get("debiased")
     assert bool(alone[0].reason) == (not figures)
     assert "only describes" in alone[0].note
     assert exit_code(alone) == 3
@@ -317,7 +295,7 @@ def test_psi_only_describes(figures: dict[str, Any]) -> None:
     assert exit_code(checks_of(found, Limits(max_psi=0.05, max_response=0.001))) == 3
 
 
-def of_system(system: str, value: float, half: float) -> Result:
+def of_system(system: str, value: float, half: float) -> Measurement:
     return passage(effect(ROTATION, value, value - half, value + half), system=system)
 
 
@@ -340,9 +318,9 @@ def test_of_several_models_fail_comes_before_cannot_tell_before_pass() -> None:
 
 
 def test_the_first_stage_is_not_held_to_limits_beside_models() -> None:
-    first = psi(system="bm25", facts=Facts(model="first stage"))
-    evidence = EvidenceFigures(outcomes={}, audited=100, with_candidates=100)
-    counted = result(evidence, system="bm25", measure="evidence", facts=Facts())
+    first = psi(system="bm25", role=FIRST_STAGE)
+    counts = {"queries audited": 100, "queries with candidates": 100}
+    counted = Measurement("bm25", "", EVIDENCE, counts)
     assert [
         c.system
         for c in checks_of([counted, first, of_system("a", 0.0, 0.01)], Limits(max_movement=0.02))

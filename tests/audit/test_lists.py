@@ -11,11 +11,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from positionbias.audit.answers import Contrast, Preference
 from positionbias.audit.limits import Limits, Outcome, checks_of
 from positionbias.audit.lists import Nature, nature_of, order_slopes
-from positionbias.audit.systems import Task
+from positionbias.audit.systems import RERANKER, Measurement, Task
+from positionbias.audit.two_runs import VERDICT
 from positionbias.audit.verdict import list_verdict
-from positionbias.results.payloads import Contrast, Preference
+from positionbias.audit.words import sentences_of
 from tests.audit.bags import Bags
 from tests.audit.tasks import Scorer, blind, random_task, system
 
@@ -121,9 +123,9 @@ def test_a_scorer_that_differs_from_itself_is_not_repeatable_and_its_noise_is_no
     # its noise may hide that it looks at the list: it is not said to score passages by themselves,
     # but measured
     assert not found.order_matters_not
-    verdict = list_verdict("noisy", found, None)
+    verdict = list_verdict(found, None)
     assert verdict.preference == Preference.UNKNOWN
-    assert "gives other scores when it is asked again" in verdict.sentences[0]
+    assert "gives other scores when it is asked again" in sentences_of("x", verdict)[0]
 
 
 def test_a_noisy_scorer_that_looks_at_the_list_is_not_said_to_score_passages_by_themselves(
@@ -138,18 +140,17 @@ def test_a_noisy_scorer_that_looks_at_the_list_is_not_said_to_score_passages_by_
     # the noise is larger than what the list changes: twice as much is not reached
     assert (found.listwise, found.repeatable, found.order_matters_not) == (False, False, False)
     slopes = order_slopes(system(hidden), task, task.query_ids, 1)
-    verdict = list_verdict("hidden", found, slopes)
+    verdict = list_verdict(found, slopes)
     assert verdict.preference != Preference.NONE
     assert verdict.effects
-    assert not any("by itself" in line for line in verdict.sentences)
-    assert "gives other scores when it is asked again" in verdict.sentences[0]
-    result = system(hidden).result(task, "verdict", verdict, value=None, count=36)
+    assert not any("by itself" in line for line in sentences_of("x", verdict))
+    assert "gives other scores when it is asked again" in sentences_of("x", verdict)[0]
+    result = Measurement("hidden", RERANKER, VERDICT, verdict)
     (check,) = checks_of([result], Limits(max_order=0.5))
     assert check.outcome is not Outcome.PASS
     # with less noise it is found
     noisy.size = 1.0
     verdict = list_verdict(
-        "hidden",
         nature_of(system(hidden), task, 1),
         order_slopes(system(hidden), task, task.query_ids, 1),
     )
@@ -165,13 +166,12 @@ def test_lost_in_the_middle_of_the_list_prefers_both_ends(task: Task) -> None:
     found = nature_of(system(lost), task, 1)
     assert (found.listwise, found.order_matters_not) == (True, False)
     slopes = order_slopes(system(lost), task, task.query_ids, 1)
-    verdict = list_verdict("lost", found, slopes)
+    verdict = list_verdict(found, slopes)
     assert (verdict.preference, verdict.exceeds) == (Preference.ENDS, True)
     assert verdict.effects[0].contrast == Contrast.ORDER_MIDDLE
-    assert "ranks lost from the list's ends to its middle (36 queries)" in verdict.sentences[0]
+    assert "list's ends to its middle (36 queries)" in sentences_of("x", verdict)[0]
     # its mirror image prefers the middle
     verdict = list_verdict(
-        "mirror",
         found,
         order_slopes(
             system(
@@ -223,9 +223,9 @@ def test_the_slope_is_exact(task: Task, scorer: Scorer, slope: float) -> None:
 def test_a_small_bias_is_between_none_and_all(task: Task) -> None:
     found = order_slopes(system(slightly_first), task, task.query_ids, 1)
     assert 0 < found.slopes[:, 0].mean() < 6
-    verdict = list_verdict("slightly", nature_of(system(slightly_first), task, 1), found)
+    verdict = list_verdict(nature_of(system(slightly_first), task, 1), found)
     assert verdict.preference == Preference.FIRST
-    assert "prefers the first places" in verdict.sentences[0]
+    assert "prefers the first places" in sentences_of("x", verdict)[0]
 
 
 def test_ties_share_their_ranks_so_that_a_half_sorted_list_has_half_the_slope(task: Task) -> None:
@@ -267,14 +267,14 @@ def test_lists_of_two_have_no_slope_and_no_nature(tmp_path: Path) -> None:
     assert not nature.order_matters_not
     found = order_slopes(system(as_they_come), short, short.query_ids, 1)
     assert (found.slopes.shape, found.clusters) == ((0, 2), [])
-    verdict = list_verdict("x", nature, found)
+    verdict = list_verdict(nature, found)
     assert verdict.preference == Preference.UNKNOWN
-    assert list(verdict.sentences) == [
+    assert sentences_of("x", verdict) == [
         "x, order in the list: cannot tell: no query has a list of three passages or more."
     ]
-    assert list_verdict("x", Nature(True), found).preference == Preference.UNKNOWN
+    assert list_verdict(Nature(True), found).preference == Preference.UNKNOWN
     (check,) = checks_of(
-        [system(as_they_come).result(short, "verdict", verdict, value=None, count=0)],
+        [Measurement("x", RERANKER, VERDICT, verdict)],
         Limits(max_order=5),
     )
     assert check.outcome is Outcome.CANNOT_TELL

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from positionbias.audit.answers import Contrast
 from positionbias.audit.made_ids import made_id
 from positionbias.audit.manipulate import Asked, Manipulation, Measured, ask, measure
 from positionbias.audit.systems import Task
@@ -20,7 +21,6 @@ from positionbias.audit.trials import make_trials
 from positionbias.core.run import Run
 from positionbias.positions.rotate import Rotation
 from positionbias.positions.rotated_texts import RotatedTexts
-from positionbias.results.payloads import Contrast
 from positionbias.text.sentences import sentences
 from tests.audit import tasks
 from tests.audit.tasks import (

@@ -12,18 +12,27 @@ import numpy as np
 import pytest
 import torch
 
+from positionbias.audit.answers import (
+    Contrast,
+    Effect,
+    Missing,
+    Preference,
+    Question,
+    Verdict,
+)
 from positionbias.audit.audit import audit
 from positionbias.audit.limits import Limits, Outcome, checks_of
 from positionbias.audit.lists import nature_of, order_slopes
 from positionbias.audit.manipulate import Measured
-from positionbias.audit.missing import Missing, agreed, completed, filled, missing_in
+from positionbias.audit.missing import completed, filled, missing_in
 from positionbias.audit.sensitivity import sizes
 from positionbias.audit.settings import AuditSettings
 from positionbias.audit.systems import System, Task
+from positionbias.audit.verdict import agreed
+from positionbias.audit.words import sentences_of
 from positionbias.core.records import Qrel
 from positionbias.core.run import Run
-from positionbias.results.payloads import Contrast, Effect, Preference, Question, Verdict
-from tests.audit.tasks import blind, random_task
+from tests.audit.tasks import blind, figures_of, random_task
 
 NAN = math.nan
 
@@ -105,11 +114,7 @@ SETTINGS = AuditSettings(needles=24, draws=1, segments=0, permutations=100, desc
 
 def verdicts(task: Task, model: Chat) -> tuple[dict[Question, Verdict], dict[str, Outcome]]:
     results = audit(task, [System("chat", model=model)], SETTINGS)  # type: ignore
-    found = {
-        payload.question: payload
-        for result in results
-        if isinstance(payload := result.payload, Verdict)
-    }
+    found = {verdict.question: verdict for verdict in figures_of(results, Verdict)}
     limits = Limits(max_response=0.9, max_movement=0.9, max_order=6.9, max_rotation_gap=0.9)
     return found, {check.limit: check.outcome for check in checks_of(results, limits)}
 
@@ -118,7 +123,7 @@ def test_a_model_that_answers_nothing_has_no_verdict_and_passes_nothing(task: Ta
     found, outcomes = verdicts(task, Chat(lambda query, passages: True))
     assert {verdict.preference for verdict in found.values()} == {Preference.UNKNOWN}
     assert all(
-        "answers, on 24 queries, could not be read" in verdict.sentences[1]
+        "answers, on 24 queries, could not be read" in sentences_of("chat", verdict)[1]
         for verdict in found.values()
     )
     assert set(outcomes.values()) == {Outcome.CANNOT_TELL}
@@ -129,8 +134,10 @@ def test_one_answer_that_is_missing_widens_and_is_counted(task: Task) -> None:
     calls = iter(range(10**9))
     few, _ = verdicts(task, Chat(lambda query, passages: next(calls) % 40 == 39))
     for question in (Question.PASSAGE, Question.LIST):
-        assert few[question].missing > 0
-        assert whole[question].missing == 0
+        missing = few[question].missing
+        assert missing is not None
+        assert 0 < missing.scores < missing.all_scores
+        assert whole[question].missing is None
         before, after = (
             {(one.contrast, one.unit): (one.low, one.high) for one in found[question].effects}
             for found in (whole, few)
@@ -142,29 +149,29 @@ def test_one_answer_that_is_missing_widens_and_is_counted(task: Task) -> None:
 
 def verdict(preference: Preference, low: float, high: float) -> Verdict:
     effect = Effect(Contrast.ENDS, "ranks", (low + high) / 2, low, high, 0.1, 24)
-    return Verdict(Question.PASSAGE, preference, ["x"], [effect], 0.1, None, 24)
+    return Verdict(Question.PASSAGE, preference, [effect], 0.1, None, 24)
 
 
 def test_a_verdict_stands_if_both_ways_agree() -> None:
     missing = Missing(3, 60, 2, 30, 1)
     front = verdict(Preference.FRONT, -3, -2)
-    same = agreed("x", [front, verdict(Preference.FRONT, -2.5, -1)], missing)
-    assert (same.preference, same.missing) == (Preference.FRONT, 3)
+    same = agreed([front, verdict(Preference.FRONT, -2.5, -1)], missing)
+    assert (same.preference, same.missing) == (Preference.FRONT, missing)
     assert [(effect.low, effect.high, effect.value) for effect in same.effects] == [
         (-3, -1, -2.125)
     ]
-    assert same.sentences[0] == (
+    assert sentences_of("x", same)[0] == (
         "x: prefers the front, whatever its missing scores are: end − front [−3.000, −1.000] "
         "ranks (24 queries)."
     )
-    assert same.sentences[1].startswith(
+    assert sentences_of("x", same)[1].startswith(
         "2 of 30 answers, on 1 query, could not be read or left passages out: 3 of 60 scores"
     )
-    other = agreed("x", [front, verdict(Preference.NONE, -0.05, 0.05)], missing)
+    other = agreed([front, verdict(Preference.NONE, -0.05, 0.05)], missing)
     assert other.preference is Preference.UNKNOWN
     assert (
         "cannot tell, as scores are missing: end − front [−3.000, 0.050] ranks"
-        in other.sentences[0]
+        in sentences_of("x", other)[0]
     )
 
 

@@ -10,11 +10,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from positionbias.audit.answers import Contrast
 from positionbias.audit.audit import audit, make_task
+from positionbias.audit.measured import audit_rows
+from positionbias.audit.query_effects import QueryEffects
 from positionbias.audit.rotated_run import RotatedRun
+from positionbias.audit.rotations import Gap
 from positionbias.audit.settings import AuditSettings
-from positionbias.audit.systems import System, Task, retrievers
-from positionbias.audit.two_runs import two_run_verdict
+from positionbias.audit.systems import Measurement, System, Task, retrievers
+from positionbias.audit.two_runs import TWO_RUNS, two_run_verdict
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.manifest import Manifest
@@ -23,15 +27,10 @@ from positionbias.firststage.bm25 import Bm25Settings, retrieve
 from positionbias.planted.generator import PlantedSettings
 from positionbias.positions.debias import debias
 from positionbias.positions.rotate import Rotation
-from positionbias.results.audit import GapFigures, TwoRunFigures
-from positionbias.results.payloads import Contrast, Verdict
-from positionbias.results.query_effects import QueryEffects
-from positionbias.results.result import Result
-from positionbias.results.select import of_type
 from tests.audit.bags import bag_checkpoint
 from tests.audit.scorers import front_lover
 from tests.audit.tasks import Asked as AskedOf
-from tests.audit.tasks import make_task_of, read_again, system
+from tests.audit.tasks import counts_of, figures_of, make_task_of, read_again, system, verdict_of
 from tests.tiny import planted
 
 SETTINGS = AuditSettings(
@@ -68,9 +67,9 @@ def judged(collection: Collection, tmp_path_factory: pytest.TempPathFactory) -> 
     return Collection(place)
 
 
-def by_query(results: Sequence[Result]) -> QueryEffects:
-    ((_, payload),) = of_type(results, QueryEffects)
-    return payload
+def by_query(results: Sequence[Measurement]) -> QueryEffects:
+    (effects,) = figures_of(results, QueryEffects)
+    return effects
 
 
 def run_of(
@@ -103,41 +102,44 @@ def test_two_passages_by_hand(tmp_path: Path) -> None:
         return [-float(text.find(query)) if query in text else -1_000.0 for text in texts]
 
     settings = AuditSettings(measures=("nDCG@10",), depth=2, needles=0, segments=0)
-    effects = by_query(audit(small, [system(early)], settings))
-    assert (effects.query_ids, effects.passage_ids) == (["q1", "q2"], ["p1", "p2"])
+    found = audit(small, [system(early)], settings)
+    effects = by_query(found)
     # words with their stops: 6 + 4, and 4 + 4; the answer could begin at the fifth, and at the
     # fifth
     assert (list(effects.words), list(effects.places)) == ([10, 8], [0.0, 1.0])
-    assert (effects.before, effects.ranks_before) == ([1.0, 1.0], [1, 1])
-    assert (effects.after, effects.ranks_after) == ([1.0, 1.0], [1, 1])
+    assert effects.after is not None
+    assert effects.ranks_after is not None
+    for values in (effects.before, effects.ranks_before, effects.after, effects.ranks_after):
+        assert values.tolist() == [1, 1]
     assert effects.moved == {}
+    made = audit_rows(small, found)
+    (row,) = made.rows.query("measure == 'evidence' and statistic == 'place'").row
+    values = made.values[made.values.row == row][["item", "cluster", "value"]]
+    assert values.to_numpy().tolist() == [["q1", "p1", 0.0], ["q2", "p2", 1.0]]
 
 
 def test_a_models_figures_add_up_to_the_audits(task: Task, tmp_path: Path) -> None:
     found = audit(task, [System.of_candidates(task), system(front_lover)], SETTINGS)
     effects = by_query(found)  # the first stage has none
-    ((result, gap),) = of_type(found, GapFigures)
+    (gap,) = figures_of(found, Gap)
     assert np.mean(effects.before) == pytest.approx(gap.original)
     assert np.mean(effects.after) == pytest.approx(gap.rotated)  # type: ignore[arg-type]
-    assert np.mean([change for change in effects.changes if change is not None]) == pytest.approx(
-        result.value
+    assert np.mean(effects.after - effects.before) == pytest.approx(gap.change)  # type: ignore
+    verdict = verdict_of(found)
+    (worth,) = (
+        np.mean(list(scores.values()))
+        for key, scores in effects.moved.items()
+        if key == (Contrast.WORTH, "")
     )
-    verdict = next(payload for _, payload in of_type(found, Verdict))
     for contrast in (Contrast.ENDS, Contrast.MIDDLE, Contrast.ROTATION):
-        known = [value for value in effects.moved[contrast.value] if value is not None]
-        effect = next(
-            one
-            for one in verdict.effects
-            if (one.contrast, one.unit, one.subset) == (contrast, "worth", "")
-        )
-        assert len(known) == effect.queries
-        assert np.mean(known) == pytest.approx(effect.value, abs=1e-4)
-    again = [
-        payload
-        for payload in read_again(found, tmp_path / "r")
-        if isinstance(payload, QueryEffects)
-    ]
-    assert again == [effects]
+        scores = [*effects.moved[contrast, ""].values()]
+        effect = verdict.effect(contrast, "worth")
+        assert effect is not None
+        assert effect.raw is not None
+        assert len(scores) == effect.queries
+        assert np.mean(scores) == pytest.approx(effect.raw[0])
+        assert np.mean(scores) / worth == pytest.approx(effect.value, abs=1e-4)
+    read_again(task, found, tmp_path / "r")
 
 
 def test_a_retriever_has_ranks_in_the_collection(collection: Collection) -> None:
@@ -151,10 +153,9 @@ def test_a_retriever_has_ranks_in_the_collection(collection: Collection) -> None
         settings,
     )
     effects = by_query(found)
-    assert len(effects.query_ids) == len(task.query_ids)
-    known = [rank for rank in effects.ranks_before if rank is not None]
-    assert min(known) == 1
-    assert max(known) <= 40
+    assert len(effects.ranks_before) == len(task.query_ids)
+    assert np.nanmin(effects.ranks_before) == 1
+    assert np.nanmax(effects.ranks_before) <= 40
     # a bag of words is read alike wherever it is cut
     assert effects.before == pytest.approx(effects.after)
 
@@ -166,10 +167,11 @@ def test_two_runs_have_the_first_rotations_figures(
     runs = [RotatedRun(one, run_of(front_lover, task, one)) for one in rotated]
     found = two_run_verdict("mine", task, run_of(front_lover, task, collection), runs, SETTINGS)
     effects = by_query(found)
-    ((_, figures),) = of_type(found, TwoRunFigures)
-    assert np.mean(effects.before) == pytest.approx(figures.means["nDCG@10, original"])
+    counts = counts_of(found, TWO_RUNS)
+    assert np.mean(effects.before) == pytest.approx(counts["nDCG@10, original"])
     values = task.values(runs[0].run, ["nDCG@10"])["nDCG@10"]
-    assert effects.after == values.tolist()
+    assert effects.after is not None
+    assert effects.after.tolist() == values.tolist()
     assert effects.moved == {}
 
 
@@ -184,12 +186,14 @@ def test_without_answers_nothing_has_a_place(judged: Collection, tmp_path: Path)
         [RotatedRun(rotated, run_of(front_lover, task, rotated))],
         SETTINGS,
     )
-    for effects in (model, by_query(runs)):
-        assert set(effects.places) == {None}
-    assert list(model.moved) == [Contrast.TURNED.value, Contrast.HALVES.value]
-    assert model.before == by_query(runs).before
-    assert model.after == by_query(runs).after
+    of_runs = by_query(runs)
+    for effects in (model, of_runs):
+        assert np.isnan(effects.places).all()
+    assert list(model.moved) == [(Contrast.TURNED, ""), (Contrast.HALVES, ""), ("deviations", "")]
+    np.testing.assert_array_equal(model.before, of_runs.before)
+    np.testing.assert_array_equal(model.after, of_runs.after)  # type: ignore[arg-type]
 
 
 def test_a_run_alone_has_none(task: Task) -> None:
-    assert of_type(audit(task, [System("mine", run=task.candidates)], SETTINGS), QueryEffects) == []
+    found = audit(task, [System("mine", run=task.candidates)], SETTINGS)
+    assert figures_of(found, QueryEffects) == []

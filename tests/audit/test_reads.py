@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from positionbias.audit.reads import Limit, Reads, cliff, longest_texts, reads_of, unread_part
+from positionbias.audit.reads import Limit, Reads, cliff, longest_texts, reads_of
 from positionbias.audit.systems import System, Task
 from positionbias.audit.trials import make_trials
 from positionbias.models.checkpoint import load_checkpoint
@@ -168,8 +168,8 @@ def test_a_model_s_tokenizer_knows_its_room(task: Task, tmp_path: Path) -> None:
     bags = reads_of(System("bags", model=Bags(7)), task, {}, declared=None, listwise=False, seed=1)
     # an encoder reads query and passage apart: six words leave room, seven just fill it
     assert bags.fits("one two three", ["gate " * 6, "gate " * 7]) == [True, False]
-    assert unread_part(bags) == "what stands behind its tokenizer's limit"
+    assert (bags.words, bags.from_end) == (None, False)
     left = Bags(7)
     left.cut_side = "left"  # type: ignore[attr-defined]
     cut = reads_of(System("left", model=left), task, {}, declared=None, listwise=False, seed=1)
-    assert unread_part(cut) == "what stands before its tokenizer's limit"
+    assert (cut.words, cut.from_end) == (None, True)

@@ -12,13 +12,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from positionbias.audit.audit import audit, make_task
+from positionbias.audit.answers import SIZES, Contrast, Preference, Question, Verdict
+from positionbias.audit.audit import MANIPULATIONS, audit, make_task
 from positionbias.audit.limits import checks_of
 from positionbias.audit.lists import nature_of
 from positionbias.audit.manipulate import Asked, Manipulation, Measured, ask, measure
 from positionbias.audit.perturb import exchanged_halves
 from positionbias.audit.reads import Reads, everything
 from positionbias.audit.rotated_run import RotatedRun
+from positionbias.audit.rotations import Gap
 from positionbias.audit.sensitivity import (
     NO_PLACEBO,
     _with_unseen,
@@ -27,28 +29,23 @@ from positionbias.audit.sensitivity import (
     text_trials,
 )
 from positionbias.audit.settings import AuditSettings, Limits
-from positionbias.audit.systems import System, Task
-from positionbias.audit.tables import gap_table
+from positionbias.audit.systems import Measurement, System, Task
 from positionbias.audit.two_runs import run_alone_verdict, two_run_verdict
-from positionbias.audit.verdict_tables import effects_table, verdict_tables
+from positionbias.audit.words import sentences_of
 from positionbias.core.checks import Outcome
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.manifest import Manifest
 from positionbias.core.records import Passage, Qrel, Query
 from positionbias.core.run import Run
+from positionbias.evaluation.described import QueryBuckets, ResponseCurve
 from positionbias.firststage.bm25 import Bm25Settings, retrieve
 from positionbias.planted.generator import PlantedSettings
 from positionbias.positions.debias import debias
 from positionbias.positions.rotate import Rotation
-from positionbias.report.text import text_of
-from positionbias.results.audit import GapFigures, ManipulationFigures
-from positionbias.results.buckets import PositionBuckets, ResponseCurve
-from positionbias.results.payloads import SIZES, Contrast, Preference, Question, Verdict
-from positionbias.results.result import Result
-from positionbias.results.select import of_type
+from tests.audit import tasks
 from tests.audit.scorers import end_lover, first_placed, front_lover
-from tests.audit.tasks import read_again, system
+from tests.audit.tasks import counts_of, figures_of, read_again, system
 from tests.tiny import planted
 
 SETTINGS = AuditSettings(measures=("nDCG@10",), depth=8, needles=60, segments=0, describe=True)
@@ -159,7 +156,7 @@ def test_the_size_of_a_change_by_hand(small: Task) -> None:
     # two queries have no interval, and no verdict rests on them
     halves = found[Contrast.HALVES, "deviations"]
     assert (halves.low, halves.high) == (None, None)
-    verdict = sensitivity_verdict("mine", relevant, placebo, "nDCG@10", 0.1, NO_LIMIT)
+    verdict = sensitivity_verdict(relevant, placebo, "nDCG@10", 0.1, NO_LIMIT)
     assert verdict.preference == Preference.UNKNOWN
     # of five that say 4 and 4, three unseen ones may say one more
     assert _with_unseen(replace(halves, low=4.0, high=4.0), 5).high == 4 + 3 / 5
@@ -219,13 +216,14 @@ def test_the_answer_by_margin_interval_and_noise(
     size: float, queries: int, noise: float, expected: Preference
 ) -> None:
     own = changes(size, queries)
-    found = sensitivity_verdict("mine", own, own, "nDCG@10", 0.1, NO_LIMIT, noise)
+    found = sensitivity_verdict(own, own, "nDCG@10", 0.1, NO_LIMIT, noise)
     assert (found.question, found.preference) == (Question.TEXT, expected)
     assert (found.exceeds is True) == (expected is Preference.SENSITIVE)
     assert (found.queries, found.drawn) == (queries, queries)
-    names_next = any("--evidence terms" in sentence for sentence in found.sentences)
+    said = sentences_of("mine", found)
+    names_next = any("--evidence terms" in sentence for sentence in said)
     assert names_next == (expected is not Preference.INSENSITIVE)
-    assert any("a repeated call" in sentence for sentence in found.sentences) == (noise > 0)
+    assert any("a repeated call" in sentence for sentence in said) == (noise > 0)
     # its own placebo changes as much
     assert next(one for one in found.effects if one.contrast == Contrast.TURNED_MORE).value == 0
     assert all(one.detectable is None for one in found.effects if one.contrast in SIZES)
@@ -233,32 +231,32 @@ def test_the_answer_by_margin_interval_and_noise(
 
 def test_cannot_tell_names_the_queries_that_would_do() -> None:
     own = changes(0.13, 16)
-    found = sensitivity_verdict("mine", own, own, "nDCG@10", 0.1, NO_LIMIT)
-    assert (found.preference, found.sentences[0][-25:]) == (
+    found = sensitivity_verdict(own, own, "nDCG@10", 0.1, NO_LIMIT)
+    assert (found.preference, sentences_of("mine", found)[0][-25:]) == (
         Preference.UNKNOWN,
         f"about {found.wanted} queries would do."[-25:],
     )
     more = changes(0.13, found.wanted or 0)
     assert (
-        sensitivity_verdict("mine", more, more, "nDCG@10", 0.1, NO_LIMIT).preference
-        is Preference.SENSITIVE
+        sensitivity_verdict(more, more, "nDCG@10", 0.1, NO_LIMIT).preference is Preference.SENSITIVE
     )
     none = changes(0.0, 20)
     # 3 / 30 is the margin
-    assert sensitivity_verdict("mine", none, none, "nDCG@10", 0.1, NO_LIMIT).wanted == 30
+    assert sensitivity_verdict(none, none, "nDCG@10", 0.1, NO_LIMIT).wanted == 30
     at_it = changes(0.1, 16)
-    assert sensitivity_verdict("mine", at_it, at_it, "nDCG@10", 0.1, NO_LIMIT).wanted is None
+    assert sensitivity_verdict(at_it, at_it, "nDCG@10", 0.1, NO_LIMIT).wanted is None
     # as large as its noise
-    assert sensitivity_verdict("mine", own, own, "nDCG@10", 0.1, NO_LIMIT, noise=0.2).wanted is None
+    assert sensitivity_verdict(own, own, "nDCG@10", 0.1, NO_LIMIT, noise=0.2).wanted is None
 
 
-def test_an_audit_that_asks_for_no_verdict_prints_what_it_measured(task: Task) -> None:
+def test_an_audit_that_asks_for_no_verdict_has_what_it_measured(task: Task) -> None:
     found = audit(
         task,
         [System("bm25", run=task.candidates, first_stage=True), system(bag, "bag")],
         replace(SETTINGS, needles=0),
     )
-    assert "Description" in text_of(found)
+    assert not figures_of(found, Verdict)
+    assert [gap.quality for gap in figures_of(found, Gap, "bag")] == ["nDCG@10"]
 
 
 def test_a_passage_of_one_spoken_word_has_no_order(tmp_path: Path) -> None:
@@ -273,18 +271,18 @@ def test_only_texts_that_are_read_whole_decide() -> None:
     limit = Reads(everything, 30.0, "declared")
     half = changes(0.03, whole=0.5)
     half.by_unit["score"][50:] = 3.0  # other parts come into view
-    found = sensitivity_verdict("mine", half, half, "nDCG@10", 0.1, limit)
+    found = sensitivity_verdict(half, half, "nDCG@10", 0.1, limit)
     assert (found.preference, found.unread, found.reads, found.effects[0].queries) == (
         Preference.INSENSITIVE,
         0.5,
         30.0,
         50,
     )
-    assert found.sentences[1].startswith(
+    assert sentences_of("mine", found)[1].startswith(
         "mine reads no further than about 30 words; 50\xa0% of the queries have longer texts"
     )
-    few = sensitivity_verdict("mine", changes(0.05, whole=0.05), half, "nDCG@10", 0.1, limit)
-    assert (few.preference, few.sentences[-1]) == (
+    few = sensitivity_verdict(changes(0.05, whole=0.05), half, "nDCG@10", 0.1, limit)
+    assert (few.preference, sentences_of("mine", few)[-1]) == (
         Preference.UNKNOWN,
         "Audit it on shorter passages, or let it read further.",
     )
@@ -313,7 +311,7 @@ def task(collection: Collection) -> Task:
 
 
 @pytest.fixture(scope="module")
-def results(task: Task) -> list[Result]:
+def results(task: Task) -> list[Measurement]:
     first = System("bm25", run=task.candidates, first_stage=True)
     scorers = [(front_lover, "front"), (end_lover, "end"), (first_placed, "listwise")]
     return audit(
@@ -330,15 +328,14 @@ def bag(query: str, passages: Sequence[str]) -> list[float]:
     return [sum(word in wanted for word in words) / (10 + len(words)) for words in split]
 
 
-def verdict_of(results: Sequence[Result], name: str, question: Question = Question.TEXT) -> Verdict:
-    ((_, found),) = [
-        (r, v) for r, v in of_type(results, Verdict) if r.system == name and v.question is question
-    ]
-    return found
+def verdict_of(
+    results: Sequence[Measurement], name: str, question: Question = Question.TEXT
+) -> Verdict:
+    return tasks.verdict_of(results, name, question)
 
 
 def test_a_bag_of_words_is_insensitive_and_a_preference_for_either_side_is_sensitive(
-    results: list[Result],
+    results: list[Measurement],
 ) -> None:
     of_bag = verdict_of(results, "bag")
     assert (of_bag.preference, of_bag.effects[0].value, of_bag.queries) == (
@@ -346,7 +343,7 @@ def test_a_bag_of_words_is_insensitive_and_a_preference_for_either_side_is_sensi
         0,
         60,
     )
-    assert of_bag.sentences[0].endswith(
+    assert sentences_of("bag", of_bag)[0].endswith(
         "scores do not change when relevant passages are rotated or their halves exchanged (60 "
         "queries); at most 0.050 deviations on average may go unseen."
     )
@@ -358,8 +355,8 @@ def test_a_bag_of_words_is_insensitive_and_a_preference_for_either_side_is_sensi
     # the words in common do not change, only the place: both scorers change by as much, to other
     # sides
     assert sizes["front"] == pytest.approx(sizes["end"], rel=0.2)
-    counts = {r.system: figures for r, figures in of_type(results, ManipulationFigures)}
-    assert (counts["bag"].queries, counts["bag"].texts, counts["bag"].length_limit) == (
+    counts = counts_of(results, MANIPULATIONS, "bag")
+    assert (counts["queries"], counts["texts"], counts["length limit"]) == (
         60,
         360,
         "not tried: no answer is located",
@@ -367,45 +364,39 @@ def test_a_bag_of_words_is_insensitive_and_a_preference_for_either_side_is_sensi
 
 
 def test_order_effects_in_the_list_and_the_rotation_gap_are_measured_and_nothing_by_position_is(
-    results: list[Result],
+    results: list[Measurement],
 ) -> None:
     assert verdict_of(results, "bag", Question.LIST).preference is Preference.NONE
     assert verdict_of(results, "listwise", Question.LIST).preference is Preference.FIRST
     assert (
         verdict_of(results, "listwise").preference is Preference.INSENSITIVE
     )  # its place in the list is the same for all texts
-    gaps = {r.system: (r.value, figures) for r, figures in of_type(results, GapFigures)}
-    assert abs(gaps["bag"][0]) < 0.001
-    assert (gaps["front"][1].cut, gaps["front"][1].truncated) == (None, None)
-    assert not any(
-        isinstance(result.payload, PositionBuckets | ResponseCurve) for result in results
-    )
-    assert not any(
-        result.payload.question is Question.PASSAGE
-        for result in results
-        if isinstance(result.payload, Verdict)
-    )
-    assert "Answers cut" not in [column.name for column in gap_table(results).columns]
+    ((of_bag,), (of_front,)) = (figures_of(results, Gap, name) for name in ("bag", "front"))
+    assert of_bag.change is not None
+    assert abs(of_bag.change) < 0.001
+    assert (of_front.cut, of_front.truncated) == (None, None)
+    assert not any(isinstance(one.figures, QueryBuckets | ResponseCurve) for one in results)
+    questions = {verdict.question for verdict in figures_of(results, Verdict)}
+    assert questions == {Question.TEXT, Question.LIST}
 
 
-def test_tables_and_saved_results_hold_the_sizes(results: list[Result], tmp_path: Path) -> None:
-    ((table),) = [one for one in verdict_tables(results) if one.name == "verdicts-text"]
-    assert [row[1].text for row in table.rows] == [
-        "insensitive",
-        "sensitive",
-        "sensitive",
-        "insensitive",
-    ]
-    assert not any("+" in cell.text for row in table.rows for cell in row)  # a size has no sign
-    assert effects_table(results, Question.TEXT).rows
-    assert {row[1].text for row in effects_table(results).rows} == {
-        "list: first to last place",
-        "list: ends to middle",
+def test_rows_hold_the_sizes(task: Task, results: list[Measurement], tmp_path: Path) -> None:
+    rows = read_again(task, results, tmp_path / "saved")
+    answers = rows[(rows.measure == Question.TEXT) & (rows.statistic == "answer")]
+    assert dict(zip(answers.model, answers.answer, strict=True)) == {
+        "bag": Preference.INSENSITIVE,
+        "front": Preference.SENSITIVE,
+        "end": Preference.SENSITIVE,
+        "listwise": Preference.INSENSITIVE,
     }
-    assert len(read_again(results, tmp_path / "saved")) == len(results)
+    sizes = rows[rows.measure.isin(SIZES) & (rows.statistic == "deviations")]
+    assert len(sizes) == 2 * 4
+    assert (sizes.low >= 0).all()  # a size has no sign
+    of_lists = rows[rows.measure.isin([Contrast.ORDER, Contrast.ORDER_MIDDLE])]
+    assert set(of_lists.model) == {"listwise"}
 
 
-def test_limits_that_need_answers_cannot_tell(results: list[Result]) -> None:
+def test_limits_that_need_answers_cannot_tell(results: list[Measurement]) -> None:
     limits = Limits(max_response=1, max_movement=1, max_order=0.5, max_rotation_gap=0.5, max_psi=1)
     found = {check.limit: check for check in checks_of(results, limits) if check.system == "bag"}
     outcomes = [
@@ -447,23 +438,23 @@ def test_runs_without_answers_have_a_rotation_gap_and_no_side(task: Task, tmp_pa
     found = two_run_verdict(
         "mine", task, original, [RotatedRun(rotated, run_of(rotated))], SETTINGS
     )
-    verdict = found[0].payload
-    assert isinstance(verdict, Verdict)
+    verdict = tasks.verdict_of(found)
     assert (verdict.preference, verdict.effects) == (Preference.UNKNOWN, ())
-    ((gap, figures),) = of_type(found, GapFigures)
-    assert (gap.value, figures.draws, figures.quality) == (
-        pytest.approx(figures.rotated - figures.original),
+    (gap,) = figures_of(found, Gap)
+    assert None not in (gap.change, gap.original, gap.rotated)
+    assert (gap.change, gap.draws, gap.quality) == (
+        pytest.approx(gap.rotated - gap.original),  # type: ignore[operator]
         1,
         "nDCG@10",
     )
-    assert verdict.sentences[1].startswith("Rotation changes nDCG@10 by −0.")
+    assert gap.change < 0  # type: ignore[operator]
     ((check),) = checks_of(found, Limits(max_movement=1))
     assert (check.outcome, "no located answer" in check.reason) == (Outcome.CANNOT_TELL, True)
     ((check),) = checks_of(found, Limits(max_rotation_gap=1))
     assert check.outcome is Outcome.PASS
-    alone = run_alone_verdict("mine", task, original).payload
+    alone = run_alone_verdict("mine", task, original).figures
     assert isinstance(alone, Verdict)
     assert (
-        alone.sentences[0]
+        sentences_of("mine", alone)[0]
         == "mine: cannot tell from one run, and this split has no located answer."
     )

@@ -9,13 +9,15 @@ from typing import Any
 import numpy as np
 import pytest
 
+from positionbias.audit.answers import READ_WHOLE, Contrast, Preference, Verdict
 from positionbias.audit.audit import audit
 from positionbias.audit.reads import reads_of
 from positionbias.audit.settings import AuditSettings
 from positionbias.audit.systems import Task
 from positionbias.audit.trials import make_trials, shortened_trials
-from positionbias.results.payloads import Contrast, Preference, Question, Verdict
+from positionbias.audit.words import sentences_of
 from positionbias.text.sentences import sentences
+from tests.audit import tasks
 from tests.audit.tasks import Scorer, blind, random_task, system
 from tests.audit.test_reads import starting, stopping
 
@@ -38,11 +40,7 @@ SETTINGS = AuditSettings(depth=20, draws=1, needles=60, segments=0)
 
 def verdict_of(task: Task, scorer: Scorer, declared: int | None, **more: Any) -> Verdict:
     settings = replace(SETTINGS, reads=declared, **more)
-    found = [result.payload for result in audit(task, [system(scorer, "stops")], settings)]
-    (verdict,) = (
-        one for one in found if isinstance(one, Verdict) and one.question == Question.PASSAGE
-    )
-    return verdict
+    return tasks.verdict_of(audit(task, [system(scorer, "stops")], settings))
 
 
 @pytest.mark.parametrize("declared", [60, None])
@@ -55,12 +53,14 @@ def test_a_scorer_that_stops_has_no_preference_within_what_it_reads(
     assert verdict.reads is not None
     assert (verdict.reads == 60) if declared else (52 <= verdict.reads <= 60)
     assert verdict.unread == 1
-    assert verdict.sentences[0].startswith(
+    assert sentences_of("stops", verdict)[0].startswith(
         f"stops loses what stands behind word {verdict.reads:.0f}: −"
     )  # in deviations: no rank changes
-    assert verdict.sentences[0].endswith("100\u00a0% of the queries have longer texts.")
-    assert "no preference, within what it reads" in verdict.sentences[1]
-    read = [one for one in verdict.effects if one.subset == "read"]
+    assert sentences_of("stops", verdict)[0].endswith(
+        "100\u00a0% of the queries have longer texts."
+    )
+    assert "no preference, within what it reads" in sentences_of("stops", verdict)[1]
+    read = [one for one in verdict.effects if one.subset == READ_WHOLE]
     assert {(one.value, one.low, one.high) for one in read if one.unit != "nDCG@10"} == {(0, 0, 0)}
     assert {one.contrast for one in read} == {Contrast.ENDS, Contrast.MIDDLE, Contrast.ROTATION}
     # over all texts the three words of the query are lost at the end, which is all that the
@@ -92,14 +92,14 @@ def test_a_limit_that_only_filled_texts_pass_is_no_preference(
     for words in lengths:
         verdict = verdict_of(even, scorer(words), None, draws=0, depth=8)
         answer = verdict.within or verdict.preference
-        assert answer == Preference.NONE, (words, verdict.sentences)
+        assert answer == Preference.NONE, (words, sentences_of("stops", verdict))
         assert verdict.reads is None or words - 9 <= verdict.reads <= words
 
 
 def test_a_scorer_of_the_last_words_loses_what_stands_before_them(task: Task) -> None:
     verdict = verdict_of(task, starting(60), None)
     assert (verdict.preference, verdict.within) == (Preference.UNREAD, Preference.NONE)
-    assert verdict.sentences[0].startswith(
+    assert sentences_of("stops", verdict)[0].startswith(
         f"stops loses what stands before word {verdict.reads:.0f} from the end: −"
     )
     # all that the evidence is worth is lost in front
@@ -111,7 +111,9 @@ def test_where_the_filler_does_not_fit_there_is_no_middle(task: Task) -> None:
     verdict = verdict_of(task, stopping(25), 25)
     assert (verdict.preference, verdict.within) == (Preference.UNREAD, Preference.NONE)
     read = {
-        one.contrast: one for one in verdict.effects if one.subset == "read" and one.unit == "worth"
+        one.contrast: one
+        for one in verdict.effects
+        if one.subset == READ_WHOLE and one.unit == "worth"
     }
     assert {contrast: (one.value, one.queries) for contrast, one in read.items()} == {
         Contrast.ENDS: (0, 60),

@@ -5,18 +5,19 @@ refused.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from positionbias.audit.answers import Contrast, Effect, Preference, Question, Verdict
 from positionbias.audit.audit import make_task
 from positionbias.audit.settings import AuditSettings
-from positionbias.audit.systems import Task
+from positionbias.audit.systems import Measurement, Task
 from positionbias.audit.two_runs import (
+    TWO_RUNS,
+    VERDICT,
     RotatedRun,
-    _of_unlike,
     _shared,
     found_cut,
     moves_of,
@@ -24,6 +25,7 @@ from positionbias.audit.two_runs import (
     two_run_verdict,
 )
 from positionbias.audit.verdict import answer as answer_of
+from positionbias.audit.words import SAME_RUN, sentences_of
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError, SettingError
@@ -34,12 +36,8 @@ from positionbias.firststage.bm25 import Bm25Settings, retrieve
 from positionbias.planted.generator import PlantedSettings
 from positionbias.positions.debias import debias
 from positionbias.positions.rotate import Rotation
-from positionbias.results.audit import TwoRunFigures
-from positionbias.results.payloads import Contrast, Effect, Preference, Question, Verdict
-from positionbias.results.result import Result
-from positionbias.results.select import of_type
 from tests.audit.scorers import blind, end_lover, front_lover
-from tests.audit.tasks import read_again
+from tests.audit.tasks import counts_of, read_again, same_rows, verdict_of
 from tests.tiny import planted
 
 SETTINGS = AuditSettings(measures=("nDCG@10",), depth=8)
@@ -83,19 +81,13 @@ def run_of(scorer: Scorer, task: Task, texts: Collection) -> Run:
     )
 
 
-def judged(scorer: Scorer, task: Task, rotated: Sequence[Collection]) -> list[Result]:
+def judged(scorer: Scorer, task: Task, rotated: Sequence[Collection]) -> list[Measurement]:
     pairs = [RotatedRun(one, run_of(scorer, task, one)) for one in rotated]
     return two_run_verdict("mine", task, run_of(scorer, task, task.collection), pairs, SETTINGS)
 
 
-def counts_of(results: Sequence[Result]) -> TwoRunFigures:
-    ((_, figures),) = of_type(results, TwoRunFigures)
-    return figures
-
-
-def verdict_of(results: Sequence[Result]) -> Verdict:
-    assert isinstance(results[0].payload, Verdict)
-    return results[0].payload
+def said_of(verdict: Verdict) -> list[str]:
+    return sentences_of("mine", verdict)
 
 
 @pytest.mark.parametrize(
@@ -114,14 +106,14 @@ def test_a_preference_is_named_by_its_side(
     ]
     sign = -1 if preference == Preference.FRONT else 1
     assert all(sign * one.value > 0 for one in found.effects if one.value is not None)
-    assert results[0].measure == "verdict"
-    assert results[0].value == found.effects[0].value
-    assert found.sentences[0].startswith(f"mine {preference}: ")
-    assert found.sentences[0].endswith(
+    assert results[0].measure == VERDICT
+    said = said_of(found)
+    assert said[0].startswith(f"mine {preference}: ")
+    assert said[0].endswith(
         f"when the answer moves from the front to the end ({found.queries} queries, 2 rotations)."
     )
-    assert found.sentences[1].startswith(f"So moved, the passage {moves} by ")
-    assert len(found.sentences) <= 3
+    assert said[1].startswith(f"So moved, the passage {moves} by ")
+    assert len(said) <= 3
 
 
 def test_a_blind_system_is_not_accused(task: Task, rotated: list[Collection]) -> None:
@@ -137,12 +129,20 @@ def test_counts_add_up_and_are_read_again(
     task: Task, rotated: list[Collection], tmp_path: Path
 ) -> None:
     found = judged(front_lover, task, rotated)
-    counted = counts_of(found)
-    assert read_again(found, tmp_path / "r")[1] == counted
-    assert list(counted.means) == ["nDCG@10, original", "nDCG@10, rotated"]
-    left_out = counted.sentences_cut + counted.unchanged + counted.one_sentence
-    assert counted.moves + left_out == 2 * counted.queries
-    assert (counted.rotations, counted.cutoff, counted.lacking) == (2, 8, 0)
+    counts = counts_of(found, TWO_RUNS)
+    rows = read_again(task, found, tmp_path / "r").query("measure == @TWO_RUNS")
+    assert dict(zip(rows.statistic, rows.value, strict=True)) == counts
+    left_out = sum(
+        counts[name]
+        for name in (
+            "sentences cut through",
+            "passages left as they were",
+            "passages of one sentence",
+        )
+    )
+    assert counts["moves"] + left_out == 2 * counts["queries"]
+    assert (counts["rotations"], counts["rank cut-off"]) == (2, 8)
+    assert counts["queries that some run lacks"] == 0
 
 
 def test_the_order_of_queries_and_a_second_call_change_nothing(
@@ -160,14 +160,15 @@ def test_the_order_of_queries_and_a_second_call_change_nothing(
         )
         for of in (runs, turned, runs)
     )
-    assert first == second == again
+    same_rows(task, first, second)
+    same_rows(task, first, again)
 
 
 def test_scores_change_nothing_but_ranks_do(task: Task, rotated: list[Collection]) -> None:
     def squashed(query: str, passages: Sequence[str]) -> list[float]:
         return [float(np.tanh(score / 100)) for score in front_lover(query, passages)]
 
-    assert judged(squashed, task, rotated) == judged(front_lover, task, rotated)
+    same_rows(task, judged(squashed, task, rotated), judged(front_lover, task, rotated))
 
 
 TEXT = "One came here. Two left the gold. Three stayed."  # words, with full stops: 4, 5, 3
@@ -281,13 +282,14 @@ def test_a_passage_that_no_run_ranks_stays_in_and_is_counted(
         SETTINGS,
     )
     full = judged(front_lover, task, rotated)
-    gone, all_of = counts_of(results), counts_of(full)
-    assert gone.queries == all_of.queries
-    assert gone.in_no_run >= 30
-    assert all_of.in_no_run < gone.in_no_run
-    assert results[0].value is not None
-    assert full[0].value is not None
-    assert full[0].value < results[0].value < 0  # such queries lose nothing
+    gone, all_of = counts_of(results, TWO_RUNS), counts_of(full, TWO_RUNS)
+    assert gone["queries"] == all_of["queries"]
+    assert gone["passage in no run"] >= 30
+    assert all_of["passage in no run"] < gone["passage in no run"]
+    less, more = (verdict_of(found).effects[0].value for found in (results, full))
+    assert less is not None
+    assert more is not None
+    assert more < less < 0  # such queries lose nothing
 
 
 @pytest.mark.parametrize(
@@ -313,9 +315,10 @@ def test_the_answer_follows_from_the_interval(
 def test_a_run_alone_cannot_tell(task: Task) -> None:
     result = run_alone_verdict("mine", task)
     found = verdict_of([result])
-    assert (found.preference, found.queries, result.value) == (Preference.UNKNOWN, 0, None)
-    assert found.sentences[0].startswith("mine: cannot tell from one run")
-    assert "posbias audit COLLECTION RUN --rotated COLLECTION2 RUN2" in found.sentences[1]
+    assert (found.preference, found.queries, found.effects) == (Preference.UNKNOWN, 0, ())
+    said = said_of(found)
+    assert said[0].startswith("mine: cannot tell from one run")
+    assert "posbias audit COLLECTION RUN --rotated COLLECTION2 RUN2" in said[1]
 
 
 def test_passages_of_one_sentence_cannot_tell_and_say_what_would(tmp_path: Path) -> None:
@@ -325,25 +328,20 @@ def test_passages_of_one_sentence_cannot_tell_and_say_what_would(tmp_path: Path)
     run, other = (Run("mine", [("q1", ["p1"], [score])]) for score in (1, 2))
     found = verdict_of(two_run_verdict("mine", task, run, [RotatedRun(turned, other)], SETTINGS))
     assert found.preference == Preference.UNKNOWN
-    assert "--mode sentences" in found.sentences[1]
+    assert "--mode sentences" in said_of(found)[1]
 
 
 def test_two_runs_that_are_one_say_so(task: Task, rotated: list[Collection]) -> None:
     run = run_of(front_lover, task, task.collection)
     found = verdict_of(two_run_verdict("mine", task, run, [RotatedRun(rotated[0], run)], SETTINGS))
     assert found.effects[0].value == 0
-    assert found.sentences[1:] == [
-        (
-            "Both runs are the same, scores included: make sure that the second was made over the "
-            "rotated collection."
-        )
-    ]
+    assert said_of(found)[1:] == [SAME_RUN]
     # one of two rotated runs is another
     other = run_of(front_lover, task, rotated[1])
     pairs = [RotatedRun(rotated[0], run), RotatedRun(rotated[1], other)]
     assert not any(
         "Both runs" in line
-        for line in verdict_of(two_run_verdict("mine", task, run, pairs, SETTINGS)).sentences
+        for line in said_of(verdict_of(two_run_verdict("mine", task, run, pairs, SETTINGS)))
     )
 
 
@@ -365,15 +363,15 @@ def test_runs_that_share_few_of_their_first_passages_say_so(tmp_path: Path) -> N
         two_run_verdict("mine", task, run(2), [RotatedRun(turned, run(first))], SETTINGS)
         for first in (9, 11)
     )
-    assert [counts_of(found).shared for found in (alike, other)] == pytest.approx([0.3, 0.1])
-    assert not any("share" in line for line in verdict_of(alike).sentences)
-    assert "share 10\u00a0% of their first 10 passages" in verdict_of(other).sentences[-1]
-    assert len(verdict_of(other).sentences) <= 3
+    assert [verdict_of(found).shared for found in (alike, other)] == [None, pytest.approx(0.1)]
+    assert _shared(run(2), run(9))[0] == pytest.approx(0.3)
+    assert not any("share" in line for line in said_of(verdict_of(alike)))
+    said = said_of(verdict_of(other))
+    assert "share 10\u00a0% of their first 10 passages" in said[-1]
+    assert len(said) <= 3
 
 
-def test_runs_of_the_same_candidates_in_any_order_are_unlike_and_show_no_sameness(
-    task: Task, rotated: list[Collection]
-) -> None:
+def test_runs_of_the_same_candidates_in_any_order_share_no_more_than_by_chance() -> None:
     # 30 candidates each: in any order a third of the first ten are shared
     ids = [f"c{number:02d}" for number in range(30)]
     queries = [f"q{number}" for number in range(200)]
@@ -389,16 +387,55 @@ def test_runs_of_the_same_candidates_in_any_order_are_unlike_and_show_no_samenes
     share, beyond = _shared(first, second)
     assert (share, beyond) == (pytest.approx(1 / 3, abs=0.03), pytest.approx(0, abs=0.04))
     assert _shared(first, first) == (1.0, 1.0)
-    none = Verdict(
-        Question.PASSAGE,
-        Preference.NONE,
-        ["mine has no position preference"],
-        verdict_of(judged(blind, task, rotated)).effects,
+
+
+def with_other_passages(run: Run, task: Task, seed: int) -> Run:
+    """The run with drawn passages in place of all but those with the evidence."""
+    rng, ids = np.random.default_rng(seed), task.collection.passage_ids()
+
+    def exchanged(query_id: str) -> list[str]:
+        own = task.evidence.by_query[query_id].passage_id
+        drawn = (name for name in rng.permutation(ids).tolist() if name != own)
+        return [name if name == own else next(drawn) for name in run[query_id].passage_ids]
+
+    return Run(run.name, ((name, exchanged(name), run[name].scores) for name in run))
+
+
+@pytest.mark.parametrize(
+    ("scorer", "alike", "unlike"),
+    [
+        (blind, Preference.NONE, Preference.UNKNOWN),
+        (front_lover, Preference.FRONT, Preference.FRONT),
+    ],
+)
+def test_unlike_runs_show_a_preference_and_never_its_absence(
+    scorer: Scorer,
+    alike: Preference,
+    unlike: Preference,
+    task: Task,
+    rotated: list[Collection],
+) -> None:
+    runs = [run_of(scorer, task, one) for one in (task.collection, *rotated)]
+    others = [with_other_passages(run, task, number) for number, run in enumerate(runs)]
+    found, other = (
+        verdict_of(
+            two_run_verdict(
+                "mine",
+                task,
+                original,
+                [RotatedRun(*pair) for pair in zip(rotated, changed, strict=True)],
+                SETTINGS,
+                margin=0.1,
+            )
+        )
+        for original, *changed in (runs, others)
     )
-    found = _of_unlike(none, share)
-    assert (found.preference, list(found.effects)) == (Preference.UNKNOWN, [])
-    front = replace(none, preference=Preference.FRONT)
-    assert _of_unlike(front, share).preference == Preference.FRONT
+    assert (found.preference, found.shared) == (alike, None)
+    assert other.preference == unlike
+    assert other.shared is not None
+    assert other.shared < 0.2
+    assert bool(other.effects) == (unlike is not Preference.UNKNOWN)
+    assert "make sure that one system made both" in said_of(other)[-1]
 
 
 def test_a_run_that_lacks_queries_of_the_other_is_refused(
@@ -414,7 +451,5 @@ def test_a_run_that_lacks_queries_of_the_other_is_refused(
         assert "\n" not in str(caught.value)
     # what neither ranks is no difference between them
     pairs = [RotatedRun(rotated[0], turned.only(rest, "user"))]
-    assert (
-        counts_of(two_run_verdict("mine", task, whole.only(rest, "user"), pairs, SETTINGS)).lacking
-        == 2
-    )
+    found = two_run_verdict("mine", task, whole.only(rest, "user"), pairs, SETTINGS)
+    assert counts_of(found, TWO_RUNS)["queries that some run lacks"] == 2

@@ -16,12 +16,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from positionbias.audit.answers import Contrast, Effect, Preference, Question, Verdict
 from positionbias.audit.lists import Nature, OrderSlopes
 from positionbias.audit.manipulate import Measured
 from positionbias.audit.reads import Reads
 from positionbias.audit.verdict import answer, list_verdict, passage_verdict, wanted_queries
+from positionbias.audit.words import sentences_of, unread_part
 from positionbias.core.seeds import generator
-from positionbias.results.payloads import Contrast, Effect, Preference, Question, Verdict
 
 ENDS, MIDDLE, ROTATION = Contrast.ENDS, Contrast.MIDDLE, Contrast.ROTATION
 NDCG = "nDCG@10"
@@ -217,23 +218,28 @@ def verdict(
     reads: Reads = READS_ALL,
     skipped: Mapping[str, int] = MappingProxyType({}),
 ) -> Verdict:
-    made = passage_verdict("minilm", found, NDCG, margin, reads, skipped)
+    made = passage_verdict(found, NDCG, margin, reads, skipped)
     check_words(made)
     return made
 
 
+def says(made: Verdict) -> list[str]:
+    return sentences_of("minilm", made)
+
+
 def check_words(made: Verdict) -> None:
-    text = " ".join(made.sentences)
-    assert 1 <= len(made.sentences) <= 3
+    said = says(made)
+    text = " ".join(said)
+    assert 1 <= len(said) <= 3
     assert not any(word in text.lower() for word in ("nan", "none", "inf,", "−0.000 ["))
-    assert all(sentence.endswith(".") for sentence in made.sentences)
+    assert all(sentence.endswith(".") for sentence in said)
     for one in made.effects:
         for value in (one.value, one.low, one.high, one.detectable):
             assert value is None or math.isfinite(value)
 
 
 @pytest.mark.parametrize(
-    ("means", "preference", "says"),
+    ("means", "preference", "parts"),
     [
         (
             (-0.5, 0.0),
@@ -272,7 +278,7 @@ def check_words(made: Verdict) -> None:
     ],
 )
 def test_a_preference_in_words(
-    means: tuple[float, float], preference: Preference, says: Sequence[str]
+    means: tuple[float, float], preference: Preference, parts: Sequence[str]
 ) -> None:
     made = verdict(measured(*means))
     assert (made.question, made.preference, made.exceeds, made.queries) == (
@@ -281,18 +287,16 @@ def test_a_preference_in_words(
         True,
         200,
     )
-    text = " ".join(made.sentences)
-    assert all(part in text for part in says)
-    assert (
-        "of the evidence's worth (200 queries), beyond the margin of 10\xa0%." in made.sentences[0]
-    )
+    text = " ".join(says(made))
+    assert all(part in text for part in parts)
+    assert "of the evidence's worth (200 queries), beyond the margin of 10\xa0%." in says(made)[0]
     assert made.effects[0].contrast == (ENDS if means[0] else MIDDLE)
     assert made.effects[0].unit == "worth"
     # a loss of places and of nDCG@10 away from what is preferred, whichever side that is; ranks are
     # ten times the worth, nDCG@10 a tenth
     found = re.search(
         rf"changes by (−\d\.\d+) \[−\d\.\d+, −\d\.\d+\] places and {NDCG} by (−0\.0\d+) \[−0\.",
-        made.sentences[1],
+        says(made)[1],
     )
     assert found
     ranks, quality = (float(number.replace("−", "-")) for number in found.groups())
@@ -310,9 +314,7 @@ def test_a_preference_that_changes_no_rank_says_so_and_asks_for_nothing() -> Non
     )
     made = verdict(still)
     assert made.preference == Preference.FRONT
-    assert (
-        made.sentences[1] == "Yet no passage changes its rank by it, as scores are too far apart."
-    )
+    assert says(made)[1] == "Yet no passage changes its rank by it, as scores are too far apart."
 
 
 def test_where_few_texts_are_read_whole_their_contrast_shows_a_preference_or_decides_nothing() -> (
@@ -340,9 +342,9 @@ def test_of_two_preferences_the_smaller_one_is_named_too() -> None:
     assert made.preference == Preference.MIDDLE
     assert re.search(
         r"beyond the margin of 10\s%; end − front \+\d+\.\d\s% \[\+\d+\.\d, \+\d+\.\d\] too\.$",
-        made.sentences[0],
+        says(made)[0],
     )
-    assert " too" not in verdict(measured(0.0, 0.6)).sentences[0]
+    assert " too" not in says(verdict(measured(0.0, 0.6)))[0]
 
 
 def test_effects_are_in_shares_of_the_worth_ranks_and_the_measure() -> None:
@@ -358,19 +360,19 @@ def test_no_preference_and_too_little_data_in_words() -> None:
     none = verdict(measured(0.0, noise=0.2, queries=400))
     assert (none.preference, none.exceeds, none.wanted) == (Preference.NONE, None, None)
     assert re.match(
-        r"minilm: no preference larger than \d\.\d\s%( \(leans|: (end|middle))", none.sentences[0]
+        r"minilm: no preference larger than \d\.\d\s%( \(leans|: (end|middle))", says(none)[0]
     )
-    assert "with 80 % power" in none.sentences[0]
-    assert "changes nDCG@10 by at most 0.00" in none.sentences[1]
+    assert "with 80 % power" in says(none)[0]
+    assert "changes nDCG@10 by at most 0.00" in says(none)[1]
     largest = max(
         abs(bound) for one in none.effects[:1] for bound in (one.low, one.high) if bound is not None
     )
-    assert f"no preference larger than {100 * largest:.1f}\xa0%" in none.sentences[0]
+    assert f"no preference larger than {100 * largest:.1f}\xa0%" in says(none)[0]
     open_ = verdict(measured(0.05, noise=1.0))
     assert open_.preference == Preference.UNKNOWN
     assert open_.wanted
-    assert f"about {open_.wanted:,} queries would do" in open_.sentences[0]
-    assert "Audit more queries" in open_.sentences[-1]
+    assert f"about {open_.wanted:,} queries would do" in says(open_)[0]
+    assert "Audit more queries" in says(open_)[-1]
     # a wider margin decides it
     assert verdict(measured(0.05, noise=1.0), margin=0.5).preference == Preference.NONE
 
@@ -387,7 +389,7 @@ def of_effects(*effects: tuple[float, float, float]) -> str:
         found.by_unit["score"][:, column] = 2 * (
             value + (high - low) / 2 / 2.41 * 200**0.5 * spread
         )
-    return verdict(found).sentences[0]
+    return says(verdict(found))[0]
 
 
 def test_a_sure_effect_within_the_margin_is_no_preference_that_leans() -> None:
@@ -408,12 +410,10 @@ def test_a_sure_effect_within_the_margin_is_no_preference_that_leans() -> None:
 def test_more_queries_are_advised_only_where_they_would_help() -> None:
     # an estimate at the margin stays there however many queries are asked
     at_margin = of_verdict(-0.1, 0.05)
-    assert at_margin.sentences[-1] == "It may be too small to matter."
+    assert says(at_margin)[-1] == "It may be too small to matter."
     # −0.12 is 0.02 from the margin, with a half-width of 0.05: (0.05 + 0.84 / 2.41 · 0.05)² / 0.02²
     # of 200 queries
-    assert re.search(
-        r"about 2,[2-5]00 queries would show it", of_verdict(-0.12, 0.05).sentences[-1]
-    )
+    assert re.search(r"about 2,[2-5]00 queries would show it", says(of_verdict(-0.12, 0.05))[-1])
 
 
 def of_verdict(value: float, half: float) -> Verdict:
@@ -427,7 +427,7 @@ def of_verdict(value: float, half: float) -> Verdict:
 def test_a_scorer_that_never_changes_is_said_to() -> None:
     made = verdict(measured(0, noise=0))
     assert made.preference == Preference.NONE
-    assert list(made.sentences) == [
+    assert says(made) == [
         "minilm: no preference: its scores do not change when the answer moves (200 queries)."
     ]
     # of 200 queries that agree, at most 3 / 200 of all differ in nDCG@10
@@ -443,10 +443,10 @@ def test_queries_of_one_passage_alone_and_none_at_all() -> None:
         Measured(found.query_ids, ["p"] * 200, found.by_unit, found.units, found.whole, 2, 0.0)
     )
     assert alone.preference == Preference.UNKNOWN
-    assert "no interval: queries of fewer than 5 passages" in alone.sentences[0]
+    assert "no interval: queries of fewer than 5 passages" in says(alone)[0]
     nothing = verdict(measured(0, queries=0), skipped={"passage of fewer than three sentences": 5})
     assert nothing.preference == Preference.UNKNOWN
-    assert nothing.sentences[0].endswith(
+    assert says(nothing)[0].endswith(
         "prefers a place in the passage: 5 queries: passage of fewer than three sentences."
     )
     assert (nothing.effects, nothing.queries) == ((), 0)
@@ -462,20 +462,20 @@ def test_a_limit_is_its_own_finding_and_preference_is_of_what_is_read() -> None:
         found.by_unit[unit][:120] -= size
     made = verdict(found, reads=Reads(everything, 100.0, "its scores"))
     assert (made.preference, made.within) == (Preference.UNREAD, Preference.NONE)
-    assert (made.reads, made.unread, made.loses) == (
+    assert (made.reads, made.unread, unread_part(made)) == (
         100,
         pytest.approx(0.6),
         "what stands behind word 100",
     )
     # 0.6 of 200 queries lose 0.1 nDCG@10
-    assert made.sentences[0].startswith("minilm loses what stands behind word 100: −0.06")
-    assert made.sentences[0].endswith(
+    assert says(made)[0].startswith("minilm loses what stands behind word 100: −0.06")
+    assert says(made)[0].endswith(
         "when an answer moves to the end of whole texts; 60\u00a0% of the queries have longer "
         "texts."
     )
-    assert "within what it reads" in made.sentences[1]
+    assert "within what it reads" in says(made)[1]
     read, over_all = (
-        [one for one in made.effects if one.subset == subset] for subset in ("read", "")
+        [one for one in made.effects if one.subset == subset] for subset in ("read whole", "")
     )
     assert [one.queries for one in read] == [80] * 9
     assert [one.queries for one in over_all] == [200] * 9
@@ -484,7 +484,7 @@ def test_a_limit_is_its_own_finding_and_preference_is_of_what_is_read() -> None:
     # read by a tokenizer: no number of words
     assert (
         "loses what stands behind its tokenizer's limit: −0.06"
-        in verdict(found, reads=Reads(everything, None, "its tokenizer")).sentences[0]
+        in says(verdict(found, reads=Reads(everything, None, "its tokenizer")))[0]
     )
 
 
@@ -496,14 +496,17 @@ def test_a_limit_at_the_front_is_a_loss_of_what_stands_before_it() -> None:
     for unit, size in (("score", 2), ("ranks", 10), (NDCG, 0.1)):
         found.by_unit[unit][:120] += size
     made = verdict(found, reads=Reads(everything, 100.0, "its scores", from_end=True))
-    assert (made.preference, made.loses) == (
+    assert (made.preference, unread_part(made)) == (
         Preference.UNREAD,
         "what stands before word 100 from the end",
     )
-    assert made.sentences[0].startswith(
+    assert says(made)[0].startswith(
         "minilm loses what stands before word 100 from the end: −0.060 nDCG@10 ["
     )
-    assert "moves to the front of whole texts" in made.sentences[0]
+    assert "moves to the front of whole texts" in says(made)[0]
+    # read by a tokenizer: no number of words
+    tokens = verdict(found, reads=Reads(everything, None, "its tokenizer", from_end=True))
+    assert unread_part(tokens) == "what stands before its tokenizer's limit"
     # the same effects are no loss of a system that reads the front
     other = verdict(found, reads=Reads(everything, 100.0, "its scores"))
     assert (other.preference, other.within) == (Preference.UNKNOWN, Preference.NONE)
@@ -515,7 +518,7 @@ def test_a_limit_below_every_text_is_a_loss_in_the_measure() -> None:
     found.by_unit[NDCG][:] -= 0.1
     made = verdict(found, reads=Reads(everything, 20.0, "its scores"))
     assert (made.preference, made.within) == (Preference.UNREAD, Preference.UNKNOWN)
-    assert made.sentences[0].startswith("minilm loses what stands behind word 20: −0.1")
+    assert says(made)[0].startswith("minilm loses what stands behind word 20: −0.1")
 
 
 def test_a_preference_is_not_taken_for_a_loss_and_a_loss_within_the_margin_is_none() -> None:
@@ -526,8 +529,8 @@ def test_a_preference_is_not_taken_for_a_loss_and_a_loss_within_the_margin_is_no
     front = verdict(
         measured(-0.5, queries=400, whole=whole), reads=Reads(everything, 100.0, "its scores")
     )
-    assert (front.preference, front.within, front.loses) == (Preference.FRONT, None, "")
-    assert front.sentences[1].startswith(
+    assert (front.preference, front.within) == (Preference.FRONT, None)
+    assert says(front)[1].startswith(
         "It does not read what stands behind word 100: 2\u00a0% of the queries have longer texts"
     )
     found = measured(0.0, noise=0.1, queries=400, whole=whole)
@@ -540,7 +543,7 @@ def test_a_preference_is_not_taken_for_a_loss_and_a_loss_within_the_margin_is_no
     both.by_unit["score"][:200] -= 2
     shown = verdict(both, reads=Reads(everything, 100.0, "its scores"))
     assert (shown.preference, shown.within) == (Preference.UNREAD, Preference.FRONT)
-    assert shown.sentences[1].startswith("minilm prefers the front, within what it reads")
+    assert says(shown)[1].startswith("minilm prefers the front, within what it reads")
 
 
 def test_texts_that_only_filler_makes_too_long_count_as_not_read() -> None:
@@ -556,7 +559,7 @@ def test_texts_that_only_filler_makes_too_long_count_as_not_read() -> None:
         None,
         100,
     )
-    assert "within what it reads" in made.sentences[0]
+    assert "within what it reads" in says(made)[0]
     assert [
         one.queries for one in made.effects if one.subset and one.contrast == Contrast.MIDDLE
     ] == [80, 80, 80]
@@ -570,8 +573,8 @@ def test_where_almost_nothing_is_read_whole_it_cannot_tell_and_says_what_the_lim
     assert (made.exceeds, made.reads, made.unread) == (True, 30, pytest.approx(0.95))
     assert made.effects[0].value == pytest.approx(-0.5, abs=0.05)
     assert not any(effect.subset for effect in made.effects)
-    assert "loses what stands behind word 30: −" in made.sentences[0]
-    assert "cannot tell" in made.sentences[1]
+    assert "loses what stands behind word 30: −" in says(made)[0]
+    assert "cannot tell" in says(made)[1]
 
 
 @given(
@@ -601,7 +604,7 @@ def listed(
     slopes = np.array([slope, middle]) + np.array([noise, 0.1]) * generator(1, "list").normal(
         size=(queries, 2)
     )
-    made = list_verdict("rankgpt", nature, OrderSlopes(slopes, [f"p{i}" for i in range(queries)]))
+    made = list_verdict(nature, OrderSlopes(slopes, [f"p{i}" for i in range(queries)]))
     check_words(made)
     return made
 
@@ -623,7 +626,7 @@ def test_order_in_the_list(
     made = listed(slope, noise)
     assert (made.question, made.preference, made.exceeds) == (Question.LIST, preference, exceeds)
     assert (made.wanted is not None) == (preference == Preference.UNKNOWN)
-    assert "ranks lost from the list's first place to its last (100 queries)" in made.sentences[0]
+    assert "ranks lost from the list's first place to its last (100 queries)" in says(made)[0]
     assert made.effects[0].unit == "ranks"
 
 
@@ -647,8 +650,8 @@ def test_the_middle_of_the_list(
         preference,
         None if preference == Preference.NONE else True,
     )
-    assert made.sentences[0].startswith(f"rankgpt, order in the list: {preference}")
-    assert f"ranks lost from the list's {places} (100 queries)" in made.sentences[0]
+    assert says(made)[0].startswith(f"minilm, order in the list: {preference}")
+    assert f"ranks lost from the list's {places} (100 queries)" in says(made)[0]
     assert {one.contrast for one in made.effects} == {Contrast.ORDER, Contrast.ORDER_MIDDLE}
     assert made.effects[0].contrast == (
         Contrast.ORDER if "first" in places else Contrast.ORDER_MIDDLE
@@ -658,7 +661,7 @@ def test_the_middle_of_the_list(
 def test_queries_wanted_of_lists_are_counted_as_they_are_drawn() -> None:
     slopes = 9 * generator(1, "list").normal(size=(100, 2))
     few, many = (
-        list_verdict("x", LISTWISE, OrderSlopes(slopes, [f"p{i}" for i in range(100)]), drawn)
+        list_verdict(LISTWISE, OrderSlopes(slopes, [f"p{i}" for i in range(100)]), drawn)
         for drawn in (100, 300)
     )
     assert few.preference == Preference.UNKNOWN
@@ -670,39 +673,38 @@ def test_queries_wanted_of_lists_are_counted_as_they_are_drawn() -> None:
 
 def test_lists_without_a_middle_are_judged_by_their_ends_alone() -> None:
     slopes = np.column_stack([3 + generator(1, "list").normal(size=50), np.full(50, np.nan)])
-    made = list_verdict("rankgpt", LISTWISE, OrderSlopes(slopes, [f"p{i}" for i in range(50)]))
+    made = list_verdict(LISTWISE, OrderSlopes(slopes, [f"p{i}" for i in range(50)]))
     check_words(made)
     assert made.preference == Preference.FIRST
     assert [one.contrast for one in made.effects] == [Contrast.ORDER]
 
 
 def test_pointwise_scorers_and_lists_that_were_not_measured() -> None:
-    pointwise = list_verdict("bm25", Nature(False), None)
+    pointwise = list_verdict(Nature(False), None)
     check_words(pointwise)
     assert (pointwise.preference, pointwise.effects) == (Preference.NONE, ())
-    assert list(pointwise.sentences) == [
-        "bm25 scores each passage by itself, so the order of the list does not matter."
+    assert says(pointwise) == [
+        "minilm scores each passage by itself, so the order of the list does not matter."
     ]
-    declared = list_verdict("bm25", Nature(False, declared=True), None)
-    assert list(declared.sentences) == [
+    declared = list_verdict(Nature(False, declared=True), None)
+    assert says(declared) == [
         (
-            "bm25 is declared to score each passage by itself, so the order of the list does not "
+            "minilm is declared to score each passage by itself, so the order of the list does not "
             "matter."
         )
     ]
     # neither one that was not tried nor one that does not repeat itself is said to
     for nature in (Nature(False, tried=False), Nature(False, repeatable=False, noise=0.07)):
         assert not nature.order_matters_not
-        unknown = list_verdict("x", nature, None)
+        unknown = list_verdict(nature, None)
         check_words(unknown)
         assert unknown.preference == Preference.UNKNOWN
-        assert "cannot tell: no query has a list of three passages or more" in unknown.sentences[0]
+        assert "cannot tell: no query has a list of three passages or more" in says(unknown)[0]
     unsteady = listed(3.0, 1.0, nature=Nature(True, repeatable=False, noise=0.07))
     assert (
-        "other scores when it is asked again (7\u00a0% of a list's deviation)"
-        in unsteady.sentences[0]
+        "other scores when it is asked again (7\u00a0% of a list's deviation)" in says(unsteady)[0]
     )
-    assert list_verdict("x", LISTWISE, None).preference == Preference.UNKNOWN
+    assert list_verdict(LISTWISE, None).preference == Preference.UNKNOWN
 
 
 def test_of_few_passages_one_may_hold_all_of_the_worth() -> None:

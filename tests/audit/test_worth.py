@@ -10,18 +10,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from positionbias.audit.answers import Contrast, Effect, Preference
 from positionbias.audit.audit import audit
 from positionbias.audit.limits import Limits, checks_of, exit_code
+from positionbias.audit.measured import RAW, audit_rows
 from positionbias.audit.settings import AuditSettings
-from positionbias.audit.systems import Task
+from positionbias.audit.systems import Measurement, Task
 from positionbias.audit.trials import STRANGERS, make_trials
+from positionbias.audit.words import sentences_of
 from positionbias.core.run import Run
 from positionbias.core.seeds import choose
-from positionbias.results.audit import ManipulationFigures
-from positionbias.results.payloads import Contrast, Effect, Preference, Question, Verdict
-from positionbias.results.result import Result
 from positionbias.text.sentences import sentences
-from tests.audit.tasks import by_sentence, overlap, random_task, system, words_of
+from tests.audit.tasks import by_sentence, overlap, random_task, system, verdict_of, words_of
 
 SETTINGS = AuditSettings(draws=0)
 # twice a word's weight in front, once at the end
@@ -33,17 +33,8 @@ def task(tmp_path_factory: pytest.TempPathFactory) -> Task:
     return random_task(tmp_path_factory.mktemp("worth") / "random", 60, sentences=(3, 6))
 
 
-def results_of(task: Task, scorer, settings: AuditSettings = SETTINGS) -> list[Result]:
+def results_of(task: Task, scorer, settings: AuditSettings = SETTINGS) -> list[Measurement]:
     return audit(task, [system(scorer)], settings)
-
-
-def passage(results: Sequence[Result]) -> Verdict:
-    (verdict,) = (
-        result.payload
-        for result in results
-        if isinstance(result.payload, Verdict) and result.payload.question is Question.PASSAGE
-    )
-    return verdict
 
 
 def first_stage(task: Task, name: str, depth: int) -> Task:
@@ -61,7 +52,7 @@ def first_stage(task: Task, name: str, depth: int) -> Task:
 
 def test_a_verdict_is_equal_to_the_bit_at_any_depth_and_with_any_first_stage(task: Task) -> None:
     found = {
-        (name, depth): passage(
+        (name, depth): verdict_of(
             results_of(first_stage(task, name, depth), front, replace(SETTINGS, depth=depth))
         )
         for name, depth in (("words", 10), ("words", 30), ("backwards", 20))
@@ -70,22 +61,21 @@ def test_a_verdict_is_equal_to_the_bit_at_any_depth_and_with_any_first_stage(tas
         key: [one for one in verdict.effects if one.unit == "worth"]
         for key, verdict in found.items()
     }
-    said = {
+    answers = {
         key: (verdict.preference, verdict.exceeds, verdict.margin, shares[key])
         for key, verdict in found.items()
     }
     assert len(shares["words", 10]) == 3
-    assert all(one == said["words", 10] for one in said.values())
-    assert [verdict.sentences[0] for verdict in found.values()] == [
-        found["words", 10].sentences[0]
-    ] * 3
+    assert all(one == answers["words", 10] for one in answers.values())
+    said = {key: sentences_of("scorer", verdict) for key, verdict in found.items()}
+    assert len({sentences[0] for sentences in said.values()}) == 1
     # the words of the query weigh 2 in front and 1 at the end; where the evidence stands by itself
     # they weigh 1 to 2, 1.5 on average
     assert found["words", 10].preference is Preference.FRONT
     assert shares["words", 10][0].value == pytest.approx(-1 / 1.5, abs=0.03)
     # ranks and the measure are those of the first stage and its depth, which are named
-    assert "among the first 30 of words" in found["words", 30].sentences[1]
-    assert "among the first 20 of backwards" in found["backwards", 20].sentences[1]
+    assert "among the first 30 of words" in said["words", 30][1]
+    assert "among the first 20 of backwards" in said["backwards", 20][1]
 
 
 def test_a_stranger_is_the_sentence_nearest_in_words_of_passages_drawn_by_seed_and_query(
@@ -142,9 +132,9 @@ def test_a_scorer_to_which_the_evidence_is_worth_nothing_has_no_other_answer_and
     task: Task, scorer
 ) -> None:
     results = results_of(task, scorer)
-    verdict = passage(results)
+    verdict = verdict_of(results)
     assert verdict.preference is Preference.UNREACTIVE
-    assert verdict.sentences[0].startswith("scorer does not react to its evidence: ")
+    assert sentences_of("scorer", verdict)[0].startswith("scorer does not react to its evidence: ")
     head = verdict.effects[0]
     assert (head.contrast, head.unit) == (Contrast.WORTH, "score")
     assert head.high is not None
@@ -167,23 +157,24 @@ def test_a_listwise_scorer_is_judged_in_ranks(task: Task) -> None:
         return (scores - scores.mean()).tolist()  # what a passage gets depends on its list
 
     settings = replace(SETTINGS, lists="listwise", depth=10, needles=40)
-    results = results_of(first_stage(task, "words", 10), listed, settings)
-    found = {one.unit: one for one in passage(results).effects if one.contrast is Contrast.ENDS}
-    (figures,) = (
-        result.payload for result in results if isinstance(result.payload, ManipulationFigures)
-    )
+    ranked = first_stage(task, "words", 10)
+    results = results_of(ranked, listed, settings)
+    verdict = verdict_of(results)
+    rows = audit_rows(ranked, results).rows.set_index(["measure", "statistic", "subset"])
+    worth = rows.loc[Contrast.WORTH, RAW, ""].value
+    ranks, share = (verdict.effect(Contrast.ENDS, unit) for unit in ("ranks", "worth"))
     # the evidence lifts its passage by so many ranks, and moving it to the end costs so many of
     # them
-    assert figures.worth is not None
-    assert figures.worth > 1
-    assert found["ranks"].value == pytest.approx(found["worth"].value * figures.worth)
-    assert found["ranks"].value < 0
+    assert worth > 1
+    assert ranks.value == pytest.approx(share.value * worth)
+    assert ranks.value < 0
 
 
 def test_effects_are_ratios_of_means_and_0_is_tested_by_scores() -> None:
     # the ratio's interval reaches 0 here, that of the scores does not
-    near = Effect(Contrast.ENDS, "worth", -0.3, -0.6, 0.01, nonzero=True)
+    near = Effect(Contrast.ENDS, "worth", -0.3, -0.6, 0.01, raw=(-0.5, -0.9, -0.1))
     assert near.excludes_zero
-    assert not replace(near, nonzero=False).excludes_zero
+    assert not replace(near, raw=(-0.5, -1.1, 0.1)).excludes_zero
+    assert not replace(near, raw=None).excludes_zero
     assert Effect(Contrast.ENDS, "ranks", -0.3, -0.6, -0.01).excludes_zero
     assert not Effect(Contrast.ENDS, "ranks", -0.3).excludes_zero

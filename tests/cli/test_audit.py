@@ -13,9 +13,9 @@ from positionbias.cli.main import main
 from positionbias.core.collection import Collection
 from positionbias.core.files import home
 from positionbias.core.manifest import read_manifest
+from positionbias.core.rows import load as load_rows
 from positionbias.ops.artefacts import load
 from positionbias.planted.generator import PlantedSettings
-from positionbias.results.result import load_results
 
 from ..dense.conftest import saved_dot
 from ..tiny import candidates, collection_of, planted, saved_tk
@@ -63,17 +63,13 @@ def test_a_model_gets_verdict_tables_and_a_folder_for_the_report(
     assert code == 0
     assert printed.startswith(f"{FRONT} prefers the front: end − front −")
     assert printed.index("Verdicts: position in the passage") < printed.index(
-        "Description (nothing is concluded from it)"
+        "Description: sensitivity to position"
     )
-    assert printed.index("Description") < printed.index("Sensitivity to position: nDCG@10")
     assert "no --candidates: ranking by BM25 to depth 6" in said
-    found = load_results(tmp_path / "found")
-    assert {result.measure for result in found} >= {
-        "PSI",
-        "rotation gap",
-        "position response",
-        "verdict",
-    }
+    rows = load_rows(tmp_path / "found")
+    assert set(rows.statistic) >= {"answer", "PSI"}
+    assert set(rows.measure) >= {"position in the passage", "score by place", "manipulations"}
+    assert "test=original" in set(rows.against)
     manifest = read_manifest(tmp_path / "found", kind="results")
     assert manifest.name == f"Audit of {FRONT} on planted"
     assert [item.role for item in manifest.inputs] == ["collection", "model"]
@@ -97,25 +93,21 @@ def test_json_is_one_object_and_without_examples_no_text_is_in_it(
     )
     code, printed, _ = posbias(*arguments, "--json", "--out", tmp_path / "found")
     assert code == 0
-    results = json.loads(printed)["results"]
-    # in the passage, in the list
-    assert [result["measure"] for result in results[:2]] == ["verdict", "verdict"]
-    assert {result["measure"] for result in results[2:]} >= {
-        "PSI",
-        "rotation gap",
-        "gain by position",
-    }
+    found = json.loads(printed)
+    assert set(found) == {"rows"}
+    rows = found["rows"]
+    answers = [row["measure"] for row in rows if row["statistic"] == "answer"]
+    assert answers == ["position in the passage", "order in the list"]
+    assert {row["measure"] for row in rows} >= {"evidence", "gain in nDCG@10 over bm25"}
     assert not any(query.text in printed for query in collection.queries("test"))
-    assert [result["payload"] for result in results if result["kind"] == "query_effects"] == [
-        {"quality": "nDCG@10"}
-    ]
     more = ("--json", "--per-query", "--out", tmp_path / "whole")
-    whole = json.loads(posbias(*arguments, *more)[1])["results"]
-    (effects,) = (result["payload"] for result in whole if result["kind"] == "query_effects")
-    assert len(effects["query_ids"]) == len(effects["before"]) > 0
-    assert [result for result in whole if result["kind"] not in ("query_effects", "per_query")] == [
-        result for result in results if result["kind"] not in ("query_effects", "per_query")
-    ]
+    whole = json.loads(posbias(*arguments, *more)[1])
+    assert whole["rows"] == rows
+    (before,) = (
+        row["row"] for row in rows if (row["measure"], row["statistic"]) == ("nDCG@10", "as it is")
+    )
+    asked = [value["item"] for value in whole["values"] if value["row"] == before]
+    assert asked == sorted(query.query_id for query in collection.queries("test"))
 
 
 def test_runs_need_no_model(
@@ -126,7 +118,7 @@ def test_runs_need_no_model(
     )
     assert code == 0
     assert "cannot tell from one run" in printed.splitlines()[0]
-    assert "Slopes beside position-blind scorers: nDCG@10" in printed
+    assert "Description: slopes beside position-blind scorers" in printed
     assert "ranking by BM25" not in said
 
 
@@ -141,8 +133,8 @@ def test_results_and_page_are_kept_without_out_and_a_second_run_replaces_them(
         assert f"results in {place.name}, the page is {place.name}.html" in said.replace(
             f"{home()}/", ""
         )
-        found = load_results(place)
-        counts += [next(result.count for result in found if result.measure == "evidence")]
+        rows = load_rows(place).query("statistic == 'queries audited'")
+        counts += rows.value.tolist()
         assert "cannot tell from one run" in place.with_name(f"{place.name}.html").read_text()
     assert counts == [30, 20]
     # what is not ours stays, and the audit ends well
@@ -163,10 +155,9 @@ def test_the_candidates_given_as_a_run_too_are_measured_once(
     )
     assert code == 0
     assert "is what --candidates names: measured once" in said
-    audited = [
-        r for r in json.loads(printed)["results"] if r["measure"] != "position-blind scorers"
-    ]
-    assert len({result["system"] for result in audited}) == 1
+    rows = json.loads(printed)["rows"]
+    audited = {row["model"] for row in rows if row.get("role") != "position-blind scorers"}
+    assert len(audited) == 1
     other = tmp_path / "other.run"  # of the same tag, and no copy
     other.write_text("".join(run_path.read_text().splitlines(keepends=True)[:-1]))
     code, _, said = posbias("audit", collection.path, other, "--candidates", run_path, *QUICK)
@@ -326,10 +317,10 @@ def test_a_collection_in_beir_s_form_has_no_answers_and_is_audited_still(
         f"{BLIND} is insensitive to the order of a passage's text: scores do not change when"
         in printed
     )
-    assert "(--evidence terms)" in printed
-    for table in ("Verdicts: order of a passage's text", "What rotation changes"):
+    assert "(--evidence terms)" in " ".join(printed.split())
+    for table in ("Verdicts: order of a passage's text", "what rotation changes"):
         assert table in printed
-    assert "Sensitivity to position" not in printed
+    assert "sensitivity to position" not in printed
     assert (
         printed.count(
             "This split has no located answer, so these are not measured: moved sentences"
@@ -342,8 +333,8 @@ def test_a_collection_in_beir_s_form_has_no_answers_and_is_audited_still(
     assert posbias("report", "found", "--out", "page.html")[0] == 0
     page = (tmp_path / "page.html").read_text()
     for words in (
-        "s text in another order",
-        "Changes by another order of the text",
+        "s text matter?",
+        "halves exchanged: size of change",
         "no located answer",
     ):
         assert words in page
@@ -377,4 +368,4 @@ def test_a_collection_in_beir_s_form_has_no_answers_and_is_audited_still(
         "cannot tell: this split has no located answer, so it is unknown where rotation moved "
         "the evidence"
     ) in " ".join(printed.split())
-    assert "What rotation changes" in printed
+    assert "what rotation changes" in printed

@@ -101,7 +101,7 @@ def test_a_run_alone_cannot_tell(check: Command, run_path: Path) -> None:
     assert check(run_path, "--max-movement", 0.5)[0] == 3
 
 
-def test_json_has_the_checks_beside_the_results(check: Command) -> None:
+def test_json_has_the_checks_beside_the_rows(check: Command) -> None:
     code, printed, _ = check("--model", FRONT, "--max-rotation-gap", 0.05, "--json")
     found = json.loads(printed)
     assert (code, found["outcome"]) == (1, "fail")
@@ -109,9 +109,9 @@ def test_json_has_the_checks_beside_the_results(check: Command) -> None:
     assert set(found["checks"][0]) == {
         "system", "limit", "at_most", "outcome", "measured", "wanted", "reason", "note", "decides",
     }  # fmt: skip
-    assert {result["measure"] for result in found["results"]} >= {"PSI", "rotation gap"}
-    (effects,) = (one["payload"] for one in found["results"] if one["kind"] == "query_effects")
-    assert effects == {"quality": "nDCG@10"}  # its columns are values by query
+    assert set(found) == {"outcome", "checks", "rows"}
+    measured = {(row["measure"], row["statistic"]) for row in found["rows"]}
+    assert measured >= {("nDCG@10", "PSI"), ("nDCG@10", "difference")}
 
 
 def test_both_files_are_written_also_when_the_check_fails(check: Command, tmp_path: Path) -> None:

@@ -5,13 +5,11 @@ elsewhere.
 import pytest
 
 from positionbias.core.errors import InputError
-from positionbias.core.manifest import Manifest
 from positionbias.core.records import Qrel
 from positionbias.core.run import Run
 from positionbias.evaluation.evaluate import check_run, evaluate_runs
 from positionbias.evaluation.significance import clusters_by_passage
 from positionbias.results.payloads import Comparison, PerQuery
-from positionbias.results.result import load_results, save_results
 
 QRELS = [Qrel(f"q{i}", "good", 1) for i in range(8)]
 
@@ -55,7 +53,7 @@ def test_each_later_run_is_compared_with_the_first():
     assert better.payload.p_adjusted["bonferroni"] == pytest.approx(4 / 128)
 
 
-def test_results_survive_saving(tmp_path):
+def test_one_cluster_has_no_interval():
     clusters = clusters_by_passage(QRELS)
     results, _ = evaluate_runs(
         [FIRST, MIXED], QRELS, ["RR@10"], collection="c", split="test", seed=1, clusters=clusters
@@ -66,8 +64,6 @@ def test_results_survive_saving(tmp_path):
     assert list(results[0].payload.clusters) == ["passage good"] * 8
     assert results[-1].payload.p == 1.0
     assert results[-1].payload.notes["intervals"] == "undefined: fewer than 5 clusters of queries"
-    save_results(tmp_path / "saved", results, Manifest(kind="results", name="x", command="test"))
-    assert load_results(tmp_path / "saved") == results
 
 
 def test_runs_of_another_collection_are_named(small_collection):

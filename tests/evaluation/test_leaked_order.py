@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from itertools import combinations
 
 import numpy as np
@@ -65,11 +64,6 @@ def test_without_a_clean_query_it_is_undefined() -> None:
     order = found(values(3, 5, seed=1), 5)
     assert (order.tau, order.p) == (None, None)
     assert order.undefined == "no clean query"
-
-
-def test_json_gives_an_undefined_order_back() -> None:
-    order = found(values(3, 5, seed=1), 5)
-    assert Result.from_json(json.loads(json.dumps(result(order).to_json()))) == result(order)
 
 
 def result(order: LeakedOrder) -> Result:

@@ -27,6 +27,9 @@ OWN = (
     "kind",
     "run",
     "set",
+    "rule",
+    "scale",
+    "length",
 )  # of the studies that write rows
 KEYS = ("collection", "split", "system", *FACTS, "finished", *PLACE)
 NUMBERS = ("value", "low", "high", "level", "count", "p", "expected", "margin", "detectable")

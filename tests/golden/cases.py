@@ -133,9 +133,11 @@ def evaluate_leaked(inputs: Inputs, out: Path) -> Sequence[Any]:
 def audit_of_runs(inputs: Inputs, out: Path) -> Sequence[Any]:
     audited = s.Audited(rotated=[(inputs.rotated, inputs.rotated_run)])
     settings = s.AuditSettings(minimum=3, length_groups=1, describe=True)
-    return pb.audit_systems(
-        inputs.planted, [inputs.runs["test"]], audited=audited, settings=settings
-    ).results
+    return [
+        pb.audit_systems(
+            inputs.planted, [inputs.runs["test"]], audited=audited, settings=settings
+        ).to_frame()
+    ]
 
 
 def audit_of_functions(inputs: Inputs, out: Path) -> Sequence[Any]:
@@ -144,29 +146,33 @@ def audit_of_functions(inputs: Inputs, out: Path) -> Sequence[Any]:
         models=[scorers.blind, scorers.front_lover, scorers.first_placed],
         candidates=inputs.runs["test"],
     )
-    return pb.audit_systems(
-        inputs.planted, audited=audited, settings=replace(AUDIT, draws=2)
-    ).results
+    return [
+        pb.audit_systems(
+            inputs.planted, audited=audited, settings=replace(AUDIT, draws=2)
+        ).to_frame()
+    ]
 
 
 def audit_with_lengths(inputs: Inputs, out: Path) -> Sequence[Any]:
     """Evidence by query terms, and texts of three lengths."""
     settings = replace(AUDIT, evidence="terms", lengths="40,80,160", blind=False)
     audited = s.Audited(models=[scorers.end_lover], candidates=inputs.runs["test"])
-    return pb.audit_systems(inputs.planted, audited=audited, settings=settings).results
+    return [pb.audit_systems(inputs.planted, audited=audited, settings=settings).to_frame()]
 
 
 def audit_of_a_model(inputs: Inputs, out: Path) -> Sequence[Any]:
     """A TK: its segments and MATS too."""
     audited = s.Audited(models=[inputs.tk()], candidates=inputs.runs["test"])
-    return pb.audit_systems(inputs.planted, audited=audited, settings=AUDIT).results
+    return [pb.audit_systems(inputs.planted, audited=audited, settings=AUDIT).to_frame()]
 
 
 def audit_of_a_retriever(inputs: Inputs, out: Path) -> Sequence[Any]:
     settings = replace(AUDIT, retrieve=True, depth=20, measures=("nDCG@10", "R@20"))
-    return pb.audit_systems(
-        inputs.planted, audited=s.Audited(models=[inputs.dot]), settings=settings
-    ).results
+    return [
+        pb.audit_systems(
+            inputs.planted, audited=s.Audited(models=[inputs.dot]), settings=settings
+        ).to_frame()
+    ]
 
 
 def check(inputs: Inputs, out: Path) -> Sequence[Any]:

@@ -768,7 +768,7 @@ def test_an_audit_is_that_of_the_same_model_called_here(
         told,
     )
     here = positionbias.audit_model(local, collection, settings=settings)
-    left, right = (found.to_frame().drop(columns="system") for found in (served, here))
+    left, right = (found.to_frame().drop(columns="model") for found in (served, here))
     assert left.round(4).equals(right.round(4))
     assert [verdict.preference for verdict in served.verdicts] == [
         verdict.preference for verdict in here.verdicts

@@ -10,6 +10,7 @@ import ir_measures
 import numpy as np
 import pandas
 import pytest
+from pandas.testing import assert_frame_equal
 
 import positionbias as pb
 from positionbias.audit.settings import Audited, AuditSettings
@@ -116,12 +117,12 @@ def test_audits_take_runs_as_they_take_files(
     )
     pair = Audited(rotated=[(rotated, pb.Run.from_file(over))])
     in_memory = pb.audit_systems(collection, [run], audited=pair, settings=settings)
-    assert [one.to_json() for one in in_memory.results] == [
-        one.to_json() for one in by_path.results
-    ]
+    assert_frame_equal(in_memory.rows, by_path.rows)
+    assert_frame_equal(in_memory.values, by_path.values)
     assert [read.role for read in in_memory.read] == ["collection", "rotated collection"]
     once = pb.audit_systems(collection, [run], audited=Audited(candidates=run), settings=settings)
-    assert {one.system for one in once.results if one.system == run.name} == {run.name}
+    assert once.rows is not None
+    assert run.name in set(once.rows.model)
     with pytest.raises(
         SettingError, match=r"--rotated: wanted the run over the rotated collection"
     ):

@@ -33,11 +33,6 @@ def test_sections_stand_in_the_pages_order_and_once() -> None:
     assert [anchor for anchor in anchors if anchor in order] == order
 
 
-def test_no_part_takes_what_is_of_another() -> None:
-    measures = [measure for part in parts() for measure in part.measures]
-    assert len(set(measures)) == len(measures)
-
-
 def test_the_terminal_shows_the_tables_of_a_study() -> None:
     names = ("collections", "tripclick-sets", "leakage-tests", "effectiveness-1", "contamination")
     tables = {name: Table(name, "", [], []) for name in names}

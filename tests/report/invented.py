@@ -1,4 +1,4 @@
-"""Invented results about one collection: what it holds, findings; and invented rows of two
+"""Invented results about one collection: what it holds; and invented rows of two
 histograms, two ATS curves, two trainings and three runs.
 
 Nothing here was measured. The means are round figures whose Δ is easily worked by hand.
@@ -33,8 +33,8 @@ from positionbias.results.collections import (
     QueryLengths,
     RotationFigures,
 )
-from positionbias.results.payloads import KINDS, Comparison, Finding, PerQuery
-from positionbias.results.result import FIGURES, Result, save_results
+from positionbias.results.payloads import Comparison, PerQuery
+from positionbias.results.result import Result, save_results
 
 MEASURES = ("nDCG@10", "RR@10", "R@10")
 QUERIES = 2000
@@ -202,13 +202,6 @@ def statistics(name: str) -> list[Result]:
     return found
 
 
-FINDINGS = (
-    ("45.4\u00a0% of 11,879 answers start in the first fifth (95 % interval 44.4 to 46.4).", True),
-    ("tk-rotated: nDCG@10 does not change beyond ±3\u00a0%.", False),
-    ("The rotation cut through the answer of 52 of 2,000 test queries (2.6\u00a0%).", None),
-)
-
-
 def study(name: str = "planted") -> list[Result]:
     """All results."""
     answers = {"test": AnswersMoved(answers=2_000, kept=1_948, cut=52)}
@@ -216,10 +209,6 @@ def study(name: str = "planted") -> list[Result]:
         passages={"rotated": 19_640, "left as they were": 360}, answers=answers
     )
     return [
-        *(
-            Result("finding", name, "test", "study", 1, None, None, QUERIES, Finding(*finding))
-            for finding in FINDINGS
-        ),
         *statistics(name),
         *statistics(f"{name}-rotated"),
         Result(
@@ -261,11 +250,9 @@ def save_study(
     name: str = "planted",
     *,
     title: str | None = None,
-    kinds: tuple[str, ...] = (FIGURES, *KINDS),
 ) -> Path:
-    """The results as a folder; ``kinds`` keeps some of them, where a test needs no more."""
-    record = manifest(title or f"position-bias on {name}")
-    save_results(folder, [result for result in study(name) if result.kind in kinds], record)
+    """The results as a folder."""
+    save_results(folder, study(name), manifest(title or f"position-bias on {name}"))
     return folder
 
 

@@ -15,15 +15,16 @@ from urllib.parse import unquote
 
 import pytest
 
+from positionbias.audit.answers import Preference, Question, Verdict
+from positionbias.audit.verdict import ALONE
 from positionbias.core.errors import InputError, OutputExistsError
 from positionbias.report.figure import SERIES, Colour
 from positionbias.report.html import PAGE_COLOURS, report_tables, write_report
 from positionbias.report.load import load_studies
 from positionbias.report.table import as_csv
-from positionbias.results.payloads import Finding
-from positionbias.results.result import Result, save_results
+from positionbias.results.result import save_results
 
-from . import invented
+from . import invented, invented_audit
 from .pages import Page
 
 HOSTILE = "<img src=x onerror=alert(1)> & \"q\" '$' {{ 7*7 }}"
@@ -109,7 +110,6 @@ def test_a_page_of_one_study_is_whole_and_self_contained(one: str) -> None:
     titles = [element.text for element in page.root.every("h2")]
     assert titles == [
         "In short",
-        "What was found",
         "What was run",
         "Definitions",
         "Provenance",
@@ -186,15 +186,16 @@ def test_an_interval_stands_small_below_its_value(measured: str) -> None:
     assert change.attributes["title"] == "0.0506329 [0.0366329, 0.0646329]"
 
 
-def test_findings_stand_first_with_how_sure_they_are(one: str) -> None:
-    page = check(one)
+def test_findings_stand_first_with_how_sure_they_are(tmp_path: Path) -> None:
+    front = invented_audit.verdicts({"minilm": 0.9})
+    alone = Verdict(Question.PASSAGE, Preference.UNKNOWN, reason=ALONE)
+    place = invented_audit.save(tmp_path / "a", [*front, invented_audit.of_run("bm25", alone)])
+    page = check(write_report([place], tmp_path / "r.html").read_text("utf-8"))
     section = next(e for e in page.root.every("section") if e.attributes["id"] == "found")
-    items = section.every("li")
-    assert [item.text.replace("\u00a0", " ") for item in items] == [
-        text.replace("\u00a0", " ") for text, _ in invented.FINDINGS
-    ]
-    assert [item.attributes.get("class") for item in items] == [
-        None if holds is None else "decided" for _, holds in invented.FINDINGS
+    assert [(item.text[:30], item.attributes.get("class")) for item in section.every("li")] == [
+        ("minilm: It does not read what ", "decided"),
+        ("minilm scores each passage by ", "decided"),
+        ("bm25: To find out: posbias deb", None),
     ]
 
 
@@ -231,7 +232,7 @@ def test_what_made_the_results_is_there(one: str) -> None:
     assert facts["Collection planted"] == "posbias import planted"
     assert facts["Versions"] == "python 3.12.3, positionbias 0.1.0, torch 2.7.0"
     number = len(invented.study())
-    assert facts["Results read"].startswith(f"{number} (findings: 3, statistics: 9")
+    assert facts["Results read"].startswith(f"{number} (statistics: 9")
 
 
 def test_a_result_that_no_section_asks_for_has_a_table(tmp_path: Path) -> None:
@@ -247,9 +248,7 @@ def test_a_result_that_no_section_asks_for_has_a_table(tmp_path: Path) -> None:
 
 
 def test_hostile_text_stays_text(tmp_path: Path) -> None:
-    study = [result for result in invented.study() if result.kind == "finding"]
-    results = invented.renamed(study, HOSTILE)
-    results.append(Result("finding", "c", "test", "s", 1, None, None, 0, Finding(HOSTILE)))
+    results = invented.renamed(invented.study()[:1], HOSTILE)
     record = replace(
         invented.manifest(HOSTILE), command=HOSTILE, notes=(HOSTILE,), settings={HOSTILE: HOSTILE}
     )
@@ -257,12 +256,15 @@ def test_hostile_text_stays_text(tmp_path: Path) -> None:
     rows = invented.save_measured(
         tmp_path / "rows", "histogram", "ats", "evaluate", name=HOSTILE, model=HOSTILE
     )
+    audit = invented_audit.save(
+        tmp_path / "audit", invented_audit.verdicts({HOSTILE: 0.9}), name=HOSTILE
+    )
     text = write_report(
-        [tmp_path / "study", rows], tmp_path / "report.html", title=f"</title>{HOSTILE}"
+        [tmp_path / "study", rows, audit], tmp_path / "report.html", title=f"</title>{HOSTILE}"
     ).read_text("utf-8")
     page = check(text)
     assert page.root.every("h1")[0].text == f"</title>{HOSTILE}"
-    assert HOSTILE in [item.text for item in page.root.every("li")]
+    assert any(item.text.startswith(HOSTILE) for item in page.root.every("li"))
     assert "49" not in page.root.every("h1")[0].text
     assert "<img" not in text
 

@@ -12,7 +12,6 @@ import pytest
 
 from positionbias.report.figure import MUTED, SERIES
 from positionbias.report.html import PAGE_COLOURS, write_report
-from positionbias.results.result import save_results
 from tests.pooling.simulated_files import measured_pool
 
 from . import invented, invented_audit
@@ -178,7 +177,7 @@ def test_marks_have_their_exact_numbers(browser: Browser, pages: dict[str, Path]
     titles = browser.run(
         "[...document.querySelectorAll('.wide use > title')].map(title => title.textContent)"
     )
-    assert "Reciprocal rank, last: 0.726" in titles  # 0.78 − 0.06 · 0.9
+    assert "reciprocal rank, 1: 0.726" in titles  # 0.78 − 0.06 · 0.9
 
 
 def measure(browser: Browser, page: Path, width: int, *, dark: bool = False) -> dict[str, Any]:
@@ -245,19 +244,17 @@ def sorting(browser: Browser, table: str) -> list[str]:
 
 def test_a_table_sorts_upwards_downwards_and_back(browser: Browser, pages: dict[str, Path]) -> None:
     browser.open(pages["four"])
-    table = "table-audit-compared"
+    table = "table-verdicts-1"
     before = column(browser, table, 0)
-    # the list's order matters to one of them; end − front is −0.45 times the lean: 0.9, 0.05, 1.6,
-    # 0.4
-    assert column(browser, table, 4) == ["–", "–", "+1.3", "–"]
-    assert column(browser, table, 1) == ["−40.5\xa0%", "−2.3\xa0%", "−72.0\xa0%", "−18.0\xa0%"]
-    browser.click(head(table, "End"))
-    assert column(browser, table, 1) == ["−72.0\xa0%", "−40.5\xa0%", "−18.0\xa0%", "−2.3\xa0%"]
+    # end − front is −0.45 times the lean: 0.9, 0.05, 1.6, 0.4
+    assert column(browser, table, 5) == ["−40.5\xa0%", "−2.3\xa0%", "−72.0\xa0%", "−18.0\xa0%"]
+    browser.click(head(table, "Worth"))
+    assert column(browser, table, 5) == ["−72.0\xa0%", "−40.5\xa0%", "−18.0\xa0%", "−2.3\xa0%"]
     assert sorting(browser, table) == ["ascending"]
-    browser.click(head(table, "End"))
-    assert column(browser, table, 1) == ["−2.3\xa0%", "−18.0\xa0%", "−40.5\xa0%", "−72.0\xa0%"]
+    browser.click(head(table, "Worth"))
+    assert column(browser, table, 5) == ["−2.3\xa0%", "−18.0\xa0%", "−40.5\xa0%", "−72.0\xa0%"]
     assert sorting(browser, table) == ["descending"]
-    browser.click(head(table, "End"))
+    browser.click(head(table, "Worth"))
     assert column(browser, table, 0) == before
     assert sorting(browser, table) == []
     browser.click(head(table, "System"))
@@ -267,27 +264,30 @@ def test_a_table_sorts_upwards_downwards_and_back(browser: Browser, pages: dict[
 
 def test_the_keyboard_sorts(browser: Browser, pages: dict[str, Path]) -> None:
     browser.open(pages["four"])
-    browser.run(head("table-audit-compared", "End") + ".focus()")
+    browser.run(head("table-verdicts-1", "Worth") + ".focus()")
     browser.press_enter()
-    assert sorting(browser, "table-audit-compared") == ["ascending"]
-    assert browser.run("document.activeElement.textContent").startswith("End − front")
+    assert sorting(browser, "table-verdicts-1") == ["ascending"]
+    assert browser.run("document.activeElement.textContent").startswith("Worth")
 
 
 def test_merged_names_are_written_out_when_sorted(browser: Browser, pages: dict[str, Path]) -> None:
     browser.open(pages["four"])
-    table = "table-psi-ndcg-10-1"
+    table = "table-psi-all-1"
+    browser.run("document.querySelectorAll('details').forEach(part => part.open = true)")
     body = f"[...document.querySelectorAll('#{table} tbody')].map(body => body.outerHTML)"
     before = browser.run(body)
     spans = f"document.querySelectorAll('#{table} [rowspan]').length"
-    assert browser.run(spans) == 2  # two ways of parting queries, five systems in each
+    # a quality by four groups of lengths and over all, two over all; the scale of each; and those
+    # groups: five systems in each
+    assert browser.run(spans) == 3 + 3 + 7
     rows = f"[...document.querySelectorAll('#{table} tbody tr')].map(row => row.cells.length)"
     browser.click(head(table, "PSI"))
     assert browser.run(spans) == 0
     assert len(set(browser.run(rows))) == 1
-    values = [float(text) for text in column(browser, table, 3)]
+    values = [float(text) for text in column(browser, table, 5)]
     assert values == sorted(values)
     names = column(browser, table, 0)
-    assert (names.count("characters"), names.count("share of the passage")) == (5, 5)
+    assert [names.count(name) for name in invented_audit.QUALITIES] == [25, 5, 5]
     browser.click(head(table, "PSI"))
     browser.click(head(table, "PSI"))
     assert browser.run(body) == before
@@ -303,8 +303,8 @@ def test_audits_run_over_no_edge(
     assert found["scroll"] <= found["inner"] == width
     assert (found["boxes"], found["over"]) == ([], [])
     assert set(found["classes"]) == {form}
-    # four cards, compared, response, three of quality, gain, movement, thirds
-    assert found["shown"] == 12
+    # compared, response, two of quality, gain, movement
+    assert found["shown"] == 6
     assert found["letters"] >= 11  # CSS pixels
 
 
@@ -339,10 +339,9 @@ def test_on_paper_nothing_is_folded_away(browser: Browser, pages: dict[str, Path
 
 
 def test_hostile_texts_do_nothing(browser: Browser, tmp_path: Path) -> None:
-    few = invented_audit.few(invented_audit.audit(), "position response", "PSI")
-    results = invented_audit.renamed(few, HOSTILE)
-    save_results(tmp_path / "audit", results, invented_audit.manifest(HOSTILE))
-    page = write_report([tmp_path / "audit"], tmp_path / "report.html")
+    verdicts = invented_audit.verdicts({f"minilm{HOSTILE}": 0.9})
+    place = invented_audit.save(tmp_path / "audit", verdicts, name=HOSTILE)
+    page = write_report([place], tmp_path / "report.html")
     browser.open(page)
     assert browser.run("[typeof hacked, document.images.length, document.scripts.length]") == [
         "undefined",

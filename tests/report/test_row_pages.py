@@ -40,7 +40,7 @@ def test_a_folder_of_rows_is_loaded_shown_and_saved_as_it_was(
 def test_rows_stand_on_one_page_with_results_of_another_study(
     pools: list[Path], tmp_path: Path
 ) -> None:
-    study = invented.save_study(tmp_path / "study", kinds=("finding",))
+    study = invented.save_study(tmp_path / "study")
     folders = [study, pools[0], pools[2]]
     page = check(write_report(folders, tmp_path / "page.html").read_text("utf-8"))
     ids = {str(element.attributes.get("id")) for element in page.root.every()}

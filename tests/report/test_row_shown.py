@@ -16,11 +16,10 @@ from positionbias.core.rows import Collected
 from positionbias.report.figure import NARROW, WIDE
 from positionbias.report.load import Study
 from positionbias.report.presentation import Answer, Presentation, Question, RowSection
-from positionbias.report.record import records_of, said
+from positionbias.report.record import Finding, records_of, said
 from positionbias.report.row_figure import Forest, Histogram, Lines, Mark, Scatter
 from positionbias.report.row_table import RowTable, Value
 from positionbias.report.tiles import Answered
-from positionbias.results.payloads import Finding
 
 MANIFEST = Manifest("results", "toys", "a test")
 

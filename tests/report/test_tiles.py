@@ -4,10 +4,24 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from positionbias.audit.tiles import verdict_tiles
+from positionbias.audit.answers import (
+    DEVIATIONS,
+    READ_WHOLE,
+    WORTH,
+    Contrast,
+    Effect,
+    Preference,
+    Question,
+    Verdict,
+)
+from positionbias.audit.shown import SHOWN
+from positionbias.audit.systems import RERANKER, Measurement
+from positionbias.audit.two_runs import VERDICT
+from positionbias.audit.verdict import ALONE
 from positionbias.contamination.tiles import suspicion_tiles
 from positionbias.core.errors import SettingError
 from positionbias.core.interval import Interval
@@ -24,14 +38,6 @@ from positionbias.report.tiles import (
     advice_of,
     groups_of,
     shown_tiles,
-)
-from positionbias.results.audit import DEVIATIONS, READ_WHOLE, WORTH
-from positionbias.results.payloads import (
-    Contrast,
-    Effect,
-    Preference,
-    Question,
-    Verdict,
 )
 from positionbias.results.result import Result, save_results
 from positionbias.results.suspicion import (
@@ -62,8 +68,16 @@ def tile(tone: Tone, advice: str = "", **more: str) -> Tile:
     return Tile(answer=answer, welcome=tone is Tone.GOOD, **names)  # type: ignore[arg-type]
 
 
+def audit_tiles(*verdicts: Verdict) -> list[Tile]:
+    """The tiles of these verdicts on one model."""
+    found = [Measurement("minilm", RERANKER, VERDICT, verdict) for verdict in verdicts]
+    return SHOWN.tiles(SHOWN.own(invented_audit.collected(found).rows))
+
+
 def test_an_audits_tiles() -> None:
-    passage, listed = verdict_tiles(invented_audit.audit())
+    passage, listed = audit_tiles(
+        invented_audit.passage_verdict(0.9), invented_audit.list_verdict(False)
+    )
     assert (passage.answer, passage.tone, passage.words) == (
         Answered.YES,
         Tone.BAD,
@@ -87,12 +101,10 @@ def test_an_audits_tiles() -> None:
     )
 
 
-def changed(**fields: object) -> Tile:
+def changed(**fields: Any) -> Tile:
     """The tile of the passage verdict with other fields."""
-    results = invented_audit.audit()
-    at = next(index for index, result in enumerate(results) if isinstance(result.payload, Verdict))
-    results[at] = replace(results[at], payload=replace(results[at].payload, **fields))
-    return verdict_tiles(results)[0]
+    (only,) = audit_tiles(replace(invented_audit.passage_verdict(0.9), **fields))
+    return only
 
 
 def test_what_is_open_is_never_good_news() -> None:
@@ -128,11 +140,10 @@ def with_limit(preference: Preference, within: Preference | None) -> Tile:
     whole = Effect(Contrast.ENDS, WORTH, -0.9, -0.95, -0.84, 0.1, 489)
     quality = Effect(Contrast.ENDS, "nDCG@10", -0.38, -0.41, -0.35, 0.02, 489)
     effects = [read, whole, quality] if within is None else [whole, quality, read]
-    loses = "" if within is None else "what stands behind word 50"
     return changed(
         preference=preference,
         within=within,
-        loses=loses,
+        reads=50.0,
         exceeds=None,
         unread=0.85,
         effects=effects,
@@ -164,9 +175,8 @@ def test_ends_that_are_not_read_are_no_good_news() -> None:
 
 
 def test_an_order_of_text_that_matters_has_no_side() -> None:
-    (turned,) = [
-        one for one in verdict_tiles([sensitive()]) if one.question.endswith("text matter?")
-    ]
+    effect = Effect(Contrast.TURNED, DEVIATIONS, 0.4, 0.3, 0.5, None, 300)
+    (turned,) = audit_tiles(Verdict(Question.TEXT, Preference.SENSITIVE, [effect], 0.1, True, 300))
     assert (turned.answer, turned.tone) == (Answered.YES, Tone.MEASURED)
     assert (
         advice_of([turned, tile(Tone.GOOD)])
@@ -174,23 +184,9 @@ def test_an_order_of_text_that_matters_has_no_side() -> None:
     )
 
 
-def sensitive() -> Result:
-    effect = Effect(Contrast.TURNED, DEVIATIONS, 0.4, 0.3, 0.5, None, 300)
-    payload = Verdict(Question.TEXT, Preference.SENSITIVE, ["said"], [effect], 0.1, True, 300)
-    return replace(invented_audit.verdict("minilm", 0.9)[0], payload=payload)
-
-
 def test_a_run_alone_is_told_to_bring_another() -> None:
-    said = [
-        "minilm: cannot tell from one run.",
-        "To find out: posbias debias COLLECTION, run your system on it.",
-    ]
-    assert (
-        changed(
-            preference=Preference.UNKNOWN, exceeds=None, effects=[], unread=None, sentences=said
-        ).advice
-        == said[1]
-    )
+    (alone,) = audit_tiles(Verdict(Question.PASSAGE, Preference.UNKNOWN, reason=ALONE))
+    assert alone.advice.startswith("To find out: posbias debias COLLECTION, run your system on it,")
 
 
 def suspicion(
@@ -307,7 +303,7 @@ def test_the_page_has_signs_and_words_and_all_answers(tmp_path: Path) -> None:
 
 
 def test_a_summary_is_markdown(tmp_path: Path) -> None:
-    place = invented_audit.save_audit(tmp_path / "a", {"m|<b>": 0.9})
+    place = invented_audit.save_verdicts(tmp_path / "a", {"m|<b>": 0.9})
     lines = plain(summary(load_studies([place]), "Audit *x*")).split("\n")
     assert lines[0] == "### posbias report: Audit \\*x\\*"
     assert lines[2].startswith("| Question | About | Answer |")

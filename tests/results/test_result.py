@@ -15,38 +15,14 @@ from positionbias.core.errors import InputError
 from positionbias.core.interval import Interval
 from positionbias.core.manifest import Manifest
 from positionbias.ops.outcome import Measurements, json_of
-from positionbias.results.buckets import (
-    QueryBuckets,
-    ResponseCurve,
-    ResponseFigures,
-    SegmentBuckets,
-    SegmentFigures,
-    Slope,
-)
 from positionbias.results.curves import MovesFigures
 from positionbias.results.figures import Figures
-from positionbias.results.leaked_order import LeakedOrder
-from positionbias.results.length_grid import (
-    GridCell,
-    GridEffect,
-    GridEffectOf,
-    GridFigures,
-    LengthGrid,
-)
 from positionbias.results.payloads import (
     KINDS,
-    Comparison,
-    Contrast,
-    Effect,
-    Finding,
     Payload,
     PerQuery,
     PlaceHistogram,
-    Preference,
-    QueryEffects,
-    Question,
     SentenceMoves,
-    Verdict,
 )
 from positionbias.results.result import Facts, Result, load_results, save_results
 from positionbias.results.runs import CANDIDATES, BM25Figures
@@ -59,121 +35,14 @@ from positionbias.results.suspicion import (
     Suspected,
     Suspicion,
 )
-from tests.bucket_figures import bucket_figures
 from tests.sealing import reseal
 
 MANIFEST = Manifest(kind="results", name="r", command="a test")
 PAYLOADS: list[Payload] = [
     BM25Figures(queries=3, candidates=30, depth=10, without_known_term=0, index="built"),
     PerQuery(["q1", "q2"], [0.0, 0.25], {"without candidates": 1}, ["passage p", "passage p"]),
-    QueryEffects(
-        "nDCG@10",
-        *(["q1", "q2"], ["p1", "p1"], [0.5, None], [12, 12]),
-        *(
-            [1.0, 0.5],
-            [0.5, None],
-            [1, None],
-            [3, 2],
-            {"end − front": [-0.25, None], "middle − ends": [None, None]},
-        ),
-    ),
-    Comparison(
-        "bm25",
-        "tk",
-        0.5,
-        0.4,
-        -0.1,
-        Interval(-0.2, 0.0, 0.95, "bootstrap"),
-        -0.2,
-        -0.25,
-        None,
-        -0.3,
-        0.01,
-        None,
-        {"holm": 0.02},
-        p=0.015,
-    ),
-    QueryBuckets(
-        "relative",
-        "nDCG@10",
-        [0.0, 0.5, 1.0],
-        [4, 1],
-        [0.5, None],
-        [0.4, None],
-        [0.6, None],
-        "9 to 12 words",
-        figures=bucket_figures(
-            psi=0.1, slope_undefined="fewer than two queries", kendall=-0.5, permutations=100
-        ),
-    ),
-    SegmentBuckets(
-        "segment",
-        "cosine",
-        [0.0, 1 / 3, 2 / 3, 1.0],
-        [5, 5, 5],
-        [0.5, 0.4, 0.3],
-        [None] * 3,
-        [None] * 3,
-        figures=SegmentFigures(difference=0.2, low=None, high=None, left_out=1),
-    ),
-    ResponseCurve(
-        [0.0, 1.0],
-        [3, 3],
-        [0.5, -0.5],
-        [0.4, -0.6],
-        [0.6, -0.4],
-        [0.9, 0.7],
-        ResponseFigures(
-            unit=1.5,
-            queries=3,
-            left_out=0,
-            level=0.95,
-            slope=Slope(value=-1.0),
-            unmoved={"a cause": 2},
-        ),
-    ),
-    Finding("The histogram falls.", True),
-    LengthGrid(
-        [128, 256],
-        [1.0, 1.5],
-        [0.0, 1.0],
-        [
-            GridCell(128, 0.0, 0.5, 0.4, 0.6, 1.0, 12.0, 0.0),
-            GridCell(128, 1.0, None, None, None, 2.0, 100.0, 1.0),
-        ],
-        [
-            GridEffect(
-                GridEffectOf.PLACE, -0.2, -0.3, -0.1, p=0.01, detectable=0.1, length=128, place=1.0
-            )
-        ],
-        GridFigures(
-            unit="tokens",
-            queries=3,
-            clusters=2,
-            competitors=10,
-            apart="other articles",
-            limit="declared",
-            unmoved={"a cause": 1},
-        ),
-    ),
-    LeakedOrder(7, 23, 3, 3, tau=-0.3, expected=0.7, p=0.001, swaps=2, splits=1999),
     PlaceHistogram([0.0, 0.5, 1.0], [0.9, 0.1], [8, 2], [5, 5], 1.1, 1, 0.29),
     SentenceMoves([2, 1], [1.5, 1.5], [0.75, 1.5], MovesFigures(mean_distance=0.5)),
-    Verdict(
-        Question.PASSAGE,
-        Preference.FRONT,
-        ["It prefers the front."],
-        [
-            Effect(Contrast.ENDS, "deviations", -0.3, -0.4, -0.2, 0.1, 90, "read"),
-            Effect(Contrast.MIDDLE, "ranks", None),
-        ],
-        0.1,
-        True,
-        100,
-        None,
-        96.0,
-        0.1,
-    ),
     Suspicion(
         Suspected.UNKNOWN,
         Obstacle.WIDE,
@@ -224,15 +93,8 @@ def test_every_kind_goes_round(tmp_path: Path, payload: Payload) -> None:
     assert [Result.from_json(json.loads(json.dumps(item.to_json()))) for item in given] == given
 
 
-BY_QUERY = {
-    "nDCG@10": next(one for one in PAYLOADS if isinstance(one, PerQuery)),
-    "effects by query": next(one for one in PAYLOADS if isinstance(one, QueryEffects)),
-}
-
-
-@pytest.mark.parametrize("measure", BY_QUERY)
-def test_json_without_values_by_query_is_read_back(tmp_path: Path, measure: str) -> None:
-    given = result(BY_QUERY[measure], measure=measure)
+def test_json_without_values_by_query_is_read_back(tmp_path: Path) -> None:
+    given = result(next(payload for payload in PAYLOADS if isinstance(payload, PerQuery)))
     measured = Measurements([given], command="a test", settings={}, read=())
     (record,) = json_of(measured)["results"]
     assert "q1" not in json.dumps(record)
@@ -242,14 +104,6 @@ def test_json_without_values_by_query_is_read_back(tmp_path: Path, measure: str)
     save_results(tmp_path / "r", [read], MANIFEST)
     assert load_results(tmp_path / "r") == [read]
     assert json_of(measured, per_query=True)["results"] == [given.to_json()]
-
-
-def test_comparisons_that_were_saved_without_p_are_read() -> None:
-    record = result(next(of for of in PAYLOADS if isinstance(of, Comparison))).to_json()
-    record["payload"].pop("p")
-    payload = Result.from_json(record).payload
-    assert isinstance(payload, Comparison)
-    assert (payload.p, payload.p_t) == (None, None)
 
 
 def test_the_header_is_the_promised_one() -> None:
@@ -292,28 +146,15 @@ def test_which_passages_were_read_has_two_names() -> None:
 
 
 def test_what_is_no_number_becomes_null_and_numpy_becomes_plain(tmp_path: Path) -> None:
-    payload = QueryBuckets(
-        "relative",
-        "nDCG@10",
-        edges=np.arange(3),
-        counts=(np.int64(3), 4),
-        means=np.array([1.0, 0.5], np.float32),
-        lows=[math.inf, -math.inf],
-        highs=[None, 0.5],
-        figures=bucket_figures(),
+    payload = PlaceHistogram(
+        edges=np.arange(3), wanted=np.array([1.0, math.inf]), reached=(np.int64(3), 4)
     )
     given = result(payload, value=float("nan"), interval=Interval(float("-inf"), 1.0))
     record = given.to_json()
     assert record["value"] is None
     assert record["interval"]["low"] is None
-    own = record["payload"]
-    assert (own["means"], own["lows"]) == ([1.0, 0.5], [None, None])
+    assert (record["payload"]["wanted"], record["payload"]["reached"]) == ([1.0, None], [3, 4])
     json.dumps(record, allow_nan=False)
-    save_results(tmp_path / "r", [given], MANIFEST)
-    again = load_results(tmp_path / "r")[0]
-    assert (again.value, again.interval) == (None, None)
-    assert isinstance(again.payload, QueryBuckets)
-    assert (list(again.payload.edges), list(again.payload.counts)) == ([0, 1, 2], [3, 4])
 
 
 def test_per_query_values_stand_beside_the_json(tmp_path: Path) -> None:
@@ -330,15 +171,6 @@ def test_per_query_values_stand_beside_the_json(tmp_path: Path) -> None:
     assert payload.query_ids == ["q1", "q2"]
     assert payload.values[0] == 0.1
     assert math.isnan(payload.values[1])
-
-
-def test_effects_by_query_stand_beside_the_json(tmp_path: Path) -> None:
-    """Every column comes back, also one without a value, and the JSON names none of the queries."""
-    (given,) = [payload for payload in PAYLOADS if isinstance(payload, QueryEffects)]
-    save_results(tmp_path / "r", [result(given)], MANIFEST)
-    assert '"q1"' not in (tmp_path / "r" / "results.json").read_text()
-    assert load_results(tmp_path / "r")[0].payload == given
-    assert given.changes == [-0.5, None]
 
 
 @pytest.mark.parametrize(

@@ -23,11 +23,10 @@ from positionbias.experiments.shown import (
 from positionbias.papers.contamination import HEADLINE, TARGETS, target_of
 from positionbias.report.cells import OVER_NOTE, P_NOTE
 from positionbias.report.presentation import Presentation, Question, RowSection
-from positionbias.report.record import Record, records_of, rows_with, said
+from positionbias.report.record import Finding, Record, records_of, rows_with, said
 from positionbias.report.row_figure import Forest, Lines, Mark
 from positionbias.report.row_table import DOUBTFUL, MARK, RowTable, Value, where_printed
 from positionbias.report.trainings import ending_sentences, training_section
-from positionbias.results.payloads import Finding
 
 __all__ = ["INFLATION_FIGURE", "SHOWN"]
 

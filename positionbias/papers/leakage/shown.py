@@ -32,11 +32,10 @@ from positionbias.papers.leakage import (
 )
 from positionbias.report.cells import OVER_NOTE, P_NOTE
 from positionbias.report.presentation import Answer, Presentation, Question, RowSection
-from positionbias.report.record import Record, records_of, said
+from positionbias.report.record import Finding, Record, records_of, said
 from positionbias.report.row_figure import Lines
 from positionbias.report.row_table import DOUBTFUL, MARK, RowTable, Value, where_printed
 from positionbias.report.tiles import Answered
-from positionbias.results.payloads import Finding
 
 __all__ = ["SHOWN", "SIZES_FIGURE"]
 

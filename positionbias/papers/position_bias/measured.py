@@ -15,9 +15,11 @@ from itertools import chain, combinations
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from positionbias.audit.answers import Contrast
+from positionbias.audit.measured import RAW
 from positionbias.core.collection import Collection
 from positionbias.core.manifest import read_manifest
-from positionbias.core.rows import Collected, load, printed_cells, records
+from positionbias.core.rows import Collected, load, load_values, printed_cells, records
 from positionbias.core.run import Run, read_run
 from positionbias.core.shard_work import MapShards
 from positionbias.evaluation.answers import Compared, compared
@@ -69,10 +71,8 @@ from positionbias.positions.histogram import position_histogram
 from positionbias.positions.measured import histogram_rows
 from positionbias.positions.settings import HistogramOptions
 from positionbias.probe.measured import MATS
-from positionbias.results.payloads import Comparison, Contrast
-from positionbias.results.query_effects import QueryEffects
+from positionbias.results.payloads import Comparison
 from positionbias.results.result import Facts, Result, load_results
-from positionbias.results.select import of_type
 
 __all__ = [
     "ORIGINAL",
@@ -611,11 +611,16 @@ def _signed(
 
 
 def _moved(path: Path) -> dict[str, float]:
-    """Return each query's effect of moving its sentence to the end less to the front."""
-    found: dict[str, float] = {}
-    for _, effects in of_type(load_results(path), QueryEffects):
-        column = effects.moved.get(Contrast.ENDS.value, ())
-        for query_id, value in zip(effects.query_ids, column, strict=False):
-            if value is not None:
-                found[query_id] = value
-    return found
+    """Return each query's effect of moving its sentence to the end less to the front, as a share of
+    the evidence's mean worth; nothing where that is not above 0.
+    """
+    rows = load(path)
+    raw = rows[(rows["statistic"] == RAW) & (rows["subset"] == "")].set_index("measure")
+    values = load_values(path, rows)
+    if {Contrast.ENDS, Contrast.WORTH} - set(raw.index):
+        return {}
+    moved, worth = (
+        values[values["row"] == raw.loc[contrast, "row"]].set_index("item")["value"]
+        for contrast in (Contrast.ENDS, Contrast.WORTH)
+    )
+    return (moved / worth.mean()).to_dict() if worth.mean() > 0 else {}

@@ -59,13 +59,12 @@ from positionbias.report.answer_positions import OUTCOMES
 from positionbias.report.answer_positions import SECTION as PLACES
 from positionbias.report.cells import OVER_NOTE, P_NOTE
 from positionbias.report.presentation import Answer, Presentation, Question, RowSection
-from positionbias.report.record import bounds_of, records_of, said
+from positionbias.report.record import Finding, bounds_of, records_of, said
 from positionbias.report.row_figure import Forest, Mark
 from positionbias.report.row_table import DOUBTFUL, MARK, RowTable, Value, where_printed
 from positionbias.report.similarity import SECTION as SIMILARITY
 from positionbias.report.tiles import Answered
 from positionbias.report.trainings import ending_sentences, training_section
-from positionbias.results.payloads import Finding
 
 __all__ = ["SHOWN"]
 

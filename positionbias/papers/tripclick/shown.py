@@ -28,11 +28,10 @@ from positionbias.papers.tripclick import (
 )
 from positionbias.report.cells import OVER_NOTE, P_NOTE
 from positionbias.report.presentation import Presentation, RowSection
-from positionbias.report.record import Record, records_of, rows_with, said
+from positionbias.report.record import Finding, Record, records_of, rows_with, said
 from positionbias.report.row_figure import Lines
 from positionbias.report.row_table import DOUBTFUL, MARK, RowTable, Value, where_printed
 from positionbias.report.trainings import ending_sentences, training_section
-from positionbias.results.payloads import Finding
 
 __all__ = ["SHOWN"]
 

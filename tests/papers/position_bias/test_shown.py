@@ -39,9 +39,9 @@ from positionbias.papers.position_bias.shown import (
 )
 from positionbias.positions.histogram import Beside
 from positionbias.probe.measured import MATS
+from positionbias.report.record import Finding
 from positionbias.report.row_table import RowTable
 from positionbias.report.tiles import Answered
-from positionbias.results.payloads import Finding
 
 NDCG = "nDCG@10"
 Row = dict[str, Any]

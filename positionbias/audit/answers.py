@@ -1,0 +1,197 @@
+"""The questions that an audit asks of a system, their answers, and the effects behind these."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from positionbias.core.formatting import count
+
+__all__ = [
+    "DEVIATIONS",
+    "RANKS",
+    "READ_WHOLE",
+    "SCORE",
+    "SIZES",
+    "UNITS",
+    "WORTH",
+    "Contrast",
+    "Effect",
+    "Missing",
+    "Preference",
+    "Question",
+    "Verdict",
+]
+
+# units of effects; all others are measures
+WORTH, DEVIATIONS, SCORE, RANKS = "worth", "deviations", "score", "ranks"
+UNITS = (WORTH, DEVIATIONS, SCORE, RANKS)
+READ_WHOLE = "read whole"  # the subset of queries whose texts the system reads whole
+
+
+class Question(StrEnum):
+    """The question of a verdict: the effect of the evidence's place in its passage, of the order of
+    a passage's text (if no answer is known), or of a passage's place in the list."""
+
+    PASSAGE = "position in the passage"
+    TEXT = "order of a passage's text"
+    LIST = "order in the list"
+
+
+class Preference(StrEnum):
+    """The answer of a verdict. ``NONE`` is an effect within the margin, ``UNREAD`` one of the
+    length limit, ``UNKNOWN`` too little data. ``UNREACTIVE``: the evidence is worth nothing to the
+    system, so no effect can be measured by it. ``SENSITIVE`` and ``INSENSITIVE`` are answers on the
+    order of a text, which has no side."""
+
+    FRONT = "prefers the front"
+    END = "prefers the end"
+    MIDDLE = "prefers the middle"
+    ENDS = "prefers both ends"
+    FIRST = "prefers the first places"
+    LAST = "prefers the last places"
+    NONE = "no preference"
+    UNREACTIVE = "does not react to its evidence"
+    UNREAD = "loses what it does not read"
+    SENSITIVE = "sensitive to the order of a passage's text"
+    INSENSITIVE = "insensitive to the order of a passage's text"
+    UNKNOWN = "cannot tell"
+
+
+class Contrast(StrEnum):
+    """A contrast of places, the first named less the second: below 0 the second is preferred.
+    ``ORDER`` is the loss in ranks from the list's first place to its last: above 0 the first places
+    are preferred. ``ORDER_MIDDLE`` is that from its ends to its middle. ``WORTH`` is the passage
+    less the passage with another passage's sentence in the evidence's place.
+
+    ``TURNED`` and ``HALVES`` are mean sizes of changes, without a sign; ``TURNED_MORE`` and
+    ``HALVES_MORE`` are these less an irrelevant passage's."""
+
+    ENDS = "end − front"
+    MIDDLE = "middle − ends"
+    ROTATION = "rotated to the end − to the front"
+    RUNS = "two runs: moved to the end − to the front"
+    TURNED = "size of change, rotated"
+    HALVES = "size of change, halves exchanged"
+    TURNED_MORE = "size of change, rotated: relevant − irrelevant"
+    HALVES_MORE = "size of change, halves exchanged: relevant − irrelevant"
+    WORTH = "worth of the evidence"
+    ORDER = "first to last place in the list"
+    ORDER_MIDDLE = "ends to middle of the list"
+
+
+SIZES = (Contrast.TURNED, Contrast.HALVES)  # without a sign
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """One contrast of a manipulation in one unit, with its simultaneous 95 % interval.
+
+    ``unit`` is "worth" (shares of the evidence's worth), "deviations", "score", "ranks" or a
+    measure's name. ``detectable`` is the effect found with 80 % power. ``subset`` "read whole"
+    restricts it to queries whose texts the model reads whole. ``raw`` is the effect of a share in
+    scores, with the ends of its interval. Undefined numbers are None.
+    """
+
+    contrast: Contrast
+    unit: str
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    detectable: float | None = None
+    queries: int = 0
+    subset: str = ""
+    raw: tuple[float, float, float] | None = None
+
+    @property
+    def excludes_zero(self) -> bool:
+        """True if the interval excludes 0: that of the raw effect, where there is one."""
+        _, low, high = self.raw or (self.value, self.low, self.high)
+        return low is not None and high is not None and not low <= 0 <= high
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """The scores and the answers (lists) that are missing, of how many; an answer is missing if one
+    of its scores is.
+    """
+
+    scores: int
+    all_scores: int
+    answers: int
+    all_answers: int
+    queries: int
+
+    def __str__(self) -> str:
+        queries = "query" if self.queries == 1 else "queries"
+        return (
+            f"{count(self.answers)} of {count(self.all_answers)} answers, on {count(self.queries)} "
+            f"{queries}, could not be read or left passages out: {count(self.scores)} of "
+            f"{count(self.all_scores)} scores are missing and enter at their worst, both ways."
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The answer to one question about one system; ``audit.words`` has its sentences.
+
+    ``effects`` are the effects behind it, the deciding one first. ``margin`` is the smallest effect
+    of interest, in the unit of the first effect; ``exceeds`` says whether the interval lies beyond
+    it (None: no preference was found). ``queries`` of ``drawn`` could be manipulated; ``wanted`` is
+    the number to draw if the answer is "cannot tell", and ``reason`` says why where no effect does.
+
+    ``reads`` is the system's limit in words if texts were longer, from the end with ``from_end``;
+    ``unread`` the share of queries with such a text; ``within`` the preference within what the
+    system reads, where the effect over whole texts is another. Ranks and measures are of the first
+    ``depth`` passages of ``among``. ``rule`` chose the evidence (empty: it is the answers);
+    ``noise`` is the change of a repeated call, in deviations. With ``missing`` scores the effects
+    hold whatever these are.
+
+    Of two runs, ``rotations`` counts the rotated ones. ``alike``: they are the same run. ``shared``
+    is the share of first passages that they have in common, where that is hardly more than chance.
+    """
+
+    question: Question
+    preference: Preference
+    effects: Sequence[Effect] = ()
+    margin: float | None = None
+    exceeds: bool | None = None
+    queries: int = 0
+    wanted: int | None = None
+    reads: float | None = None
+    unread: float | None = None
+    drawn: int = 0
+    within: Preference | None = None
+    missing: Missing | None = None
+    reason: str = ""
+    from_end: bool = False
+    depth: int = 0
+    among: str = ""
+    rule: str = ""
+    noise: float = 0.0
+    rotations: int = 0
+    alike: bool = False
+    shared: float | None = None
+
+    @property
+    def leading(self) -> Effect | None:
+        """The deciding effect, or None."""
+        return self.effects[0] if self.effects else None
+
+    @property
+    def subset(self) -> str:
+        """The queries behind the verdict: those whose texts are read whole if some are not."""
+        return self.leading.subset if self.leading is not None else ""
+
+    @property
+    def measure(self) -> str:
+        """The measure among the units of the effects; "" if there is none."""
+        return next((effect.unit for effect in self.effects if effect.unit not in UNITS), "")
+
+    def effect(self, contrast: Contrast, unit: str, subset: str | None = None) -> Effect | None:
+        """Return a contrast's effect in one unit, by default over the deciding queries."""
+        wanted = contrast, unit, self.subset if subset is None else subset
+        return next(
+            (one for one in self.effects if (one.contrast, one.unit, one.subset) == wanted), None
+        )

@@ -1,0 +1,437 @@
+"""Rows of an audit: a verdict of every kind is read back from them, with its sentences, and values
+by query add up.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from positionbias.audit.answers import (
+    DEVIATIONS,
+    RANKS,
+    READ_WHOLE,
+    SCORE,
+    WORTH,
+    Contrast,
+    Effect,
+    Missing,
+    Preference,
+    Question,
+    Verdict,
+)
+from positionbias.audit.audit import audit, make_task
+from positionbias.audit.evidence_rule import BY_TERMS, collection_terms
+from positionbias.audit.measured import RAW, audit_rows, given_in
+from positionbias.audit.query_effects import BY_QUERY, QueryEffects
+from positionbias.audit.rotated_run import RotatedRun
+from positionbias.audit.settings import AuditSettings
+from positionbias.audit.systems import RERANKER, Measurement, System, Task
+from positionbias.audit.two_runs import NO_ANSWER, VERDICT, two_run_verdict
+from positionbias.audit.verdict import (
+    ALONE,
+    ALONE_WITHOUT_ANSWERS,
+    DECLARED,
+    FEW_PASSAGES,
+    NOTHING_MOVED,
+    SHORT_LISTS,
+    TOO_LONG,
+)
+from positionbias.audit.words import sentences_of
+from positionbias.core.collection import Collection
+from positionbias.core.collection_writer import create_collection
+from positionbias.core.manifest import Manifest
+from positionbias.core.rows import check
+from positionbias.core.run import Run
+from positionbias.firststage.bm25 import Bm25Settings, retrieve
+from positionbias.planted.generator import PlantedSettings
+from positionbias.positions.debias import debias
+from positionbias.positions.rotate import Rotation
+from tests.audit.scorers import blind, end_lover, first_placed, front_lover
+from tests.audit.tasks import figures_of, read_again, system
+from tests.audit.test_missing import Chat
+from tests.audit.test_reads import stopping
+from tests.audit.test_worth import by_length
+from tests.tiny import planted
+
+NDCG = "nDCG@10"
+SETTINGS = AuditSettings(measures=(NDCG,), depth=6, draws=1, needles=30, segments=0)
+PASSAGE, TEXT, LIST = Question.PASSAGE, Question.TEXT, Question.LIST
+UNKNOWN, NONE = Preference.UNKNOWN, Preference.NONE
+
+
+@pytest.fixture(scope="module")
+def collection(tmp_path_factory: pytest.TempPathFactory) -> Collection:
+    settings = PlantedSettings(queries=60, passages=120, test_share=0.8, validation_share=0.1)
+    return planted(tmp_path_factory.mktemp("measured") / "planted", settings)
+
+
+def task_of(collection: Collection, rule: bool = False) -> Task:
+    run = retrieve(collection, collection.queries("test"), 6, Bm25Settings())
+    chosen = collection_terms(collection) if rule else None
+    return make_task(collection, "test", run, SETTINGS, rule=chosen)
+
+
+@pytest.fixture(scope="module")
+def task(collection: Collection) -> Task:
+    return task_of(collection)
+
+
+@pytest.fixture(scope="module")
+def judged(collection: Collection, tmp_path_factory: pytest.TempPathFactory) -> Collection:
+    """The same without answers."""
+    place = tmp_path_factory.mktemp("judged") / "judged"
+    with create_collection(place) as writer:
+        writer.add_passages(list(collection.passages()))
+        writer.add_split("test", collection.queries("test"), collection.qrels("test"))
+        writer.finish(Manifest("collection", "judged", "a test", seed=1, licence="invented"))
+    return Collection(place)
+
+
+def read_back(task: Task, results: Sequence[Measurement]) -> None:
+    """Refuse rows that do not give every verdict back, with equal sentences."""
+    made = audit_rows(task, results)
+    check(made.rows)
+    given = given_in(made.rows)
+    measured = [one for one in results if isinstance(one.figures, Verdict)]
+    assert [one[:2] for one in given] == [one[:2] for one in measured]
+    for one, (name, *_, verdict) in zip(measured, given, strict=True):
+        assert replace(verdict, effects=list(verdict.effects)) == replace(
+            one.figures, effects=list(one.figures.effects)
+        )
+        assert sentences_of(name, verdict) == sentences_of(name, one.figures)
+
+
+def scores_add_up(task: Task, results: Sequence[Measurement]) -> None:
+    """Refuse effects in scores that are not the means of their values by query."""
+    made = audit_rows(task, results)
+    scores = made.rows[made.rows.statistic == RAW]
+    means = made.values.groupby("row")["value"].agg(["mean", "count"]).loc[scores.row]
+    assert len(scores)
+    assert scores.value.tolist() == pytest.approx(means["mean"].tolist())
+    assert scores["count"].tolist() == means["count"].tolist()
+    clusters = dict(zip(task.query_ids, task.clusters, strict=True))
+    own = made.values[made.values.row.isin(scores.row)]
+    assert own.cluster.tolist() == [clusters[query_id] for query_id in own["item"]]
+
+
+@pytest.fixture(scope="module")
+def of_models(task: Task) -> list[Measurement]:
+    """Scorers with a preference, without one, with a length limit, with a list's order, and one to
+    which the evidence is worth nothing.
+    """
+    scorers = {
+        "blind": blind,
+        "front": front_lover,
+        "end": end_lover,
+        "listwise": first_placed,
+        "stops": stopping(20),
+        "short": by_length,
+    }
+    systems = [system(scorer, name) for name, scorer in scorers.items()]
+    described = replace(SETTINGS, describe=True, permutations=100)
+    return audit(task, [System.of_candidates(task), *systems], described)
+
+
+def test_verdicts_on_models_are_read_back(task: Task, of_models: list[Measurement]) -> None:
+    verdicts = figures_of(of_models, Verdict)
+    assert {one.preference for one in verdicts if one.question is PASSAGE} >= {
+        NONE,
+        Preference.FRONT,
+        Preference.END,
+        Preference.UNREAD,
+        Preference.UNREACTIVE,
+    }
+    assert {one.preference for one in verdicts if one.question is LIST} == {NONE, Preference.FIRST}
+    read_back(task, of_models)
+    scores_add_up(task, of_models)
+
+
+def test_rows_of_models_are_saved_and_read_again(
+    task: Task, of_models: list[Measurement], tmp_path: Path
+) -> None:
+    again = given_in(read_again(task, of_models, tmp_path / "rows"))
+    assert again == given_in(audit_rows(task, of_models).rows)
+
+
+def test_verdicts_by_a_rule_are_read_back(collection: Collection) -> None:
+    task = task_of(collection, rule=True)
+    run = Run("alone", (task.candidates[name] for name in task.candidates))
+    results = audit(task, [system(front_lover, "front"), System("alone", run=run)], SETTINGS)
+    rules = [(one.question, one.rule) for one in figures_of(results, Verdict)]
+    assert rules == [(PASSAGE, BY_TERMS), (LIST, ""), (PASSAGE, BY_TERMS)]
+    read_back(task, results)
+    scores_add_up(task, results)
+
+
+def test_verdicts_without_answers_are_read_back(judged: Collection) -> None:
+    task = task_of(judged)
+    scorers = {"blind": blind, "front": front_lover, "stops": stopping(20)}
+    systems = [system(scorer, name) for name, scorer in scorers.items()]
+    results = audit(task, systems, replace(SETTINGS, reads=45))
+    answers = {one.preference for one in figures_of(results, Verdict) if one.question is TEXT}
+    assert Preference.SENSITIVE in answers
+    read_back(task, results)
+    scores_add_up(task, results)
+
+
+def test_verdicts_with_missing_scores_are_read_back(task: Task) -> None:
+    calls = iter(range(10**9))
+    models = {
+        "few": Chat(lambda query, passages: next(calls) % 40 == 39),
+        "none": Chat(lambda query, passages: True),
+    }
+    systems = [System(name, model=model) for name, model in models.items()]  # type: ignore[arg-type]
+    results = audit(task, systems, replace(SETTINGS, needles=12))
+    missing = [one.missing for one in figures_of(results, Verdict)]
+    assert None not in missing
+    read_back(task, results)
+    # a query with a missing score has no value, though the verdict counts it
+    made = audit_rows(task, results)
+    scores = made.rows.query("statistic == @RAW and model == 'few'")
+    means = made.values.groupby("row")["value"].mean().loc[scores.row]
+    assert scores.value.tolist() == pytest.approx(means.tolist())
+    assert (scores["count"] < 12).all()
+
+
+def run_of(task: Task, texts: Collection) -> Run:
+    queries = {query.query_id: query.text for query in task.queries}
+    lists = [task.candidates[query_id] for query_id in task.query_ids]
+    scored = (
+        (
+            one.query_id,
+            one.passage_ids,
+            front_lover(queries[one.query_id], texts.texts(one.passage_ids)),
+        )
+        for one in lists
+    )
+    return Run("mine", scored)
+
+
+@pytest.mark.parametrize("answers", [True, False], ids=["answers", "no answers"])
+def test_verdicts_on_runs_are_read_back(
+    collection: Collection, judged: Collection, answers: bool, tmp_path: Path
+) -> None:
+    task = task_of(collection if answers else judged)
+    rotated = debias(task.collection, tmp_path / "r", Rotation(seed=1))
+    original, other = run_of(task, task.collection), run_of(task, rotated)
+    for name, run in (("mine", other), ("same", original)):
+        results = two_run_verdict(name, task, original, [RotatedRun(rotated, run)], SETTINGS)
+        (verdict,) = figures_of(results, Verdict)
+        assert (verdict.rotations, verdict.alike) == (1, name == "same")
+        read_back(task, results)
+
+
+def effect(
+    contrast: Contrast,
+    unit: str,
+    value: float | None,
+    half: float | None = None,
+    subset: str = "",
+    queries: int = 60,
+) -> Effect:
+    low, high = (None, None) if value is None or half is None else (value - half, value + half)
+    detectable = None if half is None else 1.3 * half
+    return Effect(contrast, unit, value, low, high, detectable, queries, subset)
+
+
+def moved(ends: float, middle: float, half: float | None, subset: str = "") -> list[Effect]:
+    """The effects of a moved sentence and of rotation in three units."""
+    sizes = (
+        (Contrast.ENDS, ends),
+        (Contrast.MIDDLE, middle),
+        (Contrast.ROTATION, ends / 2),
+    )
+    return [
+        effect(contrast, unit, scale * size, None if half is None else scale * half, subset)
+        for unit, scale in ((WORTH, 1.0), (RANKS, 10.0), (NDCG, 0.1))
+        for contrast, size in sizes
+    ]
+
+
+def passage(preference: Preference, effects: Sequence[Effect] = (), **more: object) -> Verdict:
+    given = {"margin": 0.1, "queries": 60, "drawn": 70, **more}
+    return Verdict(PASSAGE, preference, effects, **given)  # type: ignore[arg-type]
+
+
+WITHIN_IT = moved(0.01, -0.02, 0.03, READ_WHOLE)
+SIZES_OF_TEXT = [
+    effect(contrast, unit, scale * size, scale * 0.02)
+    for unit, scale in ((DEVIATIONS, 1.0), (RANKS, 3.0), (NDCG, 0.1))
+    for contrast, size in (
+        (Contrast.TURNED, 0.2),
+        (Contrast.HALVES, 0.15),
+        (Contrast.TURNED_MORE, 0.05),
+        (Contrast.HALVES_MORE, -0.01),
+    )
+]
+RUNS = [effect(Contrast.RUNS, NDCG, -0.05, 0.02), effect(Contrast.RUNS, RANKS, -1.5, 0.5)]
+ORDER = [effect(Contrast.ORDER, RANKS, 0.1, 0.2), effect(Contrast.ORDER_MIDDLE, RANKS, 0.0, 0.3)]
+MISSING = Missing(3, 900, 2, 90, 1)
+LEANING = [*moved(0.05, -0.01, 0.02), *WITHIN_IT]
+BY_HAND = {
+    "none": passage(NONE, moved(0.01, -0.02, 0.03)),
+    "leans": passage(NONE, moved(0.05, -0.01, 0.02), depth=30, among="bm25"),
+    "front, perhaps small": passage(Preference.FRONT, moved(-0.15, 0.0, 0.1), exceeds=False),
+    "end": passage(Preference.END, moved(0.5, 0.0, 0.1), exceeds=True),
+    "middle": passage(
+        Preference.MIDDLE,
+        sorted(moved(0.3, 0.5, 0.1), key=lambda one: one.contrast != Contrast.MIDDLE),
+        exceeds=True,
+        depth=1_000,
+        among="the whole collection",
+    ),
+    "unknown": passage(UNKNOWN, moved(0.02, 0.0, 0.3), wanted=1_600),
+    "unknown, no number of queries": passage(UNKNOWN, moved(0.1, 0.0, 0.3)),
+    "no interval": passage(UNKNOWN, moved(0.02, 0.0, None)),
+    "unread": passage(
+        Preference.UNREAD,
+        [*moved(-0.6, 0.0, 0.1), *WITHIN_IT],
+        exceeds=True,
+        reads=100.0,
+        unread=0.25,
+        within=NONE,
+    ),
+    "unread front": passage(
+        Preference.UNREAD,
+        [*moved(0.6, 0.0, 0.1), *WITHIN_IT],
+        exceeds=True,
+        unread=1.0,
+        within=NONE,
+        from_end=True,
+    ),
+    "unread, perhaps": passage(
+        UNKNOWN,
+        [*moved(-0.05, 0.0, 0.1), *WITHIN_IT],
+        wanted=230,
+        reads=100.0,
+        unread=0.25,
+        within=NONE,
+    ),
+    "unread, to no effect": passage(NONE, [*WITHIN_IT, *LEANING[:9]], reads=100.0, unread=0.25),
+    "read with filler alone": passage(NONE, LEANING[9:], reads=100.0),
+    "too long": passage(
+        Preference.UNREAD,
+        moved(-0.6, 0.0, 0.1),
+        exceeds=True,
+        reads=10.0,
+        unread=0.95,
+        within=UNKNOWN,
+        reason=TOO_LONG,
+    ),
+    "unreactive": passage(
+        Preference.UNREACTIVE,
+        [effect(Contrast.WORTH, SCORE, -0.1, 0.5), *moved(0.01, 0.0, 0.02)[3:]],
+        wanted=4_000,
+    ),
+    "unreactive, in ranks": passage(
+        Preference.UNREACTIVE, [effect(Contrast.WORTH, RANKS, 0.0, 0.0)]
+    ),
+    "no trial": passage(UNKNOWN, reason=NOTHING_MOVED, queries=0),
+    "few passages": passage(UNKNOWN, reason=FEW_PASSAGES, queries=0),
+    "run alone": passage(UNKNOWN, margin=None, queries=0, drawn=0, reason=ALONE),
+    "run alone, no answers": passage(
+        UNKNOWN, margin=None, queries=0, drawn=0, reason=ALONE_WITHOUT_ANSWERS
+    ),
+    "missing": passage(Preference.FRONT, moved(-0.5, 0.0, 0.1), exceeds=True, missing=MISSING),
+    "missing, unknown": passage(UNKNOWN, moved(-0.5, 0.0, None), missing=MISSING),
+    "runs": passage(Preference.FRONT, RUNS, margin=0.02, exceeds=True, rotations=2),
+    "runs, none": passage(
+        NONE, [effect(Contrast.RUNS, NDCG, 0.001, 0.01), RUNS[1]], margin=0.02, rotations=1
+    ),
+    "runs, unknown": passage(UNKNOWN, RUNS, margin=0.02, wanted=900, rotations=1),
+    "runs, no ranks": passage(
+        Preference.FRONT,
+        [RUNS[0], effect(Contrast.RUNS, RANKS, None)],
+        margin=0.02,
+        exceeds=False,
+        rotations=1,
+    ),
+    "same run": passage(NONE, RUNS, margin=0.02, rotations=1, alike=True),
+    "unlike": passage(Preference.FRONT, RUNS, margin=0.02, exceeds=True, rotations=1, shared=0.1),
+    "unlike, nothing shared": passage(UNKNOWN, margin=None, rotations=1, shared=0.0),
+    "runs, undefined": passage(
+        UNKNOWN,
+        [effect(Contrast.RUNS, NDCG, None), effect(Contrast.RUNS, RANKS, None)],
+        margin=0.02,
+        rotations=1,
+        reason="the answers never move",
+    ),
+    "runs, no answers": passage(
+        UNKNOWN, margin=None, queries=0, rotations=1, reason=NO_ANSWER, alike=True
+    ),
+    "sensitive": Verdict(
+        TEXT, Preference.SENSITIVE, SIZES_OF_TEXT, 0.1, True, 60, drawn=60, noise=0.02
+    ),
+    "insensitive": Verdict(TEXT, Preference.INSENSITIVE, SIZES_OF_TEXT, 0.3, queries=60, drawn=60),
+    "order unknown": Verdict(TEXT, UNKNOWN, SIZES_OF_TEXT, 0.2, queries=60, wanted=75, drawn=60),
+    "order, unread": Verdict(
+        TEXT,
+        Preference.INSENSITIVE,
+        [*(replace(one, subset=READ_WHOLE) for one in SIZES_OF_TEXT), *SIZES_OF_TEXT],
+        0.3,
+        queries=60,
+        reads=30.0,
+        unread=0.5,
+        drawn=60,
+    ),
+    "order, too long": Verdict(
+        TEXT, UNKNOWN, SIZES_OF_TEXT, 0.1, queries=60, unread=1.0, drawn=60, reason="none is read"
+    ),
+    "pointwise": Verdict(LIST, NONE, margin=0.5),
+    "declared": Verdict(LIST, NONE, margin=0.5, reason=DECLARED),
+    "list, none": Verdict(LIST, NONE, ORDER, 0.5, queries=60, drawn=70),
+    "list, unsteady": Verdict(
+        LIST, Preference.ENDS, ORDER[::-1], 0.5, False, 60, drawn=70, noise=0.07
+    ),
+    "list, unknown": Verdict(LIST, UNKNOWN, ORDER, 0.5, queries=60, wanted=80, drawn=70),
+    "short lists": Verdict(LIST, UNKNOWN, margin=0.5, reason=SHORT_LISTS, noise=0.07),
+    "list, missing": Verdict(LIST, UNKNOWN, ORDER, 0.5, queries=60, drawn=70, missing=MISSING),
+}
+
+
+@pytest.mark.parametrize("rule", ["", BY_TERMS])
+def test_verdicts_by_hand_are_read_back(task: Task, rule: str) -> None:
+    results = [
+        Measurement(
+            name,
+            RERANKER,
+            VERDICT,
+            replace(verdict, rule=rule if verdict.question is PASSAGE else ""),
+        )
+        for name, verdict in BY_HAND.items()
+    ]
+    read_back(replace(task, rule=rule), results)
+
+
+def test_raw_effects_are_those_of_shares_alone(task: Task) -> None:
+    share, ranks, quality = (
+        effect(Contrast.ENDS, unit, -0.3, 0.1) for unit in (WORTH, RANKS, NDCG)
+    )
+    scores = dict(zip(task.query_ids, np.linspace(-2, 1, len(task.query_ids)), strict=True))
+    # of raw scores that exclude 0 by another interval than that of the shares
+    verdict = passage(
+        Preference.FRONT, [replace(share, raw=(-0.5, -0.9, -0.1)), ranks, quality], exceeds=True
+    )
+    nothing = np.full(len(task.query_ids), math.nan)
+    by_query = QueryEffects(
+        NDCG, nothing, nothing, nothing, nothing, moved={(Contrast.ENDS, ""): scores}
+    )
+    results = [
+        Measurement("mine", RERANKER, VERDICT, verdict),
+        Measurement("mine", RERANKER, BY_QUERY, by_query),
+    ]
+    read_back(task, results)
+    scores_add_up(task, results)
+
+
+def test_an_effect_with_one_end_loses_it(task: Task) -> None:
+    half = Effect(Contrast.ENDS, WORTH, -0.3, None, 0.1, queries=60)
+    results = [Measurement("mine", RERANKER, VERDICT, passage(UNKNOWN, [half]))]
+    (given,) = given_in(audit_rows(task, results).rows)
+    assert given.verdict.effects == [replace(half, high=None)]

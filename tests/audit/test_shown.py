@@ -1,0 +1,366 @@
+"""An audit as it is shown: sentences first, tables, figures, and the page of one or several."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ElementTree
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pandas import DataFrame
+
+from positionbias.audit.answers import (
+    DEVIATIONS,
+    WORTH,
+    Contrast,
+    Effect,
+    Preference,
+    Question,
+    Verdict,
+)
+from positionbias.audit.settings import Audited
+from positionbias.audit.shown import SHOWN
+from positionbias.audit.systems import FIRST_STAGE, RERANKER, Measurement
+from positionbias.audit.two_runs import VERDICT
+from positionbias.core.errors import InputError
+from positionbias.core.rows import save
+from positionbias.core.screen import lines_of, shown_width
+from positionbias.ops.audit import audit_systems
+from positionbias.planted.generator import PlantedSettings, write_planted
+from positionbias.report.figure import NARROW, WIDE, svg_text
+from positionbias.report.html import write_report
+from positionbias.report.row_figure import RowFigure
+from positionbias.report.table import Table, as_csv
+from tests.audit.scorers import front_lover
+from tests.documentation.blocks import PAGES, codes
+from tests.report import invented_audit
+from tests.report.test_html import HOSTILE, check
+
+SMALL = PlantedSettings(queries=60, passages=240, test_share=0.3, validation_share=0.2)
+SECTIONS = {section.anchor: section for section in SHOWN.sections}
+TABLES = {
+    table.name: table for section in SHOWN.sections for table in (*section.tables, *section.folded)
+}
+FIGURES = {figure.name: figure for section in SHOWN.sections for figure in section.figures}
+ALONE = Verdict(
+    Question.PASSAGE,
+    Preference.UNKNOWN,
+    reason="from one run; harder questions may have their answers elsewhere",
+)
+
+
+def prepared(*found: Measurement) -> DataFrame:
+    """The rows of these measurements, as tables and figures take them."""
+    return SHOWN.own(invented_audit.collected(found).rows)
+
+
+ONE = prepared(*invented_audit.audit())
+FOUR = prepared(*invented_audit.audit(invented_audit.FOUR))
+
+
+def of_model(verdict: Verdict, system: str = "m") -> Measurement:
+    return Measurement(system, RERANKER, VERDICT, verdict)
+
+
+def cells(table: Table) -> list[list[str]]:
+    return [[cell.text.replace("\u00a0", " ") for cell in row] for row in table.rows]
+
+
+def heads(table: Table) -> list[str]:
+    return [column.full_name for column in table.columns]
+
+
+def drawn(figure: RowFigure, rows: DataFrame, width: float = WIDE) -> list[str]:
+    """The titles of a figure's panels, each on one line."""
+    panels = [axes for axes in figure.draw(rows, width).axes if axes.axison]
+    return [" ".join(axes.get_title(loc="left").split()) for axes in panels]
+
+
+def test_the_terminal_begins_with_the_answers_and_ends_with_what_is_only_described() -> None:
+    with lines_of(None):
+        lines = SHOWN.as_text(ONE).replace("\u00a0", " ").split("\n")
+    assert lines[0] == (
+        "minilm prefers the front, within what it reads: end − front −40.5 % [−45.5, −35.5] of the "
+        "evidence's worth (1,944 queries), beyond the margin of 10 %."
+    )
+    titles = [line for line in lines if line.startswith(("Verdicts: ", "Description: "))]
+    assert titles == [
+        "Verdicts: position in the passage",
+        "Description: sensitivity to position",
+        "Description: slopes beside position-blind scorers",
+        "Description: what rotation changes",
+        "Description: response by place, first to last",
+        "Description: cosine of a passage's vector with those of its thirds",
+    ]
+    assert "minilm scores each passage by itself" in lines[lines.index(titles[0]) - 2]
+
+
+@pytest.mark.parametrize("width", [80, 100])
+def test_an_audit_fits_a_terminal(width: int) -> None:
+    with lines_of(width):
+        text = SHOWN.as_text(FOUR)  # a name of 32 letters
+    assert max(map(shown_width, text.split("\n"))) <= width
+    assert "−72.0 ± 5.0 %" in text.replace("\u00a0", " ")
+
+
+def test_nothing_asked_for_is_said() -> None:
+    counted = Measurement("bm25", "", "evidence", {"queries audited": 18})
+    assert SHOWN.as_text(prepared(counted)) == (
+        "18 queries audited.\nNo verdict was asked for (--needles 0), and no description "
+        "(--describe)."
+    )
+
+
+def test_the_table_of_verdicts() -> None:
+    passage = TABLES["verdicts"].table(FOUR)
+    assert heads(passage) == [
+        "System", "Prefers", "Effect", "Queries", "Margin", "Worth", "Ranks", "nDCG@10",
+    ]  # fmt: skip
+    # −45 % of the worth, 5 ranks and 0.2 nDCG@10 for all of it, at a lean of 1.6
+    assert cells(passage)[2] == [
+        "bert_cat-original", "front", "end − front", "1,944", "beyond ±10 %",
+        "−72.0 % [−77.0, −67.0]", "−3.6 [−4.1, −3.1]", "−0.144 [−0.156, −0.132]",
+    ]  # fmt: skip
+    assert cells(passage)[1][1:6] == [
+        "none",
+        "end − front",
+        "1,944",
+        "±10 %",
+        "−2.3 % [−7.3, +2.8]",
+    ]
+    # only where a list's order was measured
+    assert [row[:2] for row in cells(TABLES["verdicts-list"].table(FOUR))] == [
+        ["bert_cat-original", "first places"]
+    ]
+
+
+def test_verdicts_on_runs_stand_beside_those_on_models() -> None:
+    runs = [invented_audit.of_run(), invented_audit.of_run("bm25.run", ALONE)]
+    table = TABLES["verdicts"].table(prepared(*runs, *invented_audit.verdicts(invented_audit.ONE)))
+    lines = {row[0]: dict(zip(heads(table), row, strict=True)) for row in cells(table)}
+    assert lines["splade.run"]["Effect"] == "two runs: end − front"
+    assert lines["splade.run"]["nDCG@10"] == "−0.030 [−0.040, −0.020]"
+    assert lines["splade.run"]["Worth"] == "–"
+    assert lines["bm25.run"]["Prefers"] == "cannot tell"
+    assert "Two runs: evidence moved to the end" in table.notes[0]
+
+
+def test_effects_over_texts_read_whole_and_over_all_have_lines_of_their_own() -> None:
+    table = TABLES["effects"].table(ONE)
+    assert [row[1:5] for row in cells(table)] == [
+        ["end − front", "read whole", "1,944", "−40.5 % [−45.5, −35.5]"],
+        ["end − front", "all", "2,201", "−48.6 % [−53.1, −44.1]"],  # 1.2 of −0.405, ± 0.045
+        ["middle − ends", "read whole", "1,944", "−4.1 % [−10.1, +1.9]"],
+        ["rotation: end − front", "read whole", "1,204", "−28.3 % [−37.3, −19.3]"],
+    ]
+    assert "effects are over those that it reads whole" in table.notes[0]
+
+
+def test_undefined_numbers_are_dashes() -> None:
+    nothing = Effect(Contrast.ENDS, WORTH, None, queries=9)
+    half = Effect(Contrast.MIDDLE, WORTH, -0.2, None, 0.1, queries=9)
+    rows = prepared(
+        of_model(Verdict(Question.PASSAGE, Preference.FRONT, [nothing, half], queries=9))
+    )
+    table = TABLES["effects"].table(rows)
+    assert [row[-1] for row in cells(table)] == ["–", "−20.0 %"]
+    assert "nan" not in as_csv(table) + SHOWN.as_text(rows)
+    assert drawn(FIGURES["effects"], rows) == ["of the evidence's worth"]
+
+
+def test_sizes_of_changes_have_no_sign() -> None:
+    sizes = [
+        Effect(Contrast.TURNED, DEVIATIONS, 0.4, 0.3, 0.5, None, 300),
+        Effect(Contrast.TURNED_MORE, DEVIATIONS, 0.1, 0.05, 0.15, None, 300),
+    ]
+    rows = prepared(of_model(Verdict(Question.TEXT, Preference.SENSITIVE, sizes, 0.1, True, 300)))
+    table = TABLES["effects-text"].table(rows)
+    assert [row[-1] for row in cells(table)] == ["0.400 [0.300, 0.500]", "+0.100 [+0.050, +0.150]"]
+    assert not TABLES["effects"].table(rows).rows
+
+
+def test_systems_are_compared_by_the_effects_of_moved_evidence() -> None:
+    rows = prepared(invented_audit.of_run(), *invented_audit.audit(invented_audit.FOUR))
+    assert drawn(FIGURES["compared"], rows) == [
+        "Two runs: end − front, nDCG@10 ← front | end →",
+        "End − front, share of worth ← front | end →",
+        "Middle − ends, share of worth ← ends | middle →",
+        "Rotation: end − front, share of worth ← front | end →",
+        "List: first to last place, ranks ← last | first →",
+    ]
+    axes = FIGURES["compared"].draw(rows).axes[1]
+    points = [line for line in axes.lines if line.get_marker() not in ("None", "", None)]
+    assert [float(line.get_xdata()[0]) for line in points] == pytest.approx(
+        [-0.405, -0.0225, -0.72, -0.18]
+    )
+    assert len({line.get_marker() for line in points}) == 4  # distinguished without colours
+    legend = FIGURES["compared"].draw(rows).legends[0].get_texts()[1].get_text()
+    assert "within ±0.02 nDCG@10 or ±10\u00a0% or ±0.5 ranks" in " ".join(legend.split("\n"))
+    assert not FIGURES["compared"].there(ONE)
+    assert not FIGURES["effects"].there(rows)
+    with pytest.raises(InputError, match="figure compared: wanted rows with its values"):
+        FIGURES["compared"].draw(ONE)
+
+
+def test_a_system_alone_has_its_effects_in_one_figure() -> None:
+    (axes,) = FIGURES["effects"].draw(ONE).axes
+    assert axes.get_title(loc="left") == "of the evidence's worth"
+    faces = [
+        line.get_markerfacecolor() for line in axes.lines if line.get_marker() not in ("None", "")
+    ]
+    assert faces.count("none") == 1  # over all texts, beside those that are read whole
+
+
+@pytest.mark.parametrize("width", [NARROW, WIDE])
+@pytest.mark.parametrize("rows", [ONE, FOUR], ids=["one", "four"])
+def test_no_word_leaves_a_figure_at_any_width(rows: DataFrame, width: float) -> None:
+    for figure in (figure for figure in FIGURES.values() if figure.there(rows)):
+        picture = figure.draw(rows, width)
+        ElementTree.fromstring(svg_text(picture))
+        picture.draw_without_rendering()
+        edge = picture.get_window_extent()
+        for axes in picture.axes:
+            for text in [axes.title, axes.xaxis.label, *axes.get_yticklabels(), *axes.texts]:
+                if text.get_visible() and text.get_text():
+                    box = text.get_window_extent()
+                    assert box.x0 >= edge.x0 - 1, (figure.name, text.get_text())
+                    assert box.x1 <= edge.x1 + 1, (figure.name, text.get_text())
+
+
+def test_figures_that_describe_show_their_rows() -> None:
+    assert drawn(FIGURES["position-response"], ONE) == ["score", "reciprocal rank"]
+    assert drawn(FIGURES["quality-by-position"], ONE) == ["nDCG@10"]
+    assert drawn(FIGURES["quality-within-lengths"], ONE) == list(invented_audit.GROUPS[1:])
+    names = [text.get_text() for text in FIGURES["quality-by-position"].draw(ONE).legends[0].texts]
+    assert names == ["minilm", "bm25 (first stage)"]
+    moved = FIGURES["rotation-gap-by-movement"].draw(ONE).axes[0]
+    assert moved.get_xlim()[0] == -1
+    line = next(line for line in moved.lines if len(list(line.get_xdata())) == 10)
+    assert next(iter(line.get_ydata())) == pytest.approx(0.1 * 0.9 * 0.9)
+
+
+def test_descriptions_have_their_numbers_in_tables() -> None:
+    gap = TABLES["rotation-gap"].table(ONE)
+    assert cells(gap)[0][:6] == [
+        "nDCG@10", "minilm", "5,928", "0.800", "0.764", "−0.036 [−0.042, −0.030]",
+    ]  # fmt: skip
+    slope = TABLES["position-response"].table(ONE)
+    assert cells(slope)[0][2] == "−0.289 [−0.339, −0.239]"
+    # 0.9 · (0.08 + 0.05) between first and last third, and 0.01 before
+    assert [row[2][:5] for row in cells(TABLES["segments"].table(ONE))] == [
+        "0.852", "0.762", "0.725",
+    ]  # fmt: skip
+    kinds = [row[0] for row in cells(TABLES["blind"].table(ONE))]
+    assert kinds == ["audited", "first stage", *["position-blind"] * 3]
+
+
+def test_the_largest_effects_by_query() -> None:
+    made = invented_audit.collected(invented_audit.audit())
+    (largest,) = (
+        table(SHOWN.own(made.rows), made.values) for table in SECTIONS["response"].by_query
+    )
+    assert heads(largest)[3:] == [
+        "Place", "Words", "nDCG@10, as it is", "nDCG@10, rotated once", "rank, as it is",
+        "rank, rotated once", "end − front",
+    ]  # fmt: skip
+    # of 1.8 and 1.0 in scores, shares of a worth of 4
+    assert cells(largest) == [
+        ["q2", "minilm", "p0", "50.0 %", "80", "1.000", "0.410", "1", "3", "−45.0 %"],
+        ["q1", "minilm", "p0", "0.0 %", "60", "1.000", "1.000", "1", "1", "−25.0 %"],
+        ["q3", "minilm", "p1", "100.0 %", "40", "0.500", "0.500", "3", "–", "–"],
+    ]
+
+
+def test_the_page_of_one_model(tmp_path: Path) -> None:
+    page = check(
+        write_report([invented_audit.save_audit(tmp_path / "a")], tmp_path / "r.html").read_text(
+            "utf-8"
+        )
+    )
+    assert [heading.text for heading in page.root.every("h2")] == [
+        "In short",
+        "What was found",
+        "What was run",
+        "The same evidence at another place",
+        "Description: quality by answer position",
+        "Description: rotating the whole collection",
+        "Description: parts of a passage in its vector",
+        "Definitions",
+        "Provenance",
+    ]
+    numbers = [cell for body in page.root.every("tbody") for cell in body.every("td")]
+    assert sum("data-value" in cell.attributes for cell in numbers) > 200
+    assert all("data-value" not in cell.attributes for cell in numbers if cell.text == "–")
+
+
+def test_audits_in_several_folders_are_compared(tmp_path: Path) -> None:
+    places = [
+        invented_audit.save(tmp_path / name, invented_audit.verdicts(systems), name=name)
+        for name, systems in (("a", {"minilm": 0.9}), ("b", {"tk": 0.2}), ("c", {"minilm": 0.1}))
+    ]
+    page = check(write_report(places, tmp_path / "r.html").read_text("utf-8"))
+    table = next(e for e in page.root.every("div") if e.attributes.get("id") == "table-verdicts-1")
+    # of two audits of one name the second gets its title
+    lines = [row for body in table.every("tbody") for row in body.every("tr")]
+    assert [row.every("th")[0].text for row in lines] == [
+        "minilm",
+        "tk",
+        "minilm (c)",
+    ]
+
+
+def test_one_model_on_two_collections_has_a_line_for_each(tmp_path: Path) -> None:
+    places = []
+    for name, lean in (("squad", 0.9), ("other", 0.0)):
+        made = invented_audit.collected(invented_audit.verdicts({"m": lean}), collection=name)
+        save(tmp_path / name, made.rows, invented_audit.manifest(name), made.values)
+        places.append(tmp_path / name)
+    page = check(write_report(places, tmp_path / "r.html").read_text("utf-8"))
+    table = next(e for e in page.root.every("div") if e.attributes.get("id") == "table-verdicts-1")
+    lines = [row for body in table.every("tbody") for row in body.every("tr")]
+    assert [[row.every("th")[0].text, row.every("th")[1].text] for row in lines] == [
+        ["m on squad, test", "front"],
+        ["m on other, test", "none"],
+    ]
+
+
+def test_a_position_blind_scorer_is_no_control_of_itself() -> None:
+    rows = prepared(*invented_audit.audit({"random order": 0.4}))
+    shown = cells(TABLES["blind"].table(rows))
+    assert [row[1] for row in shown if row[0] == "position-blind"] == ["tf-idf cosine", "bm25"]
+
+
+def test_names_of_any_kind_stay_as_they_are() -> None:
+    rows = prepared(*invented_audit.verdicts({f"minilm{HOSTILE}": 0.9}))
+    assert f"minilm{HOSTILE} prefers the front" in " ".join(SHOWN.headline(rows))
+    assert cells(TABLES["verdicts"].table(rows))[0][0] == f"minilm{HOSTILE}"
+
+
+def test_the_first_stage_is_told_apart() -> None:
+    beside = replace(invented_audit.passage_verdict(0.0))
+    rows = prepared(Measurement("bm25", FIRST_STAGE, VERDICT, beside))
+    assert set(rows["name"]) == {"bm25 (first stage)"}
+
+
+def test_a_verdict_is_computed_again_from_its_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By the code that docs/audit.md has, which needs pandas alone."""
+    collection = write_planted(tmp_path / "planted", SMALL, name="planted")
+    audited = Audited(models=[front_lover])
+    found = audit_systems(collection, audited=audited, out=tmp_path / "squad-minilm")
+    (page,) = (page for page in PAGES if page.name == "audit.md")
+    blocks = [block for block in codes(page) if block.python]
+    section = next(block.section for block in blocks if "rows.parquet" in block.text)
+    code = "\n".join(block.text for block in blocks if block.section == section)
+    monkeypatch.chdir(tmp_path)
+    computed: dict[str, Any] = {}
+    exec(code, computed)
+    assert capsys.readouterr().out.strip() == found.verdicts[0].preference == Preference.FRONT
+    for contrast in (Contrast.ENDS, Contrast.MIDDLE, Contrast.ROTATION):
+        effect = found.verdicts[0].effect(contrast, WORTH)
+        assert effect is not None
+        assert computed["share"][contrast] == pytest.approx(effect.value, abs=1e-9)
+        assert computed["low"][contrast] == pytest.approx(effect.low, abs=0.005)
+        assert computed["high"][contrast] == pytest.approx(effect.high, abs=0.005)
