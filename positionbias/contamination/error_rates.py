@@ -15,10 +15,10 @@ import numpy as np
 
 from positionbias.contamination.contrast import Contrast, Values
 from positionbias.contamination.excess import Tested, excess_of
+from positionbias.contamination.suspicion import CleanInTurn
 from positionbias.core.seeds import generator
 from positionbias.evaluation.clustered import POWER
 from positionbias.evaluation.moderated import moderated
-from positionbias.results.suspicion import CleanInTurn
 
 __all__ = ["EFFECTS", "controls_wanted", "in_turn", "queries_wanted", "simulated_rates"]
 

@@ -30,21 +30,19 @@ from positionbias.contamination.error_rates import (
 )
 from positionbias.contamination.excess import Tested, advantage, excess_of
 from positionbias.contamination.settings import SuspectSettings
-from positionbias.contamination.suspicion_words import sentences
-from positionbias.core.interval import Interval
-from positionbias.evaluation.clustered import family_wise
-from positionbias.results.contamination import QuerySetMeans
-from positionbias.results.payloads import Payload, PerQuery
-from positionbias.results.result import Result
-from positionbias.results.suspicion import (
+from positionbias.contamination.suspicion import (
+    Answered,
     CleanInTurn,
+    Compared,
     ErrorRates,
     Excess,
     Obstacle,
     Signal,
     Suspected,
     Suspicion,
+    SystemMeans,
 )
+from positionbias.evaluation.clustered import family_wise
 
 __all__ = ["MARGIN", "Known", "suspect"]
 
@@ -80,28 +78,22 @@ def suspect(
     candidates: Measured,
     contrasts: Sequence[Contrast],
     settings: SuspectSettings,
-    *,
-    collection: str,
-    split: str,
-) -> list[Result]:
-    """Return a ``Suspicion`` for each model on each pair of query sets, then a row for each system,
-    and the advantages by query.
-
-    A Suspicion's Result has the excess in the measure and its interval. Without a test it has the
-    difference over the controls, or over the candidates' order, without an interval.
-    """
-    asked = [_ask(model, known, contrast, settings) for contrast in contrasts for model in models]
+) -> list[Compared]:
+    """Return the answers about each model on each pair of query sets, with the systems' means."""
+    asked = [[_ask(model, known, contrast, settings) for model in models] for contrast in contrasts]
+    every = [question for part in asked for question in part]
     p_values = {
-        str(place): of.tested[Signal.MEASURE].p() for place, of in enumerate(asked) if of.tested
+        str(place): question.tested[Signal.MEASURE].p()
+        for place, question in enumerate(every)
+        if question.tested
     }
     holm = family_wise(p_values)
-    about = _About(settings, known, candidates, collection, split, len(p_values))
-    results = [about.suspicion(of, holm.get(str(place))) for place, of in enumerate(asked)]
-    for contrast in contrasts:
-        results += about.systems(contrast, models)
-    for of in asked:
-        results += about.advantages(of)
-    return results
+    about = _About(settings, known, candidates, len(p_values))
+    answers = iter([about.answer(question, holm.get(str(at))) for at, question in enumerate(every)])
+    return [
+        Compared([next(answers) for _ in models], list(about.systems(contrast, models)))
+        for contrast in contrasts
+    ]
 
 
 def _ask(model: Measured, known: Known, contrast: Contrast, settings: SuspectSettings) -> _Asked:
@@ -144,48 +136,37 @@ def _groups(
 
 @dataclass(slots=True)
 class _About:
-    """The Results of a call."""
+    """The answers of a call."""
 
     settings: SuspectSettings
     known: Known
     candidates: Measured
-    collection: str
-    split: str
     tests: int
     turns: dict[tuple[str, ...], CleanInTurn | None] = field(default_factory=dict)
 
-    def suspicion(self, asked: _Asked, holm: float | None) -> Result:
+    def answer(self, asked: _Asked, holm: float | None) -> Answered:
         corrected = {Signal.MEASURE: holm}
         excesses = [
             self._excess(signal, tested, corrected.get(signal))
             for signal, tested in asked.tested.items()
         ]
         found = replace(self._unanswered(asked), excesses=excesses)
-        value, between = self._advantage(asked).difference, None
+        contrast, values = asked.contrast, self._advantage(asked)
         if excesses:
-            answer, obstacle = self._answer(excesses[0], paired=asked.contrast.paired)
+            answer, obstacle = self._answer(excesses[0], paired=contrast.paired)
             found = replace(found, answer=answer, obstacle=obstacle, rates=self._rates(asked))
-            tested = asked.tested[Signal.MEASURE]
-            method = (
-                f"t, {float(tested.among.freedom):.0f} degrees of freedom among trainings, "
-                f"{tested.query_freedom:.0f} over queries; the wider"
-            )
-            value, between = (
-                excesses[0].value,
-                Interval(excesses[0].low, excesses[0].high, excesses[0].level, method),
-            )
-        found = replace(found, sentences=sentences(asked.model.name, found))
-        count = len(asked.contrast.seen) + (
-            0 if asked.contrast.paired else len(asked.contrast.others)
+        # several paraphrases count by their mean, under the public query's id
+        others = contrast.seen if contrast.paired else [ids[0] for ids in contrast.others]
+        seen, other = (
+            dict(zip(ids, part.tolist(), strict=True))
+            for ids, part in zip((contrast.seen, others), values, strict=True)
         )
-        return self._result(
-            f"suspicion by {self.settings.measure}", asked.model.name, value, between, count, found
-        )
+        return Answered(asked.model.name, found, seen, other, values.difference)
 
     def _unanswered(self, asked: _Asked) -> Suspicion:
         contrast, bank = asked.contrast, self.known.bank
         return Suspicion(
-            Suspected.UNKNOWN, asked.obstacle, (), contrast.seen_name, contrast.other_name,
+            Suspected.UNKNOWN, asked.obstacle, contrast.seen_name, contrast.other_name,
             contrast.paired, len(contrast.seen),
             sum(map(len, contrast.others)), self.settings.alpha, MARGIN, self.tests,
             [of.name for of in asked.controls],
@@ -228,56 +209,13 @@ class _About:
         values = [_values(of, asked.contrast, Signal.MEASURE) for of in (asked.model, *reference)]
         return advantage(values[0], values[1:])
 
-    def systems(self, contrast: Contrast, models: Sequence[Measured]) -> Iterator[Result]:
+    def systems(self, contrast: Contrast, models: Sequence[Measured]) -> Iterator[SystemMeans]:
         """Yield each system's means on both sets and their difference; the candidates' order shows
         which set is harder.
         """
-        roles = [("model", of) for of in models] + [("control", of) for of in self.known.controls]
+        roles = [("model", model) for model in models]
+        roles += [("control", control) for control in self.known.controls]
         for role, system in [*roles, ("candidates", self.candidates)]:
             values = _values(system, contrast, Signal.MEASURE)
-            means = QuerySetMeans(
-                role=role, seen=float(values.seen.mean()), other=float(values.other.mean())
-            )
-            measure = f"{self.settings.measure}, {contrast.seen_name} − {contrast.other_name}"
-            yield self._result(
-                measure, system.name, values.difference, None, len(contrast.seen), means
-            )
-
-    def advantages(self, asked: _Asked) -> Iterator[Result]:
-        """Yield the advantages by query of each set; several paraphrases count by their mean, under
-        the public query's id.
-        """
-        contrast = asked.contrast
-        over = ", ".join(of.name for of in asked.controls) or f"the order of {self.candidates.name}"
-        ids = (
-            contrast.seen,
-            contrast.seen if contrast.paired else [of[0] for of in contrast.others],
-        )
-        names = (contrast.seen_name, contrast.other_name)
-        for name, query_ids, values in zip(names, ids, self._advantage(asked), strict=True):
-            payload = PerQuery(list(query_ids), values.tolist(), {"over": over, "queries": name})
-            measure = f"advantage by {self.settings.measure}, {name}"
-            yield self._result(
-                measure, asked.model.name, float(values.mean()), None, len(values), payload
-            )
-
-    def _result(
-        self,
-        measure: str,
-        system: str,
-        value: float,
-        interval: Interval | None,
-        count: int,
-        payload: Payload,
-    ) -> Result:
-        return Result(
-            measure,
-            self.collection,
-            self.split,
-            system,
-            self.settings.seed,
-            value,
-            interval,
-            count,
-            payload,
-        )
+            means = float(values.seen.mean()), float(values.other.mean())
+            yield SystemMeans(system.name, role, *means, values.difference)

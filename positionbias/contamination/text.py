@@ -1,42 +1,17 @@
-"""Contaminated training sets, and suspicions, as text."""
+"""Contaminated training sets as text."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from positionbias.core.formatting import decimal
 from positionbias.report.collection_text import aligned
-from positionbias.results.contamination import ContaminatedSet, QuerySetMeans
+from positionbias.results.contamination import ContaminatedSet
 from positionbias.results.result import Result
 from positionbias.results.select import of_type
-from positionbias.results.suspicion import LIMITS, Suspicion
 
-__all__ = ["contaminated_text", "suspicion_text"]
+__all__ = ["contaminated_text"]
 
 _SHOWN = 10  # missing passages shown; the manifest has all
-
-
-def suspicion_text(results: Sequence[Result]) -> str:
-    """Return a paragraph per suspicion, a table for each pair of query sets, and the limits of
-    all.
-    """
-    found = [suspicion for _, suspicion in of_type(results, Suspicion)]
-    lines = [line for one in found for line in (*one.sentences, "")]
-    pairs = {f"{one.seen} − {one.other}": one for one in found}
-    for pair, one in pairs.items():
-        others = one.other if one.paired else f"{one.other} ({one.queries_other:,})"
-        rows = [("system", "", f"{one.seen} ({one.queries_seen:,})", others, "difference")]
-        for result, means in of_type(results, QuerySetMeans):
-            if result.measure.endswith(f", {pair}"):
-                values = (
-                    decimal(means.seen, 4),
-                    decimal(means.other, 4),
-                    decimal(result.value, 4, sign=True),
-                )
-                rows.append((result.system, means.role, *values))
-        lines += [aligned(rows, left=2), ""]
-        lines += [f"{what}: {count:,}" for what, count in one.left_out.items() if count]
-    return "\n".join([*lines, *LIMITS])
 
 
 def contaminated_text(results: Sequence[Result]) -> str:

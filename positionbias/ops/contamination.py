@@ -60,8 +60,8 @@ def suspect_contamination(
           --control c1.ckpt --control c2.ckpt --control c3.ckpt
 
     Returns:
-        A suspicion for each model on each pair of query sets; a result a system and pair; each
-        model's advantage by query.
+        Rows: the answer about each model on each pair of query sets with the figures behind it, the
+        means of each system, and each model's advantage by query.
 
     Raises:
         SettingError: runs that do not come in pairs, fresh queries without candidates, or a measure
@@ -77,8 +77,10 @@ def suspect_contamination(
         Cannot tell whether tk saw test: nothing shows that the 2 controls have its configuration.
         ...
     """
+    from positionbias.contamination.measured import KEYS, suspicion_rows
     from positionbias.contamination.suspect import Known, suspect
     from positionbias.core.collection import find_collection
+    from positionbias.core.rows import Collected
     from positionbias.evaluation.measures import parse_measure
 
     suspects.check_runs(queries.fresh)
@@ -96,16 +98,16 @@ def suspect_contamination(
     )
     known = Known(list(controls), [sets.bank(input_place(name)) for name in suspects.banks])
     models = list(sets.systems("model", suspects.models, suspects.runs, suspects.fresh_runs))
+    common = {
+        "study": "contamination suspect",
+        "collection": sets.collection.name,
+        "split": queries.split,
+    }
+    made = Collected(common, KEYS)
+    suspicion_rows(made, suspect(models, known, order, contrasts, settings), settings.measure)
     found = Measurements(
-        suspect(
-            models,
-            known,
-            order,
-            contrasts,
-            settings,
-            collection=sets.collection.name,
-            split=queries.split,
-        ),
+        rows=made.rows,
+        values=made.values,
         command="contamination suspect",
         settings={**asdict(settings), "splits": list(queries.splits)},
         read=sets.inputs,

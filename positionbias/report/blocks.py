@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import TYPE_CHECKING
 
 from positionbias.report.drawing import same_scale
@@ -20,9 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = [
-    "Answer",
     "Block",
-    "Card",
     "Drawing",
     "Picture",
     "Section",
@@ -69,35 +66,12 @@ class Sheet:
     folded: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """The answer to one question in large words, its basis and its meaning; ``sure`` sets the style
-    of its edge.
-    """
-
-    words: str
-    facts: str
-    sentences: Sequence[str]
-    sure: str
-
-
-@dataclass(slots=True)
-class Card:
-    """The answers about one system, beside the figure that they rest on."""
-
-    heading: str
-    answers: Sequence[Answer]
-    drawing: Drawing | None = None
-    picture: Picture | None = None
-
-
 @dataclass(slots=True)
 class Block:
     """One study's part of a section; ``number`` is the study's, by which its anchors are unique."""
 
     heading: str
     number: int = 0
-    cards: list[Card] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
     sentences: list[str] = field(default_factory=list)
     drawings: list[Drawing] = field(default_factory=list)
@@ -116,7 +90,7 @@ class Block:
     @property
     def has_more_than_tables(self) -> bool:
         """Return whether anything precedes the tables."""
-        return any((self.cards, self.findings, self.sentences, self.pictures, self.moved))
+        return any((self.findings, self.sentences, self.pictures, self.moved))
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,20 +118,11 @@ class Section:
 
 
 def draw_blocks(blocks: Sequence[Block], width: float) -> None:
-    """Draw the figures of every block and card in two widths; figures of one name get one scale
+    """Draw the figures of every block in two widths; figures of one name get one scale
     across studies.
     """
     wanted: list[tuple[str, Drawing, Callable[[Picture], None]]] = []
     for number, block in enumerate(blocks, 1):
-        for place, card in enumerate(block.cards, 1):
-            if card.drawing is not None:
-                wanted.append(
-                    (
-                        f"{card.drawing.name}-{number}-{place}",
-                        card.drawing,
-                        partial(setattr, card, "picture"),
-                    )
-                )
         wanted += [
             (f"{drawing.name}-{number}", drawing, block.pictures.append)
             for drawing in block.drawings

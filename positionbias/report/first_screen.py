@@ -11,7 +11,7 @@ from positionbias.core.formatting import MISSING
 from positionbias.report.blocks import Block, Picture, Section, Sheet
 from positionbias.report.load import Study
 from positionbias.report.markdown import code, document, escaped
-from positionbias.report.parts import main_figure, parts
+from positionbias.report.parts import main_figure
 from positionbias.report.presentation import shown_in
 from positionbias.report.text import verdict_of
 from positionbias.report.tiles import (
@@ -68,9 +68,7 @@ def tiles_of(studies: Sequence[Study]) -> list[Tile]:
 
 
 def _tiles(study: Study) -> list[Tile]:
-    own = [tile for part in parts() for tile in part.tiles(study.results)]
-    own += [tile for shown, rows in shown_in(study) for tile in shown.tiles(rows)]
-    return own
+    return [tile for shown, rows in shown_in(study) for tile in shown.tiles(rows)]
 
 
 def _measured_only(studies: Sequence[Study]) -> Tile:

@@ -33,9 +33,7 @@ BESIDE = 5.0  # inches: a figure beside another study's
 
 
 def _found(study: Study) -> Block:
-    block, results = Block(study.title, study.number), study.results
-    for part in parts():
-        part.found(block, results)
+    block = Block(study.title, study.number)
     block.findings = [one for shown, rows in shown_in(study) for one in shown.findings(rows)]
     return block
 
@@ -130,15 +128,10 @@ def build_sections(studies: Sequence[Study], *, draw: bool = True) -> list[Secti
 
 
 def drawings_of(study: Study) -> dict[str, Drawing]:
-    """Return every figure of the page about one study, in the page's order; those of one name, a
-    card each, are numbered.
-    """
+    """Return every figure of the page about one study by its name, in the page's order."""
     found: dict[str, Drawing] = {}
     for block in (block for section in _sections() for block in section.blocks([study])):
-        for drawing in (*(card.drawing for card in block.cards), *block.drawings):
-            if drawing is not None:
-                alike = sum(known.name == drawing.name for known in found.values())
-                found[f"{drawing.name}-{alike + 1}" if alike else drawing.name] = drawing
+        found |= {drawing.name: drawing for drawing in block.drawings}
     return found
 
 

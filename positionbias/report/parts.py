@@ -27,8 +27,6 @@ from typing import Literal
 from positionbias.report.blocks import Block
 from positionbias.report.load import Study
 from positionbias.report.table import Table
-from positionbias.report.tiles import Tile
-from positionbias.results.result import Result
 
 __all__ = [
     "PageSection",
@@ -38,8 +36,6 @@ __all__ = [
     "parts",
     "tables_after",
 ]
-
-SUBJECTS = ("contamination",)  # parts of the package with a page of their own
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,15 +60,12 @@ def each(build: Callable[[Study], Block]) -> Callable[[Sequence[Study]], list[Bl
 class Part:
     """One subject's part of a page.
 
-    ``sections`` stand in their order. ``tiles`` are the answers of the first screen. ``found`` adds
-    to what was found. ``figures`` name those that say most, the first that exists before the
-    others. ``after_study`` and ``after_report`` begin the names of
+    ``sections`` stand in their order. ``figures`` name those that say most, the first that exists
+    before the others. ``after_study`` and ``after_report`` begin the names of
     the tables that the terminal shows.
     """
 
     sections: Sequence[PageSection] = ()
-    tiles: Callable[[Sequence[Result]], Sequence[Tile]] = lambda results: ()
-    found: Callable[[Block, Sequence[Result]], None] = lambda block, results: None
     figures: Sequence[str] = ()
     after_study: Sequence[str] = ()
     after_report: Sequence[str] = ()
@@ -81,10 +74,8 @@ class Part:
 @cache
 def parts() -> Sequence[Part]:
     """Return every part, in the page's order."""
-    subjects = [import_module(f"positionbias.{name}.page") for name in SUBJECTS]
-    pages = [*subjects, *import_module("positionbias.papers").modules("page")]
     shown = import_module("positionbias.report.presentation").presentations()
-    return [*(module.PART for module in pages), *(one.part() for one in shown.values())]
+    return [presentation.part() for presentation in shown.values()]
 
 
 def main_figure(there: Iterable[str]) -> str:

@@ -39,6 +39,7 @@ SHOWN = (
     "pooling.shown",
     "clicks.shown",
     "audit.shown",
+    "contamination.shown",
 )  # modules with a presentation, beside those of papers
 FIRST_STAGE = "first stage"  # the role of a ranking that stands beside others
 MOST_LINES = 12  # of a table in a terminal

@@ -9,7 +9,6 @@ from positionbias.core.screen import wrapped
 from positionbias.report.load import Study
 from positionbias.report.presentation import shown_in
 from positionbias.results.result import Result
-from positionbias.results.suspicion import Suspicion
 
 __all__ = ["TEXTS", "VERDICTS", "text_of", "verdict_of"]
 
@@ -37,7 +36,6 @@ TEXTS = {
     "RotationFigures": ("report.collection_text", "rotation_text"),
     "SampleFigures": ("leakage.text", "sample_text"),
     "SelectionFigures": ("report.collection_text", "selection_text"),
-    "Suspicion": ("contamination.text", "suspicion_text"),
     "TeachingFigures": ("report.model_text", "teaching_text"),
     "WordVectorFigures": ("report.model_text", "vectors_text"),
 }
@@ -68,8 +66,4 @@ def verdict_of(study: Study) -> list[str]:
     results = study.results
     if results and (at := VERDICTS.get(type(results[0].payload).__name__)):
         lines += getattr(import_module(f"positionbias.{at[0]}"), at[1])(results)
-    for result in results:
-        match result.payload:
-            case Suspicion(sentences=sentences):
-                lines += sentences
     return lines

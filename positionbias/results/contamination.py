@@ -1,6 +1,4 @@
-"""Figures of training sets with judgements of a test set, and of systems on queries that a model
-may have seen.
-"""
+"""Figures of training sets with judgements of a test set."""
 
 from __future__ import annotations
 
@@ -11,7 +9,7 @@ from msgspec import field
 
 from positionbias.results.figures import Figures
 
-__all__ = ["TRAINSET", "ContaminatedSet", "OrdinaryCounts", "QuerySetMeans", "TargetCounts"]
+__all__ = ["TRAINSET", "ContaminatedSet", "OrdinaryCounts", "TargetCounts"]
 
 TRAINSET = "training set"
 
@@ -56,17 +54,3 @@ class ContaminatedSet(Figures, frozen=True, kw_only=True):
     targets: Mapping[str, TargetCounts]
     groups: int = field(name="contaminated_groups")
     share: float = field(name="share_of_groups")
-
-
-class QuerySetMeans(Figures, frozen=True, kw_only=True):
-    """A system's means on the queries that a model may have seen and on others. ``role`` is
-    "model", "control" or "candidates".
-
-    The measure names the query sets: "nDCG@10, test − fresh".
-    """
-
-    MEASURES = (" − ",)
-
-    role: str
-    seen: float
-    other: float

@@ -11,7 +11,6 @@ from positionbias.core.json_text import JsonObject
 from positionbias.results.figures import Figures
 from positionbias.results.leaked_order import LeakedOrder
 from positionbias.results.places import PlaceHistogram, SentenceMoves
-from positionbias.results.suspicion import Suspicion
 
 __all__ = [
     "KINDS",
@@ -86,10 +85,9 @@ class Comparison:
     p: float | None = None
 
 
-Payload = Figures | PlaceHistogram | SentenceMoves | PerQuery | Comparison | LeakedOrder | Suspicion
+Payload = Figures | PlaceHistogram | SentenceMoves | PerQuery | Comparison | LeakedOrder
 KINDS: dict[str, type] = {
     "places": PlaceHistogram,
     "moves": SentenceMoves,
     "per_query": PerQuery,
-    "suspicion": Suspicion,
 }

@@ -5,17 +5,21 @@ clear line where it cannot.
 from __future__ import annotations
 
 import json
+import re
 from html import unescape
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pandas import DataFrame
 
 from positionbias.cli.main import main
+from positionbias.contamination.measured import KEYS, suspicions_in
+from positionbias.contamination.suspicion import LIMITS, Obstacle, Suspicion
+from positionbias.contamination.words import sentences
 from positionbias.core.collection import Collection
+from positionbias.core.rows import frame, load, load_values
 from positionbias.planted.generator import PlantedSettings
-from positionbias.results.result import load_results
-from positionbias.results.suspicion import LIMITS, Suspicion
 
 from ..tiny import candidates, planted, saved_tk
 
@@ -59,14 +63,16 @@ def posbias(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[Any
     return stop.value.code, output.out, output.err
 
 
-def suspected(
-    capsys: pytest.CaptureFixture[str], place: Path, *arguments: object
-) -> list[dict[str, Any]]:
+def suspected(capsys: pytest.CaptureFixture[str], place: Path, *arguments: object) -> DataFrame:
+    """The rows that the command prints as JSON."""
     base = ("contamination", "suspect", place / "p", "--candidates", place / "test.run")
     code, out, err = posbias(capsys, *base, *arguments, "--json")
     assert code == 0, err
-    results: list[dict[str, Any]] = json.loads(out)["results"]
-    return results
+    return frame(json.loads(out)["rows"], KEYS)
+
+
+def first_of(rows: DataFrame) -> Suspicion:
+    return next(suspicions_in(rows)).suspicion
 
 
 FRESH = ("--fresh", "fresh", "--fresh-candidates")
@@ -79,9 +85,11 @@ def controls(place: Path, *names: str) -> list[object]:
     ]
 
 
-def systems_of(results: list[dict[str, Any]]) -> dict[str, tuple[float, float]]:
-    rows = [(r["system"], r["payload"]["rows"]) for r in results if r["kind"] == "statistics"]
-    return {name: (row["seen"], row["other"]) for name, row in rows}
+def systems_of(rows: DataFrame) -> dict[str, tuple[float, ...]]:
+    means = rows[rows["statistic"] == "mean"]
+    return {
+        str(name): tuple(own["value"].tolist()) for name, own in means.groupby("model", sort=False)
+    }
 
 
 def test_means_are_those_that_rerank_and_evaluate_give(
@@ -125,10 +133,10 @@ def test_means_are_those_that_rerank_and_evaluate_give(
     own, one, other = (
         seen - fresh for seen, fresh in (systems[name] for name in ("m1", "m2", "m3"))
     )
-    assert found[0]["value"] == pytest.approx(own - (one + other) / 2)
-    assert found[0]["kind"] == "suspicion"
-    assert found[0]["payload"]["excesses"][0]["spread"] == pytest.approx(abs(one - other) / 2**0.5)
-    assert (found[0]["payload"]["paired"], found[0]["payload"]["controls"]) == (False, ["m2", "m3"])
+    suspicion = first_of(found)
+    assert suspicion.excesses[0].value == pytest.approx(own - (one + other) / 2)
+    assert suspicion.excesses[0].spread == pytest.approx(abs(one - other) / 2**0.5)
+    assert (suspicion.paired, suspicion.controls) == (False, ["m2", "m3"])
 
 
 def test_a_model_and_its_runs_are_judged_alike(
@@ -172,10 +180,10 @@ def test_a_model_and_its_runs_are_judged_alike(
     for name in ("m2", "m3"):
         options += ["--control-run", runs[name, "test"], "--control-fresh-run", runs[name, "fresh"]]
     silent = suspected(capsys, place, *options)
-    assert silent[0]["payload"]["obstacle"].startswith("nothing says")
+    assert first_of(silent).obstacle is Obstacle.UNDECLARED
     told = suspected(capsys, place, *options, "--configuration", "tiny TKs")
     # margins need scores below the depth
-    of_runs, of_models = (found[0]["payload"]["excesses"][0] for found in (told, model))
+    of_runs, of_models = (first_of(rows).excesses[0] for rows in (told, model))
     assert of_runs == of_models
     assert systems_of(told) == systems_of(model)
 
@@ -210,14 +218,11 @@ def test_several_models_and_a_bank(
         suspected(capsys, place, *base, *(part for _ in range(3) for part in ("--bank", file)))
         for file in (place / "bank.txt", tmp_path / "runs.txt")
     )
-    assert [(r["system"], r["payload"]["tests"]) for r in found if r["kind"] == "suspicion"] == [
-        ("m1", 2),
-        ("m4", 2),
-    ]
-    payload = found[0]["payload"]
-    assert (payload["bank_groups"], payload["bank_models"]) == (3, 6)
-    assert payload["excesses"][0]["freedom"] > 1
-    assert as_runs[0]["payload"]["excesses"][0] == payload["excesses"][0]
+    assert [(name, answer.tests) for name, answer in suspicions_in(found)] == [("m1", 2), ("m4", 2)]
+    suspicion = first_of(found)
+    assert (suspicion.bank_groups, suspicion.bank_models) == (3, 6)
+    assert suspicion.excesses[0].freedom > 1
+    assert first_of(as_runs).excesses[0] == suspicion.excesses[0]
 
 
 def test_a_paraphrase_has_the_candidates_of_its_query(
@@ -225,28 +230,28 @@ def test_a_paraphrase_has_the_candidates_of_its_query(
 ) -> None:
     options = ("--model", place / "m1.ckpt", "--fresh", "paraphrased")
     found = suspected(capsys, place, *options)
-    assert found[0]["payload"]["paired"] is True
+    assert first_of(found).paired
     assert systems_of(found)["bm25"][0] == systems_of(found)["bm25"][1]
-    assert found == suspected(capsys, place, *options, "--fresh-candidates", place / "test.run")
+    assert found.equals(
+        suspected(capsys, place, *options, "--fresh-candidates", place / "test.run")
+    )
     queries = [query.query_id for query in Collection(place / "p").queries("test")]
     (tmp_path / "same.tsv").write_text("".join(f"{query_id}\t{query_id}\n" for query_id in queries))
-    assert found == suspected(capsys, place, *options, "--paraphrases", tmp_path / "same.tsv")
+    assert found.equals(suspected(capsys, place, *options, "--paraphrases", tmp_path / "same.tsv"))
 
 
 def test_near_duplicates_need_no_other_queries(
     place: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    found = suspected(
-        capsys, place, "--model", place / "m1.ckpt", "--pairs", place / "pairs.jsonl"
-    )[0]["payload"]
-    assert (found["queries_seen"], found["queries_other"]) == (5, 7)
-    assert found["seen"] == "test, near-duplicate in training"
+    found = first_of(
+        suspected(capsys, place, "--model", place / "m1.ckpt", "--pairs", place / "pairs.jsonl")
+    )
+    assert (found.queries_seen, found.queries_other) == (5, 7)
+    assert found.seen == "test, near-duplicate in training"
     both = ("--pairs", place / "pairs.jsonl", "--fresh", "paraphrased")
     results = suspected(capsys, place, "--model", place / "m1.ckpt", *both)
-    assert [r["payload"]["other"] for r in results if r["kind"] == "suspicion"] == [
-        "paraphrased",
-        "test, none found",
-    ]
+    others = [answer.other for _, answer in suspicions_in(results)]
+    assert others == ["paraphrased", "test, none found"]
 
 
 def test_text_results_and_page(
@@ -267,34 +272,23 @@ def test_text_results_and_page(
         capsys, *base, *FRESH, place / "fresh.run", *known, "--out", out, "--wide"
     )
     assert code == 0, err
-    lines = text.splitlines()
-    results = load_results(out)
-    assert [result.kind for result in results] == [
-        "suspicion",
-        *["statistics"] * 5,
-        *["per_query"] * 2,
-    ]
-    found = results[0].payload
-    assert isinstance(found, Suspicion)
-    assert lines[: len(found.sentences)] == list(found.sentences)
+    lines = " ".join(text.split())
+    rows = load(out)
+    assert set(load_values(out, rows)["row"]) == set(rows[rows["statistic"] == "advantage"]["row"])
+    found = first_of(rows)
+    said = [sentence.replace("\u00a0", " ") for sentence in sentences("m1", found)]
+    assert lines.startswith(said[0])
     assert found.rates is not None
-    assert any(
-        line.startswith("Simulated error rates of this call (3 controls; spread among trainings")
-        for line in lines
-    )
-    assert next(line for line in lines if line.startswith("system")).split()[1:] == [
-        "test",
-        "(12)",
-        "fresh",
-        "(10)",
-        "difference",
-    ]
-    assert lines[-2:] == list(LIMITS)
+    assert "Simulated error rates of this call (3 controls; spread among trainings" in lines
+    for sentence in (*said, *LIMITS):
+        assert sentence in lines
+    heads = next(line for line in text.splitlines() if line.startswith("Query sets"))
+    assert heads.split() == ["Query", "sets", "System", "test", "fresh", "Difference"]
     page = tmp_path / "made" / "report.html"
     assert posbias(capsys, "report", out, "--out", page)[0] == 0
-    shown = unescape(page.read_text()).replace("\u00a0", " ")
-    for sentence in (*found.sentences, *LIMITS):
-        assert sentence.replace("\u00a0", " ") in shown
+    shown = unescape(re.sub("<[^>]+>", "", page.read_text())).replace("\u00a0", " ")
+    for sentence in (*said, *LIMITS):
+        assert sentence in shown
     # it stands already
     assert posbias(capsys, *base, "--fresh", "paraphrased", "--out", out)[0] == 2
 

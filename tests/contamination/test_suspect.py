@@ -21,14 +21,13 @@ from positionbias.contamination.contrast import (
     against_paraphrases,
     by_near_duplicates,
 )
+from positionbias.contamination.measured import KEYS, suspicion_rows, suspicions_in
 from positionbias.contamination.settings import SuspectSettings
 from positionbias.contamination.suspect import Known, suspect
+from positionbias.contamination.suspicion import Compared, Obstacle, Suspected, Suspicion
+from positionbias.contamination.words import sentences
 from positionbias.core.errors import InputError, SettingError
-from positionbias.results.contamination import QuerySetMeans
-from positionbias.results.payloads import PerQuery
-from positionbias.results.result import Result
-from positionbias.results.select import of_type
-from positionbias.results.suspicion import Obstacle, Signal, Suspected, Suspicion
+from positionbias.core.rows import Collected
 
 PUBLIC, FRESH = ["q1", "q2", "q3", "q4"], ["f1", "f2", "f3", "f4"]
 NAMES = ("test", "other")
@@ -60,16 +59,13 @@ def judged(
     how: SuspectSettings = DECLARED,
     models: Sequence[Measured] = (MODEL,),
     bank: Sequence[Sequence[Measured]] = (),
-) -> list[Result]:
-    return suspect(
-        models, Known(controls, bank), ORDER, [contrast], how, collection="c", split="test"
-    )
+) -> Compared:
+    (compared,) = suspect(models, Known(controls, bank), ORDER, [contrast], how)
+    return compared
 
 
-def suspicion(results: Sequence[Result]) -> Suspicion:
-    payload = results[0].payload
-    assert isinstance(payload, Suspicion)
-    return payload
+def suspicion(compared: Compared) -> Suspicion:
+    return compared.answers[0].suspicion
 
 
 @pytest.mark.parametrize("contrast", [PAIRED, UNPAIRED], ids=["paired", "unpaired"])
@@ -79,7 +75,7 @@ def test_among_controls_by_hand(contrast: Contrast) -> None:
     """
     results = judged(contrast)
     found = suspicion(results).excesses[0]
-    assert results[0].value == found.value == pytest.approx(0.225)
+    assert results.answers[0].difference == found.value == pytest.approx(0.225)
     assert found.spread == pytest.approx(0.05 / 2**0.5)
     error = 0.05 / 2**0.5 * 1.5**0.5
     assert found.p_trainings == pytest.approx(stats.t.sf(0.225 / error, 1))
@@ -107,21 +103,15 @@ def test_over_queries_by_hand() -> None:
 
 def test_systems_and_advantages_stand_beside_it() -> None:
     results = judged(PAIRED)
-    systems = [
-        (result.system, means.role, result.value)
-        for result, means in of_type(results, QuerySetMeans)
-    ]
+    systems = [(means.system, means.role, means.difference) for means in results.systems]
     assert systems == [
         ("m", "model", pytest.approx(0.225)), ("c", "control", pytest.approx(0.025)),
         ("d", "control", pytest.approx(-0.025)),
         ("bm25", "candidates", pytest.approx(0.2)),
     ]  # fmt: skip
-    advantages = [result.payload for result in results if isinstance(result.payload, PerQuery)]
-    assert [of.values for of in advantages] == [
-        pytest.approx([0.5, 0.3, 0.1, -0.1]),
-        pytest.approx([0.1, -0.1, 0, -0.1]),
-    ]
-    assert all(of.query_ids == PUBLIC for of in advantages)
+    (answered,) = results.answers
+    assert answered.seen == pytest.approx(dict(zip(PUBLIC, [0.5, 0.3, 0.1, -0.1], strict=True)))
+    assert answered.other == pytest.approx(dict(zip(PUBLIC, [0.1, -0.1, 0, -0.1], strict=True)))
 
 
 SILENT = Configuration({"kind": "tk", "layers": 1})
@@ -160,17 +150,16 @@ LARGER = Configuration({"kind": "tk", "layers": 2})
     ],
 )
 def test_it_cannot_tell(controls: list[Measured], words: str, obstacle: Obstacle) -> None:
-    result = judged(UNPAIRED, controls, SuspectSettings(configuration=words))[0]
-    found = suspicion([result])
+    found = suspicion(judged(UNPAIRED, controls, SuspectSettings(configuration=words)))
     assert (found.answer, found.obstacle, found.excesses, found.rates) == (
         Suspected.UNKNOWN,
         obstacle,
         [],
         None,
     )
-    assert result.interval is None
-    assert found.sentences[0].startswith("Cannot tell whether m saw test: ")
-    assert found.sentences[-1].startswith("Next: ")
+    said = sentences("m", found)
+    assert said[0].startswith("Cannot tell whether m saw test: ")
+    assert said[-1].startswith("Next: ")
 
 
 def test_controls_that_say_they_are_alike_need_no_words() -> None:
@@ -206,7 +195,7 @@ def test_several_paraphrases_count_by_their_mean_and_what_has_none_is_left_out()
 def test_near_duplicates_are_held_against_the_other_public_queries() -> None:
     contrast = by_near_duplicates(PUBLIC, {"q1", "q3", "elsewhere"}, name="test", clusters={})
     # the model's own difference: (1 + 0.6) / 2 − (0.8 + 0.4) / 2; the controls have none
-    assert judged(contrast, [CONTROL])[0].value == pytest.approx(0.2)
+    assert judged(contrast, [CONTROL]).answers[0].difference == pytest.approx(0.2)
     for leaked in (set[str](), set(PUBLIC)):
         with pytest.raises(
             InputError,
@@ -218,7 +207,7 @@ def test_near_duplicates_are_held_against_the_other_public_queries() -> None:
 def test_holm_is_over_all_models() -> None:
     models = [MODEL, measured("n", [0.6, 0.5, 0.5, 0.6], [0.5, 0.4, 0.6, 0.4])]
     results = judged(UNPAIRED, models=models)
-    first, second = (suspicion([result]).excesses[0] for result in results[:2])
+    first, second = (answered.suspicion.excesses[0] for answered in results.answers)
     assert first.p < second.p
     assert (first.p_holm, second.p_holm) == (
         pytest.approx(2 * first.p),
@@ -227,13 +216,17 @@ def test_holm_is_over_all_models() -> None:
     assert suspicion(results).tests == 2
 
 
-def test_results_survive_json() -> None:
-    for result in (*judged(UNPAIRED), *judged(UNPAIRED, [])):
-        back = Result.from_json(result.to_json())
-        assert back.to_json() == result.to_json()
-        if isinstance(back.payload, Suspicion) and back.payload.excesses:
-            assert isinstance(back.payload.answer, Suspected)
-            assert back.payload.excesses[0].signal is Signal.MEASURE
+def test_answers_are_read_back_from_their_rows() -> None:
+    banks = [[OTHER, CONTROL], [CONTROL, OTHER]]
+    left_out = against_paraphrases(
+        PUBLIC, FRESH, {"f1": "q1", "f2": "q2"}, names=NAMES, clusters={}
+    )
+    for compared in (judged(UNPAIRED, bank=banks), judged(left_out), judged(UNPAIRED, [])):
+        made = Collected({"study": "s", "collection": "c"}, KEYS)
+        suspicion_rows(made, [compared], "nDCG@10")
+        (given_back,) = suspicions_in(made.rows)
+        assert given_back.model == "m"
+        assert given_back.suspicion == suspicion(compared)
 
 
 @pytest.mark.parametrize("paired", [True, False], ids=["paired", "unpaired"])
@@ -249,7 +242,7 @@ def test_what_falls_on_model_and_control_alike_is_taken_off(paired: bool, shift:
         for of in (MODEL, CONTROL, OTHER)
     ]
     plain, shifted = judged(contrast), judged(contrast, harder[1:], models=harder[:1])
-    assert shifted[0].value == pytest.approx(plain[0].value)
+    assert shifted.answers[0].difference == pytest.approx(plain.answers[0].difference)
     assert suspicion(shifted).excesses[0].p == pytest.approx(suspicion(plain).excesses[0].p)
 
 
@@ -288,19 +281,7 @@ def _answers(effect: float, controls: int, *, paired: bool, trials: int) -> list
     for _ in range(trials):
         model, *others = _systems(rng, 1 + controls, effect, paired=paired)
         known = Known(others)
-        found.append(
-            suspicion(
-                suspect(
-                    [model],
-                    known,
-                    model,
-                    [contrast],
-                    SuspectSettings(),
-                    collection="c",
-                    split="test",
-                )[:1]
-            )
-        )
+        found.append(suspicion(*suspect([model], known, model, [contrast], SuspectSettings())))
     return found
 
 
@@ -318,12 +299,9 @@ def test_a_bank_helps_few_controls() -> None:
     rng = np.random.default_rng(2)
     model, *others = _systems(rng, 24, 0.0, paired=False)
     controls, bank = others[:2], [others[2:9], others[9:16], others[16:]]
-    about = {"collection": "c", "split": "test"}
     without, helped = (
-        suspicion(
-            suspect([model], Known(controls, of), model, [OTHERS], SuspectSettings(), **about)[:1]
-        )
-        for of in ((), bank)
+        suspicion(*suspect([model], Known(controls, groups), model, [OTHERS], SuspectSettings()))
+        for groups in ((), bank)
     )
     assert (without.excesses[0].freedom, helped.bank_groups, helped.bank_models) == (1.0, 3, 21)
     assert helped.excesses[0].freedom > 5
@@ -345,10 +323,8 @@ def test_paraphrases_never_clear_a_model() -> None:
         (SAME_IDS, Suspected.UNKNOWN, Obstacle.WORDING),
         (OTHERS, Suspected.NO, None),
     ):
-        known, about = Known(fine[1:]), {"collection": "c", "split": "test"}
-        found = suspicion(
-            suspect(fine[:1], known, fine[0], [contrast], SuspectSettings(), **about)[:1]
-        )
+        known = Known(fine[1:])
+        found = suspicion(*suspect(fine[:1], known, fine[0], [contrast], SuspectSettings()))
         assert (found.answer, found.obstacle) == (answer, obstacle)
 
 

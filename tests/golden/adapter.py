@@ -30,6 +30,8 @@ OWN = (
     "rule",
     "scale",
     "length",
+    "seen",
+    "other",
 )  # of the studies that write rows
 KEYS = ("collection", "split", "system", *FACTS, "finished", *PLACE)
 NUMBERS = ("value", "low", "high", "level", "count", "p", "expected", "margin", "detectable")

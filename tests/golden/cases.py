@@ -240,7 +240,8 @@ def contamination(inputs: Inputs, out: Path) -> Sequence[Any]:
     pb.retrieve(inputs.planted, wanted=s.Retrieval("fresh", depth=6), out=out / "fresh.run")
     suspects = s.Suspects(models=[inputs.tk()], controls=[inputs.tk(2), inputs.tk(3)])
     queries = s.QuerySets(inputs.runs["test"], fresh="fresh", fresh_candidates=out / "fresh.run")
-    return pb.suspect_contamination(inputs.planted, suspects=suspects, queries=queries).results
+    found = pb.suspect_contamination(inputs.planted, suspects=suspects, queries=queries)
+    return [found.to_frame()]
 
 
 def training_sets(inputs: Inputs, out: Path) -> Sequence[Any]:

@@ -22,7 +22,19 @@ from positionbias.audit.shown import SHOWN
 from positionbias.audit.systems import RERANKER, Measurement
 from positionbias.audit.two_runs import VERDICT
 from positionbias.audit.verdict import ALONE
-from positionbias.contamination.tiles import suspicion_tiles
+from positionbias.contamination.measured import KEYS, suspicion_rows
+from positionbias.contamination.shown import SHOWN as OF_SUSPICIONS
+from positionbias.contamination.suspicion import Answered as SuspectAnswered
+from positionbias.contamination.suspicion import (
+    CleanInTurn,
+    Compared,
+    ErrorRates,
+    Excess,
+    Obstacle,
+    Signal,
+    Suspected,
+    Suspicion,
+)
 from positionbias.core.errors import SettingError
 from positionbias.core.interval import Interval
 from positionbias.core.rows import Collected, frame
@@ -39,16 +51,7 @@ from positionbias.report.tiles import (
     groups_of,
     shown_tiles,
 )
-from positionbias.results.result import Result, save_results
-from positionbias.results.suspicion import (
-    CleanInTurn,
-    ErrorRates,
-    Excess,
-    Obstacle,
-    Signal,
-    Suspected,
-    Suspicion,
-)
+from positionbias.results.result import save_results
 
 from . import invented, invented_audit
 from .test_html import check
@@ -189,29 +192,27 @@ def test_a_run_alone_is_told_to_bring_another() -> None:
     assert alone.advice.startswith("To find out: posbias debias COLLECTION, run your system on it,")
 
 
-def suspicion(
-    answer: Suspected, obstacle: Obstacle | None = None, *, excess: bool = True
-) -> Result:
-    found = Excess(
+def suspicion(answer: Suspected, obstacle: Obstacle | None = None, *, excess: bool = True) -> Tile:
+    """The tile of a suspicion."""
+    own = Excess(
         Signal.MEASURE, "nDCG@10", 0.08, 0.05, 0.11, 0.95, 0.001, 0.001, 0.001, None, 0.01, 7
     )
     rates = ErrorRates(0.05, 0.04, (0.02, 0.05), (0.3, 0.9), 8, None, CleanInTurn(9, 0, 9))
-    payload = Suspicion(
-        answer, obstacle, ["said"], "seen", "fresh", False, 40, 40, 0.05, 0.05, 1,
+    found = Suspicion(
+        answer, obstacle, "seen", "fresh", False, 40, 40, 0.05, 0.05, 1,
         controls=["a", "b"],
-        excesses=[found] if excess else [], rates=rates if excess else None,
+        excesses=[own] if excess else [], rates=rates if excess else None,
     )  # fmt: skip
-    return Result("suspicion", "c", "test", "m", 1, None, None, 40, payload)
+    made = Collected({"study": "contamination suspect", "collection": "c"}, KEYS)
+    answered = SuspectAnswered("m", found, {"q": 0.1}, {"f": 0.02}, 0.08)
+    suspicion_rows(made, [Compared([answered], [])], "nDCG@10")
+    (only,) = OF_SUSPICIONS.tiles(OF_SUSPICIONS.own(made.rows))
+    return only
 
 
 def test_suspicions() -> None:
-    yes, no, few = suspicion_tiles(
-        [
-            suspicion(Suspected.YES),
-            suspicion(Suspected.NO),
-            suspicion(Suspected.UNKNOWN, Obstacle.FEW, excess=False),
-        ]
-    )
+    yes, no = suspicion(Suspected.YES), suspicion(Suspected.NO)
+    few = suspicion(Suspected.UNKNOWN, Obstacle.FEW, excess=False)
     assert (yes.tone, no.tone, few.tone) == (Tone.BAD, Tone.GOOD, Tone.UNKNOWN)
     assert plain(yes.effect) == "+0.080 [+0.050, +0.110] nDCG@10 over its controls"
     assert [plain(text) for text in yes.basis] == [

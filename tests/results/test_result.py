@@ -26,15 +26,6 @@ from positionbias.results.payloads import (
 )
 from positionbias.results.result import Facts, Result, load_results, save_results
 from positionbias.results.runs import CANDIDATES, BM25Figures
-from positionbias.results.suspicion import (
-    CleanInTurn,
-    ErrorRates,
-    Excess,
-    Obstacle,
-    Signal,
-    Suspected,
-    Suspicion,
-)
 from tests.sealing import reseal
 
 MANIFEST = Manifest(kind="results", name="r", command="a test")
@@ -43,27 +34,6 @@ PAYLOADS: list[Payload] = [
     PerQuery(["q1", "q2"], [0.0, 0.25], {"without candidates": 1}, ["passage p", "passage p"]),
     PlaceHistogram([0.0, 0.5, 1.0], [0.9, 0.1], [8, 2], [5, 5], 1.1, 1, 0.29),
     SentenceMoves([2, 1], [1.5, 1.5], [0.75, 1.5], MovesFigures(mean_distance=0.5)),
-    Suspicion(
-        Suspected.UNKNOWN,
-        Obstacle.WIDE,
-        ["Cannot tell."],
-        "test",
-        "fresh",
-        False,
-        40,
-        30,
-        0.05,
-        0.05,
-        2,
-        ["c1", "c2"],
-        ["d"],
-        3,
-        9,
-        "small TKs",
-        {"left out": 1},
-        [Excess(Signal.MEASURE, "nDCG@10", 0.02, -0.01, 0.05, 0.9, 0.1, 0.2, 0.2, 0.4, 0.02, 9.5)],
-        ErrorRates(0.025, 0.02, [0.02, 0.05], [0.1, 0.5], None, 2.5, CleanInTurn(11, 1, 6)),
-    ),
 ]
 
 

@@ -1,20 +1,24 @@
-"""The answer to whether a model has seen a test set, for the screen, JSON and pages."""
+"""The answer to whether a model has seen a test set, and the figures that it rests on."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import NamedTuple
 
 __all__ = [
     "LIMITS",
+    "Answered",
     "CleanInTurn",
+    "Compared",
     "ErrorRates",
     "Excess",
     "Obstacle",
     "Signal",
     "Suspected",
     "Suspicion",
+    "SystemMeans",
 ]
 
 LIMITS = (
@@ -114,7 +118,6 @@ class ErrorRates:
 class Suspicion:
     """The answer about one model on one pair of query sets.
 
-    ``sentences`` give the answer with its effect, the error rates, the limits and the next step.
     ``excesses`` are the figures behind it, the measure's first; empty if nothing could be tested.
     ``margin`` is the smallest excess of interest, in the measure. ``tests`` is the size of Holm's
     family. ``left_out`` counts queries without a partner in a paired design.
@@ -122,7 +125,6 @@ class Suspicion:
 
     answer: Suspected
     obstacle: Obstacle | None
-    sentences: Sequence[str]
     seen: str
     other: str
     paired: bool
@@ -139,3 +141,34 @@ class Suspicion:
     left_out: Mapping[str, int] = field(default_factory=dict)
     excesses: Sequence[Excess] = ()
     rates: ErrorRates | None = None
+
+
+class SystemMeans(NamedTuple):
+    """A system's means on the queries that a model may have seen and on others, and their
+    difference. ``role`` is "model", "control" or "candidates".
+    """
+
+    system: str
+    role: str
+    seen: float
+    other: float
+    difference: float
+
+
+class Answered(NamedTuple):
+    """The answer about one model, and its advantages over its controls, or without any over the
+    candidates' order, by query of each set.
+    """
+
+    model: str
+    suspicion: Suspicion
+    seen: Mapping[str, float]
+    other: Mapping[str, float]
+    difference: float
+
+
+class Compared(NamedTuple):
+    """The answers about all models on one pair of query sets, and the systems' means."""
+
+    answers: Sequence[Answered]
+    systems: Sequence[SystemMeans]

@@ -4,10 +4,7 @@ step.
 
 from __future__ import annotations
 
-from positionbias.core.formatting import decimal, interval, p_value, percent
-from positionbias.core.interval import Interval
-from positionbias.evaluation.clustered import POWER
-from positionbias.results.suspicion import (
+from positionbias.contamination.suspicion import (
     ErrorRates,
     Excess,
     Obstacle,
@@ -15,6 +12,9 @@ from positionbias.results.suspicion import (
     Suspected,
     Suspicion,
 )
+from positionbias.core.formatting import decimal, interval, p_value, percent
+from positionbias.core.interval import Interval
+from positionbias.evaluation.clustered import POWER
 
 __all__ = ["sentences"]
 
