@@ -1,8 +1,8 @@
 """An audit as rows, and its verdicts read back from them.
 
-An effect is a row: its contrast is the measure, its unit the statistic; "score" rows have the
-values by query. A verdict is rows of its question: the answer, and what it rests on. Descriptions
-are curves, a row a bucket or place, and the statistics over them.
+An effect is a row: its contrast is the measure, its unit the statistic; rows "in scores" have
+the values by query. A verdict is rows of its question: the answer, and what it rests on.
+Descriptions are curves, a row a bucket or place, and the statistics over them.
 """
 
 from __future__ import annotations
@@ -212,9 +212,13 @@ def _by_query(
         if effect.raw is not None
     }
     for (contrast, subset), scores in effects.moved.items():
-        values, labels = np.array(list(scores.values())), [clusters[item] for item in scores]
-        (own,) = simultaneous(values[:, None], labels)  # of the worth, which is no contrast
-        value, low, high = raw.get((str(contrast), subset)) or (own.value, own.low, own.high)
+        known = raw.get((str(contrast), subset))
+        if known is None:  # of the worth, which is no contrast
+            values, labels = np.array(list(scores.values())), [clusters[item] for item in scores]
+            (worth,) = simultaneous(values[:, None], labels)
+            value, low, high = worth.value, worth.low, worth.high
+        else:
+            value, low, high = known
         made.add(
             str(contrast),
             RAW,

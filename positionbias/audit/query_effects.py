@@ -26,7 +26,7 @@ Moved = Mapping[tuple[Contrast | str, str], Mapping[str, float]]
 
 @dataclass(frozen=True, slots=True)
 class QueryEffects:
-    """What a change of passages does to each audited query, ``(queries,)`` each; NaN: not measured.
+    """Effects of a change of passages on every query, ``(queries,)`` each; NaN: not measured.
 
     ``places`` is the answer's relative position in the passage as it is, in [0, 1], ``words`` the
     passage's length. ``before`` and ``after`` are values of ``quality``, ``ranks_before`` and

@@ -183,7 +183,7 @@ def _effects(rows: DataFrame, every: Sequence[Given]) -> DataFrame:
     columns |= {name: list(rows[name]) for name in ("statistic", "unit")}
     known = {(*one.place, one.verdict.question): one.verdict for one in every}
     for at, row in enumerate(rows.itertuples()):
-        if row.part not in ("effect", "verdict") or (row.part, row.statistic) == ("verdict", RAW):
+        if row.part not in ("effect", "verdict"):
             continue
         question = next(q for q, sides in SIDES.items() if row.measure in (*sides, q))
         verdict = known.get((row.model, row.role, row.collection, row.split, question))

@@ -60,7 +60,7 @@ class Answer:
 
 
 class Tiled(Protocol):
-    """What makes tiles of rows."""
+    """Makes tiles of rows."""
 
     def tiles(self, rows: DataFrame) -> list[Tile]:
         """Return the answers, a tile each."""
