@@ -6,167 +6,79 @@ import types
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, get_args, get_type_hints
+
+import msgspec
 
 from positionbias.core.closest import or_closest
 from positionbias.core.errors import SettingError
-from positionbias.core.files import read_json
 from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import manifest_if_any
 from positionbias.core.settings import check_once, flag_of, flags_as
 from positionbias.models.kinds import begins_with, config_class
-from positionbias.positions.rotate import Rotation
 from positionbias.training.config import TrainConfig
 
 if TYPE_CHECKING:
     from positionbias.training.plan import TrainPlan
 
-__all__ = ["ModelSettings", "Taught", "with_assignments"]
+__all__ = ["ModelSettings", "with_assignments"]
 
-FORM = "MODEL.SETTING=VALUE"
 OWN = ("seed",)  # settings for which the study has options
 # one form of warm-up replaces the other
-_INSTEAD: Mapping[str, Mapping[str, float]] = {
+_INSTEAD: Mapping[str, Mapping[str, Any]] = {
     "warmup_steps": {"warmup_share": 0.0},
     "warmup_share": {"warmup_steps": 0},
 }
 
 
 @dataclass(frozen=True, slots=True)
-class Taught:
-    """A teacher's scores on a split. Negatives come from the first ``depth`` of its order, or from
-    ``candidates``.
-    """
-
-    scores: Path
-    split: str | None = None
-    depth: int | None = None
-    candidates: Path | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class ModelSettings:
-    """One model of a study. ``model`` None is the kind's own shape, or that of ``start``, a
-    checkpoint to continue from.
-    """
+    """One model of a study; ``model`` None is the kind's own shape."""
 
     kind: str = "tk"
     model: Any = None
     training: TrainConfig = field(default_factory=TrainConfig)
     word_vectors: Path | None = None
     encoder: str | None = None
-    start: Path | None = None
 
     def __post_init__(self) -> None:
-        shape = config_class(self.kind)
-        self._check_start()
-        if self.model is None and self.start is None:
-            object.__setattr__(self, "model", shape())
-        self.plan(Path(), Path())  # report conflicts before the study begins
-
-    def _check_start(self) -> None:
-        """Refuse a checkpoint of ours of another kind; other faults of ``start`` are found when it
-        is read.
-        """
-        if self.start is None:
-            return
-        from positionbias.models.tensors import FACTS
-
-        if not (self.start / FACTS).is_file():
-            return
-        kind = dict(read_json(self.start / FACTS, what="a checkpoint's facts")).get("kind")
-        if kind != self.kind:
-            raise SettingError(
-                f"--start: wanted a checkpoint of kind {self.kind}; found {kind} in {self.start}; "
-                "give another"
-            )
+        if self.model is None:
+            object.__setattr__(self, "model", config_class(self.kind)())
+        self.plan(candidates=Path())  # report conflicts before the study begins
 
     def plan(
         self,
-        candidates: Path,
-        validation_candidates: Path,
         *,
         seed: int = 1,
-        rotate: Rotation | None = None,
-        start: Path | None = None,
-        validation_split: str = "validation",
+        training: TrainConfig | None = None,
+        validation: tuple[Path, str] | None = None,
+        **data: Any,
     ) -> TrainPlan:
-        """Return the plan of one training of this model. ``start`` is a checkpoint to continue from
-        instead of its own start.
+        """Return the plan of one training of this model; ``data`` are its other fields, such as
+        ``candidates`` or ``trainset``.
+
+        ``validation`` is a run and its split; without it the last weights are kept. A training from
+        a checkpoint ``start`` uses neither the encoder nor words of its own.
         """
         from positionbias.training.plan import TrainPlan
 
+        if validation is not None:
+            run, split = validation
+            data |= {"validation_candidates": run, "validation_split": split}
+        if begins_with(self.kind) == "encoder":
+            data.pop("words_of", None)
         return TrainPlan(
             kind=self.kind,
-            candidates=candidates,
-            validation_candidates=validation_candidates,
             model=self.model,
-            training=replace(self.training, seed=seed),
-            rotate=rotate,
+            training=replace(training or self.training, seed=seed),
             word_vectors=self.word_vectors,
-            validation_split=validation_split,
-            encoder=self.encoder if start is None else None,
-            start=self.start if start is None else start,
+            encoder=None if data.get("start") else self.encoder,
+            **data,
         )
-
-    def plan_on(
-        self,
-        trainset: Path,
-        *,
-        seed: int,
-        validation: tuple[Path, str] | None = None,
-        relevant_from: int = 1,
-        words_of: tuple[str, ...] | None = None,
-    ) -> TrainPlan:
-        """Return the plan of one training on a stored set. ``validation`` is a run and its split;
-        without it the last weights are kept. ``words_of`` is as in ``TrainPlan``, for a model of
-        words."""
-        from positionbias.training.plan import TrainPlan
-
-        return TrainPlan(
-            trainset=trainset,
-            words_of=None if begins_with(self.kind) == "encoder" else words_of,
-            training=replace(self.training, seed=seed),
-            **self._begun(),
-            **_validated(validation, relevant_from),
-        )
-
-    def plan_taught(
-        self,
-        taught: Taught,
-        training: TrainConfig,
-        *,
-        seed: int,
-        validation: tuple[Path, str] | None = None,
-        relevant_from: int = 1,
-    ) -> TrainPlan:
-        """Return the plan of one training by a teacher, ``training`` with its loss; ``validation``
-        as in ``plan_on``.
-        """
-        from positionbias.training.plan import TrainPlan
-
-        return TrainPlan(
-            teacher_scores=taught.scores,
-            teacher_depth=taught.depth if taught.candidates is None else None,
-            candidates=taught.candidates,
-            split=taught.split,
-            training=replace(training, seed=seed),
-            **self._begun(),
-            **_validated(validation, relevant_from),
-        )
-
-    def _begun(self) -> dict[str, Any]:
-        """Return the model and its starting weights, as a plan takes them."""
-        return {
-            name: getattr(self, name)
-            for name in ("kind", "model", "word_vectors", "encoder", "start")
-        }
 
     @property
     def pretrained(self) -> str:
         """Name the initial weights of a training; empty if they are random."""
-        if self.start is not None:
-            return self.start.name
         if self.word_vectors is None:
             return "" if self.encoder is None else Path(self.encoder).name
         made = manifest_if_any(self.word_vectors)
@@ -176,23 +88,13 @@ class ModelSettings:
 
     def record(self) -> JsonObject:
         """Return the settings for a manifest: JSON-ready, files by name."""
+        deciding = self.plan(candidates=Path()).training.deciding()
         return {
             "kind": self.kind,
-            "model": None if self.model is None else asdict(self.model),
-            "training": {
-                k: v
-                for k, v in self.plan(Path(), Path()).training.deciding().items()
-                if k not in OWN
-            },
+            "model": asdict(self.model),
+            "training": {name: value for name, value in deciding.items() if name not in OWN},
             "begins with": self.pretrained,
         }
-
-
-def _validated(validation: tuple[Path, str] | None, relevant_from: int) -> dict[str, Any]:
-    if validation is None:
-        return {"relevant_from": relevant_from}
-    run, split = validation
-    return {"relevant_from": relevant_from, "validation_candidates": run, "validation_split": split}
 
 
 def with_assignments(
@@ -213,26 +115,22 @@ def with_assignments(
         SettingError: another form, a model that is not in the study, an unknown setting or one that
             the study decides, a value out of range, or a repeated name.
     """
-    changed = list(models)
-    if assignments:
-        check_once(
-            {flag: [text.partition("=")[0].strip().replace("-", "_") for text in assignments]}
-        )
-    for text in assignments:
-        name, equals, value = text.partition("=")
-        kind, dot, setting = name.strip().rpartition(".")
-        setting = setting.strip().replace("-", "_")
+    given = [text.partition("=") for text in assignments]
+    names = [name.strip().replace("-", "_") for name, _, _ in given]
+    check_once({flag: names} if names else {})
+    changed, kinds = list(models), [model.kind for model in models]
+    for text, name, (_, equals, value) in zip(assignments, names, given, strict=True):
+        kind, dot, setting = name.rpartition(".")
         if not equals or not setting:
             raise SettingError(
-                f"{flag}: wanted {FORM}, or SETTING=VALUE for all models; found {text!r}; write it "
-                "so"
+                f"{flag}: wanted MODEL.SETTING=VALUE, or SETTING=VALUE for all models; found "
+                f"{text!r}; write it so"
             )
         if setting in decided:
             raise SettingError(
                 f"{flag}: wanted a setting that the study leaves open; found {setting!r} in "
                 f"{text!r}, and {decided[setting]}; leave it out"
             )
-        kinds = [model.kind for model in models]
         if dot and kind not in kinds:
             raise SettingError(
                 f"{flag}: wanted a model of the study ({', '.join(kinds)}); found {kind!r} in "
@@ -240,10 +138,8 @@ def with_assignments(
             )
         chosen = [place for place, model in enumerate(changed) if not dot or model.kind == kind]
         having = [place for place in chosen if setting in _hints(changed[place])]
-        if not having or (dot and len(having) < len(chosen)):
-            known = list(
-                dict.fromkeys(known for place in chosen for known in _hints(changed[place]))
-            )
+        if not having:
+            known = list(dict.fromkeys(name for place in chosen for name in _hints(changed[place])))
             raise SettingError(
                 f"{flag}: wanted a setting of {kind or 'one of the models'}: {', '.join(known)}; "
                 f"found {setting!r}; {or_closest(setting, known, 'give one of these')}"
@@ -253,54 +149,28 @@ def with_assignments(
     return tuple(changed)
 
 
-def _hints(model: ModelSettings) -> Mapping[str, object]:
+def _hints(model: ModelSettings) -> dict[str, Any]:
     """Return the settings of a model with their types."""
-    shape: type = config_class(model.kind) if model.model is None else type(model.model)
-    parts = (TrainConfig, shape)
-    return {
-        f.name: get_type_hints(part)[f.name]
-        for part in parts
-        for f in fields(part)
-        if f.name not in OWN
-    }
+    hints = get_type_hints(TrainConfig) | get_type_hints(type(model.model))
+    names = [one.name for part in (TrainConfig, model.model) for one in fields(part)]
+    return {name: hints[name] for name in names if name not in OWN}
 
 
 def _with_setting(model: ModelSettings, setting: str, text: str, flag: str) -> ModelSettings:
-    named = f"{flag} {model.kind}.{setting}"
-    value = _read(text, _hints(model)[setting], named)
+    named, hint = f"{flag} {model.kind}.{setting}", _hints(model)[setting]
+    none = text.lower() == "none" and type(None) in get_args(hint)
+    try:
+        value = None if none else msgspec.convert(text, hint, strict=False)
+    except msgspec.ValidationError as error:
+        wanted = " or ".join(map(_in_words, get_args(hint) or [hint]))
+        raise SettingError(f"{named}: wanted {wanted}; found {text!r}; give another") from error
     with flags_as({flag_of(setting): named}):
         if setting in TrainConfig.__dataclass_fields__:
-            return replace(
-                model,
-                training=replace(model.training, **{**_INSTEAD.get(setting, {}), setting: value}),
-            )
-        shape = model.model if model.model is not None else config_class(model.kind)()
-        return replace(model, model=replace(shape, **{setting: value}))
+            instead = {**_INSTEAD.get(setting, {}), setting: value}
+            return replace(model, training=replace(model.training, **instead))
+        return replace(model, model=replace(model.model, **{setting: value}))
 
 
-def _read(text: str, hint: Any, flag: str) -> Any:
-    options = get_args(hint) if get_origin(hint) in (Union, types.UnionType) else (hint,)
-    if type(None) in options and text.lower() == "none":
-        return None
-    for option in options:
-        if get_origin(option) is Literal:
-            if text in get_args(option):
-                return text
-        elif option is bool:
-            if text.lower() in ("true", "false"):
-                return text.lower() == "true"
-        elif option in (int, float, str):
-            try:
-                return option(text)
-            except ValueError:
-                continue
-    raise SettingError(
-        f"{flag}: wanted {' or '.join(map(_in_words, options))}; found {text!r}; give another"
-    )
-
-
-def _in_words(option: Any) -> str:
-    if get_origin(option) is Literal:
-        return " or ".join(map(str, get_args(option)))
+def _in_words(kind: Any) -> str:
     names = {int: "a whole number", float: "a number", bool: "true or false", type(None): "none"}
-    return names.get(option, "a word")
+    return names.get(kind, "a word") if isinstance(kind, type) else str(kind)

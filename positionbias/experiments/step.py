@@ -2,80 +2,62 @@
 skipped.
 
 A receipt has the checksum of its artefact, so an artefact changed by hand is made again.
-A dry run makes and writes nothing: every step reports whether it is done, and about how long it
-would take by those that are done.
+A dry run makes and writes nothing: it reports of every step whether it is done, and about how long
+it would take by finished ones that are like it.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import re
 import time
-from collections import defaultdict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
+from itertools import takewhile
 from pathlib import Path
+from statistics import mean
+from typing import NamedTuple
 
 from positionbias import __version__
 from positionbias.core.durable import make_folders
 from positionbias.core.duration import shown_time
 from positionbias.core.errors import InputError
 from positionbias.core.files import read_json, storage_errors
-from positionbias.core.json_text import Json, JsonObject
+from positionbias.core.json_text import JsonObject
 from positionbias.core.only_one import only_one
 from positionbias.core.publish import write_json
 from positionbias.core.schema import read_as
 from positionbias.core.seal import seal_file
-from positionbias.experiments.estimate import Work
 from positionbias.results.artefacts import PLAN, Plan, PlannedStep
 from positionbias.results.result import Result
 
-__all__ = ["Planned", "Step", "Steps", "content_of"]
+__all__ = ["Planned", "Steps", "content_of"]
 
 RECEIPTS = "steps"
 # seconds: a process of a killed command, or of a machine that is lost, may be at a step for a
 # moment
 PATIENCE = 120.0
+ALIKE = 2  # parts at the start of a name that steps of about the same duration share
 
 
-@dataclass(frozen=True, slots=True)
-class Planned:
+class Planned(NamedTuple):
     """A step in a dry run: already done, or taking about ``seconds`` (None: unknown)."""
 
     name: str
     done: bool
     seconds: float | None = None
-    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    """One step: ``make()`` writes ``artefact``, replacing an outdated one.
+class _Receipt:
+    """The fields that are read from a step's receipt; it also has settings and inputs."""
 
-    ``settings`` must be JSON-ready; ``inputs`` are checksums by role, None for those that a dry run
-    has not made. ``name`` may have slashes. ``note`` is added by a dry run.
-    """
-
-    name: str
-    artefact: Path
-    settings: JsonObject
-    inputs: Mapping[str, str | None]
-    make: Callable[[], object]
-    work: Work | None = None
-    note: str = ""
-
-    @property
-    def facts(self) -> JsonObject:
-        """The step's record: the settings and inputs of its artefact."""
-        return {"settings": self.settings, "inputs": self.inputs, "version": __version__}
-
-    @property
-    def fingerprint(self) -> str:
-        """Return a checksum of the facts."""
-        return hashlib.sha256(
-            json.dumps(self.facts, sort_keys=True, default=str).encode()
-        ).hexdigest()
+    step: str
+    fingerprint: str
+    content: str
+    seconds: float
 
 
 def content_of(artefact: Path) -> str:
@@ -83,23 +65,13 @@ def content_of(artefact: Path) -> str:
     rebuilt.
     """
     digest = hashlib.sha256()
-    for path in [artefact] if artefact.is_file() else _files(artefact):
-        seal = seal_file(path)
-        digest.update(
-            f"{path.relative_to(artefact).as_posix()}\x1f{seal.bytes}\x1f{seal.digest}\x1f".encode()
-        )
+    inside = sorted(artefact.rglob("*"), key=lambda path: path.parts)
+    for path in [artefact] if artefact.is_file() else inside:
+        name = path.relative_to(artefact)
+        if path.is_file() and name.parts[:1] != ("cache",):
+            seal = seal_file(path)
+            digest.update(f"{name.as_posix()}\x1f{seal.bytes}\x1f{seal.digest}\x1f".encode())
     return digest.hexdigest()
-
-
-def _files(folder: Path) -> list[Path]:
-    return sorted(
-        (
-            path
-            for path in folder.rglob("*")
-            if path.is_file() and path.relative_to(folder).parts[0] != "cache"
-        ),
-        key=lambda path: path.parts,
-    )
 
 
 def _to_nobody(line: str) -> None:
@@ -128,13 +100,9 @@ class Steps:
         """Return a dry run's steps; the value is the sum of known seconds, the count the number of
         steps to make.
         """
-        left = [step.seconds or 0.0 for step in self.planned if not step.done]
-        plan = Plan(
-            rows={
-                step.name: PlannedStep(step.done, step.seconds, step.note) for step in self.planned
-            }
-        )
-        return Result(PLAN, collection, "", "", None, sum(left), None, len(left), plan)
+        unmade = [step.seconds or 0.0 for step in self.planned if not step.done]
+        plan = Plan(rows={step.name: PlannedStep(*step[1:]) for step in self.planned})
+        return Result(PLAN, collection, "", "", None, sum(unmade), None, len(unmade), plan)
 
     def make(
         self,
@@ -143,95 +111,71 @@ class Steps:
         settings: JsonObject,
         inputs: Mapping[str, str | None],
         make: Callable[[], object],
-        *,
-        work: Work | None = None,
-        note: str = "",
     ) -> Path:
-        """Make ``artefact`` unless it is up to date, as a ``Step`` of these arguments.
+        """Return ``artefact``, which ``make()`` writes unless it is up to date.
+
+        ``settings`` must be JSON-ready; ``inputs`` are checksums by role, None for those that a dry
+        run has not made. ``name`` may have slashes; numbers in it are of seeds, draws and the like.
 
         Raises:
             StorageError: another process has been making it for ``PATIENCE`` seconds.
         """
-        self._make(Step(name, artefact, settings, inputs, make, work, note))
+        if any(planned.name == name for planned in self.planned):
+            return artefact  # a dry run has met it: two parts of a study ask for it
+        facts = {"settings": settings, "inputs": inputs, "version": __version__}
+        text = json.dumps(facts, sort_keys=True, default=str)
+        fingerprint = hashlib.sha256(text.encode()).hexdigest()
+        receipt = self.folder / RECEIPTS / f"{name}.json"
+
+        def done() -> bool:
+            known = _read(receipt) if artefact.exists() else None
+            return known is not None and (known.fingerprint, known.content) == (
+                fingerprint,
+                content_of(artefact),
+            )
+
+        finished = None not in inputs.values() and done()
+        if self.dry_run:
+            self.planned.append(Planned(name, finished, None if finished else self._about(name)))
+            self.unmade |= set() if finished else {artefact}
+            return artefact
+        if not finished:
+            with storage_errors(receipt):
+                make_folders(receipt.parent)
+            lock = receipt.with_name(f".{receipt.name}.lock")
+            with only_one(lock, artefact, patience=PATIENCE):
+                finished = done()  # another process may have made it meanwhile
+                if not finished:
+                    began = time.monotonic()
+                    make()
+                    seconds = round(time.monotonic() - began, 3)
+                    place = artefact.relative_to(self.folder).as_posix()
+                    known = _Receipt(name, fingerprint, content_of(artefact), seconds)
+                    write_json(receipt, {**asdict(known), "artefact": place, **facts})
+        self.tell(f"{name}: {'done before' if finished else shown_time(seconds)}")
         return artefact
 
-    def _make(self, one: Step) -> None:
-        if any(planned.name == one.name for planned in self.planned):
-            return  # a dry run has met it: two parts of a study ask for it
-        done = None not in one.inputs.values() and self._holds(one)
-        if self.dry_run:
-            seconds = None if done or one.work is None else one.work.seconds(self._taken)
-            self.planned.append(Planned(one.name, done, seconds, "" if done else one.note))
-            self.unmade |= set() if done else {one.artefact}
-            return
-        seconds = None if done else self._made_alone(one)
-        self.tell(f"{one.name}: {'done before' if seconds is None else shown_time(seconds)}")
-
-    def _made_alone(self, one: Step) -> float | None:
-        """Make the step and return the seconds taken, or None where another process has just made
-        it.
+    def _about(self, name: str) -> float | None:
+        """Return the mean seconds of the finished steps whose names begin most alike, numbers left
+        out: at least the same work on the same kind of model. None if there are none.
         """
-        receipt = self._receipt(one)
-        with storage_errors(receipt):
-            make_folders(receipt.parent)
-        with only_one(receipt.with_name(f".{receipt.name}.lock"), one.artefact, patience=PATIENCE):
-            if self._holds(one):
-                return None
-            began = time.monotonic()
-            one.make()
-            seconds = time.monotonic() - began
-            record: dict[str, Json] = {
-                "step": one.name,
-                "artefact": one.artefact.relative_to(self.folder).as_posix(),
-            }
-            record |= {"fingerprint": one.fingerprint, **one.facts}
-            record |= (
-                {"work": {"unit": one.work.unit, "amount": one.work.amount}} if one.work else {}
-            )
-            write_json(
-                receipt,
-                {**record, "content": content_of(one.artefact), "seconds": round(seconds, 3)},
-            )
-            return seconds
-
-    def _receipt(self, one: Step) -> Path:
-        return self.folder / RECEIPTS / f"{one.name}.json"
-
-    def _holds(self, one: Step) -> bool:
-        record = _read(self._receipt(one)) if one.artefact.exists() else None
-        return (
-            record is not None
-            and record.fingerprint == one.fingerprint
-            and record.content == content_of(one.artefact)
-        )
+        own = _without_numbers(name)
+        seconds: dict[int, list[float]] = {}
+        for parts, taken in self._finished:
+            alike = takewhile(lambda pair: pair[0] == pair[1], zip(own, parts, strict=False))
+            seconds.setdefault(len(list(alike)), []).append(taken)
+        most = max(seconds, default=0)
+        return mean(seconds[most]) if most and most >= min(ALIKE, len(own)) else None
 
     @cached_property
-    def _taken(self) -> dict[str, float]:
-        """Return the seconds of one, by unit, in the study's finished steps."""
-        seconds, amounts = defaultdict[str, float](float), defaultdict[str, float](float)
-        for path in sorted((self.folder / RECEIPTS).rglob("*.json")):
-            if (record := _read(path)) and record.work:
-                seconds[record.work.unit] += record.seconds
-                amounts[record.work.unit] += record.work.amount
-        return {unit: seconds[unit] / amount for unit, amount in amounts.items() if amount}
+    def _finished(self) -> list[tuple[list[str], float]]:
+        """The names, without numbers, and the seconds of the study's finished steps."""
+        receipts = map(_read, sorted((self.folder / RECEIPTS).rglob("*.json")))
+        return [(_without_numbers(known.step), known.seconds) for known in receipts if known]
 
 
-@dataclass(frozen=True, slots=True)
-class _Done:
-    unit: str
-    amount: float
-
-
-@dataclass(frozen=True, slots=True)
-class _Receipt:
-    """The fields that are read from a step's receipt, which also has the step's settings and
-    inputs.
-    """
-
-    fingerprint: str
-    content: str
-    seconds: float
-    work: _Done | None = None
+def _without_numbers(name: str) -> list[str]:
+    return [part for part in re.split("[-/]", name) if not part.isdecimal()]
 
 
 def _read(receipt: Path) -> _Receipt | None:
@@ -239,12 +183,7 @@ def _read(receipt: Path) -> _Receipt | None:
     if not receipt.exists():
         return None
     try:
-        return read_as(
-            _Receipt,
-            read_json(receipt, what="a step's receipt"),
-            receipt,
-            do="remove it",
-            more=True,
-        )
+        found = read_json(receipt, what="a step's receipt")
+        return read_as(_Receipt, found, receipt, do="remove it", more=True)
     except InputError:
         return None

@@ -21,11 +21,14 @@ time, and a dry run can follow it through artefacts that do not exist yet.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, replace
-from functools import partial
+import hashlib
+import inspect
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import wraps
 from pathlib import Path
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from positionbias.audit.audit import audit, make_task
 from positionbias.audit.measured import audit_rows
@@ -37,7 +40,13 @@ from positionbias.core.errors import bad_input
 from positionbias.core.files import sha256_file
 from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import (
+    Manifest,
+    input_ref,
+    manifest_if_any,
     manifest_path,
+    package_versions,
+    provenance,
+    read_manifest,
     write_manifest,
 )
 from positionbias.core.progress import track
@@ -50,15 +59,19 @@ from positionbias.dense.encode import encode_collection
 from positionbias.dense.retrieve import retrieve_dense
 from positionbias.dense.settings import DenseSearch, Index
 from positionbias.dense.vectors import Vectors
+from positionbias.engine.choose import Engine
 from positionbias.evaluation.depth import apply_depth
 from positionbias.evaluation.fusion import fuse
 from positionbias.evaluation.measures import evaluate_run
 from positionbias.evaluation.significance import clusters_by_passage
-from positionbias.experiments.artefacts import Artefacts, checkpoint_facts
-from positionbias.experiments.estimate import Work, training
-from positionbias.experiments.sample import drawn_queries
+from positionbias.experiments.artefacts import checkpoint_facts
+from positionbias.experiments.candidates import drawn_queries
+from positionbias.experiments.model_settings import ModelSettings
+from positionbias.experiments.parts import in_parts
+from positionbias.experiments.same_settings import record_of
+from positionbias.experiments.step import Planned, Steps
 from positionbias.firststage.bm25 import Bm25Settings, retrieve_run
-from positionbias.models.checkpoint import Checkpoint, load_checkpoint, save_remedied
+from positionbias.models.checkpoint import LOG, Checkpoint, load_checkpoint, save_remedied
 from positionbias.models.remedies import AnyRemedy
 from positionbias.positions.debias import debias
 from positionbias.positions.rotate import Rotation
@@ -68,293 +81,274 @@ from positionbias.probe.term_vectors import probe_model
 from positionbias.ranking.config import Reranking, TaughtPassages, pick_device
 from positionbias.ranking.rerank import rerank_run
 from positionbias.ranking.teach import teach
-from positionbias.results.result import Result, save_results
+from positionbias.results.result import save_results
 from positionbias.text.overlap import position_only
 from positionbias.training.plan import INPUTS, TrainPlan
 from positionbias.training.state import unfinished
 from positionbias.training.train import train_model
 
-__all__ = ["Workspace", "drawing", "position_only_run"]
+__all__ = ["Workspace", "position_only_run", "step"]
 
-drawing = partial(Work, "training instances drawn")
+Item = TypeVar("Item")
+Out = TypeVar("Out")
+Given = ParamSpec("Given")
 
 
-class Workspace(Artefacts):
-    """The shared steps of studies, made in a study's folder."""
+def step(
+    name: str, place: str
+) -> Callable[
+    [Callable[Concatenate[Any, Path, Given], None]], Callable[Concatenate[Any, Given], Path]
+]:
+    """Make a method of a workspace a step: it writes the artefact to its first argument, and the
+    step takes the others and returns the artefact's path.
+
+    ``name`` of the step and ``place`` in the study's folder are templates of the arguments. Those
+    that are paths are the step's inputs, the rest its settings.
+    """
+
+    def decorated(write: Any) -> Any:
+        signature = inspect.signature(write)
+
+        @wraps(write)
+        def made(self: Workspace, *arguments: Any, **options: Any) -> Path:
+            bound = signature.bind(self, Path(), *arguments, **options)
+            bound.apply_defaults()
+            given = dict(list(bound.arguments.items())[2:])
+            inputs = {key: value for key, value in given.items() if isinstance(value, Path)}
+            settings = {key: record_of(given[key]) for key in given.keys() - inputs.keys()}
+            label, where = (text.format(**given).replace(":", "-") for text in (name, place))
+            artefact = self.folder / where
+            return self.make(
+                label, artefact, settings, inputs, lambda: write(self, artefact, **given)
+            )
+
+        return made
+
+    return decorated
+
+
+class Workspace:
+    """The shared steps of studies, made in a study's folder. With ``dry_run`` nothing is made or
+    written: ``planned`` lists the steps.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        tell: Callable[[str], None] = lambda line: None,
+        *,
+        engine: Engine | None = None,
+        dry_run: bool = False,
+    ) -> None:
+        self.folder, self.engine, self.prefix = folder, engine or Engine(), ""
+        self.steps = Steps(folder, tell, dry_run=dry_run)
+
+    def within(self, name: str) -> Self:
+        """Return the same workspace in the subfolder ``name``, for a study of several
+        collections.
+        """
+        part = object.__new__(type(self))
+        part.__dict__ |= self.__dict__
+        part.folder, part.prefix = self.folder / name, f"{self.prefix}{name}/"
+        return part
+
+    def __getstate__(self) -> dict[str, object]:
+        # in another process, which is one of the engine's
+        return {**self.__dict__, "engine": Engine()}
+
+    @property
+    def planned(self) -> Sequence[Planned]:
+        """Return the steps that a dry run has met, in their order."""
+        return self.steps.planned
+
+    def map_shards(self, function: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]:
+        """Work on shards by the study's engine."""
+        with self.engine.open() as map_shards:
+            yield from map_shards(function, items)
+
+    def side_by_side(
+        self,
+        function: Callable[[Item], Out],
+        items: Iterable[Item],
+        models: Sequence[ModelSettings],
+    ) -> Iterator[Out]:
+        """Yield ``function`` of every item, in order; it makes the steps of these ``models`` in
+        this workspace, as ``in_parts``.
+        """
+        return in_parts(self.engine, self.steps, function, items, models)
+
+    # -- inputs and manifests ----------------------------------------------------------------------
+
+    def checksum(self, artefact: Path) -> str | None:
+        """Return an artefact's checksum for receipts, of its content and origin; None if a dry run
+        has not made it.
+        """
+        if artefact in self.steps.unmade:
+            return None
+        if artefact.is_file():
+            return sha256_file(artefact)
+        manifest = read_manifest(artefact)
+        if manifest.kind == "collection":
+            return manifest.checksum
+        # another training may reach the same weights in another way, so its log counts too
+        log = artefact / LOG
+        return _digest([manifest.comparable(), sha256_file(log) if log.exists() else None])
+
+    def scorer(self, model: Path) -> str | None:
+        """Return a checksum of what a model's ranking depends on (weights, kind, shape and
+        re-ranking depth), so that a training with the same result needs no new scores; None if a
+        dry run has not made it.
+        """
+        if model in self.steps.unmade:
+            return None
+        facts = checkpoint_facts(model)
+        of_scores = [facts[name] for name in ("kind", "shape", "depth")]
+        return _digest([read_manifest(model).checksum, *of_scores])
+
+    def manifest(
+        self, place: Path, kind: str, command: str, settings: JsonObject, inputs: Mapping[str, Path]
+    ) -> Manifest:
+        """Return the manifest of an artefact made of ``inputs``, with their licences."""
+        made = [manifest_if_any(path) for path in inputs.values()]
+        licences = dict.fromkeys(one.licence for one in made if one is not None and one.licence)
+        return Manifest(
+            kind=kind,
+            name=place.name,
+            command=command,
+            settings=settings,
+            inputs=tuple(
+                input_ref(role, path, self.checksum(path) or "", artefact=place)
+                for role, path in inputs.items()
+            ),
+            licence="; ".join(licences),
+            versions=package_versions("torch", "numpy", "bm25s", "ir_measures", "scipy"),
+            provenance=provenance(),
+        )
 
     # -- steps -------------------------------------------------------------------------------------
 
-    def rotated(self, collection: Path, rotation: Rotation) -> Path:
+    def make(
+        self,
+        name: str,
+        artefact: Path,
+        settings: JsonObject,
+        inputs: Mapping[str, Path],
+        make: Callable[[], object],
+    ) -> Path:
+        """Return ``artefact``, made from artefacts by role; of one called "model" only what its
+        ranking depends on counts.
+        """
+        sums = {
+            role: self.scorer(path) if role == "model" else self.checksum(path)
+            for role, path in inputs.items()
+        }
+        return self.steps.make(f"{self.prefix}{name}", artefact, settings, sums, make)
+
+    @step("rotate-{rotation.seed}", "rotated-{rotation.seed}")
+    def rotated(self, place: Path, collection: Path, rotation: Rotation) -> None:
         """Return the collection with every passage rotated once, like ``debias``, named for the
         draw.
         """
-        place = self.folder / f"rotated-{rotation.seed}"
-        self.stands_for(place, collection)
-
-        def make() -> None:
-            source = Collection(collection)
-            debias(
-                source,
-                place,
-                rotation,
-                map_shards=self.map_shards,
-                overwrite=True,
-                name=f"{source.name}-rotated-{rotation.seed}",
-                provenance=self.engine.host,
-            )
-
-        inputs = {"collection": self.checksum(collection)}
-        work = Work(f"passages rotated by {rotation.words}", len(self.counted(collection)))
-        return self.steps.make(
-            f"{self.prefix}rotate-{rotation.seed}", place, asdict(rotation), inputs, make, work=work
+        source = Collection(collection)
+        debias(
+            source,
+            place,
+            rotation,
+            map_shards=self.map_shards,
+            overwrite=True,
+            name=f"{source.name}-rotated-{rotation.seed}",
+            provenance=self.engine.host,
         )
 
-    def candidates(self, collection: Path, split: str, depth: int, bm25: Bm25Settings) -> Path:
+    @step("bm25-{split}", "runs/bm25-{split}.run")
+    def candidates(
+        self, place: Path, collection: Path, split: str, depth: int, bm25: Bm25Settings
+    ) -> None:
         """Return a BM25 run of the split's queries."""
-        place = self.folder / "runs" / f"bm25-{split}.run"
+        retrieve_run(
+            Collection(collection),
+            Retrieval(split, depth),
+            bm25,
+            place,
+            overwrite=True,
+            workers=self.engine.workers,
+            map_shards=self.map_shards,
+        )
+
+    def trained(self, name: str, collection: Path, plan: TrainPlan) -> Path:
+        """Return the checkpoint of a training, resumed if interrupted."""
+        place = self.folder / "models" / name
+        files = {collection, *(getattr(plan, role) for role in INPUTS)}
+        made = not files & self.steps.unmade
+        settings = plan.settings(Collection(collection)) if made else {}
 
         def make() -> None:
-            wanted = Retrieval(split, depth)
-            workers, over = self.engine.workers, self.map_shards
-            retrieve_run(
-                Collection(collection),
-                wanted,
-                bm25,
-                place,
-                overwrite=True,
-                workers=workers,
-                map_shards=over,
-            )
+            resume = unfinished(place) is not None
+            train_model(Collection(collection), plan, place, resume=resume, overwrite=True)
 
-        settings: JsonObject = {"split": split, "depth": depth, **asdict(bm25)}
-        inputs = {"collection": self.checksum(collection)}
-        counted = self.counted(collection)
-        # the index is built once, and each query reads postings in proportion to the passages
-        amount = len(counted) * (counted.count_queries(split) + 1000)
-        work = Work("BM25 passages × (queries + 1000)", amount)
-        return self.steps.make(
-            f"{self.prefix}bm25-{split}", place, settings, inputs, make, work=work
-        )
+        sums = {"collection": self.checksum(collection) if made else None}
+        return self.steps.make(f"{self.prefix}train-{name}", place, settings, sums, make)
 
-    def trained(
-        self, name: str, collection: Path, plan: TrainPlan, *, groups: int | None = None
-    ) -> Path:
-        """Return the checkpoint of a training, resumed if interrupted; ``groups`` is its training
-        set's size, for a dry run.
-        """
-        place = self.folder / "models" / name
-        files = (getattr(plan, role) for role in INPUTS)
-        made = self._made(collection, *(path for path in files if path is not None))
-        settings = plan.settings(Collection(collection)) if made else {}
-        inputs = {"collection": self.checksum(collection) if made else None}
-        self._plans[place] = plan
-        work, note = training(self.counted(collection), plan, unfinished(place), groups)
-        make = partial(_train, collection, plan, place)
-        return self.steps.make(
-            f"{self.prefix}train-{name}", place, settings, inputs, make, work=work, note=note
-        )
-
-    def some_queries(self, split: str, candidates: Path, number: int, *, seed: int) -> Path:
-        """Return the candidates of the first ``number`` queries, in an order keyed by seed and
-        id.
-        """
-
-        def made() -> Run:
-            run = read_run(candidates)
-            return run.only(drawn_order(run, seed, "some queries")[:number], run.name)
-
-        settings: JsonObject = {"split": split, "queries": number, "seed": seed}
-        label = f"{candidates.stem}-of-{number}"
-        return self._drawn_run(
-            label, "some queries", number, settings, {"candidates": candidates}, made
-        )
-
-    def test_sample(
-        self, collection: Path, split: str, candidates: Path, number: int, *, seed: int
-    ) -> Path:
-        """Return the candidates of ``number`` of the split's judged queries
-        (``studies.sample``).
-        """
-
-        def made() -> Run:
-            run = read_run(candidates)
-            drawn = drawn_queries(Collection(collection).qrels(split), number, seed)
-            if not (kept := drawn.intersection(run)):
-                raise bad_input(
-                    candidates,
-                    wanted=f"candidates of one of {len(drawn):,} drawn queries of {split}",
-                    found="none",
-                    do="raise --test-queries",
-                )
-            return run.only(sorted(kept), run.name)
-
-        settings: JsonObject = {"split": split, "queries": number, "seed": seed}
-        inputs = {"candidates": candidates, "collection": collection}
-        return self._drawn_run(
-            f"{number}-queries-of-{split}", "test queries drawn", number, settings, inputs, made
-        )
-
-    def _drawn_run(
-        self,
-        label: str,
-        command: str,
-        number: int,
-        settings: JsonObject,
-        inputs: Mapping[str, Path],
-        made: Callable[[], Run],
-    ) -> Path:
-        """Make a run of ``number`` queries, by which a dry run counts the work on it."""
-        place = self.derived_run(label, command, settings, inputs, made, work=drawing(number))
-        self._drawn[place] = number
-        return place
-
+    @step("teach-{model.name}-on-{split}", "taught/{model.name}-on-{split}")
     def taught(
         self,
+        place: Path,
         model: Path,
         collection: Path,
         split: str,
         candidates: Path,
         depth: int | None,
-        *,
         relevant_from: int = 1,
-    ) -> Path:
+    ) -> None:
         """Return the model's scores of the first ``depth`` candidates (None: all) and of relevant
         passages; an interrupted run is resumed."""
-        label = f"{model.name}-on-{split}"
-        place = self.folder / "taught" / label
-        settings: JsonObject = {"split": split, "depth": depth, "relevant_from": relevant_from}
-
-        def make() -> None:
-            passages = TaughtPassages(
-                split=split, candidates=candidates, depth=depth, relevant_from=relevant_from
-            )
-            teach(_at_work(model), Collection(collection), passages, place, overwrite=True)
-
-        inputs = {
-            "model": self.scorer(model),
-            "collection": self.checksum(collection),
-            "candidates": self.checksum(candidates),
-        }
-        work = self._reranking(model, collection, split, candidates, depth)
-        return self.steps.make(
-            f"{self.prefix}teach-{label}", place, settings, inputs, make, work=work
+        passages = TaughtPassages(
+            split=split, candidates=candidates, depth=depth, relevant_from=relevant_from
         )
+        teach(_at_work(model), Collection(collection), passages, place, overwrite=True)
 
+    @step("rerank-{model.name}-on-{on}{split}", "runs/{model.name}-on-{on}{split}.run")
     def reranked(
         self,
+        place: Path,
         model: Path,
         collection: Path,
         split: str,
         candidates: Path,
-        *,
-        on: str = "",
         depth: int | None = None,
-    ) -> Path:
+        on: str = "",
+    ) -> None:
         """Return the candidates in the model's order, down to ``depth`` (default: the tuned one).
         ``on`` names the test passages in the run's file name, if there are several."""
-        label = f"{model.name}-on-{on}-{split}" if on else f"{model.name}-on-{split}"
-        place = self.folder / "runs" / f"{label}.run"
+        run, wanted = Collection(collection), Reranking(split, depth)
+        rerank_run(_at_work(model), run, candidates, place, wanted, overwrite=True)
 
-        def make() -> None:
-            rerank_run(
-                _at_work(model),
-                Collection(collection),
-                candidates,
-                place,
-                Reranking(split, reach),
-                overwrite=True,
-            )
-
-        tuned = checkpoint_facts(model)["depth"] if self._made(model) else None
-        reach = tuned if depth is None else depth
-        inputs = {
-            "model": self.scorer(model),
-            "collection": self.checksum(collection),
-            "candidates": self.checksum(candidates),
-        }
-        work = self._reranking(model, collection, split, candidates, reach)
-        return self.steps.make(
-            f"{self.prefix}rerank-{label}",
-            place,
-            {"split": split, "depth": reach},
-            inputs,
-            make,
-            work=work,
-        )
-
-    def _reranking(
-        self, model: Path, collection: Path, split: str, candidates: Path, depth: int | None
-    ) -> Work | None:
-        """Return the work of scoring pairs down to ``depth``, or the deepest allowed for the
-        model.
-        """
-        plan, counted = self._plans.get(model), self.counted(collection)
-        queries = min(counted.count_queries(split), self._drawn.get(candidates, math.inf))
-        if plan is None or not queries:
-            return None
-        pairs = queries * (depth or plan.training.most_depth)
-        return Work(f"pairs re-ranked by {plan.named}", pairs)
-
-    def remedied(self, model: Path, remedy: AnyRemedy) -> Path:
+    @step("remedy-{model.name}-{remedy}", "models/{model.name}-{remedy}")
+    def remedied(self, place: Path, model: Path, remedy: AnyRemedy) -> None:
         """Return the model with a remedy at inference."""
-        place = self.folder / "models" / f"{model.name}-{str(remedy).replace(':', '-')}"
-
-        def make() -> None:
-            found = self._manifest(place, "checkpoint", "debias-model", settings, {"model": model})
-            save_remedied(place, load_checkpoint(model), remedy, found, overwrite=True)
-
         settings: JsonObject = {"remedy": str(remedy)}
-        if (plan := self._plans.get(model)) is not None:
-            self._plans[place] = plan  # a dry run takes the price of one reading
-        return self.steps.make(
-            f"{self.prefix}remedy-{place.name}",
-            place,
-            settings,
-            {"model": self.scorer(model)},
-            make,
-        )
+        manifest = self.manifest(place, "checkpoint", "debias-model", settings, {"model": model})
+        save_remedied(place, load_checkpoint(model), remedy, manifest, overwrite=True)
 
+    @step("move-{model.name}-on-{split}", "moved/{model.name}-on-{split}")
     def moved(
         self,
+        place: Path,
         model: Path,
         collection: Path,
         split: str,
         candidates: Path,
         settings: AuditSettings,
-    ) -> Path:
+    ) -> None:
         """Return the audit of a model that moves answering sentences, as a folder of rows."""
-        place = self.folder / "moved" / f"{model.name}-on-{split}"
-
-        def make() -> None:
-            task = make_task(
-                Collection(collection),
-                split,
-                read_run(candidates),
-                settings,
-                queries=settings.needles,
-            )
-            system = System.of(_at_work(model), model.name)
-            found = audit_rows(task, audit(task, [system], settings))
-            manifest = self._manifest(
-                place, "results", "audit", record, {"model": model, "collection": collection}
-            )
-            rows.save(place, found.rows, manifest, found.values, overwrite=True)
-
-        record: JsonObject = {
-            "split": split,
-            "queries": settings.needles,
-            "depth": settings.depth,
-            "seed": settings.seed,
-        }
-        inputs = {
-            "model": self.scorer(model),
-            "collection": self.checksum(collection),
-            "candidates": self.checksum(candidates),
-        }
-        work = self._reranking(model, collection, split, candidates, settings.depth)
-        return self.steps.make(
-            f"{self.prefix}move-{place.name}", place, record, inputs, make, work=work
-        )
+        tested, run = Collection(collection), read_run(candidates)
+        task = make_task(tested, split, run, settings, queries=settings.needles)
+        system = System.of(_at_work(model), model.name)
+        found = audit_rows(task, audit(task, [system], settings))
+        record: JsonObject = {"split": split, "queries": settings.needles, "seed": settings.seed}
+        inputs = {"model": model, "collection": collection}
+        manifest = self.manifest(place, "results", "audit", record, inputs)
+        rows.save(place, found.rows, manifest, found.values, overwrite=True)
 
     def evaluated(
         self,
@@ -370,6 +364,8 @@ class Workspace(Artefacts):
         each.
         """
         place = self.folder / "evaluated" / f"{name}-on-{split}"
+        inputs = {**runs, "collection": collection}
+        record: JsonObject = {"split": split, "measure": measure, "seed": seed}
 
         def make() -> None:
             found = Collection(collection)
@@ -382,70 +378,116 @@ class Workspace(Artefacts):
                     read_run(run), qrels, [measure], clusters=clusters, seed=seed, **where
                 )
             ]
-            manifest = self._manifest(
-                place, "results", "evaluate", record, {**runs, "collection": collection}
-            )
+            manifest = self.manifest(place, "results", "evaluate", record, inputs)
             save_results(place, results, manifest, overwrite=True)
 
-        record: JsonObject = {
-            "split": split,
-            "measure": measure,
-            "seed": seed,
-        }
-        inputs = {
-            name: self.checksum(path) for name, path in {**runs, "collection": collection}.items()
-        }
-        work = Work("queries evaluated", len(runs) * self.counted(collection).count_queries(split))
-        return self.steps.make(
-            f"{self.prefix}evaluate-{place.name}", place, record, inputs, make, work=work
-        )
+        return self.make(f"evaluate-{place.name}", place, record, inputs, make)
 
-    def encoded(self, model: Path, collection: Path) -> Path:
+    @step("encode-{model.name}", "vectors/{model.name}")
+    def encoded(self, place: Path, model: Path, collection: Path) -> None:
         """Return a model's vectors of every passage; an interrupted run is resumed."""
-        place = self.folder / "vectors" / model.name
+        encode_collection(_at_work(model), Collection(collection), place, overwrite=True)
 
-        def make() -> None:
-            encode_collection(_at_work(model), Collection(collection), place, overwrite=True)
-
-        inputs = {"model": self.scorer(model), "collection": self.checksum(collection)}
-        plan, counted, work = self._plans.get(model), self.counted(collection), None
-        if plan is not None:
-            work = Work(f"passages encoded by {plan.named}", len(counted))
-        return self.steps.make(
-            f"{self.prefix}encode-{model.name}", place, {}, inputs, make, work=work
-        )
-
+    @step("retrieve-{model.name}-retrieving-{split}", "runs/{model.name}-retrieving-{split}.run")
     def retrieved_dense(
         self,
+        place: Path,
         model: Path,
         vectors: Path,
         collection: Path,
         split: str,
         depth: int,
-        *,
         index: Index = "exact",
-    ) -> Path:
+    ) -> None:
         """Return a model's retrieval for a split's queries over the whole collection."""
-        label = f"{model.name}-retrieving-{split}"
+        retrieve_dense(
+            _at_work(model),
+            Vectors(vectors),
+            Collection(collection),
+            Retrieval(split, depth),
+            place,
+            how=DenseSearch(index),
+            overwrite=True,
+        )
+
+    @step("probe-{model.name}-on-{on}", "probes/{model.name}-on-{on}")
+    def probed(
+        self, place: Path, model: Path, collection: Path, on: str, passages: int | None, seed: int
+    ) -> None:
+        """Return the rows of MATS and the ATS curve of a model with term vectors, on the passages
+        named ``on``.
+        """
+        read, settings = Collection(collection), ProbeSettings(probe_passages=passages, seed=seed)
+        made = Collected({"study": "mats", "collection": read.name})
+        for probed in probe_model(load_checkpoint(model), read, settings):
+            similarity_rows(made, probed)
+        record: JsonObject = {"passages": passages, "seed": seed}
+        inputs = {"model": model, "collection": collection}
+        manifest = self.manifest(place, "results", "mats", record, inputs)
+        rows.save(place, made.rows, manifest, overwrite=True)
+
+    # -- runs made without a model -----------------------------------------------------------------
+
+    def derived_run(
+        self,
+        label: str,
+        command: str,
+        settings: JsonObject,
+        inputs: Mapping[str, Path],
+        made: Callable[[], Run],
+    ) -> Path:
+        """Make a run without a model, from artefacts by role; ``made()`` opens them."""
         place = self.folder / "runs" / f"{label}.run"
 
         def make() -> None:
-            found, wanted, how = Collection(collection), Retrieval(split, depth), DenseSearch(index)
-            retrieve_dense(
-                _at_work(model), Vectors(vectors), found, wanted, place, how=how, overwrite=True
-            )
+            run = made()
+            with atomic_file(place, overwrite=True) as partial_run:
+                write_run(partial_run, run)
+                content: JsonObject = {
+                    "checksum": sha256_file(partial_run),
+                    "queries": len(run),
+                    "pairs": run.pairs,
+                }
+                manifest = self.manifest(place, "run", command, settings, inputs)
+                manifest = replace(manifest, name=run.name, content=content)
+                write_manifest(manifest_path(partial_run), manifest)
 
-        inputs = {
-            "model": self.scorer(model),
-            "vectors": self.checksum(vectors),
-            "collection": self.checksum(collection),
-        }
-        counted = self.counted(collection)
-        work = Work("vectors × queries", len(counted) * counted.count_queries(split))
-        settings: JsonObject = {"split": split, "depth": depth, "index": index}
-        return self.steps.make(
-            f"{self.prefix}retrieve-{label}", place, settings, inputs, make, work=work
-        )
+        return self.make(label, place, settings, inputs, make)
+
+    def some_queries(self, split: str, candidates: Path, number: int, *, seed: int) -> Path:
+        """Return the candidates of the first ``number`` queries, in an order keyed by seed and
+        id.
+        """
+
+        def made() -> Run:
+            run = read_run(candidates)
+            return run.only(drawn_order(run, seed, "some queries")[:number], run.name)
+
+        settings: JsonObject = {"split": split, "queries": number, "seed": seed}
+        label = f"{candidates.stem}-of-{number}"
+        return self.derived_run(label, "some queries", settings, {"candidates": candidates}, made)
+
+    def test_sample(
+        self, collection: Path, split: str, candidates: Path, number: int, *, seed: int
+    ) -> Path:
+        """Return the candidates of ``number`` of the split's judged queries."""
+
+        def made() -> Run:
+            run = read_run(candidates)
+            drawn = drawn_queries(Collection(collection).qrels(split), number, seed)
+            if not (kept := drawn.intersection(run)):
+                raise bad_input(
+                    candidates,
+                    wanted=f"candidates of one of {len(drawn):,} drawn queries of {split}",
+                    found="none",
+                    do="raise --test-queries",
+                )
+            return run.only(sorted(kept), run.name)
+
+        settings: JsonObject = {"split": split, "queries": number, "seed": seed}
+        inputs = {"candidates": candidates, "collection": collection}
+        label = f"{number}-queries-of-{split}"
+        return self.derived_run(label, "test queries drawn", settings, inputs, made)
 
     def by_position(self, collection: Path, split: str, candidates: Path, *, on: str) -> Path:
         """Return the candidates as ordered by a position-only scorer
@@ -455,10 +497,9 @@ class Workspace(Artefacts):
         def made() -> Run:
             return position_only_run(Collection(collection), split, read_run(candidates))
 
-        named = {"collection": collection, "candidates": candidates}
-        work = Work("queries ordered by position", self.counted(collection).count_queries(split))
-        label = f"position-only-on-{on}-{split}"
-        return self.derived_run(label, "position only", {"split": split}, named, made, work=work)
+        inputs = {"collection": collection, "candidates": candidates}
+        label = f"position-only-on-{on}{split}"
+        return self.derived_run(label, "position only", {"split": split}, inputs, made)
 
     def ensembled(
         self, label: str, runs: Mapping[str, Path], candidates: Path, *, split: str, depth: int
@@ -474,83 +515,18 @@ class Workspace(Artefacts):
             ]
             return fuse(reranked, scored=[depth] * len(reranked)).run
 
-        below = "the candidates' order"
         settings: JsonObject = {
             "split": split,
             "depth": depth,
             "by": "z-scores",
             "models": list(runs),
-            "below": below,
+            "below": "the candidates' order",
         }
         return self.derived_run(
-            label, "ensemble", settings, {"candidates": candidates, **runs}, made, work=None
+            label, "ensemble", settings, {"candidates": candidates, **runs}, made
         )
 
-    def derived_run(
-        self,
-        label: str,
-        command: str,
-        settings: JsonObject,
-        inputs: Mapping[str, Path],
-        made: Callable[[], Run],
-        *,
-        work: Work | None,
-    ) -> Path:
-        """Make a run without a model, from artefacts by role; ``made()`` opens them."""
-        place = self.folder / "runs" / f"{label}.run"
-
-        def make() -> None:
-            run = made()
-            with atomic_file(place, overwrite=True) as partial_run:
-                write_run(partial_run, run)
-                content: JsonObject = {
-                    "checksum": sha256_file(partial_run),
-                    "queries": len(run),
-                    "pairs": run.pairs,
-                }
-                manifest = self._manifest(place, "run", command, settings, inputs)
-                write_manifest(
-                    manifest_path(partial_run), replace(manifest, name=run.name, content=content)
-                )
-
-        sums = {role: self.checksum(path) for role, path in inputs.items()}
-        return self.steps.make(f"{self.prefix}{label}", place, settings, sums, make, work=work)
-
-    def probed(
-        self,
-        model: Path,
-        collection: Path,
-        *,
-        on: str,
-        passages: int | None,
-        seed: int,
-    ) -> Path:
-        """Return the rows of MATS and the ATS curve of a model with term vectors, on the passages
-        named ``on``.
-        """
-        place = self.folder / "probes" / f"{model.name}-on-{on}"
-
-        def make() -> None:
-            read = Collection(collection)
-            probing = ProbeSettings(probe_passages=passages, seed=seed)
-            (probed,) = probe_model(load_checkpoint(model), read, probing)
-            made = Collected({"study": "mats", "collection": read.name})
-            similarity_rows(made, probed)
-            manifest = self._manifest(
-                place, "results", "mats", settings, {"model": model, "collection": collection}
-            )
-            rows.save(place, made.rows, manifest, overwrite=True)
-
-        settings = {"passages": passages, "seed": seed}
-        inputs = {"model": self.scorer(model), "collection": self.checksum(collection)}
-        plan, counted, work = self._plans.get(model), self.counted(collection), None
-        if plan is not None:
-            work = Work(
-                f"passages probed of {plan.kind}", min(passages or len(counted), len(counted))
-            )
-        return self.steps.make(
-            f"{self.prefix}probe-{model.name}-on-{on}", place, settings, inputs, make, work=work
-        )
+    # -- results -----------------------------------------------------------------------------------
 
     def results(
         self,
@@ -558,38 +534,33 @@ class Workspace(Artefacts):
         command: str,
         settings: JsonObject,
         inputs: Mapping[str, Path],
-        measure: Callable[[], Collected | Sequence[Result]],
+        measure: Callable[[], Collected],
         *,
         notes: Sequence[str] = (),
         seed: int | None = None,
     ) -> Path:
-        """Return the study's rows, or results, in ``results``; ``measure()`` opens its inputs
-        itself, and ``inputs`` names all of them.
+        """Return the study's rows in ``results``; ``measure()`` opens its inputs itself, and
+        ``inputs`` names all of them.
 
         ``settings`` are JSON-ready, and recorded in the manifest under "study"; the licences are
         those of the inputs.
         """
-        place = self.folder / "results"
+        place, record = self.folder / "results", {"study": settings}
 
         def make() -> None:
-            found = measure()
-            manifest = self._manifest(place, "results", command, {"study": settings}, inputs)
-            named = replace(manifest, name=title or place.name, notes=tuple(notes), seed=seed)
-            if isinstance(found, Collected):
-                rows.save(place, found.rows, named, found.values, overwrite=True)
-            else:
-                save_results(place, found, named, overwrite=True)
+            made = measure()
+            manifest = self.manifest(place, "results", command, record, inputs)
+            manifest = replace(manifest, name=title, notes=tuple(notes), seed=seed)
+            rows.save(place, made.rows, manifest, made.values, overwrite=True)
 
+        # a model's log is shown, so it counts here beside its weights
         sums = {role: self.checksum(path) for role, path in inputs.items()}
-        counted = self._collection_among(inputs.values())
-        tested = (
-            sum(counted.count_queries(split) for split in counted.splits if split != "train")
-            if counted
-            else 0
-        )
-        work = Work("queries of artefacts measured", len(inputs) * max(tested, 1))
-        record = {"title": title, "study": settings, "seed": seed}
-        return self.steps.make(f"{self.prefix}measure", place, record, sums, make, work=work)
+        settled = {"title": title, "seed": seed, **record}
+        return self.steps.make(f"{self.prefix}measure", place, settled, sums, make)
+
+
+def _digest(facts: Any) -> str:
+    return hashlib.sha256(json.dumps(facts, sort_keys=True, default=str).encode()).hexdigest()
 
 
 def _at_work(model: Path) -> Checkpoint:
@@ -597,12 +568,6 @@ def _at_work(model: Path) -> Checkpoint:
     checkpoint = load_checkpoint(model)
     checkpoint.model.to(pick_device("auto"))
     return checkpoint
-
-
-def _train(collection: Path, plan: TrainPlan, place: Path) -> None:
-    train_model(
-        Collection(collection), plan, place, resume=unfinished(place) is not None, overwrite=True
-    )
 
 
 def position_only_run(collection: Collection, split: str, candidates: Run) -> Run:

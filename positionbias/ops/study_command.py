@@ -19,10 +19,9 @@ from positionbias.core.operation import (
 from positionbias.core.settings import Setting
 from positionbias.engine.choose import Engine
 from positionbias.experiments.model_options import (
-    TeacherOptions,
+    TEACHER,
     model_parameters,
     models_of,
-    teacher_of,
 )
 from positionbias.ops.studies import study
 from positionbias.papers import StudyCommand, command_of
@@ -64,7 +63,7 @@ def _parameters(of: StudyCommand) -> list[Parameter]:
         ),
         *settings_parameters(of.settings, "settings"),
         shared["out"],
-        *(settings_parameters(TeacherOptions, "") if of.teacher else ()),
+        *([Parameter("teacher", "", str, False, of.teacher, TEACHER)] if of.teacher else []),
         *(model_parameters(epochs=of.epochs, lasting=of.lasting) if of.trains else ()),
         *([Parameter("quick", "", bool, False, False, quick)] if of.quick else []),
         shared["dry_run"],
@@ -77,7 +76,7 @@ def _of_study(of: StudyCommand, one: Parameter) -> Parameter:
     """Return an option with the study's own default; without any where the number depends on other
     options.
     """
-    own = {"teacher": of.teacher, **dict.fromkeys(SEVERAL, ()), **of.defaults}
+    own = {**dict.fromkeys(SEVERAL, ()), **of.defaults}
     return replace(one, default=own.get(one.name, one.default))
 
 
@@ -94,7 +93,7 @@ def settings_of_command(of: StudyCommand, given: Given) -> Any:
     if of.trains:
         depth = given["train_depth" if of.teacher else "depth"]  # where validation looks
         if of.teacher:
-            made["teacher"] = teacher_of(given, depth=depth, quick_steps=of.quick_steps)
+            given["models"] = (given["teacher"], *given["models"])
         made["models"] = models_of(
             given,
             depth=depth,
@@ -102,4 +101,6 @@ def settings_of_command(of: StudyCommand, given: Given) -> Any:
             own_encoders=of.own_encoders,
             decided=of.decided,
         )
+        if of.teacher:
+            made["teacher"], *made["models"] = made["models"]
     return made_of(of.settings, given, **made)

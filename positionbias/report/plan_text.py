@@ -19,10 +19,7 @@ def plan_text(results: Sequence[Result]) -> str:
     early, never take longer.
     """
     steps = {name: step for _, plan in of_type(results, Plan) for name, step in plan.rows.items()}
-    rows = [
-        [text_cell(name), text_cell(_state(step)), _time(step), text_cell(step.note)]
-        for name, step in steps.items()
-    ]
+    rows = [[text_cell(name), text_cell(_state(step)), _time(step)] for name, step in steps.items()]
     left = [step for step in steps.values() if not step.done]
     known = [step.seconds for step in left if step.seconds is not None]
     time = f", about {shown_time(sum(known))}" if known else ""
@@ -38,7 +35,6 @@ def plan_text(results: Sequence[Result]) -> str:
         Column("Step", numeric=False),
         Column("State", numeric=False),
         Column("About"),
-        Column("", numeric=False),
     ]
     return as_text(Table("plan", "The plan", columns, rows, notes))
 

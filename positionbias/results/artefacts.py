@@ -124,7 +124,6 @@ class PlannedStep(Struct, frozen=True):
 
     done: bool
     seconds: float | None
-    note: str
 
 
 class Plan(Rows[PlannedStep], frozen=True):

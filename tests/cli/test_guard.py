@@ -103,7 +103,6 @@ def test_an_input_is_never_replaced(home: Path, arguments: str, found: str) -> N
             "encoder",
             "found encoder, which is the input encoder",
         ),
-        ("position-bias small", "--start tk=start", "start/study", "which stands in the input"),
         (
             "position-bias small",
             "--candidates test=a.run",
@@ -125,7 +124,7 @@ def test_an_input_is_never_replaced(home: Path, arguments: str, found: str) -> N
         ),
         (
             "contamination small --target test --models tk",
-            "--teacher bert_cat --teacher-encoder encoder",
+            "--teacher bert_cat --encoder encoder",
             "encoder",
             "which is the input encoder",
         ),

@@ -64,7 +64,7 @@ def test_the_plan_and_bad_options(
         (["--prefixes", "a", "b"], "wanted pairs with queries of the target"),
         (["--size", 4_000], "give a smaller --size, or another --source"),
         (["--patience", 3], "--patience: wanted a validation; found this study"),
-        (["--models", "bm25"], "--models: wanted some of tk,"),
+        (["--models", "bm25"], "--models: wanted one of tk,"),
     ):
         done = run_posbias(*command, *more)
         assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr

@@ -104,9 +104,8 @@ def test_what_training_begins_with(tmp_path: Path) -> None:
         MODELS[1],
         ModelSettings("bert_dot", encoder="/somewhere/distilbert-base-uncased"),
         ModelSettings("tk", word_vectors=vectors),
-        ModelSettings("tk", start=tmp_path / "tk-original"),
     ]
-    words = ["", "minilm", "distilbert-base-uncased", "vectors.safetensors", "tk-original"]
+    words = ["", "minilm", "distilbert-base-uncased", "vectors.safetensors"]
     assert [model.pretrained for model in named] == words
     manifest = Manifest(
         kind="vectors", name="vectors", command="vectors distil", settings={"encoder": "minilm"}
@@ -122,16 +121,18 @@ def test_what_training_begins_with(tmp_path: Path) -> None:
 
 
 def test_a_plan(tmp_path: Path) -> None:
-    runs = (tmp_path / "train.run", tmp_path / "validation.run")
-    plan = MODELS[1].plan(*runs, seed=7, validation_split="dev")
-    assert (plan.kind, plan.encoder, plan.start, plan.training.seed, plan.validation_split) == (
+    run = (tmp_path / "validation.run", "dev")
+    plan = MODELS[1].plan(
+        candidates=tmp_path / "train.run", validation=run, seed=7, words_of=("train",)
+    )
+    assert (plan.kind, plan.encoder, plan.start, plan.training.seed) == (
         "bert_cat",
         "minilm",
         None,
         7,
-        "dev",
     )
+    assert (plan.validation_candidates, plan.validation_split, plan.words_of) == (*run, None)
     later = replace(MODELS[1], training=TrainConfig(max_steps=5)).plan(
-        *runs, start=tmp_path / "first"
+        candidates=tmp_path / "train.run", start=tmp_path / "first"
     )
     assert (later.encoder, later.start, later.training.max_steps) == (None, tmp_path / "first", 5)

@@ -9,7 +9,6 @@ import pytest
 
 from positionbias.core.duration import shown_time
 from positionbias.experiments import step as step_module
-from positionbias.experiments.estimate import Work
 from positionbias.experiments.step import Planned, Steps, content_of
 
 
@@ -112,21 +111,14 @@ def test_content_of_a_folder(tmp_path: Path) -> None:
     assert content_of(folder) != third
 
 
-UNITS = Work("units", 10)
-
-
-def dry(
-    folder: Path, settings: dict, inputs: dict | None = None, work: Work | None = UNITS
-) -> Steps:
-    """A dry run of one step, of 10 units where nothing else is said."""
+def dry(folder: Path, settings: dict, inputs: dict | None = None) -> Steps:
+    """A dry run of one step."""
 
     def make() -> None:
         raise AssertionError("a dry run makes nothing")
 
     steps = Steps(folder, dry_run=True)
-    steps.make(
-        "thing", folder / "thing", settings, inputs or {"collection": "abc"}, make, work=work
-    )
+    steps.make("thing", folder / "thing", settings, inputs or {"collection": "abc"}, make)
     return steps
 
 
@@ -135,31 +127,11 @@ def test_a_dry_run_says_what_is_done_and_what_would_be_made(study: Study) -> Non
     done = dry(study.folder, {"k": 1})
     assert (done.planned, done.unmade) == ([Planned("thing", True)], set())
     other = dry(study.folder, {"k": 2})
-    assert (other.planned, other.unmade) == (
-        [Planned("thing", False, None)],
-        {study.folder / "thing"},
-    )
-    assert dry(study.folder, {"k": 2}, work=None).planned == [Planned("thing", False, None)]
+    assert not other.planned[0].done
+    assert other.unmade == {study.folder / "thing"}
     # what it rests on is not there yet: it would be made again whatever its receipt says
-    assert dry(study.folder, {"k": 1}, {"collection": None}).planned == [
-        Planned("thing", False, None)
-    ]
+    assert not dry(study.folder, {"k": 1}, {"collection": None}).planned[0].done
     assert sorted((path, path.stat().st_mtime_ns) for path in study.folder.rglob("*")) == before
-
-
-def test_a_dry_run_goes_by_what_the_study_has_taken(tmp_path: Path) -> None:
-    steps = Steps(tmp_path)
-    for name in ("one", "two"):
-        steps.make(name, tmp_path / name, {}, {}, (tmp_path / name).touch, work=Work("units", 5))
-        receipt = tmp_path / "steps" / f"{name}.json"
-        record = json.loads(receipt.read_text())
-        record["seconds"] = {"one": 1.0, "two": 4.0}[name]
-        receipt.write_text(json.dumps(record))
-    # 5 s for 10 units then, 10 units now
-    assert dry(tmp_path, {}).planned == [Planned("thing", False, 5.0)]
-    assert dry(tmp_path, {}, work=Work("other units", 10)).planned == [
-        Planned("thing", False, None)
-    ]
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ from positionbias.core.settings import (
     setting,
 )
 from positionbias.experiments.model_options import CANDIDATES, SEEDS
-from positionbias.experiments.model_settings import ModelSettings, Taught
+from positionbias.experiments.model_settings import ModelSettings
 from positionbias.firststage.settings import PRESETS, Bm25Settings
 from positionbias.models.kinds import KINDS, begins_with, scores_log_probabilities
 from positionbias.papers import StudyCommand
@@ -268,7 +268,7 @@ class ContaminationSettings:
         object.__setattr__(self, "models", students)
         for student in students:  # report conflicts before the study begins
             for way in self.losses:
-                student.plan_taught(Taught(Path()), way.training(student.training, 1), seed=1)
+                student.plan(teacher_scores=Path(), training=way.training(student.training, 1))
 
     def _check_lists(self) -> None:
         check_once({"--target": self.targets, "--seeds": self.seeds})

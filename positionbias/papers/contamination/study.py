@@ -24,8 +24,8 @@ from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError
 from positionbias.experiments.candidates import check_candidates
 from positionbias.experiments.measured import Trial
-from positionbias.experiments.model_settings import ModelSettings, Taught
-from positionbias.experiments.workspace import Workspace, drawing
+from positionbias.experiments.model_settings import ModelSettings
+from positionbias.experiments.workspace import Workspace
 from positionbias.papers.contamination.measured import ContaminationStudy, measure_contamination
 from positionbias.papers.contamination.settings import (
     CLEAN,
@@ -126,23 +126,13 @@ class _Study:
         return sum(passage_id not in absent for passage_id in passages)
 
     @cached_property
-    def groups(self) -> int:
-        """Estimate the number of ordinary groups."""
-        return self._positives(self.settings.source, self.settings.relevant_from)
-
-    def groups_of(self, queries: int | None) -> int:
-        """Estimate the number of ordinary groups of so many training queries."""
-        every = len(self.collection.queries(self.settings.source))
-        return (
-            self.groups
-            if queries is None
-            else max(1, round(self.groups * min(1.0, queries / every)))
-        )
-
-    @cached_property
     def student_groups(self) -> int:
         """Estimate the number of groups of a student's training."""
-        return self.groups_of(self.settings.student_queries)
+        settings = self.settings
+        groups = self._positives(settings.source, settings.relevant_from)
+        every, queries = len(self.collection.queries(settings.source)), settings.student_queries
+        share = 1.0 if queries is None else min(1.0, queries / every)
+        return max(1, round(groups * share))
 
     @cached_property
     def taught(self) -> Path:
@@ -215,20 +205,10 @@ class _Study:
             write_contaminated_set(place, self.collection, candidates, wanted, overwrite=True)
 
         inputs = {"collection": self.checksum, "candidates": self.workspace.checksum(candidates)}
-        work = drawing(self._groups_of(source))
         name = f"{self.workspace.prefix}trainset-{source.name}"
         return self.workspace.steps.make(
-            name, place, {**wanted.record(), "seed": wanted.seed}, inputs, make, work=work
+            name, place, {**wanted.record(), "seed": wanted.seed}, inputs, make
         )
-
-    def _groups_of(self, source: Source) -> int:
-        """Estimate the number of groups of a teacher's training."""
-        added = (
-            0
-            if source == CLEAN
-            else self._positives(source.target, self.settings.target_relevant_from)
-        )
-        return self.groups_of(self.settings.teacher_queries) + round(source.share * added)
 
     def _trials(self, trainsets: Mapping[Source, Path]) -> list[Trial]:
         """Train one seed after another, and one teacher with all its students, so that an
@@ -258,8 +238,8 @@ class _Study:
     def _teacher(self, wanted: tuple[Source, Path, int]) -> _Taught:
         settings, model = self.settings, self.settings.teacher
         source, trainset, seed = wanted
-        plan = model.plan_on(
-            trainset,
+        plan = model.plan(
+            trainset=trainset,
             seed=seed,
             validation=self._validation,
             relevant_from=settings.relevant_from,
@@ -269,9 +249,7 @@ class _Study:
             ),  # otherwise a contaminated teacher would start from other weights
         )
         name = f"teacher-{model.kind}-{source.name}-seed-{seed}"
-        place = self.workspace.trained(
-            name, self.collection.path, plan, groups=self._groups_of(source)
-        )
+        place = self.workspace.trained(name, self.collection.path, plan)
         scores = self.workspace.taught(
             place,
             self.collection.path,
@@ -287,15 +265,18 @@ class _Study:
         number, teacher, model, way = wanted
         settings, source, seed = self.settings, teacher.source, teacher.trial.seed
         negatives = self.taught if settings.negatives_from == "candidates" else None
-        plan = model.plan_taught(
-            Taught(teacher.scores, settings.source, settings.train_depth, negatives),
-            way.training(model.training, self.student_groups),
+        plan = model.plan(
+            teacher_scores=teacher.scores,
+            teacher_depth=settings.train_depth if negatives is None else None,
+            candidates=negatives,
+            split=settings.source,
+            training=way.training(model.training, self.student_groups),
             seed=seed,
             validation=self._validation,
             relevant_from=settings.relevant_from,
         )
         name = f"student-{model.kind}-{way.loss}-{source.name}-seed-{seed}"
-        place = self.workspace.trained(name, self.collection.path, plan, groups=self.student_groups)
+        place = self.workspace.trained(name, self.collection.path, plan)
         facts = source.facts("student", model.kind, way.loss)
         return number, Trial(model.kind, facts, seed, self._reranked(place), place)
 

@@ -24,9 +24,8 @@ from positionbias.core.files import sha256_file
 from positionbias.core.groups import Groups
 from positionbias.core.run import Run, read_run
 from positionbias.experiments.candidates import check_candidates
-from positionbias.experiments.estimate import Work
 from positionbias.experiments.model_settings import ModelSettings
-from positionbias.experiments.workspace import Workspace, drawing
+from positionbias.experiments.workspace import Workspace
 from positionbias.leakage.material import Material
 from positionbias.leakage.pairs import pairs_file, read_pairs
 from positionbias.leakage.settings import LeakedSettings
@@ -188,7 +187,6 @@ class _Study:
             record,
             inputs,
             make,
-            work=drawing(size),
         )
 
     def _to_score(self, leaked: Sequence[Path]) -> Path:
@@ -212,9 +210,8 @@ class _Study:
             "candidates": candidates,
             **{path.name: path for path in leaked},
         }
-        work = Work("queries joined with leaked passages", self.collection.count_queries(target))
         return self.workspace.derived_run(
-            f"to-score-{target}", "study leakage", {"split": target}, inputs, made, work=work
+            f"to-score-{target}", "study leakage", {"split": target}, inputs, made
         )
 
 
@@ -227,7 +224,5 @@ def _scored(
 ) -> tuple[Training, Path]:
     model, of, trainset = wanted
     name = f"{of.model}-{of.kind}-{of.size}-seed-{of.seed}"
-    place = workspace.trained(
-        name, collection, model.plan_on(trainset, seed=of.seed), groups=of.size // 2
-    )
+    place = workspace.trained(name, collection, model.plan(trainset=trainset, seed=of.seed))
     return of, workspace.reranked(place, collection, target, to_score)

@@ -28,7 +28,6 @@ from positionbias.core.qrels import read_qrels
 from positionbias.core.records import Qrel
 from positionbias.core.rows import Collected
 from positionbias.core.run import Run
-from positionbias.experiments.estimate import Work
 from positionbias.experiments.step import Steps
 from positionbias.papers.pooling import PAPER, paper_task
 from positionbias.papers.pooling.settings import PoolingSettings, PoolingTask
@@ -92,8 +91,7 @@ def run_study(settings: PoolingSettings, steps: Steps) -> Path:
         manifest = _manifest(name, settings.record(), refs, settings.pools.seed)
         rows.save(place, every, manifest, values, overwrite=True)
 
-    work = Work("results of pools joined", len(inputs))
-    return steps.make("measure", place, settings.record(), inputs, make, work=work)
+    return steps.make("measure", place, settings.record(), inputs, make)
 
 
 def _checksum(place: Path, steps: Steps) -> str | None:
@@ -161,33 +159,22 @@ class _Task:
         """Return every part's results, by name."""
         chosen, level = self.settings, self.level
         pools = asdict(chosen.pools) | {"measures": list(chosen.measures), "relevant_from": level}
-        drawn = chosen.pools.pools * len(kinds_of(list(self.found.files)))
-        groups = len({system.group for system in self.found.files})
-        points = len(curve_depths(chosen.pools)) + groups
-        permuted = 2 * PERMUTATIONS * POOLS * len(kinds_of(list(self.found.files)))
-        parts: dict[str, tuple[JsonObject, Callable[[Collected], None], int]] = {
+        parts: dict[str, tuple[JsonObject, Callable[[Collected], None]]] = {
             "coverage": (
                 {"depth": chosen.pools.depth, "deepest": chosen.deepest, "relevant_from": level},
                 self._coverage,
-                1,
             ),
-            "reliability": (pools, self._reliability, drawn),
-            "kinds": (
-                pools | {"permutations": PERMUTATIONS, "pools": POOLS},
-                self._kinds,
-                permuted,
-            ),
-            "left-out": (pools, self._left_out, groups),
-            "curves": (pools, self._curves, drawn * points),
+            "reliability": (pools, self._reliability),
+            "kinds": (pools | {"permutations": PERMUTATIONS, "pools": POOLS}, self._kinds),
+            "left-out": (pools, self._left_out),
+            "curves": (pools, self._curves),
         }
         if chosen.relabel:
             again = {"relabel": chosen.relabel, "repeats": chosen.repeats}
-            parts["relabelled"] = (pools | again, self._relabelled, drawn * (1 + chosen.repeats))
+            parts["relabelled"] = (pools | again, self._relabelled)
         return {name: self._part(name, *part) for name, part in parts.items()}
 
-    def _part(
-        self, name: str, settings: JsonObject, measure: Callable[[Collected], None], pools: int
-    ) -> Path:
+    def _part(self, name: str, settings: JsonObject, measure: Callable[[Collected], None]) -> Path:
         place = self.steps.folder / self.given.name / name
 
         def make() -> None:
@@ -198,15 +185,7 @@ class _Task:
             measure(made)
             rows.save(place, made.rows, manifest, made.values, overwrite=True)
 
-        runs = len(self.found.files)
-        amount = runs * len(self.measures) * pools
-        work = Work("runs × measures × pools", amount)
-        if name == "kinds":  # only scores
-            work = Work("runs × measures × pools of permuted kinds", amount)
-        note = f"{pools:,} pools, {runs:,} runs" if pools > 1 else f"{runs:,} runs"
-        return self.steps.make(
-            f"{self.given.name}/{name}", place, settings, self.checksums, make, work=work, note=note
-        )
+        return self.steps.make(f"{self.given.name}/{name}", place, settings, self.checksums, make)
 
     def _coverage(self, made: Collected) -> None:
         settings = CoverageSettings(self.settings.pools.depth, self.settings.deepest, self.level)

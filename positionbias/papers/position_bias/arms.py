@@ -27,7 +27,6 @@ from pathlib import Path
 
 from positionbias.core.collection import Collection
 from positionbias.core.errors import SettingError
-from positionbias.experiments.estimate import Work
 from positionbias.experiments.workspace import Workspace
 from positionbias.models.remedies import AnyRemedy, Calibration, Remedy
 from positionbias.models.shapes import Positions, TKConfig
@@ -169,8 +168,6 @@ def _selected(
 def _selection_step(
     workspace: Workspace, source: Path, place: Path, selection: Selection, by: Path | None
 ) -> Path:
-    workspace.stands_for(place, source)
-
     def make() -> None:
         collection = Collection(source)
         select(
@@ -187,14 +184,12 @@ def _selection_step(
     inputs = {"collection": workspace.checksum(source)} | (
         {} if by is None else {"chosen by": workspace.checksum(by)}
     )
-    work = Work("queries selected from", workspace.counted(source).count_queries(TRAIN))
     return workspace.steps.make(
         f"select-{place.parent.name}-{place.name}",
         place,
         selection.record(),
         inputs,
         make,
-        work=work,
     )
 
 
@@ -346,12 +341,8 @@ def _wanted(
     """
     for seed in settings.seeds:
         for model in settings.models:
-            plan = model.plan(
-                runs[TRAIN],
-                runs[settings.validation],
-                seed=seed,
-                validation_split=settings.validation,
-            )
+            validation = runs[settings.validation], settings.validation
+            plan = model.plan(candidates=runs[TRAIN], validation=validation, seed=seed)
             facts = Facts(
                 model=model.kind,
                 training="original",

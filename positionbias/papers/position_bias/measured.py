@@ -35,6 +35,7 @@ from positionbias.evaluation.trainings import (
     paired,
 )
 from positionbias.experiments.against import MARGIN
+from positionbias.experiments.candidates import judgements
 from positionbias.experiments.described import add_contents, add_rotation
 from positionbias.experiments.measured import (
     FIRST_STAGE,
@@ -45,7 +46,6 @@ from positionbias.experiments.measured import (
     over,
     system_cells,
 )
-from positionbias.experiments.sample import judgements
 from positionbias.models.remedied import trained_folder
 from positionbias.papers.position_bias import (
     BASELINES,

@@ -258,13 +258,7 @@ class PositionBiasSettings(GridSettings):
                 f"--models: wanted tk, whose positions can be changed; found {', '.join(kinds)}; "
                 "leave it out"
             )
-        model = self.models[0]
-        if model.start is not None:
-            raise SettingError(
-                "--start: wanted none, as a checkpoint fixes its positions; found "
-                f"{model.start.name}; leave it out"
-            )
-        if model.model.positions != POSITIONS[0]:
+        if self.models[0].model.positions != POSITIONS[0]:
             raise SettingError(
                 "--set tk.positions: --positions names those that are compared; leave it out"
             )

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError
@@ -242,7 +242,7 @@ class Grid:
         settings, workspace = self.settings, self.workspace
         by_position = {
             text: tuple(
-                workspace.by_position(on, split, self.tests[split], on=_named(text))
+                workspace.by_position(on, split, self.tests[split], on=f"{_named(text)}-")
                 for split in settings.tests
             )
             for text, on in self.passages.texts(settings.draws)
@@ -293,7 +293,7 @@ class Grid:
         settings, split, text = self.settings, self.settings.validation, wanted.choose_on
         made = {name: self._model(one, base) for name, one in wanted.choices}
         runs = {
-            name: self.workspace.reranked(path, text, split, self.runs[split], on="rotated")
+            name: self.workspace.reranked(path, text, split, self.runs[split], on="rotated-")
             for name, path in made.items()
         }
         choice = self.workspace.evaluated(
@@ -311,7 +311,7 @@ class Grid:
         for text, on in self.passages.texts(draws):
             name = _named(text)
             runs[text] = tuple(
-                workspace.reranked(path, on, split, tests[split], on=name)
+                workspace.reranked(path, on, split, tests[split], on=f"{name}-")
                 for split in settings.tests
             )
             if has_term_vectors(facts.model) and not wanted.at_inference:
@@ -347,9 +347,10 @@ def wanted_trainings(
     for seed in settings.seeds:
         for model in settings.models:
             facts = Facts(model=model.kind, seed=seed, pretrained=model.pretrained, variant=variant)
-            given = runs[TRAIN], runs[settings.validation]
+            validation = runs[settings.validation], settings.validation
+            given: dict[str, Any] = {"candidates": runs[TRAIN], "validation": validation}
             if "original" in settings.trainings:
-                plan = model.plan(*given, seed=seed, validation_split=settings.validation)
+                plan = model.plan(**given, seed=seed)
                 name = f"{model.kind}{part}-original-seed-{seed}"
                 yield Wanted(replace(facts, training="original"), name, passages.original, plan)
             for draw, rotation in (
@@ -357,9 +358,7 @@ def wanted_trainings(
             ):
                 at_reading = settings.rotate_at_reading
                 rotate = rotation if at_reading else None
-                plan = model.plan(
-                    *given, seed=seed, rotate=rotate, validation_split=settings.validation
-                )
+                plan = model.plan(**given, seed=seed, rotate=rotate)
                 name = f"{model.kind}{part}-rotated-{draw}-seed-{seed}"
                 text = passages.original if at_reading else passages.rotated[draw]
                 yield Wanted(replace(facts, training="rotated", rotation=draw), name, text, plan)

@@ -142,7 +142,7 @@ class _Study:
             facts = replace(facts, source=source, rotation=row.draw, pretrained=began.pretrained)
             facts = as_ended(facts, path, start)
         done = tuple(
-            self.here.reranked(path, self.target.path, split, run, on="original")
+            self.here.reranked(path, self.target.path, split, run, on="original-")
             for split, run in self.asked.items()
         )
         return Trained(facts, path, {ORIGINAL: done}, first=first)
@@ -163,16 +163,13 @@ class _Study:
 
     def _on_source(self, name: str, passages: Path, model: ModelSettings, seed: int) -> Path:
         split, runs = self.before.validation, self.source_runs
-        return self.there.trained(
-            name,
-            passages,
-            model.plan(runs["train"], runs[split], seed=seed, validation_split=split),
-        )
+        plan = model.plan(candidates=runs["train"], validation=(runs[split], split), seed=seed)
+        return self.there.trained(name, passages, plan)
 
     def _on_target(self, name: str, model: ModelSettings, seed: int, start: Path | None) -> Path:
         split, runs = self.settings.validation, self.target_runs
         plan = model.plan(
-            runs["train"], runs[split], seed=seed, start=start, validation_split=split
+            candidates=runs["train"], validation=(runs[split], split), seed=seed, start=start
         )
         return self.here.trained(name, self.target.path, plan)
 

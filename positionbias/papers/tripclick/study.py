@@ -24,7 +24,7 @@ from positionbias.dense.approximate import check_faiss
 from positionbias.experiments.artefacts import as_ended
 from positionbias.experiments.candidates import LOOKED_AT, check_candidates
 from positionbias.experiments.measured import Trial
-from positionbias.experiments.workspace import Workspace, drawing
+from positionbias.experiments.workspace import Workspace
 from positionbias.models.encoder_source import MINILM, encoder_folder
 from positionbias.papers.tripclick import ENSEMBLE, REGENERATED, RERANKER, RETRIEVER
 from positionbias.papers.tripclick.measured import TripClickStudy, measure_tripclick
@@ -139,15 +139,7 @@ class _Study:
         if of.stored is not None:
             inputs["training set"] = Groups(of.stored).checksum
         name = f"{self.workspace.prefix}trainset-{of.name}"
-        work = drawing(self._triples())
-        return self.workspace.steps.make(
-            name, place, drawn_from(of, settings), inputs, make, work=work
-        )
-
-    def _triples(self) -> int:
-        """Estimate the number of triples of a set in which each positive has all its negatives."""
-        splits = self.collection.split_facts
-        return sum(splits[split].qrels for split in self.settings.sources) * self.settings.negatives
+        return self.workspace.steps.make(name, place, drawn_from(of, settings), inputs, make)
 
     def _trial(self, wanted: tuple[Ranker, Negatives, int]) -> Trial:
         ranker, of, seed = wanted
@@ -157,15 +149,15 @@ class _Study:
             if settings.validation is None
             else (self.runs[settings.validation], settings.validation)
         )
-        plan = model.plan_on(
-            self.trainsets[of.name],
+        plan = model.plan(
+            trainset=self.trainsets[of.name],
             seed=seed,
             validation=validation,
             relevant_from=settings.relevant_from,
             words_of=settings.sources,
         )
         name = f"{ranker.stem(of)}-seed-{seed}"
-        place = self.workspace.trained(name, self.collection.path, plan, groups=self._triples())
+        place = self.workspace.trained(name, self.collection.path, plan)
         facts = Facts(
             model=model.kind,
             pretrained=model.pretrained,

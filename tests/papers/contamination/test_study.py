@@ -19,7 +19,7 @@ from positionbias.core.manifest import read_manifest
 from positionbias.core.rows import load
 from positionbias.core.run import read_run
 from positionbias.core.teacher_scores import open_teacher_scores
-from positionbias.experiments.model_settings import ModelSettings, Taught
+from positionbias.experiments.model_settings import ModelSettings
 from positionbias.experiments.workspace import Workspace
 from positionbias.models.checkpoint import load_checkpoint
 from positionbias.models.tk import TK
@@ -192,11 +192,13 @@ def test_with_a_share_of_nothing_groups_weights_and_runs_are_the_clean_ones(
     clean = Groups(finished / "trainsets" / "clean")
     assert (nothing.checksum, list(nothing)) == (clean.checksum, list(clean))
     of, workspace = settings(), Workspace(tmp_path)
-    plan = of.teacher.plan_on(nothing.path, seed=1, words_of=("train", "test", "validation"))
+    plan = of.teacher.plan(trainset=nothing.path, seed=1, words_of=("train", "test", "validation"))
     teacher = workspace.trained("teacher", collection.path, plan)
     scores = workspace.taught(teacher, collection.path, "train", candidates, 8)
     way = of.losses[1].training(of.models[0].training, 27)
-    plan = of.models[0].plan_taught(Taught(scores, "train", 8), way, seed=1)
+    plan = of.models[0].plan(
+        teacher_scores=scores, split="train", teacher_depth=8, training=way, seed=1
+    )
     student = workspace.trained("student", collection.path, plan)
     theirs = {"teacher": "teacher-tk-clean-seed-1", "student": "student-tk-ranknet-clean-seed-1"}
     for name, model in (("teacher", teacher), ("student", student)):

@@ -240,9 +240,8 @@ def test_models_differ_in_their_positions_alone(collection: Collection, tmp_path
             {"models": (ModelSettings("tk", TINY), ModelSettings("bert_dot", encoder="minilm"))},
             "--models",
         ),
-        ({"models": (ModelSettings("tk", start=Path("model")),)}, "--start"),
     ],
-    ids=["one", "twice", "unknown", "bert", "start"],
+    ids=["one", "twice", "unknown", "bert"],
 )
 def test_positions_out_of_range_name_their_flag(change: dict, named: str) -> None:
     with pytest.raises(SettingError, match=rf"^{named}: wanted .*; found "):
