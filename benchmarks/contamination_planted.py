@@ -36,14 +36,7 @@ from positionbias.models.new_encoder import make_encoder
 from positionbias.models.settings import EncoderSettings
 from positionbias.models.shapes import BertCatConfig, TKConfig
 from positionbias.papers.contamination.settings import ContaminationSettings
-from positionbias.papers.contamination.shown import (
-    BEYOND,
-    INFLATED,
-    INHERITED,
-    SHARES,
-    SHOWN,
-    SOURCES,
-)
+from positionbias.papers.contamination.shown import INFLATED, SHOWN, SOURCES
 from positionbias.papers.contamination.study import run_study
 from positionbias.planted.generator import PlantedSettings, write_planted
 from positionbias.training.config import TrainConfig
@@ -102,7 +95,6 @@ def study(folder: Path, collection: Collection, teacher: str, seeds: Sequence[in
             model(kind, encoder, STUDENT_EPOCHS[kind])
             for kind in (teacher, *(k for k in KINDS if k != teacher))
         ),
-        shares=(0.25, 0.5),
         seeds=tuple(seeds),
         target_relevant_from=1,
         train_depth=DEPTH,
@@ -141,10 +133,10 @@ class Clock:
 
 
 def lines_of(measured: DataFrame) -> list[str]:
-    """What was found, the systems on both targets, the changes, the shares."""
+    """What was found, the systems on both targets, the changes."""
     own = SHOWN.own(measured)
     lines = [f"- {finding.text}" for finding in SHOWN.findings(own)]
-    for declared in (SOURCES, INFLATED, BEYOND, INHERITED, SHARES):
+    for declared in (SOURCES, INFLATED):
         table = declared.table(own)
         heads = [column.full_name or "Figures" for column in table.columns]
         cells = [[cell.text for cell in row] for row in table.rows]

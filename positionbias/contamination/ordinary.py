@@ -8,6 +8,7 @@ and relevant passages, and a block of candidates; the run is read one ranking at
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
@@ -18,11 +19,11 @@ from positionbias.core.errors import InputError, bad_input
 from positionbias.core.groups import TrainingGroup
 from positionbias.core.negatives import draw_negatives, without
 from positionbias.core.run import read_rankings
-from positionbias.results.contamination import OrdinaryCounts
 
-__all__ = ["Ordinary", "OrdinaryGroups", "ordinary_groups"]
+__all__ = ["ABSENT", "Ordinary", "ordinary_blocks", "ordinary_groups"]
 
-_BLOCK_CANDIDATES = 1 << 18  # about 20 MB of ids
+ABSENT = "positives missing from the corpus"
+BLOCK_CANDIDATES = 1 << 18  # about 20 MB of ids
 
 
 class Ordinary(NamedTuple):
@@ -35,100 +36,82 @@ class Ordinary(NamedTuple):
 
 def ordinary_groups(query: Ordinary, *, size: int, seed: int) -> Iterator[TrainingGroup]:
     """Yield a group of ``size`` passages for each positive, smaller with fewer candidates."""
-    pool = query.candidates
     for positive in query.positives:
-        drawn = draw_negatives(pool, size - 1, seed, query.query_id, positive)
+        drawn = draw_negatives(query.candidates, size - 1, seed, query.query_id, positive)
         yield TrainingGroup(query.query_id, (positive, *drawn), (1, *[0] * len(drawn)))
 
 
-class OrdinaryGroups:
-    """The material of a split's groups, by blocks of queries in the run's order; ``counts`` are
-    complete after the last block.
+def ordinary_blocks(
+    collection: Collection,
+    split: str,
+    candidates: Path,
+    relevant: Mapping[str, tuple[str, ...]],
+    counts: Counter[str],
+    *,
+    depth: int,
+    size: int,
+) -> Iterator[tuple[Ordinary, ...]]:
+    """Yield the queries with a relevant passage in the corpus and a candidate that is not relevant,
+    in blocks, in the run's order.
 
-    Negatives are from the first ``depth`` candidates; ``size`` is the size of a group, for the
-    counts only.
+    Negatives are from the first ``depth`` candidates. ``counts`` counts groups of ``size`` and what
+    is left out.
+
+    Raises:
+        InputError: candidates with unknown queries or passages, or no group.
     """
-
-    def __init__(
-        self,
-        collection: Collection,
-        split: str,
-        candidates: Path,
-        relevant: Mapping[str, tuple[str, ...]],
-        *,
-        depth: int,
-        size: int,
-    ) -> None:
-        self._collection, self._split, self._candidates, self._relevant = (
-            collection,
-            split,
+    known = {query_id for query_id, _ in collection.query_texts(split)}
+    waiting, held, held_candidates = dict(relevant), list[Ordinary](), 0
+    for ranking in read_rankings(candidates):
+        if ranking.query_id not in known:
+            raise _unknown(candidates, f"queries of split {split!r}", f"query {ranking.query_id!r}")
+        if positives := waiting.pop(ranking.query_id, ()):
+            first = tuple(ranking.passage_ids[:depth])
+            held.append(Ordinary(ranking.query_id, positives, first))
+            held_candidates += len(first)
+        if held_candidates >= BLOCK_CANDIDATES:
+            yield _usable(collection, candidates, held, counts, size)
+            held, held_candidates = [], 0
+    counts["positives without candidates"] += sum(map(len, waiting.values()))
+    if held:
+        yield _usable(collection, candidates, held, counts, size)
+    if not counts["groups"]:
+        raise bad_input(
             candidates,
-            relevant,
+            wanted=f"candidates for queries of split {split!r} with relevant passages",
+            found="none",
+            do="check that --candidates was retrieved for --split, and --relevant-from",
         )
-        self._depth, self._size = depth, size
-        self.counts = OrdinaryCounts(split=split)
 
-    def blocks(self) -> Iterator[tuple[Ordinary, ...]]:
-        """Yield blocks of queries with a relevant passage in the corpus and a candidate that is not
-        relevant.
 
-        Raises:
-            InputError: candidates with unknown queries or passages, or no group.
-        """
-        known = {query_id for query_id, _ in self._collection.query_texts(self._split)}
-        waiting = dict(self._relevant)
-        held: list[Ordinary] = []
-        size = 0
-        for ranking in read_rankings(self._candidates):
-            if ranking.query_id not in known:
-                raise self._of_another(
-                    f"queries of split {self._split!r}", f"query {ranking.query_id!r}"
-                )
-            if positives := waiting.pop(ranking.query_id, ()):
-                held.append(
-                    Ordinary(ranking.query_id, positives, tuple(ranking.passage_ids[: self._depth]))
-                )
-                size += len(held[-1].candidates)
-            if size >= _BLOCK_CANDIDATES:
-                yield self._block(held)
-                held, size = [], 0
-        self.counts.without_candidates += sum(map(len, waiting.values()))
-        if held:
-            yield self._block(held)
-        if not self.counts.groups:
-            raise bad_input(
-                self._candidates,
-                wanted=f"candidates for queries of split {self._split!r} with relevant passages",
-                found="none",
-                do="check that --candidates was retrieved for --split, and --relevant-from",
-            )
+def _usable(
+    collection: Collection,
+    candidates: Path,
+    queries: Sequence[Ordinary],
+    counts: Counter[str],
+    size: int,
+) -> tuple[Ordinary, ...]:
+    """Count and return the queries of a block that make groups, with their material."""
+    named = dict.fromkeys(chain.from_iterable((*q.positives, *q.candidates) for q in queries))
+    absent = set(collection.absent(list(named)))
+    usable = []
+    for query in queries:
+        if unknown := absent.intersection(query.candidates):
+            of = f"passages of {collection.name}"
+            raise _unknown(candidates, of, f"passage {min(unknown)!r}")
+        positives = tuple(item for item in query.positives if item not in absent)
+        pool = tuple(without(query.candidates, query.positives))
+        counts[ABSENT] += len(query.positives) - len(positives)
+        if not pool:
+            counts["positives without candidates"] += len(positives)
+        elif positives:
+            usable.append(Ordinary(query.query_id, positives, pool))
+            counts["queries"] += 1
+            counts["groups"] += len(positives)
+            counts["groups smaller than asked for"] += len(positives) * (len(pool) < size - 1)
+    return tuple(usable)
 
-    def _block(self, queries: Sequence[Ordinary]) -> tuple[Ordinary, ...]:
-        """Count and return the queries of a block that make groups, with their material."""
-        named = list(
-            dict.fromkeys(
-                chain.from_iterable((*query.positives, *query.candidates) for query in queries)
-            )
-        )
-        absent = set(self._collection.absent(named))
-        usable, counts = [], self.counts
-        for query in queries:
-            if unknown := absent.intersection(query.candidates):
-                raise self._of_another(
-                    f"passages of {self._collection.name}", f"passage {min(unknown)!r}"
-                )
-            positives = tuple(item for item in query.positives if item not in absent)
-            pool = tuple(without(query.candidates, query.positives))
-            counts.missing_positives += len(query.positives) - len(positives)
-            if not pool:
-                counts.without_candidates += len(positives)
-            elif positives:
-                usable.append(Ordinary(query.query_id, positives, pool))
-                counts.queries += 1
-                counts.groups += len(positives)
-                counts.small_groups += len(positives) * (len(pool) < self._size - 1)
-        return tuple(usable)
 
-    def _of_another(self, wanted: str, found: str) -> InputError:
-        do = "check --split, and that --candidates were retrieved from this collection"
-        return bad_input(self._candidates, wanted=wanted, found=found, do=do)
+def _unknown(candidates: Path, wanted: str, found: str) -> InputError:
+    do = "check --split, and that --candidates were retrieved from this collection"
+    return bad_input(candidates, wanted=wanted, found=found, do=do)

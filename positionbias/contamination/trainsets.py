@@ -8,6 +8,7 @@ in the added groups.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
@@ -15,13 +16,17 @@ from pathlib import Path
 
 from positionbias.contamination.judged import (
     Judged,
-    Target,
     judged_groups,
-    read_target,
+    read_judged,
     split_negatives,
     taken,
 )
-from positionbias.contamination.ordinary import Ordinary, OrdinaryGroups, ordinary_groups
+from positionbias.contamination.ordinary import (
+    ABSENT,
+    Ordinary,
+    ordinary_blocks,
+    ordinary_groups,
+)
 from positionbias.contamination.settings import ContaminatedSettings
 from positionbias.core.closest import or_closest
 from positionbias.core.collection import Collection
@@ -33,10 +38,8 @@ from positionbias.core.progress import track
 from positionbias.core.publish import refuse_existing
 from positionbias.core.records import relevant_passages
 from positionbias.core.shard_work import resumable_folder
-from positionbias.results.contamination import TRAINSET, ContaminatedSet, TargetCounts
-from positionbias.results.result import Result
 
-__all__ = ["contaminated_result", "set_counts", "write_contaminated_set"]
+__all__ = ["COMMAND", "write_contaminated_set"]
 
 COMMAND = "trainset contaminated"
 _NOTES = (
@@ -66,9 +69,8 @@ def write_contaminated_set(
     """Write a set to ``out``, whole or not at all, and open it; ``candidates`` is a run of the
     training split's queries.
 
-    ``manifest.content`` counts by origin: ``ordinary``; under ``targets`` each target, with the ids
-    of its queries taken and of its passages missing from the corpus; ``share_of_groups`` is the
-    targets' share of all groups.
+    ``manifest.content`` has under ``origins`` the counts of the training split and each target, and
+    under ``query_ids`` the queries taken of each target.
 
     Raises:
         OutputExistsError: ``out`` exists and ``overwrite`` is false.
@@ -77,21 +79,22 @@ def write_contaminated_set(
         SettingError: a share that takes no query.
     """
     refuse_existing(out, overwrite=overwrite)
+    size, seed = settings.group_size, settings.seed
     relevant = relevant_passages(collection.qrels(settings.split), settings.relevant_from)
-    targets = _targets(collection, settings, relevant)
-    source = OrdinaryGroups(
-        collection,
-        settings.split,
-        candidates,
-        relevant,
-        depth=settings.train_depth,
-        size=settings.group_size,
-    )
-    from_targets = (
-        [(target, taken(target, settings.share, settings.seed)) for target in targets]
-        if settings.contaminates
-        else []
-    )
+    left_out: dict[str, Counter[str]] = {settings.split: Counter()}
+    queries: dict[str, list[Judged]] = {}
+    if settings.targets:
+        _check_splits(collection, settings.targets)
+        group_queries(collection, (settings.split, *settings.targets))
+    for target in settings.targets:  # checked for any share
+        judged, counts = _judged(collection, target, relevant, settings.target_relevant_from)
+        if settings.contaminates:
+            left_out[target] = counts
+            queries[target] = taken(judged, target, settings.share, seed)
+    ordinary = ordinary_blocks(
+        collection, settings.split, candidates, relevant, left_out[settings.split],
+        depth=settings.train_depth, size=size,
+    )  # fmt: skip
     open_bytes(candidates).close()  # a missing file is reported before its checksum is computed
     inputs = [
         input_ref("collection", collection.path, collection.checksum, artefact=out),
@@ -100,54 +103,36 @@ def write_contaminated_set(
     job = {
         "command": COMMAND,
         **settings.record(),
-        "seed": settings.seed,
+        "seed": seed,
         "inputs": [item.checksum for item in inputs],
     }
-    blocks = chain(source.blocks(), (tuple(queries) for _, queries in from_targets))
     with resumable_folder(out, job, overwrite=overwrite) as folder:
         write_groups(
             folder,
-            partial(_groups_of, collection, settings.group_size, settings.seed),
-            track(blocks, "writing training groups", unit="blocks"),
+            partial(_groups_of, collection, size, seed),
+            track(chain(ordinary, queries.values()), "writing training groups", unit="blocks"),
             Manifest(
                 kind=KIND,
                 name=out.name,
                 command=COMMAND,
                 settings=settings.record(),
-                seed=settings.seed,
+                seed=seed,
                 inputs=tuple(inputs),
                 licence=collection.manifest.licence,
                 notes=_NOTES,
             ),
-            splits=(settings.split, *(target.split for target, _ in from_targets)),
-            content=lambda: _counted(source, from_targets, settings.group_size).to_rows(),
+            splits=(settings.split, *queries),
+            content=lambda: {
+                "origins": {
+                    split: {**_counts(queries.get(split, ()), size), **counts}
+                    for split, counts in left_out.items()
+                },
+                "query_ids": {
+                    target: [query.query_id for query in own] for target, own in queries.items()
+                },
+            },
         )
     return Groups(out)
-
-
-def contaminated_result(groups: Groups, collection: Collection) -> Result:
-    """Return the groups of a set by origin; the value is the targets' share of groups."""
-    counts, splits = set_counts(groups), " + ".join(groups.splits)
-    seed = groups.manifest.seed
-    return Result(
-        TRAINSET,
-        collection.name,
-        splits,
-        groups.name,
-        seed,
-        counts.share,
-        None,
-        len(groups),
-        counts,
-    )
-
-
-def set_counts(groups: Groups) -> ContaminatedSet:
-    """Return the counts of a set's manifest."""
-    content = groups.manifest.content
-    return ContaminatedSet.from_rows(
-        {name: content[name] for name in ContaminatedSet.__struct_encode_fields__}
-    )
 
 
 def _groups_of(
@@ -163,84 +148,49 @@ def _groups_of(
             yield from ordinary_groups(query, size=size, seed=seed)
 
 
-_JOIN = (
-    "name one of these; if the target is in another collection, join them first: posbias merge A=… "
-    "B=… --apart --out both"
-)
-
-
-def _targets(
-    collection: Collection, settings: ContaminatedSettings, relevant: Mapping[str, Sequence[str]]
-) -> list[Target]:
-    """Read and check the targets, for any share."""
-    for split in settings.targets:
+def _check_splits(collection: Collection, targets: Sequence[str]) -> None:
+    join = (
+        "name one of these; if the target is in another collection, join them first: posbias merge "
+        "A=… B=… --apart --out both"
+    )
+    for split in targets:
         if split not in collection.splits:
             raise bad_input(
                 collection.path,
                 wanted=f"a split {split!r} for --contaminate",
                 found=", ".join(collection.splits) or "no splits",
-                do=or_closest(split, collection.splits, _JOIN),
+                do=or_closest(split, collection.splits, join),
             )
-    if not settings.targets:
-        return []
-    group_queries(collection, (settings.split, *settings.targets))
-    return [
-        _target(collection, split, relevant, settings.target_relevant_from)
-        for split in settings.targets
-    ]
 
 
-def _target(
+def _judged(
     collection: Collection, split: str, elsewhere: Mapping[str, Sequence[str]], relevant_from: int
-) -> Target:
+) -> tuple[list[Judged], Counter[str]]:
     qrels = collection.qrels(split)
     absent = set(collection.absent(sorted({qrel.passage_id for qrel in qrels})))
-    target = read_target(
-        split, qrels, absent, relevant_from=relevant_from, relevant_elsewhere=elsewhere
+    queries, counts = read_judged(
+        qrels, absent, relevant_from=relevant_from, relevant_elsewhere=elsewhere
     )
-    if target.queries:
-        return target
-    missing = sum(map(len, target.missing.values()))
-    found = (
-        f"{len(qrels):,} judgements, the highest of grade {max(qrel.grade for qrel in qrels)}"
-        if qrels
-        else "no judgements"
-    )
-    do = "give a lower --target-relevant-from, or another --contaminate"
-    if missing:
-        found, do = (
-            f"{missing:,} positives, all missing from the corpus",
-            "join the target's collection first: posbias merge",
+    if not queries:
+        highest = f", the highest of grade {max(qrel.grade for qrel in qrels)}" if qrels else ""
+        raise bad_input(
+            collection.path,
+            wanted=f"a passage judged {relevant_from} or higher in target {split!r}",
+            found=f"{len(qrels):,} judgements{highest}; {counts[ABSENT]:,} {ABSENT}",
+            do="give a lower --target-relevant-from or another --contaminate, or join the target's "
+            "collection first: posbias merge",
         )
-    raise bad_input(
-        collection.path,
-        wanted=f"a passage judged {relevant_from} or higher in target {split!r}",
-        found=found,
-        do=do,
-    )
+    return queries, counts
 
 
-def _counted(
-    source: OrdinaryGroups, targets: Sequence[tuple[Target, Sequence[Judged]]], size: int
-) -> ContaminatedSet:
-    by_target = {target.split: _counts(target, queries, size) for target, queries in targets}
-    groups = sum(counts.groups for counts in by_target.values())
-    share = groups / (groups + source.counts.groups)
-    return ContaminatedSet(ordinary=source.counts, targets=by_target, groups=groups, share=share)
-
-
-def _counts(target: Target, queries: Sequence[Judged], size: int) -> TargetCounts:
-    negatives = [split_negatives(query, size) for query in queries]
-    return TargetCounts(
-        queries=len(queries),
-        groups=sum(len(query.positives) for query in queries),
-        judged_negatives=sum(judged for judged, _ in negatives),
-        random_negatives=sum(random for _, random in negatives),
-        with_positive=len(target.queries),
-        without_positive=target.without_positive,
-        missing_positives=sum(map(len, target.missing.values())),
-        missing_negatives=sum(map(len, target.missing_negatives.values())),
-        query_ids=[query.query_id for query in queries],
-        missing_positive_ids=target.missing,
-        missing_negative_ids=target.missing_negatives,
-    )
+def _counts(queries: Sequence[Judged], size: int) -> dict[str, int]:
+    """Count the groups of a target's queries; nothing for the training split."""
+    if not queries:
+        return {}
+    judged, random = zip(*(split_negatives(query, size) for query in queries), strict=True)
+    return {
+        "queries": len(queries),
+        "groups": sum(len(query.positives) for query in queries),
+        "judged negatives": sum(judged),
+        "random negatives": sum(random),
+    }

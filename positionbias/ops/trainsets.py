@@ -182,8 +182,7 @@ def draw_contaminated(
                 --out teacher
 
     Returns:
-        The set, and a result with its groups by origin; its value is the share of groups that come
-        from targets.
+        The set, and rows that count its groups by origin, and what was left out.
 
     Raises:
         SettingError: a share that takes no query.
@@ -202,19 +201,28 @@ def draw_contaminated(
         ...         "planted", candidates="train.run", settings=half, out="seen"
         ...     )
         ... )
-        origin  queries  groups   share  negatives judged  negatives random
-        train        50      70  79.55%
-        test    9 of 18      18  20.45%                18                 0
+        Groups by origin
+        <BLANKLINE>
+                                         Negatives ...
+        Origin  Queries  Groups   Share  judged  random ...
+        ──────  ───────  ──────  ──────  ──────  ────── ...
+        train        50      70  79.5...
+        test          9      18  20.5...
+        ...
     """
-    from positionbias.contamination.trainsets import contaminated_result, write_contaminated_set
+    from positionbias.contamination.origins import KEYS, add_origins
+    from positionbias.contamination.trainsets import COMMAND, write_contaminated_set
     from positionbias.core.collection import find_collection
+    from positionbias.core.rows import Collected
 
     opened, place = find_collection(collection), output_place(out)
     groups = write_contaminated_set(
         place, opened, input_place(candidates), settings, overwrite=overwrite
     )
     _hint_next(f"{len(groups):,} training groups", place, opened)
-    return Written(place, [contaminated_result(groups, opened)])
+    made = Collected({"study": COMMAND, "collection": opened.name, "set": groups.name}, KEYS)
+    add_origins(made, groups)
+    return Written(place, [], rows=made.rows)
 
 
 @operation

@@ -72,8 +72,7 @@ def _counts(results: Sequence[Result]) -> str:
     sentences = []
     for word, items in (
         ("collections", distinct(result.collection for result in results)),
-        # levels stand in tables
-        ("systems", distinct(result.system for result in ranked if result.facts.share is None)),
+        ("systems", distinct(result.system for result in ranked)),
         ("measures", distinct(result.measure for result in ranked)),
         (
             "seeds",

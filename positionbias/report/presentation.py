@@ -40,6 +40,7 @@ SHOWN = (
     "clicks.shown",
     "audit.shown",
     "contamination.shown",
+    "contamination.origins",
 )  # modules with a presentation, beside those of papers
 FIRST_STAGE = "first stage"  # the role of a ranking that stands beside others
 MOST_LINES = 12  # of a table in a terminal

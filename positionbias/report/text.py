@@ -19,7 +19,6 @@ TEXTS = {
     "DenseFigures": ("report.artefact_text", "candidates_text"),
     "VectorFigures": ("report.artefact_text", "vectors_text"),
     "CandidateCounts": ("leakage.text", "candidates_text"),
-    "ContaminatedSet": ("contamination.text", "contaminated_text"),
     "DrawnSet": ("leakage.text", "leaked_text"),
     "LeakShare": ("leakage.text", "calibration_text"),
     "ExportCounts": ("report.artefact_text", "export_text"),

@@ -45,9 +45,8 @@ class Facts:
     ``variant`` is a study's other variation, in words ("no positions", "answers in 0:0.2").
 
     In distillation ``role`` is "teacher" or "student", and ``loss`` the loss's name. If a teacher
-    saw test judgements, ``source`` is their split and ``share`` the share of its queries; a student
-    has its teacher's. Elsewhere ``role`` is the system's task: "first stage", "re-ranker",
-    "ensemble", "retriever".
+    saw test judgements, ``source`` is their split; a student has its teacher's. Elsewhere ``role``
+    is the system's task: "first stage", "re-ranker", "ensemble", "retriever".
 
     ``unfinished``: one of its trainings was not finished when it ended (``core.convergence``).
     Finished and unfinished trainings are different systems, so no mean or comparison mixes them.
@@ -63,7 +62,6 @@ class Facts:
     variant: str = ""
     role: str = ""
     loss: str = ""
-    share: float | None = None
     unfinished: bool = False
 
     def __post_init__(self) -> None:

@@ -90,29 +90,6 @@ def test_the_probe_of_the_study_is_not_that_of_its_trainings() -> None:
     assert (settings.probe_passages, settings.models[0].training.probe_passages) == (50, 500)
 
 
-def test_doses_that_are_asked_for(tmp_path: Path, run_posbias: Any) -> None:
-    collection = planted(tmp_path / "planted")
-    asked = (
-        "study",
-        "contamination",
-        collection.path,
-        "--target",
-        "test",
-        "--target-relevant-from",
-        1,
-        "--teacher",
-        "tk",
-        "--models",
-        "tk",
-    )
-    shown = run_posbias(*asked, "--out", tmp_path / "out", "--quick", "--dry-run", "--share", 0.5)
-    assert shown.returncode == 0, shown.stderr
-    assert "train-teacher-tk-test-0.5-seed-1" in shown.stdout
-    assert "at most 1 steps" in shown.stdout  # one epoch of few queries, and not a thousand steps
-    without = run_posbias(*asked, "--out", tmp_path / "out", "--quick", "--dry-run")
-    assert "test-0.5" not in without.stdout
-
-
 @pytest.mark.parametrize("name", [name for name in PAPERS if command_of(name).quick])
 def test_every_size_of_a_quick_study_is_an_option_of_it(name: str) -> None:
     command = study.get_command(click.Context(study), name)

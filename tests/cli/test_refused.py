@@ -70,15 +70,6 @@ def refusal(arguments: str) -> str:
             ),
             "--answers-in, --positions: give one of the two",
         ),
-        (
-            f"{LEAKED} --no-doses --share 0.5",
-            "--share: wanted a curve; found --no-doses, with which it does",
-        ),
-        (
-            f"{LEAKED} --no-doses --dose-target test",
-            "--dose-target: wanted a curve; found --no-doses",
-        ),
-        (f"{LEAKED} --share 0", "--share: wanted shares above 0; found 0, the clean teacher"),
         (f"{LEAKED} --patience 3", "--patience: wanted a validation; found no --validation-split"),
         (
             "study tripclick x --test-split test --models tk --out ./s --patience 3",

@@ -24,7 +24,6 @@ GIVEN += [
     8,
     "--loss",
     "kl",
-    "--no-doses",
     "--seeds",
     1,
 ]
@@ -63,12 +62,12 @@ def test_bad_options(
     for more, line in (
         (
             ["--loss", "lce"],
-            (
-                "--loss: wanted one that reads a teacher's scores (margin_mse, kl, ranknet); found "
-                "'lce'"
-            ),
+            ("--loss: wanted one that reads a teacher's scores (margin_mse, kl, ranknet)"),
         ),
-        (["--source", "test"], "--source, --target: wanted different splits; found 'test' as both"),
+        (
+            ["--source", "test"],
+            "--source, --target, --validation-split: wanted different splits; found",
+        ),
         (["--target", "dl19"], "found no dl19 (there are train, validation, test)"),
         (
             ["--target-relevant-from", 3],
@@ -78,7 +77,7 @@ def test_bad_options(
         (["--set", "width=3"], "--set: wanted a setting of one of the models:"),
         (
             ["--contaminate", "train"],
-            "--contaminate: wanted targets of the study (test); found 'train'",
+            "--contaminate: wanted splits among test; found 'train'",
         ),
         (
             ["--warmup-steps", 3, "--warmup-share", 0.2],

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from positionbias.contamination.judged import (
     Judged,
     judged_groups,
-    read_target,
+    read_judged,
     split_negatives,
     taken,
 )
@@ -53,16 +53,16 @@ def test_grades_become_positives_and_negatives() -> None:
         Qrel("q", "e", -2),
         Qrel("r", "a", 1),
     ]
-    target = read_target("t", qrels)
-    assert target.queries == [Judged("q", ("a", "b"), ("c", "d", "e"), ("a", "b", "c", "d", "e"))]
-    assert (target.missing, target.missing_negatives, target.without_positive) == ({}, {}, 1)
-    assert [query.positives for query in read_target("t", qrels, relevant_from=1).queries] == [
+    queries, counts = read_judged(qrels)
+    assert queries == [Judged("q", ("a", "b"), ("c", "d", "e"), ("a", "b", "c", "d", "e"))]
+    assert +counts == {"queries with a positive": 1, "queries without a positive": 1}
+    assert [query.positives for query in read_judged(qrels, relevant_from=1)[0]] == [
         ("a", "b", "c"),
         ("a",),
     ]
 
 
-def test_what_the_corpus_lacks_is_told_by_query() -> None:
+def test_what_the_corpus_lacks_is_counted() -> None:
     qrels = [
         Qrel("q", "a", 3),
         Qrel("q", "b", 2),
@@ -70,10 +70,14 @@ def test_what_the_corpus_lacks_is_told_by_query() -> None:
         Qrel("r", "b", 2),
         Qrel("r", "d", 0),
     ]
-    target = read_target("t", qrels, {"b", "d"})
-    assert target.queries == [Judged("q", ("a",), (), ("a",))]
-    # r has no positive left, so that its negatives are wanted by nobody
-    assert (target.missing, target.missing_negatives) == ({"q": ("b",), "r": ("b",)}, {"q": ("d",)})
+    queries, counts = read_judged(qrels, {"b", "d"})
+    assert queries == [Judged("q", ("a",), (), ("a",))]
+    # r has no positive left, so its negatives are not used
+    assert +counts == {
+        "queries with a positive": 1,
+        "positives missing from the corpus": 2,
+        "negatives missing from the corpus": 1,
+    }
 
 
 def test_of_two_grades_the_higher_counts_and_what_is_relevant_elsewhere_is_no_negative() -> None:
@@ -84,7 +88,7 @@ def test_of_two_grades_the_higher_counts_and_what_is_relevant_elsewhere_is_no_ne
         Qrel("q", "b", 0),
         Qrel("q", "c", 0),
     ]
-    (query,) = read_target("t", qrels, relevant_elsewhere={"q": ("c", "x")}).queries
+    ((query,), _) = read_judged(qrels, relevant_elsewhere={"q": ("c", "x")})
     assert query == Judged("q", ("a",), ("b",), ("a", "b", "c", "x"))
 
 
@@ -140,10 +144,10 @@ def test_all_of_a_corpus_can_be_drawn_and_no_more() -> None:
 @given(judgements, st.integers(2, 9), st.integers(1, 3), st.integers(0, 99))
 def test_whatever_is_judged(qrels: list[Qrel], size: int, relevant_from: int, seed: int) -> None:
     grades = {(qrel.query_id, qrel.passage_id): qrel.grade for qrel in qrels}
-    target = read_target("t", qrels, GONE, relevant_from=relevant_from)
+    queries, counts = read_judged(qrels, GONE, relevant_from=relevant_from)
     positives: Counter[tuple[str, str]] = Counter()
     judged_negatives: Counter[tuple[str, str]] = Counter()
-    for query in target.queries:
+    for query in queries:
         made = groups(query, size, seed)
         counted = 0
         for group in made:
@@ -160,24 +164,24 @@ def test_whatever_is_judged(qrels: list[Qrel], size: int, relevant_from: int, se
     wanted = {key for key, grade in grades.items() if grade >= relevant_from and key[1] not in GONE}
     assert positives == dict.fromkeys(wanted, 1)
     assert set(judged_negatives.values()) <= {1}
-    missing = {(query_id, item) for query_id, items in target.missing.items() for item in items}
-    assert missing | wanted == {key for key, grade in grades.items() if grade >= relevant_from}
+    every = {key for key, grade in grades.items() if grade >= relevant_from}
+    assert counts["positives missing from the corpus"] == len(every - wanted)
 
 
 @given(st.integers(1, 40), st.floats(0, 1), st.floats(0, 1), st.integers(0, 99))
 def test_a_smaller_share_is_the_beginning_of_a_larger_one(
     number: int, one: float, other: float, seed: int
 ) -> None:
-    target = read_target("t", [Qrel(f"q{place}", "a", 2) for place in range(number)])
+    queries, _ = read_judged([Qrel(f"q{place}", "a", 2) for place in range(number)])
     low, high = sorted((one, other))
     for share in (low, high):
         if share > 0 and round(share * number) == 0:
             with pytest.raises(
                 SettingError, match=r"--share: wanted a share of at least one query of 't'"
             ):
-                taken(target, share, seed)
+                taken(queries, "t", share, seed)
             return
-    fewer, more = taken(target, low, seed), taken(target, high, seed)
+    fewer, more = taken(queries, "t", low, seed), taken(queries, "t", high, seed)
     assert (len(fewer), len(more)) == (round(low * number), round(high * number))
     assert more[: len(fewer)] == fewer
     assert len({query.query_id for query in more}) == len(more)

@@ -12,12 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from positionbias.contamination import ordinary, trainsets
+from positionbias.contamination.origins import KEYS, add_origins
 from positionbias.contamination.settings import ContaminatedSettings
-from positionbias.contamination.trainsets import (
-    contaminated_result,
-    set_counts,
-    write_contaminated_set,
-)
+from positionbias.contamination.trainsets import write_contaminated_set
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError, OutputExistsError, SettingError
@@ -25,9 +22,9 @@ from positionbias.core.files import sha256_file
 from positionbias.core.groups import Groups
 from positionbias.core.manifest import Manifest
 from positionbias.core.records import Passage, Qrel, Query
+from positionbias.core.rows import Collected
 from positionbias.core.run import Run, write_run
 from positionbias.corpora.merge import merge
-from positionbias.results.result import load_results, save_results
 
 TRAIN = [Query(f"a{number}", f"what is a{number}") for number in range(6)]
 TEST = [Query(f"t{number}", f"where is t{number}") for number in range(4)]
@@ -119,29 +116,26 @@ def test_the_manifest_counts_by_origin(collection: Collection, run: Path, tmp_pa
         tmp_path / "sets" / "one", collection, run, ContaminatedSettings(targets=("test",), seed=3)
     )
     manifest, content = stored.manifest, stored.manifest.content
-    assert content["ordinary"] == {
-        "split": "train",
-        "queries": 5,
-        "groups": 6,
-        "groups smaller than asked for": 0,
-        "positives without candidates": 1,  # a5's
-        "positives missing from the corpus": 1,
+    assert content["origins"] == {
+        "train": {
+            "queries": 5,
+            "groups": 6,
+            "groups smaller than asked for": 0,
+            "positives without candidates": 1,  # a5's
+            "positives missing from the corpus": 1,
+        },
+        "test": {
+            "queries": 2,
+            "groups": 3,
+            "judged negatives": 2,
+            "random negatives": 1,
+            "queries with a positive": 2,
+            "queries without a positive": 1,
+            "positives missing from the corpus": 2,
+            "negatives missing from the corpus": 1,
+        },
     }
-    test = dict(content["targets"]["test"])
-    assert sorted(test.pop("query_ids")) == ["t0", "t1"]
-    assert test == {
-        "queries": 2,
-        "groups": 3,
-        "negatives judged": 2,
-        "negatives random": 1,
-        "queries with a positive": 2,
-        "queries without a positive": 1,
-        "positives missing from the corpus": 2,
-        "negatives missing from the corpus": 1,
-        "missing_positives": {"t0": ["gone"], "t3": ["gone"]},
-        "missing_negatives": {"t0": ["lost"]},
-    }
-    assert (content["contaminated_groups"], content["share_of_groups"]) == (3, 3 / 9)
+    assert sorted(content["query_ids"]["test"]) == ["t0", "t1"]
     assert (manifest.command, manifest.seed, manifest.licence, manifest.name) == (
         "trainset contaminated",
         3,
@@ -153,20 +147,11 @@ def test_the_manifest_counts_by_origin(collection: Collection, run: Path, tmp_pa
         "candidates": sha256_file(run),
     }
     assert all((stored.path / item.path).exists() for item in manifest.inputs)
-    result = contaminated_result(stored, collection)
-    assert (result.collection, result.split, result.system, result.value, result.count) == (
-        "c",
-        "train + test",
-        "one",
-        3 / 9,
-        9,
-    )
-    assert result.payload == set_counts(stored)
-    assert set_counts(stored).to_rows()["targets"] == content["targets"]
-    save_results(
-        tmp_path / "results", [result], Manifest("results", "one", "trainset contaminated")
-    )
-    assert load_results(tmp_path / "results") == [result]
+    made = Collected({"study": "trainset contaminated", "set": "one"}, KEYS)
+    add_origins(made, stored)
+    rows = made.rows.set_index(["split", "statistic"])["value"]
+    assert rows["test", "share of groups"] == 3 / 9
+    assert rows["train", "groups"] == 6
 
 
 def test_without_contamination_the_set_is_the_clean_one(
@@ -182,12 +167,7 @@ def test_without_contamination_the_set_is_the_clean_one(
     assert made[0].manifest.comparable() == made[1].manifest.comparable()
     assert shards(made[0]) == shards(made[1])
     assert made[0].splits == ("train",)
-    content = made[0].manifest.content
-    assert (content["targets"], content["contaminated_groups"], content["share_of_groups"]) == (
-        {},
-        0,
-        0.0,
-    )
+    assert list(made[0].manifest.content["origins"]) == ["train"]
     whole = write_contaminated_set(
         tmp_path / "whole", collection, run, ContaminatedSettings(targets=("test",))
     )
@@ -200,20 +180,20 @@ def test_blocks_change_no_group(
     whole = write_contaminated_set(
         tmp_path / "whole", collection, run, ContaminatedSettings(targets=("test",), group_size=3)
     )
-    monkeypatch.setattr(ordinary, "_BLOCK_CANDIDATES", 5)  # two queries of four candidates
+    monkeypatch.setattr(ordinary, "BLOCK_CANDIDATES", 5)  # two queries of four candidates
     cut = write_contaminated_set(
         tmp_path / "cut", collection, run, ContaminatedSettings(targets=("test",), group_size=3)
     )
     assert list(cut) == list(whole)
     assert (whole.manifest.content["shards"], cut.manifest.content["shards"]) == (2, 4)
-    assert cut.manifest.content["ordinary"] == whole.manifest.content["ordinary"]
+    assert cut.manifest.content["origins"] == whole.manifest.content["origins"]
 
 
 def test_an_interrupted_set_goes_on_and_ends_the_same(
     collection: Collection, run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given = ContaminatedSettings(targets=("test",))
-    monkeypatch.setattr(ordinary, "_BLOCK_CANDIDATES", 5)
+    monkeypatch.setattr(ordinary, "BLOCK_CANDIDATES", 5)
     whole = write_contaminated_set(tmp_path / "whole", collection, run, given)
 
     def stop(*given: object, **named: object) -> None:
@@ -241,12 +221,12 @@ def test_a_group_is_smaller_where_candidates_are_few(
     )
     sizes = {group.query_id: len(group.passage_ids) for group in stored}
     assert sizes == {"a0": 2, "a1": 3, "a2": 3, "a3": 3, "a4": 3}  # of + * - what is not relevant
-    assert stored.manifest.content["ordinary"]["groups smaller than asked for"] == 6
+    assert stored.manifest.content["origins"]["train"]["groups smaller than asked for"] == 6
     shallow = write_contaminated_set(
         tmp_path / "shallow", collection, run, ContaminatedSettings(train_depth=2)
     )
     # a0's two, a5's
-    assert shallow.manifest.content["ordinary"]["positives without candidates"] == 3
+    assert shallow.manifest.content["origins"]["train"]["positives without candidates"] == 3
     assert [group.query_id for group in shallow] == ["a1", "a2", "a3", "a4"]
 
 
@@ -368,21 +348,18 @@ ALL_MISSING: Splits = {
             SPLITS,
             (
                 r"wanted a passage judged 4 or higher in target 'test'; found 10 judgements, the "
-                r"highest of grade 3; give a lower --target-relevant-from"
+                r"highest of grade 3; 0 positives missing from the corpus; give a lower"
             ),
         ),
         (
             {"targets": ("test",)},
             {**SPLITS, "test": (TEST, [])},
-            r"in target 'test'; found no judgements",
+            r"in target 'test'; found 0 judgements",
         ),
         (
             {"targets": ("test",)},
             ALL_MISSING,
-            (
-                r"in target 'test'; found 2 positives, all missing from the corpus; join .*posbias "
-                r"merge"
-            ),
+            (r"highest of grade 3; 2 positives missing from the corpus; .*posbias merge"),
         ),
         (
             {"targets": ("test",)},

@@ -94,7 +94,7 @@ def test_what_an_unfinished_teacher_taught_is_compared_with_its_kind_alone(tmp_p
     compared = systems[systems["against"] != ""]
     assert set(compared["source"]) == {"", "dl20"}
     findings = [finding.text for finding in CONTAMINATION.findings(CONTAMINATION.own(made.rows))]
-    started = "Trainings not finished: teacher bert_cat (lce), contaminated with dl19. "
+    started = "Trainings not finished: teacher BERT_CAT (LCE), contaminated with dl19. "
     assert any(text.startswith(started) for text in findings)
     manifest = Manifest("results", "study", "study contamination")
     save(tmp_path / "results", made.rows, manifest, made.values)

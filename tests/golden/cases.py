@@ -265,7 +265,7 @@ def training_sets(inputs: Inputs, out: Path) -> Sequence[Any]:
     )
     pb.retrieve(inputs.clicked, wanted=s.Retrieval("train", depth=10), out=out / "clicked.run")
     clicks = pb.draw_clicks(inputs.clicked, candidates=out / "clicked.run", out=out / "clicks")
-    return [*leaked.results, *seen.results, clicks.rows]
+    return [*leaked.results, seen.rows, clicks.rows]
 
 
 def pools(inputs: Inputs, out: Path) -> Sequence[Any]:

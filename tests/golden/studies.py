@@ -138,7 +138,6 @@ def contamination_study(inputs: Inputs, out: Path) -> Sequence[Any]:
         teacher=model,
         models=(model,),
         losses=losses,
-        shares=(0.0, 0.5, 1.0),
         **grades,
     )
     return _run("contamination", [planted(out / "planted")], settings, out)

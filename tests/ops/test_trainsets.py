@@ -70,9 +70,9 @@ def test_a_set_that_holds_the_test(pair: tuple[Collection, Path], tmp_path: Path
     drawn = positionbias.draw_contaminated(
         collection, candidates=folder / "train.run", settings=settings, out=tmp_path / "set"
     )
-    (result,) = drawn.results
-    assert (result.split, result.count) == ("train + test", len(Groups(drawn.path)))
-    assert result.value == sum(qrel.grade >= 1 for qrel in collection.qrels("test")) / result.count
+    groups = drawn.rows[drawn.rows["statistic"] == "groups"].set_index("split")["value"]
+    assert groups.sum() == len(Groups(drawn.path))
+    assert groups["test"] == sum(qrel.grade >= 1 for qrel in collection.qrels("test"))
 
 
 def test_triples_of_clicks(pair: tuple[Collection, Path], tmp_path: Path) -> None:

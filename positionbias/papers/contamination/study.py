@@ -3,18 +3,17 @@
 
     BM25 candidates → a teacher's training set, without and with the judgements of a target
     → teacher → its scores of the training candidates → students, by loss
-    → every target's candidates re-ranked → measures, tests, inflation by share → report
+    → every target's candidates re-ranked → measures and tests → report
 
 Every step is restartable (``experiments.step``). All students see only the training queries and
-start from the same weights. They differ in the teacher's scores and, if negatives come from its
-order, in the passages that it ranks high.
+start from the same weights. They differ in the teacher's scores and in the passages that it ranks
+high, which are their negatives.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from functools import cached_property
-from itertools import chain
+from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
@@ -27,12 +26,8 @@ from positionbias.experiments.measured import Trial
 from positionbias.experiments.model_settings import ModelSettings
 from positionbias.experiments.workspace import Workspace
 from positionbias.papers.contamination.measured import ContaminationStudy, measure_contamination
-from positionbias.papers.contamination.settings import (
-    CLEAN,
-    ContaminationSettings,
-    Distillation,
-    Source,
-)
+from positionbias.papers.contamination.settings import ContaminationSettings, Distillation
+from positionbias.results.result import Facts
 
 __all__ = ["NOTES", "run_study"]
 
@@ -68,26 +63,18 @@ def run_study(
     Raises:
         InputError: a missing split, a target without a positive, given candidates of another
             collection, or a set that cannot be built.
-        SettingError: a share without a query.
     """
     return _Study(collection, settings, workspace).run()
 
 
 class _Taught(NamedTuple):
-    """A teacher: its checkpoint and its scores of the training candidates."""
+    """A teacher: the target that contaminated it ("": none), and its scores of the training
+    candidates.
+    """
 
-    source: Source
+    source: str
     trial: Trial
     scores: Path
-
-
-class _Student(NamedTuple):
-    """A student to train, and the number of its teacher."""
-
-    number: int
-    teacher: _Taught
-    model: ModelSettings
-    way: Distillation
 
 
 class _Study:
@@ -95,25 +82,35 @@ class _Study:
         self, collection: Collection, settings: ContaminationSettings, workspace: Workspace
     ) -> None:
         self.collection, self.settings, self.workspace = collection, settings, workspace
-        self.checksum = workspace.checksum(collection.path)
         self._check()
         self.runs = {split: self._candidates(split) for split in settings.splits}
+        held_out = settings.validation
+        self.validation = None if held_out is None else (self.runs[held_out], held_out)
+        # candidates of the training queries, all or some
+        self.training, number = self.runs[settings.source], settings.train_queries
+        self.groups = self._positives(settings.source, settings.relevant_from)  # about, ordinary
+        if number is not None:
+            self.training = workspace.some_queries(
+                settings.source, self.training, number, seed=settings.seed
+            )
+            part = min(1.0, number / len(collection.queries(settings.source)))
+            self.groups = max(1, round(self.groups * part))
 
     def _check(self) -> None:
-        settings = self.settings
-        if missing := [split for split in settings.splits if split not in self.collection.splits]:
+        settings, there = self.settings, self.collection.splits
+        if missing := [split for split in settings.splits if split not in there]:
             raise InputError(
                 f"{self.collection.path}: wanted the splits {', '.join(settings.splits)}; found no "
-                f"{', '.join(missing)} (there are {', '.join(self.collection.splits) or 'none'}); "
-                "where a target is another collection, join them first: posbias merge --apart"
+                f"{', '.join(missing)} (there are {', '.join(there) or 'none'}); where a target is "
+                "another collection, join them first: posbias merge --apart"
             )
+        level = settings.target_relevant_from
         for target in settings.targets:
-            if not self._positives(target, settings.target_relevant_from):
+            if not self._positives(target, level):
                 raise InputError(
-                    f"{self.collection.path}: wanted passages judged "
-                    f"{settings.target_relevant_from} or higher in target {target!r}; found none "
-                    "that is in the collection; give a lower --target-relevant-from, or another "
-                    "of --target"
+                    f"{self.collection.path}: wanted passages judged {level} or higher in target "
+                    f"{target!r}; found none that is in the collection; give a lower "
+                    "--target-relevant-from, or another of --target"
                 )
         check_candidates(settings.candidates, self.collection)
 
@@ -125,47 +122,38 @@ class _Study:
         absent = set(self.collection.absent(sorted(set(passages))))
         return sum(passage_id not in absent for passage_id in passages)
 
-    @cached_property
-    def student_groups(self) -> int:
-        """Estimate the number of groups of a student's training."""
+    def _candidates(self, split: str) -> Path:
         settings = self.settings
-        groups = self._positives(settings.source, settings.relevant_from)
-        every, queries = len(self.collection.queries(settings.source)), settings.student_queries
-        share = 1.0 if queries is None else min(1.0, queries / every)
-        return max(1, round(groups * share))
-
-    @cached_property
-    def taught(self) -> Path:
-        """Return the candidates of the students' training queries."""
-        return self._some(self.settings.student_queries)
-
-    def _some(self, queries: int | None) -> Path:
-        """Return the candidates of so many training queries; a smaller number is a prefix of a
-        larger one.
-        """
-        settings, run = self.settings, self.runs[self.settings.source]
-        return (
-            run
-            if queries is None
-            else self.workspace.some_queries(settings.source, run, queries, seed=settings.seed)
+        depth = settings.depth if split in settings.targets else settings.train_depth
+        return settings.candidates.get(split) or self.workspace.candidates(
+            self.collection.path, split, depth, settings.bm25
         )
 
     def run(self) -> Path:
-        """Run all steps in order."""
-        settings = self.settings
-        sources = settings.sources()
-        trainsets = {source: self._trainset(source) for source in sources}
-        trials = self._trials(trainsets)
+        """Run all steps in order; one seed after another, and one teacher with all its students, so
+        that an interrupted study has whole comparisons.
+        """
+        settings, workspace = self.settings, self.workspace
+        trainsets = {source: self._trainset(source) for source in ("", *settings.contaminated)}
+        taught: list[_Taught] = []
+
+        def students() -> Iterator[tuple[_Taught, ModelSettings, Distillation]]:
+            asked = product(settings.seeds, trainsets.items())
+            for teacher in workspace.side_by_side(self._teacher, asked, [settings.teacher]):
+                taught.append(teacher)
+                yield from product([teacher], settings.models, settings.losses)
+
+        trials = list(workspace.side_by_side(self._student, students(), settings.models))
         study = ContaminationStudy(
             collection=self.collection.path,
             targets=settings.targets,
             candidates={target: self.runs[target] for target in settings.targets},
-            trainsets={(source.target, source.share): path for source, path in trainsets.items()},
-            trials=trials,
+            trainsets=trainsets,
+            trials=[*(teacher.trial for teacher in taught), *trials],
             relevant_from=settings.target_relevant_from,
             seed=settings.seed,
         )
-        return self.workspace.results(
+        return workspace.results(
             f"Contamination: {', '.join(settings.targets)} of {self.collection.name}",
             "study contamination",
             {**settings.record(), "collection": dict(self.collection.manifest.settings)},
@@ -175,115 +163,66 @@ class _Study:
             seed=settings.seed,
         )
 
-    def _candidates(self, split: str) -> Path:
-        given = self.settings.candidates.get(split)
-        depth = self.settings.depth if split in self.settings.targets else self.settings.train_depth
-        return (
-            given
-            if given is not None
-            else self.workspace.candidates(self.collection.path, split, depth, self.settings.bm25)
-        )
-
-    def _trainset(self, source: Source) -> Path:
-        settings = self.settings
+    def _trainset(self, source: str) -> Path:
+        settings, name = self.settings, source or "clean"
         wanted = ContaminatedSettings(
             split=settings.source,
-            targets=() if source == CLEAN else (source.target,),
-            share=source.share if source != CLEAN else 1.0,
+            targets=(source,) if source else (),
             group_size=settings.teacher.training.group_size,
             relevant_from=settings.relevant_from,
             target_relevant_from=settings.target_relevant_from,
             train_depth=settings.train_depth,
             seed=settings.seed,
         )
-        place, candidates = (
-            self.workspace.folder / "trainsets" / source.name,
-            self._some(settings.teacher_queries),
-        )
+        place = self.workspace.folder / "trainsets" / name
 
         def make() -> None:
-            write_contaminated_set(place, self.collection, candidates, wanted, overwrite=True)
+            write_contaminated_set(place, self.collection, self.training, wanted, overwrite=True)
 
-        inputs = {"collection": self.checksum, "candidates": self.workspace.checksum(candidates)}
-        name = f"{self.workspace.prefix}trainset-{source.name}"
-        return self.workspace.steps.make(
-            name, place, {**wanted.record(), "seed": wanted.seed}, inputs, make
-        )
+        inputs = {"collection": self.collection.path, "candidates": self.training}
+        record = {**wanted.record(), "seed": wanted.seed}
+        return self.workspace.make(f"trainset-{name}", place, record, inputs, make)
 
-    def _trials(self, trainsets: Mapping[Source, Path]) -> list[Trial]:
-        """Train one seed after another, and one teacher with all its students, so that an
-        interrupted study has whole comparisons.
-        """
-        settings, trials = self.settings, list[list[Trial]]()
-        asked = (
-            (source, trainset, seed)
-            for seed in settings.seeds
-            for source, trainset in trainsets.items()
-        )
-        teachers = self.workspace.side_by_side(self._teacher, asked, [settings.teacher])
-
-        def students() -> Iterator[_Student]:
-            for number, teacher in enumerate(teachers):
-                trials.append([teacher.trial])
-                yield from (
-                    _Student(number, teacher, *one) for one in settings.taught(teacher.source)
-                )
-
-        for number, trial in self.workspace.side_by_side(
-            self._student, students(), settings.models
-        ):
-            trials[number].append(trial)
-        return list(chain.from_iterable(trials))
-
-    def _teacher(self, wanted: tuple[Source, Path, int]) -> _Taught:
+    def _teacher(self, wanted: tuple[int, tuple[str, Path]]) -> _Taught:
         settings, model = self.settings, self.settings.teacher
-        source, trainset, seed = wanted
+        seed, (source, trainset) = wanted
         plan = model.plan(
             trainset=trainset,
             seed=seed,
-            validation=self._validation,
+            validation=self.validation,
             relevant_from=settings.relevant_from,
-            words_of=(
-                settings.source,
-                *(settings.contaminating or ()),
-            ),  # otherwise a contaminated teacher would start from other weights
+            # otherwise a contaminated teacher would start from other weights
+            words_of=(settings.source, *settings.contaminated),
         )
-        name = f"teacher-{model.kind}-{source.name}-seed-{seed}"
+        name = f"teacher-{model.kind}-{source or 'clean'}-seed-{seed}"
         place = self.workspace.trained(name, self.collection.path, plan)
         scores = self.workspace.taught(
             place,
             self.collection.path,
             settings.source,
-            self.taught,
-            settings.train_depth if settings.negatives_from == "teacher" else None,
+            self.training,
+            settings.train_depth,
             relevant_from=settings.relevant_from,
         )
-        facts = source.facts("teacher", model.kind, str(plan.training.loss))
+        facts = Facts(model=model.kind, role="teacher", loss=str(plan.training.loss), source=source)
         return _Taught(source, Trial(model.kind, facts, seed, self._reranked(place), place), scores)
 
-    def _student(self, wanted: _Student) -> tuple[int, Trial]:
-        number, teacher, model, way = wanted
+    def _student(self, wanted: tuple[_Taught, ModelSettings, Distillation]) -> Trial:
+        teacher, model, way = wanted
         settings, source, seed = self.settings, teacher.source, teacher.trial.seed
-        negatives = self.taught if settings.negatives_from == "candidates" else None
         plan = model.plan(
             teacher_scores=teacher.scores,
-            teacher_depth=settings.train_depth if negatives is None else None,
-            candidates=negatives,
+            teacher_depth=settings.train_depth,
             split=settings.source,
-            training=way.training(model.training, self.student_groups),
+            training=way.training(model.training, self.groups),
             seed=seed,
-            validation=self._validation,
+            validation=self.validation,
             relevant_from=settings.relevant_from,
         )
-        name = f"student-{model.kind}-{way.loss}-{source.name}-seed-{seed}"
+        name = f"student-{model.kind}-{way.loss}-{source or 'clean'}-seed-{seed}"
         place = self.workspace.trained(name, self.collection.path, plan)
-        facts = source.facts("student", model.kind, way.loss)
-        return number, Trial(model.kind, facts, seed, self._reranked(place), place)
-
-    @property
-    def _validation(self) -> tuple[Path, str] | None:
-        split = self.settings.validation
-        return None if split is None else (self.runs[split], split)
+        facts = Facts(model=model.kind, role="student", loss=way.loss, source=source)
+        return Trial(model.kind, facts, seed, self._reranked(place), place)
 
     def _reranked(self, model: Path) -> dict[str, Path]:
         """Return each target's candidates in a model's order, all of them."""

@@ -24,7 +24,12 @@ from typing import Any
 
 import numpy as np
 
-from positionbias.contamination.ordinary import Ordinary, OrdinaryGroups, ordinary_groups
+from positionbias.contamination.ordinary import (
+    ABSENT,
+    Ordinary,
+    ordinary_blocks,
+    ordinary_groups,
+)
 from positionbias.core.collection import Collection
 from positionbias.core.errors import bad_input
 from positionbias.core.files import sha256_file
@@ -39,7 +44,6 @@ from positionbias.papers.tripclick.settings import OWN_JUDGEMENTS, Negatives, Tr
 __all__ = ["LEFT_OUT", "Distinct", "count_set", "drawn_from", "truth_of", "write_study_set"]
 
 COMMAND = "study tripclick"
-ABSENT = "positives missing from the corpus"
 LEFT_OUT = "left_out"  # key in a set's manifest: unusable records by reason
 _BLOCK = 4_096  # queries
 _COUNTED = 1 << 14  # groups counted at once
@@ -207,13 +211,11 @@ def _blocks(
     if of.cleaned:
         never.append(relevant_passages(collection.qrels(split, settings.complete_qrels)))
     missing: Counter[str] = Counter()
-    source: OrdinaryGroups | None = None
     if of.judgements is None:
-        size = settings.negatives + 1
-        source = OrdinaryGroups(
-            collection, split, candidates, positives, depth=settings.train_depth, size=size
+        depth, size = settings.train_depth, settings.negatives + 1
+        found = ordinary_blocks(
+            collection, split, candidates, positives, missing, depth=depth, size=size
         )
-        found = source.blocks()
     else:
         judged = own if of.judgements == OWN_JUDGEMENTS else collection.qrels(split, of.judgements)
         found = _judged(collection, split, positives, judged, missing)
@@ -228,7 +230,7 @@ def _blocks(
         )
         yield kept
     every = sum(map(len, positives.values()))
-    absent = missing[ABSENT] if source is None else source.counts.missing_positives
+    absent = missing[ABSENT]
     counts.update(
         {"positives": every, ABSENT: absent, "positives without negatives": every - absent - used}
     )
@@ -247,7 +249,7 @@ def _judged(
     judgements: Iterable[Qrel],
     counts: Counter[str],
 ) -> Iterator[tuple[Ordinary, ...]]:
-    """Yield ``OrdinaryGroups.blocks`` with judged non-relevant passages as candidates, in the order
+    """Yield ``ordinary_blocks`` with judged non-relevant passages as candidates, in the order
     of their ids.
     """
     negatives: dict[str, list[str]] = {}

@@ -22,9 +22,8 @@ from positionbias.results.result import Facts
 DEPTH = 10
 TEACHER = ("teacher", "bert_cat", "lce")
 System = tuple[str, str, str]  # role, model, loss
-Rank = Callable[
-    [System, str, float, int, str, int], int
-]  # system, source, share, seed, target, query → rank of what is relevant
+Rank = Callable[[System, str, int, str, int], int]
+# system, source, seed, target, query → rank of what is relevant
 
 
 def contaminated_study(
@@ -33,7 +32,6 @@ def contaminated_study(
     *,
     targets: Sequence[str] = ("dl19", "dl20"),
     systems: Sequence[System] = (TEACHER, ("student", "tk", "kl")),
-    shares: Sequence[float] = (1.0,),
     seeds: Sequence[int] = (1, 2),
     queries: int = 8,
 ) -> ContaminationStudy:
@@ -46,27 +44,23 @@ def contaminated_study(
     for split, place in first.items():
         write_run(place, run_of(split, [7] * queries))
     trainsets = {}
-    for source, share in (("", 0.0), *product(targets, shares)):
-        place = trainsets[source, share] = folder / f"set-{source or 'clean'}-{share:g}"
+    for source in ("", *targets):
+        place = trainsets[source] = folder / f"set-{source or 'clean'}"
         settings = ContaminatedSettings(
-            split="train", targets=(source,) if source else (), share=share, relevant_from=2
+            split="train", targets=(source,) if source else (), relevant_from=2
         )
         write_contaminated_set(place, collection, first["train"], settings)
     trials = []
-    for system, (source, share), seed in product(systems, trainsets, seeds):
-        name = "-".join((*system, source or "clean", f"{share:g}", str(seed)))
+    for system, source, seed in product(systems, trainsets, seeds):
+        name = "-".join((*system, source or "clean", str(seed)))
         runs = {target: folder / f"{name}-on-{target}.run" for target in targets}
         for target, place in runs.items():
             write_run(
                 place,
-                run_of(
-                    target, [rank(system, source, share, seed, target, q) for q in range(queries)]
-                ),
+                run_of(target, [rank(system, source, seed, target, q) for q in range(queries)]),
             )
         role, model, loss = system
-        facts = Facts(
-            model=model, role=role, loss=loss, source=source, share=share if source else None
-        )
+        facts = Facts(model=model, role=role, loss=loss, source=source)
         trials.append(Trial(model, facts, seed, runs, _checkpoint(folder / name, 100 * seed)))
     candidates = {target: first[target] for target in targets}
     return ContaminationStudy(collection.path, tuple(targets), candidates, trainsets, trials)

@@ -1,4 +1,4 @@
-"""The tables and figures of a contamination study: the paper's lines, inflation, shares."""
+"""The tables and the figure of a contamination study: the paper's lines, inflation."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from positionbias.core.manifest import Manifest
 from positionbias.papers.contamination.measured import measure_contamination
 from positionbias.papers.contamination.shown import (
     INFLATION_FIGURE,
-    SHARES_FIGURE,
     SHOWN,
 )
 from positionbias.report.html import report_tables, write_report
@@ -27,9 +26,7 @@ from .test_measured import rank
 def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("contamination")
     systems = (TEACHER, ("student", "bert_cat", "kl"))
-    study = contaminated_study(
-        folder / "study", rank, systems=systems, shares=(0.5, 1.0), seeds=(1,)
-    )
+    study = contaminated_study(folder / "study", rank, systems=systems, seeds=(1,))
     made = measure_contamination(study)
     manifest = Manifest("results", "Contamination", "study contamination")
     core_rows.save(folder / "saved", made.rows, manifest, made.values)
@@ -84,13 +81,8 @@ def test_table_2(tables: dict[str, Table]) -> None:
 
 
 def test_the_other_tables(tables: dict[str, Table]) -> None:
-    assert texts(tables["contamination-inherited"])[0][:6] == [
-        "nDCG@10", "dl19", "BERT_CAT", "KL\u00a0div.", "+0.438", "+0.083",
-    ]  # fmt: skip
-    assert texts(tables["contaminated-sets"])[1] == [
-        "dl19", "0.5", "12", "4", "4", "4", "0", "0", "33.3\u00a0%",
-    ]  # fmt: skip
-    assert [line[4] for line in texts(tables["contamination-shares"])[:2]] == ["0.5", "1"]
+    sets = [line[:7] for line in texts(tables["contaminated-sets"])]
+    assert sets[2] == ["dl19", "dl19", "8", "8", "50.0\u00a0%", "8", "0"]
     for table in tables.values():
         for write in (as_text, as_csv, as_latex):
             assert write(table)
@@ -103,17 +95,6 @@ def test_the_inflation_figure(rows: DataFrame) -> None:
     assert labels == ["teacher BERT_CAT, LCE", "student BERT_CAT, KL\u00a0div."]
     dots = [line.get_xdata()[0] for line in figure.axes[0].lines if line.get_marker() != "None"]
     assert dots == pytest.approx([3.5 / 8, 4 * (0.5 - 1 / 3) / 8])
-    assert "dl19, teacher bert_cat (lce): +0.438" in INFLATION_FIGURE.caption(rows)
-
-
-def test_the_figure_of_shares(rows: DataFrame) -> None:
-    figure = SHARES_FIGURE.draw(rows)
-    assert len(figure.axes) == 4  # two systems, two targets
-    entries = [text.get_text() for text in figure.legends[0].texts]
-    assert entries == ["all queries", "seen", "others"]
-    assert "teacher bert_cat (lce) on dl19: +0.250 with 0.5, +0.438 with 1" in (
-        SHARES_FIGURE.caption(rows)
-    )
 
 
 def test_the_page(saved: Path, tmp_path: Path) -> None:
