@@ -87,9 +87,7 @@ def test_a_study_runs_without_blingfire_and_unix(tmp_path: Path) -> None:
         manifest(there / "rotated")["content"]["checksum"]
         == manifest(here / "rotated")["content"]["checksum"]
     )
-    for told in (usual, portable):
-        del told[1]["results"][0]["payload"]["rows"]["manifest"]  # which has the time
-    assert portable[1]["results"] == usual[1]["results"]
+    assert portable[1]["rows"] == usual[1]["rows"]
     assert portable[9]["rows"] == usual[9]["rows"]
     for number in (2, 4):
         ours, theirs = (

@@ -32,6 +32,7 @@ __all__ = [
     "VALUES",
     "Collected",
     "check",
+    "counted_rows",
     "frame",
     "load",
     "load_values",
@@ -216,6 +217,22 @@ class Collected:
         return DataFrame(
             {name: _typed(name, cells, type_, "values") for (name, type_), cells in columns}
         )
+
+
+def counted_rows(study: str, numbers: Mapping[str, float | None], **common: Any) -> DataFrame:
+    """Return a row for each number that a command counted, by its name; None is left out.
+
+    Example:
+        >>> made = counted_rows("rerank", {"queries": 18, "truncated": None}, model="tk")
+        >>> made[["measure", "value"]]
+           measure  value
+        0  queries   18.0
+    """
+    made = Collected({"study": study, **common})
+    for name, number in numbers.items():
+        if number is not None:
+            made.add(name, "count", number)
+    return made.rows
 
 
 def records(rows: DataFrame) -> list[dict[str, Any]]:

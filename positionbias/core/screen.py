@@ -14,6 +14,7 @@ from typing import TextIO
 __all__ = [
     "LEAST",
     "PIPED",
+    "encodable",
     "line_width",
     "lines_of",
     "message",
@@ -60,6 +61,15 @@ def lines_of(width: int | None) -> Iterator[None]:
         yield
     finally:
         _given.reset(before)
+
+
+def encodable(text: str) -> bool:
+    """Return whether standard output can write these characters."""
+    try:
+        text.encode(getattr(sys.stdout, "encoding", None) or "utf-8")
+    except (UnicodeError, LookupError):
+        return False
+    return True
 
 
 def shown_width(text: str) -> int:

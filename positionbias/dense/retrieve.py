@@ -40,7 +40,6 @@ from positionbias.dense.vector_range import cut_ranges, opened_everywhere
 from positionbias.dense.vectors import Vectors
 from positionbias.models.checkpoint import Checkpoint, shape_of
 from positionbias.ranking.config import RankingConfig
-from positionbias.results.runs import DenseFigures
 
 __all__ = ["DenseRetrieved", "retrieve_dense"]
 
@@ -54,12 +53,25 @@ _NOTES = (
 )
 
 
+class DenseCounts(NamedTuple):
+    """``short`` counts queries with fewer candidates than asked for and available, ``tied`` those
+    that score all passages alike.
+    """
+
+    queries: int
+    candidates: int
+    empty_queries: int
+    short: int
+    tied: int
+    index_bytes: int
+
+
 class DenseRetrieved(NamedTuple):
     """The counts of a retrieval, under the run's name. ``origin``: how an index was obtained;
     ``seconds``: time of the search; ``own``: queries that found the passage with their own id."""
 
     name: str
-    figures: DenseFigures
+    figures: DenseCounts
     origin: str
     seconds: float
     own: Sequence[str]
@@ -167,14 +179,8 @@ def retrieve_dense(
             provenance=provenance(device=str(encoder.model.device), seconds=round(seconds, 3)),
         )
         write_manifest(manifest_path(made), manifest)
-    figures = DenseFigures(
-        queries=queries,
-        candidates=pairs,
-        empty_queries=counts.empty,
-        short=counts.short,
-        tied=counts.tied,
-        index=how.index,
-        index_bytes=plan.size,
+    figures = DenseCounts(
+        queries, pairs, counts.empty, counts.short, counts.tied, index_bytes=plan.size
     )
     return DenseRetrieved(name, figures, plan.origin, seconds, counts.own)
 

@@ -12,7 +12,7 @@ passages stores it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from pandas import DataFrame
 
 from positionbias.core.arrays import mapped_array
 from positionbias.core.arrow_files import ArrowFile, read_arrow
@@ -30,14 +31,13 @@ from positionbias.core.files import refuse_links
 from positionbias.core.json_text import Json
 from positionbias.core.manifest import Manifest, manifest_path, read_manifest
 from positionbias.core.nearest import Block
+from positionbias.core.rows import counted_rows
 from positionbias.core.schema import Count, read_as
 from positionbias.core.seal import CACHE, SealedFile
 from positionbias.core.shards import Strings
 from positionbias.core.shown import Shown
 from positionbias.core.splitter import remark_other_splitter
 from positionbias.core.vector_blocks import stored_blocks
-from positionbias.results.artefacts import VECTORS, VectorFigures
-from positionbias.results.result import Result
 
 if TYPE_CHECKING:
     from positionbias.models.checkpoint import Checkpoint
@@ -92,10 +92,11 @@ class Vectors(Shown):
             facts.dimension,
             facts.precision,
         )
-        self.passages_checksum, self.truncated, self.empty = (
-            facts.passages_checksum,
+        self.passages_checksum = facts.passages_checksum
+        self.truncated, self.empty, self.zeros = (
             facts.truncated,
             facts.empty_passages,
+            facts.zero_vectors,
         )
         self.missing = frozenset(facts.missing)
         self._rows, self._shard = facts.passages, facts.shard_passages
@@ -112,27 +113,18 @@ class Vectors(Shown):
         return f"Vectors({str(self.path)!r}, {len(self):,} passages, {self.dimension} wide)"
 
     @property
-    def figures(self) -> VectorFigures:
-        """Return the counts of their encoding."""
-        return VectorFigures.of_facts(self.manifest.content)
-
-    @property
-    def results(self) -> Sequence[Result]:
-        """Return the vectors' counts as one result; its value is their number."""
-        of, made = self.figures, self.manifest.settings
-        return [
-            Result(
-                VECTORS,
-                str(made["collection"]),
-                "",
-                str(made["model"]),
-                None,
-                len(self),
-                None,
-                len(self),
-                of,
-            )
-        ]
+    def rows(self) -> DataFrame:
+        """The counts of their encoding."""
+        numbers = {
+            "vectors": len(self),
+            "numbers a vector": self.dimension,
+            "passages up to the length limit": self.truncated,
+            "empty passages": self.empty,
+            "vectors of zeros": self.zeros,
+        }
+        made = self.manifest.settings
+        collection, model = str(made["collection"]), str(made["model"])
+        return counted_rows("encode", numbers, collection=collection, model=model)
 
     @cached_property
     def shard_paths(self) -> list[Path]:

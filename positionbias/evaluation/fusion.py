@@ -5,11 +5,11 @@ and Büttcher 2009).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, astuple, dataclass, field, replace
 from pathlib import Path
 
-import msgspec
 import numpy as np
+from pandas import DataFrame
 
 from positionbias.core.convergence import Ending, Finish, ending_of_run
 from positionbias.core.errors import InputError, SettingError
@@ -25,12 +25,11 @@ from positionbias.core.manifest import (
     write_manifest,
 )
 from positionbias.core.publish import atomic_file, refuse_existing
+from positionbias.core.rows import Collected
 from positionbias.core.run import Run, order_by_score, read_run, strictly_decreasing, write_run
 from positionbias.core.run_header import RunHeader
 from positionbias.core.shown import Shown
 from positionbias.evaluation.fusing import Fusing, Fusion, K
-from positionbias.results.result import Result
-from positionbias.results.runs import ENSEMBLE, EnsembleFigures, Missing
 
 __all__ = ["Fused", "equal_again", "fuse", "fuse_runs", "z_scores"]
 
@@ -43,6 +42,31 @@ NOTES = (
     "minimum for the query; a re-ranked run's scores count down to its depth, and unscored "
     "passages come last, by the sum of 1 / (60 + rank)",
 )
+
+
+@dataclass(slots=True)
+class Missing:
+    """The queries of an ensemble's runs that one run lacks, and the passages that it lacks for its
+    own queries.
+
+    ``equal`` counts its queries whose scores are all equal; ``below`` its passages without a score
+    of its own, below its re-ranking depth.
+    """
+
+    queries: int = 0
+    passages: int = 0
+    equal: int = 0
+    below: int = 0
+
+    def named(self) -> dict[str, int]:
+        """Return the counts by name."""
+        names = (
+            "queries missing",
+            "passages missing",
+            "queries with equal scores",
+            "passages below its depth",
+        )
+        return dict(zip(names, astuple(self), strict=True))
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -60,21 +84,17 @@ class Fused(Shown):
     split: str = ""
 
     @property
-    def results(self) -> list[Result]:
-        """Return the counts as one Result; its value is the number of (query, passage) pairs."""
-        figures = EnsembleFigures(
-            queries=len(self.run), passages=self.run.pairs, missing=self.missing
-        )
-        made = (
-            self.collection,
-            self.split,
-            self.run.name,
-            None,
-            float(self.run.pairs),
-            None,
-            len(self.run),
-        )
-        return [Result(ENSEMBLE, *made, figures)]
+    def rows(self) -> DataFrame:
+        """The counts of the run, and what each of its runs lacks."""
+        common = {"study": "ensemble", "collection": self.collection, "split": self.split}
+        made = Collected({**common, "model": self.run.name})
+        held = {"runs": len(self.missing), "queries": len(self.run), "passages": self.run.pairs}
+        for name, number in held.items():
+            made.add(name, "count", number)
+        for label, lacking in self.missing.items():
+            for name, number in lacking.named().items():
+                made.add(name, "count", number, axis="run", label=label)
+        return made.rows
 
 
 def z_scores(scores: np.ndarray) -> np.ndarray:
@@ -296,9 +316,7 @@ def fuse_runs(
         found = [manifest for manifest in manifests if manifest is not None]
         splits = {manifest.settings.get("split") for manifest in found}
         split = str(splits.pop() or "") if len(splits) == 1 else ""
-        missing = {
-            label: list(msgspec.structs.astuple(counts)) for label, counts in done.missing.items()
-        }
+        missing = {label: list(astuple(counts)) for label, counts in done.missing.items()}
         endings = [
             ending_of_run(manifest.content, path)
             for path, manifest in zip(paths, manifests, strict=True)

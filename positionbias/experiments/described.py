@@ -6,8 +6,9 @@ from typing import Any
 
 from positionbias.core.collection import Collection
 from positionbias.core.rows import Collected
-from positionbias.positions.debias import rotation_result
-from positionbias.results.collections import RotationFigures
+from positionbias.positions.debias import rotation_of
+from positionbias.positions.rewrite import Rewritten
+from positionbias.positions.rotation_facts import add_rotation as add_counts
 
 __all__ = ["add_contents", "add_rotation"]
 
@@ -25,14 +26,6 @@ def add_contents(made: Collected, collection: Collection, **cells: Any) -> None:
 
 def add_rotation(made: Collected, rotated: Collection, **cells: Any) -> None:
     """Add what a rotation did to passages, by outcome, and to the answers of each split."""
-    result = rotation_result(rotated)
-    figures = result.payload
-    assert isinstance(figures, RotationFigures)
-    own: dict[str, Any] = {**cells, "test": "rotated"}
-    made.add("rotation", "share changed", result.value, unit="share", count=result.count, **own)
-    for outcome, number in figures.passages.items():
-        label = outcome.replace("_", " ")
-        made.add("rotation", "passages", number, axis="cause", label=label, **own)
-    for split, answers in figures.answers.items():
-        for name in ("answers", "kept", "cut"):
-            made.add("rotation", name, getattr(answers, name), split=split, **own)
+    facts = rotated.manifest.content_as(Rewritten, "rotation")
+    rotation = rotation_of(rotated)
+    add_counts(made, rotation, facts.passages, facts.splits, **cells, test="rotated")

@@ -20,6 +20,8 @@ from pathlib import Path
 from statistics import mean
 from typing import NamedTuple
 
+from pandas import DataFrame
+
 from positionbias import __version__
 from positionbias.core.durable import make_folders
 from positionbias.core.duration import shown_time
@@ -28,14 +30,14 @@ from positionbias.core.files import read_json, storage_errors
 from positionbias.core.json_text import JsonObject
 from positionbias.core.only_one import only_one
 from positionbias.core.publish import write_json
+from positionbias.core.rows import Collected
 from positionbias.core.schema import read_as
 from positionbias.core.seal import seal_file
-from positionbias.results.artefacts import PLAN, Plan, PlannedStep
-from positionbias.results.result import Result
 
 __all__ = ["Planned", "Steps", "content_of"]
 
 RECEIPTS = "steps"
+PLAN, DONE, TO_MAKE = "plan", "done before", "to be made"
 # seconds: a process of a killed command, or of a machine that is lost, may be at a step for a
 # moment
 PATIENCE = 120.0
@@ -96,13 +98,13 @@ class Steps:
     def __getstate__(self) -> dict[str, object]:
         return {**self.__dict__, "tell": _to_nobody}  # what a terminal shows cannot travel
 
-    def plan(self, collection: str) -> Result:
-        """Return a dry run's steps; the value is the sum of known seconds, the count the number of
-        steps to make.
-        """
-        unmade = [step.seconds or 0.0 for step in self.planned if not step.done]
-        plan = Plan(rows={step.name: PlannedStep(*step[1:]) for step in self.planned})
-        return Result(PLAN, collection, "", "", None, sum(unmade), None, len(unmade), plan)
+    def plan(self, collection: str) -> DataFrame:
+        """Return a row for each step of a dry run: its seconds, and whether it is done."""
+        made = Collected({"study": PLAN, "collection": collection})
+        for step in self.planned:
+            answer = DONE if step.done else TO_MAKE
+            made.add("step", "seconds", step.seconds, axis="step", label=step.name, answer=answer)
+        return made.rows
 
     def make(
         self,

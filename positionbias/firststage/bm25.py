@@ -29,7 +29,6 @@ from positionbias.core.retrieval import Retrieval
 from positionbias.core.run import Run, write_run
 from positionbias.core.shard_work import MapShards
 from positionbias.firststage.settings import BACKENDS, PRESETS, Bm25Settings
-from positionbias.results.runs import BM25Figures
 
 __all__ = [
     "BACKENDS",
@@ -125,12 +124,13 @@ def retrieve(
 
 
 class Retrieved(NamedTuple):
-    """A run with its counts; a query without a known term has an empty ranking. ``own``: queries
-    that found the passage with their id.
+    """A run; ``without_known_term`` counts its queries with an empty ranking, ``origin`` says
+    how the index was obtained. ``own``: queries that found the passage with their id.
     """
 
     run: Run
-    figures: BM25Figures
+    without_known_term: int
+    origin: str
     own: Sequence[str]
 
 
@@ -195,11 +195,4 @@ def retrieve_run(
             "queries_without_known_term": without,
         }
         write_manifest(manifest_path(partial), replace(manifest, content=content))
-    figures = BM25Figures(
-        queries=len(run),
-        candidates=run.pairs,
-        depth=run.depth,
-        without_known_term=without,
-        index=index.origin,
-    )
-    return Retrieved(run, figures, own)
+    return Retrieved(run, without, index.origin, own)

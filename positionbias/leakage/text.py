@@ -14,8 +14,7 @@ from positionbias.core.interval import Interval
 from positionbias.leakage.find import FoundPair
 from positionbias.leakage.surest import score_of
 from positionbias.report.cells import text_cell
-from positionbias.report.collection_text import aligned
-from positionbias.report.table import Cell, Column, Table, as_text
+from positionbias.report.table import Cell, Column, Table, aligned, as_text
 from positionbias.results.figures import Figures
 from positionbias.results.leakage import DrawnSet
 from positionbias.results.leakage_pairs import (

@@ -38,6 +38,12 @@ _WRITERS = {
     "beir": ("beir_export", "write_beir"),
     "trec": ("trec_export", "write_trec"),
 }
+_COUNTED = {  # what a form cannot hold, in words
+    "left_out": "questions left out",
+    "fields_left_out": "fields of queries left out",
+    "unjudged": "queries without a judgement",
+    "without_judgement": "queries without a judgement",
+}
 
 
 @operation
@@ -73,7 +79,7 @@ def export(
     now. What a form has no place for is counted.
 
     Returns:
-        The folder, and one result with the counts.
+        The folder, and its counts as rows.
 
     Raises:
         SettingError: a version of SQuAD with another form.
@@ -83,12 +89,10 @@ def export(
     Example:
         >>> import positionbias as pb
         >>> print(pb.export("planted", to="beir", out="planted-beir"))
-        240 passages, 90 queries, 188 judgements
-        128 answers left out: the form has no place for them
+        planted: 240 passages, 90 queries, 188 judgements, 128 answers left out
     """
     from positionbias.core.collection import find_collection
-    from positionbias.results.artefacts import EXPORT, ExportCounts
-    from positionbias.results.result import Result
+    from positionbias.core.rows import counted_rows
 
     if squad_version and to != "squad":
         raise SettingError(
@@ -113,19 +117,14 @@ def export(
         with engine.open() as map_shards:
             written = write(opened, place, chosen, overwrite=overwrite, map_shards=map_shards)
     hint(f"written to {pasted(place)}")
-    counts = ExportCounts(rows=written._asdict())
-    result = Result(
-        f"{EXPORT}{to}",
-        opened.name,
-        "+".join(chosen),
-        "",
-        opened.manifest.seed,
-        None,
-        None,
-        len(opened),
-        counts,
+    numbers = {
+        _COUNTED.get(name, name.replace("_", " ")): number
+        for name, number in written._asdict().items()
+    }
+    rows = counted_rows(
+        "export", numbers, collection=opened.name, split="+".join(chosen), variant=to
     )
-    return Written(place, [result])
+    return Written(place, rows=rows)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -234,15 +233,15 @@ class Page(Written):
     summary: str = ""
 
     def __str__(self) -> str:
-        from positionbias.report.parts import tables_after
+        from positionbias.report.presentation import tables_after
         from positionbias.report.table import as_text
 
-        return "\n\n".join(map(as_text, tables_after("report", self.tables)))
+        return "\n\n".join(map(as_text, tables_after(self.tables)))
 
     def _tables(self) -> Sequence[Table]:
-        from positionbias.report.parts import tables_after
+        from positionbias.report.presentation import tables_after
 
-        return tables_after("report", self.tables) or list(self.tables.values())
+        return tables_after(self.tables) or list(self.tables.values())
 
 
 @operation
@@ -333,9 +332,9 @@ def page_of(
     rows, _ = rows_together(studies)
     return Page(
         path,
-        [result for study in studies for result in study.results],
         report_tables(studies),
         said,
+        results=[result for study in studies for result in study.results],
         rows=None if rows.empty else rows,
     )
 
@@ -399,9 +398,14 @@ class Verification(Judgement):
         return pandas.DataFrame(self.to_json()["artefacts"])
 
     def __str__(self) -> str:
-        from positionbias.report.artefact_text import verification_text
-
-        return verification_text(self.artefacts)
+        lines = []
+        for one in self.artefacts:
+            more = f" ({one.strange:,} files more than its manifest names)" if one.strange else ""
+            size = f"{one.files:>5,} files {one.bytes / 1e6:>10,.1f} MB"
+            state = "damaged" if one.fault else "whole"
+            lines.append(f"{state:<11} {one.kind:<14} {size}  {one.path}{more}")
+            lines += [f"    {one.fault}"] if one.fault else []
+        return "\n".join(lines)
 
     def to_json(self) -> JsonObject:
         """Return what was found of each artefact."""

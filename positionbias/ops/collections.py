@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 from positionbias.core.errors import SettingError
-from positionbias.core.formatting import plural
+from positionbias.core.formatting import plural, setting
 from positionbias.core.inputs import CollectionLike
 from positionbias.core.operation import Out, Overwrite, Seed, Source, operation
 from positionbias.core.places import Place, input_place, output_place, pasted
@@ -21,6 +21,7 @@ from positionbias.positions.settings import Placing, Selection
 
 if TYPE_CHECKING:
     from positionbias.core.collection import Collection
+    from positionbias.core.manifest import Manifest
 
 __all__ = ["attach", "merge", "place", "sample", "select", "show"]
 
@@ -34,8 +35,7 @@ def show(collection: Source, *, engine: Engine = Engine()) -> Measurements:
     30 of a query: the share of longer ones is printed.
 
     Returns:
-        A result on the passages, and one on the queries of each split; each value is how many there
-        are.
+        Rows: what is counted of the passages, and of each split.
 
     Raises:
         InputError: it is not there, or cannot be read.
@@ -53,14 +53,15 @@ def show(collection: Source, *, engine: Engine = Engine()) -> Measurements:
         ...
     """
     from positionbias.core.collection import find_collection
-    from positionbias.text.statistics import collection_statistics
+    from positionbias.text.statistics import collection_rows
 
     opened = find_collection(collection)
     with engine.open() as map_shards:
-        results = collection_statistics(opened, map_shards)
+        rows = collection_rows(opened, lengths=True, map_shards=map_shards)
     read = [Read("collection", opened.path, opened.checksum)]
     return Measurements(
-        results,
+        rows=rows,
+        remarks=_origin(opened.manifest),
         command="show",
         settings={},
         read=read,
@@ -69,6 +70,24 @@ def show(collection: Source, *, engine: Engine = Engine()) -> Measurements:
         packages=(USUAL_WORDS,),
         host=engine.host,
     )
+
+
+def _origin(made: Manifest) -> list[str]:
+    """Say what made a collection, from which inputs, and under which licence."""
+    from positionbias.core.manifest import input_name
+
+    settings = ", ".join(f"{name} {setting(value)}" for name, value in made.settings.items())
+    inputs = [
+        f"{item.role}: {input_name(item.path)} (checksum {item.checksum[:16]}…)"
+        for item in made.inputs
+    ]
+    return [
+        f"Made by {made.command} ({settings or 'no settings'}), {made.created}, positionbias "
+        f"{made.versions.get('positionbias', '?')}.",
+        *inputs,
+        f"Licence: {made.licence or 'not stated'}.",
+        *made.notes,
+    ]
 
 
 @operation

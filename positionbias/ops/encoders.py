@@ -4,8 +4,8 @@ encoder, and a small encoder made anew.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any
 
 from positionbias.core.inputs import CollectionLike
 from positionbias.core.operation import Out, Overwrite, Sources, operation
@@ -56,7 +56,7 @@ def distil_vectors(
         posbias train tk squad --word-vectors squad.safetensors …
 
     Returns:
-        A .safetensors file of vectors, and a result, whose value is the number of words.
+        A .safetensors file of vectors, and its counts as rows.
 
     Raises:
         SettingError: an encoder narrower than ``dimension``, or too few words for as many
@@ -75,34 +75,36 @@ def distil_vectors(
         ...         out="words",
         ...     )
         ... )
-        446 words, 4 wide, ... of the variance kept; left out: 22 too rare, 0 that the encoder
-        cannot read
+        planted: 446 words, 4 numbers a word, 22 words too rare
     """
+    from positionbias.core.rows import counted_rows
     from positionbias.models.distil import distil
-    from positionbias.results.artefacts import WORD_VECTORS, WordVectorFigures
-    from positionbias.results.result import Result
 
     opened, place = _opened(collections), output_place(out)
     manifest = distil(
         opened, encoder, place, settings, split=split, threads=threads, overwrite=overwrite
     )
-    figures = WordVectorFigures.of_facts(manifest.content)
-    of, words = split or "train", figures.words
     hint(
         f"written to {pasted(place)}; next: posbias train tk COLLECTION --word-vectors "
         f"{pasted(place)} …"
     )
-    return Written(
-        place,
-        [Result(WORD_VECTORS, _names(opened), of, encoder, None, words, None, words, figures)],
+    numbers = {
+        "words": "words",
+        "numbers a word": "dimension",
+        "words too rare": "words_too_rare",
+        "words that the encoder cannot read": "words_without_pieces",
+    }
+    facts: Mapping[str, Any] = manifest.content
+    rows = counted_rows(
+        "vectors distil",
+        {name: facts[fact] for name, fact in numbers.items()},
+        collection="+".join(collection.name for collection in opened),
+        split=split or "train",
     )
+    return Written(place, rows=rows)
 
 
 def _opened(collections: Sequence[CollectionLike]) -> list[Collection]:
     from positionbias.core.collection import find_collection
 
     return [find_collection(place) for place in collections]
-
-
-def _names(collections: Sequence[Collection]) -> str:
-    return "+".join(collection.name for collection in collections)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from importlib import import_module
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any
@@ -156,7 +157,7 @@ class Written(Printed):
     """The path of a file or folder that an operation wrote, and results or rows that count it."""
 
     path: Path
-    results: Sequence[Result]
+    results: Sequence[Result] = field(default=(), kw_only=True)
     rows: DataFrame | None = field(default=None, kw_only=True)
 
 
@@ -218,56 +219,34 @@ def save_if_asked(found: Measurements, out: Place | None, *, overwrite: bool) ->
 
 
 def results_of(outcome: Any) -> Sequence[Result]:
-    """Return the results of what an operation gave back: its own, or what a collection's manifest
-    counts.
-    """
-    from positionbias.core.collection import Collection
-
-    if not isinstance(outcome, Collection):
-        return outcome.results
-    return _counted_in_making(outcome) or _held(outcome)
+    """Return the results of what an operation gave back, if it still makes those."""
+    return getattr(outcome, "results", ())
 
 
-def _held(collection: Collection) -> Sequence[Result]:
-    from positionbias.text.statistics import collection_counts
+COUNTED = {  # a command that makes collections -> the module and function of what it counted
+    "debias": ("positions.debias", "rotation_rows"),
+    "select": ("positions.select", "selection_rows"),
+    "place": ("positions.place", "placement_rows"),
+}
 
-    return collection_counts(collection)
 
-
-def _counted_in_making(collection: Collection) -> Sequence[Result]:
-    """Return what the command that made a collection counted; nothing where that is what the
-    collection holds.
-    """
-    match collection.manifest.command:
-        case "debias":
-            from positionbias.positions.debias import rotation_result
-
-            return [rotation_result(collection)]
-        case "select":
-            from positionbias.positions.select import selection_result
-
-            return [selection_result(collection)]
-        case "place":
-            from positionbias.positions.place import placement_results
-
-            return placement_results(collection)
-    return []
+def _counted(collection: Collection) -> DataFrame:
+    """Return what the command that made a collection counted, else what the collection holds."""
+    held = ("text.statistics", "collection_rows")
+    module, name = COUNTED.get(collection.manifest.command, held)
+    rows: DataFrame = getattr(import_module(f"positionbias.{module}"), name)(collection)
+    return rows
 
 
 def study_of(outcome: Any, place: Path = Path()) -> Study:
     """Return the results of what an operation gave back, with what made them, as they would lie in
     a folder at ``place``.
 
-    An artefact is the input of its results; all else is as in its manifest. A collection's results
-    begin with what it holds.
+    An artefact is the input of its results; all else is as in its manifest.
     """
-    from positionbias.core.collection import Collection
     from positionbias.report.load import Study
 
-    is_collection = isinstance(outcome, Collection)
-    results = (
-        [*_held(outcome), *_counted_in_making(outcome)] if is_collection else list(outcome.results)
-    )
+    results = list(results_of(outcome))
     manifest = (
         outcome.manifest(place)
         if isinstance(outcome, Measurements)
@@ -281,9 +260,15 @@ def study_of(outcome: Any, place: Path = Path()) -> Study:
 
 
 def rows_of(outcome: Any) -> DataFrame | None:
-    """Return the rows of what an operation gave back; None where it has results."""
-    rows: Any = getattr(outcome, "rows", None)
-    return None if callable(rows) else rows  # a collection's are of records
+    """Return the rows of what an operation gave back, of a collection what its manifest counts;
+    None where it has results.
+    """
+    from positionbias.core.collection import Collection
+
+    if isinstance(outcome, Collection):
+        return _counted(outcome)
+    rows: DataFrame | None = getattr(outcome, "rows", None)
+    return rows
 
 
 def _manifest_of_artefact(outcome: Any, results: Sequence[Result], place: Path) -> Manifest:
@@ -299,9 +284,10 @@ def _manifest_of_artefact(outcome: Any, results: Sequence[Result], place: Path) 
     path: Path | None = getattr(outcome, "path", None)
     made = manifest_if_any(path) if path is not None else None
     if path is None or made is None:
-        name = (
-            path.name if path is not None else next((result.collection for result in results), "")
-        )
+        rows = rows_of(outcome)
+        names = [result.collection for result in results]
+        names += [] if rows is None else list(rows["collection"])
+        name = path.name if path is not None else next(iter(names), "")
         return Manifest(
             kind="results",
             name=name,
@@ -339,7 +325,9 @@ def text_of(outcome: Any) -> str:
     """Return what an operation gave back as text for a terminal: its own where it has one, else
     that of its results.
     """
-    from positionbias.report.text import text_of as text_of_results
-
     own: Any = type(outcome).__str__
-    return str(outcome) if own is not object.__str__ else text_of_results(results_of(outcome))
+    if own is not object.__str__:
+        return str(outcome)
+    rows = rows_of(outcome)
+    assert rows is not None
+    return _text_of_rows(rows)

@@ -201,9 +201,9 @@ def _kept(
     """The measurements, drawn and saved where that was asked for."""
     if plot is not None:
         from positionbias.report.figure import save_figure
-        from positionbias.report.similarity import FIGURE, SHOWN
+        from positionbias.report.similarity import FIGURE, OF_MODELS
 
         assert found.rows is not None
-        save_figure(FIGURE.draw(SHOWN.prepare(found.rows)), plot, overwrite=overwrite)
+        save_figure(FIGURE.draw(OF_MODELS.prepare(found.rows)), plot, overwrite=overwrite)
         hint(f"drawn to {pasted(plot)}")
     return save_if_asked(found, out, overwrite=overwrite)

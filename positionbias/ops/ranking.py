@@ -55,7 +55,7 @@ def rerank(
         posbias rerank squad --model tk.ckpt --candidates bm25.run --out tk.run
 
     Returns:
-        The run and a result, whose value is the number of distinct passages that were read.
+        Where the run is, and its counts as rows.
 
     Raises:
         SettingError: a GPU that is not there, a device whose memory does not hold one text, or
@@ -67,7 +67,7 @@ def rerank(
     Example:
         >>> import positionbias as pb
         >>> print(pb.rerank("planted", model="tk.ckpt", candidates="test.run", out="tk.run"))
-        tk: 72 candidates re-ranked
+        tk: 18 queries, 72 candidates re-ranked, 67 passages read
     """
     from positionbias.core.collection import find_collection
     from positionbias.ranking.rerank import rerank_run
@@ -106,7 +106,7 @@ def rerank(
         f"written to {pasted(place)}; next: posbias evaluate {pasted(place)} --collection "
         f"{pasted(opened.path)} --split {reranking.split}"
     )
-    return Written(place, [done.result(opened.name, reranking.split)])
+    return Written(place, rows=done.rows(opened.name, reranking.split))
 
 
 def _remarks(done: Rescored) -> Iterator[str]:

@@ -64,13 +64,12 @@ def debias_model(
     Example:
         >>> import positionbias as pb
         >>> print(pb.debias_model("tk.ckpt", remedy="rotate:4", out="tk-rotated"))
-        tk, rotate:4: each passage is read in 4 variants, and scored by their mean
+        tk, rotate:4: 4 variants of each passage
     """
     from positionbias.core.manifest import Manifest, input_ref, package_versions
+    from positionbias.core.rows import counted_rows
     from positionbias.models.checkpoint import load_checkpoint, save_remedied
     from positionbias.models.remedies import Remedy, read_remedy
-    from positionbias.results.artefacts import REMEDIED, RemedyFigures
-    from positionbias.results.result import Result
 
     wanted, place = read_remedy(remedy), output_place(out)
     base = load_checkpoint(model_place(model), kind)
@@ -87,10 +86,7 @@ def debias_model(
         f"written to {pasted(place)}; next: posbias audit COLLECTION --candidates RUN --model "
         f"{pasted(base.path)} --model {pasted(place)}"
     )
-    variants, maximum = (
-        (wanted.number, wanted.maximum) if isinstance(wanted, Remedy) else (1, False)
-    )
-    figures = RemedyFigures(variants=variants, maximum=maximum)
+    variants = wanted.number if isinstance(wanted, Remedy) else 1
     return Written(
-        place, [Result(REMEDIED, "", "", name, None, float(variants), None, variants, figures)]
+        place, rows=counted_rows("debias-model", {"variants of each passage": variants}, model=name)
     )

@@ -26,7 +26,6 @@ from positionbias.ranking.config import Computing
 if TYPE_CHECKING:
     from positionbias.core.collection import Collection
     from positionbias.dense.vectors import Vectors
-    from positionbias.results.runs import BM25Figures, DenseFigures
 
 __all__ = ["ByVectors", "encode", "retrieve"]
 
@@ -76,7 +75,7 @@ def retrieve(
         posbias retrieve squad --vectors squad-vectors --model minilm --split test --out dense.run
 
     Returns:
-        Where the run is, and one result; its value is the number of candidates a query, on average.
+        Where the run is, and its counts as rows.
 
     Raises:
         SettingError: a setting of BM25 with vectors, or of vectors without them.
@@ -88,11 +87,10 @@ def retrieve(
         >>> import positionbias as pb
         >>> from positionbias.settings import Retrieval
         >>> print(pb.retrieve("planted", wanted=Retrieval("test", depth=10), out="bm25.run"))
-        180 candidates of 18 queries
+        bm25: 18 queries, 180 candidates
     """
     from positionbias.core.collection import find_collection
-    from positionbias.results.result import Result
-    from positionbias.results.runs import CANDIDATES
+    from positionbias.core.rows import counted_rows
 
     if dense.vectors is None:
         _refuse(given_flags(dense), "--vectors", "none")
@@ -106,15 +104,15 @@ def retrieve(
         )
     found, place = find_collection(collection), output_place(out)
     if dense.vectors is None:
-        name, figures, own = _by_bm25(found, place, wanted, bm25, engine, overwrite)
+        name, counts, own = _by_bm25(found, place, wanted, bm25, engine, overwrite)
     else:
-        name, figures, own = _by_vectors(found, place, wanted, dense, engine, overwrite)
+        name, counts, own = _by_vectors(found, place, wanted, dense, engine, overwrite)
     for line in own_remarks(
-        {name: (own, figures.queries)}, found, wanted.split, left_out=wanted.without_own
+        {name: (own, counts["queries"])}, found, wanted.split, left_out=wanted.without_own
     ):
         say(line)
     there = pasted(place)
-    if figures.candidates:
+    if counts["candidates"]:
         hint(
             f"written to {there}; next: posbias evaluate {there} --collection {pasted(found.path)} "
             f"--split {wanted.split}"
@@ -125,23 +123,8 @@ def retrieve(
             "the run is empty: there is nothing in it to re-rank or to evaluate; check the "
             "queries, and the passages"
         )
-    mean = figures.candidates / figures.queries if figures.queries else None
-    return Written(
-        place,
-        [
-            Result(
-                CANDIDATES,
-                found.name,
-                wanted.split,
-                name,
-                None,
-                mean,
-                None,
-                figures.queries,
-                figures,
-            )
-        ],
-    )
+    rows = counted_rows("retrieve", counts, collection=found.name, split=wanted.split, model=name)
+    return Written(place, rows=rows)
 
 
 def _refuse(flags: Iterable[str], wanted: str, found: str) -> None:
@@ -158,7 +141,7 @@ def _by_bm25(
     search: Bm25Search,
     engine: Engine,
     overwrite: bool,
-) -> tuple[str, BM25Figures | DenseFigures, Sequence[str]]:
+) -> tuple[str, dict[str, int], Sequence[str]]:
     from positionbias.firststage.bm25 import retrieve_run
 
     if search.backend == "lucene" and engine.engine != "local":
@@ -178,13 +161,18 @@ def _by_bm25(
             workers=engine.workers,
             map_shards=map_shards,
         )
-    say(f"BM25 by {backend} with k1 {settings.k1:g}, b {settings.b:g}; index {done.figures.index}")
-    if without := done.figures.without_known_term:
+    say(f"BM25 by {backend} with k1 {settings.k1:g}, b {settings.b:g}; index {done.origin}")
+    if without := done.without_known_term:
         say(
-            f"{without:,} of {done.figures.queries:,} queries have no term that a passage holds: "
-            "no candidates"
+            f"{without:,} of {len(done.run):,} queries have no term that a passage holds: no "
+            "candidates"
         )
-    return done.run.name, done.figures, done.own
+    counts = {
+        "queries": len(done.run),
+        "candidates": done.run.pairs,
+        "queries without a known term": without,
+    }
+    return done.run.name, counts, done.own
 
 
 def _by_vectors(
@@ -194,7 +182,7 @@ def _by_vectors(
     by: ByVectors,
     engine: Engine,
     overwrite: bool,
-) -> tuple[str, BM25Figures | DenseFigures, Sequence[str]]:
+) -> tuple[str, dict[str, int], Sequence[str]]:
     from positionbias.dense.retrieve import retrieve_dense
     from positionbias.dense.vectors import Vectors
 
@@ -243,9 +231,16 @@ def _by_vectors(
             f"{figures.short:,} of {figures.queries:,} queries have fewer than {depth:,} "
             f"candidates: {more} may find them"
         )
-    if empty := opened.figures.empty_passages:
+    if empty := opened.empty:
         say(f"{empty:,} passages are empty: they are ranked by the vector of an empty text")
-    return done.name, figures, done.own
+    counts = {
+        "queries": figures.queries,
+        "candidates": figures.candidates,
+        "queries without text": figures.empty_queries,
+        "queries with fewer candidates than asked for": figures.short,
+        "queries that score all passages alike": figures.tied,
+    }
+    return done.name, counts, done.own
 
 
 @operation
@@ -322,21 +317,18 @@ def encode(
             spread=spread,
             allow_missing=allow_missing,
         )
-    rate, figures = len(made) / max(1e-9, time.perf_counter() - began), made.figures
-    limit = f"; {figures.truncated:,} passages fill the model's limit, and may go on behind it"
+    rate = len(made) / max(1e-9, time.perf_counter() - began)
+    limit = f"; {made.truncated:,} passages fill the model's limit, and may go on behind it"
     say(f"{rate:,.0f} passages/s{'' if known_room(checkpoint.model) is None else limit}")
-    if figures.empty_passages:
-        say(f"{figures.empty_passages:,} passages are empty: they have the vector of an empty text")
+    if made.empty:
+        say(f"{made.empty:,} passages are empty: they have the vector of an empty text")
     if made.missing:
         say(
             f"{len(made.missing):,} passages have no vector: no search finds them, and the "
             "manifest names them (content, missing)"
         )
-    if figures.zero_vectors:
-        say(
-            f"{figures.zero_vectors:,} passages with text have a vector of zeros: they tie for "
-            "every query"
-        )
+    if made.zeros:
+        say(f"{made.zeros:,} passages with text have a vector of zeros: they tie for every query")
     there = pasted(place)
     hint(
         f"written to {there}; next: posbias retrieve {pasted(found.path)} --vectors {there} "

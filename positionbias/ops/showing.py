@@ -4,8 +4,11 @@ figures of their page.
 
 from __future__ import annotations
 
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import pandas
 
 from positionbias.core import rows as of_rows
 from positionbias.core.closest import or_closest
@@ -15,13 +18,12 @@ from positionbias.core.places import Place, output_place
 from positionbias.core.screen import lines_of
 from positionbias.core.shown import Shown
 from positionbias.ops.outcome import results_of, rows_of, study_of, text_of
-from positionbias.report.frames import frame_of, frames_of
-from positionbias.report.html import write_page
+from positionbias.report.figure import WIDE
+from positionbias.report.html import report_tables, write_page
 from positionbias.report.load import Study
-from positionbias.report.notebook import as_html
 from positionbias.report.page import drawings_of, open_tables
-from positionbias.report.parts import main_figure
-from positionbias.report.text import verdict_of
+from positionbias.report.presentation import main_figure, verdict_of
+from positionbias.report.table import Table, as_frame
 from positionbias.results.result import save_results
 
 if TYPE_CHECKING:
@@ -42,6 +44,9 @@ __all__ = [
 ]
 
 
+TABLES, ROWS = 4, 12  # that a notebook shows, and rows of each
+
+
 def line_of(outcome: Shown) -> str:
     """Return an outcome's class, its path, name or command, and how many results it has."""
     name = next(
@@ -54,14 +59,50 @@ def line_of(outcome: Shown) -> str:
 
 
 def html_of(outcome: Shown) -> str:
-    """Return what a notebook shows."""
+    """Return what a notebook shows: the verdict and a few tables; without a table, the text for a
+    terminal, which has the verdict in it.
+    """
+    tables = outcome._tables()
     with lines_of(None):  # a page scrolls
-        return as_html(outcome.verdict, outcome._tables(), text_of(outcome))
+        text = "" if tables else text_of(outcome)
+    if text:
+        return f'<pre style="white-space:pre-wrap">{escape(text)}</pre>'
+    said = "<br>".join(map(escape, outcome.verdict.splitlines()))
+    others = [table.title for table in tables[TABLES:]]
+    more = f"<p><small>Not shown: {escape('; '.join(others))}: to_frames().</small></p>"
+    shown = [f"<p>{said}</p>" * bool(said), *map(_table_html, tables[:TABLES])]
+    return "\n".join(["<div>", *shown, more * bool(others), "</div>"])
+
+
+def _table_html(table: Table) -> str:
+    texts = [[cell.text for cell in row] for row in table.rows[:ROWS]]
+    names = [column.full_name for column in table.columns]
+    left_out = len(table.rows) - len(texts)
+    notes = [*table.notes, *([f"{left_out:,} more rows: to_frames()"] if left_out else [])]
+    return (
+        f"<p><strong>{escape(table.title)}</strong></p>"
+        f"{pandas.DataFrame(texts, columns=names).to_html(index=False, border=0)}"
+        f"<p><small>{'<br>'.join(map(escape, notes))}</small></p>"
+    )
+
+
+def frame_of(study: Study) -> pandas.DataFrame:
+    """Return the rows of a study, or a row for each of its results."""
+    if not study.rows.empty or not study.results:
+        return study.rows
+    return pandas.DataFrame(
+        [{"measure": result.measure, "value": result.value} for result in study.results]
+    )
+
+
+def frames_of(study: Study) -> dict[str, pandas.DataFrame]:
+    """Return every table of the page about a study, by name, with unrounded values."""
+    return {name: as_frame(table) for name, table in report_tables([study]).items()}
 
 
 def figures_of(study: Study) -> dict[str, Figure]:
     """Return every figure of the page by its name."""
-    return {name: drawing.draw_wide() for name, drawing in drawings_of(study).items()}
+    return {name: drawing.draw(WIDE) for name, drawing in drawings_of(study).items()}
 
 
 def figure_of(study: Study, name: str | None) -> Figure:
@@ -71,7 +112,7 @@ def figure_of(study: Study, name: str | None) -> Figure:
         SettingError: there is none.
     """
     there = drawings_of(study)
-    drawing = there.get(main_figure(there) if name is None else name)
+    drawing = there.get(main_figure(list(there)) if name is None else name)
     if drawing is None:
         if not there:
             raise SettingError(
@@ -81,7 +122,7 @@ def figure_of(study: Study, name: str | None) -> Figure:
             f"plot: wanted one of {', '.join(there)}; found {name!r}; "
             f"{or_closest(name, there, 'give one of these')}"
         )
-    return drawing.draw_wide()
+    return drawing.draw(WIDE)
 
 
 def save(outcome: Shown, out: Place, *, overwrite: bool) -> Path:

@@ -22,10 +22,10 @@ from positionbias.ops.artefacts import page_of
 from positionbias.ops.outcome import Printed, Written, study_of
 
 if TYPE_CHECKING:
+    from pandas import DataFrame
+
     from positionbias.report.load import Study
     from positionbias.report.table import Table
-    from positionbias.results.artefacts import PlannedStep
-    from positionbias.results.result import Result
 
 __all__ = ["Studied", "StudyPlan", "demo", "reported", "study"]
 
@@ -64,9 +64,9 @@ class Studied(Written):
         )
 
     def _tables(self) -> Sequence[Table]:
-        from positionbias.report.parts import tables_after
+        from positionbias.report.presentation import tables_after
 
-        return tables_after("study", self.tables)
+        return tables_after(self.tables)
 
     def _study(self, place: Path = Path()) -> Study:
         from positionbias.ops.artefacts import load
@@ -76,17 +76,9 @@ class Studied(Written):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class StudyPlan(Printed):
-    """The steps of a study, as a dry run sees them; one result holds them all."""
+    """The steps of a study, as a dry run sees them, a row each."""
 
-    results: Sequence[Result]
-
-    @property
-    def steps(self) -> Sequence[PlannedStep]:
-        """The steps, in their order."""
-        from positionbias.results.artefacts import Plan
-        from positionbias.results.select import of_type
-
-        return [step for _, plan in of_type(self.results, Plan) for step in plan.rows.values()]
+    rows: DataFrame
 
 
 @operation
@@ -197,7 +189,7 @@ def study(
         error.add_note(GO_ON)
         raise
     steps: Steps = made.steps if of.trains else made
-    return StudyPlan([steps.plan(found[-1].name if found else getattr(settings, "collection", ""))])
+    return StudyPlan(steps.plan(found[-1].name if found else getattr(settings, "collection", "")))
 
 
 def _folder(place: Path) -> Path:
@@ -289,4 +281,4 @@ def reported(results: Path, place: Path) -> Studied:
         f"\nwritten to {pasted(place)}\nreport: {pasted(page.path)}\ntables: "
         f"{pasted(place / 'tables')} (CSV and LaTeX)"
     )
-    return Studied(place, page.results, page.tables, rows=page.rows)
+    return Studied(place, page.tables, rows=page.rows)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
@@ -32,10 +32,11 @@ from positionbias.training.config import TRACKERS
 from positionbias.training.plan import INPUTS, TrainPlan
 
 if TYPE_CHECKING:
+    from pandas import DataFrame
+
     from positionbias.core.collection import Collection
     from positionbias.core.teacher_scores import TeacherScores
     from positionbias.models.checkpoint import Checkpoint
-    from positionbias.results.result import Result
     from positionbias.training.record import Row
 
 __all__ = ["Taught", "Teacher", "Training", "teach", "train"]
@@ -182,7 +183,7 @@ def train(
     )
     made = Collected({"study": "training", "collection": opened.name, "model": checkpoint.name})
     training_rows(made, place, seed=plan.training.seed)
-    return Training(place, [], checkpoint, rows=made.rows)
+    return Training(place, checkpoint, rows=made.rows)
 
 
 def _placed(settings: S, names: Iterable[str]) -> S:
@@ -340,7 +341,7 @@ def teach(
         f"next: posbias train bert_dot {pasted(opened.path)} --loss {loss} --teacher-scores "
         f"{pasted(place)} --out STUDENT"
     )
-    return Taught(place, [_teaching_result(scores, opened)], scores)
+    return Taught(place, scores, rows=_taught_rows(scores, opened))
 
 
 def _check(teacher: Teacher, passages: TaughtPassages) -> None:
@@ -429,21 +430,34 @@ def _by_model(
     return scores
 
 
-def _teaching_result(scores: TeacherScores, collection: Collection) -> Result:
-    from positionbias.results.artefacts import TEACHING, TeachingFigures
-    from positionbias.results.result import Result
+TAUGHT = {  # what is counted -> its name in the manifest of a teacher's scores
+    "queries": "queries",
+    "pairs": "pairs",
+    "training groups": "groups",
+    "relevant passages added": "added",
+    "relevant passages left out, of queries without candidates": "relevant_without_candidates",
+    "relevant passages left out, not in the collection": "relevant_not_in_the_collection",
+    "pairs left out, of unknown queries": "pairs_of_unknown_queries",
+    "pairs left out, of unknown passages": "pairs_of_unknown_passages",
+    "pairs given again with another score": "repeats_that_differ",
+    "texts up to the length limit": "truncated",
+    "queries without a word": "empty_queries",
+}
+
+
+def _taught_rows(scores: TeacherScores, collection: Collection) -> DataFrame:
+    """Return what was counted, and the mean and the range of the scores."""
+    from positionbias.core.rows import Collected
 
     assert scores.manifest is not None
-    figures = TeachingFigures.of_facts(scores.manifest.content)
+    facts: Mapping[str, Any] = scores.manifest.content
     split = "+".join(scores.splits)
-    return Result(
-        TEACHING,
-        collection.name,
-        split,
-        scores.name,
-        None,
-        figures.mean,
-        None,
-        figures.queries,
-        figures,
-    )
+    common = {"study": "teach", "collection": collection.name, "split": split}
+    made = Collected({**common, "model": scores.name})
+    for name, fact in TAUGHT.items():
+        if facts.get(fact) is not None:
+            made.add(name, "count", facts[fact])
+    for statistic in ("mean", "least", "most"):
+        if facts.get(statistic) is not None:
+            made.add("score", statistic, facts[statistic])
+    return made.rows

@@ -123,7 +123,7 @@ def draw_leaked(
         f"next: posbias train tk {pasted(inputs.collection.path)} --trainset "
         f"{pasted(place / results[0].system)}"
     )
-    return Written(place, results)
+    return Written(place, results=results)
 
 
 def _runs(sources: Sequence[str], given: Sequence[str]) -> dict[str, Path]:
@@ -222,7 +222,7 @@ def draw_contaminated(
     _hint_next(f"{len(groups):,} training groups", place, opened)
     made = Collected({"study": COMMAND, "collection": opened.name, "set": groups.name}, KEYS)
     add_origins(made, groups)
-    return Written(place, [], rows=made.rows)
+    return Written(place, rows=made.rows)
 
 
 @operation
@@ -307,7 +307,7 @@ def draw_clicks(
     if settings.triples and len(groups) < settings.triples:
         say(f"--triples: {settings.triples:,} were asked for, there are {len(groups):,}")
     _hint_next(f"{len(groups):,} triples", place, opened)
-    return Written(place, [], rows=rows.load(place / QUALITY))
+    return Written(place, rows=rows.load(place / QUALITY))
 
 
 def _hint_next(what: str, place: Path, collection: Collection) -> None:

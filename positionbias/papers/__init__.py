@@ -1,4 +1,4 @@
-"""The modules of papers, a folder each; ``report.parts`` says how to add one.
+"""The modules of papers, a folder each; ``docs/studies.md`` says how to add one.
 
 Other modules find a paper's modules by fixed names, so that no lower part imports this one:
 

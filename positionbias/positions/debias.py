@@ -13,10 +13,13 @@ from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 
+from pandas import DataFrame
+
 from positionbias.core.collection import Collection
 from positionbias.core.errors import bad_input
 from positionbias.core.manifest import Provenance
 from positionbias.core.records import Passage
+from positionbias.core.rows import Collected
 from positionbias.core.schema import read_as
 from positionbias.core.seal import AGAIN
 from positionbias.core.shard_work import MapShards
@@ -33,11 +36,9 @@ from positionbias.positions.rewrite import (
     rewrite,
 )
 from positionbias.positions.rotate import Rotation, move_span
-from positionbias.positions.rotation_facts import rotation_notes, rotation_result_of
-from positionbias.results.collections import RotationFigures
-from positionbias.results.result import Result
+from positionbias.positions.rotation_facts import add_rotation, rotation_notes
 
-__all__ = ["debias", "queries_by_cut", "rotation_of", "rotation_result"]
+__all__ = ["debias", "queries_by_cut", "rotation_of", "rotation_rows"]
 
 
 def debias(
@@ -180,17 +181,13 @@ def queries_by_cut(
     return whole - cut, cut
 
 
-def rotation_result(collection: Collection) -> Result:
-    """Return the counts of a rotation from the manifest; ``value`` is the share of changed
-    passages.
+def rotation_rows(rotated: Collection) -> DataFrame:
+    """Return the counts of a rotation from the manifest.
 
     Raises:
         InputError: as ``rotation_of``.
     """
-    facts = collection.manifest.content_as(Rewritten, "rotation")
-    figures = RotationFigures(
-        passages=facts.passages,
-        answers=facts.splits,
-        passages_checksum=collection.passages_checksum,
-    )
-    return rotation_result_of(collection.name, rotation_of(collection), figures)
+    made = Collected({"study": "debias", "collection": rotated.name})
+    facts = rotated.manifest.content_as(Rewritten, "rotation")
+    add_rotation(made, rotation_of(rotated), facts.passages, facts.splits)
+    return made.rows

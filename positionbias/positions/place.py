@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import hashlib
 from bisect import bisect_right
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -24,6 +23,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from pandas import DataFrame
 
 from positionbias.core.collection import Collection
 from positionbias.core.errors import bad_input
@@ -33,31 +33,22 @@ from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import Provenance
 from positionbias.core.publish import refuse_existing
 from positionbias.core.records import Passage
+from positionbias.core.rows import Collected
 from positionbias.core.schema import converted
 from positionbias.core.shard_work import MapShards
 from positionbias.core.shards import read_shard, write_shard
-from positionbias.positions.answers import locate_split
 from positionbias.positions.density import Density
 from positionbias.positions.evidence_sentences import (
     EvidenceSentence,
     KeptQuestions,
     choose_sentences,
 )
-from positionbias.positions.placed import (
-    BINS,
-    PlacedQuestions,
-    moves_of,
-    place_histogram,
-    weights_by_distance,
-)
+from positionbias.positions.placed import PlacedQuestions, weights_by_distance
 from positionbias.positions.rewrite import MoveSpan, Rewriting, Rewritten, RewrittenShard, rewrite
-from positionbias.positions.settings import Matching, Placing
-from positionbias.results.collections import PLACEMENT, PlacementFigures
-from positionbias.results.payloads import PlaceHistogram
-from positionbias.results.result import Result
+from positionbias.positions.settings import Placing
 from positionbias.text.sentences import Parts, sentence_spans, with_own_at
 
-__all__ = ["PLACED", "place", "placed_questions", "placement_results", "placing_of"]
+__all__ = ["PLACED", "place", "placed_questions", "placement_rows", "placing_of"]
 
 PLACED = "placed"
 MOVED, STAYED, WITHOUT = FATES = ("moved", "drawn_where_it_was", "without_a_kept_question")
@@ -297,73 +288,23 @@ def placed_questions(collection: Collection, split: str) -> PlacedQuestions:
     return PlacedQuestions.read(collection.path / PLACED / f"{split}.parquet")
 
 
-def placement_results(collection: Collection, *, map_shards: MapShards = map) -> list[Result]:
-    """Return the counts of a placement, and by split the wanted and reached places of sentences and
-    answers and the distances moved.
+def placement_rows(collection: Collection) -> DataFrame:
+    """Return the counts of a placement from the manifest: passages by outcome, and the questions of
+    each split by outcome.
 
     Raises:
         InputError: as ``placing_of``.
     """
-    placing, facts = placing_of(collection), collection.manifest.content_as(_Facts, "placement")
-    header = partial(
-        Result,
-        collection=collection.name,
-        system=str(placing.density),
-        seed=placing.seed,
-        interval=None,
-    )
+    placing_of(collection)
+    facts = collection.manifest.content_as(_Facts, "placement")
+    made = Collected({"study": "place", "collection": collection.name})
     moved = facts.passages[MOVED] / len(collection) if len(collection) else None
-    figures = PlacementFigures(
-        passages=facts.passages, questions=facts.questions, splits=facts.splits
-    )
-    results = [header(PLACEMENT, split="", value=moved, count=len(collection), payload=figures)]
-    for split in collection.splits:
-        questions = placed_questions(collection, split)
-        passages = questions.passages()
-        middle = float(((2 * passages.after + 1) / (2 * passages.sentences)).mean())
-        places = place_histogram(passages, placing.density)
-        results.append(
-            header(
-                "sentence places",
-                split=split,
-                value=middle,
-                count=len(passages.passage_ids),
-                payload=places,
-            )
-        )
-        starts, mean = _answer_starts(collection, split, placing.density, map_shards)
-        results.append(
-            header(
-                "answer starts", split=split, value=mean, count=sum(starts.reached), payload=starts
-            )
-        )
-        moves = moves_of(questions)
-        distance = moves.figures.mean_distance
-        results.append(
-            header(
-                "sentence moves",
-                split=split,
-                value=distance,
-                count=len(questions.query_ids),
-                payload=moves,
-            )
-        )
-    return results
-
-
-def _answer_starts(
-    collection: Collection, split: str, density: Density, map_shards: MapShards
-) -> tuple[PlaceHistogram, float | None]:
-    """Return the histogram of answer starts (first word / words) beside the density, and their
-    mean.
-    """
-    counts, total = Counter[int](), 0.0
-    for shard in locate_split(collection, split, Matching(), map_shards):
-        first, words = shard.spans.first.astype(np.int64), shard.spans.words
-        counts.update((first * BINS // words).tolist())
-        total += float((first / words).sum())
-    edges = [edge / BINS for edge in range(BINS + 1)]
-    reached = [counts[number] for number in range(BINS)]
-    return PlaceHistogram(edges, density.shares(BINS), reached, before=[]), total / sum(
-        reached
-    ) if sum(reached) else None
+    made.add("passages", "share moved", moved, unit="share", count=len(collection))
+    for outcome, number in facts.passages.items():
+        label = outcome.replace("_", " ")
+        made.add("passages", "count", number, axis="cause", label=label)
+    for split, questions in facts.questions.items():
+        for outcome, number in questions.items():
+            made.add("questions", "count", number, axis="cause", label=outcome, split=split)
+        made.add("answers", "cut", facts.splits[split].cut, split=split)
+    return made.rows

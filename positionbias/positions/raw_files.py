@@ -17,6 +17,8 @@ from itertools import islice
 from pathlib import Path
 from typing import IO
 
+from pandas import DataFrame
+
 from positionbias.core.blocks import Block, file_blocks, stream_blocks
 from positionbias.core.errors import SettingError, bad_input
 from positionbias.core.files import decompressed, input_errors
@@ -43,6 +45,7 @@ from positionbias.core.ordered_file import (
 )
 from positionbias.core.progress import track
 from positionbias.core.publish import atomic_file, refuse_existing
+from positionbias.core.rows import Collected
 from positionbias.core.shard_work import MapShards
 from positionbias.core.shown import Shown
 from positionbias.core.splitter import USUAL_WORDS
@@ -52,10 +55,8 @@ from positionbias.positions.raw_formats import format_of
 from positionbias.positions.raw_jsonl import rotate_jsonl
 from positionbias.positions.raw_tsv import rotate_tsv
 from positionbias.positions.rotate import Rotation
-from positionbias.positions.rotation_facts import rotation_notes, rotation_result_of
+from positionbias.positions.rotation_facts import add_rotation, rotation_notes
 from positionbias.positions.settings import RawForm
-from positionbias.results.collections import RotationFigures
-from positionbias.results.result import Result
 
 __all__ = ["Pipe", "RotatedFile", "debias_file"]
 
@@ -117,10 +118,11 @@ class RotatedFile(Shown):
     piped: bool
 
     @property
-    def results(self) -> Sequence[Result]:
-        """Return the counts of the rotation; ``value`` is the share of changed passages."""
-        figures = RotationFigures(passages=self.passages, answers={}, sha256=self.checksum)
-        return [rotation_result_of(self.name, self.rotation, figures)]
+    def rows(self) -> DataFrame:
+        """The counts of the rotation."""
+        made = Collected({"study": "debias", "collection": self.name})
+        add_rotation(made, self.rotation, self.passages, {})
+        return made.rows
 
 
 def debias_file(

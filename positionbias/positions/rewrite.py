@@ -29,7 +29,6 @@ from positionbias.core.splitter import USUAL_WORDS
 from positionbias.positions.answers import answered_passages
 from positionbias.positions.locate import TokenisedPassage, known_span, locate
 from positionbias.positions.settings import Matching
-from positionbias.results.collections import AnswersMoved
 
 __all__ = [
     "ORIGINAL",
@@ -57,6 +56,15 @@ class RewrittenShard(Shard):
     """A shard with counts of ``passages`` by fate."""
 
     passages: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class AnswersMoved:
+    """The answers of a split: ``kept`` ones moved with their passage, ``cut`` ones were dropped."""
+
+    answers: int
+    kept: int
+    cut: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,31 +1,39 @@
-"""Report a rotation of a collection or raw file: a Result with its counts, and its decisions."""
+"""Report a rotation of a collection or raw file: rows of its counts, and its decisions."""
 
 from __future__ import annotations
 
-import msgspec
+from collections.abc import Mapping
+from typing import Any
 
+from positionbias.core.rows import Collected
 from positionbias.positions.cuts import ONE_SENTENCE, ROTATED, WORDLESS
 from positionbias.positions.rotate import Rotation
-from positionbias.results.collections import ROTATION, RotationFigures
-from positionbias.results.result import Result
 
-__all__ = ["rotation_notes", "rotation_result_of"]
+__all__ = ["add_rotation", "rotation_notes"]
 
 
-def rotation_result_of(name: str, rotation: Rotation, figures: RotationFigures) -> Result:
-    """Return the result of a rotation, with the share of passages without an inner sentence
-    boundary; its value is the share of changed passages.
+def add_rotation(
+    made: Collected,
+    rotation: Rotation,
+    passages: Mapping[str, int],
+    answers: Mapping[str, Any],
+    **cells: Any,
+) -> None:
+    """Add what a rotation did to passages, by outcome, and to the answers of each split; of one by
+    sentences also the share of passages without an inner sentence boundary.
     """
-    fates = figures.passages
-    count = sum(fates.values())
-    if rotation.mode == "sentences" and count > fates[WORDLESS]:
-        share_of_one = fates[ONE_SENTENCE] / (count - fates[WORDLESS])
-        figures = msgspec.structs.replace(
-            figures, share_without_inner_sentence_boundary=share_of_one
-        )
-    system = "by sentences" if rotation.mode == "sentences" else f"by words ({rotation.words})"
-    share = fates[ROTATED] / count if count else None
-    return Result(ROTATION, name, "", system, rotation.seed, share, None, count, figures)
+    count = sum(passages.values())
+    changed = passages[ROTATED] / count if count else None
+    made.add("rotation", "share changed", changed, unit="share", count=count, **cells)
+    if rotation.mode == "sentences" and (with_words := count - passages[WORDLESS]):
+        share = passages[ONE_SENTENCE] / with_words
+        made.add("rotation", "share of one sentence", share, unit="share", count=count, **cells)
+    for outcome, number in passages.items():
+        label = outcome.replace("_", " ")
+        made.add("rotation", "passages", number, axis="cause", label=label, **cells)
+    for split, moved in answers.items():
+        for name in ("answers", "kept", "cut"):
+            made.add("rotation", name, getattr(moved, name), split=split, **cells)
 
 
 def rotation_notes(rotation: Rotation) -> tuple[str, ...]:

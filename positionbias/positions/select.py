@@ -11,13 +11,13 @@ first stage's results for a query.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from msgspec import UNSET
+from pandas import DataFrame
 
 from positionbias.core.carry_split import carry_split
 from positionbias.core.collection import Collection
@@ -28,6 +28,7 @@ from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import Manifest, Provenance, input_ref, package_versions
 from positionbias.core.progress import track
 from positionbias.core.publish import refuse_existing
+from positionbias.core.rows import Collected
 from positionbias.core.seeds import drawn_order
 from positionbias.core.shard_work import MapShards
 from positionbias.core.split_tables import KIND
@@ -42,12 +43,29 @@ from positionbias.positions.answers import (
     counted_answers,
 )
 from positionbias.positions.settings import Selection
-from positionbias.results.collections import SELECTION, SelectionFigures
-from positionbias.results.result import Result
 
-__all__ = ["count_fitting", "select", "selection_result"]
+__all__ = ["count_fitting", "select", "selection_rows"]
 
 PURPOSE = "select query"
+
+
+@dataclass(frozen=True, slots=True)
+class Selected:
+    """The selection of a split's queries by the starts of their answers: ``kept`` of ``queries``,
+    ``answers`` by outcome, ``unmatched`` by cause.
+
+    ``without_known_position`` are those without a located answer that could start elsewhere in its
+    passage.
+    """
+
+    kept: int
+    queries: int
+    without_known_position: int
+    outside: int
+    inside_in_part: int
+    inside: int
+    answers: Mapping[str, int]
+    unmatched: Mapping[str, int] = field(default_factory=dict)
 
 
 class _Starts(NamedTuple):
@@ -64,7 +82,7 @@ class _Chosen(NamedTuple):
     """The ids of the kept queries, and counts of dropped ones by cause."""
 
     query_ids: set[str]
-    facts: SelectionFigures
+    facts: Selected
 
 
 def select(
@@ -122,7 +140,7 @@ def select(
                 inputs=tuple(inputs),
                 licence=collection.manifest.licence,
                 notes=(*collection.manifest.notes, *_notes(selection)),
-                content={"selection": chosen.facts.to_rows()},
+                content={"selection": asdict(chosen.facts)},
                 versions=package_versions(USUAL_WORDS),
                 provenance=provenance or {},
             ),
@@ -157,22 +175,22 @@ def _choose(collection: Collection, selection: Selection, map_shards: MapShards)
     partly = [item for item in placed if 0 < starts.inside[item] < starts.known[item]]
     fitting = [*whole, *partly] if selection.several == "any" else whole
     kept = _drawn(fitting, selection)
-    facts = SelectionFigures(
+    facts = Selected(
         kept=len(kept),
         queries=len(query_ids),
         without_known_position=len(query_ids) - len(placed),
         outside=len(placed) - len(whole) - len(partly),
         inside_in_part=len(partly),
         inside=len(whole),
-        answers=starts.counts.outcomes,
-        unmatched=starts.counts.unmatched or UNSET,
+        answers=dict(starts.counts.outcomes),
+        unmatched=dict(starts.counts.unmatched),
     )
     _check_enough(collection, selection, len(fitting), facts)
     return _Chosen(kept, facts)
 
 
 def _check_enough(
-    collection: Collection, selection: Selection, fitting: int, facts: SelectionFigures
+    collection: Collection, selection: Selection, fitting: int, facts: Selected
 ) -> None:
     if not fitting:
         raise InputError(
@@ -189,7 +207,7 @@ def _check_enough(
         )
 
 
-def _one_start(facts: SelectionFigures) -> str:
+def _one_start(facts: Selected) -> str:
     count = facts.answers.get(ONE_START, 0)
     return (
         f", as {plural(count, 'answer')} fill{'' if count > 1 else 's'} the passage"
@@ -248,20 +266,26 @@ def _notes(selection: Selection) -> tuple[str, ...]:
     return (*notes, *drawn)
 
 
-def selection_result(collection: Collection) -> Result:
-    """Return the counts of a selection from the manifest; ``value`` is the share of the split's
-    queries kept.
-    """
+def selection_rows(collection: Collection) -> DataFrame:
+    """Return the counts of a selection from the manifest: queries and answers by outcome."""
     manifest = collection.manifest
-    figures = manifest.content_as(SelectionFigures, "selection")
-    return Result(
-        measure=SELECTION,
-        collection=collection.name,
-        split=str(manifest.settings["split"]),
-        system=f"answers in {manifest.settings['answers_in']}",
-        seed=manifest.seed,
-        value=figures.kept / figures.queries,
-        interval=None,
-        count=figures.queries,
-        payload=figures,
-    )
+    facts = manifest.content_as(Selected, "selection")
+    split = str(manifest.settings["split"])
+    made = Collected({"study": "select", "collection": collection.name, "split": split})
+    share = facts.kept / facts.queries
+    made.add("queries", "share kept", share, unit="share", count=facts.queries)
+    made.add("queries", "kept", facts.kept)
+    counted: dict[str, Mapping[str, int]] = {
+        "queries": {
+            "without a known position": facts.without_known_position,
+            "outside": facts.outside,
+            "inside in part": facts.inside_in_part,
+            "inside": facts.inside,
+        },
+        "answers": {name.replace("_", " "): n for name, n in facts.answers.items()},
+        "unmatched answers": facts.unmatched,
+    }
+    for measure, numbers in counted.items():
+        for cause, number in numbers.items():
+            made.add(measure, "count", number, axis="cause", label=cause)
+    return made.rows

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import torch
+from pandas import DataFrame
 
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError
@@ -28,6 +29,7 @@ from positionbias.core.own_passages import own_queries, without_own
 from positionbias.core.progress import step
 from positionbias.core.publish import refuse_existing
 from positionbias.core.records import Query
+from positionbias.core.rows import counted_rows
 from positionbias.core.run import Run, read_run, write_run
 from positionbias.evaluation.depth import apply_depth
 from positionbias.models.checkpoint import Checkpoint, shape_of
@@ -36,8 +38,6 @@ from positionbias.ranking.blocks import BlockScorer, blocks_of, cut_pairs, keep_
 from positionbias.ranking.config import Elsewhere, RankingConfig, Reranking, Spread
 from positionbias.ranking.score import check_passages, known_queries, score_candidates
 from positionbias.ranking.scored import PassageTexts, Scored, missing_behind, missing_scores
-from positionbias.results.result import Result
-from positionbias.results.runs import RerankingFigures
 
 __all__ = ["Rescored", "rerank_run", "rescore", "rescore_by_blocks"]
 
@@ -65,31 +65,21 @@ class Rescored:
     own: Sequence[str] = ()
     missing: int = 0
 
-    def result(self, collection: str, split: str) -> Result:
-        """Return the counts as a Result; its value is the number of distinct passages."""
-        long = None if self.room is None else self.counts.truncated
-        figures = RerankingFigures(
-            queries=len(self.run),
-            candidates=self.run.pairs,
-            passages=self.passages,
-            encoded_again=self.counts.again,
-            without_word=len(self.counts.empty),
-            tied=self.run.tied,
-            long_passages=long if self.cached else None,
-            long_pairs=None if self.cached else long,
-            missing=self.missing or None,
-        )
-        value = float(self.passages)
-        return Result(
-            "re-ranking",
-            collection,
-            split,
-            self.run.name,
-            None,
-            value,
-            None,
-            len(self.run),
-            figures,
+    def rows(self, collection: str, split: str) -> DataFrame:
+        """Return the counts as rows."""
+        cut = None if self.room is None else self.counts.truncated
+        numbers = {
+            "queries": len(self.run),
+            "candidates re-ranked": self.run.pairs if self.passages else 0,
+            "passages read": self.passages,
+            "passages encoded again": self.counts.again,
+            "queries without a word": len(self.counts.empty),
+            "queries whose passages all tie": self.run.tied,
+            f"{'passages' if self.cached else 'pairs'} up to the length limit": cut,
+            "passages without a score": self.missing,
+        }
+        return counted_rows(
+            "rerank", numbers, collection=collection, split=split, model=self.run.name
         )
 
 

@@ -9,11 +9,9 @@ from typing import Any
 from pandas import DataFrame
 
 from positionbias.core.formatting import decimal, interval, percent, with_interval
-from positionbias.core.screen import wrapped
+from positionbias.core.screen import encodable, wrapped
 from positionbias.positions.histogram import POINTS, Beside
 from positionbias.positions.measured import ANSWERS
-from positionbias.report.bars import Bar, bars, spark
-from positionbias.report.collection_text import aligned
 from positionbias.report.presentation import Answer, Presentation, Question, RowSection
 from positionbias.report.record import Record, bounds_of, records_of
 from positionbias.report.row_figure import Histogram
@@ -22,7 +20,7 @@ from positionbias.report.tiles import Answered
 
 __all__ = ["CAUSES", "FIGURE", "OUTCOMES", "POSITIONS", "QUESTION", "SECTION", "SHOWN", "chart"]
 
-PARTS, BOTH = 10, 2  # bars of a histogram, and histograms drawn with them, at most
+PARTS, BOTH, LONGEST = 10, 2, 60  # bars, histograms drawn with them, and columns of a bar
 BINS = f"measure == '{ANSWERS}' and axis == 'bin' and low == low"
 SUMMARY = f"measure == '{ANSWERS}' and axis == ''"
 
@@ -158,41 +156,33 @@ def _value(row: Any, *, sign: bool = False) -> str:
 
 
 def chart(rows: DataFrame) -> str:
-    """Draw one or two histograms as bars, more in a line each."""
+    """Draw one or two histograms as bars, at most ten each, with the share if unbiased marked."""
     drawn = [(name, bins) for name, bins in rows.query(BINS).groupby("passages", sort=False)]
-    if not drawn:
+    if len(drawn) > BOTH:
         return ""
-    if len(drawn) <= BOTH:
-        return "\n\n".join("\n".join(_bars(str(name), bins)) for name, bins in drawn)
-    lines = [("answers by place, first to last", "observed", "if unbiased")]
-    for name, bins in drawn:
-        highest = (0, max(bins["value"].max(), bins["expected"].max()))
-        lines.append(
-            (
-                str(name),
-                spark(bins["value"].tolist(), highest),
-                spark(bins["expected"].tolist(), highest),
-            )
-        )
-    return aligned(lines, left=3)
+    return "\n\n".join("\n".join(_bars(str(name), bins)) for name, bins in drawn)
 
 
 def _bars(name: str, bins: DataFrame) -> list[str]:
-    """Return the shares of answers in at most ten parts of a passage, as bins fall together."""
+    """Return the shares of answers in parts of a passage, as bins fall together, a line each."""
     number = len(bins)
     several = next(n for n in range(1, number + 1) if number % n == 0 and number // n <= PARTS)
-    shown = []
-    for first in range(0, number, several):
-        part = bins.iloc[first : first + several]
-        place = f"{100 * first / number:.0f}–{100 * (first + several) / number:.0f} %"
-        share = float(part["value"].sum())
-        shown.append(Bar(place, share, float(part["expected"].sum()), percent(share)))
-    return [
+    parts = bins[["value", "expected"]].groupby(bins.reset_index().index // several).sum()
+    longest = parts.to_numpy().max() or 1.0
+    block, mark = ("█", "┃") if encodable("█┃") else ("#", "|")
+    lines = [
         wrapped(
             f"{name}: share of answers by place in the passage; the mark is the share if unbiased"
-        ),
-        *bars(shown),
+        )
     ]
+    for at, part in parts.iterrows():
+        first, last = (100 * several * edge / number for edge in (int(at), int(at) + 1))
+        drawn = (block * round(LONGEST * part["value"] / longest)).ljust(LONGEST + 1)
+        unbiased = round(LONGEST * part["expected"] / longest)
+        drawn = f"{drawn[:unbiased]}{mark}{drawn[unbiased + 1 :]}"
+        place = f"{first:.0f}–{last:.0f} %"
+        lines.append(f"{place:>8}  {drawn} {percent(part['value']):>7}")
+    return lines
 
 
 SECTION = RowSection(

@@ -4,43 +4,29 @@ sentences.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from positionbias.report.drawing import same_scale
-from positionbias.report.embed import inline_svg
-from positionbias.report.figure import NARROW, WIDE
 from positionbias.report.record import Finding
 from positionbias.report.table import Table
-from positionbias.results.select import distinct
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = [
-    "Block",
-    "Drawing",
-    "Picture",
-    "Section",
-    "Sheet",
-    "draw_blocks",
-]
+__all__ = ["Block", "Drawing", "Picture", "Section", "Sheet"]
 
 
-@dataclass(frozen=True, slots=True)
-class Picture:
-    """A figure in two widths, as SVG, with its caption; ``name`` is its drawing's."""
+class Picture(NamedTuple):
+    """A figure as SVG, with its caption; ``name`` is its drawing's."""
 
     name: str
     anchor: str
-    wide: str
-    narrow: str
+    svg: str
     caption: str
 
 
-@dataclass(frozen=True, slots=True)
-class Drawing:
+class Drawing(NamedTuple):
     """A figure drawable at any width; ``same`` names the axes ("x", "y") that all studies' figures
     share.
     """
@@ -50,13 +36,8 @@ class Drawing:
     caption: str
     same: str
 
-    def draw_wide(self) -> Figure:
-        """Return the figure as wide as a page's column."""
-        return self.draw(WIDE)
 
-
-@dataclass(frozen=True, slots=True)
-class Sheet:
+class Sheet(NamedTuple):
     """A table with its anchor in the page; a ``folded`` one (a figure's data) opens on request, and
     on paper.
     """
@@ -68,7 +49,9 @@ class Sheet:
 
 @dataclass(slots=True)
 class Block:
-    """One study's part of a section; ``number`` is the study's, by which its anchors are unique."""
+    """One study's part of a section; ``number`` is the study's, by which its anchors are unique.
+    ``moved`` is the anchor of a figure that stands at the top of the page instead.
+    """
 
     heading: str
     number: int = 0
@@ -77,7 +60,7 @@ class Block:
     drawings: list[Drawing] = field(default_factory=list)
     pictures: list[Picture] = field(default_factory=list)
     sheets: list[Sheet] = field(default_factory=list)
-    moved: str = ""  # the anchor of a figure that stands at the top of the page instead
+    moved: str = ""
 
     def add(self, *tables: Table, folded: bool = False) -> None:
         """Add the tables that have rows."""
@@ -103,45 +86,10 @@ class Section:
     blocks: list[Block]
 
     @property
-    def has_more_than_tables(self) -> bool:
-        """Return whether anything precedes the tables."""
-        return any(block.has_more_than_tables for block in self.blocks)
-
-    @property
     def sheets(self) -> list[tuple[str, Sheet]]:
         """Return every table with its study's title, tables of one name together, for comparison
         across studies.
         """
         every = [(block.heading, sheet) for block in self.blocks for sheet in block.sheets]
-        names = distinct(sheet.table.name for _, sheet in every)
+        names = list(dict.fromkeys(sheet.table.name for _, sheet in every))
         return sorted(every, key=lambda item: names.index(item[1].table.name))
-
-
-def draw_blocks(blocks: Sequence[Block], width: float) -> None:
-    """Draw the figures of every block in two widths; figures of one name get one scale
-    across studies.
-    """
-    wanted: list[tuple[str, Drawing, Callable[[Picture], None]]] = []
-    for number, block in enumerate(blocks, 1):
-        wanted += [
-            (f"{drawing.name}-{number}", drawing, block.pictures.append)
-            for drawing in block.drawings
-        ]
-    drawn = {
-        inches: [drawing.draw(inches) for _, drawing, _ in wanted] for inches in (width, NARROW)
-    }
-    for name in distinct(drawing.name for _, drawing, _ in wanted):
-        for figures in drawn.values():
-            alike = [
-                (figure, drawing.same)
-                for figure, (_, drawing, _) in zip(figures, wanted, strict=True)
-                if drawing.name == name
-            ]
-            if len(alike) > 1:
-                same_scale([figure for figure, _ in alike], alike[0][1])
-    for place, (anchor, drawing, keep) in enumerate(wanted):
-        wide, narrow = (
-            inline_svg(drawn[inches][place], f"{anchor}-{form}", drawing.caption)
-            for form, inches in (("w", width), ("n", NARROW))
-        )
-        keep(Picture(drawing.name, f"figure-{anchor}", wide, narrow, drawing.caption))

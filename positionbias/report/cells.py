@@ -4,30 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
-from positionbias.core.formatting import (
-    NBSP,
-    count,
-    decimal,
-    interval,
-    p_value,
-    percent,
-    setting,
-    with_interval,
-)
+from positionbias.core.formatting import NBSP, count, decimal, interval, percent, with_interval
 from positionbias.core.interval import Interval
 from positionbias.report.table import Cell, Column
 
 __all__ = [
     "OVER_NOTE",
     "P_NOTE",
-    "any_cell",
     "count_cell",
     "decimal_cell",
     "drop_columns",
     "drop_empty",
-    "p_cell",
     "percent_cell",
     "text_cell",
 ]
@@ -64,74 +52,33 @@ def decimal_cell(
 ) -> Cell:
     """Return the cell of a value with fixed decimals, its significance letters and its interval."""
     brief = decimal(value, places, sign=sign) + letters
-    if bounds is None:
+    if bounds is None or value is None:
         return Cell(brief, value, letters=letters)
-    shown = with_interval(brief, interval(bounds, places=places, sign=sign))
-    near, lopsided = _plus_minus(value, bounds, places)
-    near = near and f"{brief}{NBSP}{near}"
-    return Cell(
-        shown,
-        value,
-        bounds.low,
-        bounds.high,
-        letters=letters,
-        brief=brief,
-        near=near,
-        lopsided=lopsided,
-    )
+    near = f"{brief}{NBSP}±{NBSP}{_half(value, bounds, places)}"
+    text = with_interval(brief, interval(bounds, places=places, sign=sign))
+    return Cell(text, value, bounds.low, bounds.high, letters, near)
 
 
-def p_cell(p: float | None) -> Cell:
-    """Return the cell of a p-value."""
-    return Cell(p_value(p), p)
-
-
-def percent_cell(
-    value: float | None,
-    bounds: Interval | None = None,
-    *,
-    sign: bool = True,
-    strong: bool = False,
-    more: str = "",
-) -> Cell:
-    """Return the cell of a fraction as per cent with its interval; ``more`` follows it in the text
-    alone.
-    """
+def percent_cell(value: float | None, bounds: Interval | None = None, *, sign: bool = True) -> Cell:
+    """Return the cell of a fraction as per cent with its interval."""
     brief = percent(value, sign=sign)
-    if bounds is None:
-        return Cell(brief + more, value, strong=strong)
-    shown = with_interval(brief, interval(bounds, as_percent=True, sign=sign))
-    near, lopsided = _plus_minus(value, bounds, 1, 100)
-    near = near and f"{brief.removesuffix(f'{NBSP}%')}{NBSP}{near}{NBSP}%"
-    return Cell(
-        shown + more,
-        value,
-        bounds.low,
-        bounds.high,
-        strong=strong,
-        brief=brief + more,
-        near=near and near + more,
-        lopsided=lopsided,
-    )
+    if bounds is None or value is None:
+        return Cell(brief, value)
+    half = _half(100 * value, Interval(100 * bounds.low, 100 * bounds.high), 1)
+    near = f"{brief.removesuffix(f'{NBSP}%')}{NBSP}±{NBSP}{half}{NBSP}%"
+    text = with_interval(brief, interval(bounds, as_percent=True, sign=sign))
+    return Cell(text, value, bounds.low, bounds.high, near=near)
 
 
-def _plus_minus(
-    value: float | None, bounds: Interval, places: int, scale: int = 1
-) -> tuple[str, bool]:
-    """Return ``± HALF`` such that the value as shown ± it holds the interval, and whether its sides
-    differ as shown; "" where undefined.
+def _half(value: float, bounds: Interval, places: int) -> str:
+    """Return the larger side of an interval, such that the value as shown ± it holds the interval.
 
-    >>> _plus_minus(0.4213, Interval(0.4152, 0.4288), 3)
-    ('±\xa00.008', True)
+    >>> _half(0.4213, Interval(0.4152, 0.4288), 3)
+    '0.008'
     """
-    if value is None or not all(map(math.isfinite, (value, bounds.low, bounds.high))):
-        return "", False
-    shown, unit = round(scale * value, places), 10**-places
-    sides = [
-        math.ceil(side / unit - 1e-6)
-        for side in (shown - scale * bounds.low, scale * bounds.high - shown)
-    ]
-    return f"±{NBSP}{decimal(max(sides) * unit, places)}", abs(sides[0] - sides[1]) > 1
+    shown, unit = round(value, places), 10**-places
+    side = max(shown - bounds.low, bounds.high - shown)
+    return decimal(math.ceil(side / unit - 1e-6) * unit if math.isfinite(side) else side, places)
 
 
 def drop_columns(columns: list[Column], rows: list[list[Cell]], gone: Sequence[int]) -> None:
@@ -149,10 +96,3 @@ def drop_empty(columns: list[Column], rows: list[list[Cell]], first: int) -> Non
         rows,
         [i for i in range(first, len(columns)) if all(row[i].value is None for row in rows)],
     )
-
-
-def any_cell(value: Any) -> Cell:
-    """Return the cell of any value of a statistics table."""
-    plain = value if isinstance(value, str | int | float) and not isinstance(value, bool) else None
-    shown = setting(value)
-    return Cell(shown, plain if plain is not None or value is None else shown)

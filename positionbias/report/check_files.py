@@ -1,20 +1,16 @@
-"""Outcomes of checks as a terminal table, JUnit XML for CI, and Markdown for pull requests: Checks
-in, text out.
-"""
+"""Outcomes of checks as a table, as JUnit XML for CI, and as Markdown for pull requests."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from xml.etree import ElementTree
 
-from positionbias.core.checks import Check, Measured, Outcome, deciding, overall
-from positionbias.core.formatting import MISSING, count, decimal, interval
+from positionbias.core.checks import Check, Outcome, deciding, overall
+from positionbias.core.formatting import MISSING, count, decimal, interval, plural
 from positionbias.core.interval import Interval
-from positionbias.report.cells import text_cell
-from positionbias.report.markdown import code, document, escaped, one_line
+from positionbias.report.markdown import code, escaped, one_line, table_lines
 from positionbias.report.table import Cell, Column, Table
-from positionbias.results.select import distinct
 
 __all__ = ["check_table", "headline", "junit", "summary", "system_lines"]
 
@@ -24,43 +20,86 @@ _VERBS = {Outcome.PASS: "passes", Outcome.FAIL: "fails", Outcome.CANNOT_TELL: "c
 _DESCRIBES = "describes only"
 
 
+def _by_system(checks: Sequence[Check]) -> dict[str, list[Check]]:
+    systems: dict[str, list[Check]] = {}
+    for check in checks:
+        systems.setdefault(check.system, []).append(check)
+    return systems
+
+
 def headline(checks: Sequence[Check]) -> str:
     """Return the outcome of all checks, with the number of systems for each."""
-    outcomes = [overall(own) for _, own in _by_system(checks)]
-    counted = ", ".join(f"{outcomes.count(one)} {one}" for one in Outcome if one in outcomes)
-    systems = "1 system" if len(outcomes) == 1 else f"{len(outcomes)} systems"
-    return f"{overall(checks)} ({systems}{f': {counted}' if len(outcomes) > 1 else ''})"
+    outcomes = [overall(own) for own in _by_system(checks).values()]
+    counted = [f"{outcomes.count(one)} {one}" for one in Outcome if one in outcomes]
+    each = f": {', '.join(counted)}" if len(outcomes) > 1 else ""
+    return f"{overall(checks)} ({plural(len(outcomes), 'system')}{each})"
 
 
 def check_table(checks: Sequence[Check]) -> Table:
     """Return a row for each system and limit."""
-    columns = [
-        Column("System", numeric=False),
-        Column("Limit", numeric=False),
-        Column("Measured"),
-        Column("95 % interval"),
-        Column("Verdict", numeric=False),
-        Column("What would do", numeric=False),
-    ]
+    names = ("System", "Limit", "Measured", "Verdict", "What would do")
+    columns = [Column(name, numeric=name == "Measured") for name in names]
     rows = [
         [
-            text_cell(one_line(check.system)),
+            Cell(one_line(check.system)),
             Cell(_limit(check), check.at_most),
-            *_measured_cells(check.measured),
-            text_cell(_verdict(check, checks)),
-            Cell(_would_do(check), check.wanted),
+            _measured(check),
+            Cell(str(check.outcome) if check in deciding(own) else _DESCRIBES),
+            Cell(_would_do(check) or MISSING, check.wanted),
         ]
-        for check in checks
+        for own in _by_system(checks).values()
+        for check in own
     ]
-    return Table(
-        "checks", f"Limits on position bias: {headline(checks)}", columns, rows, _notes(checks)
-    )
+    reasons = [
+        f"{check.system}, --{check.limit}: {check.reason}." for check in checks if check.reason
+    ]
+    notes = [*reasons, *(f"{note}." for note in _notes(checks))]
+    return Table("checks", f"Limits on position bias: {headline(checks)}", columns, rows, notes)
+
+
+def _notes(checks: Sequence[Check]) -> list[str]:
+    return list(dict.fromkeys(check.note for check in checks if check.note))
+
+
+def _limit(check: Check) -> str:
+    return f"--{check.limit} {check.at_most:g}"
+
+
+def _would_do(check: Check) -> str:
+    return "" if check.wanted is None else f"about {count(check.wanted)} queries"
+
+
+def _measured(check: Check) -> Cell:
+    if (one := check.measured) is None:
+        return Cell(MISSING)
+    bounds = None if one.low is None or one.high is None else Interval(one.low, one.high)
+    value = f"{one.contrast}: {decimal(one.value, sign=True)} {one.unit}".rstrip()
+    ends = interval(bounds, sign=True)
+    return Cell(f"{value} {ends}" if ends else value, one.value, one.low, one.high)
+
+
+def _finding(check: Check) -> str:
+    """Return a check in a phrase: the limit, the measurement, why that decides nothing, and what to
+    do.
+    """
+    parts = [_measured(check).text] if check.measured else []
+    parts += [check.reason] if check.reason else []
+    parts += [f"{_would_do(check)} would do"] if check.wanted is not None else []
+    return f"{_limit(check)} ({'; '.join(parts)})" if parts else _limit(check)
+
+
+def _said(checks: Sequence[Check]) -> Iterator[tuple[str, str]]:
+    """Yield each system with what it fails; else what cannot be told, and why; else what it
+    passes.
+    """
+    for system, own in _by_system(checks).items():
+        outcome = overall(own)
+        phrases = [_finding(check) for check in deciding(own) if check.outcome is outcome]
+        yield system, f"{_VERBS[outcome]} {', '.join(phrases)}"
 
 
 def system_lines(checks: Sequence[Check]) -> list[str]:
-    """Return a line per system: what it fails; else what cannot be told, and why; else what it
-    passes.
-    """
+    """Return a line per system."""
     return [f"{one_line(system)}: {said}" for system, said in _said(checks)]
 
 
@@ -70,136 +109,44 @@ def junit(checks: Sequence[Check]) -> str:
     A check that cannot tell is a ``<failure>`` of type "cannot tell": not every reader of JUnit
     counts ``<error>`` as not passed.
     """
-    counts = {"tests": 0, "failures": 0, "errors": 0, "skipped": 0}
     root = ElementTree.Element("testsuites", {"name": "posbias check"})
-    for system, own in _by_system(checks):
+    for system, own in _by_system(checks).items():
         suite = ElementTree.SubElement(root, "testsuite", {"name": _xml(system)})
-        decides = deciding(own)
-        skipped = len(own) - len(decides)
-        failures = sum(check.outcome is not Outcome.PASS for check in decides)
-        for name, number in zip(counts, (len(own), failures, 0, skipped), strict=True):
-            suite.set(name, str(number))
-            counts[name] += number
         for check in own:
-            _test_case(suite, check, decides=check in decides)
-    for name, number in counts.items():
-        root.set(name, str(number))
+            attributes = {"classname": _xml(system), "name": _limit(check), "time": "0"}
+            case = ElementTree.SubElement(suite, "testcase", attributes)
+            told = _xml(f"{check.outcome}: {_finding(check)}{f'. {check.note}' * bool(check.note)}")
+            if check not in deciding(own):
+                message = {"message": _xml(check.note or _DESCRIBES)}
+                ElementTree.SubElement(case, "skipped", message)
+            elif check.outcome is not Outcome.PASS:
+                ElementTree.SubElement(
+                    case, "failure", {"type": str(check.outcome), "message": told}
+                )
+            ElementTree.SubElement(case, "system-out").text = told
+    for element in [root, *root]:
+        for name, tag in {"tests": "testcase", "failures": "failure", "skipped": "skipped"}.items():
+            element.set(name, str(len(list(element.iter(tag)))))
+        element.set("errors", "0")
     ElementTree.indent(root)
-    return (
-        '<?xml version="1.0" encoding="UTF-8"?>\n'
-        f"{ElementTree.tostring(root, encoding='unicode')}\n"
-    )
+    text = ElementTree.tostring(root, encoding="unicode")
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n'
 
 
-def _test_case(suite: ElementTree.Element, check: Check, *, decides: bool) -> None:
-    attributes = {"classname": _xml(check.system), "name": _limit(check), "time": "0"}
-    case = ElementTree.SubElement(suite, "testcase", attributes)
-    if not decides:
-        ElementTree.SubElement(case, "skipped", {"message": _xml(check.note or _DESCRIBES)})
-    elif check.outcome is not Outcome.PASS:
-        message = {
-            "type": str(check.outcome),
-            "message": _xml(f"{check.outcome}: {_finding(check)}"),
-        }
-        ElementTree.SubElement(case, "failure", message).text = _xml(_detail(check))
-    ElementTree.SubElement(case, "system-out").text = _xml(_detail(check))
+def _xml(text: str) -> str:
+    return _NO_XML.sub("\ufffd", text)
 
 
 def summary(checks: Sequence[Check]) -> str:
     """Return Markdown for a pull-request comment: headline, table, a line per system, notes."""
     table, rows = check_table(checks), []
-    for check, row in zip(checks, table.rows, strict=True):
-        texts = [escaped(cell.text) for cell in row]
-        texts[0] = code(check.system).replace("|", "\\|")
-        texts[1] = code(_limit(check))
-        texts[4] = (
-            f"**{texts[4]}**"
-            if check in deciding(checks) and check.outcome is not Outcome.PASS
-            else texts[4]
-        )
-        rows.append(texts)
-    lines = [f"{code(system)}: {escaped(said)}" for system, said in _said(checks)]
-    notes = [escaped(note) for note in distinct(check.note for check in checks) if note]
-    return document(f"posbias check: {headline(checks)}", table.columns, rows, lines, notes)
-
-
-def _by_system(checks: Sequence[Check]) -> list[tuple[str, list[Check]]]:
-    systems = distinct(check.system for check in checks)
-    return [(system, [check for check in checks if check.system == system]) for system in systems]
-
-
-def _limit(check: Check) -> str:
-    return f"--{check.limit} {check.at_most:g}"
-
-
-def _measured_cells(measured: Measured | None) -> tuple[Cell, Cell]:
-    if measured is None:
-        return Cell(MISSING), Cell(MISSING)
-    bounds = _interval(measured)
-    value = f"{measured.contrast}: {decimal(measured.value, sign=True)} {measured.unit}".rstrip()
-    return Cell(value, measured.value), Cell(
-        interval(bounds, sign=True) or MISSING, None, measured.low, measured.high
-    )
-
-
-def _interval(measured: Measured) -> Interval | None:
-    return (
-        None
-        if measured.low is None or measured.high is None
-        else Interval(measured.low, measured.high)
-    )
-
-
-def _verdict(check: Check, checks: Sequence[Check]) -> str:
-    return (
-        str(check.outcome)
-        if check in deciding([one for one in checks if one.system == check.system])
-        else _DESCRIBES
-    )
-
-
-def _would_do(check: Check) -> str:
-    if check.wanted is not None:
-        return f"about {count(check.wanted)} queries"
-    return "see below" if check.decides and check.outcome is Outcome.CANNOT_TELL else MISSING
-
-
-def _notes(checks: Sequence[Check]) -> list[str]:
-    reasons = [
-        f"{check.system}, --{check.limit}: {check.reason}." for check in checks if check.reason
-    ]
-    return [*reasons, *(f"{note}." for note in distinct(check.note for check in checks) if note)]
-
-
-def _finding(check: Check) -> str:
-    """Return a check in a phrase: the limit, the measurement, why that decides nothing, and what to
-    do.
-    """
-    parts = []
-    if check.measured is not None:
-        value, bounds = _measured_cells(check.measured)
-        parts.append(f"{value.text}{f' {bounds.text}' if bounds.text != MISSING else ''}")
-    parts += [check.reason] if check.reason else []
-    parts += [f"{_would_do(check)} would do"] if check.wanted is not None else []
-    return f"{_limit(check)} ({'; '.join(parts)})" if parts else _limit(check)
-
-
-def _detail(check: Check) -> str:
-    return (
-        f"{check.outcome if check.decides else _DESCRIBES}: "
-        f"{_finding(check)}{f'. {check.note}' if check.note else ''}"
-    )
-
-
-def _said(checks: Sequence[Check]) -> list[tuple[str, str]]:
-    """Return a sentence of each system with the text for it."""
-    found = []
-    for system, own in _by_system(checks):
-        outcome, decides = overall(own), deciding(own)
-        phrases = [_finding(check) for check in decides if check.outcome is outcome]
-        found.append((system, f"{_VERBS[outcome]} {', '.join(phrases)}"))
-    return found
-
-
-def _xml(text: str) -> str:
-    return _NO_XML.sub("\ufffd", text)
+    ordered = [check for own in _by_system(checks).values() for check in own]
+    for check, row in zip(ordered, table.rows, strict=True):
+        _, _, *texts = (escaped(cell.text) for cell in row)
+        if check.outcome is not Outcome.PASS and row[3].text != _DESCRIBES:
+            texts[1] = f"**{texts[1]}**"
+        rows.append([code(check.system).replace("|", "\\|"), code(_limit(check)), *texts])
+    lines = [f"- {code(system)}: {escaped(said)}" for system, said in _said(checks)]
+    notes = [f"- {escaped(note)}" for note in _notes(checks)]
+    heading = f"### posbias check: {headline(checks)}"
+    return "\n".join([heading, "", *table_lines(table.columns, rows), "", *lines, *notes, ""])

@@ -1,5 +1,5 @@
-"""Look and saving of every figure: the same bytes for the same results, legible on white and on
-dark.
+"""Look, parts and saving of every figure: the same bytes for the same results, legible on white
+and on dark.
 
 A figure is drawn in the light colours on a transparent ground. Its SVG carries a few rules that
 turn each of these colours into its dark partner where the reader's screen is dark; a viewer that
@@ -11,20 +11,25 @@ from __future__ import annotations
 
 import io
 import re
+import textwrap
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from positionbias.core.errors import SettingError
+from positionbias.core.formatting import percent
 from positionbias.core.publish import atomic_file
 
 if TYPE_CHECKING:
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
 __all__ = [
     "BAND",
+    "DASHES",
     "FRAME",
     "INK",
     "MUTED",
@@ -32,13 +37,22 @@ __all__ = [
     "SERIES",
     "WIDE",
     "Colour",
+    "characters",
+    "colour_of",
     "dark_rules",
+    "inline_svg",
+    "legend_above",
+    "percent_marks",
+    "same_scale",
     "save_figure",
+    "series_looks",
     "styled",
     "svg_text",
+    "wrap",
 ]
 
-WIDE, NARROW = 6.3, 3.5  # inches: a page's column; a phone's or a paper's
+WIDE, NARROW = 6.3, 3.5  # inches: a page's column; a paper's
+CSS_PIXELS_PER_POINT = 4 / 3
 FORMATS = ("svg", "png", "pdf")
 
 
@@ -132,6 +146,74 @@ def dark_rules() -> str:
     return "@media screen and (prefers-color-scheme: dark){" + "".join(rules) + "}"
 
 
+# --- parts of figures -----------------------------------------------------------------------------
+
+DASHES: tuple[Any, ...] = ("-", (0, (6, 2)), (0, (1.2, 1.6)), (0, (6, 2, 1.2, 2)))
+MARKERS = ("o", "D", "s", "^")
+
+
+def colour_of(index: int) -> str:
+    """Return the light colour of a series; colours repeat after six."""
+    return SERIES[index % len(SERIES)].light
+
+
+def series_looks(index: int) -> dict[str, Any]:
+    """Return colour, dashes and marker of a series, distinguishable without the colour."""
+    return {
+        "color": colour_of(index),
+        "linestyle": DASHES[index % len(DASHES)],
+        "marker": MARKERS[index % len(MARKERS)],
+    }
+
+
+def characters(width: float) -> int:
+    """Return about how many characters fit into so many inches."""
+    return max(8, int((width - 0.8) / 0.088))
+
+
+def wrap(text: str, room: int) -> str:
+    """Break text into lines of at most ``room`` characters."""
+    return textwrap.fill(text, max(8, room)) or text
+
+
+def percent_marks(axis: Axis, *, sign: bool = False) -> None:
+    """Label an axis of fractions in per cent, with decimals where a tick is no whole per cent."""
+
+    def label(value: float, _: float) -> str:
+        return percent(value, 0 if abs(100 * value - round(100 * value)) < 1e-9 else 1, sign=sign)
+
+    axis.set_major_formatter(label)
+
+
+def legend_above(figure: Figure, handles: list[Any], texts: Sequence[str], width: float) -> None:
+    """Draw a legend above the panels, never over the data, in as many columns as its longest entry
+    allows.
+    """
+    wrapped = [wrap(text, characters(width)) for text in texts]
+    longest = max(len(line) for text in wrapped for line in text.split("\n"))
+    columns = max(1, min(len(texts), int(width / (0.088 * longest + 0.55))))
+    # matplotlib omits labels that begin with "_"; a zero-width character in front keeps them
+    shown = [f"\u200b{text}" if text.startswith("_") else text for text in wrapped]
+    lines = -(-sum(text.count("\n") + 1 for text in wrapped) // columns)
+    figure.set_figheight(figure.get_figheight() + 0.17 * max(0, lines - 3))
+    figure.legend(handles, shown, loc="outside upper left", ncols=columns, handlelength=2.4)
+
+
+def same_scale(figures: Sequence[Figure], axes_names: str) -> None:
+    """Give figures shown side by side one scale on these axes ("x", "y"), by panel title."""
+    for name in axes_names:
+        panels: dict[str, list[Any]] = {}
+        for axes in (axes for figure in figures for axes in figure.axes if axes.axison):
+            panels.setdefault(axes.get_title(loc="left"), []).append(axes)
+        for group in panels.values():
+            limits = [getattr(axes, f"get_{name}lim")() for axes in group]
+            for axes in group:
+                getattr(axes, f"set_{name}lim")(min(map(min, limits)), max(map(max, limits)))
+
+
+# --- saving ---------------------------------------------------------------------------------------
+
+
 def _drawn(figure: Figure, form: str) -> bytes:
     # No date and no writer's name: the same results give the same bytes. A PNG gets a white ground,
     # as it has no rules.
@@ -143,31 +225,9 @@ def _drawn(figure: Figure, form: str) -> bytes:
     out = io.BytesIO()
     with styled(), warnings.catch_warnings():
         # the reader's own font draws the text; glyphs missing from ours do not matter
-        if form == "svg":
-            warnings.filterwarnings("ignore", message="Glyph .* missing from")
-        with _laid_out(figure) if form == "svg" else nullcontext():
-            figure.savefig(out, format=form, metadata=empty, transparent=form != "png")
+        warnings.filterwarnings("ignore", message="Glyph .* missing from")
+        figure.savefig(out, format=form, metadata=empty, transparent=form != "png")
     return out.getvalue()
-
-
-@contextmanager
-def _laid_out(figure: Figure) -> Iterator[None]:
-    """Place a figure's parts for SVG; else saving draws all of it once more to do so."""
-    from matplotlib.backends.backend_svg import FigureCanvasSVG
-
-    engine, canvas, dpi = figure.get_layout_engine(), figure.canvas, figure.dpi
-    if engine is None:
-        yield
-        return
-    FigureCanvasSVG(figure)  # text is measured as it will be drawn
-    figure.dpi = 72
-    engine.execute(figure)
-    figure.set_layout_engine("none")
-    figure.canvas, figure.dpi = canvas, dpi
-    try:
-        yield
-    finally:
-        figure.set_layout_engine(engine)
 
 
 def svg_text(figure: Figure) -> str:
@@ -175,6 +235,36 @@ def svg_text(figure: Figure) -> str:
     text = _drawn(figure, "svg").decode("utf-8")
     rules = f'<style type="text/css">{dark_rules()}</style>'
     return re.sub(r"(<svg\b[^>]*>)", lambda opening: f"{opening[1]}\n {rules}", text, count=1)
+
+
+_REFERENCE = re.compile(r"""((?:xlink:href="|url\()#)([^")]+)""")
+
+
+def inline_svg(figure: Figure, prefix: str, description: str) -> str:
+    """Return the ``<svg>`` element for a page: an image named by ``description``, no wider than it
+    was drawn.
+
+    The page supplies dark-screen rules and the font. Ids that nothing refers to are removed, the
+    others begin with ``prefix``; coordinates have a hundredth of a point.
+    """
+    text = _drawn(figure, "svg").decode("utf-8")
+    text = text[text.index("<svg") :]
+    used = {name for _, name in _REFERENCE.findall(text)}
+    text = re.sub(
+        r' id="([^"]+)"', lambda own: f' id="{prefix}-{own[1]}"' if own[1] in used else "", text
+    )
+    text = _REFERENCE.sub(rf"\1{prefix}-\2", text)
+    text = re.sub(r"<metadata>.*?</metadata>|<style .*?</style>|<!--.*?-->", "", text, flags=re.S)
+    text = re.sub(r"font-family: [^;\"]*(; )?", "", text)
+    text = re.sub(r"-?\d+\.\d{3,}", lambda number: f"{float(number[0]):.2f}", text)
+    text = re.sub(r">\s+<", "><", text)
+    box = re.search(r'viewBox="0 0 ([\d.]+) [^"]*"', text)
+    assert box
+    opening = (
+        f'<svg {box[0]} style="max-width:{float(box[1]) * CSS_PIXELS_PER_POINT:.0f}px" role="img" '
+        f'aria-labelledby="{prefix}-title"><title id="{prefix}-title">{escape(description)}</title>'
+    )
+    return re.sub(r"<svg\b[^>]*>", lambda _: opening, text, count=1).strip()
 
 
 def save_figure(figure: Figure, path: Path | str, *, overwrite: bool = False) -> None:

@@ -1,58 +1,42 @@
-"""The first screen of a page: tiles of the verdicts, one chart, one sentence of advice."""
+"""The first screen of a page: one sentence, one chart, tiles of the verdicts, what to do next."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
 
 from positionbias.core.formatting import MISSING
-from positionbias.report.blocks import Block, Picture, Section, Sheet
+from positionbias.report.blocks import Picture, Section
 from positionbias.report.load import Study
-from positionbias.report.markdown import code, document, escaped
-from positionbias.report.parts import main_figure
-from positionbias.report.presentation import shown_in
-from positionbias.report.text import verdict_of
-from positionbias.report.tiles import (
-    MOST_TILES,
-    Answered,
-    Group,
-    Tile,
-    Tone,
-    advice_of,
-    answers_table,
-    groups_of,
-    shown_tiles,
-)
-from positionbias.results.select import distinct
+from positionbias.report.markdown import code, escaped, table_lines
+from positionbias.report.presentation import main_figure, shown_in, verdict_of
+from positionbias.report.table import Column
+from positionbias.report.tiles import Answered, Tile, Tone, advice_of, by_importance
 
-__all__ = ["FirstScreen", "answers_block", "first_screen", "summary", "tiles_of"]
+__all__ = ["MOST_TILES", "FirstScreen", "first_screen", "summary", "tiles_of"]
 
+MOST_TILES = 6  # unfolded
 BESIDE = 2  # studies whose figures stand side by side
 
 
-@dataclass(frozen=True, slots=True)
-class FirstScreen:
-    """The conclusion in a sentence, the tiles by question, how many answers there are in all, the
+class FirstScreen(NamedTuple):
+    """The conclusion in a sentence, the tiles that matter most and the ``others`` by question, the
     advice, and the chart: a picture a study, with its title.
     """
 
     sentence: str
-    groups: Sequence[Group]
-    answers: int
+    tiles: Mapping[str, Sequence[Tile]]
+    others: Mapping[str, Sequence[Tile]]
     advice: str
     charts: Sequence[tuple[str, Picture]]
 
-    @property
-    def left_out(self) -> bool:
-        """Return whether a table has further answers."""
-        return self.answers > MOST_TILES
-
 
 def tiles_of(studies: Sequence[Study]) -> list[Tile]:
-    """Return every answer of the studies, verdicts first; a subject that several share has its
-    study's title. One that says so where nothing decides.
+    """Return every answer of the studies; a subject that several share has its study's title. One
+    that says so where nothing decides.
     """
     found = [(study, tile) for study in studies for tile in _tiles(study)]
     shared = Counter(
@@ -72,40 +56,34 @@ def _tiles(study: Study) -> list[Tile]:
 
 
 def _measured_only(studies: Sequence[Study]) -> Tile:
-    names = [name for study in studies for name in study.collections]
-    about = ", ".join(distinct(names))
-    words = "Measured only" if names else "Nothing measured"
+    names = dict.fromkeys(name for study in studies for name in study.collections)
     return Tile(
         question="What do these results decide?",
-        subject=about or "no collection",
+        subject=", ".join(names) or "no collection",
         answer=Answered.MEASURED if names else Answered.UNKNOWN,
-        words=words,
+        words="Measured only" if names else "Nothing measured",
         basis=("no verdict rests on them",),
-    )
-
-
-def answers_block(studies: Sequence[Study]) -> Block:
-    """Return the table of all answers, where the first screen has not room for all."""
-    tiles = tiles_of(studies)
-    table = answers_table(tiles)
-    return Block(
-        "",
-        sheets=[Sheet(f"table-{table.name}", table, folded=True)]
-        if len(tiles) > MOST_TILES
-        else [],
     )
 
 
 def first_screen(studies: Sequence[Study], sections: Sequence[Section]) -> FirstScreen:
     """Return the first screen; its chart leaves its section, which links to it."""
     tiles = tiles_of(studies)
+    first = by_importance(tiles)[:MOST_TILES]
     return FirstScreen(
         _sentence(studies),
-        groups_of(shown_tiles(tiles), [study.rows for study in studies]),
-        len(tiles),
+        _by_question([tile for tile in tiles if tile in first]),
+        _by_question([tile for tile in tiles if tile not in first]),
         advice_of(tiles),
         _charts(sections),
     )
+
+
+def _by_question(tiles: Sequence[Tile]) -> dict[str, list[Tile]]:
+    groups: dict[str, list[Tile]] = {}
+    for tile in tiles:
+        groups.setdefault(tile.question, []).append(tile)
+    return groups
 
 
 def _sentence(studies: Sequence[Study]) -> str:
@@ -116,13 +94,28 @@ def _sentence(studies: Sequence[Study]) -> str:
     for study in studies:
         heads = [line for shown, rows in shown_in(study) for line in shown.headline(rows)]
         if lines := heads or verdict_of(study):
-            tiles = sorted(_tiles(study), key=lambda tile: list(Tone).index(tile.tone))
-            about = next((tile.subject for tile in tiles), "")
+            about = next((tile.subject for tile in by_importance(_tiles(study))), "")
             line = next((one for one in lines if about and about in one), lines[0])
             said.append((study.title, re.split(r"(?<=\.) (?=[A-Z“])", line)[0]))
     if len(studies) == 1:
         return said[0][1] if said else ""
     return " ".join(f"{title}: {line}" for title, line in said[:BESIDE])
+
+
+def _charts(sections: Sequence[Section]) -> list[tuple[str, Picture]]:
+    """Take the figure that says most out of its section: that of one study, or those of two studies
+    side by side.
+    """
+    blocks = [block for section in sections for block in section.blocks]
+    number = Counter(picture.name for block in blocks for picture in block.pictures)
+    name = main_figure([name for name, times in number.items() if times <= BESIDE])
+    taken = []
+    for block in blocks:
+        for picture in [picture for picture in block.pictures if picture.name == name]:
+            block.pictures.remove(picture)
+            block.moved = picture.anchor
+            taken.append((block.heading if number[name] > 1 else "", picture))
+    return taken
 
 
 def summary(studies: Sequence[Study], title: str) -> str:
@@ -133,34 +126,13 @@ def summary(studies: Sequence[Study], title: str) -> str:
     rows = []
     for tile in tiles:
         answer = f"**{tile.answer}**" if tile.tone in (Tone.BAD, Tone.UNKNOWN) else str(tile.answer)
-        texts = (
-            escaped(text or MISSING) for text in (tile.words, tile.effect, "; ".join(tile.basis))
-        )
-        rows.append(
-            [escaped(tile.question), code(tile.subject).replace("|", "\\|"), answer, *texts]
-        )
-    return document(
-        f"posbias report: {escaped(title)}",
-        answers_table(tiles).columns,
-        rows,
-        [escaped(advice_of(tiles))],
+        texts = [tile.words, tile.effect, "; ".join(tile.basis)]
+        subject = code(tile.subject).replace("|", "\\|")
+        told = [escaped(text or MISSING) for text in texts]
+        rows.append([escaped(tile.question), subject, answer, *told])
+    names = ("Question", "About", "Answer", "In words", "Effect", "Basis")
+    columns = [Column(name, numeric=False) for name in names]
+    heading = f"### posbias report: {escaped(title)}"
+    return "\n".join(
+        [heading, "", *table_lines(columns, rows), "", f"- {escaped(advice_of(tiles))}", ""]
     )
-
-
-def _charts(sections: Sequence[Section]) -> list[tuple[str, Picture]]:
-    """Take the figure that says most out of its section: one of all studies, or those of two
-    studies side by side.
-    """
-    blocks = [block for section in sections for block in section.blocks]
-    number = Counter(picture.name for block in blocks for picture in block.pictures)
-    joint = [name for name, times in number.items() if times == 1]
-    name = main_figure(joint) or main_figure(
-        name for name, times in number.items() if times <= BESIDE
-    )
-    taken = []
-    for block in blocks:
-        for picture in [picture for picture in block.pictures if picture.name == name]:
-            block.pictures.remove(picture)
-            block.moved = picture.anchor
-            taken.append((block.heading if number[name] > 1 else "", picture))
-    return taken

@@ -5,23 +5,23 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from html import unescape
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from positionbias import __version__
+from positionbias.core.formatting import setting
+from positionbias.core.manifest import Manifest, input_name
 from positionbias.core.publish import atomic_file
-from positionbias.report.definitions import used_in
+from positionbias.report.definitions import DEFINITIONS
 from positionbias.report.figure import INK, MUTED, SERIES, Colour, dark_rules
 from positionbias.report.first_screen import first_screen
 from positionbias.report.load import Study, load_studies
 from positionbias.report.page import build_sections
-from positionbias.report.provenance import facts_of
 from positionbias.report.table import Cell, Table, as_csv, as_latex, header_groups, row_spans
-from positionbias.report.tiles import MOST_TILES
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -44,7 +44,6 @@ PAGE_COLOURS: Mapping[str, Colour] = {
 }
 SCRIPTS = ("sort", "page")  # templates, on every page
 _COMMAND = re.compile(r"\bposbias( [a-z]+)+(?=[),.;])|(?<![\w-])--[a-z][a-z-]+")
-MOST_FINDINGS = 3  # sentences that stand unfolded
 
 
 def write_report(
@@ -54,10 +53,8 @@ def write_report(
     title: str | None = None,
     overwrite: bool = False,
 ) -> Path:
-    """Write one self-contained HTML page about these folders of results (saved by
-    ``results.result.save_results``).
-
-    The same folders give the same bytes.
+    """Write one self-contained HTML page about these folders of results. The same folders give the
+    same bytes.
 
     Raises:
         InputError: a folder without results, or no folder.
@@ -79,24 +76,23 @@ def render(studies: Sequence[Study], *, title: str | None = None) -> str:
     """Return the page's text."""
     environment = _environment()
     sections = build_sections(studies)
-    first = first_screen(studies, sections)
     several = len(studies) > 1
-    summary = environment.get_template("summary.html").render(
-        first=first,
-        shown=MOST_TILES,
-        stacked=[len(group.tiles) for group in first.groups] == [2, 2, 2],
-    )
+    summary = environment.get_template("summary.html").render(first=first_screen(studies, sections))
     body = environment.get_template("sections.html").render(sections=sections, several=several)
+    seen = unescape(re.sub(r"<[^>]*>", " ", summary + body))  # by a reader
+    collections = dict.fromkeys(name for study in studies for name in study.collections)
     return environment.get_template("report.html").render(
         title=title or page_title(studies),
-        subtitle=_subtitle(studies),
+        subtitle="; ".join(study.title for study in studies)
+        if several
+        else f"Collections: {', '.join(collections)}" * bool(collections),
         several=several,
         studies=studies,
         sections=sections,
         summary=summary,
         body=body,
-        definitions=used_in(_text_of(summary + body)),
-        provenance=[(study, facts_of(study)) for study in studies],
+        definitions={term: text for term, text in DEFINITIONS.items() if _uses(seen, term)},
+        provenance=[(study, list(_facts(study.manifest))) for study in studies],
         style=environment.get_template("report.css").render(
             page=PAGE_COLOURS, dark_figures=dark_rules()
         ),
@@ -108,6 +104,28 @@ def render(studies: Sequence[Study], *, title: str | None = None) -> str:
 def page_title(studies: Sequence[Study]) -> str:
     """Return the title of a page that is given none."""
     return studies[0].title if len(studies) == 1 else "Artefacts in retrieval data"
+
+
+def _uses(seen: str, term: str) -> bool:
+    return any(re.search(rf"\b{re.escape(word)}", seen, re.I) for word in term.split(", "))
+
+
+def _facts(manifest: Manifest) -> Iterator[tuple[str, str, bool]]:
+    """Yield what made results, as (name, value, whether it is code)."""
+    yield "Command", manifest.command, True
+    for name, value in manifest.settings.items():
+        yield name.replace("_", " ").capitalize(), setting(value), False
+    if manifest.seed is not None:
+        yield "Seed", str(manifest.seed), False
+    for item in manifest.inputs:
+        shown = f"{input_name(item.path)} (checksum {item.checksum[:16]}…)"
+        yield f"Input: {item.role}", shown, True
+    for note in manifest.notes:
+        yield "Decision", note, False
+    if manifest.licence:
+        yield "Licence", manifest.licence, False
+    yield "Versions", ", ".join(f"{name} {one}" for name, one in manifest.versions.items()), False
+    yield "Provenance", setting(dict(manifest.provenance)), False
 
 
 def _environment() -> Environment:
@@ -126,26 +144,17 @@ def _environment() -> Environment:
         row_groups=_row_groups,
         data_link=_data_link,
         exact_text=_exact_text,
-        most_findings=MOST_FINDINGS,
     )
     return environment
 
 
-class PageScript(NamedTuple):
-    """A script of the page, and its hash for the page's policy: no other runs, whatever a text on
-    the page holds.
+def _script(environment: Environment, name: str) -> dict[str, str]:
+    """Return a script of the page, and its hash for the page's policy: no other runs, whatever a
+    text on the page holds.
     """
-
-    text: str
-    digest: str
-
-
-def _script(environment: Environment, name: str) -> PageScript:
     text = environment.get_template(f"{name}.js").render()
-    return PageScript(
-        text,
-        "sha256-" + base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode("ascii"),
-    )
+    digest = base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode("ascii")
+    return {"text": text, "digest": f"sha256-{digest}"}
 
 
 def _coded(text: str) -> Markup:
@@ -158,23 +167,14 @@ def _coded(text: str) -> Markup:
     return Markup(marked)
 
 
-def _text_of(markup: str) -> str:
-    """Return what a reader sees of a piece of our own markup."""
-    return unescape(re.sub(r"<script\b.*?</script>|<[^>]*>", " ", markup, flags=re.DOTALL))
-
-
 def _exact_text(cell: Cell) -> str:
     """Return a cell's numbers with six digits, for a reader who wants more than the cell shows; its
     text where that has all.
     """
     if not isinstance(cell.value, float):
         return cell.text
-    exact = f"{cell.value:.6g}"
-    return (
-        exact
-        if cell.low is None or cell.high is None
-        else f"{exact} [{cell.low:.6g}, {cell.high:.6g}]"
-    )
+    ends = "" if cell.low is None else f" [{cell.low:.6g}, {cell.high:.6g}]"
+    return f"{cell.value:.6g}{ends}"
 
 
 def report_tables(studies: Sequence[Study]) -> dict[str, Table]:
@@ -188,17 +188,8 @@ def report_tables(studies: Sequence[Study]) -> dict[str, Table]:
         sheet.anchor.removeprefix("table-"): replace(
             sheet.table, title=f"{sheet.table.title} ({study})"
         )
-        if study
-        else sheet.table
         for study, sheet in sheets
     }
-
-
-def _subtitle(studies: Sequence[Study]) -> str:
-    collections = list(dict.fromkeys(name for study in studies for name in study.collections))
-    if len(studies) > 1:
-        return "; ".join(study.title for study in studies)
-    return f"Collections: {', '.join(collections)}" if collections else ""
 
 
 def _row_groups(table: Table) -> list[list[tuple[Sequence[Cell], list[int]]]]:

@@ -1,4 +1,4 @@
-"""Loading of the studies of a report: a folder of results each, with its manifest."""
+"""Loading of the studies of a report: a folder of rows each, with its manifest."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pandas
 from pandas import DataFrame
 
 from positionbias.core import rows
-from positionbias.core.errors import InputError
+from positionbias.core.errors import InputError, bad_input
 from positionbias.core.manifest import Manifest, read_manifest
 from positionbias.results.result import RESULTS, Result, load_results
 
@@ -20,8 +20,8 @@ __all__ = ["Study", "load_studies", "rows_together"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Study:
-    """One folder of results; ``number`` counts from 1 and keeps its parts of a page apart from the
-    others'. A study has ``rows``, or ``results`` where its commands still write those.
+    """One folder of rows; ``number`` counts from 1 and keeps its parts of a page apart from the
+    others'.
     """
 
     number: int
@@ -34,9 +34,8 @@ class Study:
 
     @property
     def collections(self) -> list[str]:
-        """The names of the collections, as often as they have results."""
-        named = [result.collection for result in self.results]
-        return list(filter(None, [*named, *self.rows["collection"].unique()]))
+        """The names of the collections."""
+        return [name for name in self.rows["collection"].unique() if name]
 
 
 def load_studies(folders: Sequence[Path | str]) -> list[Study]:
@@ -51,46 +50,7 @@ def load_studies(folders: Sequence[Path | str]) -> list[Study]:
             "report: wanted at least one folder of results; found none; give the --out of a "
             "measuring command"
         )
-    studies = []
-    for number, place in enumerate(map(Path, folders), 1):
-        inside = place / "results"
-        folder = inside if not _is_of_results(place) and _is_of_results(inside) else place
-        measured = rows.load(folder) if (folder / rows.ROWS).is_file() else rows.frame([])
-        results = [] if len(measured) else load_results(folder)
-        manifest = read_manifest(folder)
-        title = manifest.name or place.name
-        values = rows.NO_VALUES
-        if (folder / rows.VALUES).is_file():
-            values = rows.load_values(folder, measured)
-        more = {"rows": measured, "values": values}
-        studies.append(Study(number, title, place.name, results, manifest, **more))
-    return _distinguished(studies)
-
-
-def rows_together(studies: Sequence[Study]) -> tuple[DataFrame, DataFrame]:
-    """Return the rows and values of all studies, numbered anew."""
-    every: list[DataFrame] = []
-    values: list[DataFrame] = []
-    first = 0
-    for study in studies:
-        for own, parts in ((study.rows, every), (study.values, values)):
-            if len(own):
-                parts.append(own.assign(row=own["row"] + first))
-        first += len(study.rows)
-    if not every:
-        return rows.frame([]), rows.NO_VALUES
-    joined = pandas.concat(every, ignore_index=True).astype({"row": "int32"})
-    keys = joined.columns.difference(list(rows.COLUMNS))
-    own_values = pandas.concat(values, ignore_index=True) if values else rows.NO_VALUES
-    return joined.fillna(dict.fromkeys(keys, "")), own_values.astype({"row": "int32"})
-
-
-def _is_of_results(folder: Path) -> bool:
-    return (folder / rows.ROWS).is_file() or (folder / RESULTS).is_file()
-
-
-def _distinguished(studies: list[Study]) -> list[Study]:
-    """Add the folder's name to titles that repeat, and the number where that repeats too."""
+    studies = [_load(number, place) for number, place in enumerate(map(Path, folders), 1)]
     for more in ("folder", "number"):
         titles = Counter(study.title for study in studies)
         studies = [
@@ -100,3 +60,39 @@ def _distinguished(studies: list[Study]) -> list[Study]:
             for study in studies
         ]
     return studies
+
+
+def _load(number: int, place: Path) -> Study:
+    folder = next((one for one in (place, place / "results") if _is_of_results(one)), None)
+    if folder is None:
+        raise bad_input(
+            place,
+            wanted="a folder of results",
+            found=f"no {rows.ROWS}",
+            do="give the --out of a measuring command",
+        )
+    measured = rows.load(folder) if (folder / rows.ROWS).is_file() else rows.frame([])
+    results = load_results(folder) if (folder / RESULTS).is_file() else []
+    manifest = read_manifest(folder)
+    values = rows.NO_VALUES
+    if (folder / rows.VALUES).is_file():
+        values = rows.load_values(folder, measured)
+    title = manifest.name or place.name
+    return Study(number, title, place.name, results, manifest, measured, values)
+
+
+def _is_of_results(folder: Path) -> bool:
+    return (folder / rows.ROWS).is_file() or (folder / RESULTS).is_file()
+
+
+def rows_together(studies: Sequence[Study]) -> tuple[DataFrame, DataFrame]:
+    """Return the rows and values of all studies, numbered anew."""
+    every, values, first = [], [], 0
+    for study in studies:
+        every.append(study.rows.assign(row=study.rows["row"] + first))
+        values.append(study.values.assign(row=study.values["row"] + first))
+        first += len(study.rows)
+    joined = pandas.concat(every, ignore_index=True).astype({"row": "int32"})
+    keys = joined.columns.difference(list(rows.COLUMNS))
+    own_values = pandas.concat(values, ignore_index=True).astype({"row": "int32"})
+    return joined.fillna(dict.fromkeys(keys, "")), own_values

@@ -1,6 +1,4 @@
-"""Markdown of a summary for a pull request: a heading, a table, lines and notes, in which no name
-is markup.
-"""
+"""Markdown for a pull request, in which no name is markup."""
 
 from __future__ import annotations
 
@@ -9,25 +7,10 @@ from collections.abc import Sequence
 
 from positionbias.report.table import Column
 
-__all__ = ["code", "document", "escaped", "one_line", "table_lines"]
+__all__ = ["code", "escaped", "one_line", "table_lines"]
 
 _NO_LINE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
 _MARKED = re.compile(r"([\\`*_{}\[\]<>|~&!])")
-
-
-def document(
-    heading: str,
-    columns: Sequence[Column],
-    rows: Sequence[Sequence[str]],
-    lines: Sequence[str],
-    notes: Sequence[str] = (),
-) -> str:
-    """Return the whole text. The cells of ``rows``, the lines and the notes are Markdown
-    already.
-    """
-    table = table_lines(columns, rows)
-    parts = [f"### {heading}", "", *table, "", *(f"- {line}" for line in lines)]
-    return "\n".join([*parts, *(["", *(f"- {note}" for note in notes)] if notes else []), ""])
 
 
 def table_lines(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> list[str]:

@@ -8,17 +8,17 @@ from functools import cache, lru_cache, partial
 from importlib import import_module
 from typing import Protocol
 
-from pandas import DataFrame, Series
+from pandas import DataFrame
 
 from positionbias.core.formatting import slug
 from positionbias.core.screen import wrapped
 from positionbias.report.blocks import Block, Drawing
-from positionbias.report.load import Study, rows_together
-from positionbias.report.parts import PageSection, Part, each
+from positionbias.report.load import Study
 from positionbias.report.record import Finding, Record, records_of, said
 from positionbias.report.row_figure import RowFigure
 from positionbias.report.row_table import RowTable
 from positionbias.report.table import Table, as_text
+from positionbias.report.text import conclusions_of
 from positionbias.report.tiles import Answered, Tile
 
 __all__ = [
@@ -26,9 +26,12 @@ __all__ = [
     "Presentation",
     "Question",
     "RowSection",
+    "main_figure",
     "presentations",
     "shown_by",
     "shown_in",
+    "tables_after",
+    "verdict_of",
 ]
 
 SHOWN = (
@@ -36,13 +39,13 @@ SHOWN = (
     "report.trainings",
     "report.evaluation",
     "report.similarity",
+    "report.made",
     "pooling.shown",
     "clicks.shown",
     "audit.shown",
     "contamination.shown",
     "contamination.origins",
-)  # modules with a presentation, beside those of papers
-FIRST_STAGE = "first stage"  # the role of a ranking that stands beside others
+)  # modules with one or several presentations, beside those of papers
 MOST_LINES = 12  # of a table in a terminal
 
 Sentences = Callable[[DataFrame], Sequence[str]]
@@ -157,7 +160,8 @@ class Presentation:
     ``headline`` says in sentences what they conclude, ``run`` what was measured, ``findings`` what
     was found, with whether it holds. ``prepare`` adds columns of words to the rows. A terminal
     shows the ``chart`` and the tables ``text``, and after a study or report those of the page whose
-    names begin like ``after_study``. ``main`` are the figures that say most.
+    names begin like ``after_study``; of ``whole`` ones every line. ``main`` are the figures that
+    say most.
     """
 
     study: str
@@ -171,42 +175,7 @@ class Presentation:
     prepare: Callable[[DataFrame], DataFrame] = lambda rows: rows
     main: Sequence[str] = ()
     after_study: Sequence[str] = ()
-
-    def part(self) -> Part:
-        """Return the sections as a part of a page."""
-        return Part(
-            sections=[
-                PageSection(
-                    section.anchor,
-                    section.title,
-                    section.introduction,
-                    self._joint(section) if section.joint else each(self._block(section)),
-                )
-                for section in self.sections
-            ],
-            figures=self.main,
-            after_study=self.after_study,
-            after_report=self.after_study,
-        )
-
-    def _block(self, section: RowSection) -> Callable[[Study], Block]:
-        def block(study: Study) -> Block:
-            if (study.rows["study"] == self.study).any():
-                return section.block(study, self.rows_of(study))
-            return Block(study.title, study.number)
-
-        return block
-
-    def _joint(self, section: RowSection) -> Callable[[Sequence[Study]], list[Block]]:
-        def blocks(studies: Sequence[Study]) -> list[Block]:
-            own = [study for study in studies if (study.rows["study"] == self.study).any()]
-            if len(own) < 2:
-                return [section.block(study, self.rows_of(study)) for study in own]
-            rows, values = rows_together(_named_apart(own))
-            whole = replace(own[0], title="", rows=rows, values=values)
-            return [section.block(whole, self.own(rows))]
-
-        return blocks
+    whole: bool = False
 
     def own(self, rows: DataFrame) -> DataFrame:
         """Return the rows of this study, as its tables and figures take them."""
@@ -223,29 +192,13 @@ class Presentation:
     def as_text(self, rows: DataFrame) -> str:
         """Return the answer, what was measured, the findings, and the tables."""
         findings = "\n".join(finding.text for finding in self.findings(rows))
-        tables = [_shortened(one.table(rows)) for one in self.text]
+        tables = [one.table(rows) for one in self.text]
+        tables = tables if self.whole else [_shortened(table) for table in tables]
         texts = ["\n".join(self.run(rows)), findings]
         told = [wrapped("\n".join(self.headline(rows))), self.chart(rows), *map(wrapped, texts)]
         return "\n\n".join(
             [*filter(None, told), *(as_text(table) for table in tables if table.rows)]
         )
-
-
-def _named_apart(studies: Sequence[Study]) -> list[Study]:
-    """Return the studies with the title behind the names of models that an earlier one has too,
-    and each ranking that stands beside them (a first stage) once.
-    """
-    found: list[Study] = []
-    known: set[tuple[str, str, str]] = set()
-    for study in studies:
-        rows = study.rows
-        keys = list(zip(rows["model"], rows["collection"], rows["split"], strict=True))
-        again = Series([key in known for key in keys], rows.index)
-        names = rows["model"].where(~again, rows["model"] + f" ({study.title})")
-        kept = ~(again & (rows["role"] == FIRST_STAGE))
-        found.append(replace(study, rows=rows.assign(model=names)[kept]))
-        known |= set(keys)
-    return found
 
 
 @lru_cache(maxsize=8)  # the studies beside each other on a page
@@ -267,9 +220,11 @@ def presentations() -> Mapping[str, Presentation]:
     """Return every study's presentation, by the study's name."""
     modules = [import_module(f"positionbias.{name}") for name in SHOWN]
     modules += import_module("positionbias.papers").modules("shown")
-    shown = [module.SHOWN for module in modules]
-    shown.append(import_module("positionbias.report.similarity").CURVES)  # of two commands
-    return {one.study: one for one in shown}
+    shown: dict[str, Presentation] = {}
+    for module in modules:
+        several = module.SHOWN if isinstance(module.SHOWN, tuple) else (module.SHOWN,)
+        shown |= {one.study: one for one in several}
+    return shown
 
 
 def shown_by(rows: DataFrame) -> Iterator[tuple[Presentation, DataFrame]]:
@@ -284,3 +239,28 @@ def shown_in(study: Study) -> Iterator[tuple[Presentation, DataFrame]]:
     for name in study.rows["study"].unique():
         shown = presentations()[name]
         yield shown, shown.rows_of(study)
+
+
+def verdict_of(study: Study) -> list[str]:
+    """Return what a study concludes, a line for each sentence; none where it only measures."""
+    lines: list[str] = []
+    for shown, rows in shown_in(study):
+        lines += shown.headline(rows)
+        lines += [line for one in shown.findings(rows) for line in one.text.splitlines()]
+    return [*lines, *conclusions_of(study.results)]
+
+
+def main_figure(names: Sequence[str]) -> str:
+    """Return the name of the figure that says most among these, the first where no presentation
+    names one; "" where there are none.
+    """
+    named = [name for shown in presentations().values() for name in shown.main]
+    return next((name for name in (*named, *names) if name in names), "")
+
+
+def tables_after(tables: Mapping[str, Table]) -> list[Table]:
+    """Return those tables of a report that the terminal shows after ``posbias study`` or ``posbias
+    report``.
+    """
+    begin = tuple(name for shown in presentations().values() for name in shown.after_study)
+    return [table for name, table in tables.items() if name.startswith(begin)]

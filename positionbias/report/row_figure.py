@@ -6,28 +6,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import log10
 from typing import TYPE_CHECKING, Any
 
-from pandas import DataFrame
+from pandas import DataFrame, isna
 
 from positionbias.core.errors import InputError
 from positionbias.core.formatting import percent
-from positionbias.report.drawing import (
+from positionbias.report.figure import (
+    BAND,
     DASHES,
-    band_handle,
+    INK,
+    MUTED,
+    WIDE,
     characters,
     colour_of,
     legend_above,
-    line_handle,
-    new_figure,
     percent_marks,
     series_looks,
-    tick_places,
-    under_all,
+    styled,
     wrap,
 )
-from positionbias.report.figure import BAND, INK, MUTED, WIDE, styled
 from positionbias.report.record import Record, records_of, rows_with, said
 
 if TYPE_CHECKING:
@@ -36,12 +34,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Bars", "Forest", "Histogram", "Lines", "Mark", "RowFigure", "Scatter"]
 
-BESIDE = 4.5  # minimum width in inches for two panels side by side
-ACROSS = 3  # most panels side by side
+ACROSS, BESIDE = 3, 4.5  # most panels side by side, and the least inches for two
 MARKED = 20  # points of a line that need no markers
-Panels = Sequence[tuple[Record, DataFrame]]
-APART = 0.8  # bars between single places and several together
-LABEL = 0.22  # width of a label of two digits, in inches
+Legend = tuple[list[Any], list[str]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,21 +73,23 @@ class RowFigure:
         Raises:
             InputError: the rows have nothing of it.
         """
+        from matplotlib.figure import Figure
+
         if not self.there(rows):
             raise InputError(f"figure {self.name}: wanted rows with its values; found none")
         chosen, looks = rows.query(self.where), self._looks(rows)
-        panels = list(self._panels(chosen))
+        panels = [(one, rows_with(chosen, one.keys)) for one in records_of(chosen, self.panel)]
         across = min(len(panels), self.most if width > BESIDE else 1)
         across = 2 if len(panels) == 4 and across > 2 else across
-        down = -(-len(panels) // across)
+        down, room = -(-len(panels) // across), width / across
+        tall = max(self._height(own, room) for _, own in panels)
         with styled():
-            figure = new_figure(width, 0.85 + self._height(chosen, looks, width / across) * down)
-            grid = figure.subplots(down, across, squeeze=False, sharey=self._one_scale(panels))
+            figure = Figure(figsize=(width, 0.85 + tall * down), layout="constrained")
+            grid = figure.subplots(down, across, squeeze=False, sharey=self._one_scale(chosen))
             for axes, (record, own) in zip(grid.flat, panels, strict=False):
-                self._panel(axes, own, looks, width / across)
-                room = self._title_room(width / across)
+                self._panel(axes, own, looks, room)
                 lines = said(self.heading, record).split("\n")
-                axes.set_title("\n".join(wrap(line, room) for line in lines))
+                axes.set_title("\n".join(wrap(line, self._title_room(room)) for line in lines))
             for place, axes in enumerate(grid.flat):
                 if place >= len(panels):
                     axes.set_axis_off()
@@ -100,7 +97,7 @@ class RowFigure:
                     axes.set_ylim(bottom=0)
             for axes in grid[:, 0]:
                 axes.set_ylabel(self.side)
-            under_all(figure, self.below, width)
+            figure.supxlabel(wrap(self.below, characters(width + 0.5)), fontsize=10)
             handles, texts = self._legend(chosen, looks)
             if handles:
                 legend_above(figure, handles, texts, width)
@@ -110,17 +107,13 @@ class RowFigure:
         names = [name for name in rows[self.series].unique() if name not in ("", "all")]
         return {name: place for place, name in enumerate(names)}
 
-    def _panels(self, chosen: DataFrame) -> Iterator[tuple[Record, DataFrame]]:
-        for record in records_of(chosen, self.panel):
-            yield record, rows_with(chosen, record.keys)
-
-    def _height(self, chosen: DataFrame, looks: Mapping[str, int], width: float) -> float:
+    def _height(self, own: DataFrame, width: float) -> float:
         return self.tall
 
     def _title_room(self, width: float) -> int:
         return characters(width + 0.3)
 
-    def _one_scale(self, panels: Panels) -> bool:
+    def _one_scale(self, chosen: DataFrame) -> bool:
         return False
 
     def _from_zero(self) -> bool:
@@ -129,15 +122,17 @@ class RowFigure:
     def _panel(self, axes: Axes, own: DataFrame, looks: Mapping[str, int], width: float) -> None:
         raise NotImplementedError
 
-    def _legend(self, chosen: DataFrame, looks: Mapping[str, int]) -> tuple[list[Any], list[str]]:
+    def _legend(self, chosen: DataFrame, looks: Mapping[str, int]) -> Legend:
         shown = [name for name in looks if name in set(chosen[self.series])]
-        return [self._handle(looks[name]) for name in shown], [
+        return [_handle(**series_looks(looks[name])) for name in shown], [
             self.entry.format(name) for name in shown
         ]
 
-    def _handle(self, place: int) -> Any:
-        looks = series_looks(place)
-        return line_handle(looks["color"], looks["linestyle"], marker=looks["marker"], markersize=4)
+
+def _handle(**looks: Any) -> Any:
+    from matplotlib.lines import Line2D
+
+    return Line2D([], [], **{"markersize": 4, **looks})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,53 +152,40 @@ class Lines(RowFigure):
     left: float = 0.0
 
     def _panel(self, axes: Axes, own: DataFrame, looks: Mapping[str, int], width: float) -> None:
-        from matplotlib.ticker import MaxNLocator
+        from matplotlib.ticker import MaxNLocator, ScalarFormatter
 
         if self.zero:
             axes.axhline(0, color=INK.light, linewidth=1, zorder=1)
-        by = [self.series, "seed", "rotation"]
-        for (name, *_), drawn in own[own["value"].notna()].groupby(by):
-            if name not in looks:
-                continue
-            place, line = looks[name], drawn.sort_values("at")
-            own_looks = series_looks(place)
+        drawn = own[own["value"].notna() & own[self.series].isin(list(looks))]
+        for (name, *_), line in drawn.groupby([self.series, "seed", "rotation"]):
+            line, own_looks = line.sort_values("at"), series_looks(looks[name])
             if len(line) >= MARKED:
                 own_looks["marker"] = ""
-            axes.plot(line["at"], line["value"], markersize=3.6, **own_looks)  # type: ignore[arg-type]
-            band = line[line["low"].notna()]
-            ends = (band["low"], band["high"])
-            axes.fill_between(band["at"], *ends, color=colour_of(place), alpha=0.16, linewidth=0)
+            axes.plot(line["at"], line["value"], markersize=3.6, **own_looks)
+            band, colour = line[line["low"].notna()], own_looks["color"]
+            axes.fill_between(
+                band["at"], band["low"], band["high"], color=colour, alpha=0.16, linewidth=0
+            )
         if (at := self.marked(own)) is not None:
             axes.axvline(at, color=MUTED.light, linewidth=0.8, zorder=1)
         if self.log:
             axes.set_xscale("log")
-            kept = _apart(sorted(own["at"].unique()), width)
-            axes.set_xticks(kept, [f"{depth:,.0f}" for depth in kept])
+            axes.xaxis.set_major_formatter(ScalarFormatter())
             axes.set_xticks([], minor=True)
         else:
             axes.set_xlim(left=self.left)
-            axes.xaxis.set_major_locator(MaxNLocator(6, integer=self.whole))
-        axes.yaxis.set_major_formatter(
-            lambda value, _: f"{value:,.{self.places}f}".replace("-", "−")
-        )
+            axes.xaxis.set_major_locator(MaxNLocator(max(3, int(2 * width)), integer=self.whole))
+        axes.yaxis.set_major_formatter(lambda value, _: _number(value, self.places))
 
-    def _one_scale(self, panels: Panels) -> bool:
+    def _one_scale(self, chosen: DataFrame) -> bool:
         return self.zero or self.log
 
     def _from_zero(self) -> bool:
         return not (self.zero or self.free)
 
 
-def _apart(places: Sequence[float], width: float) -> list[float]:
-    """Return the places on a logarithmic axis that have room for a label: the last, and those
-    before it that are far enough apart.
-    """
-    room = 0.42 / max(0.5, width - 0.7) * max(0.1, log10(places[-1] / places[0]))
-    kept = [places[-1]]
-    for place in reversed(places[:-1]):
-        if log10(kept[-1] / place) >= room:
-            kept.append(place)
-    return kept
+def _number(value: float, places: int) -> str:
+    return f"{value:,.{places}f}".replace("-", "−")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -214,7 +196,7 @@ class Scatter(RowFigure):
     up: str
     point: Sequence[str] = ("run",)
 
-    def _height(self, chosen: DataFrame, looks: Mapping[str, int], width: float) -> float:
+    def _height(self, own: DataFrame, width: float) -> float:
         return min(3.1, width - 0.2) + 0.15
 
     def _panel(self, axes: Axes, own: DataFrame, looks: Mapping[str, int], width: float) -> None:
@@ -222,62 +204,41 @@ class Scatter(RowFigure):
             points = records_of(own[own[self.series] == name], self.point)
             pairs = [(one.value(self.across), one.value(self.up)) for one in points]
             known = [(x, y) for x, y in pairs if x is not None and y is not None]
-            axes.plot(
-                [x for x, _ in known],
-                [y for _, y in known],
-                color=colour_of(place),
-                marker=series_looks(place)["marker"],
-                markersize=4.6,
-                linestyle="none",
-                fillstyle="none",
-                markeredgewidth=1.2,
-            )
-        drawn = own[own["statistic"].isin([self.across, self.up])]["value"].dropna()
-        values = drawn.tolist() or [0.0, 1.0]
-        room = 0.04 * (max(values) - min(values)) or 0.05
-        ends = (min(values) - room, max(values) + room)
+            axes.plot([x for x, _ in known], [y for _, y in known], **_open(place))
+        drawn = own[own["statistic"].isin([self.across, self.up])]["value"]
+        room = 0.04 * (drawn.max() - drawn.min()) or 0.05
+        ends = (drawn.min() - room, drawn.max() + room)
         axes.plot(ends, ends, color=INK.light, linewidth=0.9, zorder=1)
-        axes.set_xlim(ends)
-        axes.set_ylim(ends)
-        axes.set_aspect("equal")
+        axes.set(xlim=ends, ylim=ends, aspect="equal")
         axes.grid(True, axis="both")
-        for axis in (axes.xaxis, axes.yaxis):
-            axis.set_major_locator(tick_places(4.5))
 
-    def _legend(self, chosen: DataFrame, looks: Mapping[str, int]) -> tuple[list[Any], list[str]]:
+    def _legend(self, chosen: DataFrame, looks: Mapping[str, int]) -> Legend:
         shown = [name for name in looks if name in set(chosen[self.series])]
-        handles = [
-            _dot(colour_of(looks[name]), series_looks(looks[name])["marker"]) for name in shown
-        ]
-        equal = line_handle(INK.light, "-", linewidth=0.9)
+        equal = _handle(color=INK.light, linewidth=0.9)
+        handles = [_handle(**_open(looks[name])) for name in shown]
         return [*handles, equal], [*map(self.entry.format, shown), "equal scores"]
+
+
+def _open(place: int) -> dict[str, Any]:
+    """Return the looks of open markers without a line."""
+    return {**series_looks(place), "linestyle": "none", "fillstyle": "none", "markersize": 4.6}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bars(RowFigure):
-    """Shares along the rows' axis, a bar each; the bar of several places together, whose label is
-    no number, stands apart.
-    """
+    """Shares along the rows' axis, a bar each."""
 
     series: str = "measure"
     tall: float = 1.75
 
     def _panel(self, axes: Axes, own: DataFrame, looks: Mapping[str, int], width: float) -> None:
-        labels = own["label"].tolist()
-        together = [not label.isdecimal() for label in labels]
-        at = [place + APART * far for place, far in zip(own["at"], together, strict=True)]
-        axes.bar(at, own["value"], width=0.8, color=colour_of(0), linewidth=0)
-        # with few bars, keep them from filling the page's width
-        low, high = 0.4, max(at[-1] + 0.6, 5.6)
-        axes.set_xlim(low, high)
-        inches = (width - 0.9) / (high - low)
-        marks = _marks(labels, at, inches)
-        axes.set_xticks([at[place] for place in marks], [labels[place] for place in marks])
-        axes.tick_params(axis="x", length=0)
-        axes.set_ylim(0, 1.08 * own["value"].max())
+        axes.bar(own["at"], own["value"], width=0.8, color=colour_of(0), linewidth=0)
+        shown = own.iloc[:: -(-len(own) // int(4 * width))]  # those with room for a label
+        axes.set_xticks(shown["at"], shown["label"])
+        axes.set_xlim(0.4, max(own["at"].max() + 0.6, 5.6))  # few bars do not fill the page
         percent_marks(axes.yaxis)
 
-    def _legend(self, chosen: DataFrame, looks: Mapping[str, int]) -> tuple[list[Any], list[str]]:
+    def _legend(self, chosen: DataFrame, looks: Mapping[str, int]) -> Legend:
         return [], []
 
 
@@ -295,38 +256,21 @@ class Histogram(RowFigure):
         edges = [*(at - wide / 2), at[-1] + wide / 2]
         axes.stairs(own["value"], edges, fill=True, color=colour_of(0), alpha=0.3, linewidth=0)
         axes.stairs(own["value"], edges, color=colour_of(0), linewidth=1.4)
-        plain = {"color": INK.light, "linewidth": 1.3, "linestyle": DASHES[1]}
-        axes.stairs(own["expected"], edges, baseline=None, **plain)
+        axes.stairs(own["expected"], edges, baseline=None, color=INK.light, linestyle=DASHES[1])
         axes.vlines(at, own["low"], own["high"], color=colour_of(0), linewidth=1.1)
         axes.set_xlim(edges[0], edges[-1])
-        axes.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0", "0.25", "0.5", "0.75", "1"])
         percent_marks(axes.yaxis)
 
-    def _one_scale(self, panels: Panels) -> bool:
+    def _one_scale(self, chosen: DataFrame) -> bool:
         return True
 
     def _from_zero(self) -> bool:
         return True
 
-    def _legend(self, chosen: DataFrame, looks: Mapping[str, int]) -> tuple[list[Any], list[str]]:
-        interval = line_handle(MUTED.light, "none", marker="|", markersize=11)
-        return [line_handle(INK.light, DASHES[1]), interval], [self.expected, "95 % interval"]
-
-
-def _marks(labels: Sequence[str], at: Sequence[float], inches: float) -> list[int]:
-    """Return the bars with room for a label, ``inches`` each: all, or the first, every fifth or
-    tenth, and the one of several places.
-    """
-    step = next((step for step in (1, 5, 10) if step * inches >= LABEL), 20)
-    marks = [
-        place
-        for place, label in enumerate(labels)
-        if not label.isdecimal() or label == "1" or int(label) % step == 0
-    ]
-    last = not labels[-1].isdecimal()
-    if last and len(marks) > 1 and (at[-1] - at[marks[-2]]) * inches < LABEL:
-        del marks[-2]
-    return marks
+    def _legend(self, chosen: DataFrame, looks: Mapping[str, int]) -> Legend:
+        interval = _handle(color=MUTED.light, linestyle="none", marker="|", markersize=11)
+        expected = _handle(color=INK.light, linestyle=DASHES[1])
+        return [expected, interval], [self.expected, "95 % interval"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -357,56 +301,73 @@ class Forest(RowFigure):
     chosen: Callable[[list[Record], DataFrame], list[Record]] = lambda records, rows: records
     zero: bool = True
 
-    def _lines(self, own: DataFrame) -> list[Record]:
-        return self.chosen(records_of(own, self.line), own)
+    def _named(self, own: DataFrame, width: float) -> list[tuple[Record, str]]:
+        lines = self.chosen(records_of(own, self.line), own)
+        room = int(characters(width) * 0.45)
+        return [(line, wrap(said(self.name_of, line), room)) for line in lines]
 
-    def _height(self, chosen: DataFrame, looks: Mapping[str, int], width: float) -> float:
-        longest = max((self._lines(own) for _, own in self._panels(chosen)), key=len)
-        names = [wrap(said(self.name_of, one), self._room(width)) for one in longest]
+    def _height(self, own: DataFrame, width: float) -> float:
+        names = [name for _, name in self._named(own, width)]
         most = max((name.count("\n") for name in names), default=0)
-        around = 0.55 if width > BESIDE else 1.05  # a narrow figure's legend and label have lines
+        around = 0.55 if width > BESIDE else 1.05  # for the lines of a narrow figure's legend
         return around + len(names) * (0.12 + 0.1 * len(self.marks) + 0.16 * most)
-
-    def _room(self, width: float) -> int:
-        return int(characters(width) * 0.45)
 
     def _title_room(self, width: float) -> int:
         return int(characters(width) * 0.6)  # beside the names of lines
 
     def _panel(self, axes: Axes, own: DataFrame, looks: Mapping[str, int], width: float) -> None:
-        lines = self._lines(own)
+        lines = self._named(own, width)
         if self.zero:
             axes.axvline(0, color=INK.light, linewidth=1, zorder=1)
         margin = own["margin"].max()
         if margin == margin:
             axes.axvspan(-margin, margin, color=BAND.light, alpha=0.45, linewidth=0, zorder=0)
-        for mark in self.marks:
-            marked = own.query(mark.where)
-            for at, record in enumerate(lines):
-                for row in rows_with(marked, record.keys).itertuples(index=False):
-                    place = looks.get(getattr(row, self.series), 0)
-                    _mark(axes, row, record, mark, at + mark.lower, place)
-        axes.set_yticks(
-            range(len(lines)),
-            [wrap(said(self.name_of, one), self._room(width)) for one in lines],
-        )
+        for mark, at, record, row in self._marked(own, [line for line, _ in lines]):
+            place = looks.get(getattr(row, self.series), 0)
+            looked = {**series_looks(place), "linestyle": "none"}
+            if mark.marker:
+                looked["marker"] = mark.marker
+            low, high = row.low, row.high
+            if mark.ends:
+                low, high = map(record.value, mark.ends)
+            if not isna(low):
+                thick = 1.8 if mark.full else 1.2
+                axes.plot([low, high], [at, at], color=looked["color"], linewidth=thick)
+            axes.plot([row.value], [at], **looked, **_fill(mark), zorder=3)
+        axes.set_yticks(range(len(lines)), [name for _, name in lines])
         axes.set_ylim(len(lines) - 0.4, -0.6)
-        axes.xaxis.set_major_locator(tick_places(1.3 * width))
-        axes.xaxis.set_major_formatter(lambda value, _: f"{value:.2f}".replace("-", "−"))
+        axes.locator_params(axis="x", nbins=max(3, int(1.5 * width)))
         if (own["unit"] == "share").all():
-            percent_marks(axes.xaxis, width, sign=True)
+            percent_marks(axes.xaxis, sign=True)
         axes.grid(False, axis="y")
         axes.grid(True, axis="x")
         axes.margins(x=0.08)
         axes.tick_params(axis="y", length=0, labelcolor=INK.light)
 
-    def _one_scale(self, panels: Panels) -> bool:
-        lines = [[line.keys for line in self._lines(own)] for _, own in panels]
+    def _marked(
+        self, own: DataFrame, lines: Sequence[Record]
+    ) -> Iterator[tuple[Mark, float, Record, Any]]:
+        """Yield each mark with its place, line and row."""
+        for mark in self.marks:
+            marked = own.query(mark.where)
+            for at, record in enumerate(lines):
+                for row in rows_with(marked, record.keys).itertuples(index=False):
+                    if row.value == row.value:
+                        yield mark, at + mark.lower, record, row
+
+    def _one_scale(self, chosen: DataFrame) -> bool:
+        panels = [rows_with(chosen, one.keys) for one in records_of(chosen, self.panel)]
+        lines = [[line.keys for line, _ in self._named(own, WIDE)] for own in panels]
         return self.zero and all(own == lines[0] for own in lines)
 
-    def _legend(self, chosen: DataFrame, looks: Mapping[str, int]) -> tuple[list[Any], list[str]]:
+    def _legend(self, chosen: DataFrame, looks: Mapping[str, int]) -> Legend:
+        from matplotlib.patches import Patch
+
         shown = [mark for mark in self.marks if len(chosen.query(mark.where))]
-        handles = [_dot(MUTED.light, mark.marker or "o", full=mark.full) for mark in shown]
+        handles = [
+            _handle(color=MUTED.light, linestyle="none", marker=mark.marker or "o", **_fill(mark))
+            for mark in shown
+        ]
         texts = [mark.label for mark in shown]
         margins = chosen[chosen["margin"].notna()].drop_duplicates(["margin", "unit"])
         sizes = [
@@ -414,33 +375,14 @@ class Forest(RowFigure):
             for row in margins.itertuples()
         ]
         if sizes:
-            handles, texts = [*handles, band_handle()], [*texts, f"within ±{' or ±'.join(sizes)}"]
+            handles.append(Patch(facecolor=BAND.light, alpha=0.45, linewidth=0))
+            texts.append(f"within ±{' or ±'.join(sizes)}")
         return handles, texts
 
 
-def _dot(colour: str, marker: str, *, full: bool = False) -> Any:
-    fill = "full" if full else "none"
-    return line_handle(
-        colour, "none", marker=marker, markersize=5.5, fillstyle=fill, markeredgewidth=1.2
-    )
-
-
-def _mark(axes: Axes, row: Any, record: Record, mark: Mark, at: float, place: int) -> None:
-    if row.value != row.value:
-        return
-    colour = colour_of(place)
-    low, high = (record.value(end) for end in mark.ends) if mark.ends else (row.low, row.high)
-    if low is not None and high is not None and low == low:
-        thick = 1.8 if mark.full else 1.2
-        axes.plot([low, high], [at, at], color=colour, linewidth=thick, solid_capstyle="butt")
-    axes.plot(
-        [row.value],
-        [at],
-        marker=mark.marker or series_looks(place)["marker"],
-        markersize=5.5,
-        linestyle="none",
-        color=colour,
-        markerfacecolor=colour if mark.full else "none",
-        markeredgewidth=1.2,
-        zorder=3,
-    )
+def _fill(mark: Mark) -> dict[str, Any]:
+    return {
+        "markersize": 5.5,
+        "fillstyle": "full" if mark.full else "none",
+        "markeredgewidth": 1.2,
+    }

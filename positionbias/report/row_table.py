@@ -67,7 +67,9 @@ class Value:
             letters = row.answer if row.whose else _mark(record.rows.get(self.mark))
             places = int(form.strip("+.f"))
             cell = decimal_cell(float(shown), bounds, places=places, sign=sign, letters=letters)
-        return cell.briefly() if self.brief else cell
+        if not self.brief:
+            return cell
+        return cell._replace(text=cell.near.partition("\u00a0±")[0] or cell.text, near="")
 
 
 def _mark(tested: Any) -> str:

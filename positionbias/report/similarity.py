@@ -8,13 +8,12 @@ from pandas import DataFrame
 
 from positionbias.core.formatting import decimal
 from positionbias.probe.measured import MATS, SIMILARITY
-from positionbias.report.bars import area
 from positionbias.report.presentation import Presentation, RowSection
 from positionbias.report.record import Record, records_of, said
 from positionbias.report.row_figure import Lines
 from positionbias.report.row_table import RowTable, Value, where_printed
 
-__all__ = ["CURVES", "FIGURE", "SECTION", "SHOWN", "TABLE"]
+__all__ = ["CURVES", "FIGURE", "OF_MODELS", "SECTION", "SHOWN", "TABLE"]
 
 SUMMARY = f"measure == '{MATS}' and axis == ''"
 CURVE = f"measure == '{SIMILARITY}' and statistic == 'mean'"
@@ -141,17 +140,6 @@ def _read(record: Record) -> str:
     return "; ".join(parts) + "."
 
 
-def _chart(rows: DataFrame) -> str:
-    """Draw each curve, all on one scale."""
-    curves = rows.query(CURVE)
-    ends = (curves["value"].min(), curves["value"].max()) if len(curves) else None
-    drawn = []
-    for name, curve in curves.groupby("whole", sort=False):
-        heading = f"{name}: ATS by distance Δ, 0 to {curve['at'].max():,.0f}"
-        drawn.append("\n".join([heading, *area(curve["value"].tolist(), ends)]))
-    return "\n\n".join(drawn)
-
-
 SECTION = RowSection(
     anchor="mats-similarity",
     title="Term similarity by distance",
@@ -161,7 +149,7 @@ SECTION = RowSection(
     figures=[FIGURE],
     tables=[TABLE],
 )
-SHOWN = Presentation(
+OF_MODELS = Presentation(
     study="mats",
     prepare=_prepared,
     headline=_headline,
@@ -171,9 +159,9 @@ SHOWN = Presentation(
     main=("ats",),
 )
 CURVES = replace(
-    SHOWN,
+    OF_MODELS,
     study="ats",
-    chart=_chart,
     text=[CURVE_TABLE],
     sections=[replace(SECTION, anchor="ats-similarity", folded=[CURVE_TABLE])],
 )
+SHOWN = (OF_MODELS, CURVES)

@@ -1,66 +1,57 @@
-"""Tables as one small record with three forms: text for a terminal, LaTeX (booktabs), CSV."""
+"""Tables as one small record with its forms: text for a terminal, LaTeX (booktabs), CSV, frames."""
 
 from __future__ import annotations
 
 import io
-import re
-import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import groupby
+from itertools import groupby, zip_longest
 from pathlib import Path
+from typing import Any, NamedTuple
+
+from pandas import DataFrame, MultiIndex
 
 from positionbias.core.csv_cells import write_rows
 from positionbias.core.formatting import plural
 from positionbias.core.manifest import MANIFEST, Manifest, provenance, write_manifest
 from positionbias.core.publish import atomic_folder
-from positionbias.core.screen import line_width, wrap
+from positionbias.core.screen import line_width, shown_width, words_of, wrap
 from positionbias.core.terminal import neutral
-from positionbias.report.layout import Grid, fits, lay_out
 
 __all__ = [
     "Cell",
     "Column",
     "Table",
+    "aligned",
     "as_csv",
+    "as_frame",
     "as_latex",
     "as_text",
     "header_groups",
-    "records",
     "row_spans",
     "save_tables",
 ]
 
-LARGER_SIDE = "± is the larger side of an interval that is not symmetric; --wide shows both ends."
-LINE, MOST = 90, 160  # characters in a line of LaTeX, and in one shrunk to the limit of legibility
+LARGER_SIDE = "± is the larger side of an interval; --wide shows both ends."
+GAP = "  "
+NARROW = 16  # columns of a text that is wrapped, at least
+ANY_WIDTH = 1_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
+class Cell(NamedTuple):
     """The text shown, and for CSV the unrounded value and, where there are any, interval and
-    letters.
-
-    ``brief`` is shown where there is no room for an interval; "" where that drops nothing. ``near``
-    has the interval as ±, its larger side where it is ``lopsided``.
+    letters. ``near`` is the text with the interval as ±, for where there is less room.
     """
 
     text: str
     value: str | int | float | None = None
     low: float | None = None
     high: float | None = None
-    strong: bool = False
     letters: str = ""
-    brief: str = ""
     near: str = ""
-    lopsided: bool = False
-
-    def briefly(self) -> Cell:
-        """Return it without its interval."""
-        return replace(self, text=self.brief or self.text, near="")
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(NamedTuple):
     """A column's heading; ``group`` is above neighbours that share it. Numbers are set flush right.
 
     ``wide``: a terminal shows it only where there is room.
@@ -101,15 +92,18 @@ class Table:
                     "columns"
                 )
 
+    def only(self, columns: Sequence[int]) -> Table:
+        """Return some columns."""
+        rows = [[row[at] for at in columns] for row in self.rows]
+        stub = sum(at < self.stub for at in columns)
+        return replace(self, columns=[self.columns[at] for at in columns], rows=rows, stub=stub)
+
 
 def header_groups(table: Table) -> list[tuple[str, int]]:
     """Return the upper line of headings as (group, columns it spans); empty where no column has a
     group.
     """
-    groups = [
-        (group, len(list(items)))
-        for group, items in groupby(column.group for column in table.columns)
-    ]
+    groups = [(group, len(list(own))) for group, own in groupby(c.group for c in table.columns)]
     return groups if any(group for group, _ in groups) else []
 
 
@@ -122,10 +116,8 @@ def row_spans(table: Table) -> list[list[int]]:
     for column in range(table.stub - 1):
         first = 0
         for index in range(1, len(table.rows)):
-            same = all(
-                table.rows[index][c].text == table.rows[first][c].text for c in range(column + 1)
-            )
-            if same:
+            above, row = table.rows[first], table.rows[index]
+            if all(row[at].text == above[at].text for at in range(column + 1)):
                 spans[first][column] += 1
                 spans[index][column] = 0
             else:
@@ -133,137 +125,167 @@ def row_spans(table: Table) -> list[list[int]]:
     return spans
 
 
-def _one_line(text: str) -> str:
-    return neutral(" ".join(text.split("\n")).replace("\t", " ").replace("\r", " "))
+def _texts(table: Table) -> list[list[str]]:
+    """Return the rows' texts; a merged row name stands once."""
+    return [
+        ["" if at < table.stub and not span[at] else cell.text for at, cell in enumerate(row)]
+        for row, span in zip(table.rows, row_spans(table), strict=True)
+    ]
+
+
+# --- text -----------------------------------------------------------------------------------------
 
 
 def as_text(table: Table) -> str:
-    """Return aligned columns for a terminal, fitted to its width; merged row names appear once,
-    ``*`` marks bold.
+    """Return aligned columns for a terminal, fitted to its width; merged row names appear once.
 
     Until it fits: intervals become ±, columns marked ``wide`` are left out from the right, headings
     and names wrap, columns go below one another.
     """
-    width = line_width()
+    width = line_width() or ANY_WIDTH
     table, notes = _narrowed(table, width)
-    lines = [*wrap(_one_line(table.title), width or sys.maxsize), ""] if table.title else []
-    lines += lay_out(_grid(table), width)
-    if told := [*table.notes, *notes]:
-        lines += [
-            "",
-            *(line for note in told for line in wrap(_one_line(note), width or sys.maxsize)),
-        ]
-    return "\n".join(lines)
+    parts = [f"{line}\n" for line in wrap(_one_line(table.title), width) if line]
+    parts.append("\n\n".join("\n".join(_lines(part, width)) for part in _parts(table, width)))
+    told = [line for note in (*table.notes, *notes) for line in wrap(_one_line(note), width)]
+    return "\n".join([*parts, *(["", *told] if told else [])])
 
 
-def _grid(table: Table) -> Grid:
-    """Return the texts of a table."""
-    spans = row_spans(table)
-    # a space in place of the star keeps figures aligned
-    marks = [
-        "\u00a0" if any(row[index].strong for row in table.rows) else ""
-        for index in range(len(table.columns))
-    ]
-    body: list[list[str]] = []
-    for row, span in zip(table.rows, spans, strict=True):
-        shown = [
-            _one_line(cell.text) + ("*" if cell.strong else mark)
-            for cell, mark in zip(row, marks, strict=True)
-        ]
-        body.append(
-            [
-                "" if index < table.stub and not span[index] else text
-                for index, text in enumerate(shown)
-            ]
-        )
-    groups = [_one_line(column.group) for column in table.columns]
-    headings = [_one_line(column.name) for column in table.columns]
-    return Grid(body, [column.numeric for column in table.columns], table.stub, headings, groups)
+def aligned(rows: Sequence[Sequence[str]], *, left: int = 1) -> str:
+    """Return rows as lines of equal columns; the first ``left`` columns flush left, the others
+    flush right.
+    """
+    columns = [Column("", numeric=at >= left) for at in range(len(rows[0]))]
+    table = Table("", "", columns, [[Cell(text) for text in row] for row in rows])
+    return as_text(table)
 
 
-def _narrowed(table: Table, width: int | None) -> tuple[Table, list[str]]:
+def _one_line(text: str) -> str:
+    return neutral(" ".join(text.split("\n")).replace("\t", " ").replace("\r", " "))
+
+
+def _narrowed(table: Table, width: int) -> tuple[Table, list[str]]:
     """Return the table with ± for intervals and without wide columns, as far as its width wants it,
     and notes that say so.
     """
-    notes: list[str] = []
-    if fits(_grid(table), width):
-        return table, notes
-    if any(cell.near for row in table.rows for cell in row):
-        notes += (
-            [LARGER_SIDE]
-            if any(cell.near and cell.lopsided for row in table.rows for cell in row)
-            else []
-        )
-        columns = [
-            replace(column, name=_near(column.name), group=_near(column.group))
-            if any(row[at].near for row in table.rows)
-            else column
-            for at, column in enumerate(table.columns)
-        ]
-        rows = [[replace(cell, text=cell.near or cell.text) for cell in row] for row in table.rows]
-        table = replace(table, columns=columns, rows=rows)
-    left, gone = list(range(len(table.columns))), 0
-    for at in [at for at, column in enumerate(table.columns) if column.wide][::-1]:
-        if fits(_grid(_only(table, left)), width):
-            break
-        left.remove(at)
-        gone += 1
+    notes = []
+    if sum(_widths(table)) > width and any(cell.near for row in table.rows for cell in row):
+        rows = [[cell._replace(text=cell.near or cell.text) for cell in row] for row in table.rows]
+        table, notes = replace(table, rows=rows), [LARGER_SIDE]
+    gone = 0
+    for at in range(len(table.columns) - 1, -1, -1):
+        if table.columns[at].wide and sum(_widths(table)) > width:
+            table = table.only([other for other in range(len(table.columns)) if other != at])
+            gone += 1
     if gone:
-        notes.append(
-            f"{plural(gone, 'column')} left out; --wide shows {'it' if gone == 1 else 'them'}."
+        shows = "it" if gone == 1 else "them"
+        notes.append(f"{plural(gone, 'column')} left out; --wide shows {shows}.")
+    return table, notes
+
+
+def _widths(table: Table, *, least: bool = False) -> list[int]:
+    """Return each column's width with the gap behind it: of whole lines, or the ``least`` at which
+    no number and no word of a heading is split.
+    """
+    found = []
+    texts = _texts(table)
+    for at, column in enumerate(table.columns):
+        body = max((shown_width(_one_line(row[at])) for row in texts), default=0)
+        heading = _one_line(column.full_name)
+        if least:
+            body = body if column.numeric else min(body, NARROW)
+            body = max(body, *map(shown_width, words_of(heading)))
+        else:
+            body = max(body, shown_width(heading))
+        found.append(body + len(GAP))
+    found[-1] -= len(GAP)
+    return found
+
+
+def _parts(table: Table, width: int) -> list[Table]:
+    """Return tables of the row names and as many of the other columns as fit."""
+    names = list(range(table.stub))
+    least = _widths(table, least=True)
+    parts: list[list[int]] = [[]]
+    for at in range(table.stub, len(table.columns)):
+        if parts[-1] and sum(least[one] for one in (*names, *parts[-1], at)) > width:
+            parts.append([])
+        parts[-1].append(at)
+    return [table.only([*names, *part]) for part in parts]
+
+
+def _lines(table: Table, width: int) -> Iterator[str]:
+    widths, least = _widths(table), _widths(table, least=True)
+    while sum(widths) > width and widths != least:
+        widest = max(
+            (at for at in range(len(widths)) if widths[at] > least[at]), key=widths.__getitem__
         )
-    return _only(table, left), notes
+        widths[widest] -= 1
+    widths = [width - len(GAP) for width in widths[:-1]] + widths[-1:]
+    right = [column.numeric for column in table.columns]
+    if any(column.name for column in table.columns):
+        heads = [
+            wrap(_one_line(column.full_name), width)
+            for column, width in zip(table.columns, widths, strict=True)
+        ]
+        deepest = max(map(len, heads))
+        heads = [[""] * (deepest - len(head)) + head for head in heads]
+        yield from _side_by_side(heads, widths, right)
+        yield GAP.join("─" * width for width in widths)
+    for row in _texts(table):
+        parts = [wrap(_one_line(text), width) for text, width in zip(row, widths, strict=True)]
+        yield from _side_by_side(parts, widths, right)
 
 
-def _near(heading: str) -> str:
-    """Return a heading of intervals as one of ±: ``Change [95 %]`` as ``Change ± (95 %)``."""
-    return re.sub(r"\[(\d[^\]]*)\]", r"± (\1)", heading)
+def _side_by_side(
+    parts: Sequence[Sequence[str]], widths: Sequence[int], right: Sequence[bool]
+) -> Iterator[str]:
+    for line in zip_longest(*parts, fillvalue=""):
+        cells = []
+        for text, width, flush_right in zip(line, widths, right, strict=True):
+            gap = " " * (width - shown_width(text))
+            cells.append(gap + text if flush_right else text + gap)
+        yield GAP.join(cells).rstrip()
 
 
-def _only(table: Table, columns: Sequence[int]) -> Table:
-    rows = [[row[at] for at in columns] for row in table.rows]
-    stub = sum(at < table.stub for at in columns)
-    return replace(table, columns=[table.columns[at] for at in columns], rows=rows, stub=stub)
+# --- CSV and frames -------------------------------------------------------------------------------
+
+
+def as_frame(table: Table) -> DataFrame:
+    """Return unrounded values, columns of intervals (``NAME low``, ``NAME high``) and letters."""
+    names: list[str] = []
+    columns: list[list[Any]] = []
+    for at, column in enumerate(table.columns):
+        cells = [row[at] for row in table.rows]
+        own = {"": [cell.text if _is_text(cell, column) else cell.value for cell in cells]}
+        if any(cell.low is not None for cell in cells):
+            own |= {" low": [cell.low for cell in cells], " high": [cell.high for cell in cells]}
+        if any(cell.letters for cell in cells):
+            own[" letters"] = [cell.letters for cell in cells]
+        names += [f"{column.full_name}{tail}" for tail in own]
+        columns += own.values()
+    return DataFrame(list(zip(*columns, strict=True)), columns=names, dtype=object)
+
+
+def _is_text(cell: Cell, column: Column) -> bool:
+    return cell.value is None and not column.numeric
 
 
 def as_csv(table: Table) -> str:
-    """Return CSV: one line of headings, then ``records``."""
-    out = io.StringIO()
-    write_rows(
-        out, [["" if value is None else value for value in record] for record in records(table)]
-    )
+    """Return CSV: one line of headings, then the rows of ``as_frame``."""
+    frame, out = as_frame(table), io.StringIO()
+    rows = frame.astype(object).where(frame.notna(), "")
+    write_rows(out, [list(frame), *rows.itertuples(index=False, name=None)])
     return out.getvalue()
 
 
-def records(table: Table) -> list[list[str | int | float | None]]:
-    """Return the headings, then the rows: unrounded values, columns of intervals (``NAME low``,
-    ``NAME high``) and letters.
-    """
-    cells = [[row[index] for row in table.rows] for index in range(len(table.columns))]
-    ranged = [any(cell.low is not None for cell in column) for column in cells]
-    lettered = [any(cell.letters for cell in column) for column in cells]
-    headings: list[str | int | float | None] = []
-    for column, has_interval, has_letters in zip(table.columns, ranged, lettered, strict=True):
-        more = ["low", "high"] * has_interval + ["letters"] * has_letters
-        headings += [column.full_name, *(f"{column.full_name} {name}" for name in more)]
-    found = [headings]
-    for row in table.rows:
-        record: list[str | int | float | None] = []
-        for cell, column, has_interval, has_letters in zip(
-            row, table.columns, ranged, lettered, strict=True
-        ):
-            missing = None if column.numeric else cell.text
-            record.append(cell.value if cell.value is not None else missing)
-            record += [cell.low, cell.high] * has_interval
-            record += [cell.letters] * has_letters
-        found.append(record)
-    return found
-
+# --- LaTeX ----------------------------------------------------------------------------------------
 
 _LATEX = {
     "\\": r"\textbackslash{}",
     "{": r"\{",
     "}": r"\}",
+    "[": "{[}",  # behind a line break it would begin an argument
+    "*": "{*}",
     "$": r"\$",
     "&": r"\&",
     "#": r"\#",
@@ -293,66 +315,27 @@ def latex_escape(text: str) -> str:
 
 
 def as_latex(table: Table) -> str:
-    """Return a ``table`` environment for booktabs: caption, label ``tab:NAME``, notes below.
-
-    A table too wide for a line is shrunk to it; where it would be illegible, the intervals are left
-    to the CSV.
+    """Return a ``table`` environment for booktabs: caption, label ``tab:NAME``, notes below. A
+    table too wide for a line is shrunk to it.
     """
-    brief = _letters_across(table) > MOST and any(cell.brief for row in table.rows for cell in row)
-    if brief:
-        rows = [[cell.briefly() for cell in row] for row in table.rows]
-        table = replace(
-            table, rows=rows, notes=[*table.notes, "Intervals stand in the CSV of this table."]
-        )
-    wide = _letters_across(table) > LINE
-    alignment = "".join("r" if column.numeric else "l" for column in table.columns)
-    lines = [
-        f"% needs \\usepackage{{booktabs{',graphicx' * wide}}}",
-        "\\begin{table}",
-        "\\centering",
-        f"\\caption{{{latex_escape(table.title)}}}",
-        f"\\label{{tab:{table.name}}}",
-        *(["\\resizebox{\\linewidth}{!}{%"] if wide else []),
-        f"\\begin{{tabular}}{{{alignment}}}",
-        "\\toprule",
-    ]
-    if groups := header_groups(table):
-        cells, rules, at = [], [], 1
-        for group, width in groups:
-            cells.append(f"\\multicolumn{{{width}}}{{l}}{{{latex_escape(group)}}}")
-            if group:
-                rules.append(f"\\cmidrule(lr){{{at}-{at + width - 1}}}")
-            at += width
-        lines += [" & ".join(cells) + r" \\", " ".join(rules)]
-    lines += [
-        " & ".join(latex_escape(column.name) for column in table.columns) + r" \\",
-        "\\midrule",
-    ]
-    for number, (row, span) in enumerate(zip(table.rows, row_spans(table), strict=True)):
-        if number and table.stub > 1 and span[0]:
-            lines.append("\\addlinespace")
-        lines.append(" & ".join(_latex_cells(row, span)) + r" \\")
-    lines += ["\\bottomrule", "\\end{tabular}" + "}" * wide]
-    lines += [f"\\par\\smallskip\\footnotesize {latex_escape(note)}" for note in table.notes]
-    return "\n".join([*lines, "\\end{table}", ""])
-
-
-def _letters_across(table: Table) -> int:
-    columns = [
-        [column.name, *(row[index].text for row in table.rows)]
-        for index, column in enumerate(table.columns)
-    ]
-    return sum(max(map(len, column)) for column in columns)
-
-
-def _latex_cells(row: Sequence[Cell], span: Sequence[int]) -> list[str]:
-    cells = []
-    for index, cell in enumerate(row):
-        text = "" if index < len(span) and not span[index] else latex_escape(cell.text)
-        # a leading "[" would be read as the optional argument of the line break before it
-        text = f"{{}}{text}" if index == 0 and text.startswith(("[", "*")) else text
-        cells.append(f"\\textbf{{{text}}}" if cell.strong and text else text)
-    return cells
+    headings = [(latex_escape(c.group), latex_escape(c.name)) for c in table.columns]
+    grouped = any(group for group, _ in headings)
+    frame = DataFrame([[latex_escape(text) for text in row] for row in _texts(table)])
+    frame.columns = MultiIndex.from_tuples(headings) if grouped else [name for _, name in headings]
+    text = frame.style.hide(axis="index").to_latex(
+        column_format="".join("r" if column.numeric else "l" for column in table.columns),
+        caption=latex_escape(table.title),
+        label=f"tab:{table.name}",
+        position_float="centering",
+        multicol_align="l",
+        hrules=True,
+    )
+    body, end = text.split("\\end{table}")
+    begin = "\\begin{tabular}"
+    body = body.replace(begin, f"\\begin{{adjustbox}}{{max width=\\linewidth}}\n{begin}", 1)
+    body += "\\end{adjustbox}\n"
+    notes = [f"\\par\\smallskip\\footnotesize {latex_escape(note)}\n" for note in table.notes]
+    return f"% needs \\usepackage{{booktabs,adjustbox}}\n{body}{''.join(notes)}\\end{{table}}{end}"
 
 
 def save_tables(
@@ -368,12 +351,11 @@ def save_tables(
         for name, table in tables.items():
             (partial / f"{name}.csv").write_text(as_csv(table), encoding="utf-8", newline="")
             (partial / f"{name}.tex").write_text(as_latex(table), encoding="utf-8", newline="")
-        content = {"tables": list(tables)}
         manifest = Manifest(
             kind="tables",
             name=Path(folder).name,
             command="report",
-            content=content,
+            content={"tables": list(tables)},
             provenance=provenance(),
         )
         write_manifest(partial / MANIFEST, manifest)

@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from pandas import DataFrame
 
 from positionbias.core.convergence import Ending, Finish
-from positionbias.report.bars import area
 from positionbias.report.endings import ending_warnings
 from positionbias.report.presentation import Presentation, RowSection
 from positionbias.report.record import Finding, Record, records_of, said
@@ -17,7 +16,6 @@ from positionbias.report.row_table import RowTable, Value
 __all__ = ["SHOWN", "ending_sentences", "training_section"]
 
 SERIES = ("loss", "validation nDCG@10", "MATS", "pair accuracy", "score margin")  # that are drawn
-VALIDATED, DRAWN = "validation nDCG@10", 3  # the series of the chart, and its fewest validations
 
 TRAININGS = RowTable(
     name="training",
@@ -118,21 +116,10 @@ def _validated(record: Record) -> str:
     )
 
 
-def _chart(rows: DataFrame) -> str:
-    """Draw nDCG@10 by validation, where there are enough of them."""
-    validated = rows[rows["measure"] == VALIDATED].sort_values("at")
-    if len(validated) < DRAWN:
-        return ""
-    first, last = validated["at"].iloc[0], validated["at"].iloc[-1]
-    heading = f"{VALIDATED} by step, {first:,.0f} to {last:,.0f}"
-    return "\n".join([heading, *area(validated["value"].tolist())])
-
-
 SHOWN = Presentation(
     study="training",
     prepare=lambda rows: rows.assign(whole=rows["model"]),
     headline=_headline,
-    chart=_chart,
     sections=[training_section("training")],
     text=[],
     main=("training-trainings",),

@@ -10,7 +10,6 @@ from positionbias.core.interval import Interval
 from positionbias.core.json_text import JsonObject
 from positionbias.results.figures import Figures
 from positionbias.results.leaked_order import LeakedOrder
-from positionbias.results.places import PlaceHistogram, SentenceMoves
 
 __all__ = [
     "KINDS",
@@ -18,8 +17,6 @@ __all__ = [
     "LeakedOrder",
     "Payload",
     "PerQuery",
-    "PlaceHistogram",
-    "SentenceMoves",
 ]
 
 
@@ -85,9 +82,7 @@ class Comparison:
     p: float | None = None
 
 
-Payload = Figures | PlaceHistogram | SentenceMoves | PerQuery | Comparison | LeakedOrder
+Payload = Figures | PerQuery | Comparison | LeakedOrder
 KINDS: dict[str, type] = {
-    "places": PlaceHistogram,
-    "moves": SentenceMoves,
     "per_query": PerQuery,
 }

@@ -75,7 +75,7 @@ def test_from_a_collection_to_a_run(
             "--overwrite",
         )
         code, printed, err = posbias(capsys, "retrieve", small_collection.path, *options, *again)
-        assert (code, printed) == (0, "9 candidates of 3 queries\n")
+        assert (code, printed) == (0, "near: 3 queries, 9 candidates\n")
         assert f"ivf index {origin}" in err
 
 
@@ -104,7 +104,7 @@ def test_fewer_candidates_than_asked_for_are_said(
         capsys, "retrieve", small_collection.path, *options, "--ivf-probes", 1, "--json"
     )
     assert code == 0, err
-    rows = json.loads(printed)["results"][0]["payload"]["rows"]
+    rows = {row["measure"]: row["value"] for row in json.loads(printed)["rows"]}
     assert rows["queries with fewer candidates than asked for"] == 3
     assert "3 of 3 queries have fewer than 7 candidates: more --ivf-probes may find them" in err
     assert read_manifest(out).content["short_queries"] == 3
@@ -240,7 +240,7 @@ def test_workers_search_the_shards_of_an_index(
         code, printed, err = posbias(
             capsys, "retrieve", name, *options, "--workers", workers, "--out", out
         )
-        assert (code, printed) == (0, "9 candidates of 3 queries\n"), err
+        assert (code, printed) == (0, "near: 3 queries, 9 candidates\n"), err
         assert f"hnsw index {origin}, " in err  # both of them
     assert read_manifest(out).settings["shards"] == 2
     assert (tmp_path / "1.run").read_bytes() == (tmp_path / "2.run").read_bytes()

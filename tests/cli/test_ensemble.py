@@ -28,7 +28,7 @@ def test_an_ensemble_is_a_run(runs: tuple[Path, Path], capsys, tmp_path: Path) -
         capsys, "ensemble", *runs, "--out", tmp_path / "both.run", "--name", "both"
     )
     assert code == 0, err
-    assert out == "2 runs as one: 4 passages of 2 queries\n"
+    assert out.startswith("both: 2 runs, 2 queries, 4 passages\n")
     assert f"written to {tmp_path / 'both.run'}; next: posbias evaluate" in err
     assert "dot is without 1 queries that others have and 1 passages that others have" in err
     assert "bm25 scores all passages alike for 1 queries" in err

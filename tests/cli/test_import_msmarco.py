@@ -71,7 +71,7 @@ def test_an_archive_gives_the_same_with_two_workers(
             "import", "msmarco", place, "--out", name, "--workers", workers, "--json"
         )
         assert done.returncode == 0, done.stderr
-        assert json.loads(done.stdout)["results"][0]["count"] == 7
+        assert json.loads(done.stdout)["rows"][0]["value"] == 7
     made = [
         Collection(path)
         for path in (tmp_path / "in-1", tmp_path / "in-2", tmp_path / "collectionandqueries-2")
@@ -145,15 +145,15 @@ def test_the_mini_collection_with_both_dl_tracks(
         "--json",
     )
     assert done.returncode == 0, done.stderr
-    results = json.loads(done.stdout)["results"]
-    counts = {
-        item["split"]: (item["count"], item["payload"]["rows"].get("judgements"))
-        for item in results
-    }
+    counts: dict[str, tuple[int, ...]] = {}
+    for row in json.loads(done.stdout)["rows"]:
+        if row["measure"] in ("passages", "queries", "judgements"):
+            split = row.get("split", "")
+            counts[split] = (*counts.get(split, ()), row["value"])
     # 1,935 training queries with one judgement each, 200 of them drawn; NIST judged 43 and 54
     # queries
     assert counts == {
-        "": (36_985, None),
+        "": (36_985,),
         "train": (1_735, 1_735),
         "validation": (200, 200),
         "dl19": (43, 9_260),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -50,14 +51,9 @@ def test_place_prints_what_it_did(
     arguments = (source, "--density", "front:0.8", "--out", tmp_path / "front", "--match-distance")
     code, out, err = run(capsys, "place", *arguments)
     assert code == 0
-    assert "front: 40 passages, evidence placed front:0.8, seed 1" in out
-    assert "train: 80 of 120 questions kept" in out
-    assert "dropped, answered by a sentence other than the kept one: 40" in out
-    assert "eval: 0 of 1 questions kept" in out
-    assert "left out, as it has no question" in out
-    assert "Where evidence was put" in out
-    assert "questions" in out.partition("Where evidence was put")[2]
-    assert "Effective" in out
+    assert "front: 40 passages, " in out
+    assert re.search(r"train +kept +80\n", out)
+    assert re.search(r"answered by a sentence other than the kept one +40\n", out)
     assert f"written to {tmp_path / 'front'}" in err
     assert Collection(tmp_path / "front").splits == ["train"]
 
@@ -79,14 +75,10 @@ def test_json_and_a_histogram_of_posbias(
     )
     code, out, _ = run(capsys, "place", *arguments, "--one-question", "--json")
     assert code == 0
-    results = json.loads(out)["results"]
-    assert [result["kind"] for result in results] == ["statistics", "places", "places", "moves"]
     # of 120 answers 80 start in the second quarter and 40 in the third
     assert Collection(tmp_path / "placed").manifest.settings["density"]["counts"] == [0, 80, 40, 0]
-    reached = results[1]["payload"]["reached"]
-    assert sum(reached) == results[3]["count"] == 40
-    # sentences 2 and 3 of 4 have their middles at 3/8 and 5/8
-    assert reached[0] == reached[2] == reached[4] == 0
+    kept = [row["value"] for row in json.loads(out)["rows"] if row.get("label") == "kept"]
+    assert kept == [40, 0]
 
 
 @pytest.mark.parametrize(

@@ -76,15 +76,13 @@ def test_depth_name_and_compression(rerank, run_path, tmp_path):
 def test_as_json(rerank, run_path, tmp_path):
     code, out, _ = rerank("--out", tmp_path / "tk.run", "--json")
     assert code == 0
-    (result,) = json.loads(out)["results"]
-    assert (result["measure"], result["collection"], result["split"], result["system"]) == (
-        "re-ranking",
-        "planted",
-        "test",
-        "tk",
-    )
-    assert result["value"] == len(read_run(run_path).top(3).passage_ids)
-    assert result["count"] == 18
+    rows = json.loads(out)["rows"]
+    assert {(row["collection"], row["split"], row["model"]) for row in rows} == {
+        ("planted", "test", "tk")
+    }
+    counts = {row["measure"]: row["value"] for row in rows}
+    assert counts["passages read"] == len(read_run(run_path).top(3).passage_ids)
+    assert counts["queries"] == 18
 
 
 @pytest.mark.parametrize(
@@ -175,9 +173,9 @@ def test_a_model_that_reads_pairs(rerank, run_path, cat, tmp_path):
         err,
     )
     assert re.search(r"\d+\.\d% of the pairs fill the limit of 227 tokens", err)
-    (result,) = json.loads(out)["results"]
-    assert result["payload"]["rows"]["candidates"] == before.pairs
-    assert "pairs up to the length limit" in result["payload"]["rows"]
+    counts = {row["measure"]: row["value"] for row in json.loads(out)["rows"]}
+    assert counts["candidates re-ranked"] == before.pairs
+    assert "pairs up to the length limit" in counts
     settings = json.loads((tmp_path / "cat.run.manifest.json").read_text())["settings"]
     shape = {"kind": "bert_cat", "pair_length": 230, "head": "linear"}
     assert settings == {"split": "test", "depth": 6, "precision": "bfloat16", "model": shape}

@@ -126,8 +126,8 @@ def test_three_seeds_and_two_rotations_from_seed_on_where_none_are_named(
     )
     code, out, err = posbias(capsys, *command)
     assert code == 0, err
-    (plan,) = json.loads(out)["results"]
-    trainings = {name for name in plan["payload"]["rows"] if name.startswith("train-")}
+    names = [row["label"] for row in json.loads(out)["rows"]]
+    trainings = {name for name in names if name.startswith("train-")}
     rotated = {f"train-tk-rotated-{draw}-seed-{seed}" for draw in (2, 3) for seed in (2, 3, 4)}
     assert trainings == {f"train-tk-original-seed-{seed}" for seed in (2, 3, 4)} | rotated
 

@@ -59,14 +59,10 @@ def test_as_json(places: list[str], tmp_path: Path, capsys: pytest.CaptureFixtur
     given = ("--dimension", 4, "--minimum-count", 1, "--sif-coefficient", 0, "--batch-words", 2)
     code, out, _ = call(capsys, *places, *given, "--out", tmp_path / "v.safetensors", "--json")
     assert code == 0
-    (result,) = json.loads(out)["results"]
-    assert (result["measure"], result["collection"], result["value"], result["kind"]) == (
-        "word vectors",
-        "one+two",
-        14,
-        "statistics",
-    )
-    assert result["payload"]["rows"]["dimension"] == 4
+    rows = json.loads(out)["rows"]
+    assert {row["collection"] for row in rows} == {"one+two"}
+    counts = {row["measure"]: row["value"] for row in rows}
+    assert (counts["words"], counts["numbers a word"]) == (14, 4)
     settings = read_manifest(tmp_path / "v.safetensors").settings
     assert (settings["minimum_count"], settings["sif_coefficient"], settings["batch_words"]) == (
         1,

@@ -163,14 +163,13 @@ in range(200))))
 from positionbias.core.publish import write_json
 write_json(place, list(range(200_000)))
 """,
-    "results": """
+    "rows": """
 from positionbias.core.manifest import Manifest
-from positionbias.results.payloads import PerQuery
-from positionbias.results.result import Result, save_results
+from positionbias.core.rows import Collected, save
 import random
-payload = PerQuery([f"q{n}" for n in range(50_000)], [random.random() for _ in range(50_000)])
-save_results(place, [Result("m", "c", "s", "x", 1, 0.5, None, 1, payload)], \
-Manifest(kind="results", name="x", command="x"))
+made = Collected()
+made.add("m", "mean", 0.5, items={f"q{n}": random.random() for n in range(50_000)})
+save(place, made.rows, Manifest(kind="results", name="x", command="x"), made.values)
 """,
 }
 
@@ -185,7 +184,7 @@ from pathlib import Path
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 place = Path({str(tmp_path / "out")!r})
 from positionbias.core.errors import StorageError
-import positionbias.core.collection_writer, positionbias.results.result, positionbias.core.run
+import positionbias.core.collection_writer, positionbias.core.rows, positionbias.core.run
 resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
 try:
 {"".join(f"    {line}{chr(10)}" for line in WRITERS[what].splitlines())}

@@ -4,7 +4,6 @@ counted.
 
 from __future__ import annotations
 
-import json
 import math
 import statistics
 from pathlib import Path
@@ -25,9 +24,7 @@ from positionbias.core.manifest import (
 )
 from positionbias.core.run import Run, read_run, strictly_decreasing, write_run
 from positionbias.evaluation.fusing import FUSIONS, Fusing
-from positionbias.evaluation.fusion import equal_again, fuse, fuse_runs, z_scores
-from positionbias.results.result import Result
-from positionbias.results.runs import Missing
+from positionbias.evaluation.fusion import Missing, equal_again, fuse, fuse_runs, z_scores
 
 RANKS = Fusing("reciprocal-ranks")
 ONE = Run("one", [("q", ["a", "b", "c"], [9.0, 6.0, 3.0])])
@@ -285,16 +282,11 @@ def test_files_and_their_manifest(tmp_path: Path) -> None:
         ("collection", "../../mini"),
     ]
     assert manifest.content["missing"] == {"one": [0, 0, 0, 0], "two": [0, 1, 0, 0]}
-    result = done.results[0]
-    assert (result.collection, result.split, result.system, result.value, result.count) == (
-        "mini",
-        "dl19",
-        "both",
-        3.0,
-        1,
-    )
-    assert json.loads(json.dumps(result.to_json()))["payload"]["rows"]["two: passages missing"] == 1
-    assert Result.from_json(result.to_json()) == result
+    assert set(done.rows["collection"] + done.rows["split"] + done.rows["model"]) == {
+        "minidl19both"
+    }
+    counts = done.rows.set_index(["label", "measure"])["value"]
+    assert (counts["", "passages"], counts["two", "passages missing"]) == (3, 1)
     with pytest.raises(OutputExistsError):
         fuse_runs(paths, out)
     # an ensemble is a run like any other, and its ranks may be fused further
@@ -332,7 +324,8 @@ def test_the_manifest_says_how_deep_a_re_ranked_run_is_scored(
     assert read_manifest(tmp_path / "both.run").settings.get("scored") == (
         {"dot": depth} if below else None
     )
-    assert done.results[0].to_json()["payload"]["rows"]["dot: passages below its depth"] == below
+    counts = done.rows.set_index(["label", "measure"])["value"]
+    assert counts["dot", "passages below its depth"] == below
 
 
 def test_an_output_that_is_one_of_the_runs(tmp_path: Path) -> None:

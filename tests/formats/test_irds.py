@@ -297,7 +297,7 @@ def test_the_command(tmp_path, run_posbias):  # noqa: F811
         **place,
     )
     assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["results"]
+    assert json.loads(done.stdout)["rows"]
     assert Collection(tmp_path / "c").splits == ["train", "late"]
     assert "train: 2 answers in passages that are not there, left out" in done.stderr
     assert (tmp_path / "irds").is_dir()

@@ -305,7 +305,7 @@ def test_the_command(release, run_posbias):  # noqa: F811
         0,
         ["2 documents: 2 TREC SGML", "1 files of no known form left out (no ending 1)"],
     )
-    assert json.loads(done.stdout)["results"]
+    assert json.loads(done.stdout)["rows"]
     assert Collection(release / "c").splits == ["test", "dev"]
     failed = run_posbias("import", "trec", "--docs", "nothing", "--out", "./d")
     assert (failed.returncode, failed.stderr.count("\n")) == (2, 1)

@@ -15,7 +15,7 @@ from typing import Any
 
 import positionbias as pb
 from positionbias import settings as s
-from positionbias.ops.outcome import results_of
+from positionbias.ops.outcome import results_of, rows_of
 from positionbias.probe.settings import ProbeSettings
 from tests.audit import scorers
 
@@ -34,7 +34,7 @@ AUDIT = s.AuditSettings(  # few buckets, so that they hold queries enough
 
 
 def shown(inputs: Inputs, out: Path) -> Sequence[Any]:
-    return [*pb.show(inputs.planted.path).results, *pb.show(inputs.clicked.path).results]
+    return [pb.show(inputs.planted.path).rows, pb.show(inputs.clicked.path).rows]
 
 
 def histogram(inputs: Inputs, out: Path) -> Sequence[Any]:
@@ -58,19 +58,20 @@ def changed_collections(inputs: Inputs, out: Path) -> Sequence[Any]:
         inputs.planted, rotation=s.Rotation(mode="sentences"), out=out / "sentences"
     )
     collections = [inputs.rotated, sentences, selected, placed, merged, sampled]
-    return [result for collection in collections for result in results_of(collection)]
+    return [rows_of(collection) for collection in collections]
 
 
 def exported_and_imported(inputs: Inputs, out: Path) -> Sequence[Any]:
-    results = [
-        result for form in ("msmarco", "beir", "trec") for result in _export(inputs, form, out)
+    exported = [_export(inputs, form, out) for form in ("msmarco", "beir", "trec")]
+    imported = [
+        pb.import_msmarco([out / "msmarco"], out=out / "from-msmarco"),
+        pb.import_beir(out / "beir", out=out / "from-beir"),
     ]
-    results += results_of(pb.import_msmarco([out / "msmarco"], out=out / "from-msmarco"))
-    return [*results, *results_of(pb.import_beir(out / "beir", out=out / "from-beir"))]
+    return [*exported, *map(rows_of, imported)]
 
 
-def _export(inputs: Inputs, form: Any, out: Path) -> Sequence[Any]:
-    return pb.export(inputs.planted, to=form, out=out / form).results
+def _export(inputs: Inputs, form: Any, out: Path) -> Any:
+    return pb.export(inputs.planted, to=form, out=out / form).rows
 
 
 def debiased_bytes(inputs: Inputs, out: Path) -> Sequence[Any]:
@@ -310,10 +311,8 @@ def models_used(inputs: Inputs, out: Path) -> Sequence[Any]:
         pb.Run(name, pb.Run.from_file(out / f"{name}.run").rankings())
         for name in ("tk", "rotated-tk", "dot", "dense")
     ]
-    results = [
-        result for outcome in (rotated, words, vectors, *made) for result in results_of(outcome)
-    ]
-    return [*results, pb.evaluate(runs, collection=inputs.planted).to_frame()]
+    rows = [outcome.rows for outcome in (rotated, words, vectors, *made)]
+    return [*rows, pb.evaluate(runs, collection=inputs.planted).to_frame()]
 
 
 WITHOUT_TRAINING: dict[str, Case] = {

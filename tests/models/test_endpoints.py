@@ -685,7 +685,7 @@ def test_rerank_of_answers_that_leave_passages_out(
         ids[0],
         ids[2],
     ]
-    assert made.results[0].payload.missing == 2
+    assert made.rows.set_index("measure")["value"]["passages without a score"] == 2
     assert read_manifest(tmp_path / "chat.run").content["missing"] == {
         query.query_id: [ids[0], ids[2]]
     }

@@ -222,7 +222,7 @@ def test_it_is_given_wherever_a_model_is(
     collection: Collection, run: Path, made: Path, tk: Path, tmp_path: Path
 ) -> None:
     done = positionbias.rerank(collection, model=made, candidates=run, out=tmp_path / "new.run")
-    assert done.results[0].system == "tk, rotate:2"
+    assert set(done.rows["model"]) == {"tk, rotate:2"}
     assert load_checkpoint(made).depth == load_checkpoint(tk).depth
     assert (tmp_path / "new.run").read_bytes() != b""
     assert positionbias.verify([made]).exit_code == 0

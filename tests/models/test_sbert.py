@@ -301,7 +301,7 @@ def test_a_cross_encoder_counts_nothing_as_cut_and_halves_its_batches(
     )
     assert sizes == [32, 16, 8, 4, 2, 2, 2, 2]
     assert (done.cached, done.room, done.counts.truncated) == (False, None, 0)
-    assert "up to the length limit" not in " ".join(done.result("c", "test").payload.to_rows())
+    assert "up to the length limit" not in " ".join(done.rows("c", "test")["measure"])
     assert scores(found.model) == close(predicted(library))
 
     def never(*given: Any, **named: Any) -> Any:

@@ -14,8 +14,7 @@ def test_an_export_counts_what_it_writes(
     small_collection: positionbias.Collection, tmp_path: Path
 ) -> None:
     done = positionbias.export(small_collection, to="beir", out=tmp_path / "beir")
-    (result,) = done.results
-    assert (result.measure, result.count) == ("export beir", 7)
+    assert done.rows.set_index("measure")["value"]["passages"] == 7
     assert (done.path / "corpus.jsonl").read_text("utf-8").count("\n") == 7
     with pytest.raises(SettingError, match="--squad-version: wanted --to squad beside it"):
         positionbias.export(small_collection, to="trec", squad_version="2.0", out=tmp_path / "trec")

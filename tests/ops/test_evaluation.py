@@ -72,4 +72,4 @@ def test_runs_become_one(runs: list[Path], tmp_path: Path) -> None:
     assert read_run(tmp_path / "both.run").name == fused.run.name == "both"
     # p-tower is second and first, p-lamp first and second
     assert fused.run["q4"].scores.tolist() == pytest.approx([1 / 3 + 1 / 2] * 2)
-    assert fused.results[0].value == 4
+    assert fused.rows.set_index("measure")["value"]["passages"] == 4

@@ -7,7 +7,6 @@ from pathlib import Path
 import positionbias
 from positionbias.core.run import read_run
 from positionbias.ranking.config import Reranking
-from positionbias.results.runs import RerankingFigures
 
 from ..tiny import candidates, planted, saved_tk
 
@@ -22,11 +21,7 @@ def test_a_run(tmp_path: Path) -> None:
         reranking=Reranking(depth=3, name="mine"),
         out=tmp_path / "tk.run",
     )
-    (result,) = done.results
-    assert isinstance(result.payload, RerankingFigures)
-    assert (done.path, result.system, result.payload.candidates) == (
-        tmp_path / "tk.run",
-        "mine",
-        18 * 3,
-    )
+    counts = done.rows.set_index("measure")["value"]
+    assert (done.path, counts["candidates re-ranked"]) == (tmp_path / "tk.run", 18 * 3)
+    assert set(done.rows["model"]) == {"mine"}
     assert read_run(done.path).pairs == read_run(runs["test"]).pairs

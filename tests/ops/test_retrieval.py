@@ -29,7 +29,8 @@ def test_bm25_with_a_preset(small_collection: positionbias.Collection, tmp_path:
         0.82,
         0.0,
     ]
-    assert found.results[0].value == read_run(found.path).pairs / 2
+    counts = found.rows.set_index("measure")["value"]
+    assert (counts["queries"], counts["candidates"]) == (2, read_run(found.path).pairs)
 
 
 def test_encode_gives_vectors_to_retrieve_by(
@@ -39,12 +40,11 @@ def test_encode_gives_vectors_to_retrieve_by(
     vectors = positionbias.encode(
         small_collection, model=dot, precision_on_disk="float32", out=tmp_path / "vectors"
     )
-    assert [(result.system, result.value) for result in vectors.results] == [("dot", 7)]
+    assert vectors.rows.set_index("measure")["value"]["vectors"] == 7
     by = ByVectors(vectors.path, dot)
     found = positionbias.retrieve(small_collection, dense=by, out=tmp_path / "dense.run")
-    assert [(result.system, result.value, result.count) for result in found.results] == [
-        ("dot", 7.0, 3)
-    ]
+    counts = found.rows.set_index("measure")["value"]
+    assert (counts["queries"], counts["candidates"]) == (3, 21)
 
 
 def test_settings_of_the_other_retriever_are_refused(

@@ -66,10 +66,10 @@ def test_a_teachers_scores(collection: Collection, tmp_path: Path) -> None:
         passages=TaughtPassages(candidates=run, depth=2),
         out=tmp_path / "scores",
     )
-    (result,) = taught.results
-    assert (result.measure, result.system, result.count) == ("teaching", "mine", len(read_run(run)))
+    values = taught.rows.set_index(["measure", "statistic"])["value"]
+    assert values["queries", "count"] == len(read_run(run))
     scores = [score for ranking in taught.scores.rankings() for score in ranking.scores.tolist()]
-    assert result.value == pytest.approx(sum(scores) / len(scores))
+    assert values["score", "mean"] == pytest.approx(sum(scores) / len(scores))
 
 
 def test_settings_of_teachers_that_do_not_go_together(

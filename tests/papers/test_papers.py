@@ -11,8 +11,8 @@ import pytest
 from positionbias.cli.groups import studies, study
 from positionbias.papers import FOLDERS, PAPERS, modules, runner_of
 from positionbias.report.load import Study
-from positionbias.report.parts import parts, tables_after
-from positionbias.report.presentation import Presentation, presentations
+from positionbias.report.page import build_sections
+from positionbias.report.presentation import Presentation, presentations, tables_after
 from positionbias.report.table import Table
 
 
@@ -27,7 +27,7 @@ def test_every_paper_has_its_modules() -> None:
 
 
 def test_sections_stand_in_the_pages_order_and_once() -> None:
-    anchors = [section.anchor for part in parts() for section in part.sections]
+    anchors = [section.anchor for shown in presentations().values() for section in shown.sections]
     assert len(set(anchors)) == len(anchors)
     order = ["clicks-triples", "leakage", "contamination", "tripclick", "tripclick-negatives"]
     assert [anchor for anchor in anchors if anchor in order] == order
@@ -36,13 +36,7 @@ def test_sections_stand_in_the_pages_order_and_once() -> None:
 def test_the_terminal_shows_the_tables_of_a_study() -> None:
     names = ("collections", "tripclick-sets", "leakage-tests", "effectiveness-1", "contamination")
     tables = {name: Table(name, "", [], []) for name in names}
-    assert [table.name for table in tables_after("study", tables)] == [
-        "tripclick-sets",
-        "leakage-tests",
-        "effectiveness-1",
-        "contamination",
-    ]
-    assert [table.name for table in tables_after("report", tables)] == [
+    assert [table.name for table in tables_after(tables)] == [
         "tripclick-sets",
         "leakage-tests",
         "effectiveness-1",
@@ -70,7 +64,4 @@ def test_what_is_of_no_paper_has_no_section_of_one() -> None:
     from positionbias.core.manifest import Manifest
 
     nothing = Study(1, "s", "s", [], Manifest("results", "", ""))
-    for section in (section for part in parts() for section in part.sections):
-        for block in section.blocks([nothing]):
-            assert not block.has_more_than_tables
-            assert not block.sheets
+    assert [section.anchor for section in build_sections([nothing])] == ["run"]

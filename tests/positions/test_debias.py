@@ -4,7 +4,6 @@ counted as cut.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -21,9 +20,8 @@ from positionbias.core.errors import InputError, OutputExistsError
 from positionbias.core.manifest import Manifest, read_manifest
 from positionbias.core.records import Answer, Passage, Qrel, Query
 from positionbias.engine.local import map_shards
-from positionbias.positions.debias import debias, queries_by_cut, rotation_of, rotation_result
+from positionbias.positions.debias import debias, queries_by_cut, rotation_of, rotation_rows
 from positionbias.positions.rotate import Rotation
-from positionbias.results.result import Result
 
 MakeCollection = Callable[..., Collection]
 MANY = {
@@ -255,16 +253,10 @@ def test_what_stayed_as_it_was_is_counted(make_collection: MakeCollection, tmp_p
 def test_the_result_of_a_rotation(make_collection: MakeCollection, tmp_path: Path) -> None:
     texts = {"two": "One lamp. Two gates.", "one": "No end of a sentence here", "none": ""}
     rotation = Rotation(mode="sentences", identity=False)
-    result = rotation_result(debias(make_collection(texts, []), tmp_path / "rotated", rotation))
-    assert result.value == pytest.approx(1 / 3)
-    assert (result.measure, result.collection, result.system, result.count) == (
-        "rotation",
-        "rotated",
-        "by sentences",
-        3,
-    )
-    assert result.to_json()["payload"]["rows"]["share_without_inner_sentence_boundary"] == 0.5
-    assert Result.from_json(json.loads(json.dumps(result.to_json()))) == result
+    rows = rotation_rows(debias(make_collection(texts, []), tmp_path / "rotated", rotation))
+    shares = rows[rows["unit"] == "share"].set_index("statistic")["value"]
+    assert shares.to_dict() == {"share changed": pytest.approx(1 / 3), "share of one sentence": 0.5}
+    assert set(rows["collection"]) == {"rotated"}
 
 
 def test_judgement_sets_and_judgements_of_absent_passages_are_carried_over(tmp_path: Path) -> None:

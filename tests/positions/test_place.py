@@ -4,7 +4,6 @@ alone.
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -16,6 +15,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import chi2
 
 from positionbias.audit.evidence import evidence_of
 from positionbias.core.collection import Collection
@@ -27,10 +27,9 @@ from positionbias.core.shards import Shard, write_shard
 from positionbias.engine.local import map_shards
 from positionbias.positions import place as place_module
 from positionbias.positions.density import Density
-from positionbias.positions.place import place, placed_questions, placement_results, placing_of
-from positionbias.positions.placed import moves_of, place_histogram
+from positionbias.positions.place import place, placed_questions, placement_rows, placing_of
+from positionbias.positions.placed import PlacedQuestions
 from positionbias.positions.settings import Matching, Placing
-from positionbias.results.result import Result
 from positionbias.text.sentences import sentence_spans, sentences
 
 MakeCollection = Callable[..., Collection]
@@ -282,9 +281,7 @@ def test_one_and_three_workers_write_the_same_bytes(
     assert files_of(one.path) == files_of(three.path)
     assert "placed/test.parquet" in files_of(one.path)
     assert read_manifest(one.path).comparable() == read_manifest(three.path).comparable()
-    assert [item.to_json() for item in placement_results(one)] == [
-        item.to_json() for item in placement_results(three)
-    ]
+    assert placement_rows(one).equals(placement_rows(three))
 
 
 def test_order_and_sharding_change_no_passage(
@@ -326,6 +323,18 @@ def test_an_interrupted_placing_goes_on_and_makes_no_shard_twice(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["made", "placed", "whole"]
 
 
+def fit(placed: PlacedQuestions, density: Density) -> float:
+    """The p-value of the places under a density: chi-square within each number of sentences."""
+    statistic, freedom = 0.0, 0
+    for number in np.unique(placed.sentences).tolist():
+        after = placed.after[placed.sentences == number]
+        expected = len(after) * np.array(density.shares(number))
+        observed = np.bincount(after, minlength=number)
+        statistic += float((np.square(observed - expected) / expected).sum())
+        freedom += number - 1
+    return float(chi2.sf(statistic, freedom))
+
+
 def test_places_are_drawn_from_the_density(make_collection: MakeCollection, tmp_path: Path) -> None:
     texts = {
         f"p{n}": " ".join(f"W{n}x{s} said nothing." for s in range(3 + n % 6)) for n in range(450)
@@ -333,20 +342,15 @@ def test_places_are_drawn_from_the_density(make_collection: MakeCollection, tmp_
     original = make_collection(texts, answers_of(texts))
     for number, density in enumerate(ARMS):
         placed = place(original, tmp_path / f"{number}", Placing(density, seed=2))
-        assert [result.measure for result in placement_results(placed)] == [
-            "placement", "sentence places", "answer starts", "sentence moves",
-        ]  # fmt: skip
         passages = placed_questions(placed, "test").passages()
-        payload = place_histogram(passages, density)
-        assert sum(payload.reached) == len(passages.passage_ids) == 450
+        assert len(passages.passage_ids) == 450
+        last = passages.sentences - 1
         if density in (FIRST, LAST):  # nothing is left to chance
-            assert (payload.chi_square, payload.p) == (None, None)
-            assert payload.reached[0 if density == FIRST else -1] == 450
+            assert (passages.after == (0 if density == FIRST else last)).all()
         else:
-            assert payload.p is not None
-            assert payload.p > 0.001
+            assert fit(passages, density) > 0.001
             other = Density("end", 0.6) if density.shape != "end" else Density("front", 0.6)
-            assert (place_histogram(passages, other).p or 0) < 1e-6  # and from no other
+            assert fit(passages, other) < 1e-6  # and from no other
 
 
 def test_weighted_arms_have_moved_equally_far(
@@ -366,22 +370,19 @@ def test_weighted_arms_have_moved_equally_far(
         weighted.append(
             np.bincount(placed.distance, weights=placed.weight, minlength=8) / placed.weight.sum()
         )
-        assert moves_of(placed).figures.share_unmatched == 0
+        assert placed.weight.mean() == pytest.approx(1)  # every distance is matched
     assert abs(plain[0] - plain[1]) > 0.2
     assert weighted[0] == pytest.approx(weighted[1])
 
 
-def test_results_come_back_from_json(make_collection: MakeCollection, tmp_path: Path) -> None:
+def test_what_a_placement_counts(make_collection: MakeCollection, tmp_path: Path) -> None:
     placed = place(
         make_collection(MANY, answers_of(MANY)), tmp_path / "placed", Placing(Density("front", 1))
     )
-    results = placement_results(placed)
-    assert [Result.from_json(json.loads(json.dumps(item.to_json()))) for item in results] == results
-    assert {(item.collection, item.system, item.seed) for item in results} == {
-        ("placed", "front:1", 1)
-    }
-    counts, places, starts, moves = results
-    assert (counts.count, places.count, starts.count, moves.count) == (60, 60, 120, 120)
+    rows = placement_rows(placed)
+    counted = rows[rows["statistic"] == "count"].set_index(["measure", "label"])["value"]
+    assert counted["passages"].sum() == rows["count"].max() == 60
+    assert counted["questions", "kept"] == 120
 
 
 def test_nothing_is_replaced_unasked_nor_left_half_written(

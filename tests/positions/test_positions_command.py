@@ -23,10 +23,6 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> tuple[int
     return int(exit_.value.code or 0), out, err
 
 
-def results_of(out: str) -> list[dict[str, Any]]:
-    return json.loads(out)["results"]
-
-
 def test_debias_then_histogram_of_both(
     small_collection: Collection, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -41,9 +37,7 @@ def test_debias_then_histogram_of_both(
         "--no-identity",
     )
     assert code == 0
-    assert "rotated: 7 passages, rotated by words (blingfire), seed 2" in out
-    assert "without words: 1" in out
-    assert "one word: 1" in out
+    assert "rotated: 7 passages, 71.4\u00a0% rotated" in out
     assert "posbias histogram" in err
     plot, saved = tmp_path / "positions.svg", tmp_path / "results"
     both = (small_collection.path, tmp_path / "rotated")
@@ -94,19 +88,7 @@ def test_json_is_one_object_and_nothing_else(
         "whitespace",
         "--json",
     )
-    (rotation,) = results_of(out)
-    assert {
-        "measure",
-        "collection",
-        "split",
-        "system",
-        "seed",
-        "value",
-        "interval",
-        "count",
-        "payload",
-    } <= set(rotation)
-    assert rotation["system"] == "by words (whitespace)"
+    assert json.loads(out)["rows"][0]["collection"] == "r"
 
 
 def test_plain_names_are_written_here_and_also_read_under_the_home(

@@ -269,12 +269,14 @@ def test_settings_that_do_not_fit_are_named(tsv: Path, tmp_path: Path) -> None:
 def test_the_result_counts_every_passage_once(tmp_path: Path) -> None:
     path = tmp_path / "collection.tsv"
     path.write_text("a\tone two three\nb\tword\nc\t\nd\t東京。日本。\n", encoding="utf-8")
-    result = debias_file(
+    rows = debias_file(
         path, tmp_path / "out.tsv", Rotation(words="whitespace", identity=False), RawForm("tsv")
-    ).results[0]
-    assert (result.count, result.value, result.collection) == (4, 0.5, "out.tsv")
-    assert result.payload.passages == {  # type: ignore[union-attr]
-        "rotated": 2, "drawn_as_it_was": 0, "without_words": 1, "one_word": 1,
+    ).rows
+    share = rows.iloc[0]
+    assert (share["count"], share["value"], share["collection"]) == (4, 0.5, "out.tsv")
+    fates = rows[rows["axis"] == "cause"].set_index("label")["value"]
+    assert fates.to_dict() == {
+        "rotated": 2, "drawn as it was": 0, "without words": 1, "one word": 1,
     }  # fmt: skip
 
 

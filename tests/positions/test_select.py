@@ -26,7 +26,7 @@ from positionbias.positions import select as select_module
 from positionbias.positions.debias import debias
 from positionbias.positions.histogram import position_histogram
 from positionbias.positions.rotate import Rotation
-from positionbias.positions.select import count_fitting, select, selection_result
+from positionbias.positions.select import count_fitting, select, selection_rows
 from positionbias.positions.settings import AnswerRange, Matching, Selection
 from positionbias.probe.passages import original_collection
 
@@ -117,13 +117,8 @@ def test_the_front_fifth_of_ten_places(tmp_path: Path) -> None:
     assert [(item.role, item.path, item.checksum) for item in manifest.inputs] == [
         ("selected", "../whole", whole.checksum)
     ]
-    result = selection_result(front)
-    assert (result.value, result.count, result.split, result.system) == (
-        0.2,
-        20,
-        "train",
-        "answers in 0:0.2",
-    )
+    share = selection_rows(front).iloc[0]
+    assert (share["value"], share["count"], share["split"]) == (0.2, 20, "train")
 
 
 def test_the_histogram_of_what_is_kept_lies_in_the_range(tmp_path: Path) -> None:

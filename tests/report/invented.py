@@ -1,4 +1,4 @@
-"""Invented results about one collection: what it holds; and invented rows of two
+"""Invented rows about one collection: what it holds; and invented rows of two
 histograms, two ATS curves, two trainings and three runs.
 
 Nothing here was measured. The means are round figures whose Δ is easily worked by hand.
@@ -7,7 +7,6 @@ Nothing here was measured. The means are round figures whose Δ is easily worked
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,17 +23,8 @@ from positionbias.positions.measured import histogram_rows
 from positionbias.probe.ats import AtsCurve
 from positionbias.probe.measured import similarity_rows
 from positionbias.probe.term_vectors import Probed
-from positionbias.results.collections import (
-    AnswersMoved,
-    Origin,
-    PassageFigures,
-    PassageLengths,
-    QueryFigures,
-    QueryLengths,
-    RotationFigures,
-)
 from positionbias.results.payloads import Comparison, PerQuery
-from positionbias.results.result import Result, save_results
+from positionbias.results.result import Result
 
 MEASURES = ("nDCG@10", "RR@10", "R@10")
 QUERIES = 2000
@@ -182,39 +172,19 @@ def save_measured(folder: Path, *commands: str, title: str = "", **names: str) -
     return folder
 
 
-def statistics(name: str) -> list[Result]:
-    """Passages, and the queries of each split, in the form that ``posbias show`` gives."""
-    made = Origin(
-        command="posbias import planted", settings={"front_loading": 0.8}, licence="Apache-2.0"
-    )
-    quantiles = {"minimum": 20, "median": 56}
-    words = PassageLengths(
-        words=1_140_000, mean_words=57.0, words_quantiles=quantiles, without_words=0, share_over=0.0
-    )
-    passages = PassageFigures(passages=20_000, manifest=made, lengths=words)
-    asked = QueryLengths(
-        words=9, mean_words=9.4, words_quantiles={"median": None}, without_words=0, share_over=0.012
-    )
-    found = [Result("passages", name, "", "", 1, 20_000.0, None, 20_000, passages)]
-    for split, queries in (("train", 30_000), ("validation", 1_000), ("test", QUERIES)):
-        figures = QueryFigures(queries=queries, judgements=queries, answers=queries, lengths=asked)
-        found.append(Result("queries", name, split, "", 1, float(queries), None, queries, figures))
-    return found
-
-
-def study(name: str = "planted") -> list[Result]:
-    """All results."""
-    answers = {"test": AnswersMoved(answers=2_000, kept=1_948, cut=52)}
-    rotation = RotationFigures(
-        passages={"rotated": 19_640, "left as they were": 360}, answers=answers
-    )
-    return [
-        *statistics(name),
-        *statistics(f"{name}-rotated"),
-        Result(
-            "rotation", f"{name}-rotated", "", "words, blingfire", 1, 0.982, None, 20_000, rotation
-        ),
-    ]
+def study(name: str = "planted") -> DataFrame:
+    """Rows of what two collections hold, and of the rotation between them."""
+    made = Collected({"study": "collection"})
+    for collection in (name, f"{name}-rotated"):
+        made.add("passages", "count", 20_000, collection=collection)
+        for split, queries in (("train", 30_000), ("validation", 1_000), ("test", QUERIES)):
+            for measure in ("queries", "judgements", "answers"):
+                made.add(measure, "count", queries, collection=collection, split=split)
+    turned: dict[str, Any] = {"study": "debias", "collection": f"{name}-rotated"}
+    made.add("rotation", "share changed", 0.982, unit="share", count=20_000, **turned)
+    for label, number in {"rotated": 19_640, "left as they were": 360}.items():
+        made.add("rotation", "passages", number, axis="cause", label=label, **turned)
+    return made.rows
 
 
 def manifest(name: str = "position-bias on planted") -> Manifest:
@@ -251,14 +221,6 @@ def save_study(
     *,
     title: str | None = None,
 ) -> Path:
-    """The results as a folder."""
-    save_results(folder, study(name), manifest(title or f"position-bias on {name}"))
+    """The rows as a folder."""
+    save(folder, study(name), manifest(title or f"position-bias on {name}"))
     return folder
-
-
-def renamed(results: list[Result], text: str) -> list[Result]:
-    """The same results with a hostile name wherever a name can stand."""
-    return [
-        replace(result, system=f"{result.system}{text}", collection=f"{result.collection}{text}")
-        for result in results
-    ]

@@ -63,7 +63,7 @@ def test_json_holds_the_results(tmp_path: Path, capsys: pytest.CaptureFixture[st
         == 0
     )
     out, err = capsys.readouterr()
-    assert len(json.loads(out)["results"]) == len(invented.study())
+    assert len(json.loads(out)["rows"]) == len(invented.study())
     assert err == ""
 
 
@@ -71,7 +71,7 @@ def test_faults(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert posbias("report", tmp_path / "none", "--out", tmp_path / "r.html") == 2
     assert posbias("report", "--out", tmp_path / "r.html") == 2
     (tmp_path / "study").mkdir()
-    (tmp_path / "study" / "results.json").write_text('{"results": [')
+    (tmp_path / "study" / "rows.parquet").write_text("no table")
     assert posbias("report", tmp_path / "study", "--out", tmp_path / "r.html") == 2
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == 3

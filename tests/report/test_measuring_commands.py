@@ -100,7 +100,7 @@ def test_places_that_are_too_coarse_have_no_figure_and_say_why() -> None:
 def test_a_histogram_is_drawn_with_its_expectation() -> None:
     lines = text_of(answer_positions.SHOWN, histogram(-0.1, 0.05)).split("\n")
     first = next(at for at, line in enumerate(lines) if line.startswith("  0–50"))
-    # 60 columns of 60 % and 40 % of answers: 60 and 40 long, the mark of 50 % at the 50th
+    # 60 % and 40 % of answers: 60 and 40 columns, the mark of 50 % at the 50th
     assert (lines[first].count("█"), lines[first + 1].count("█")) == (59, 40)
     assert lines[first].index("┃") == lines[first + 1].index("┃")
 
@@ -124,7 +124,7 @@ def test_what_mats_says_printed_and_plain() -> None:
     similarity_rows(made, invented.probed("tk", 0.1), study="mats", model="tk")
     none = AtsCurve([1.0], [30], [30], [0.0], [None])
     similarity_rows(made, Probed("knrm", none, 5, 0, 60, 0), study="mats", model="knrm")
-    shown = similarity.SHOWN
+    shown = similarity.OF_MODELS
     rows = shown.own(made.rows)
     said, undefined = shown.headline(rows)
     assert said.startswith("tk on squad: where positions differ, a word's vectors are ")
@@ -146,7 +146,6 @@ def test_a_training_says_how_it_ended_and_what_is_to_be_known_of_that() -> None:
     assert text_of(shown, made).startswith(
         "nDCG@10 on validation: 0.4020 at re-ranking depth 35 with the weights of step 4,200, "
     )
-    assert "validation nDCG@10 by step, 0 to 6,000" in shown.chart(shown.own(made.rows))
     cells = {"model": "tk", "seed": 1}
     young = Collected({"study": "training"})
     for statistic, number in {"steps": 5, "step kept": 5, "depth": 1, "validation": 0.4}.items():

@@ -17,8 +17,6 @@ from matplotlib.figure import Figure
 
 from positionbias.core.errors import OutputExistsError, SettingError
 from positionbias.report import answer_positions, similarity, trainings
-from positionbias.report.drawing import same_scale
-from positionbias.report.embed import inline_svg
 from positionbias.report.figure import (
     BAND,
     FRAME,
@@ -28,6 +26,8 @@ from positionbias.report.figure import (
     SERIES,
     WIDE,
     dark_rules,
+    inline_svg,
+    same_scale,
     save_figure,
     svg_text,
 )

@@ -11,7 +11,7 @@ import positionbias
 from positionbias.core.manifest import Manifest
 from positionbias.core.rows import frame, save
 from positionbias.report.html import write_report
-from positionbias.report.parts import parts
+from positionbias.report.presentation import presentations
 from tests.pooling.simulated_files import measured_pool
 
 from . import invented
@@ -49,7 +49,7 @@ def test_rows_stand_on_one_page_with_results_of_another_study(
 
 
 def test_each_section_of_a_page_has_its_own_anchor() -> None:
-    sections = [section for part in parts() for section in part.sections]
+    sections = [section for shown in presentations().values() for section in shown.sections]
     assert max(Counter(section.anchor for section in sections).values()) == 1
 
 

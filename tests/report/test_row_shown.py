@@ -145,7 +145,7 @@ def test_a_terminal_has_the_answer_what_was_measured_and_short_tables(rows: Data
     )
     parts = presentation.as_text(rows).split("\n\n")
     assert parts[:4] == ["No.", "13 rows of toys.", "It falls.", "T"]
-    assert [part.split()[0] for part in parts[4:]] == ["RR", "n"]  # nothing of an empty table
+    assert [part.split()[0] for part in parts[4:]] == ["Kind", "n"]  # nothing of an empty table
     assert presentation.own(rows.assign(study="other")).empty
     many = concat([rows.assign(kind=f"k{number}", whose="") for number in range(14)])
     assert "2 more lines stand in --out and on the page." in presentation.as_text(many)

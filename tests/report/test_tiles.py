@@ -36,22 +36,18 @@ from positionbias.contamination.suspicion import (
     Suspicion,
 )
 from positionbias.core.errors import SettingError
-from positionbias.core.interval import Interval
-from positionbias.core.rows import Collected, frame
+from positionbias.core.rows import Collected, save
 from positionbias.ops.artefacts import make_report
-from positionbias.report.first_screen import summary, tiles_of
+from positionbias.report.first_screen import MOST_TILES, summary, tiles_of
 from positionbias.report.html import write_report
 from positionbias.report.load import load_studies
 from positionbias.report.tiles import (
-    MOST_TILES,
     Answered,
     Tile,
     Tone,
     advice_of,
-    groups_of,
-    shown_tiles,
+    by_importance,
 )
-from positionbias.results.result import save_results
 
 from . import invented, invented_audit
 from .test_html import check
@@ -241,38 +237,15 @@ def test_six_tiles_stand_on_the_first_screen() -> None:
         tile(tone, subject=str(number))
         for number, tone in enumerate([Tone.GOOD] * 5 + [Tone.UNKNOWN] + [Tone.BAD] * 2)
     ]
-    assert [one.subject for one in shown_tiles(tiles)] == ["0", "1", "2", "5", "6", "7"]
-    assert len(shown_tiles(tiles)) == MOST_TILES
-
-
-def test_two_subjects_are_compared_by_a_paired_test_alone() -> None:
-    two = [
-        tile(Tone.BAD, subject="a", measure="nDCG@10"),
-        tile(Tone.GOOD, subject="b", measure="nDCG@10"),
-    ]
-    (group,) = groups_of(two, [])
-    assert group.difference == "Not compared: no paired test of the two was measured."
-    made = Collected({"collection": "c", "model": "b", "against": "model=a"})
-    for measure, difference in (("RR@10", 0.2), ("nDCG@10", 0.1)):
-        bounds = Interval(difference - 0.05, difference + 0.05)
-        made.add(measure, "difference", difference, bounds, count=9)
-    (group,) = groups_of(two, [frame([]), made.rows])
-    assert plain(group.difference) == "Paired test of nDCG@10 on c: b − a +0.100 [+0.050, +0.150]."
-    assert [
-        one.difference
-        for one in groups_of([tile(Tone.BAD, subject="a"), tile(Tone.BAD, subject="b")], [])
-    ] == [""]
+    important = [one.subject for one in by_importance(tiles)]
+    assert important[:MOST_TILES] == ["6", "7", "5", "0", "1", "2"]
 
 
 def test_results_without_a_verdict_say_so(tmp_path: Path) -> None:
-    save_results(
-        tmp_path / "s",
-        [one for one in invented.study() if one.measure == "rotation"],
-        invented.manifest(),
-    )
+    save(tmp_path / "s", invented.study(), invented.manifest())
     (one,) = tiles_of(load_studies([tmp_path / "s"]))
     assert (one.answer, one.tone, one.words) == (Answered.MEASURED, Tone.MEASURED, "Measured only")
-    save_results(tmp_path / "none", [], invented.manifest())
+    save(tmp_path / "none", invented.study()[:0], invented.manifest())
     assert tiles_of(load_studies([tmp_path / "none"]))[0].tone is Tone.UNKNOWN
 
 
@@ -283,24 +256,18 @@ def test_two_audits_of_one_model_are_told_apart(tmp_path: Path) -> None:
     page = check(write_report(places, tmp_path / "r.html").read_text("utf-8"))
     groups = [e for e in page.root.every("div") if e.attributes.get("class") == "question n2"]
     assert [len(e.every("li")) for e in groups] == [2, 2]
-    assert all(
-        e.every("p")[-1].text == "Not compared: no paired test of the two was measured."
-        for e in groups
-    )
 
 
 def test_the_page_has_signs_and_words_and_all_answers(tmp_path: Path) -> None:
     place = invented_audit.save_verdicts(tmp_path / "a", invented_audit.FOUR)
     page = check(write_report([place], tmp_path / "r.html").read_text("utf-8"))
     tiles = [e for e in page.root.every("li") if e.attributes.get("class", "").startswith("tile ")]
-    assert len(tiles) == MOST_TILES
+    assert len(tiles) == 8
     for one in tiles:
         shapes = {e.tag for e in one.every("svg")[0].children[:1]}
         assert shapes == {"path" if one.attributes["class"] == "tile bad" else "circle"}
         assert one.every("strong")[0].text in ("Yes", "No")
-    table = next(e for e in page.root.every("div") if e.attributes.get("id") == "table-answers-all")
-    assert len(table.every("tr")) == 1 + 8  # two questions about each of four systems
-    assert "Shown: 6 of 8 answers." in page.root.text
+    assert "Further answers" in page.root.text
 
 
 def test_a_summary_is_markdown(tmp_path: Path) -> None:

@@ -1,0 +1,201 @@
+"""How collections, runs and models that a command made are shown: what was counted."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from pandas import DataFrame
+
+from positionbias.core.duration import shown_time
+from positionbias.core.formatting import as_form, count, plural
+from positionbias.report.presentation import Presentation, RowSection, Sentences
+from positionbias.report.record import records_of, said
+from positionbias.report.row_table import RowTable, Value
+
+__all__ = ["SHOWN"]
+
+
+def _counted(rows: DataFrame) -> list[str]:
+    """Return one sentence: what was made, and every count that is not 0."""
+    own = rows[(rows["axis"] == "") & (rows["value"] != 0)]
+    counts = own[own["statistic"] == "count"]
+    scores = own[own["statistic"] != "count"]
+    parts = [
+        *(f"{count(int(row.value))} {row.measure}" for row in counts.itertuples()),
+        *(
+            f"{row.statistic} {row.measure} {as_form(row.value, '.4f')}"
+            for row in scores.itertuples()
+        ),
+    ]
+    first = rows.iloc[0]
+    return [f"{first['model'] or first['collection']}: {', '.join(parts)}"]
+
+
+def _by_template(template: str, rows: DataFrame) -> list[str]:
+    where = "axis == '' and statistic in ('share changed', 'share kept', 'kept', 'share moved')"
+    return [said(template, one) for one in records_of(rows, ["collection", "split"], where)]
+
+
+def _held(rows: DataFrame) -> list[str]:
+    """Return what each collection holds."""
+    sentences = []
+    for name, own in rows[rows["statistic"] == "count"].groupby("collection", sort=False):
+        held = own.groupby("measure")["value"].sum().astype(int)
+        queries = own[own["measure"] == "queries"]
+        splits = ", ".join(f"{row.split} {count(int(row.value))}" for row in queries.itertuples())
+        sentences.append(
+            f"{name}: {plural(held['passages'], 'passage')}, "
+            f"{plural(held.get('queries', 0), 'query')} ({splits or 'no split'}) and "
+            f"{plural(held.get('answers', 0), 'answer')}."
+        )
+    return sentences
+
+
+CONTENTS = RowTable(
+    name="collections",
+    title="What the collection holds",
+    stub={"split": "Split"},
+    across=["measure"],
+    where="statistic == 'count' and split != ''",
+    cells=[Value("count", form=",")],
+)
+LENGTHS = RowTable(
+    name="lengths",
+    title="Lengths of texts in words",
+    stub={"measure": "", "split": "Split"},
+    where="unit == 'words' or statistic == 'truncated'",
+    cells=[
+        Value("mean", "Mean", ".1f"),
+        Value("median", "Median", ","),
+        Value("95 %", "95 %", ","),
+        Value("maximum", "Maximum", ","),
+        Value("empty", "Empty", ","),
+        Value("truncated", "Truncated", ".1%"),
+    ],
+    notes=[
+        "Words by BlingFire. Truncated: texts that a re-ranker does not read to the end, which "
+        "reads 200 words of a passage and 30 of a query."
+    ],
+)
+FATES = RowTable(
+    name="rotated-passages",
+    title="What became of the passages",
+    stub={"label": "Outcome"},
+    where="axis == 'cause'",
+    cells=[Value("passages", "Passages", ",")],
+)
+TURNED = RowTable(
+    name="rotated-answers",
+    title="What became of the answers",
+    stub={"split": "Split"},
+    where="split != '' and axis == ''",
+    cells=[
+        Value("answers", "Answers", ","),
+        Value("kept", "Kept", ","),
+        Value("cut", "Cut and dropped", ","),
+    ],
+    only=lambda record: bool(record.value("answers")),
+)
+CAUSES = RowTable(
+    name="counts",
+    title="What was counted",
+    stub={"measure": "", "split": "Split", "label": "Outcome"},
+    where="axis == 'cause'",
+    cells=[Value("count", "Number", ",")],
+    only=lambda record: bool(record.value("count")),
+)
+LACKING = RowTable(
+    name="lacking",
+    title="What a run lacks",
+    stub={"label": "Run", "measure": "What"},
+    where="axis == 'run'",
+    cells=[Value("count", "Number", ",")],
+    only=lambda record: bool(record.value("count")),
+)
+PLAN = RowTable(
+    name="plan",
+    title="The plan",
+    stub={"label": "Step"},
+    cells=[
+        Value("seconds", "State", show="answer"),
+        Value("seconds", "About", show="time"),
+    ],
+    notes=["Times are estimates from finished steps; a training may stop early."],
+)
+
+
+def _planned(rows: DataFrame) -> list[str]:
+    """Return how many steps are to be made, and about how long that takes."""
+    left = rows[rows["answer"] != "done before"]["value"]
+    known = left.dropna()
+    unknown = len(left) - len(known)
+    parts = [f"{len(left)} of {len(rows)} steps to be made"]
+    parts += [f"about {shown_time(known.sum())}"] if len(known) else []
+    parts += [f"without {unknown} that are like no finished step"] if len(known) and unknown else []
+    return [f"{', '.join(parts)}; nothing was written."]
+
+
+def _with_times(rows: DataFrame) -> DataFrame:
+    times = [
+        "" if row.answer == "done before" else shown_time(row.value) if row.value >= 0 else "?"
+        for row in rows.itertuples()
+    ]
+    return rows.assign(time=times)
+
+
+TITLES = {"collection": "What collections hold", "debias": "What was rotated"}
+
+
+def _presentation(study: str, headline: Sentences, *tables: RowTable) -> Presentation:
+    section = RowSection(
+        anchor=study, title=TITLES.get(study, "What was counted"), introduction="", tables=tables
+    )
+    return Presentation(
+        study=study, headline=headline, sections=[section] if tables else [], text=tables
+    )
+
+
+SHOWN = (
+    _presentation("collection", _held, CONTENTS, LENGTHS),
+    _presentation(
+        "debias",
+        partial(
+            _by_template,
+            "{collection}: {share changed.count:,} passages, {share changed:.1%} rotated",
+        ),
+        FATES,
+        TURNED,
+    ),
+    _presentation(
+        "select",
+        partial(
+            _by_template, "{collection}: {kept:,} of {share kept.count:,} {split} queries kept"
+        ),
+        CAUSES,
+    ),
+    _presentation(
+        "place",
+        partial(
+            _by_template,
+            "{collection}: {share moved.count:,} passages, {share moved:.1%} with their evidence "
+            "moved",
+        ),
+        CAUSES,
+    ),
+    _presentation("ensemble", _counted, LACKING),
+    *(
+        _presentation(study, _counted)
+        for study in (
+            "export",
+            "retrieve",
+            "rerank",
+            "encode",
+            "teach",
+            "debias-model",
+            "vectors distil",
+        )
+    ),
+    Presentation(
+        study="plan", prepare=_with_times, headline=_planned, sections=[], text=[PLAN], whole=True
+    ),
+)
