@@ -53,7 +53,7 @@ DEBIAS = "debias ./col --words whitespace --out ./rotated"
 _TEACH = "teach ./col --model ./tk --candidates train.run --block-pairs 40"
 TEACH = f"{_TEACH} --out ./teaching"
 TRAIN_TK = f"{_TRAIN_TK} --save-every 2 --out ./trained"
-_CLICKS = "trainset clicks ./col --candidates train.run --relevant-from 1 --negatives 3 --as ids"
+_CLICKS = "trainset clicks ./col --candidates train.run --relevant-from 1 --negatives 3"
 CLICKS = f"{_CLICKS} --out ./clicked"
 LEAKS = "leakage find --source train=./col:train ./col:test --encoder ./dot --threshold 0.9"
 _PIECES = f"--candidates train.run --encoder ./bert --max-steps 2 {_STEPS}"
@@ -298,7 +298,7 @@ def _stopped(work: Callable[[], int]) -> None:
         with (
             patch.object(shard_work, "put_folder", leave),
             patch.object(ordered_file, "put_file", leave),
-            patch.object(trainset, "_write_quality", leave),
+            patch.object(trainset, "remove", leave),
             patch.object(loop, "save_state", save),
         ):
             return work()

@@ -132,15 +132,6 @@ def _groups(place: Path, base: Path) -> Any:
     return [len(groups), groups.splits, listed, taken, sorted(among)]
 
 
-def _clicks(place: Path, base: Path) -> Any:
-    from positionbias.clicks.trainset import QUALITY, TRIPLES
-    from positionbias.core import rows
-    from positionbias.core.files import input_errors, open_bytes
-
-    with input_errors(place / TRIPLES, wanted="triples"), open_bytes(place / TRIPLES) as lines:
-        return [_groups(place, base), rows.load(place / QUALITY).to_csv(), lines.read()]
-
-
 def _kept(place: Path, base: Path) -> Any:
     own = place.parent / "own-kept"  # where no links to other artefacts stand, which are refused
     own.mkdir()
@@ -263,7 +254,7 @@ ARTEFACTS = (
     Artefact("collection's BM25 index", "col", _bm25, 4, "/cache/bm25s", "others/col"),
     Artefact("run", "test.run", _run, 12, "", "others/test.run"),
     Artefact("training groups", "groups", _groups, 10),
-    Artefact("click triples", "clicks", _clicks, 8, "", "groups"),
+    Artefact("click triples", "clicks", _groups, 8, "", "groups"),
     Artefact("teacher's scores", "taught", _taught, 10),
     Artefact("vectors", "vec", _vectors, 10),
     Artefact("kept vectors of queries", KEPT, _kept, 8),

@@ -3,8 +3,8 @@ through options made of its parameters.
 
 A parameter is declared like a field of settings, ``Annotated[int, Setting(…)]``, or is a settings
 dataclass, whose fields become options. Parameters before the ``*`` are the command's arguments; a
-``Mapping`` of paths is an option KEY=PATH. ``operation`` checks all values, from Python and the
-command line alike.
+``Mapping`` of paths or texts is an option KEY=VALUE. ``operation`` checks all values, from Python
+and the command line alike.
 """
 
 from __future__ import annotations
@@ -311,7 +311,7 @@ def _optional(hint: Any) -> bool:
 
 def _single(hint: Any) -> tuple[Any, bool]:
     """Return the type of one value, and whether several may be given; a mapping's values are given
-    as KEY=PATH.
+    as KEY=VALUE.
     """
     plain = _plain(hint)
     if get_origin(plain) is Mapping:
@@ -359,29 +359,31 @@ def _value(
         if _holds_settings(hint):
             made[field] = _value(field, hint, given)
         elif of is not None and field in given:
-            of_paths = get_origin(_plain(hint)) is Mapping
+            plain = _plain(hint)
             made[field] = (
-                _paths(of, field, given) if of_paths else _value(field, _plain(hint), given)
+                _pairs(of, field, given, get_args(plain)[1])
+                if get_origin(plain) is Mapping
+                else _value(field, plain, given)
             )
     return kind(**made, **fields)
 
 
-def _paths(of: Setting, name: str, given: Mapping[str, Any]) -> dict[str, Path]:
-    """Return the paths by their keys, given as KEY=PATH.
+def _pairs(of: Setting, name: str, given: Mapping[str, Any], kind: type) -> dict[str, Any]:
+    """Return values, paths or texts, by their keys, given as KEY=VALUE.
 
     Raises:
         SettingError: another form, or a key twice.
     """
-    found: dict[str, Path] = {}
+    found: dict[str, Any] = {}
     for text in given[name]:
-        key, _, place = text.partition("=")
-        if not key or not place:
+        key, _, value = text.partition("=")
+        if not key or not value:
             raise SettingError(f"{of.flag(name)}: wanted {of.metavar}; found {text!r}; write it so")
         if key in found:
             raise SettingError(
                 f"{of.flag(name)}: wanted each name once; found {key!r} twice; drop one"
             )
-        found[key] = input_place(place)
+        found[key] = input_place(value) if kind is Path else value
     return found
 
 

@@ -215,17 +215,9 @@ class ReleaseImport(ABC):
         """
         self.writer.add_passages(())
 
-    def in_passing(self, role: str, source: Source) -> bool:
-        """Read a file during the visit if it must be read then; return True if it was."""
-        return False
-
-    # most releases have nothing of the kind
-    def add_beside(self, collection: Collection) -> None:  # noqa: B027
-        """Write more files into the folder of the complete collection."""
-
-    def source_facts(self) -> JsonObject:
-        """Return the manifest's other facts about the release."""
-        return {}
+    def blocks_of(self, source: Source) -> Iterable[Block]:
+        """Return the blocks of one of the collection's files, cut between passages."""
+        return source.blocks()
 
     def states(self) -> list[JsonObject]:
         """Identify the inputs in the job's record, so that a change shows."""
@@ -299,7 +291,7 @@ class ReleaseImport(ABC):
                     licence=self.licence,
                     notes=self.notes,
                     content={
-                        "source": {**asdict(self._source()), **self.source_facts()},
+                        "source": asdict(self._source()),
                         **({"validation": asdict(held_out.recorded())} if held_out else {}),
                     },
                     provenance=provenance or {},
@@ -307,7 +299,6 @@ class ReleaseImport(ABC):
                 allow_absent=True,
             )
             collection = Collection(self.writer.folder)
-            self.add_beside(collection)
             for role, source in self.late.items():
                 self.add_late(role, source, collection, out)
         return Collection(out)
@@ -332,7 +323,7 @@ class ReleaseImport(ABC):
                     self.add_collection(source)
             elif kind in ("queries", "qrels"):
                 self.held.take(role, source)
-            elif not self.in_passing(role, source):
+            else:
                 self.late[role] = source
         if not self.release.files:
             raise bad_input(
@@ -348,7 +339,7 @@ class ReleaseImport(ABC):
 
         def counted() -> Iterator[Block]:
             nonlocal blocks
-            for block in source.blocks():
+            for block in self.blocks_of(source):
                 blocks += 1
                 yield block
 

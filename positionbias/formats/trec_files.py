@@ -12,7 +12,6 @@ from __future__ import annotations
 import hashlib
 import io
 import os
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -31,7 +30,7 @@ from positionbias.formats.trec_docs import DOC_START, recognise
 __all__ = ["Bundle", "Places", "bundles", "document_blocks"]
 
 _SCAN = 1 << 16
-_TAG = 16  # more than the longest form of <DOC> with a pattern's look-around
+_TAG = 16  # more than the longest form of <DOC>
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,11 +155,9 @@ class Places:
         return kind
 
 
-def document_blocks(source: Source, begins: re.Pattern[bytes] = DOC_START) -> Iterator[Block]:
+def document_blocks(source: Source) -> Iterator[Block]:
     """Yield blocks of whole SGML documents: ranges of a plain file, which workers open, else blocks
     that carry their bytes.
-
-    ``begins`` matches the start of a document, within 16 bytes including look-around.
 
     Raises:
         InputError: no such file, a damaged archive, or a document over the budget.
@@ -171,9 +168,9 @@ def document_blocks(source: Source, begins: re.Pattern[bytes] = DOC_START) -> It
             and isinstance(stream.raw, io.FileIO)
             and source.member is None
         ):
-            yield from _document_ranges(stream, str(source.path), begins=begins)
+            yield from _document_ranges(stream, str(source.path))
         else:
-            yield from _stream_documents(stream, source.place, begins=begins)
+            yield from _stream_documents(stream, source.place)
 
 
 def _walk(folder: Path) -> Iterator[Path]:
@@ -218,51 +215,41 @@ def _stream_blocks(kind: str, stream: IO[bytes], source: str) -> Iterator[Block]
         yield Block(source, 0, 0, len(data), data=data, lines_before=0)
 
 
-def _document_ranges(
-    handle: IO[bytes], path: str, size: int = BLOCK_BYTES, *, begins: re.Pattern[bytes] = DOC_START
-) -> Iterator[Block]:
+def _document_ranges(handle: IO[bytes], path: str, size: int = BLOCK_BYTES) -> Iterator[Block]:
     """Split a plain SGML file into ranges; each ends before the first ``<DOC>`` at least ``size``
     bytes after its start.
     """
     length = handle.seek(0, os.SEEK_END)
     start, index = 0, 0
     while start < length:
-        end = _next_document(handle, path, start + size, length, begins)
+        end = _next_document(handle, path, start + size, length)
         yield Block(path, index, start, end, path=path)
         start, index = end, index + 1
 
 
-def _next_document(
-    handle: IO[bytes], path: str, at: int, length: int, begins: re.Pattern[bytes]
-) -> int:
+def _next_document(handle: IO[bytes], path: str, at: int, length: int) -> int:
     """Return the start of the first document at or after ``at`` (1 or more), or the end of the
     file.
     """
-    place, kept, first = at - 1, b"", 1  # one byte earlier, for a pattern with look-behind
+    place, kept = at, b""
     handle.seek(min(place, length))
     while data := handle.read(_SCAN):
         kept += data
-        if found := begins.search(kept, first):
+        if found := DOC_START.search(kept):
             return place + found.start()
         gone = max(0, len(kept) - _TAG)
-        place, kept, first = place + gone, kept[gone:], max(0, first - gone)
+        place, kept = place + gone, kept[gone:]
         _check_length(path, place - at)
     return length
 
 
-def _stream_documents(
-    stream: IO[bytes],
-    source: str,
-    size: int = BLOCK_BYTES,
-    *,
-    begins: re.Pattern[bytes] = DOC_START,
-) -> Iterator[Block]:
+def _stream_documents(stream: IO[bytes], source: str, size: int = BLOCK_BYTES) -> Iterator[Block]:
     """Split a forward-only stream at the same places as ``_document_ranges``."""
     buffer, start, index, lines = b"", 0, 0, 0
     while data := stream.read(size):
         searched = max(size, len(buffer) - _TAG)
         buffer += data
-        while found := begins.search(buffer, searched):
+        while found := DOC_START.search(buffer, searched):
             block = Block(
                 source,
                 index,

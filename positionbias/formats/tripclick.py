@@ -1,18 +1,14 @@
 """Import TripClick (Rekabsaz et al. 2021) as a Collection.
 
-    benchmark/documents/docs_grp_{00…15}.txt                          TREC documents; docs.tsv in
-                                                                      the other form
-    benchmark/topics/topics.{head,torso,tail}.{train,val,test}.txt    TREC topics; .tsv in the
-                                                                      other form
-    benchmark/qrels/qrels.raw.{head,torso,tail}.{train,val}.txt       query id, 0, document id,
-                                                                      0 or 1
-    benchmark/qrels/qrels.dctr.head.{train,val}.txt                   grades 0 to 3
-    dlfiles/run.trip.BM25.{head,torso,tail}.{val,test}.txt            TREC runs
-    dlfiles/triples.train.tsv                                         query, positive, negative,
-                                                                      as texts
-    …triple-ids….tsv                                                  the same as ids (Hofstätter et
-                                                                      al. 2022)
-    logs/YYYY-MM-DD.json                                              the click log
+    benchmark/documents/docs_grp_{00…15}.txt                        TREC documents
+    benchmark/topics/topics.{head,torso,tail}.{train,val,test}.txt  TREC topics
+    benchmark/qrels/qrels.raw.{head,torso,tail}.{train,val}.txt     query id, 0, document id, 0 or 1
+    benchmark/qrels/qrels.dctr.head.{train,val}.txt                 grades 0 to 3
+    dlfiles/run.trip.BM25.{head,torso,tail}.{val,test}.txt          TREC runs
+    dlfiles/triples.train.tsv                                       query, positive, negative, as
+                                                                    texts
+    …triple-ids….tsv                                                the same as ids (Hofstätter et
+                                                                    al. 2022)
 
 File names are those of the release's page (https://tripdatabase.github.io/tripclick) and of
 ir_datasets' reader. Any subset will do, packed or not, in any folders. Judgements of the test
@@ -29,118 +25,88 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import partial
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from msgspec import to_builtins
-
 from positionbias.core.blocks import Block
-from positionbias.core.click_log import ClickLog
 from positionbias.core.collection import Collection
-from positionbias.core.errors import bad_input
-from positionbias.core.json_text import Json, JsonObject
-from positionbias.core.manifest import Provenance, seal_again
+from positionbias.core.manifest import Provenance
 from positionbias.core.progress import track
-from positionbias.core.publish import atomic_file
 from positionbias.core.records import Passage, Query
 from positionbias.core.shard_work import MapShards
-from positionbias.core.shards import Shard, write_shard
-from positionbias.formats.attach import parse_queries
 from positionbias.formats.candidates import trec_rankings, write_candidates
+from positionbias.formats.markup import collapse
 from positionbias.formats.release_import import Held, ReleaseImport
 from positionbias.formats.release_settings import ReleaseSettings
 from positionbias.formats.sources import Source
 from positionbias.formats.splits import Split, judged_split
 from positionbias.formats.trec_files import document_blocks
 from positionbias.formats.trec_topics import parse_tagged
-from positionbias.formats.tripclick_docs import (
-    DOCUMENT_START,
-    plain,
-    tagged_documents,
-    tsv_documents,
-)
-from positionbias.formats.tripclick_log import ClickedRanks, read_clicks
 from positionbias.formats.triples import write_triples
 
-__all__ = ["ABSENT", "DCTR", "GROUPS", "TripClickSource", "import_tripclick", "kind_of", "role_of"]
+__all__ = ["DCTR", "documents", "import_tripclick"]
 
 GROUPS = ("head", "torso", "tail")
 DCTR = "dctr"
-ABSENT = "absent_judgements.tsv"  # columns: split, judgement set, query id, passage id, grade
-_PARTS = {"train": "train", "val": "validation", "test": "test"}
-_TSV, _TAGGED = "docs", "docs_grp"
-_THE_SAME = {_TAGGED: "docs_grp_*.txt hold the same", _TSV: "docs.tsv holds the same"}
-_ROLES = (
-    ("collection", re.compile(r"(docs_grp_\d+)\.txt")),
-    ("collection", re.compile(rf"({_TSV})\.tsv")),
-    ("queries", re.compile(r"(topics\.(?:head|torso|tail)\.(?:train|val|test))\.(?:txt|tsv|trec)")),
-    (
-        "qrels",
-        re.compile(r"(qrels\.(?:raw|dctr)\.(?:head|torso|tail)\.(?:train|val|test))\.(?:txt|tsv)"),
-    ),
-    ("runs", re.compile(r"(run\.trip\.BM25\.(?:head|torso|tail)\.(?:train|val|test))\.txt")),
-    ("triples", re.compile(r"(triples\.train)\.tsv")),
-    ("triples", re.compile(r"(.*triple-ids.*)\.tsv")),
-    ("logs", re.compile(r"(\d{4}-\d{2}-\d{2})\.json")),
-)
+PARTS = {"train": "train", "val": "validation", "test": "test"}
+OF = r"\.(?:head|torso|tail)\.(?:train|val|test)"
+KINDS = {  # by the name of a file, less its suffix: its role
+    re.compile(r"docs_grp_\d+"): "collection",
+    re.compile(rf"topics{OF}"): "queries",
+    re.compile(rf"qrels\.(?:raw|dctr){OF}"): "qrels",
+    re.compile(rf"run\.trip\.BM25{OF}"): "runs",
+    re.compile(r"triples\.train|.*triple-ids.*"): "triples",
+}
 LICENCE = (
     "TripClick (Trip Database; Rekabsaz et al. 2021): for non-commercial research; no part may be "
     "shared or hosted, and models trained on it may not be shared without the owners' permission. "
     "See the terms and conditions on the data set's page."
 )
+# the form of the release's own script (step07_docs_create_collection.py of tripdatabase/tripclick)
+DOCUMENT = re.compile(
+    r"\s*<DOC>\s*<DOCNO>\s*(\S+)\s*</DOCNO>\s*(?:<TITLE>(.*?)</TITLE>\s*?\n\s*)?"
+    r"(?:<URL>.*?</URL>\s*?\n\s*)?(?:<TEXT>(.*?)</TEXT>\s*?\n\s*)?</DOC>\s*",
+    re.DOTALL,
+)
 
 
-def role_of(name: str) -> str | None:
-    """Return a file's role, which is its name without suffix, or None if the release has no such
-    file.
+def documents(block: Block) -> Iterator[Passage]:
+    """Yield the documents of ``docs_grp_*.txt``, as title, space, abstract.
 
-    >>> role_of("topics.head.val.txt"), role_of("allarticles.txt")
-    ('topics.head.val', None)
+    Nothing in them is escaped, so "<" in a title or text is text. White space collapses, and the
+    URL is left out [decision].
+
+    Raises:
+        InputError: not UTF-8, or a document of another form (its last line is named).
     """
-    return next((match[1] for _, form in _ROLES if (match := form.fullmatch(name))), None)
+    lines: list[str] = []
+    for number, line in block.lines():  # noqa: B007 (the error names the last)
+        lines.append(line)
+        if line.rstrip() == "</DOC>":
+            document = DOCUMENT.fullmatch("\n".join(lines))
+            if document is None:
+                break
+            title, text = (collapse(document[part] or "") for part in (2, 3))
+            yield Passage(document[1], " ".join(filter(None, (title, text))))
+            lines = []
+    if any(line.strip() for line in lines):
+        raise block.bad_line(
+            number,
+            wanted="<DOC> with DOCNO, TITLE, URL and TEXT in this order, each closed at the end of "
+            "a line, and </DOC>",
+            found="a document of another form",
+            do="fix the file, or fetch it again",
+        )
 
 
-def kind_of(role: str) -> str | None:
-    """Return collection, queries, qrels, runs, triples or logs; else None."""
-    return next(
-        (kind for kind, form in _ROLES for end in ("txt", "tsv", "json")
-         if (m := form.fullmatch(f"{role}.{end}")) and m[1] == role),
-        None,
-    )  # fmt: skip
+def _plain(text: str) -> str:
+    """Clean a text of a triple, which has a mark between title and abstract."""
+    return collapse(text.replace("<eot>", " "))
 
 
-def _form(role: str) -> str:
-    """Return the form of documents of this role."""
-    return _TSV if role == _TSV else _TAGGED
-
-
-def _query_texts(lines: Iterable[tuple[int, str]], place: str) -> dict[str, str]:
-    """Read query texts by id from a file in either form."""
-    stream = iter(lines)
-    first = next(stream, (1, ""))
-    if first[1].removeprefix("\ufeff").startswith("<"):
-        text = "\n".join(line for _, line in chain([first], stream))
-        return {
-            query.query_id: query.text for query in parse_tagged(text.removeprefix("\ufeff"), place)
-        }
-    return {
-        query_id: plain(text)
-        for query_id, text in parse_queries(chain([first], stream), place).items()
-    }
-
-
-@dataclass(frozen=True, slots=True)
-class TripClickSource:
-    """The manifest's other facts about TripClick: documents, documents without text, and the click
-    log.
-    """
-
-    documents: int
-    empty: int
-    log: ClickLog | None = None
+def _topics(lines: Iterable[tuple[int, str]], place: str) -> dict[str, str]:
+    text = "\n".join(line for _, line in lines)
+    return {query.query_id: query.text for query in parse_tagged(text, place)}
 
 
 class _Import(ReleaseImport):
@@ -149,7 +115,7 @@ class _Import(ReleaseImport):
     known = "TripClick"
     published = (
         "docs_grp_*",
-        *(f"topics.{group}.{part}.txt" for group in GROUPS for part in _PARTS),
+        *(f"topics.{group}.{part}.txt" for group in GROUPS for part in PARTS),
         *(f"qrels.raw.{group}.{part}.txt" for group in GROUPS for part in ("train", "val")),
         *(f"qrels.dctr.head.{part}.txt" for part in ("train", "val")),
         *(f"run.trip.BM25.{group}.{part}.txt" for group in GROUPS for part in ("val", "test")),
@@ -163,53 +129,31 @@ class _Import(ReleaseImport):
         "and for head queries also from DCTR (judgement set dctr).",
         "Test judgements are not published.",
     )
-    kind_of = staticmethod(kind_of)
-    role_of = staticmethod(role_of)
 
     def __init__(self, places: Sequence[Path | str], **more: Any) -> None:
-        super().__init__(
-            sorted(places, key=lambda place: (Path(place).name, str(place))), **more
-        )  # their order does not matter
-        self.held = Held(_query_texts)
-        self.clicked = ClickedRanks()
-        self.counts = {"documents": 0, "empty": 0}
-        forms = {_form(role) for role in self.release.files if kind_of(role) == "collection"}
-        # the form read; "" until one is found
-        self.documents = _TAGGED if _TAGGED in forms else _TSV if forms else ""
-        if _TAGGED in forms:
-            self.release.leave_out(_TSV, _THE_SAME[_TAGGED])
+        super().__init__(places, **more)
+        self.held = Held(_topics)
+
+    @staticmethod
+    def kind_of(role: str) -> str | None:
+        return next((kind for form, kind in KINDS.items() if form.fullmatch(role)), None)
+
+    @staticmethod
+    def role_of(name: str) -> str | None:
+        role, _, suffix = name.rpartition(".")
+        return role if suffix in ("txt", "tsv") and _Import.kind_of(role) else None
 
     def passages_of(self) -> Callable[[Block], Iterable[Passage]]:
-        return tagged_documents
+        return documents
 
-    def add_collection(self, source: Source) -> None:
-        role = role_of(source.name) or ""
-        self.documents = self.documents or _form(role)
-        if _form(role) != self.documents:
-            self.release.leave_out(role, _THE_SAME[self.documents])
-            return
-        tagged = self.documents == _TAGGED
-        blocks = document_blocks(source, DOCUMENT_START) if tagged else source.blocks()
-        make = partial(_make_shard, tagged_documents if tagged else tsv_documents)
-        before = self.counts["documents"]
-        for facts in self.writer.add_shards(
-            _Shard, make, track(blocks, source.name, unit="blocks"), self.map_shards
-        ):
-            self.counts["documents"] += facts.count
-            self.counts["empty"] += facts.empty
-        if self.counts["documents"] == before:
-            raise bad_input(
-                source.place, wanted="documents", found="none", do="fetch it again, or remove it"
-            )
+    def blocks_of(self, source: Source) -> Iterable[Block]:
+        return document_blocks(source)
 
     def splits(self, *, keep_unjudged: bool) -> list[Split]:
-        train = self._split("train", GROUPS, "train", keep_unjudged)
-        apart = [
-            self._split(f"{group}_{_PARTS[part]}", (group,), part, keep_unjudged)
-            for part in ("val", "test")
-            for group in GROUPS
-        ]
-        return [train, *apart]
+        named: dict[str, tuple[Sequence[str], str]] = {"train": (GROUPS, "train")}
+        for part in ("val", "test"):
+            named |= {f"{group}_{PARTS[part]}": ((group,), part) for group in GROUPS}
+        return [self._split(name, *of, keep_unjudged) for name, of in named.items()]
 
     def _split(self, name: str, groups: Sequence[str], part: str, keep_unjudged: bool) -> Split:
         texts = self.held.queries(*(f"topics.{group}.{part}" for group in groups))
@@ -220,79 +164,23 @@ class _Import(ReleaseImport):
             name, queries, self.held.qrels(*raw), further=further, keep_unjudged=keep_unjudged
         )
 
-    def in_passing(self, role: str, source: Source) -> bool:
-        if kind_of(role) != "logs":
-            return False
-        for block in source.blocks():
-            self.clicked.add(read_clicks(block))
-        return True
-
-    def source_facts(self) -> JsonObject:
-        log = {"log": to_builtins(self.clicked.log())} if self.clicked.records else {}
-        return {**self.counts, **log}
-
-    def add_beside(self, collection: Collection) -> None:
-        lines = list(_absent_lines(collection))
-        if lines:
-            with atomic_file(collection.path / ABSENT, overwrite=True) as partial:
-                partial.write_text("".join(lines), encoding="utf-8", newline="\n")
-            seal_again(collection.path)
-
     def add_late(self, role: str, source: Source, collection: Collection, out: Path) -> None:
-        if kind_of(role) == "runs":
+        if self.kind_of(role) == "runs":
             _, group, part = role.rsplit(".", 2)
-            rankings = track(trec_rankings(source), source.name, unit="queries")
-            write_candidates(
-                collection, out, f"bm25_{group}_{_PARTS[part]}", rankings, command=self.command
-            )
+            name, rankings = f"bm25_{group}_{PARTS[part]}", trec_rankings(source)
+            rankings = track(rankings, source.name, unit="queries")
+            write_candidates(collection, out, name, rankings, command=self.command)
         else:
-            texts = role == "triples.train"
             write_triples(
                 collection,
                 out,
                 role,
                 source,
-                texts=texts,
-                text_of=plain,
+                texts=role == "triples.train",
+                text_of=_plain,
                 command=self.command,
                 map_shards=self.map_shards,
             )
-
-
-@dataclass(frozen=True, slots=True)
-class _Shard(Shard):
-    """A shard and its number of empty passages."""
-
-    empty: int
-
-
-def _make_shard(
-    documents_of: Callable[[Block], Iterable[Passage]], block: Block, path: Path
-) -> _Shard:
-    empty = 0
-
-    def passages() -> Iterator[Passage]:
-        nonlocal empty
-        for passage in documents_of(block):
-            empty += not passage.text
-            yield passage
-
-    shard = write_shard(path, passages())
-    return _Shard(shard.count, shard.checksum, empty)
-
-
-def _absent_lines(collection: Collection) -> Iterator[str]:
-    """Yield a line for each judgement of a missing document."""
-    for split in collection.manifest.content_as(dict[str, Json], "absent", {}):
-        for name in (None, *collection.qrels_names(split)):
-            qrels = collection.qrels(split, name)
-            missing = set(collection.absent(sorted({qrel.passage_id for qrel in qrels})))
-            for qrel in qrels:
-                if qrel.passage_id in missing:
-                    yield (
-                        f"{split}\t{name or 'raw'}\t{qrel.query_id}\t{qrel.passage_id}\t"
-                        f"{qrel.grade}\n"
-                    )
 
 
 def import_tripclick(
@@ -308,9 +196,8 @@ def import_tripclick(
     """Make a collection from TripClick's files at ``places``: folders (searched with their
     subfolders), archives or single files.
 
-    ``skip`` leaves out kinds of files: "runs", "triples", "logs". ``content["source"]`` counts
-    documents, documents without text, and the log's clicked ranks. Judgements of missing documents
-    are kept, counted, and listed in ``absent_judgements.tsv``.
+    ``skip`` leaves out kinds of files: "runs", "triples". Judgements of missing documents are kept
+    and counted.
 
     Raises:
         InputError: nothing to read, or an invalid file (with the line).

@@ -68,7 +68,6 @@ _DOCUMENTS = {
     "nyt": "New York Times XML",
     "wapo": "Washington Post JSON lines",
 }
-_SHOWN = 10  # absent passages named on the screen; the file has all
 
 
 @operation
@@ -355,9 +354,7 @@ def import_msmarco_qa(
 def import_tripclick(
     places: Places,
     *,
-    skip: Annotated[
-        Sequence[Literal["runs", "triples", "logs"]], Setting(SKIP, panel=Panel.ADVANCED)
-    ] = (),
+    skip: Annotated[Sequence[Literal["runs", "triples"]], Setting(SKIP, panel=Panel.ADVANCED)] = (),
     keep_unjudged: KeepUnjudged = False,
     engine: Engine = Engine(),
     out: Out,
@@ -369,7 +366,7 @@ def import_tripclick(
     is the training queries of head, torso and tail; head_validation, torso_validation,
     tail_validation, head_test, torso_test and tail_test stay apart. Judged by raw clicks; head
     queries by DCTR too, for --qrels-name dctr. A text is title and abstract. BM25 runs go to
-    OUT/runs, triples to OUT/trainsets; of the click log, the clicked ranks are counted.
+    OUT/runs, triples to OUT/trainsets.
 
     Returns:
         The collection.
@@ -384,7 +381,6 @@ def import_tripclick(
         >>> next(tripclick.passages())
         Passage(passage_id='11', text='Oil lamps and burns. ...')
     """
-    from positionbias.formats.tripclick import ABSENT, TripClickSource
     from positionbias.formats.tripclick import import_tripclick as read
 
     work = partial(
@@ -395,22 +391,7 @@ def import_tripclick(
         skip=skip,
     )
     collection = engine.write(work, overwrite=overwrite)
-    source = collection.manifest.content_as(TripClickSource, "source")
     _say_release(collection)
-    say(f"{source.documents:,} documents, {source.empty:,} without any text (kept)")
-    if log := source.log:
-        say(
-            f"click log: {log.clicks:,} clicks of {log.records:,} records, "
-            f"{sum(log.clicked_ranks.values()):,} with a rank"
-        )
-    if (path := collection.path / ABSENT).exists():
-        with open(path, encoding="utf-8") as lines:
-            passages = list(dict.fromkeys(line.split("\t")[3] for line in lines))
-        more = " …" if len(passages) > _SHOWN else ""
-        say(
-            f"judged, and not among the documents: {len(passages):,} "
-            f"({', '.join(passages[:_SHOWN])}{more}); all in {pasted(path)}"
-        )
     return _told(collection)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -238,14 +237,6 @@ def draw_clicks(
         ),
     ],
     settings: ClickSettings = ClickSettings(),
-    triples: Annotated[
-        str | None,
-        Setting(
-            "How many of the shuffled triples to keep: 10M, 500k, 10000.",
-            metavar="NUMBER",
-            absent="all",
-        ),
-    ] = None,
     engine: Engine = Engine(),
     out: Out,
     overwrite: Overwrite = False,
@@ -257,16 +248,14 @@ def draw_clicks(
     are shuffled, and the first ``triples`` kept.
 
         posbias retrieve tripclick --split train --depth 500 --out train.run.gz
-        posbias trainset clicks tripclick --candidates train.run.gz --triples 10M --out triples
+        posbias trainset clicks tripclick --candidates train.run.gz --triples 10000000 --out triples
         posbias train bert_cat tripclick --trainset triples --validation-split head_validation \\
                 --validation-candidates RUN --out model
-        posbias report triples/quality --out quality.html
 
     Returns:
-        The set, and the rows that stand in its folder ``quality``.
+        The set, and what was counted of it as rows.
 
     Raises:
-        SettingError: no such number of triples.
         InputError: no such split or judgement set, candidates of another collection, or nothing to
             draw.
         OutputExistsError: something stands at ``out`` and ``overwrite`` is false.
@@ -278,21 +267,17 @@ def draw_clicks(
         >>> from positionbias.settings import Retrieval
         >>> run = pb.retrieve("clicked", wanted=Retrieval("train", depth=10), out="clicked.run")
         >>> print(pb.draw_clicks("clicked", candidates="clicked.run", out="triples"))
-        Queries by outcome
+        The training triples
         <BLANKLINE>
-        Negatives                           Queries    Share
-        ──────────────────────────────────  ───────  ───────
-        all 20, for each positive                 0 ...
-        fewer, as candidates ran out             30 ...
+        Part                     What                          Number
+        ───────────────────────  ──────────────────────────── ...
+        Queries with a positive  all ...
         ...
     """
-    from positionbias.clicks.settings import parse_count
-    from positionbias.clicks.trainset import QUALITY, write_click_set
-    from positionbias.core import rows
+    from positionbias.clicks.shown import count_rows
+    from positionbias.clicks.trainset import write_click_set
     from positionbias.core.collection import find_collection
 
-    if triples is not None:
-        settings = replace(settings, triples=parse_count(triples))
     opened, place = find_collection(collection), output_place(out)
     with engine.open() as map_shards:
         groups = write_click_set(
@@ -307,7 +292,7 @@ def draw_clicks(
     if settings.triples and len(groups) < settings.triples:
         say(f"--triples: {settings.triples:,} were asked for, there are {len(groups):,}")
     _hint_next(f"{len(groups):,} triples", place, opened)
-    return Written(place, rows=rows.load(place / QUALITY))
+    return Written(place, rows=count_rows(groups, opened.name))
 
 
 def _hint_next(what: str, place: Path, collection: Collection) -> None:

@@ -5,25 +5,22 @@ one.
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 
 from positionbias.core.convergence import Ending, Finish
 from positionbias.core.manifest import Manifest
 from positionbias.core.rows import Collected, save
-from positionbias.evaluation.answers import Compared
 from positionbias.experiments.artefacts import as_ended, ending_at
 from positionbias.experiments.shown import named
 from positionbias.papers.contamination.measured import measure_contamination
 from positionbias.papers.contamination.shown import SHOWN as CONTAMINATION
-from positionbias.papers.tripclick.measured import measure_tripclick
 from positionbias.report.endings import ending_warnings, failed_shares
 from positionbias.report.html import write_report
 from positionbias.report.trainings import ending_sentences
 from positionbias.results.result import Facts
 
 from ..papers.contamination.contaminating import contaminated_study
-from ..papers.tripclick.made_up import made_up
 
 
 def write_ending(model: Path, ending: Ending) -> None:
@@ -100,26 +97,6 @@ def test_what_an_unfinished_teacher_taught_is_compared_with_its_kind_alone(tmp_p
     save(tmp_path / "results", made.rows, manifest, made.values)
     page = write_report([tmp_path / "results"], tmp_path / "page.html").read_text()
     assert "BERT_CAT, not finished" in page
-    assert "TK, not finished" in page
-
-
-def test_an_ensemble_is_not_compared_with_a_member_that_is_not_finished(tmp_path: Path) -> None:
-    study = made_up(tmp_path / "study", lambda *_: 1)
-    unfinished = [
-        trial._replace(facts=replace(trial.facts, unfinished=True))
-        if trial.facts.model == "tk"
-        else trial
-        for trial in study.trials
-    ]
-    made = measure_tripclick(replace(study, trials=unfinished))
-    members = made.rows[made.rows["family"].str.startswith("the ensemble")]
-    assert len(members)
-    assert not members["against"].str.contains("model=tk").any()
-    tested = made.rows.query("model == 'tk' and statistic == 'difference' and seed == -1")
-    assert set(tested["answer"]) == {Compared.UNFINISHED}
-    manifest = Manifest("results", "study", "study tripclick")
-    save(tmp_path / "results", made.rows, manifest, made.values)
-    page = write_report([tmp_path / "results"], tmp_path / "page.html").read_text()
     assert "TK, not finished" in page
 
 

@@ -4,8 +4,7 @@ tests.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 DOCUMENTS = {
     "11": (
@@ -34,17 +33,6 @@ def topics(queries: Mapping[str, str]) -> str:
         )
         for number, text in queries.items()
     )
-
-
-def record(clicked: int | None, shown: Sequence[int] | str | None) -> str:
-    fields = {
-        "SessionId": "s1",
-        "Keywords": "oil lamp",
-        "DocumentId": clicked,
-        "Documents": shown,
-        "DateCreated": "/Date(1357003046957)/",
-    }
-    return json.dumps(fields) + "\n"
 
 
 def files() -> dict[str, str]:
@@ -77,11 +65,6 @@ def files() -> dict[str, str]:
             "oil lamp\tno such text\tIron gates. <eot> Gates rust.\n"
         ),
         "dlfiles/improved_tripclick_train_triple-ids.tsv": "9\t12\t11\n777\t12\t11\n",
-        "logs/2013-01-01.json": record(11, [12, 11, 13]) + record(12, [12]) + record(0, [12]),
-        "logs/2013-01-02.json": record(13, None)
-        + record(14, [12])
-        + record(13, '["12:3.5","13:2.5"]'),
-        "logs/allarticles.txt": "id\ttitle\turl\n",
     }
     for number, (group, part) in enumerate(
         (g, p) for p in ("val", "test") for g in ("head", "torso", "tail")

@@ -21,7 +21,7 @@ from positionbias.experiments.workspace import Workspace
 from positionbias.papers import runner_of
 from positionbias.papers.pooling.settings import PoolingTask
 from positionbias.papers.position_bias import study as position_bias_study
-from positionbias.papers.tripclick.settings import JudgedSplit, Negatives
+from positionbias.papers.tripclick.settings import JudgedSplit
 from positionbias.planted.generator import write_planted
 from tests.papers.leakage.leaking import leaking_collection, leaking_pairs
 from tests.tiny import TINY, planted
@@ -155,11 +155,10 @@ def tripclick(inputs: Inputs, out: Path) -> Sequence[Any]:
     settings = s.TripClickSettings(
         tests=(JudgedSplit("test", "true"), JudgedSplit("test")),
         models=(tk(UNVALIDATED), *encoded),
-        negatives_of=(Negatives("original", "passed-over"),),
+        negatives_of={"original": "passed-over"},
         complete_qrels="true",
         compared=("tk",),
         ensemble=("tk", "bert_cat"),
-        cleaned=True,
         negatives=3,
         train_depth=20,
         depth=5,

@@ -80,8 +80,7 @@ def test_triples_of_clicks(pair: tuple[Collection, Path], tmp_path: Path) -> Non
     drawn = positionbias.draw_clicks(
         collection,
         candidates=folder / "train.run",
-        settings=ClickSettings(negatives=2),
-        triples="0.01k",
+        settings=ClickSettings(negatives=2, triples=10),
         out=tmp_path / "set",
     )
     assert drawn.rows["set"].unique().tolist() == ["set"]

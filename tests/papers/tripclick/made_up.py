@@ -16,9 +16,9 @@ from positionbias.core.records import Passage, Qrel, Query
 from positionbias.core.run import Run, write_run
 from positionbias.experiments.measured import Trial
 from positionbias.experiments.model_settings import ModelSettings
-from positionbias.papers.tripclick import CLEANED, ENSEMBLE, REGENERATED, RERANKER, RETRIEVER
+from positionbias.papers.tripclick import ENSEMBLE, REGENERATED, RERANKER, RETRIEVER
 from positionbias.papers.tripclick.measured import TripClickStudy
-from positionbias.papers.tripclick.settings import JudgedSplit, Negatives, TripClickSettings
+from positionbias.papers.tripclick.settings import JudgedSplit, TripClickSettings
 from positionbias.papers.tripclick.trainsets import write_study_set
 from positionbias.results.result import Facts
 from tests.papers.contamination.contaminating import DEPTH, run_of
@@ -29,7 +29,6 @@ CAT = Facts(model="bert_cat", pretrained="scibert", variant=REGENERATED, role=RE
 DOT = Facts(model="bert_dot", pretrained="scibert", variant=REGENERATED, role=RETRIEVER)
 TOGETHER = Facts(model="ensemble", variant=REGENERATED, role=ENSEMBLE)
 ORIGINAL = Facts(model="bert_cat", pretrained="scibert", variant="original", role=RERANKER)
-CLEAN = Facts(model="bert_cat", pretrained="scibert", variant=f"original{CLEANED}", role=RERANKER)
 NAMES: Mapping[Facts, str] = {
     TK: "tk",
     CAT: "bert_cat",
@@ -47,14 +46,12 @@ def made_up(
     *,
     tests: Sequence[str] = ("head_test:dctr", "tail_test"),
     seeds: Sequence[int] = (1, 2),
-    cleaned: bool = False,
     reach: int = DEPTH,
     **changes: Any,
 ) -> TripClickStudy:
     """Every query has ten candidates: the relevant one (BM25 has it at rank 7), four that are
     judged not relevant, five that nobody judged.
 
-    ``cleaned``: the BERT_CAT is trained on the original set without its false negatives too.
     ``reach``: less than all are given as candidates of the tests.
     """
     folder.mkdir()
@@ -67,7 +64,7 @@ def made_up(
             ModelSettings("tk"),
             *(ModelSettings(kind, encoder="scibert") for kind in ("bert_cat", "bert_dot")),
         ),
-        negatives_of=(Negatives("original", "passed-over"),),
+        negatives_of={"original": "passed-over"},
         complete_qrels="true",
         ensemble=("tk", "bert_cat"),
         compared=("bert_cat",),
@@ -77,7 +74,6 @@ def made_up(
         depths=(3, 6, DEPTH),
         retrieval_depth=1000,  # BM25 finds no more than ten
         seeds=tuple(seeds),
-        cleaned=cleaned,
         candidates=given,
     )
     settings = replace(settings, **changes)
@@ -86,12 +82,12 @@ def made_up(
         run = run_of(split, [7 if split == "train" else 5] * QUERIES)
         write_run(place, run if split == "train" else run.top(reach))
     sets = {
-        of.name: write_study_set(folder / of.name, collection, first, of, settings).path
-        for of in settings.sets
+        name: write_study_set(folder / name, collection, first["train"], name, settings).path
+        for name in settings.sets
     }
     trials = []
     for seed in seeds:
-        for facts, name in ({**NAMES, CLEAN: "bert_cat"} if cleaned else NAMES).items():
+        for facts, name in NAMES.items():
             runs = {
                 split: folder / f"{name}-{facts.variant}-{seed}-on-{split}.run" for split in splits
             }
@@ -135,9 +131,9 @@ def _collection(place: Path, splits: Sequence[str]) -> Collection:
     return Collection(place)
 
 
-def judged_collection(place: Path, order: int = 1) -> tuple[Collection, dict[str, Path]]:
+def judged_collection(place: Path, order: int = 1) -> tuple[Collection, Path]:
     """Clicks of five queries on passage 0; judged not relevant are 1 to 3 (q1), 1 (q2), none (q3);
-    in ``more`` 4 and 5 of every query are; in the truth 0, and 1 and 4 of q2. q4's clicked passage
+    in ``more`` 4 and 5 of every query are. q4's clicked passage
     is not there, q5 has no click. With candidates, which judged sets need none of."""
     split = "train"
     with create_collection(place) as writer:
@@ -172,4 +168,4 @@ def judged_collection(place: Path, order: int = 1) -> tuple[Collection, dict[str
         writer.finish(Manifest("collection", "judged", "a test"), allow_absent=True)
     run = place.with_suffix(".run")
     write_run(run, Run("bm25", [("q1", ["q1-0", "q1-1"], [2.0, 1.0])]))
-    return Collection(place), {"train": run}
+    return Collection(place), run

@@ -5,7 +5,6 @@ bad setting.
 from __future__ import annotations
 
 import math
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +19,9 @@ from positionbias.core.rows import load
 from positionbias.core.run import Run, read_run, write_run
 from positionbias.experiments.model_settings import ModelSettings
 from positionbias.experiments.workspace import Workspace
-from positionbias.papers.tripclick import CLEANED, REGENERATED
+from positionbias.papers.tripclick import REGENERATED
 from positionbias.papers.tripclick.settings import (
-    DEPTHS,
     JudgedSplit,
-    Negatives,
-    StoredSet,
     TripClickSettings,
 )
 from positionbias.papers.tripclick.study import run_study
@@ -36,15 +32,15 @@ from positionbias.training.config import TrainConfig
 from tests.tiny import TINY, candidates, planted, tiny_encoder
 
 TRAINING = TrainConfig(batch_size=8, threads=1, max_steps=3, validate_every=1)
-ORIGINAL = Negatives("original", PASSED_OVER)
-SETS_OF = (REGENERATED, "original", f"original{CLEANED}")
+ORIGINAL = {"original": PASSED_OVER}
+SETS_OF = (REGENERATED, "original")
 
 
 def settings(**changes: Any) -> TripClickSettings:
     given: dict[str, Any] = {
         "tests": (JudgedSplit("test", TRUE), JudgedSplit("test")),
         "models": (ModelSettings("tk", TINY, TRAINING),),
-        "negatives_of": (ORIGINAL,),
+        "negatives_of": ORIGINAL,
         "complete_qrels": TRUE,
         "negatives": 3,
         "train_depth": 20,
@@ -75,9 +71,7 @@ def full(collection: Collection) -> TripClickSettings:
     encoders = [str(tiny_encoder(collection.path.parent / f"encoder-{n}", seed=n)) for n in (1, 2)]
     over = [ModelSettings("bert_cat", None, TRAINING, encoder=encoder) for encoder in encoders]
     dense = ModelSettings("bert_dot", None, TRAINING, encoder=encoders[0])
-    return settings(
-        models=(ModelSettings("tk", TINY, TRAINING), *over, dense), compared=("tk",), cleaned=True
-    )
+    return settings(models=(ModelSettings("tk", TINY, TRAINING), *over, dense), compared=("tk",))
 
 
 def run(collection: Collection, folder: Path, of: TripClickSettings) -> list[str]:
@@ -136,7 +130,6 @@ def test_sets_hold_what_they_say(finished: tuple[Path, list[str]], collection: C
         assert not clicks.intersection(drawn[name])
     assert set(drawn["original"]) <= passed
     assert true.intersection(drawn["original"])
-    assert not true.intersection(drawn[f"original{CLEANED}"])
     shares = load(finished[0] / "results").query("statistic == 'share false'")
     for variant, share in zip(shares["variant"], shares["value"], strict=True):
         assert share == sum(pair in true for pair in drawn[variant]) / len(drawn[variant])
@@ -152,7 +145,7 @@ def test_depths_are_as_asked_for(finished: tuple[Path, list[str]], collection: C
         assert set(ensemble[query_id].passage_ids[:5]) == set(first[query_id].passage_ids[:5])
         assert ensemble[query_id].passage_ids[5:] == first[query_id].passage_ids[5:]
     assert read_run(runs / "bert_dot-regenerated-seed-1-retrieving-test.run").depth == 12
-    assert settings(depths=DEPTHS).depths == (5, 10)  # of the defaults those that BM25 gives
+    assert settings(depths=(5, 10, 20)).curve == [5, 10]  # those that BM25 gives
 
 
 def test_an_ensemble_is_measured_as_deep_as_its_members(tmp_path: Path) -> None:
@@ -190,42 +183,13 @@ def test_a_dry_run_names_every_step_and_writes_nothing(
 def test_a_given_set_is_taken_as_it_is(
     finished: tuple[Path, list[str]], collection: Collection, tmp_path: Path
 ) -> None:
-    given = StoredSet("mine", stored=finished[0] / "trainsets" / "original")
-    made = run(
-        collection, tmp_path / "study", settings(negatives_of=(), trainsets=(given,), cleaned=True)
-    )
-    assert [step for step in made if step.startswith("trainset")] == [
+    given = {"mine": finished[0] / "trainsets" / "original"}
+    made = run(collection, tmp_path / "study", settings(negatives_of={}, trainsets=given))
+    assert [step for step in made if step.startswith("train")] == [
         "trainset-regenerated",
-        f"trainset-mine{CLEANED}",
+        "train-tk-regenerated-seed-1",
+        "train-tk-mine-seed-1",
     ]
-    assert list(Groups(tmp_path / "study" / "trainsets" / f"mine{CLEANED}"))
-    cleaned = {
-        (g.query_id, *g.passage_ids)
-        for g in Groups(tmp_path / "study" / "trainsets" / f"mine{CLEANED}")
-    }
-    true = {(q.query_id, q.passage_id) for q in collection.qrels("train", TRUE) if q.grade}
-    whole = [(g.query_id, *g.passage_ids) for g in Groups(given.stored)] if given.stored else []
-    assert cleaned == {triple for triple in whole if (triple[0], triple[2]) not in true}
-
-
-def test_a_given_set_that_changed_is_cleaned_anew(
-    finished: tuple[Path, list[str]], collection: Collection, tmp_path: Path
-) -> None:
-    stored = tmp_path / "mine"
-    of = settings(negatives_of=(), trainsets=(StoredSet("mine", stored=stored),), cleaned=True)
-    for name, made_first in (("original", True), (REGENERATED, False)):
-        shutil.rmtree(stored, ignore_errors=True)
-        shutil.copytree(finished[0] / "trainsets" / name, stored)
-        made = run(collection, tmp_path / "study", of)
-        assert (f"trainset-mine{CLEANED}" in made, "trainset-regenerated" in made) == (
-            True,
-            made_first,
-        )
-        queries = {
-            (g.query_id, *g.passage_ids)
-            for g in Groups(tmp_path / "study" / "trainsets" / f"mine{CLEANED}")
-        }
-        assert queries <= {(g.query_id, *g.passage_ids) for g in Groups(stored)}
 
 
 def test_validation_is_at_the_depth_that_is_measured() -> None:
@@ -240,9 +204,9 @@ def test_regenerated_negatives_are_those_of_trainset_clicks(tmp_path: Path) -> N
     plain = planted(tmp_path / "planted")  # no set of judgements but its own
     run = candidates(plain, tmp_path, depth=12)["train"]
     study = settings(
-        tests=(JudgedSplit("test"),), negatives_of=(), complete_qrels=None, train_depth=9
+        tests=(JudgedSplit("test"),), negatives_of={}, complete_qrels=None, train_depth=9
     )
-    ours = write_study_set(tmp_path / "ours", plain, {"train": run}, study.sets[0], study)
+    ours = write_study_set(tmp_path / "ours", plain, run, study.sets[0], study)
     theirs = write_click_set(
         tmp_path / "theirs", plain, run, ClickSettings(negatives=3, train_depth=9)
     )
@@ -254,36 +218,22 @@ def test_regenerated_negatives_are_those_of_trainset_clicks(tmp_path: Path) -> N
     ("changes", "named"),
     [
         ({"tests": ()}, "--test-split: wanted at least one"),
-        ({"tests": (JudgedSplit("train"),)}, "--source, --test-split: wanted different splits"),
-        ({"validation": "test"}, "--validation-split: wanted a split beside"),
-        ({"curve_tests": ("other",)}, "--curve-split: wanted splits of --test-split (test)"),
-        ({"depth": 13}, "--depth: wanted at most --retrieval-depth"),
-        ({"depths": (0, 5)}, "--depths: wanted depths from 1"),
-        ({"negatives": 0}, "--negatives: wanted at least 1"),
-        ({"compared": ("bert_cat",)}, "--compared: wanted models of the study (tk)"),
-        ({"ensemble": ("tk",)}, "--ensemble: wanted two models or more"),
-        ({"models": (ModelSettings(), ModelSettings())}, "--models: wanted each model once"),
-        ({"negatives_of": (ORIGINAL, ORIGINAL)}, "wanted each name once"),
-        ({"negatives_of": (Negatives("a b", TRUE),)}, "wanted a name of letters"),
-        ({"cleaned": True, "complete_qrels": None}, "--cleaned: wanted --complete-qrels"),
-        ({"candidates": {"dev": Path("x")}}, "--candidates: wanted splits of the study"),
-        ({"seeds": (1, 1)}, "--seeds: wanted at least one, each once"),
         (
-            {"index": "ivf"},
-            "--index: wanted a model that retrieves (bert_dot) beside it; found none",
+            {"tests": (JudgedSplit("train"),)},
+            "--source, --test-split, --validation-split: wanted at least one, each once",
         ),
+        ({"validation": "test"}, "--validation-split: wanted at least one, each once"),
+        ({"depth": 13}, "--depth: wanted at most --retrieval-depth"),
+        ({"compared": ("bert_cat",)}, "--compared: wanted some of tk; found 'bert_cat'"),
+        ({"models": (ModelSettings(),) * 2}, "--models: wanted at least one, each once"),
+        ({"trainsets": {"original": Path("x")}}, "--trainset: wanted at least one, each once"),
+        ({"candidates": {"dev": Path("x")}}, "--candidates: wanted some of train, test"),
+        ({"negatives": 0}, "--negatives: wanted at least 1"),
+        ({"negatives_of": {"a b": TRUE}}, "wanted a name of letters"),
+        ({"seeds": (1, 1)}, "--seeds: wanted at least one, each once"),
         (
             {"models": (ModelSettings("tk", TINY, TrainConfig(group_size=6)),)},
             "--group-size: wanted 2, as models are trained on triples; found 6",
-        ),
-        (
-            {
-                "models": tuple(
-                    ModelSettings("bert_cat", encoder=encoder) for encoder in ("x", "x-y")
-                ),
-                "negatives_of": (Negatives("y-z", PASSED_OVER), Negatives("z", PASSED_OVER)),
-            },
-            "wanted a name of its own for each training; found two called 'bert_cat-x-y-z'",
         ),
     ],
     ids=lambda value: value.split(":")[0].replace(" ", "-") if isinstance(value, str) else "",
@@ -304,7 +254,7 @@ def test_bad_settings_are_one_line(changes: dict[str, Any], named: str) -> None:
             "wanted judgements 'dctr' of split 'test'; found true, passed-over",
         ),
         (
-            {"negatives_of": (Negatives("original", "skipped"),)},
+            {"negatives_of": {"original": "skipped"}},
             "wanted judgements 'skipped' of split 'train'",
         ),
         ({"complete_qrels": "all"}, "wanted judgements 'all' of split 'train'"),

@@ -1,26 +1,19 @@
-"""The training sets of a TripClick study: what is drawn, what is left out and counted, whatever the
-order of judgements and the number of workers.
+"""The training sets of a TripClick study: what is drawn and counted, whatever the order of
+judgements.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-from positionbias.engine.local import map_shards
+from positionbias.core.groups import Groups, TrainingGroup, write_groups
+from positionbias.core.manifest import Manifest
+from positionbias.core.publish import atomic_folder
 from positionbias.experiments.model_settings import ModelSettings
-from positionbias.papers.tripclick import CLEANED
-from positionbias.papers.tripclick.settings import (
-    OWN_JUDGEMENTS,
-    JudgedSplit,
-    Negatives,
-    TripClickSettings,
-)
-from positionbias.papers.tripclick.trainsets import LEFT_OUT, write_study_set
-from positionbias.planted.clicks import PASSED_OVER
-from positionbias.planted.generator import PlantedSettings, write_planted
+from positionbias.papers.tripclick.settings import JudgedSplit, TripClickSettings
+from positionbias.papers.tripclick.trainsets import count_set, write_study_set
 from tests.tiny import TINY
 
 from .made_up import judged_collection
@@ -34,63 +27,41 @@ def settings(**changes: Any) -> TripClickSettings:
     return TripClickSettings(**{**given, **changes})
 
 
-def test_what_a_set_leaves_out_is_counted(tmp_path: Path) -> None:
-    found, runs = judged_collection(tmp_path / "judged")
-    own, more = Negatives("original", OWN_JUDGEMENTS), Negatives("more", "more")
-    of = settings(
-        negatives_of=(own, more),
-        complete_qrels="truth",
-        cleaned=True,
-        negatives=2,
-        tests=(JudgedSplit("test"),),
-    )
-    for name, triples, without, fewer in (
-        ("original", {("q1", 2), ("q2", 1)}, 1, 1),  # q3 has nothing of grade 0
-        (f"original{CLEANED}", {("q1", 2)}, 2, 0),  # what q2 has is relevant
-        ("more", {("q1", 2), ("q2", 2), ("q3", 2)}, 0, 0),
-        (f"more{CLEANED}", {("q1", 2), ("q2", 1), ("q3", 2)}, 0, 1),
+def test_which_triples_a_judged_set_has(tmp_path: Path) -> None:
+    found, run = judged_collection(tmp_path / "judged")
+    of = settings(negatives_of={"original": "own", "more": "more"}, negatives=2)
+    for which, triples in (
+        (of.sets[1], {("q1", 2), ("q2", 1)}),  # q3 has nothing of grade 0
+        (of.sets[2], {("q1", 2), ("q2", 2), ("q3", 2)}),
     ):
-        (which,) = [one for one in of.sets if one.name == name]
-        made = write_study_set(tmp_path / name, found, runs, which, of)
+        made = write_study_set(tmp_path / which, found, run, which, of)
         assert set(Counter(group.query_id for group in made).items()) == triples
-        assert made.manifest.content[LEFT_OUT] == {
-            "positives": 4,
-            "positives missing from the corpus": 1,
-            "positives without negatives": without,
-            "positives with fewer negatives than asked for": fewer,
-        }
-    stored = Negatives(f"mine{CLEANED}", stored=tmp_path / "original", cleaned=True)
-    made = write_study_set(tmp_path / "mine", found, runs, stored, of)
-    assert [group.query_id for group in made] == ["q1", "q1"]
-    assert made.manifest.content[LEFT_OUT] == {"groups without a negative left": 1}
 
 
-def test_a_set_does_not_depend_on_the_order_of_judgements_or_on_workers(tmp_path: Path) -> None:
-    of = settings(negatives=1, negatives_of=(Negatives("own", OWN_JUDGEMENTS),))
+def test_a_set_does_not_depend_on_the_order_of_judgements(tmp_path: Path) -> None:
+    of = settings(negatives=1, negatives_of={"own": "own"})
     sets = []
     for order in (1, -1):
-        found, runs = judged_collection(tmp_path / f"judged-{order}", order)
-        sets.append(list(write_study_set(tmp_path / f"set-{order}", found, runs, of.sets[1], of)))
+        found, run = judged_collection(tmp_path / f"judged-{order}", order)
+        sets.append(list(write_study_set(tmp_path / f"set-{order}", found, run, of.sets[1], of)))
     assert sets[0] == sets[1]
     assert len(sets[0]) == 2
-    planted = write_planted(
-        tmp_path / "clicks", PlantedSettings(queries=30, passages=30 * 5, answers_each=3)
-    )
-    of = settings(negatives=3, negatives_of=(Negatives("passed", PASSED_OVER),))
-    made = [
-        write_study_set(
-            tmp_path / f"by-{workers}",
-            planted,
-            runs,
-            of.sets[1],
-            of,
-            map_shards=partial(map_shards, workers=workers),
-        )
-        for workers in (1, 2)
+
+
+def test_false_negatives_are_counted_by_the_complete_judgements(tmp_path: Path) -> None:
+    found, _ = judged_collection(tmp_path / "judged")
+    groups = [
+        TrainingGroup("q1", ("a", "b"), (1, 0)),
+        TrainingGroup("q2", ("a", "q2-1"), (1, 0)),
+        TrainingGroup("q2", ("d", "q2-1"), (1, 0)),
+        TrainingGroup("q2", ("a", "q2-4", "q2-3"), (1, 0, 0)),
     ]
-    shards = [
-        [path.read_bytes() for path in sorted((groups.path / "groups").iterdir())]
-        for groups in made
-    ]
-    assert shards[0] == shards[1]
-    assert len(made[0]) > 50
+    with atomic_folder(tmp_path / "set") as folder:
+        manifest = Manifest("trainset", "set", "a test")
+        write_groups(folder, list, [groups], manifest, splits=("train",))
+    counts = {"groups": 4, "queries": 2, "positives": 3, "negatives": 5}
+    stored = Groups(tmp_path / "set")
+    # in the truth 1 and 4 of q2 are relevant
+    complete = settings(complete_qrels="truth")
+    assert count_set(stored, found, complete) == {**counts, "false negatives": 3}
+    assert count_set(stored, found, settings()) == counts
