@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["Bars", "Forest", "Histogram", "Lines", "Mark", "RowFigure", "Scatter"]
+__all__ = ["Forest", "Histogram", "Lines", "Mark", "RowFigure", "Scatter"]
 
 ACROSS, BESIDE = 3, 4.5  # most panels side by side, and the least inches for two
 MARKED = 20  # points of a line that need no markers
@@ -222,24 +222,6 @@ class Scatter(RowFigure):
 def _open(place: int) -> dict[str, Any]:
     """Return the looks of open markers without a line."""
     return {**series_looks(place), "linestyle": "none", "fillstyle": "none", "markersize": 4.6}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bars(RowFigure):
-    """Shares along the rows' axis, a bar each."""
-
-    series: str = "measure"
-    tall: float = 1.75
-
-    def _panel(self, axes: Axes, own: DataFrame, looks: Mapping[str, int], width: float) -> None:
-        axes.bar(own["at"], own["value"], width=0.8, color=colour_of(0), linewidth=0)
-        shown = own.iloc[:: -(-len(own) // int(4 * width))]  # those with room for a label
-        axes.set_xticks(shown["at"], shown["label"])
-        axes.set_xlim(0.4, max(own["at"].max() + 0.6, 5.6))  # few bars do not fill the page
-        percent_marks(axes.yaxis)
-
-    def _legend(self, chosen: DataFrame, looks: Mapping[str, int]) -> Legend:
-        return [], []
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
