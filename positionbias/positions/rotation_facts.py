@@ -17,6 +17,7 @@ def add_rotation(
     rotation: Rotation,
     passages: Mapping[str, int],
     answers: Mapping[str, Any],
+    /,
     **cells: Any,
 ) -> None:
     """Add what a rotation did to passages, by outcome, and to the answers of each split; of one by
