@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 from measuring import hardware, result_place
@@ -21,7 +22,7 @@ from positionbias.leakage.labels import DIFFERENT, UNTYPED, Label
 from positionbias.leakage.pairs import Pair
 from positionbias.leakage.precision import wilson
 from positionbias.leakage.sample import SampleSettings, stratified_sample
-from positionbias.overlap.precision import KnownPairs, Sheet
+from positionbias.overlap.precision import KnownPairs
 
 SHEETS, STRATA = 400, 5
 LABELS = {True: Label(UNTYPED), False: Label(DIFFERENT)}
@@ -71,11 +72,11 @@ def held(population: Population, precision: float, rows: int) -> tuple[int, floa
             precision, np.random.default_rng([turn, population.tests, int(1_000 * precision)])
         )
         drawn, _ = stratified_sample(found, SampleSettings(rows, 0.0, STRATA, "of_test", turn + 1))
-        sheet = Sheet([replace(one, label=LABELS[true[one.train_id]]) for one in drawn])
-        low = KnownPairs(found).precision({"ngram"}, "all training sets", [sheet]).lower
-        assert low is not None
-        bounds.append(low)
-        count += low <= np.mean([*true.values()])
+        sheet = [replace(one, label=LABELS[true[one.train_id]]) for one in drawn]
+        known = KnownPairs(found, {Path("sheet"): sheet}).precision({"ngram"})
+        assert known is not None
+        bounds.append(known.lower)
+        count += known.lower <= np.mean([*true.values()])
     return count, float(np.mean(bounds))
 
 

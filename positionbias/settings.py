@@ -48,11 +48,10 @@ from positionbias.models.shapes import (
 )
 from positionbias.ops.evaluation import Measuring
 from positionbias.ops.leakage import SearchedTexts
-from positionbias.ops.leakage_clean import CountedPairs
 from positionbias.ops.query_encoder import Encoder
 from positionbias.ops.retrieval import ByVectors
 from positionbias.ops.training import Teacher
-from positionbias.overlap.removing import Removing
+from positionbias.overlap.removal import CountedPairs, Removing
 from positionbias.overlap.settings import OverlapSettings
 from positionbias.papers.contamination.settings import ContaminationSettings, Distillation
 from positionbias.papers.leakage.settings import LeakageSettings

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -15,9 +14,6 @@ from positionbias.core.manifest import (
     provenance,
     write_manifest,
 )
-from positionbias.core.seal import verified
-
-STATEMENT = "left_out/CONTAMINATION.md"  # of a collection that leaks were removed from
 
 __all__ = ["write_export_manifest"]
 
@@ -30,12 +26,8 @@ def write_export_manifest(
     splits: Sequence[str],
     counts: Mapping[str, int],
 ) -> None:
-    """Write the manifest into ``folder``, whose final path is ``final``, and beside it what a
-    removal of leaks says of the collection.
-    """
+    """Write the manifest into ``folder``, whose final path is ``final``."""
     final = Path(final)
-    if (statement := collection.path / STATEMENT).is_file():
-        shutil.copyfile(verified(statement), folder / statement.name)
     manifest = Manifest(
         kind="export",
         name=final.name,

@@ -11,9 +11,8 @@ from enum import StrEnum
 from positionbias.core.errors import InputError, SettingError, bad_input
 from positionbias.core.json_text import Json, JsonObject
 from positionbias.leakage.pairs import Pair
-from positionbias.results.leakage_pairs import QueriesRemoved
 
-__all__ = ["Cause", "Leaks", "check_threshold", "leaked_tests", "leaks", "removed_figures"]
+__all__ = ["Cause", "Leaks", "check_threshold", "leaked_tests", "leaks", "set_aside"]
 
 
 class Cause(StrEnum):
@@ -73,7 +72,7 @@ def leaks(
     found, sources = Leaks(), dict[str, int]()
     for pair in _of_source(pairs, source, sources):
         found.pairs += 1
-        if cause := _set_aside(pair, threshold, score, lexical):
+        if cause := set_aside(pair, threshold, lexical=lexical, score=score):
             found.set_aside[cause] += 1
         else:
             found.reasons.setdefault(pair.train_id, []).append(_reason(pair))
@@ -94,24 +93,21 @@ def leaks(
     return found
 
 
-def removed_figures(left_out: JsonObject, found: Leaks) -> QueriesRemoved:
-    """Return the counts of a removal: what the manifest says was left out, and pairs by whether and
-    why they count.
-    """
-    causes = {str(cause): found.set_aside[cause] for cause in Cause}
-    return QueriesRemoved.from_rows(
-        {**left_out, "test_queries_leaked": len(found.test_ids), "pairs": found.pairs, **causes}
-    )
-
-
-def _set_aside(pair: Pair, threshold: float | None, score: str, lexical: bool) -> Cause | None:
+def set_aside(
+    pair: Pair, threshold: float | None, *, lexical: bool = False, score: str = "cosine"
+) -> Cause | None:
     """Return why a pair does not count, or None if it does."""
     if pair.label is not None:
         return None if pair.label.leaks else Cause.DIFFERENT_TOPIC
     if pair.by_words_alone:
         reached = threshold is not None and pair.scores.get(score, -math.inf) >= threshold
         return None if lexical or reached else Cause.WORDS_ALONE
-    return Cause.BELOW if threshold is not None and _score(pair, score) < threshold else None
+    if threshold is None:
+        return None
+    if score not in pair.scores:
+        wanted, do = f"a {score} or a label", "leave the threshold out, or add one of them"
+        raise bad_input(pair.place, line=pair.line, wanted=wanted, found="neither", do=do)
+    return Cause.BELOW if pair.scores[score] < threshold else None
 
 
 def _of_source(
@@ -129,15 +125,6 @@ def _counted(sources: dict[str, int]) -> str:
         ", ".join(f"{count:,} of {name or 'no named source'}" for name, count in sources.items())
         or "none"
     )
-
-
-def _score(pair: Pair, score: str) -> float:
-    if score not in pair.scores:
-        do = "leave the threshold out, or add one of them"
-        raise bad_input(
-            pair.place, line=pair.line, wanted=f"a {score} or a label", found="neither", do=do
-        )
-    return pair.scores[score]
 
 
 def _reason(pair: Pair) -> JsonObject:

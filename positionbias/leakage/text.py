@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from textwrap import shorten
 from typing import Any
 
-from positionbias.core.formatting import NBSP, plural
+from positionbias.core.formatting import NBSP
 from positionbias.core.interval import Interval
 from positionbias.leakage.find import FoundPair
 from positionbias.leakage.surest import score_of
@@ -29,7 +29,6 @@ from positionbias.results.leakage_pairs import (
     KappaFigures,
     LabelCounts,
     LeakShare,
-    QueriesRemoved,
     ReviewFigures,
     SampleFigures,
     ThresholdFigures,
@@ -45,7 +44,6 @@ __all__ = [
     "candidates_text",
     "candidates_verdict",
     "leaked_text",
-    "removed_text",
     "review_text",
     "sample_text",
 ]
@@ -297,32 +295,6 @@ def _share(result: Result) -> str:
 
 def _bounds(interval: Interval | None, form: str = ".4f") -> str:
     return f"{NBSP}[{interval.low:{form}},{NBSP}{interval.high:{form}}]" if interval else ""
-
-
-def removed_text(results: Sequence[Result]) -> str:
-    """Return how many queries and dependent rows were removed, and the pairs that do not count, by
-    cause.
-    """
-    ((result, removed),) = of_type(results, QueriesRemoved)
-    share = f"{result.value:.2%}"
-    lines = [
-        (
-            f"{result.collection}: removed {removed.left_out:,} of {removed.queries:,} "
-            f"{removed.split} queries ({share})"
-        )
-    ]
-    said = ("queries", "left_out", "split", "checksum")
-    lines += [
-        f"  {name.replace('_', ' ')}: {count:,}"
-        for name, count in removed.to_rows().items()
-        if name not in said
-    ]
-    if left := removed.pairs_found_by_words_alone:
-        lines.append(
-            f"kept {plural(left, 'pair')} found by words alone, of unknown precision: label them "
-            "(posbias leakage review), or add --lexical"
-        )
-    return "\n".join(lines)
 
 
 def leaked_text(results: Sequence[Result]) -> str:

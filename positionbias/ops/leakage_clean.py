@@ -4,93 +4,49 @@ groups.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
-from positionbias.core.errors import SettingError
+from positionbias.core.errors import SettingError, bad_input
 from positionbias.core.inputs import CollectionLike
-from positionbias.core.json_text import Json, JsonObject
+from positionbias.core.json_text import JsonObject
 from positionbias.core.operation import Out, Overwrite, operation
 from positionbias.core.places import Place, input_place, output_place, pasted
 from positionbias.core.progress import hint, say
-from positionbias.core.settings import Setting, given_flags, setting
+from positionbias.core.settings import Setting, given_flags
 from positionbias.engine.choose import Engine
 from positionbias.leakage.settings import Detector, FindSettings, NearestSettings
 from positionbias.ops.leakage import at_threshold, open_semantic, search_record
 from positionbias.ops.outcome import Printed, Read, refuse_outputs
 from positionbias.ops.query_encoder import Encoder, say_kept
-from positionbias.overlap.removing import Removing
+from positionbias.overlap.removal import CountedPairs, Removing
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from pandas import DataFrame
+
     from positionbias.core.collection import Collection
     from positionbias.core.groups import Groups
-    from positionbias.leakage.leaks import Leaks
-    from positionbias.results.leakage_pairs import QueriesRemoved
-    from positionbias.results.overlap_removed import LeaksRemoved
+    from positionbias.leakage.pairs import Pair
     from positionbias.results.result import Result
 
-__all__ = ["Cleaned", "CountedPairs", "clean_leakage"]
-
-
-@dataclass(frozen=True, slots=True)
-class CountedPairs:
-    """Rules for the pairs that count as leaks."""
-
-    pairs: Place | None = setting(
-        None,
-        "Or take these pairs: what find or overlap wrote, or a labelled sheet.",
-        metavar="DIR|FILE",
-        place="read",
-    )
-    threshold: float | None = setting(
-        None,
-        "The cosine from which a pair without a label counts.",
-        metavar="SCORE",
-        absent="with --against the encoder's own; with --pairs, all found by meaning",
-    )
-    source: str | None = setting(
-        None, "Of --pairs of several sources, the one that COLLECTION is.", metavar="NAME"
-    )
-    lexical: bool = setting(
-        False,
-        "Remove what was found by words alone, too: candidates whose precision nobody has "
-        "measured.",
-    )
+__all__ = ["Cleaned", "clean_leakage"]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Cleaned(Printed):
-    """A collection or training set without what leaks, and what was removed."""
+    """A collection or training set without what leaks, and rows of what was removed."""
 
     collection: Collection | Groups
-    removed: QueriesRemoved | LeaksRemoved
+    rows: DataFrame
+    results: Sequence[Result] = ()
 
     @property
     def path(self) -> Path:
         """Its folder."""
         return self.collection.path
-
-    @property
-    def results(self) -> Sequence[Result]:
-        """Return one result, whose value is the share that was removed."""
-        from positionbias.results.leakage_pairs import TAKEN_OUT, QueriesRemoved
-        from positionbias.results.overlap_removed import REMOVED
-        from positionbias.results.result import Result
-
-        removed = self.removed
-        measure, total = (
-            (TAKEN_OUT, removed.queries)
-            if isinstance(removed, QueriesRemoved)
-            else (REMOVED, removed.total)
-        )
-        share = removed.left_out / total if total else 0.0
-        result = Result(
-            measure, self.collection.name, removed.split, "clean", None, share, None, total, removed
-        )
-        return [result]
 
 
 @operation
@@ -139,15 +95,14 @@ def clean_leakage(
 
     With the folder of posbias leakage overlap, passages, queries or judgements go, of the training
     or the test side; a passage goes with its judgements and answers of all splits. Of training
-    groups those go that have one of them. left_out/CONTAMINATION.md says what went, and why.
+    groups those go that have one of them.
 
         posbias leakage clean msmarco --against topics.txt --encoder minilm --out msmarco-clean
         posbias leakage clean msmarco --pairs overlap --remove passages --out msmarco-clean
-        posbias leakage clean nq --pairs overlap --side test --remove queries --unit pairs \\
-                --out nq-clean
+        posbias leakage clean nq --pairs overlap --side test --unit pairs --out nq-clean
 
     Returns:
-        The collection without them, and what was removed.
+        The collection without them, and rows of what was removed.
 
     Raises:
         SettingError: neither or both of ``against`` and ``pairs``, or what goes with the other one.
@@ -162,30 +117,76 @@ def clean_leakage(
         ...         "planted", counted=CountedPairs(pairs="planted"), out="planted-clean"
         ...     )
         ... )
-        planted-clean: removed 20 of 50 train queries (40.00%)
-          kept: 30
+        planted-clean: removed 20 of 50 train queries (40.00%).
         ...
     """
-    from positionbias.ops.overlap_clean import remove_overlap
-    from positionbias.overlap.folder import is_overlap
+    from positionbias.core.groups import Groups
+    from positionbias.core.manifest import input_ref
+    from positionbias.corpora.groups_without import groups_without
+    from positionbias.corpora.left_out import LEFT_OUT, LeftOut
+    from positionbias.corpora.without import without
+    from positionbias.overlap.removal import by_judgements, evidence_of
+    from positionbias.overlap.removed import removed_rows
 
     _check_asked(against, counted, removing, detector, encoder)
-    refuse_outputs(out, removing.sheet, overwrite=overwrite)
-    if counted.pairs is not None and (removing.asked or is_overlap(counted.pairs)):
-        made = remove_overlap(
-            collection,
-            counted.pairs,
-            counted.source,
-            removing,
-            split,
-            engine,
-            out,
-            overwrite=overwrite,
+    refuse_outputs(out, overwrite=overwrite)
+    place, opened = output_place(out), _opened(collection)
+    settings: JsonObject = {}
+    if counted.pairs is not None:
+        pairs, files, split, relevant_from = _given(
+            counted.pairs, counted.source, removing, split, opened
         )
-        return Cleaned(*made)
-    return _without_queries(
-        collection, against, counted, split or "train", detector, encoder, out, overwrite=overwrite
+        read = [Read.file("pairs", file) for file in files]
+    else:
+        assert against is not None
+        split, relevant_from = split or "train", 1
+        found, settings, read = _looked_for(
+            opened, split, against, detector or "both", encoder, counted
+        )
+        pairs = iter(found)
+    evidence = evidence_of(pairs, counted, removing)
+    reasons, unit = evidence.reasons, removing.because_of
+    if unit == "passages" and removing.remove == "queries":
+        if isinstance(opened, Groups):
+            raise SettingError(
+                "--unit: wanted pairs that name queries of training groups; found passages; give "
+                "--unit queries or pairs, or clean the collection instead"
+            )
+        reasons = by_judgements(reasons, opened.qrel_table(split), relevant_from)
+    left_out = LeftOut(
+        split,
+        reasons,
+        f"{removing.remove.capitalize()} on the {removing.side} side of leaking pairs of {unit} "
+        "were removed; left_out says which and why.",
+        "leakage clean",
+        {**asdict(removing), "unit": unit, "split": split, "source": counted.source}
+        | {"threshold": counted.threshold, "lexical": counted.lexical, **settings},
+        [input_ref(item.role, item.path, item.checksum, artefact=place) for item in read],
+        removing.remove,
     )
+    with engine.open() as map_shards:
+        write = groups_without if isinstance(opened, Groups) else without
+        made = write(opened, place, left_out, map_shards=map_shards, overwrite=overwrite)  # type: ignore[arg-type]
+    facts = made.manifest.content_as(dict, LEFT_OUT)
+    if isinstance(opened, Groups):
+        facts = {"training groups": len(opened), "left_out": len(opened) - len(made)}
+    for other, count in facts.get("qrels_by_split", {}).items():
+        if other != split:
+            say(f"{count:,} judgements of split {other!r} went too, with passages that they name")
+    hint(f"written to {pasted(place)}")
+    return Cleaned(made, removed_rows(place.name, split, facts, evidence, removing))
+
+
+def _opened(given: CollectionLike) -> Collection | Groups:
+    from positionbias.core.collection import Collection, find_collection
+    from positionbias.core.groups import Groups
+    from positionbias.core.manifest import manifest_if_any
+
+    if isinstance(given, Collection):
+        return given
+    path = input_place(given)
+    made = manifest_if_any(path) if path.is_dir() else None
+    return Groups(path) if made is not None and made.kind == "trainset" else find_collection(given)
 
 
 def _check_asked(
@@ -196,123 +197,46 @@ def _check_asked(
     encoder: Encoder,
 ) -> None:
     """Refuse options that do not go together."""
-    from positionbias.overlap.folder import is_overlap
-
     if (against is None) == (counted.pairs is None):
         raise SettingError(
             "leakage clean: wanted --against or --pairs; found "
             + ("neither" if against is None else "both")
         )
-    overlap = counted.pairs is not None and is_overlap(counted.pairs)
-    for flag, given in (("--detector", detector), ("--encoder", encoder.encoder)):
-        if against is None and given:
-            raise SettingError(
-                f"{flag}: wanted with --against, where pairs are looked for; found --pairs; drop "
-                "one"
-            )
+    with_against = {"--detector": detector, "--encoder": encoder.encoder}
+    with_pairs = [*given_flags(removing), *(["--source"] if counted.source else [])]
+    idle = (
+        [flag for flag, given in with_against.items() if given] if against is None else with_pairs
+    )
+    if idle:
+        wanted, found = ("against", "pairs") if against is None else ("pairs", "against")
+        raise SettingError(f"{idle[0]}: wanted with --{wanted}; found --{found}; drop one")
     if detector == "lexical" and not counted.lexical:
         raise SettingError(
             "--detector lexical: wanted --lexical with it, as words alone find candidates of "
             "unknown precision; found none; add it, or label the pairs first (posbias leakage find "
             "and review) and give --pairs"
         )
-    if against is not None and counted.source:
-        raise SettingError(
-            "--source: wanted with --pairs of several sources; found --against; drop it"
-        )
-    if idle_flag := next(given_flags(removing), None) if against is not None else None:
-        raise SettingError(
-            f"{idle_flag}: wanted with --pairs, which posbias leakage overlap writes; found "
-            "--against; drop one"
-        )
-    if overlap or (counted.pairs is not None and removing.asked):
-        for flag in [
-            one
-            for one, given in (
-                ("--threshold", counted.threshold is not None),
-                ("--lexical", counted.lexical),
-            )
-            if given
-        ]:
-            raise SettingError(
-                f"{flag}: wanted with pairs of posbias leakage find; found overlapping pairs; "
-                "leave it out"
-            )
 
 
-def _without_queries(
-    collection: CollectionLike,
-    against: CollectionLike | None,
-    counted: CountedPairs,
-    split: str,
-    detector: Detector | None,
-    encoder: Encoder,
-    out: Place,
-    *,
-    overwrite: bool,
-) -> Cleaned:
-    """Remove training queries because of pairs of queries."""
-    from positionbias.core.collection import find_collection
-    from positionbias.core.manifest import input_ref
-    from positionbias.corpora.left_out import LeftOut, Removed
-    from positionbias.corpora.without import without
-    from positionbias.leakage.leaks import removed_figures
-
-    place, opened = output_place(out), find_collection(collection)
-    if against is None:
-        found, settings, read = _leaks_of_pairs(counted)
-    else:
-        found, settings, read = _leaks_against(
-            opened, split, against, detector or "both", encoder, counted
-        )
-    why = (
-        f"Queries of split {split!r} that near-duplicate test queries were removed; {split}.jsonl "
-        "in left_out says which and why."
-    )
-    inputs = [input_ref(item.role, item.path, item.checksum, artefact=place) for item in read]
-    reasons = {Removed(query_id): of for query_id, of in found.reasons.items()}
-    left_out = LeftOut(split, reasons, why, "leakage clean", {"split": split, **settings}, inputs)
-    made = without(opened, place, left_out, overwrite=overwrite)
-    hint(f"written to {pasted(place)}")
-    return Cleaned(
-        made, removed_figures(made.manifest.content_as(dict[str, Json], "left_out"), found)
-    )
-
-
-def _leaks_of_pairs(counted: CountedPairs) -> tuple[Leaks, JsonObject, list[Read]]:
-    """The leaks that a file of pairs names."""
-    from positionbias.leakage.leaks import leaks
-    from positionbias.leakage.pairs import pairs_file, read_pairs
-
-    path = pairs_file(input_place(counted.pairs or ""))
-    found = leaks(
-        read_pairs(path),
-        threshold=counted.threshold,
-        source=counted.source,
-        lexical=counted.lexical,
-    )
-    settings: JsonObject = {
-        "threshold": counted.threshold,
-        "source": counted.source,
-        "lexical": counted.lexical,
-    }
-    return found, settings, [Read.file("pairs", path)]
-
-
-def _leaks_against(
-    collection: Collection,
+def _looked_for(
+    collection: Collection | Groups,
     split: str,
     against: CollectionLike,
     detector: Detector,
     encoder: Encoder,
     counted: CountedPairs,
-) -> tuple[Leaks, JsonObject, list[Read]]:
-    """The leaks that the detectors find."""
+) -> tuple[list[Pair], JsonObject, list[Read]]:
+    """Return the pairs that the detectors find."""
+    from positionbias.core.collection import Collection
     from positionbias.leakage.find import find_pairs
-    from positionbias.leakage.leaks import Leaks, leaks
     from positionbias.leakage.queries import collection_source, field_texts
     from positionbias.ops.query_places import QueryPlace
 
+    if not isinstance(collection, Collection):
+        raise SettingError(
+            "--against: wanted a collection, whose queries are compared; found training groups; "
+            "give --pairs"
+        )
     test = QueryPlace.parse(against, "test")
     tests = field_texts(test.queries())
     read = [test.read("test queries")]
@@ -324,5 +248,82 @@ def _leaks_against(
         read.append(semantic.read())
         say_kept(semantic.vectors)
         say(semantic.rests_on)
-    found = leaks((pair.as_pair() for pair in near), lexical=counted.lexical) if near else Leaks()
-    return found, search_record(settings, semantic), read
+    return [pair.as_pair() for pair in near], search_record(settings, semantic), read
+
+
+class _Given(NamedTuple):
+    """The pairs of a removal, to be streamed once: their files, the split of what is removed, and
+    the lowest grade of a relevant passage.
+    """
+
+    pairs: Iterator[Pair]
+    files: Sequence[Path]
+    split: str
+    relevant_from: int = 1
+
+
+def _given(
+    place: Place,
+    source: str | None,
+    removing: Removing,
+    split: str | None,
+    of: Collection | Groups,
+) -> _Given:
+    """Return the pairs at a place with a collection or training set; without a split it is that of
+    the sets that are the collection.
+
+    Raises:
+        InputError: a folder of other collections or splits, or with only some of the pairs; from
+            the pairs, those of another unit, or of several training sets without ``source``.
+    """
+    from positionbias.core.seal import verified
+    from positionbias.leakage.pairs import pairs_file, read_pairs
+    from positionbias.overlap.folder import OverlapFolder, is_overlap
+
+    if not is_overlap(place):
+        file = pairs_file(input_place(place))
+        return _Given(_of_file(file, source, removing), [file], split or removing.side)
+    folder = OverlapFolder(place)
+    train = removing.side == "train"
+    sets, what = (folder.training, "training set") if train else (folder.tests, "test set")
+    checksums = {of.checksum, *(item.checksum for item in of.manifest.inputs)}
+    own = {
+        name: known.split
+        for name, known in sets.items()
+        if (name == source if source else known.checksum in checksums)
+    }
+    # passages belong to no split
+    if removing.remove != "passages":
+        own = {name: at for name, at in own.items() if split in (None, at)}
+    if not own or (removing.remove != "passages" and len(set(own.values())) > 1):
+        wanted = f"the collection, and one split of it, among its {what}s"
+        found = ", ".join(f"{name} (split {known.split})" for name, known in sets.items())
+        do = "name the one that has its ids with --source, or a --split"
+        raise bad_input(folder.path, wanted=wanted, found=found, do=do)
+    tests = list(folder.tests if train else own)
+    files = folder.files(removing.because_of, tests)
+    pairs = (pair for path in files for pair in read_pairs(verified(path)))
+    grade = 1 if train else folder.relevant_from
+    mine = (pair for pair in pairs if not train or pair.source in own)
+    return _Given(mine, files, split or next(iter(own.values())) or removing.side, grade)
+
+
+def _of_file(path: Path, source: str | None, removing: Removing) -> Iterator[Pair]:
+    """Stream the pairs of a file; refuse those that do not fit what is removed."""
+    from positionbias.leakage.pairs import read_pairs
+
+    unit, sources = removing.because_of, set[str]()
+    for pair in read_pairs(path):
+        sources.add(pair.source)
+        joined = bool(pair.train_passage_id and pair.test_passage_id)
+        if joined != (unit == "pairs") and unit != "queries":
+            found = f"pairs with{'' if joined else 'out'} ids of queries and passages"
+            do = "give another --unit, or pairs of this one"
+            raise bad_input(path, line=pair.line, wanted=f"pairs of {unit}", found=found, do=do)
+        if source in (None, pair.source):
+            yield pair
+    several = source is None and len(sources) > 1 and removing.side == "train"
+    if several or not sources or (source and source not in sources):
+        wanted = f"pairs of source {source!r}" if source else "pairs of one source"
+        found = ", ".join(sorted(name or "no named source" for name in sources)) or "none"
+        raise bad_input(path, wanted=wanted, found=found, do="name it with --source")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
 from positionbias.core.errors import SettingError
@@ -11,39 +11,22 @@ from positionbias.core.inputs import CollectionLike
 from positionbias.core.operation import Out, Overwrite, operation
 from positionbias.core.places import Place, input_place, output_place, pasted
 from positionbias.core.progress import hint
-from positionbias.core.screen import wrapped
 from positionbias.core.settings import Setting
 from positionbias.engine.choose import Engine
 from positionbias.ops.outcome import Measurements, Read, refuse_outputs
 from positionbias.overlap.settings import OverlapSettings
 
 if TYPE_CHECKING:
-    from positionbias.overlap.sources import TextSet
-    from positionbias.overlap.text import Example
-    from positionbias.results.result import Result
+    from pandas import DataFrame
 
-__all__ = ["OverlapFound", "overlap_leakage"]
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class OverlapFound(Measurements):
-    """The counts of overlap by test set, unit, detector and training set; the pairs stand in the
-    folder that was written.
-    """
-
-    examples: Sequence[Example] = ()
-
-    def _text(self) -> str:
-        from positionbias.overlap.text import overlap_text
-
-        return wrapped(overlap_text(self.results, self.examples))
+__all__ = ["overlap_leakage"]
 
 
 @operation
 def overlap_leakage(
     training: Annotated[
         Sequence[CollectionLike],
-        Setting("Training sets.", metavar="[NAME=]TRAIN[:SPLIT]...", place="read"),
+        Setting("Training sets.", metavar="[NAME=]COLLECTION[:SPLIT]...", place="read"),
     ],
     *,
     tests: Annotated[
@@ -51,7 +34,7 @@ def overlap_leakage(
         Setting(
             "A test set; may be given again.",
             flags=("--test",),
-            metavar="[NAME=]TEST[:SPLIT]",
+            metavar="[NAME=]COLLECTION[:SPLIT]",
             place="read",
         ),
     ] = (),
@@ -65,45 +48,40 @@ def overlap_leakage(
             place="read",
         ),
     ] = (),
-    examples: Annotated[
-        int, Setting("Pairs to print of each test set and unit, with their texts.", least=0)
-    ] = 0,
     engine: Engine = Engine(),
     out: Out,
     overwrite: Overwrite = False,
-) -> OverlapFound:
+) -> Measurements:
     """Find passages, queries and pairs of test sets in training sets.
 
     Texts are compared without case and punctuation: the same words (exact), and shared runs of 13
     words (ngram). How many of the pairs are right, only a labelled sample says (``labelled``). In a
     test set with judgements its relevant passages are compared, in a training set those that
     judgements name. A passage in a corpus that both sides share is not its own copy, and is counted
-    apart.
+    apart. Files and folders of other forms are imported first (posbias import).
 
         posbias leakage overlap msmarco --test msmarco:dl19 --test msmarco:dl20 --out overlap
         posbias leakage sample overlap/pairs/msmarco.dl19.passages.jsonl --found-by ngram \\
                 --score of_test --above 0 --out sheet.tsv
 
     Returns:
-        The share of test queries that are found, by test set, unit, detector and training set. The
-        pairs stand in ``out``, a file pairs/TEST.UNIT.jsonl each.
+        Rows: the share of test queries that are found, by test set, unit, detector and training
+        set. The pairs stand in ``out``, a file pairs/TEST.UNIT.jsonl each.
 
     Raises:
         SettingError: no test set, or two sets of a side with one name.
-        InputError: texts that cannot be read, or a sheet of other pairs.
+        InputError: no collection, or a sheet of other pairs.
         OutputExistsError: something stands at ``out`` and ``overwrite`` is false.
 
     Example:
         >>> import positionbias as pb
         >>> print(pb.overlap_leakage(["planted:train"], tests=["planted:test"], out="overlap"))
-        0 of 18 queries of planted.test (0.0%) have a relevant passage in planted.train.
-        0 of 18 queries of planted.test (0.0%) are in planted.train.
-        ...
+        0 of 18 queries of planted.test (0.0%) have a relevant passage in planted.train. 0 of 18
+        queries of planted.test (0.0%) are in planted.train. ...
     """
-    from positionbias.overlap.find import find_overlap
-    from positionbias.overlap.lines import FOLDER
-    from positionbias.overlap.sources import text_set
-    from positionbias.overlap.text import surest
+    from positionbias.ops.query_places import QueryPlace
+    from positionbias.overlap.find import FOLDER, find_overlap
+    from positionbias.overlap.texts import TextSet
 
     if not training or not tests:
         found = "no training set" if tests else "no --test" if training else "neither"
@@ -113,42 +91,52 @@ def overlap_leakage(
     refuse_outputs(out, overwrite=overwrite)
     place = output_place(out)
     train, test = (
-        [text_set(one, settings, test=side is tests) for one in side] for side in (training, tests)
+        [
+            TextSet(*QueryPlace.of_collection(each, default), settings, default == "test")
+            for each in side
+        ]
+        for side, default in ((training, "train"), (tests, "test"))
     )
-    named = [*(("training set", one) for one in train), *(("test set", one) for one in test)]
+    named = [*(("training set", each) for each in train), *(("test set", each) for each in test)]
 
-    def measured(results: Sequence[Result], remarks: Sequence[str]) -> OverlapFound:
-        return OverlapFound(
-            results,
+    def measured(rows: DataFrame) -> Measurements:
+        return Measurements(
+            rows=rows,
             command="leakage overlap",
-            settings={**asdict(settings), "training": _splits(train), "tests": _splits(test)},
+            settings=asdict(settings),
+            content={
+                "relevant_from": settings.relevant_from,
+                **{
+                    f"{role}s": {
+                        each.name: {"split": each.split, "checksum": each.collection.checksum}
+                        for side, each in named
+                        if side == role
+                    }
+                    for role in ("training set", "test set")
+                },
+            },
             read=[
-                *(Read(f"{role} {one.name}", one.place, one.checksum) for role, one in named),
-                *(Read.file("labelled pairs", input_place(one)) for one in labelled),
+                *(
+                    Read(f"{role} {each.name}", each.collection.path, each.collection.checksum)
+                    for role, each in named
+                ),
+                *(Read.file("labelled pairs", input_place(sheet)) for sheet in labelled),
             ],
-            name=f"Overlap with {', '.join(one.name for one in test)}",
-            packages=("numpy", "pyarrow"),
+            name=f"Overlap with {', '.join(each.name for each in test)}",
+            packages=("numpy", "pandas", "pyarrow"),
             host=engine.host,
-            remarks=remarks,
         )
 
     with engine.open() as map_shards:
-        results, remarks = find_overlap(
+        rows = find_overlap(
             place,
             train,
             test,
             settings,
-            lambda *found: measured(*found).manifest(place),
+            lambda rows: measured(rows).manifest(place),
             labelled=labelled,
             map_shards=map_shards,
             overwrite=overwrite,
         )
     hint(f"written to {pasted(place)}, the pairs to {pasted(place / FOLDER)}")
-    return replace(
-        measured(results, remarks), examples=surest(place, results, examples) if examples else ()
-    )
-
-
-def _splits(sets: Sequence[TextSet]) -> dict[str, str]:
-    """Return the splits of collections by the sets' names, so that a search can be repeated."""
-    return {one.name: str(getattr(one, "split", "")) for one in sets}
+    return measured(rows)

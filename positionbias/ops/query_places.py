@@ -4,15 +4,17 @@ content.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
 from positionbias.core.closest import or_closest
 from positionbias.core.collection import Collection, find_collection
-from positionbias.core.errors import bad_input
+from positionbias.core.errors import SettingError, bad_input
 from positionbias.core.files import input_errors, open_bytes
 from positionbias.core.places import input_place
 from positionbias.core.records import Query
+from positionbias.core.schema import NAME
 from positionbias.formats.trec_topics import read_topics
 from positionbias.leakage.queries import TrainSource, collection_source, tsv_queries, tsv_source
 from positionbias.ops.outcome import Read
@@ -31,14 +33,16 @@ class QueryPlace:
     split: str = ""
 
     @staticmethod
-    def parse(given: str | Path | Collection, default_split: str) -> QueryPlace:
-        """Return what an argument means.
+    def parse(
+        given: str | Path | Collection, default_split: str, *, corpus: bool = False
+    ) -> QueryPlace:
+        """Return what an argument means; ``corpus``: a collection may have no splits.
 
         Raises:
             InputError: neither a file nor a collection, or a collection without that split.
         """
         if isinstance(given, Collection):
-            return _split_of(given, default_split, "", str(given.path))
+            return _split_of(given, default_split, "", str(given.path), corpus=corpus)
         text = str(given)
         name, named, place = text.partition("=")
         if not named or not name or "/" in name or Path(text).exists():
@@ -51,7 +55,28 @@ class QueryPlace:
             if ":" in place and not path.is_dir()
             else (place, "", default_split)
         )
-        return _split_of(find_collection(folder), split, name, folder)
+        return _split_of(find_collection(folder), split, name, folder, corpus=corpus)
+
+    @staticmethod
+    def of_collection(
+        given: str | Path | Collection, default_split: str
+    ) -> tuple[str, Collection, str]:
+        """Return the name, collection and split that an argument means, by a name that files can
+        have; a collection without splits needs none.
+
+        Raises:
+            InputError: as ``parse``, or a file.
+            SettingError: a name that no file can have.
+        """
+        named = QueryPlace.parse(given, default_split, corpus=True)
+        if not isinstance(named.held, Collection):
+            do = "import it first: posbias import --help lists the formats"
+            raise bad_input(named.held, wanted="a collection", found="a file", do=do)
+        name = named.name.replace(":", ".")
+        if not re.fullmatch(NAME, name):
+            wanted = "a name of letters, digits, '_', '.', '+' and '-'"
+            raise SettingError(f"{given}: wanted {wanted}; found {name!r}; give another")
+        return name, named.held, named.split
 
     def source(self) -> TrainSource:
         """Return training queries, to be streamed; of topics their titles."""
@@ -75,7 +100,11 @@ class QueryPlace:
         return Read.file(role, self.held)
 
 
-def _split_of(collection: Collection, split: str, name: str, folder: str) -> QueryPlace:
+def _split_of(
+    collection: Collection, split: str, name: str, folder: str, *, corpus: bool
+) -> QueryPlace:
+    if corpus and not collection.splits:
+        return QueryPlace(name or collection.name, collection)
     if split not in collection.splits:
         found = ", ".join(collection.splits) or "no splits"
         raise bad_input(

@@ -1,51 +1,48 @@
-"""Find the overlap of training sets with test sets, and write it as a folder of results and pairs;
-an interrupted search goes on.
+"""Find the overlap of training sets with test sets, and write it as a folder of rows and pairs; an
+interrupted search goes on.
+
+A pair of a query with a relevant passage overlaps one of a test set where both its query and its
+passage do. A passage of a shared corpus is the same passage, so it counts here: a training query
+near a test query, with its very passage, is a leak. [decision] A joined pair is found by exact if
+both parts are, and by ngram if either part is. Its scores are the lower ones of both parts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
+import pandas
+from pandas import DataFrame, Index
 
-from positionbias.core.errors import InputError, SettingError
-from positionbias.core.files import remove, sha256_file
-from positionbias.core.formatting import plural
+from positionbias.core.errors import InputError, SettingError, bad_input
+from positionbias.core.files import remove
+from positionbias.core.input_state import file_mark
 from positionbias.core.json_text import JsonObject
-from positionbias.core.manifest import Manifest
+from positionbias.core.manifest import MANIFEST, Manifest, write_manifest
 from positionbias.core.places import Place
 from positionbias.core.progress import track
+from positionbias.core.rows import ROWS, Collected
 from positionbias.core.shard_work import MapShards, resumable_folder
-from positionbias.overlap.counts import Items, Pairs, overlap_results, summed
-from positionbias.overlap.detectors import Texts
-from positionbias.overlap.found import Found, merged
-from positionbias.overlap.joined import joined, joined_cut
-from positionbias.overlap.lines import FOLDER, file_of, joined_records, records, write_records
-from positionbias.overlap.precision import read_sheets, with_precision
-from positionbias.overlap.search import BlockFacts, Part, TestSide, search_blocks, write_tests
-from positionbias.overlap.settings import (
-    DETECTORS,
-    NGRAM,
-    PAIRS,
-    PASSAGES,
-    QUERIES,
-    OverlapSettings,
-)
-from positionbias.overlap.shingles import COMMON, Words, common_shingles, distinct, own_runs
-from positionbias.overlap.sources import TextSet
-from positionbias.results.overlap import ANY
-from positionbias.results.result import Result, write_results
+from positionbias.leakage.pairs import read_pairs
+from positionbias.overlap.measured import KEYS, STUDY, Items, overlap_rows
+from positionbias.overlap.precision import KnownPairs, read_sheets
+from positionbias.overlap.search import HITS, LOOKUP, SCORES, Lookup, best, search_blocks
+from positionbias.overlap.settings import DETECTORS, PAIRS, PASSAGES, QUERIES, OverlapSettings
+from positionbias.overlap.texts import TextSet
 
-__all__ = ["NothingToCompare", "find_overlap"]
+__all__ = ["FOLDER", "file_of", "find_overlap", "joined"]
 
+FOLDER = "pairs"
 _WORK = ".work"
 _FIRST = 1 << 14  # texts of a training set whose runs of words are counted
 
 
-class NothingToCompare(InputError):
-    """No test set, or a training set, has a text; or for pairs a query with a relevant passage."""
+def file_of(test_set: str, unit: str) -> str:
+    """Return the file of a test set's pairs of a unit, within the artefact."""
+    return f"{FOLDER}/{test_set}.{unit}.jsonl"
 
 
 def find_overlap(
@@ -53,321 +50,175 @@ def find_overlap(
     training: Sequence[TextSet],
     tests: Sequence[TextSet],
     settings: OverlapSettings,
-    manifest: Callable[[Sequence[Result], Sequence[str]], Manifest],
+    manifest: Callable[[DataFrame], Manifest],
     *,
     labelled: Sequence[Place] = (),
     map_shards: MapShards = map,
     overwrite: bool = False,
-) -> tuple[list[Result], list[str]]:
+) -> DataFrame:
     """Compare every training text with every test text, unit by unit, and write ``out``; return the
-    results and remarks on them.
+    rows.
 
     ``labelled`` are filled sheets, which give the precision of the detectors.
 
-    Memory: the test texts with their shingles in each process, a block of training texts, and the
-    pairs found.
-
     Raises:
         SettingError: two sets of a side with one name.
-        NothingToCompare: test sets, or a training set, without texts to compare.
+        InputError: test sets, or a training set, without texts to compare.
         OutputExistsError: ``out`` exists and ``overwrite`` is false.
     """
     for side, flag in ((training, "TRAIN"), (tests, "--test")):
-        # as files, whose case may not count
-        if len({one.name.casefold() for one in side}) < len(side):
+        names = [each.name for each in side]
+        if len({name.casefold() for name in names}) < len(side):  # as files, whose case may not
             raise SettingError(
-                f"{flag}: wanted different names; found {', '.join(one.name for one in side)}; "
-                "give NAME=PLACE"
+                f"{flag}: wanted different names; found {', '.join(names)}; give NAME=COLLECTION"
             )
     job: JsonObject = {
-        "command": "leakage overlap",
+        "command": STUDY,
         "settings": asdict(settings),
-        "sets": [[one.name, one.checksum] for one in (*training, *tests)],
+        "sets": [
+            # the order of texts is in no checksum
+            [each.name, each.split, file_mark(each.collection.path / MANIFEST)]
+            for each in (*training, *tests)
+        ],
     }
     sheets = read_sheets(labelled)
     with resumable_folder(out, job, overwrite=overwrite) as folder:
         (folder / FOLDER).mkdir(exist_ok=True)
-        work = folder / _WORK
-        work.mkdir(exist_ok=True)
-        found = _Overlap(folder, work, training, tests, settings, map_shards)
-        results = with_precision(found.measured(), folder, sheets)
-        remove(work)
-        write_results(folder, results, manifest(results, found.remarks))
-    return results, found.remarks
+        search = _Search(folder / _WORK, training, tests, settings, map_shards)
+        made, fitting = Collected({"study": STUDY}, KEYS), set[Path]()
+        for items, hits in search.found():
+            path = folder / file_of(items.test_set, items.unit)
+            _write_pairs(path, hits[~hits["shared"]])
+            known = KnownPairs(read_pairs(path), sheets)
+            fitting |= known.sheets.keys()
+            overlap_rows(made, items, hits, [each.name for each in training], known)
+        for sheet in sheets.keys() - fitting:
+            do = "draw the sample from these pairs again: posbias leakage sample"
+            wanted = "pairs of one of its files, by the same detectors"
+            raise bad_input(sheet, wanted=wanted, found="others", do=do)
+        rows = made.rows
+        if not len(rows):
+            raise _nothing(tests[0], "test texts")
+        remove(folder / _WORK)
+        rows.to_parquet(folder / ROWS, index=False)
+        write_manifest(folder / MANIFEST, manifest(rows))
+    return rows
+
+
+def _nothing(texts: TextSet, wanted: str) -> InputError:
+    do = "check its split"
+    return InputError(f"{texts.collection.path}: wanted {wanted} to compare; found none; {do}")
+
+
+def _write_pairs(path: Path, hits: DataFrame) -> None:
+    """Write hits as JSON lines, in the form that ``leakage.pairs`` reads."""
+    path.touch()  # pandas writes an empty line where there are none
+    if not len(hits):
+        return
+    found_by = [np.array(DETECTORS)[by].tolist() for by in hits[[*DETECTORS]].to_numpy()]
+    names = [
+        f"{side}_{what}" for what in ("id", "text", "passage_id") for side in ("train", "test")
+    ]
+    names = ["source", *(name for name in names if name in hits), *SCORES]
+    pairs = hits[names].assign(found_by=found_by)
+    pairs.to_json(path, orient="records", lines=True, force_ascii=False, double_precision=6)
 
 
 @dataclass(frozen=True)
-class _Unit:
-    """Findings on passages or queries: the test texts, the pairs, and the blocks' counts by
-    training set.
+class _Search:
+    """A search for test sets in training sets, in the folder ``work``. Hits have the columns of
+    ``HITS``, and ``source``, the training set; ``set``, the test set; ``item``, the text's number
+    there; ``test_id``, ``test_text``; and ``shared``: the same passage, in a corpus that both sides
+    share.
     """
 
-    side: TestSide
-    tests: Texts
-    found: Found
-    facts: Sequence[BlockFacts]
-    sources: Sequence[int]
+    work: Path
+    training: Sequence[TextSet]
+    tests: Sequence[TextSet]
+    settings: OverlapSettings
+    map_shards: MapShards
 
-    def cut(self, number: int, sources: int, kept: int) -> np.ndarray:
-        """Return by training set and detector ``(sources, detectors)`` whether some text of a test
-        set has as many pairs as are kept.
+    def found(self) -> Iterator[tuple[Items, DataFrame]]:
+        """Search by unit, and yield the items and hits of each test set and unit."""
+        for train in self.training:
+            if not any(next(train.blocks(unit), None) for unit in (PASSAGES, QUERIES)):
+                raise _nothing(train, "training texts")  # it would look clean
+        searched = {unit: self._searched(unit) for unit in (PASSAGES, QUERIES)}
+        for test in self.tests:
+            found = {}
+            for unit, frames in searched.items():
+                texts, hits = (frame[frame["set"] == test.name] for frame in frames)
+                found[unit] = self._items(test, unit, texts), hits
+            yield from found.values()
+            yield self._pairs(test, found)
+
+    def _searched(self, unit: str) -> tuple[DataFrame, DataFrame]:
+        """Search all training sets for the test texts of a unit, and return the texts of all test
+        sets and all hits.
         """
-        low, high = self.side.starts[number : number + 2]
-        mine = (self.found.tests >= low) & (self.found.tests < high) & ~self.found.shared
-        groups = (self.found.tests * sources + self.found.sources)[mine]
-        by = self.found.found_by[mine].T
-        cut = np.zeros((sources, len(by)), bool)
-        for place, own in enumerate(by):
-            values, counts = np.unique(groups[own], return_counts=True)
-            cut[values[counts >= kept] % sources, place] = True
-        return cut
+        work = self.work / unit
+        work.mkdir(parents=True, exist_ok=True)
+        texts = [test.texts(unit) for test in self.tests]
+        first = [train.texts(unit, _FIRST) for train in self.training]
+        tests, training = ([own["text"] for own in side] for side in (texts, first))
+        lookup = Lookup.of(tests, training, self.settings.n)
+        np.savez(work / LOOKUP, **lookup._asdict())
+        blocks = (block for train in self.training for block in train.blocks(unit))
+        counts = search_blocks(work, blocks, self.settings, self.map_shards)
+        counts = track(counts, f"comparing {unit}", unit="blocks")
+        paths = [work / f"{place:06}" for place, count in enumerate(counts) if count]
+        found = [HITS.assign(source="", corpus=""), *map(pandas.read_parquet, paths)]
+        every = pandas.concat(texts).rename(columns={"id": "test_id", "text": "test_text"})
+        every = every.assign(item=every.index, words=lookup.words > 0, runs=lookup.runs > 0)
+        every = every.reset_index(drop=True)
+        hits = pandas.concat(found).join(every, on="test")
+        corpora = {test.name: test.collection.passages_checksum for test in self.tests}
+        shared = (hits["train_id"] == hits["test_id"]) & (unit == PASSAGES)
+        shared &= hits["corpus"] == hits["set"].map(corpora)
+        return every, best(hits.assign(shared=shared), ["shared", "source"])
+
+    def _items(self, test: TextSet, unit: str, texts: DataFrame) -> Items:
+        links = DataFrame({"item": texts["item"], "query_id": texts["test_id"]})
+        if unit == PASSAGES:
+            links = test.links()
+            links["item"] = Index(texts["test_id"]).get_indexer(links["passage_id"])
+        words, runs = (texts[name].to_numpy() for name in ("words", "runs"))
+        return Items(test.name, unit, words, runs, links[links["item"] >= 0])
+
+    def _pairs(
+        self, test: TextSet, found: Mapping[str, tuple[Items, DataFrame]]
+    ) -> tuple[Items, DataFrame]:
+        """Join the queries and passages of a test set."""
+        links = found[PASSAGES][0].links.reset_index(drop=True)
+        links["item"] = links.index
+        train = [each.links().assign(source=each.name) for each in self.training]
+        every = np.ones(len(links), bool)
+        hits = joined(found[QUERIES][1], found[PASSAGES][1], pandas.concat(train), links)
+        return Items(test.name, PAIRS, every, every, links), hits
 
 
-class _Overlap:
-    def __init__(
-        self,
-        folder: Path,
-        work: Path,
-        training: Sequence[TextSet],
-        tests: Sequence[TextSet],
-        settings: OverlapSettings,
-        map_shards: MapShards,
-    ) -> None:
-        self.folder, self.work, self.training, self.tests = folder, work, training, tests
-        self.settings, self.map_shards = settings, map_shards
-        self.sources = [one.name for one in training]
-        self.remarks: list[str] = []
-
-    def measured(self) -> list[Result]:
-        """Return all results, and write all pairs."""
-        both = PAIRS in self.settings.units
-        units = {
-            unit: self._searched(unit)
-            for unit in (PASSAGES, QUERIES)
-            if both or unit in self.settings.units
-        }
-        self._check_training(units.values())
-        results: list[Result] = []
-        for number, test in enumerate(self.tests):
-            for unit, found in units.items():
-                if unit == PASSAGES and found.side.starts[number] == found.side.starts[number + 1]:
-                    self.remarks.append(
-                        f"{test.name}: no relevant passage was found, so none was compared."
-                    )
-                if unit in self.settings.units and len(found.tests):
-                    results += self._of_unit(unit, number, found)
-            if both:
-                results += self._of_pairs(number, units[QUERIES], units[PASSAGES])
-        if not results:
-            raise NothingToCompare(
-                f"{self.tests[0].place}: wanted test texts to compare; found none; give another "
-                "--test, or --unit"
-            )
-        return results
-
-    def _check_training(self, units: Iterable[_Unit]) -> None:
-        """Refuse a training set without any text, which would look clean."""
-        searched = {
-            source
-            for of in units
-            for source, fact in zip(of.sources, of.facts, strict=True)
-            if fact.texts
-        }
-        for number, one in enumerate(self.training):
-            if number not in searched:
-                do = "check its split and columns, or give another --unit"
-                raise NothingToCompare(
-                    f"{one.place}: wanted training texts to compare; found none; {do}"
-                )
-
-    def _searched(self, unit: str) -> _Unit:
-        """Search all training sets for the test texts of a unit."""
-        side = write_tests(self.work / f"{unit}.arrow", self.tests, unit, self.settings)
-        side, tests = self._without_common(unit, side)
-        folder = self.work / unit
-        # the order of test texts is in no checksum
-        asked = sha256_file(Path(side.path)) + sha256_file(Path(side.common))
-        sources: list[int] = []  # of each block that was handed out
-
-        def parts() -> Iterator[Part]:
-            for number, one in enumerate(self.training):
-                for block in one.blocks(unit):
-                    sources.append(number)
-                    yield Part(number, block, self._same_corpus(unit, one), asked)
-
-        done = search_blocks(folder, parts(), side, self.map_shards)
-        facts = list(track(done, f"comparing {unit}", unit="blocks"))
-        paths = [folder / f"{number:06}" for number in range(len(facts))]
-        of_training = [0] * len(self.sources)
-        for source, fact in zip(sources, facts, strict=True):
-            of_training[source] += fact.left_out
-        names = [*self.sources, *(test.name for test in self.tests)]
-        for name, left_out in zip(names, [*of_training, *side.left_out], strict=True):
-            if left_out:
-                self.remarks.append(
-                    f"{name}: {left_out:,} rows without usable {unit} were left out."
-                )
-        found = merged(paths, sources, len(DETECTORS), self.settings.kept)
-        return _Unit(side, tests, found, facts, sources)
-
-    def _without_common(self, unit: str, side: TestSide) -> tuple[TestSide, Texts]:
-        """Find the runs of words that count for nothing: those in many texts of a test set, or of
-        the first texts of a training set.
-        """
-        tests, n = side.texts(), self.settings.n
-        found = [
-            common_shingles([tests.words.part(low, high)], n)
-            for low, high in zip(side.starts, side.starts[1:], strict=False)
-        ]
-        found += (
-            [common_shingles(_first_words(one, unit), n) for one in self.training]
-            if len(tests)
-            else []
+def joined(
+    queries: DataFrame, passages: DataFrame, train_links: DataFrame, test_links: DataFrame
+) -> DataFrame:
+    """Join the hits of queries and passages of a test set, by its links (query_id, passage_id,
+    item) and those of the training sets (source, query_id, passage_id).
+    """
+    train, test = (
+        links.rename(columns={"query_id": f"{side}_id", "passage_id": f"{side}_passage_id"})
+        for side, links in (("train", train_links), ("test", test_links))
+    )
+    ids = {"train_id": "train_passage_id", "test_id": "test_passage_id"}
+    pairs = (
+        queries.drop(columns="item")
+        .merge(train, on=["source", "train_id"])
+        .merge(test, on="test_id")
+        .merge(
+            passages.rename(columns=ids)[["source", *ids.values(), *DETECTORS, *SCORES]],
+            on=["source", *ids.values()],
+            suffixes=("", "_of_passage"),
         )
-        path = self.work / f"{unit}.common.npy"
-        common = distinct(np.concatenate(found))
-        np.save(path, common)
-        if len(common):
-            self.remarks.append(
-                f"{unit}: {plural(len(common), 'run')} of {n} words in more than {COMMON:.0%} of "
-                "the texts of one set counted for nothing."
-            )
-        return replace(side, common=str(path.absolute())), replace(tests, common=common)
-
-    def _same_corpus(self, unit: str, training: TextSet) -> tuple[bool, ...]:
-        return tuple(
-            unit == PASSAGES and training.corpus != "" and training.corpus == test.corpus
-            for test in self.tests
-        )
-
-    def _of_unit(self, unit: str, number: int, of: _Unit) -> Iterator[Result]:
-        """Write the pairs of a test set, and yield its results."""
-        test, (low, high) = self.tests[number], of.side.starts[number : number + 2]
-        mine = (of.found.tests >= low) & (of.found.tests < high) & ~of.found.shared
-        places = np.flatnonzero(mine)
-        lines = records(of.found, places, of.tests, self.sources)
-        write_records(self.folder / file_of(test.name, unit), lines)
-        words = of.tests.words.part(low, high)
-        items = Items(
-            test.name,
-            unit,
-            words.counts,
-            own_runs(words, self.settings.n, of.tests.common),
-            *self._queries_of(unit, number, of),
-        )
-        cut = of.cut(number, len(self.sources), self.settings.kept)
-        self._remark(items, cut)
-        pairs = Pairs(
-            of.found.sources[places], of.found.tests[places] - low, of.found.found_by[places]
-        )
-        counted, shared = (
-            summed(of.facts, of.sources, number, kind, len(self.training))
-            for kind in ("pairs", "shared")
-        )
-        yield from overlap_results(items, pairs, counted, shared, cut, self.sources, self.settings)
-
-    def _queries_of(self, unit: str, number: int, of: _Unit) -> tuple[np.ndarray, np.ndarray]:
-        """Return links of a test set's items to its queries: the item and the query of each."""
-        test, (low, high) = self.tests[number], of.side.starts[number : number + 2]
-        if unit == QUERIES:
-            return np.arange(high - low), np.arange(high - low)
-        ids = {text_id: item for item, text_id in enumerate(of.tests.ids[low:high])}
-        names: dict[str, int] = {}
-        missing: set[str] = set()
-        links = []
-        for query_id, passage_id in test.links():
-            if passage_id in ids:
-                links.append((ids[passage_id], names.setdefault(query_id, len(names))))
-            else:
-                missing.add(passage_id)
-        if missing:
-            self.remarks.append(
-                f"{test.name}: left out {plural(len(missing), 'relevant passage')} missing from "
-                "its corpus."
-            )
-        item_of, query_of = np.array(links, np.int64).reshape(-1, 2).T
-        return item_of, query_of
-
-    def _remark(self, items: Items, cut: np.ndarray) -> None:
-        """Say what the counts of a test set and unit leave open."""
-        name, settings = items.test_set, self.settings
-        if cut.any():
-            self.remarks.append(
-                f"{name}: of some {items.unit} only the best {settings.kept:,} pairs were kept "
-                "(--kept-pairs)."
-            )
-        if few := len(items.words) - len(items.compared(NGRAM, settings)):
-            instead = " posbias leakage find compares their words." if items.unit == QUERIES else ""
-            self.remarks.append(
-                f"{name}: {few:,} {items.unit} have too few words, or none but common runs of "
-                f"them, so only equal ones are found.{instead}"
-            )
-
-    def _of_pairs(self, number: int, queries: _Unit, passages: _Unit) -> Iterator[Result]:
-        """Join queries and passages, write the pairs, and yield their results."""
-        test = self.tests[number]
-        q_ids = _numbers(queries, number)
-        p_ids = _numbers(passages, number)
-        links = [(q_ids[q], p_ids[p]) for q, p in test.links() if q in q_ids and p in p_ids]
-        if not links:
-            return
-        found = joined(queries.found, passages.found, [one.links() for one in self.training], links)
-        lines = joined_records(
-            found,
-            records(queries.found, found.queries, queries.tests, self.sources),
-            records(passages.found, found.passages, passages.tests, self.sources),
-        )
-        write_records(self.folder / file_of(test.name, PAIRS), lines)
-        sources = queries.found.sources[found.queries]
-        all_of = {
-            name: np.bincount(
-                sources[found.found_by[:, slice(None) if name == ANY else [place]].any(axis=1)],
-                minlength=len(self.sources),
-            )
-            for place, name in enumerate((*DETECTORS, ANY))
-        }
-        none = {name: np.zeros(len(self.sources), np.int64) for name in all_of}
-        none_known = np.zeros(len(links), np.int64)
-        items = Items(
-            test.name,
-            PAIRS,
-            none_known,
-            none_known,
-            np.arange(len(links)),
-            np.array([q for q, _ in links]),
-        )
-        cut_q, cut_p = (
-            of.cut(number, len(self.sources), self.settings.kept) for of in (queries, passages)
-        )
-        cut = joined_cut(cut_q, cut_p)
-        if cut.any():
-            self.remarks.append(
-                f"{test.name}: pairs may be missing, as of some queries or passages only the best "
-                f"{self.settings.kept:,} were kept (--kept-pairs)."
-            )
-        yield from overlap_results(
-            items,
-            Pairs(sources, found.links, found.found_by),
-            all_of,
-            none,
-            cut,
-            self.sources,
-            self.settings,
-        )
-
-
-def _first_words(of: TextSet, unit: str) -> Iterator[Words]:
-    """Yield the words of the first ``_FIRST`` texts of a set, or some more."""
-    seen = 0
-    for block in of.blocks(unit):
-        for batch in block.batches():
-            yield batch.words
-            seen += len(batch)
-            if seen >= _FIRST:
-                return
-
-
-def _numbers(of: _Unit, number: int) -> dict[str, int]:
-    """Return the numbers of a test set's texts by id."""
-    low, high = of.side.starts[number : number + 2]
-    return {text_id: low + place for place, text_id in enumerate(of.tests.ids[low:high])}
+    )
+    scores = {name: np.minimum(pairs[name], pairs[f"{name}_of_passage"]) for name in SCORES}
+    exact, ngram = (pairs[[name, f"{name}_of_passage"]] for name in DETECTORS)
+    pairs = pairs.assign(exact=exact.all(axis=1), ngram=ngram.any(axis=1), **scores)
+    return pairs.sort_values(["item", "source", "train_id", "train_passage_id"], ignore_index=True)

@@ -1,48 +1,29 @@
-"""Settings of overlap: what is compared, and from which share of common words two texts overlap."""
+"""Settings of overlap: which texts are compared, and from which share of common words on they
+overlap.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-from positionbias.core.settings import Panel, check_once, check_settings, setting
+from positionbias.core.settings import Panel, check_settings, setting
 from positionbias.leakage.pairs import OVERLAP_DETECTORS as DETECTORS
-from positionbias.results.overlap import ANY
 
-__all__ = [
-    "DETECTORS",
-    "EXACT",
-    "NGRAM",
-    "PAIRS",
-    "PASSAGES",
-    "QUERIES",
-    "UNITS",
-    "OverlapSettings",
-    "counted",
-]
+__all__ = ["DETECTORS", "PAIRS", "PASSAGES", "QUERIES", "UNITS", "OverlapSettings"]
 
-PASSAGES, QUERIES, PAIRS = "passages", "queries", "pairs"
-EXACT, NGRAM = DETECTORS
-UNITS = (PASSAGES, QUERIES, PAIRS)
+UNITS = PASSAGES, QUERIES, PAIRS = "passages", "queries", "pairs"
 
 
 @dataclass(frozen=True, slots=True)
 class OverlapSettings:
-    """What is compared with what, and when two texts overlap.
+    """Which texts are compared, and when two of them overlap.
 
     ``n`` and ``containment`` are those of published decontaminated sets: 13 words and a half.
 
     Raises:
-        SettingError: a setting outside its range, or one given twice.
+        SettingError: a setting outside its range.
     """
 
-    units: Sequence[str] = setting(
-        UNITS,
-        "What to compare: passages, queries, or queries together with a relevant passage. May be "
-        "given again.",
-        flags=("--unit",),
-        choices=UNITS,
-    )
     n: int = setting(
         13, "Words of a run.", flags=("--ngram",), least=2, most=1_000, panel=Panel.ADVANCED
     )
@@ -60,21 +41,6 @@ class OverlapSettings:
     relevant_from: int = setting(
         1, "Lowest grade of a relevant passage in test judgements.", least=1, metavar="GRADE"
     )
-    kept: int = setting(
-        100,
-        "Pairs kept of each test text, detector and training set, the best; all are counted.",
-        flags=("--kept-pairs",),
-        least=1,
-        panel=Panel.ADVANCED,
-    )
 
     def __post_init__(self) -> None:
         check_settings(self)
-        check_once({"--unit": self.units})
-
-
-def counted(detector: str) -> set[str]:
-    """Return the detectors behind a row: the named detector, or both that are counted together as
-    any.
-    """
-    return set(DETECTORS) if detector == ANY else {detector}

@@ -45,6 +45,8 @@ SHOWN = (
     "audit.shown",
     "contamination.shown",
     "contamination.origins",
+    "overlap.shown",
+    "overlap.removed",
 )  # modules with one or several presentations, beside those of papers
 MOST_LINES = 12  # of a table in a terminal
 

@@ -16,9 +16,6 @@ TEXTS = {
     "CandidateCounts": ("leakage.text", "candidates_text"),
     "DrawnSet": ("leakage.text", "leaked_text"),
     "LeakShare": ("leakage.text", "calibration_text"),
-    "LeaksRemoved": ("overlap.removed_text", "removed_text"),
-    "OverlapFigures": ("overlap.text", "overlap_text"),
-    "QueriesRemoved": ("leakage.text", "removed_text"),
     "ReviewFigures": ("leakage.text", "review_text"),
     "SampleFigures": ("leakage.text", "sample_text"),
 }
@@ -28,7 +25,6 @@ TEXTS = {
 VERDICTS = {
     "CandidateCounts": ("leakage.text", "candidates_verdict"),
     "LeakShare": ("leakage.text", "calibration_verdict"),
-    "OverlapFigures": ("overlap.text", "overlap_verdict"),
 }
 
 

@@ -1,5 +1,5 @@
 """Figures of pairs of a training and a test query (found, compared with a truth, drawn, labelled,
-with a threshold) and of removed queries.
+with a threshold).
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ __all__ = [
     "QUERIES_READ",
     "REVIEWED",
     "SAMPLE",
-    "TAKEN_OUT",
     "THRESHOLD",
     "TRUTH",
     "WORDS_ALONE",
@@ -36,7 +35,6 @@ __all__ = [
     "LeakShare",
     "PublishedReview",
     "QueriesRead",
-    "QueriesRemoved",
     "ReadCount",
     "ReviewFigures",
     "ReviewedPairs",
@@ -59,7 +57,6 @@ REVIEWED = "reviewed candidates"
 KAPPA = "Cohen's kappa, "  # before the compared labels: all, or leak or not
 THRESHOLD, PREVALENCE = "leakage threshold", "leakage prevalence"
 PRECISION_AT, GIVEN_PRECISION = "leakage precision", "leakage precision, given threshold"
-TAKEN_OUT = "leaked queries taken out"
 
 
 class TopicsAndQueries(Struct, frozen=True):
@@ -229,27 +226,3 @@ class ThresholdFigures(Figures, frozen=True, kw_only=True):
     resamples_without_threshold: float
     note: str
     curve: ThresholdCurve
-
-
-class QueriesRemoved(Figures, frozen=True, kw_only=True):
-    """Leaked queries removed from a split with their records, and skipped pairs by cause.
-
-    ``checksum`` is that of the file listing them.
-    """
-
-    MEASURES = (TAKEN_OUT,)
-
-    split: str
-    queries: int
-    left_out: int
-    kept: int
-    qrels_left_out: int
-    answers_left_out: int
-    named_and_not_there: int
-    checksum: str
-    test_queries_leaked: int
-    pairs: int
-    pairs_of_different_topics: int
-    pairs_found_by_words_alone: int
-    pairs_below_threshold: int
-    pairs_of_other_sources: int

@@ -123,7 +123,7 @@ def test_review_calibrate_and_clean(
     (line,) = (
         (tmp_path / "clean" / "left_out" / "train.jsonl").read_text(encoding="utf-8").splitlines()
     )
-    assert [reason["test_id"] for reason in json.loads(line)["reasons"]] == ["q3", "q4"]
+    assert [reason["test_query_id"] for reason in json.loads(line)["reasons"]] == ["q3", "q4"]
 
 
 def test_clean_looks_for_itself(
@@ -163,7 +163,7 @@ def test_what_words_alone_found_stays(
     done = run_posbias(*clean, "./kept")
     assert done.returncode == 0, done.stderr
     assert "kept: removed 0 of 2 train queries" in done.stdout
-    assert "kept 1 pair found by words alone, of unknown precision" in done.stdout
+    assert "have an unknown precision and stay: label them" in done.stdout
     done = run_posbias(*clean, "./clean", "--lexical")
     assert done.returncode == 0, done.stderr
     assert "clean: removed 1 of 2 train queries" in done.stdout
@@ -266,7 +266,7 @@ def test_runs_on_leaked_and_clean_queries(
         ),
         (
             ("leakage", "clean", "./small", "--pairs", "found", "--source", "z", "--out", "./x"),
-            "of source 'z'; found 4 of s",
+            "of source 'z'; found s; name it",
         ),
         (
             ("leakage", "sample", "found", "--above", "1.5", "--out", "x.tsv"),

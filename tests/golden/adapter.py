@@ -32,6 +32,7 @@ OWN = (
     "length",
     "seen",
     "other",
+    "detector",
 )  # of the studies that write rows
 KEYS = ("collection", "split", "system", *FACTS, "finished", *PLACE)
 NUMBERS = ("value", "low", "high", "level", "count", "p", "expected", "margin", "detectable")

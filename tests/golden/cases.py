@@ -220,9 +220,11 @@ def leakage_labels(inputs: Inputs, out: Path) -> Sequence[Any]:
 def leakage_overlap(inputs: Inputs, out: Path) -> Sequence[Any]:
     settings = s.OverlapSettings(n=5)
     tests = [f"{inputs.planted.path}:test"]
-    return pb.overlap_leakage(
-        [f"{inputs.planted.path}:train"], tests=tests, settings=settings, out=out / "pairs"
-    ).results
+    return [
+        pb.overlap_leakage(
+            [f"{inputs.planted.path}:train"], tests=tests, settings=settings, out=out / "pairs"
+        ).to_frame()
+    ]
 
 
 def leakage_clean(inputs: Inputs, out: Path) -> Sequence[Any]:
@@ -234,7 +236,7 @@ def leakage_clean(inputs: Inputs, out: Path) -> Sequence[Any]:
     looked = pb.clean_leakage(
         inputs.planted, against=test, counted=words, detector="lexical", out=out / "looked"
     )
-    return [*results_of(given), *results_of(looked)]
+    return [given.rows, looked.rows]
 
 
 def contamination(inputs: Inputs, out: Path) -> Sequence[Any]:

@@ -13,7 +13,7 @@ from positionbias.core.errors import SettingError
 from positionbias.leakage.pairs import read_pairs
 from positionbias.leakage.sample import SampleSettings
 from positionbias.leakage.settings import FindSettings
-from positionbias.ops.leakage_clean import CountedPairs
+from positionbias.overlap.removal import CountedPairs
 from positionbias.planted.generator import PlantedSettings, write_planted
 from positionbias.results.leakage_pairs import CandidateCounts, SampleFigures
 from positionbias.results.result import load_results
@@ -106,7 +106,7 @@ def test_leaked_queries_are_removed(pair: Collection, tmp_path: Path) -> None:
     assert {query.query_id for query in pair.queries("train")} - leaked == {
         query.query_id for query in cleaned.collection.queries("train")
     }
-    assert cleaned.results[0].value == len(leaked) / len(pair.queries("train"))
+    assert cleaned.rows["value"].iloc[0] == len(leaked) / len(pair.queries("train"))
     looked = positionbias.clean_leakage(
         pair,
         against=pair,
@@ -114,7 +114,7 @@ def test_leaked_queries_are_removed(pair: Collection, tmp_path: Path) -> None:
         counted=CountedPairs(lexical=True),
         out=tmp_path / "looked",
     )
-    assert looked.removed.left_out > 0
+    assert looked.rows.query("statistic == 'removed'")["value"].item() > 0
     with pytest.raises(SettingError, match="wanted --against or --pairs; found both"):
         positionbias.clean_leakage(
             pair, against=pair, counted=CountedPairs(pair.path), out=tmp_path / "both"

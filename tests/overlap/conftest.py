@@ -1,4 +1,4 @@
-"""Sets that several files search."""
+"""Sets that several tests search."""
 
 from __future__ import annotations
 
@@ -8,21 +8,17 @@ import pytest
 
 import positionbias as pb
 
-from .sets import bytes_of, pairs_in, text_of, triplets, write_beir, write_lines
+from .sets import bytes_of, numbered, pairs_in, text_of
 
 
 @pytest.fixture(scope="module")
 def many(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[Path], Path, dict[str, bytes]]:
-    """Eight training files, a test set, and what one process finds."""
+    """Four training sets, a test set, and what one process finds."""
     folder = tmp_path_factory.mktemp("many")
-    files = []
-    for number in range(8):
-        rows = [
-            {**row, "positive": f"{row['positive']} {text_of(5_000 + number, number)}"}
-            for row in triplets(range(number, 30, 2))
-        ]
-        files.append(write_lines(folder / f"set{number}.jsonl", rows))
-    test = write_beir(folder / "bench", range(10, 40))
-    pb.overlap_leakage(files, tests=[test], out=folder / "out")
-    assert len(pairs_in(folder / "out", "bench.pairs")) > 50
-    return files, test, bytes_of(folder / "out")
+    sets = [
+        numbered(folder / f"set{n}", range(n, 30, 2), more=text_of(5_000 + n, n)) for n in range(4)
+    ]
+    test = numbered(folder / "bench", range(10, 40), "test")
+    pb.overlap_leakage(sets, tests=[test], out=folder / "out")
+    assert len(pairs_in(folder / "out", "bench.test.pairs")) > 30
+    return sets, test, bytes_of(folder / "out")

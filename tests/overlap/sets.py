@@ -1,10 +1,7 @@
-"""Small training and test sets of invented text, in the forms that users have, and what is in the
-files that a search leaves.
-"""
+"""Small collections of invented text, and what is in the files that a search leaves."""
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,9 +11,7 @@ from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.manifest import Manifest
 from positionbias.core.records import Passage, Qrel, Query
-from positionbias.overlap.lines import FOLDER
-
-Row = Mapping[str, Any]
+from positionbias.overlap.find import FOLDER
 
 
 def text_of(number: int, words: int = 30) -> str:
@@ -27,46 +22,6 @@ def text_of(number: int, words: int = 30) -> str:
 def query_of(number: int) -> str:
     """A query of seven words."""
     return text_of(1_000 + number, 7)
-
-
-def triplets(numbers: Sequence[int]) -> list[Row]:
-    """Rows as sentence-transformers train on: an anchor, its positive and a negative, which every
-    second row lacks.
-    """
-    return [
-        {
-            "anchor": query_of(n),
-            "positive": text_of(n),
-            "negative_1": text_of(2_000 + n) if n % 2 else None,
-        }
-        for n in numbers
-    ]
-
-
-def write_lines(path: Path, rows: Sequence[Row]) -> Path:
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return path
-
-
-def write_csv(path: Path, rows: Sequence[Row]) -> Path:
-    with open(path, "w", newline="") as handle:
-        writer = csv.DictWriter(handle, list(rows[0]))
-        writer.writeheader()
-        writer.writerows(rows)
-    return path
-
-
-def write_beir(folder: Path, numbers: Sequence[int], split: str = "test") -> Path:
-    """A folder in BEIR's form, each query with its passage, and two passages that no judgement
-    names.
-    """
-    (folder / "qrels").mkdir(parents=True)
-    corpus = [{"_id": f"d{n}", "title": "", "text": text_of(n)} for n in [*numbers, 901, 902]]
-    write_lines(folder / "corpus.jsonl", corpus)
-    write_lines(folder / "queries.jsonl", [{"_id": f"q{n}", "text": query_of(n)} for n in numbers])
-    lines = ["query-id\tcorpus-id\tscore", *(f"q{n}\td{n}\t1" for n in numbers)]
-    (folder / "qrels" / f"{split}.tsv").write_text("\n".join(lines) + "\n")
-    return folder
 
 
 def write_collection(
@@ -83,6 +38,21 @@ def write_collection(
     return Collection(place)
 
 
+def numbered(place: Path, numbers: Sequence[int], split: str = "train", more: str = "") -> Path:
+    """A collection of queries, each with its passage, to whose text ``more`` is added."""
+    passages = {f"d{n}": f"{text_of(n)} {more}".strip() for n in numbers}
+    queries = {f"q{n}": query_of(n) for n in numbers}
+    write_collection(
+        place, passages, **{split: (queries, [Qrel(f"q{n}", f"d{n}", 1) for n in numbers])}
+    )
+    return place
+
+
+def passages_only(place: Path, passages: Mapping[str, str]) -> Path:
+    """A collection of passages without a split."""
+    return write_collection(place, passages).path
+
+
 def pairs_in(out: Path, name: str) -> list[dict[str, Any]]:
     """The pairs of a file of the output."""
     return [json.loads(line) for line in (out / FOLDER / f"{name}.jsonl").read_text().splitlines()]
@@ -94,6 +64,6 @@ def ids_in(out: Path, name: str) -> list[tuple[str, str]]:
 
 
 def bytes_of(out: Path) -> dict[str, bytes]:
-    """The pairs and results of an output."""
-    files = [*(out / FOLDER).iterdir(), out / "results.json"]
+    """The pairs and rows of an output."""
+    files = [*(out / FOLDER).iterdir(), out / "rows.parquet"]
     return {path.name: path.read_bytes() for path in files}

@@ -12,8 +12,7 @@ from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.manifest import Manifest
 from positionbias.core.records import Passage, Qrel, Query
-from positionbias.ops.leakage_overlap import OverlapFound
-from positionbias.overlap.settings import OverlapSettings
+from positionbias.ops.outcome import Measurements
 
 LETTERS = (
     "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron pi rho sigma"
@@ -81,9 +80,7 @@ def both(folder: Path) -> tuple[Collection, Collection]:
     )
 
 
-def searched(folder: Path, kept: int = 100) -> OverlapFound:
+def searched(folder: Path) -> Measurements:
     """Search ``train`` for ``bench``, and write ``overlap``."""
     named = [f"train={folder / 'train'}:train"], [f"bench={folder / 'bench'}:test"]
-    return positionbias.overlap_leakage(
-        named[0], tests=named[1], settings=OverlapSettings(kept=kept), out=folder / "overlap"
-    )
+    return positionbias.overlap_leakage(named[0], tests=named[1], out=folder / "overlap")

@@ -4,7 +4,8 @@ often the bound holds.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,25 +13,37 @@ import pytest
 from positionbias.leakage.labels import DIFFERENT, UNTYPED, Label
 from positionbias.leakage.pairs import Pair
 from positionbias.leakage.sample import SampleSettings, stratified_sample
-from positionbias.overlap.precision import KnownPairs, Precision, Sheet
-from positionbias.overlap.settings import counted
-from positionbias.results.overlap import ALL_SETS, ANY
+from positionbias.overlap.precision import KnownPairs, Precision
 
 LEAK, NONE = Label(UNTYPED), Label(DIFFERENT)
+Rows = list[Pair]
 
 
-def pair(train: str, test: str, *found_by: str, score: float = 1.0) -> Pair:
-    return Pair(train, test, {"of_test": score}, found_by=found_by, source="msmarco")
+def pair(train: str, test: str, *found_by: str, score: float = 1.0, **more: Any) -> Pair:
+    more.setdefault("source", "msmarco")
+    return Pair(train, test, {"of_test": score}, found_by=found_by, **more)
 
 
-def sheet(*rows: tuple[Pair, float, Label | None]) -> Sheet:
-    return Sheet([replace(one, weight=weight, label=label) for one, weight, label in rows])
+def row(of: Pair, weight: float, label: Label | None) -> Pair:
+    """A row of a sheet."""
+    more = {"source": of.source, "weight": weight, "label": label}
+    return pair(of.train_id, of.test_id, *of.found_by, **more)
+
+
+def sheet(*rows: tuple[Pair, float, Label | None]) -> Rows:
+    return [row(*each) for each in rows]
 
 
 def measured(
-    found: list[Pair], sheets: list[Sheet], detector: str = "ngram", source: str = ALL_SETS
-) -> Precision:
-    return KnownPairs(found).precision(counted(detector), source, sheets)
+    found: Rows, sheets: list[Rows], *detectors: str, source: str = ""
+) -> Precision | None:
+    given = {Path(str(number)): rows for number, rows in enumerate(sheets)}
+    return KnownPairs(found, given).precision(set(detectors or ["ngram"]), source)
+
+
+def value(*given: Any, **more: Any) -> float | None:
+    known = measured(*given, **more)
+    return None if known is None else known.value
 
 
 FOUND = [pair(f"d{number}", f"q{number}", "ngram") for number in range(10)]
@@ -40,38 +53,24 @@ def test_the_estimate_and_its_bound_by_hand() -> None:
     filled = sheet(
         (FOUND[0], 3, LEAK), (FOUND[1], 3, LEAK), (FOUND[2], 2, NONE), (FOUND[3], 2, LEAK)
     )
-    got = measured(FOUND, [filled])
     # (3 + 3 + 2) / 10. Kish: 10² / (9 + 9 + 4 + 4) = 3.846; p(1 − p) / v = 0.16 / 0.0344 = 4.65, so
     # n* = 3.846. Wilson, z = 1.6449: (0.8 + 2.7055 / 7.692 − 1.6449 √(0.16 / 3.846 + 2.7055 /
     # 59.17)) / (1 + 2.7055 / 3.846)
-    assert got.value == pytest.approx(0.8)
-    assert got.lower == pytest.approx(0.3908, abs=1e-4)
+    assert measured(FOUND, [filled]) == pytest.approx((0.8, 0.3908), abs=1e-4)
 
 
-def test_without_a_sheet_nothing_is_known() -> None:
-    assert measured(FOUND, []) == (None, None, "no labelled sample")
+def test_what_is_no_sample_says_nothing() -> None:
+    assert measured(FOUND, []) is None
     other = [*FOUND, pair("d77", "q1", "exact")]
-    all_of_exact = sheet((other[-1], 1, LEAK))
-    assert measured(other, [all_of_exact]) == (None, None, "no labelled sample")
-
-
-def test_a_sheet_of_chosen_pairs_is_no_sample() -> None:
+    assert measured(other, [sheet((other[-1], 1, LEAK))]) is None  # all of exact
     # two pairs, which stand for two of ten
-    chosen = sheet((FOUND[0], 1, LEAK), (FOUND[1], 1, LEAK))
-    assert measured(FOUND, [chosen]) == (None, None, "no sheet is a sample of all pairs")
-
-
-def test_a_sheet_with_an_empty_label_says_nothing() -> None:
-    assert measured(FOUND, [sheet((FOUND[0], 5, LEAK), (FOUND[1], 5, None))]) == (
-        None,
-        None,
-        "rows without a label",
-    )
+    assert measured(FOUND, [sheet((FOUND[0], 1, LEAK), (FOUND[1], 1, LEAK))]) is None
+    assert measured(FOUND, [sheet((FOUND[0], 5, LEAK), (FOUND[1], 5, None))]) is None
 
 
 def test_one_test_text_gives_no_bound() -> None:
     found = [pair("d1", "q1", "ngram"), pair("d2", "q1", "ngram")]
-    assert measured(found, [sheet((found[0], 1, LEAK), (found[1], 1, LEAK))]) == (1.0, 0.0, "")
+    assert measured(found, [sheet((found[0], 1, LEAK), (found[1], 1, LEAK))]) == (1.0, 0.0)
 
 
 def test_a_sheet_of_all_pairs_stands_for_each_detector() -> None:
@@ -82,26 +81,25 @@ def test_a_sheet_of_all_pairs_stands_for_each_detector() -> None:
     filled = sheet(
         (found[0], 2, LEAK), (found[1], 2, LEAK), (found[4], 2, LEAK), (found[5], 2, NONE)
     )
-    assert measured(found, [filled], "exact").value == 1.0
-    assert measured(found, [filled], "ngram").value == measured(found, [filled], ANY).value == 0.75
+    assert value(found, [filled], "exact") == 1.0
+    assert value(found, [filled], "ngram") == value(found, [filled], "exact", "ngram") == 0.75
     # all pairs of exact, half of those of ngram
     of_exact = sheet((found[0], 2, NONE), (found[1], 2, LEAK))
-    assert measured(found, [of_exact], "exact").value == 0.5
-    assert measured(found, [of_exact], "ngram").value is None
-    assert measured(found, [of_exact], ANY).value is None
+    assert value(found, [of_exact], "exact") == 0.5
+    assert measured(found, [of_exact], "ngram") is None
 
 
 def test_a_training_set_has_the_precision_of_its_own_rows() -> None:
-    other = replace(FOUND[0], source="nq")
+    other = pair("d0", "q0", "ngram", source="nq")
     filled = sheet((FOUND[0], 5, LEAK), (FOUND[1], 4, NONE), (other, 2, LEAK))
-    assert measured([*FOUND, other], [filled], source="nq").value == 1.0
-    assert measured([*FOUND, other], [filled], source="msmarco").value == pytest.approx(5 / 9)
+    assert value([*FOUND, other], [filled], source="nq") == 1.0
+    assert value([*FOUND, other], [filled], source="msmarco") == pytest.approx(5 / 9)
 
 
 def test_the_sheet_with_most_rows_decides() -> None:
     small = sheet((FOUND[0], 5, LEAK), (FOUND[1], 5, LEAK))
     large = sheet(*((FOUND[n], 2.5, NONE if n else LEAK) for n in range(4)))
-    assert measured(FOUND, [small, large]).value == 0.25
+    assert value(FOUND, [small, large]) == 0.25
 
 
 @pytest.mark.parametrize(
@@ -118,9 +116,10 @@ def test_the_bound_holds_in_nineteen_of_twenty_sheets(
         random = np.random.default_rng([turn, tests])
         found, leaks = _population(random, share, tests, a_test)
         drawn, _ = stratified_sample(found, SampleSettings(50, 0.0, 5, "of_test", turn + 1))
-        filled = Sheet([replace(one, label=LEAK if leaks[one.train_id] else NONE) for one in drawn])
+        labels = [LEAK if leaks[each.train_id] else NONE for each in drawn]
+        filled = [row(each, each.weight, label) for each, label in zip(drawn, labels, strict=True)]
         got = measured(found, [filled])
-        assert got.lower is not None
+        assert got is not None
         held += got.lower <= np.mean(list(leaks.values()))
     assert held >= 51
 

@@ -36,11 +36,9 @@ def test_a_set_against_itself_is_found_whole(tmp_path: Path) -> None:
         {"passage": passage.text, "passage_id": f"c{passage.passage_id}"} for passage in passages
     ]
     copy = pb.Collection.from_records(rows, tmp_path / "copy", split="train")
-    settings = OverlapSettings(units=("passages",))
-    found = pb.overlap_leakage(
-        [copy], tests=[f"{tmp_path / 'squad'}:test"], settings=settings, out=tmp_path / "out"
-    )
-    assert found.results[0].value == 1.0
+    found = pb.overlap_leakage([copy], tests=[f"{tmp_path / 'squad'}:test"], out=tmp_path / "out")
+    assert found.rows is not None
+    assert found.rows["value"].iloc[0] == 1.0
     own = {
         (row["train_id"], row["test_id"])
         for row in pairs_in(tmp_path / "out", "squad.test.passages")
@@ -61,7 +59,7 @@ def test_msmarcos_training_passages_hold_parts_of_those_relevant_for_dl19_and_dl
     pb.import_msmarco(files, release=MsmarcoSettings(attach=attached), out=tmp_path / "mini")
     training = [f"{name}={tmp_path / 'mini'}:{name}" for name in ("train", "titled")]
     tests = [f"{name}={tmp_path / 'mini'}:{name}" for name in ("dl19", "dl20")]
-    settings = OverlapSettings(units=("passages",), relevant_from=2)
+    settings = OverlapSettings(relevant_from=2)
     pb.overlap_leakage(training, tests=tests, settings=settings, out=tmp_path / "out")
     found = {name: pairs_in(tmp_path / "out", f"{name}.passages") for name in ("dl19", "dl20")}
     assert {pair["found_by"][0] for pairs in found.values() for pair in pairs} == {"ngram"}
