@@ -76,8 +76,9 @@ def overlap_leakage(
     Example:
         >>> import positionbias as pb
         >>> print(pb.overlap_leakage(["planted:train"], tests=["planted:test"], out="overlap"))
-        0 of 18 queries of planted.test (0.0%) have a relevant passage in planted.train. 0 of 18
-        queries of planted.test (0.0%) are in planted.train. ...
+        0 of 18 queries of planted.test (0.0%) have a relevant passage in planted.train.
+        0 of 18 queries of planted.test (0.0%) are in planted.train.
+        ...
     """
     from positionbias.ops.query_places import QueryPlace
     from positionbias.overlap.find import FOLDER, find_overlap
