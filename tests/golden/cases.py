@@ -15,7 +15,7 @@ from typing import Any
 
 import positionbias as pb
 from positionbias import settings as s
-from positionbias.ops.outcome import results_of, rows_of
+from positionbias.ops.outcome import rows_of
 from positionbias.probe.settings import ProbeSettings
 from tests.audit import scorers
 
