@@ -30,7 +30,6 @@ from positionbias.training.config import TrainConfig, refuse_validating
 __all__ = ["COMMAND", "JudgedSplit", "TripClickSettings"]
 
 DENSE = "bert_dot"  # the kind that retrieves; all others re-rank
-IN_ENSEMBLE = "bert_cat"
 
 
 class JudgedSplit(NamedTuple):
@@ -59,7 +58,7 @@ class JudgedSplit(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TripClickSettings:
-    """Settings of the study; their help explains empty ``compared`` and ``ensemble``.
+    """Settings of the study; its help explains an empty ``compared``.
 
     Models are trained on triples with BM25's negatives, and the models ``compared`` also on every
     other set. ``depths`` beyond ``retrieval_depth`` are left out. A validation re-ranks to
@@ -107,10 +106,7 @@ class TripClickSettings:
         panel=Panel.BASIC,
     )
     ensemble: tuple[str, ...] = setting(
-        (),
-        "A re-ranker of the ensemble; may be given again. [default: every bert_cat, where there "
-        "are two]",
-        metavar="MODEL",
+        (), "A re-ranker of the ensemble; may be given again.", metavar="MODEL"
     )
     complete_qrels: str | None = setting(
         None,
@@ -182,12 +178,6 @@ class TripClickSettings:
         return self.named[name].kind == DENSE
 
     @property
-    def in_ensemble(self) -> list[str]:
-        """Return the names of the ensemble's models; none if there are fewer than two."""
-        own = [name for name, model in self.named.items() if model.kind == IN_ENSEMBLE]
-        return list(self.ensemble) or (own if len(own) > 1 else [])
-
-    @property
     def sets(self) -> list[str]:
         """Return the name of every training set, BM25's first."""
         return [REGENERATED, *self.negatives_of, *self.trainsets]
@@ -246,7 +236,7 @@ COMMAND = StudyCommand(
     r"""
 
 Trains each of --models (KIND, or KIND=ENCODER for several encoders) with BM25's negatives, re-ranks
-BM25's candidates of every test, combines the BERT_CATs, and retrieves with bert_dot. With
+BM25's candidates of every test, combines those of --ensemble, and retrieves with bert_dot. With
 ``negatives_of`` or ``trainsets`` models are also trained on other negatives.
 
     posbias study tripclick tripclick --test-split head_validation:dctr \

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from itertools import islice
 from pathlib import Path
 
 from positionbias.core.collection import Collection
@@ -71,20 +70,21 @@ class _Study:
         """
         settings = self.settings
         self.trainsets = {name: self._trainset(name) for name in settings.sets}
-        trials: list[Trial] = []
-        trained = [(name, one) for name in settings.named for one in settings.trained_on(name)]
-        asked = ((*one, seed) for seed in settings.seeds for one in trained)
-        made = self.workspace.side_by_side(self._trial, asked, settings.models)
-        for seed in settings.seeds:
-            own = list(islice(made, len(trained)))
-            trials += own
-            members = [
-                trial
-                for trial in own
-                if trial.name in settings.in_ensemble and trial.facts.variant == REGENERATED
-            ]
-            if members:
-                trials.append(self._ensemble(members, seed))
+        asked = (
+            (name, trainset, seed)
+            for seed in settings.seeds
+            for name in settings.named
+            for trainset in settings.trained_on(name)
+        )
+        trials = list(self.workspace.side_by_side(self._trial, asked, settings.models))
+        members = [
+            trial
+            for trial in trials
+            if trial.name in settings.ensemble and trial.facts.variant == REGENERATED
+        ]
+        for seed in settings.seeds if members else ():
+            own = [trial for trial in members if trial.seed == seed]
+            trials.append(self._ensemble(own, seed))
         candidates = {split: self.runs[split] for split in settings.test_splits}
         study = TripClickStudy(self.collection.path, settings, candidates, self.trainsets, trials)
         return self.workspace.results(

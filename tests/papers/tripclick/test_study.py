@@ -65,13 +65,17 @@ def collection(tmp_path_factory: pytest.TempPathFactory) -> Collection:
 
 @pytest.fixture(scope="module")
 def full(collection: Collection) -> TripClickSettings:
-    """Every kind of system: a re-ranker of words on three sets, two of an encoder, their ensemble,
+    """Every kind of system: a re-ranker of words on two sets, two of an encoder, their ensemble,
     a retriever.
     """
     encoders = [str(tiny_encoder(collection.path.parent / f"encoder-{n}", seed=n)) for n in (1, 2)]
     over = [ModelSettings("bert_cat", None, TRAINING, encoder=encoder) for encoder in encoders]
     dense = ModelSettings("bert_dot", None, TRAINING, encoder=encoders[0])
-    return settings(models=(ModelSettings("tk", TINY, TRAINING), *over, dense), compared=("tk",))
+    return settings(
+        models=(ModelSettings("tk", TINY, TRAINING), *over, dense),
+        compared=("tk",),
+        ensemble=("bert_cat-encoder-1", "bert_cat-encoder-2"),
+    )
 
 
 def run(collection: Collection, folder: Path, of: TripClickSettings) -> list[str]:
