@@ -457,7 +457,7 @@ def _taught_rows(scores: TeacherScores, collection: Collection) -> DataFrame:
     for name, fact in TAUGHT.items():
         if facts.get(fact) is not None:
             made.add(name, "count", facts[fact])
-    for statistic in ("mean", "least", "most"):
-        if facts.get(statistic) is not None:
-            made.add("score", statistic, facts[statistic])
+    for statistic, fact in {"mean": "mean", "least": "least", "greatest": "most"}.items():
+        if facts.get(fact) is not None:
+            made.add("score", statistic, facts[fact])
     return made.rows

@@ -306,5 +306,6 @@ def placement_rows(collection: Collection) -> DataFrame:
     for split, questions in facts.questions.items():
         for outcome, number in questions.items():
             made.add("questions", "count", number, axis="cause", label=outcome, split=split)
-        made.add("answers", "cut", facts.splits[split].cut, split=split)
+        if split in facts.splits:  # one without a kept question is left out
+            made.add("answers", "cut", facts.splits[split].cut, split=split)
     return made.rows

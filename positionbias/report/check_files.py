@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 from positionbias.core.checks import Check, Outcome, deciding, overall
 from positionbias.core.formatting import MISSING, count, decimal, interval, plural
 from positionbias.core.interval import Interval
-from positionbias.report.markdown import code, escaped, one_line, table_lines
+from positionbias.report.markdown import code, escaped, one_line
 from positionbias.report.table import Cell, Column, Table
 
 __all__ = ["check_table", "headline", "junit", "summary", "system_lines"]
@@ -138,15 +138,7 @@ def _xml(text: str) -> str:
 
 
 def summary(checks: Sequence[Check]) -> str:
-    """Return Markdown for a pull-request comment: headline, table, a line per system, notes."""
-    table, rows = check_table(checks), []
-    ordered = [check for own in _by_system(checks).values() for check in own]
-    for check, row in zip(ordered, table.rows, strict=True):
-        _, _, *texts = (escaped(cell.text) for cell in row)
-        if check.outcome is not Outcome.PASS and row[3].text != _DESCRIBES:
-            texts[1] = f"**{texts[1]}**"
-        rows.append([code(check.system).replace("|", "\\|"), code(_limit(check)), *texts])
+    """Return Markdown for a pull-request comment: headline, a line per system, notes."""
     lines = [f"- {code(system)}: {escaped(said)}" for system, said in _said(checks)]
     notes = [f"- {escaped(note)}" for note in _notes(checks)]
-    heading = f"### posbias check: {headline(checks)}"
-    return "\n".join([heading, "", *table_lines(table.columns, rows), "", *lines, *notes, ""])
+    return "\n".join([f"### posbias check: {headline(checks)}", "", *lines, *notes, ""])

@@ -4,9 +4,7 @@ and clean queries.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
-from math import isclose
 from typing import Any
 
 from pandas import DataFrame
@@ -22,7 +20,7 @@ from positionbias.core.interval import Interval
 from positionbias.evaluation.answers import is_significant
 from positionbias.report.cells import P_NOTE
 from positionbias.report.presentation import Presentation, RowSection
-from positionbias.report.record import Finding, bounds_of, records_of
+from positionbias.report.record import Finding, bounds_of, records_of, said
 from positionbias.report.row_table import RowTable, Value
 
 __all__ = ["SHOWN"]
@@ -32,7 +30,6 @@ COMPARED = "family != '' and family != 'order'"
 OVER_CLUSTERS = (
     "95 % intervals are over clusters of queries, those with the same single relevant passage."
 )
-SAME = 1e-12  # means that differ by less are equal
 LACKING = (  # what a mean counts as 0 or leaves out
     "queries without candidates",
     "queries without judgements",
@@ -126,47 +123,34 @@ def _prepared(rows: DataFrame) -> DataFrame:
 
 
 def _headline(rows: DataFrame) -> list[str]:
-    """Return the runs that are highest by the first measure, and whether their lead over the first
-    run, or the next, is more than chance.
+    """Return the run that is highest by the first measure, and whether its lead over the first run,
+    or the next, is more than chance.
     """
     means = rows.query(f"{MEAN} and value == value")
     if means.empty:
         return []
     measure = means["measure"].iloc[0]
     own = list(means[means["measure"] == measure].itertuples())
-    first, top = own[0], max(row.value for row in own)
-    best = [row for row in own if isclose(row.value, top, abs_tol=SAME)]
-    value = with_interval(decimal(top), interval(bounds_of(best[0])))
+    first, best = own[0], max(own, key=lambda row: row.value)
+    value = with_interval(decimal(best.value), interval(bounds_of(best)))
     if len(own) == 1:
         return [
             f"{first.model}: {measure} {value} over {plural(first.count, 'query')}; give a second "
             "run to compare with it."
         ]
-    rivals = sorted((row for row in own if row not in best), key=lambda row: -row.value)
-    if not rivals:
-        return [f"no run is highest: all {len(own)} have the same {measure}, {value}."]
-    rival = rivals[0] if first in best else first
-    candidate = rival if first in best else best[0]
-    differences = rows.query(f"{COMPARED} and statistic == 'difference'")
-    tested = differences[
-        (differences["measure"] == measure) & (differences["model"] == candidate.model)
+    is_first = best is first
+    rival = max(own[1:], key=lambda row: row.value) if is_first else first
+    tested = rows.query(f"{COMPARED} and statistic == 'difference'")
+    tested = tested[
+        (tested["measure"] == measure) & tested["model"].eq((rival if is_first else best).model)
     ]
-    have = "has" if len(best) == 1 else "share"
-    head = f"{_names(best)} {have} the highest {measure} of {len(own)} runs, {value}"
-    if tested.empty:
-        return [f"{head}."]
-    (row,) = tested.itertuples()
-    return [f"{head}: {_lead(row, rival.model, turned=first in best)}."]
-
-
-def _names(runs: Sequence[Any]) -> str:
-    first, *others = (row.model for row in runs)
-    if not others:
-        return first
-    return f"{first} and {others[0] if len(others) == 1 else plural(len(others), 'other run')}"
+    leads = [f": {_lead(row, rival.model, turned=is_first)}" for row in tested.itertuples()]
+    lead = "".join(leads)
+    return [f"{best.model} has the highest {measure} of {len(own)} runs, {value}{lead}."]
 
 
 def _lead(row: Any, rival: str, *, turned: bool) -> str:
+    """Return a difference from the first run; ``turned``: from the first run's side."""
     sign, bounds = -1 if turned else 1, bounds_of(row)
     if bounds is not None and turned:
         bounds = Interval(-bounds.high, -bounds.low)
@@ -182,64 +166,46 @@ def _run(rows: DataFrame) -> list[str]:
     """Return how many queries leak, what a mean counts as 0 or leaves out, and what is to be known
     of the runs' trainings.
     """
-    return [*_leaking(rows), *_lacking(rows), *_remarks(rows)]
-
-
-def _leaking(rows: DataFrame) -> list[str]:
     counts = rows[rows["subset"] != ""].drop_duplicates("subset").set_index("subset")["count"]
-    if counts.empty:
-        return []
+    lacking = rows[rows["statistic"].isin(LACKING) & (rows["value"] > 0)]
+    remarks = rows[rows["measure"] == "remark"]
     return [
-        f"{counts['all queries']:,} queries: {counts['leaked queries']:,} leaked, "
-        f"{counts['clean queries']:,} clean."
+        *(
+            f"{counts['all queries']:,} queries: {counts['leaked queries']:,} leaked, "
+            f"{counts['clean queries']:,} clean."
+            for _ in counts[:1]
+        ),
+        *(
+            f"{plural(int(number), 'query')} {what.removeprefix('queries ')}: "
+            f"{', '.join(own['model'].unique())}."
+            for (what, number), own in lacking.groupby(["statistic", "value"], sort=False)
+        ),
+        *(f"{row.model}: {row.label}." for row in remarks.itertuples()),
     ]
 
 
-def _lacking(rows: DataFrame) -> list[str]:
-    lacking = rows[rows["statistic"].isin(LACKING) & (rows["value"] > 0)]
-    every = rows.query(MEAN)["model"].nunique()
-    lines = []
-    for (what, number), own in lacking.groupby(["statistic", "value"], sort=False):
-        names = list(own["model"].unique())
-        whose = "every run" if len(names) == every else ", ".join(names)
-        queries = plural(int(number), "query")
-        lines.append(f"{queries} {what.removeprefix('queries ')}: {whose}.")
-    return lines
-
-
-def _remarks(rows: DataFrame) -> list[str]:
-    remarks = rows[rows["measure"] == "remark"]
-    return [f"{row.model}: {row.label}." for row in remarks.itertuples()]
+ORDER = (
+    "{measure}: order of systems on leaked and on clean queries: Kendall's τ {order, tau_b:.3f} "
+    "between {order, leaked:,} leaked and {order, clean:,} clean queries, "
+    "{order, tau_b.expected:.3f} in random splits (one-sided p {order, tau_b.p:p}); "
+    "{order, swaps:,} of {order, pairs:,} pairs change places."
+)
+UNDEFINED = (
+    "{measure}: order of systems on leaked and on clean queries: undefined, {order, tau_b.reason}."
+)
 
 
 def _findings(rows: DataFrame) -> list[Finding]:
     """Say of each measure whether leakage changes the order of runs; without a small p that is
     open.
     """
-    findings = []
-    for record in records_of(rows, ["measure"], "family == 'order'"):
-        row = record.rows["order, tau_b"]
-        head = f"{row.measure}: order of systems on leaked and on clean queries"
-        if row.reason:
-            findings.append(Finding(f"{head}: undefined, {row.reason}.", None))
-            continue
-        number = {
-            name: int(record.value(f"order, {name}") or 0)
-            for name in ("leaked", "clean", "swaps", "pairs", "strata")
-        }
-        strata = (
-            f" and their numbers in {number['strata']} classes of difficulty"
-            if number["strata"] > 1
-            else ""
+    return [
+        Finding(
+            said(ORDER, one) or said(UNDEFINED, one),
+            is_significant(one.rows["order, tau_b"].p) or None,
         )
-        text = (
-            f"{head}: Kendall's τ {decimal(row.value)} between {number['leaked']:,} leaked and "
-            f"{number['clean']:,} clean queries, {decimal(row.expected)} in random splits "
-            f"(one-sided p {p_value(row.p)}); {number['swaps']:,} of {number['pairs']:,} pairs "
-            f"change places. Random splits keep the sizes{strata}."
-        )
-        findings.append(Finding(text, True if is_significant(row.p) else None))
-    return findings
+        for one in records_of(rows, ["measure"], "family == 'order'")
+    ]
 
 
 SHOWN = Presentation(

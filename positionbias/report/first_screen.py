@@ -8,12 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from positionbias.core.formatting import MISSING
 from positionbias.report.blocks import Picture, Section
 from positionbias.report.load import Study
-from positionbias.report.markdown import code, escaped, table_lines
+from positionbias.report.markdown import code, escaped
 from positionbias.report.presentation import main_figure, shown_in, verdict_of
-from positionbias.report.table import Column
 from positionbias.report.tiles import Answered, Tile, Tone, advice_of, by_importance
 
 __all__ = ["MOST_TILES", "FirstScreen", "first_screen", "summary", "tiles_of"]
@@ -123,16 +121,10 @@ def summary(studies: Sequence[Study], title: str) -> str:
     that are no good news are bold.
     """
     tiles = tiles_of(studies)
-    rows = []
+    lines = [f"### posbias report: {escaped(title)}", ""]
     for tile in tiles:
         answer = f"**{tile.answer}**" if tile.tone in (Tone.BAD, Tone.UNKNOWN) else str(tile.answer)
-        texts = [tile.words, tile.effect, "; ".join(tile.basis)]
-        subject = code(tile.subject).replace("|", "\\|")
-        told = [escaped(text or MISSING) for text in texts]
-        rows.append([escaped(tile.question), subject, answer, *told])
-    names = ("Question", "About", "Answer", "In words", "Effect", "Basis")
-    columns = [Column(name, numeric=False) for name in names]
-    heading = f"### posbias report: {escaped(title)}"
-    return "\n".join(
-        [heading, "", *table_lines(columns, rows), "", f"- {escaped(advice_of(tiles))}", ""]
-    )
+        told = "; ".join(filter(None, [tile.words, tile.effect, *tile.basis]))
+        question = escaped(tile.question)
+        lines.append(f"- {code(tile.subject)}: {question} {answer}: {escaped(told)}")
+    return "\n".join([*lines, "", f"Next: {escaped(advice_of(tiles))}", ""])

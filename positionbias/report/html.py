@@ -141,7 +141,7 @@ def _environment() -> Environment:
     environment.filters["coded"] = _coded
     environment.globals.update(
         header_groups=header_groups,
-        row_groups=_row_groups,
+        row_spans=row_spans,
         data_link=_data_link,
         exact_text=_exact_text,
     )
@@ -190,16 +190,6 @@ def report_tables(studies: Sequence[Study]) -> dict[str, Table]:
         )
         for study, sheet in sheets
     }
-
-
-def _row_groups(table: Table) -> list[list[tuple[Sequence[Cell], list[int]]]]:
-    """Split rows where the first stub column changes; a table with one stub column is one group."""
-    groups: list[list[tuple[Sequence[Cell], list[int]]]] = []
-    for row, spans in zip(table.rows, row_spans(table), strict=True):
-        if not groups or (table.stub > 1 and spans[0]):
-            groups.append([])
-        groups[-1].append((row, spans))
-    return groups
 
 
 def _data_link(table: Table, form: str) -> str:

@@ -77,32 +77,18 @@ LENGTHS = RowTable(
         "reads 200 words of a passage and 30 of a query."
     ],
 )
-FATES = RowTable(
-    name="rotated-passages",
-    title="What became of the passages",
-    stub={"label": "Outcome"},
-    where="axis == 'cause'",
-    cells=[Value("passages", "Passages", ",")],
-)
-TURNED = RowTable(
-    name="rotated-answers",
-    title="What became of the answers",
-    stub={"split": "Split"},
-    where="split != '' and axis == ''",
+COUNTS = RowTable(
+    name="counts",
+    title="What was counted",
+    stub={"measure": "", "split": "Split", "label": "Outcome"},
+    where="(axis == 'cause' or split != '') and value > 0 and unit != 'share'",
     cells=[
+        Value("count", "Number", ","),
+        Value("passages", "Passages", ","),
         Value("answers", "Answers", ","),
         Value("kept", "Kept", ","),
         Value("cut", "Cut and dropped", ","),
     ],
-    only=lambda record: bool(record.value("answers")),
-)
-CAUSES = RowTable(
-    name="counts",
-    title="What was counted",
-    stub={"measure": "", "split": "Split", "label": "Outcome"},
-    where="axis == 'cause'",
-    cells=[Value("count", "Number", ",")],
-    only=lambda record: bool(record.value("count")),
 )
 LACKING = RowTable(
     name="lacking",
@@ -163,15 +149,14 @@ SHOWN = (
             _by_template,
             "{collection}: {share changed.count:,} passages, {share changed:.1%} rotated",
         ),
-        FATES,
-        TURNED,
+        COUNTS,
     ),
     _presentation(
         "select",
         partial(
             _by_template, "{collection}: {kept:,} of {share kept.count:,} {split} queries kept"
         ),
-        CAUSES,
+        COUNTS,
     ),
     _presentation(
         "place",
@@ -180,7 +165,7 @@ SHOWN = (
             "{collection}: {share moved.count:,} passages, {share moved:.1%} with their evidence "
             "moved",
         ),
-        CAUSES,
+        COUNTS,
     ),
     _presentation("ensemble", _counted, LACKING),
     *(

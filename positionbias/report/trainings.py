@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from pandas import DataFrame
 
-from positionbias.core.convergence import Ending, Finish
-from positionbias.report.endings import ending_warnings
+from positionbias.core.convergence import LEAST, UNFINISHED, Ending, Finish
 from positionbias.report.presentation import Presentation, RowSection
 from positionbias.report.record import Finding, Record, records_of, said
 from positionbias.report.row_figure import Lines
 from positionbias.report.row_table import RowTable, Value
 
-__all__ = ["SHOWN", "ending_sentences", "training_section"]
+__all__ = ["SHOWN", "ending_sentences", "ending_warnings", "training_section"]
 
 SERIES = ("loss", "validation nDCG@10", "MATS", "pair accuracy", "score margin")  # that are drawn
 
@@ -92,6 +91,47 @@ def training_section(study: str) -> RowSection:
 def ending_sentences(rows: DataFrame) -> list[Finding]:
     """Return the warnings about the ends of trainings."""
     return ending_warnings(list(_endings(rows)))
+
+
+def ending_warnings(ends: Sequence[tuple[str, Ending]]) -> list[Finding]:
+    """Return a sentence for each warning that applies to some trainings, ends by system: not
+    finished, too few validations to tell, not above the first stage.
+    """
+    unfinished = [name for name, end in ends if end.unfinished]
+    few = [name for name, end in ends if end.finish is Finish.TOO_FEW]
+    below = [name for name, end in ends if end.beats_first_stage is False and end.depth != 1]
+    every = [name for name, _ in ends]
+    warnings = [
+        (
+            unfinished,
+            f"Trainings {UNFINISHED}: {{}}. Their validation nDCG@10 still rose when they ended, "
+            "so more steps may change what is said of them; they are compared with each other and "
+            "with baselines, and with no finished training. Train longer.",
+            False,
+        ),
+        (
+            few,
+            f"Cannot tell from fewer than {LEAST} validations whether these trainings are "
+            "finished: {}.",
+            None,
+        ),
+        (below, "Does not beat its first stage on validation: {}.", False),
+    ]
+    return [
+        Finding(text.format(_named(names, every)), holds)
+        for names, text, holds in warnings
+        if names
+    ]
+
+
+def _named(names: Sequence[str], every: Sequence[str]) -> str:
+    """Name systems, each with its number of trainings among these if not all."""
+    shown = []
+    for name in dict.fromkeys(names):
+        own, all_ = names.count(name), every.count(name)
+        part = "" if own == all_ else f" ({own} of {all_} trainings)"
+        shown.append(f"{name.removesuffix(f', {UNFINISHED}')}{part}")
+    return ", ".join(shown)
 
 
 # --- one training ---------------------------------------------------------------------------------

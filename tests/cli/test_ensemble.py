@@ -47,8 +47,8 @@ def test_an_ensemble_is_a_run(runs: tuple[Path, Path], capsys, tmp_path: Path) -
     )
     code, out, err = posbias(capsys, *ranks)
     assert code == 0, err
-    (result,) = json.loads(out)["results"]
-    assert (result["measure"], result["value"], result["count"]) == ("ensemble", 4.0, 2)
+    counts = [row["value"] for row in json.loads(out)["rows"][:3]]
+    assert counts == [2, 2, 4]  # runs, queries, passages
     assert read_run(tmp_path / "ranks.run")["q"].scores[0] == pytest.approx(1 / 2 + 1 / 3)
 
 

@@ -52,7 +52,7 @@ def test_place_prints_what_it_did(
     code, out, err = run(capsys, "place", *arguments)
     assert code == 0
     assert "front: 40 passages, " in out
-    assert re.search(r"train +kept +80\n", out)
+    assert re.search(r"kept +80\n", out)
     assert re.search(r"answered by a sentence other than the kept one +40\n", out)
     assert f"written to {tmp_path / 'front'}" in err
     assert Collection(tmp_path / "front").splits == ["train"]

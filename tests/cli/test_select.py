@@ -28,15 +28,7 @@ def test_a_selection_is_written_and_counted(
     made = Collection(tmp_path / "front")
     number = len(made.queries("train"))
     assert 0 < number < 30
-    assert done.stdout.splitlines() == [
-        f"front: {number} of the 30 train queries, answers in 0:0.5",
-        "  without known position: 0",
-        f"  outside: {30 - number}",
-        "  inside in part: 0",
-        f"  inside: {number}",
-        "  answers: 30",
-        "    by offsets: 30",
-    ]
+    assert done.stdout.startswith(f"front: {number} of 30 train queries kept\n")
     assert (
         "written to front; see where its answers are with: posbias histogram front" in done.stderr
     )

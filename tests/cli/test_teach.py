@@ -5,7 +5,6 @@ of them.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -70,7 +69,7 @@ def test_a_model_teaches(
     teacher, run = open_teacher_scores(out), read_run(run_path)
     relevant = [q for q in collection.qrels("train") if q.grade]
     added = sum(q.passage_id not in run[q.query_id].passage_ids[:4] for q in relevant)
-    assert re.search(rf"^queries +{len(run)}\npairs +{4 * len(run) + added}\n", printed)
+    assert f"{len(run)} queries, {4 * len(run) + added} pairs, " in printed
     assert ("relevant passages added" in printed) == (added > 0)
     assert all(len(teacher.scores(q.query_id, [q.passage_id])) == 1 for q in relevant)
     assert (
@@ -109,7 +108,7 @@ def test_as_json(
     counts = {(row["measure"], row["statistic"]): row["value"] for row in rows}
     assert (counts["queries", "count"], counts["pairs", "count"]) == (30, len(scores))
     assert counts["score", "mean"] == pytest.approx(sum(scores) / len(scores))
-    assert (counts["score", "least"], counts["score", "most"]) == (min(scores), max(scores))
+    assert (counts["score", "least"], counts["score", "greatest"]) == (min(scores), max(scores))
 
 
 def test_a_training_set_is_scored_alone(
@@ -127,18 +126,17 @@ def test_a_training_set_is_scored_alone(
     asked = ("--model", model, "--trainset", tmp_path / "set", "--out", tmp_path / "scores")
     code, printed, err = posbias("teach", collection.path, *asked)
     assert code == 0, err
-    assert re.search(r"^queries +3\npairs +6\ntraining groups +3\n", printed)
+    assert "3 queries, 6 pairs, 3 training groups, " in printed
 
 
 def test_an_order_from_outside_and_its_student(
     posbias: Command, collection: Collection, run_path: Path, tmp_path: Path
 ) -> None:
     scores = tmp_path / "scores"
-    code, printed, err = posbias(
+    code, _, err = posbias(
         "teach", collection.path, "--scores", run_path, "--order-only", "--out", scores
     )
     assert code == 0, err
-    assert "their order only" in printed
     assert "--loss ranknet" in err
     run = read_run(run_path)
     table = tmp_path / "positives.tsv"  # a positive that the run lacks is a pair without a score
@@ -180,7 +178,7 @@ def test_an_order_from_outside_and_its_student(
     )
     code, _, err = posbias(*student, "--loss", "kl", "--out", tmp_path / "kl.ckpt")
     assert (code, "--loss: wanted ranknet" in err) == (2, True), err
-    code, printed, err = posbias(*student, "--loss", "ranknet", "--out", tmp_path / "tk.ckpt")
+    code, _, err = posbias(*student, "--loss", "ranknet", "--out", tmp_path / "tk.ckpt")
     assert code == 0, err
     assert "training groups" in err
 

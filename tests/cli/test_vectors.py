@@ -41,11 +41,8 @@ def test_distil(places: list[str], tmp_path: Path, capsys: pytest.CaptureFixture
     code, out, err = call(capsys, *places, "--dimension", 4, "--threads", 1, "--out", place)
     assert code == 0, err
     # twice or more: the green lamp oil hall iron gate stone is water and
-    assert out.startswith("11 words, 4 wide, ")
-    # burns in of
-    assert out.endswith(
-        "of the variance kept; left out: 3 too rare, 0 that the encoder cannot read\n"
-    )
+    # too rare: burns in of
+    assert out == "one+two: 11 words, 4 numbers a word, 3 words too rare\n"
     assert f"--word-vectors {place}" in err
     assert len(read_word_vectors(place, ["stone", "lamp", "burns"], 4).vectors) == 2
     assert [item.role for item in read_manifest(place).inputs] == [

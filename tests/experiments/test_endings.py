@@ -15,9 +15,8 @@ from positionbias.experiments.artefacts import as_ended, ending_at
 from positionbias.experiments.shown import named
 from positionbias.papers.contamination.measured import measure_contamination
 from positionbias.papers.contamination.shown import SHOWN as CONTAMINATION
-from positionbias.report.endings import ending_warnings, failed_shares
 from positionbias.report.html import write_report
-from positionbias.report.trainings import ending_sentences
+from positionbias.report.trainings import ending_sentences, ending_warnings
 from positionbias.results.result import Facts
 
 from ..papers.contamination.contaminating import contaminated_study
@@ -56,28 +55,11 @@ def test_what_is_found_of_endings() -> None:
     assert [item.text.partition(". ")[0].rstrip(".") for item in found] == [
         "Trainings not finished: a",
         (
-            "Share of trainings that did not finish: b 0 of 2 (95\u00a0% interval 0\u00a0% to "
-            "84\u00a0%)"
-        ),
-        (
             "Cannot tell from fewer than 4 validations whether these trainings are finished: b (1 "
             "of 2 trainings)"
         ),
         "Does not beat its first stage on validation: b (1 of 2 trainings)",
     ]
-
-
-def test_the_share_of_trainings_that_fail_has_an_exact_interval() -> None:
-    # none of 3 fails with the chance (1 − p)³, which is 2.5 % at p = 1 − 0.025 ** (1/3) = 0.708; 1
-    # of 3: scipy's binomtest
-    (found,) = failed_shares(
-        [("a", False)] * 3 + [("b", False), ("b, not finished", True), ("b", False), ("c", True)]
-    )
-    assert found.text.replace("\u00a0", " ") == (
-        "Share of trainings that did not finish: a 0 of 3 (95 % interval 0 % to 71 %), b 1 of "
-        "3 (95 % interval 1 % to 91 %)."
-    )
-    assert failed_shares([("a", False), ("b", True)]) == []  # one training each
 
 
 def test_what_an_unfinished_teacher_taught_is_compared_with_its_kind_alone(tmp_path: Path) -> None:

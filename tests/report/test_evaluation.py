@@ -97,20 +97,6 @@ def test_the_best_run_and_whether_its_lead_is_more_than_chance() -> None:
     assert headline([]) == []
 
 
-def test_runs_of_the_same_mean_share_the_first_place() -> None:
-    assert headline(runs(0.5, 0.5, p=None)) == [
-        "no run is highest: all 2 have the same nDCG@10, 0.500."
-    ]
-    assert headline(runs(0.5, 0.5, 0.3))[0].startswith(
-        "a and b share the highest nDCG@10 of 3 runs, 0.500: +0.200\u00a0[+0.150,\u00a0+0.250] "
-        "over c, more than chance"
-    )
-    assert headline(runs(0.3, 0.5, 0.5, 0.5))[0].startswith(
-        "b and 2 other runs share the highest nDCG@10 of 4 runs, 0.500: "
-        "+0.200\u00a0[+0.150,\u00a0+0.250] over a"
-    )
-
-
 def test_no_lead_is_more_than_chance_where_its_interval_holds_none() -> None:
     assert "cannot tell whether" in headline(runs(0.3, 0.5, p=0.01, half=0.2))[0]
     assert "cannot tell whether" in headline(runs(0.5, 0.3, p=0.01, half=0.2))[0]
@@ -154,7 +140,7 @@ def test_what_a_mean_counts_as_zero_is_said_with_the_runs() -> None:
     first, other, *_ = runs(0.3, 0.4)
     payload = PerQuery(["q"], [0.3], {"queries without candidates": 3})
     lacking = replace(first, payload=payload)
-    for results, names in (([lacking, other], "a"), ([lacking], "every run")):
+    for results, names in (([lacking, other], "a"), ([lacking], "a")):
         own = SHOWN.own(measured(results).rows)
         assert SHOWN.run(own) == [f"3 queries without candidates: {names}."]
 
@@ -198,8 +184,7 @@ def test_the_order_of_runs_is_a_finding_where_its_p_is_small() -> None:
         assert finding.text == (
             "nDCG@10: order of systems on leaked and on clean queries: Kendall's τ 0.333 between 7 "
             f"leaked and 23 clean queries, 0.700 in random splits (one-sided p {p:.3f}); 1 of 3 "
-            "pairs change places. Random splits keep the sizes and their numbers in 3 classes of "
-            "difficulty."
+            "pairs change places."
         )
 
 

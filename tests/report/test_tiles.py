@@ -274,12 +274,11 @@ def test_a_summary_is_markdown(tmp_path: Path) -> None:
     place = invented_audit.save_verdicts(tmp_path / "a", {"m|<b>": 0.9})
     lines = plain(summary(load_studies([place]), "Audit *x*")).split("\n")
     assert lines[0] == "### posbias report: Audit \\*x\\*"
-    assert lines[2].startswith("| Question | About | Answer |")
-    assert (
-        "| `m\\|<b>` | **yes** | Prefers the front | −40.5 % \\[−45.5, −35.5\\] of the "
-        "evidence's worth |"
-    ) in lines[4]
-    assert lines[-2].startswith("- m\\|\\<b\\>: Train on rotated passages (posbias debias")
+    assert lines[2].startswith(
+        "- `m|<b>`: Does the place of the evidence in its passage matter? **yes**: Prefers the "
+        "front; −40.5 % \\[−45.5, −35.5\\] of the evidence's worth; "
+    )
+    assert lines[-2].startswith("Next: m\\|\\<b\\>: Train on rotated passages (posbias debias")
 
 
 def test_a_summary_is_written_beside_the_page(tmp_path: Path) -> None:
