@@ -25,6 +25,7 @@ from positionbias.planted.grammar import PlantedQuery
 __all__ = ["PASSED_OVER", "TRUE", "Clicked", "add_clicks", "clicked"]
 
 TRUE, PASSED_OVER = "true", "passed-over"
+RATE = 0.3  # the probability that an answering passage is clicked
 
 
 class Clicked(NamedTuple):
@@ -37,11 +38,11 @@ class Clicked(NamedTuple):
 
 
 def clicked(
-    query_id: str, answering: Sequence[str], mentioning: Sequence[str], *, rate: float, seed: int
+    query_id: str, answering: Sequence[str], mentioning: Sequence[str], *, seed: int
 ) -> Clicked:
     """Draw the clicks on a query's results."""
     random = Random(key64(seed, "planted clicks", query_id))
-    chosen = {passage_id for passage_id in answering if random.random() < rate} or {
+    chosen = {passage_id for passage_id in answering if random.random() < RATE} or {
         random.choice(answering)
     }
     shown = sorted(
@@ -62,7 +63,6 @@ def add_clicks(
     answers: Mapping[str, Sequence[Answer]],
     mentions: Mapping[str, Sequence[str]],
     *,
-    rate: float,
     seed: int,
 ) -> None:
     """Add one split with its three sets of judgements and all answers, clicked or not."""
@@ -72,7 +72,7 @@ def add_clicks(
     for query in queries:
         answering = [answer.passage_id for answer in answers[query.query_id]]
         mentioning = mentions.get(query.query_id, ())
-        found = clicked(query.query_id, answering, mentioning, rate=rate, seed=seed)
+        found = clicked(query.query_id, answering, mentioning, seed=seed)
         clicks = [Qrel(query.query_id, passage_id, 1) for passage_id in found.clicked]
         own += clicks
         true += [Qrel(query.query_id, passage_id, 1) for passage_id in answering]

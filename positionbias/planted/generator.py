@@ -239,15 +239,7 @@ def write_planted(
                 [q for q in queries if q.split == split],
             )
             if settings.answers_each:
-                add_clicks(
-                    writer,
-                    split,
-                    own,
-                    answers,
-                    mentions,
-                    rate=settings.click_rate,
-                    seed=settings.seed,
-                )
+                add_clicks(writer, split, own, answers, mentions, seed=settings.seed)
             else:
                 add_split(writer, split, own, repeated, answers, mentions)
         if settings.paraphrased:

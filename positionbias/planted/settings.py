@@ -13,7 +13,7 @@ from positionbias.planted.leaks import MOST_PER_QUERY
 
 __all__ = ["DEFAULT_FRONT_LOADING", "SPLITS", "THINGS", "PlantedSettings"]
 
-DEFAULT_FRONT_LOADING, DEFAULT_CLICK_RATE = 0.7, 0.3
+DEFAULT_FRONT_LOADING = 0.7
 MOST_ANSWERS = 9
 THINGS = len(FIRST_NAMES) * len(SECOND_NAMES)
 MOST_QUERIES = THINGS // 2
@@ -29,8 +29,8 @@ class PlantedSettings:
     passage. ``leaked_queries`` additional training queries repeat test queries; with any, each test
     query has a second passage that answers. ``fresh_queries`` additional queries form a separate
     split, and ``paraphrased`` makes one of reworded test queries. ``answers_each`` passages answer
-    each query, each clicked with probability ``click_rate``, at least one of them; 0: one answers,
-    without clicks.
+    each query, each clicked with the probability 0.3, at least one of them; 0: one answers, without
+    clicks.
     """
 
     front_loading: float = setting(
@@ -81,80 +81,36 @@ class PlantedSettings:
         metavar="N",
         panel=Panel.ADVANCED,
     )
-    click_rate: float = setting(
-        DEFAULT_CLICK_RATE,
-        "Probability that an answering passage is clicked.",
-        above=0,
-        below=1,
-        wanted="a probability above 0 and below 1",
-        metavar="0..1",
-        panel=Panel.ADVANCED,
-    )
 
     def __post_init__(self) -> None:
         check_settings(self)
-        most = MOST_QUERIES - self.queries
-        if not 0 <= self.fresh_queries <= most:
-            raise SettingError(
-                f"--fresh-queries: wanted 0 to {most:,} (half of all names, less --queries); found "
-                f"{self.fresh_queries:,}"
-            )
-        if self.paraphrased and self.leaked_queries:
-            raise SettingError(
-                "--paraphrased: wanted queries that no training query repeats; found "
-                "--leaked-queries too; leave one out"
-            )
+        others = {
+            "--leaked-queries": self.leaked_queries,
+            "--fresh-queries": self.fresh_queries,
+            "--paraphrased": self.paraphrased,
+        }
+        apart = [flag for flag, value in others.items() if value]
+        for one, other in (
+            *(("--answers-each", flag) for flag in apart if self.answers_each),
+            *([("--paraphrased", "--leaked-queries")] if self.paraphrased else []),
+        ):
+            if other in apart:
+                raise SettingError(f"{one}: wanted no {other}; found both; leave one out")
+        leaks = MOST_PER_QUERY * self.tests
+        _check("--fresh-queries", self.fresh_queries, 0, MOST_QUERIES - self.queries)
+        _check("--leaked-queries", self.leaked_queries, 0, leaks)
+        if self.answers_each:
+            _check("--answers-each", self.answers_each, 2, MOST_ANSWERS)
+        # at least one that mentions for each query, or two with leaks
         asked = self.queries + self.fresh_queries
-        if self.passages < (least := 2 * asked):
+        least = self.answering + asked * (2 if self.leaked_queries else 1)
+        if self.passages < least:
             raise SettingError(
-                f"--passages: wanted at least {least:,} for {asked:,} queries (each one that "
-                f"answers and one that mentions); found {self.passages:,}; raise it or lower "
-                "--queries"
+                f"--passages: wanted at least {least:,} for these {asked:,} queries; found "
+                f"{self.passages:,}; raise it or lower --queries"
             )
-        if not 0 <= self.leaked_queries <= MOST_PER_QUERY * self.tests:
-            raise SettingError(
-                f"--leaked-queries: wanted 0 to {MOST_PER_QUERY * self.tests:,} ({MOST_PER_QUERY} "
-                f"for each of the {self.tests:,} test queries); found {self.leaked_queries:,}; "
-                "lower it or raise --queries"
-            )
-        if self.leaked_queries and self.passages < (least := 3 * asked + self.tests):
-            raise SettingError(
-                f"--passages: wanted at least {least:,} with --leaked-queries (one that answers "
-                f"and two that mention for each of {asked:,} queries, and one more for each of "
-                f"{self.tests:,} test queries); found {self.passages:,}; raise it or lower "
-                "--queries"
-            )
-        self._check_clicks()
         if not 2 <= self.sentences[0] <= self.sentences[1]:
             raise SettingError(f"sentences: wanted a range from at least 2; found {self.sentences}")
-
-    def _check_clicks(self) -> None:
-        if self.answers_each not in (0, *range(2, MOST_ANSWERS + 1)):
-            found = f"{self.answers_each}"
-            raise SettingError(
-                f"--answers-each: wanted 2 to {MOST_ANSWERS} passages that answer a query; found "
-                f"{found}; give 0 for one, without clicks"
-            )
-        if not self.answers_each:
-            if self.click_rate != DEFAULT_CLICK_RATE:
-                raise SettingError(
-                    f"--click-rate: wanted --answers-each too; found {self.click_rate:g} alone; "
-                    "give both, or neither"
-                )
-            return
-        for flag, value in (
-            ("--leaked-queries", self.leaked_queries),
-            ("--fresh-queries", self.fresh_queries),
-            ("--paraphrased", self.paraphrased),
-        ):
-            if value:
-                raise SettingError(f"--answers-each: wanted no {flag}; found both; leave one out")
-        if self.passages < (least := (self.answers_each + 1) * self.queries):
-            raise SettingError(
-                f"--passages: wanted at least {least:,} for {self.queries:,} queries (each "
-                f"{self.answers_each} that answer and one that mentions); found {self.passages:,}; "
-                "raise it or lower --queries"
-            )
 
     @property
     def tests(self) -> int:
@@ -182,16 +138,17 @@ class PlantedSettings:
         )
 
     def recorded(self) -> JsonObject:
-        """Return the settings for the manifest; additional queries, answers and clicks are named
-        only if there are any.
+        """Return the settings for the manifest; additional queries and answers are named only if
+        there are any.
         """
         unused = {
             name
             for name in ("fresh_queries", "paraphrased", "answers_each")
             if not getattr(self, name)
         }
-        return {
-            name: value
-            for name, value in asdict(self).items()
-            if name not in unused and (name != "click_rate" or self.answers_each)
-        }
+        return {name: value for name, value in asdict(self).items() if name not in unused}
+
+
+def _check(flag: str, number: int, least: int, most: int) -> None:
+    if not least <= number <= most:
+        raise SettingError(f"{flag}: wanted {least} to {most:,}; found {number:,}; give another")

@@ -4,8 +4,6 @@ judgements against the grammar's own oracle.
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from positionbias.core.collection import Collection
@@ -30,7 +28,7 @@ def test_what_stands_above_the_last_click_was_skipped() -> None:
     answering, mentioning = [f"a{n}" for n in range(4)], [f"m{n}" for n in range(6)]
     seen = set()
     for number in range(40):
-        found = clicked(f"q{number}", answering, mentioning, rate=0.3, seed=1)
+        found = clicked(f"q{number}", answering, mentioning, seed=1)
         assert set(found.clicked) <= set(answering)
         assert found.clicked
         assert not set(found.clicked) & set(found.skipped)
@@ -38,18 +36,17 @@ def test_what_stands_above_the_last_click_was_skipped() -> None:
         # all but it
         assert len(found.clicked) + len(found.skipped) <= 10
         seen.add((len(found.clicked), len(found.skipped)))
-        assert found == clicked(f"q{number}", answering, mentioning, rate=0.3, seed=1)
+        assert found == clicked(f"q{number}", answering, mentioning, seed=1)
     assert len(seen) > 10  # drawn, not fixed
 
 
 def test_one_passage_at_least_is_clicked_and_about_the_asked_share() -> None:
     answering = [f"a{n}" for n in range(4)]
-    rare = [len(clicked(f"q{n}", answering, [], rate=1e-9, seed=2).clicked) for n in range(50)]
-    assert rare == [1] * 50
-    half = [len(clicked(f"q{n}", answering, [], rate=0.5, seed=2).clicked) for n in range(2000)]
-    # of Binomial(4, 1/2) with 0 counted as 1: mean 2 + 1/16, variance near 1, so that the mean of
-    # 2,000 is within 0.1 of it
-    assert abs(sum(half) / 2000 - 2.0625) < 0.1
+    counts = [len(clicked(f"q{n}", answering, [], seed=2).clicked) for n in range(2000)]
+    assert min(counts) == 1
+    # of Binomial(4, 0.3) with 0 counted as 1: mean 1.2 + 0.7⁴, variance below 1, so that the mean
+    # of 2,000 is within 0.1 of it
+    assert abs(sum(counts) / 2000 - 1.4401) < 0.1
 
 
 @pytest.mark.parametrize("split", ["train", "validation", "test"])
@@ -93,30 +90,15 @@ def test_answers_of_one_query_state_one_value(planted: Collection) -> None:
     assert all(len(sentences) == ANSWERS for sentences in by_query.values())
 
 
-def test_only_the_judgements_know_of_the_clicks(planted: Collection, tmp_path: Path) -> None:
-    other = PlantedSettings(
-        queries=60, passages=60 * (ANSWERS + 5), answers_each=ANSWERS, seed=4, click_rate=0.9
-    )
-    again = write_planted(tmp_path / "planted", other)
-    assert list(again.passages()) == list(planted.passages())
-    assert again.qrels("test", TRUE) == planted.qrels("test", TRUE)
-    assert len(again.qrels("test")) > len(planted.qrels("test"))
-
-
 @pytest.mark.parametrize(
     ("given", "named"),
     [
         ({"answers_each": 1}, "--answers-each: wanted 2 to 9"),
         ({"answers_each": 12}, "--answers-each: wanted 2 to 9"),
-        (
-            {"answers_each": 3, "click_rate": 1.0},
-            "--click-rate: wanted a probability above 0 and below 1",
-        ),
-        ({"click_rate": 0.5}, "--click-rate: wanted --answers-each too"),
         ({"answers_each": 3, "paraphrased": True}, "--answers-each: wanted no --paraphrased"),
         ({"answers_each": 3, "queries": 100, "passages": 399}, "--passages: wanted at least 400"),
     ],
-    ids=["one", "too-many", "sure-click", "rate-alone", "paraphrased", "few-passages"],
+    ids=["one", "too-many", "paraphrased", "few-passages"],
 )
 def test_bad_settings_are_one_line(given: dict, named: str) -> None:
     with pytest.raises(SettingError) as caught:

@@ -118,13 +118,13 @@ def test_the_manifest_says_what_there_is(planted: Collection) -> None:
     [
         (
             {"fresh_queries": -1},
-            "--fresh-queries: wanted 0 to 130,872 (half of all names, less --queries); found -1",
+            "--fresh-queries: wanted 0 to 130,872; found -1",
         ),
         ({"fresh_queries": 130_873}, "--fresh-queries: wanted 0 to 130,872"),
-        ({"passages": 499}, "--passages: wanted at least 500 for 250 queries"),
+        ({"passages": 499}, "--passages: wanted at least 500 for these 250 queries"),
         (
             {"leaked_queries": 1},
-            "--paraphrased: wanted queries that no training query repeats; found --leaked-queries",
+            "--paraphrased: wanted no --leaked-queries; found both",
         ),
     ],
     ids=["negative", "too many", "passages", "leaked"],

@@ -141,10 +141,10 @@ def test_names_that_two_parts_share() -> None:
     [
         (
             {"leaked_queries": 161},
-            "--leaked-queries: wanted 0 to 160 (4 for each of the 40 test queries); found 161",
+            "--leaked-queries: wanted 0 to 160; found 161",
         ),
         ({"leaked_queries": -1}, "--leaked-queries: wanted 0 to 160"),
-        ({"passages": 600}, "--passages: wanted at least 640 with --leaked-queries"),
+        ({"passages": 600}, "--passages: wanted at least 640 for these 200 queries"),
     ],
     ids=["too many", "negative", "passages"],
 )
