@@ -166,7 +166,7 @@ def _pools() -> None:
 
     from positionbias.core.qrels import write_qrels
     from positionbias.core.run import write_run
-    from positionbias.pooling.simulated import simulated_qrels, simulated_runs
+    from tests.pooling.simulated import simulated_qrels, simulated_runs
     from tests.pooling.simulated_files import SIMULATION, write_pool
 
     systems = write_pool(Path("runs"), Path("systems.tsv"), Path("qrels.txt"))

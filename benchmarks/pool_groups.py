@@ -2,13 +2,13 @@
 unfairness is found: before, when intervals were over pools and topics, and after, with kinds
 permuted among groups.
 
-    python benchmarks/pool_groups.py --out parts
+    PYTHONPATH=. python benchmarks/pool_groups.py --out parts
         # writes benchmarks/results/pool_groups_HARDWARE_DATE.md
 
 On TREC-COVID's fifth round ($POSBIAS_DATA/trec_covid_r5) kinds are permuted among its groups, so
 that they mean nothing; then a share of the relevant documents is planted: runs of one of the
 permuted kinds have a copy of each instead, which no other run has. On simulated runs
-(``positionbias.pooling.simulated``) neural systems find at a set rate what others cannot; the truth
+(``tests/pooling/simulated.py``) neural systems find at a set rate what others cannot; the truth
 of P@10 is −rate · c · the mean chance of a relevant document. At rate 0 the kinds of the simulated
 runs are permuted once, so that groups differ at random. Finished parts are kept in --out.
 """
@@ -31,15 +31,19 @@ from scipy import stats
 from positionbias.core.qrels import read_qrels
 from positionbias.core.seeds import generator
 from positionbias.evaluation.crossed import crossed
-from positionbias.pooling.exchange import exchange_of, exchanged
-from positionbias.pooling.judged_runs import NOT_RETRIEVED, JudgedRuns, judge_runs
-from positionbias.pooling.kind_effects import Pair, kind_effects
-from positionbias.pooling.kind_rule import Contrast, KindAnswer, KindEffect
-from positionbias.pooling.pools import draw_pools, gold_pool, pool_kinds
+from positionbias.pooling.kinds import (
+    Contrast,
+    KindAnswer,
+    Pair,
+    add_kinds,
+    exchange_of,
+    exchanged,
+)
+from positionbias.pooling.pools import draw_pools, gold_pool, pool_kinds, pool_rows
+from positionbias.pooling.runs import NOT_RETRIEVED, JudgedRuns, find_runs, judge_runs
 from positionbias.pooling.scores import PoolMeasure, pool_measures, score_pools
 from positionbias.pooling.settings import PoolSettings
-from positionbias.pooling.simulated import Simulation, simulated_qrels, simulated_runs
-from positionbias.pooling.systems import find_runs, read_runs, read_systems
+from tests.pooling.simulated import Simulation, simulated_qrels, simulated_runs
 
 POOLS = 10  # that the rule of before had
 RATES = (0.0, 0.05, 0.1, 0.2, 0.4)
@@ -50,9 +54,8 @@ KINDS = ("traditional", "neural")
 
 def covid() -> JudgedRuns:
     folder = Path(os.environ["POSBIAS_DATA"]) / "trec_covid_r5"
-    table = folder / "systems.tsv"
-    found = find_runs(folder / "runs", read_systems(table), table=table)
-    return judge_runs(read_runs(found.files), read_qrels(folder / "qrels.round5.txt"))
+    found = find_runs(folder / "runs", folder / "systems.tsv")
+    return judge_runs(found.read(), read_qrels(folder / "qrels.round5.txt"))
 
 
 def before(
@@ -91,22 +94,30 @@ def before(
     return answers
 
 
-def record(own: KindEffect) -> dict[str, Any]:
-    assert own.alarms
-    assert own.interval
-    return {
-        "pool": own.pool, "measure": own.measure, "contrast": own.contrast.value,
-        "answer": own.answer.value,
-        "value": own.value, "low": own.interval.low, "high": own.interval.high, "gap": own.gap,
-        "by chance": own.by_chance, "p holm": own.p_holm,
-        "false alarms": own.alarms.value, "alarms": [own.alarms.low, own.alarms.high],
-        "power": own.power,
-        "missed": own.missed, "groups needed": own.needed,
-    }  # fmt: skip
+def effects(
+    runs: JudgedRuns, measures: Sequence[PoolMeasure], settings: PoolSettings, permutations: int
+) -> list[dict[str, Any]]:
+    """The answers of the rule, with their figures, a record each."""
+    made = pool_rows("")
+    add_kinds(made, runs, measures, settings, permutations=permutations)
+    records = []
+    for key, rows in made.rows.groupby(["pool", "measure", "variant"], sort=False):
+        own = {row.statistic: row for row in rows.itertuples()}
+        effect, alarms = own["effect of kind"], own["false alarms"]
+        records.append(
+            {
+                **dict(zip(("pool", "measure", "contrast"), key, strict=True)),
+                "answer": effect.answer, "value": effect.value, "low": effect.low,
+                "high": effect.high, "gap": own["gap"].value, "p holm": effect.p_adjusted,
+                "false alarms": alarms.value, "alarms": [alarms.low, alarms.high],
+                "power": own["power"].value, "groups needed": own["groups needed"].value,
+            }
+        )  # fmt: skip
+    return records
 
 
 def permuted(permutations: int) -> dict[str, Any]:
-    """TREC-COVID as it is, with the rates of kind_effects, and the answers of before on permuted
+    """TREC-COVID as it is, with the rates of add_kinds, and the answers of before on permuted
     kinds.
     """
     runs, measures, settings = covid(), pool_measures(["RR", "nDCG@10"]), PoolSettings()
@@ -115,11 +126,10 @@ def permuted(permutations: int) -> dict[str, Any]:
         before(runs.with_systems(exchanged(runs.systems, exchange, number, 2)), measures, settings)
         for number in range(permutations // 4)
     ]
-    effects = kind_effects(runs, measures, settings, permutations=permutations)
     return {
         "as it is": before(runs, measures, settings),
         "before": old,
-        "after": [record(effect) for effect in effects],
+        "after": effects(runs, measures, settings, permutations),
     }
 
 
@@ -141,9 +151,7 @@ def with_copies(runs: JudgedRuns, kind: str, share: float, seed: int) -> JudgedR
         [table[int(own)][runs.places[:, run]] for run, own in enumerate(whose)], axis=1
     )
     starts = runs.starts + np.append(0, np.cumsum(chosen))[runs.starts]
-    return JudgedRuns(
-        runs.systems, runs.query_ids, places, ranks, runs.grades[old], starts, runs.skipped
-    )
+    return JudgedRuns(runs.systems, runs.query_ids, places, ranks, runs.grades[old], starts)
 
 
 def planted(number: int) -> dict[str, Any]:
@@ -157,12 +165,10 @@ def planted(number: int) -> dict[str, Any]:
     pairs = [Pair(of, measures, settings, [KINDS]) for of in (copied, runs)]
     gaps = [pair.effects(runs.systems)[:, 0] for pair in pairs]
     made = {
-        asked.contrast.value: float(gap)
-        for asked, gap in zip(pairs[0].asked, gaps[0] - gaps[1], strict=True)
+        contrast: float(gap)
+        for (*_, contrast), gap in zip(pairs[0].tests, gaps[0] - gaps[1], strict=True)
     }
-    after = [
-        record(effect) for effect in kind_effects(copied, measures, settings, permutations=200)
-    ]
+    after = effects(copied, measures, settings, 200)
     return {"before": before(copied, measures, settings), "after": after, "made": made}
 
 
@@ -180,7 +186,7 @@ def simulated(rate: float, seed: int) -> dict[str, Any]:
     return {
         "truth": truth,
         "before": old,
-        "after": [record(e) for e in kind_effects(runs, measures, settings, permutations=200)],
+        "after": effects(runs, measures, settings, 200),
     }
 
 
@@ -197,8 +203,7 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
 def covid_text(found: dict[str, Any]) -> list[str]:
     heads = (
         "pools", "measure", "against", "nominal", "false alarms before", "false alarms",
-        "power at 0.03", "called within 0.03 at 0.03",
-        "gap", "permuted kinds", "effect", "p (Holm)", "answer", "answer before",
+        "power at 0.03", "gap", "effect", "p (Holm)", "answer", "answer before",
         "groups for 80 % power",
     )  # fmt: skip
     rows, decided = [], 0
@@ -209,8 +214,7 @@ def covid_text(found: dict[str, Any]) -> list[str]:
         old = share([own[key]["answer"] != "" for own in found["before"]]) if unseen else ""
         rows.append(
             [one["pool"], one["measure"], one["contrast"], "5%", old, alarms, f"{one['power']:.1%}",
-             f"{one['missed']:.1%}",
-             f"{one['gap']:+.3f}", f"{one['by chance']:+.3f}",
+             f"{one['gap']:+.3f}",
              f"{one['value']:+.3f} [{one['low']:+.3f}, {one['high']:+.3f}]", f"{one['p holm']:.3f}",
              one["answer"], (found["as it is"][key]["answer"] or "not shown") if unseen else "",
              str(one["groups needed"])]

@@ -29,9 +29,6 @@ from positionbias.core.records import Qrel
 from positionbias.core.run import Run
 from positionbias.core.seeds import generator
 from positionbias.evaluation.clustered import clustered_mean
-from positionbias.pooling.bounds import score_bounds
-from positionbias.pooling.guesses import guess_from_pool, new_documents
-from positionbias.pooling.open_runs import OpenRuns, open_runs
 from positionbias.pooling.prediction import (
     Calibration,
     Learned,
@@ -40,9 +37,10 @@ from positionbias.pooling.prediction import (
     errors_left_out,
     learn,
 )
+from positionbias.pooling.runs import System, find_runs
 from positionbias.pooling.scores import pool_measures, score_grades
-from positionbias.pooling.systems import System, find_runs, read_runs, read_systems
-from positionbias.pooling.verdict import DEEP
+from positionbias.pooling.unjudged import OpenRuns, open_runs
+from positionbias.pooling.verdict import DEEP, draws_of_new, new_documents, score_bounds
 
 [MEASURE] = pool_measures(["nDCG@10"])
 DEPTH, SEED = 10, 1
@@ -75,27 +73,25 @@ def judged(
         if deep not in pools:
             pools[deep] = taught(runs.without(np.flatnonzero(out), known, deep=deep))
         learned, calibration = pools[deep]
-        guess = guess_from_pool(
-            new_documents(new, place), new.runs.systems[place].run, learned, SEED
-        )
-        scores = draw_scores(
-            new, range(len(rest) + 1), known, guess.unseen, guess.grades, MEASURE
-        ).mean(axis=1)
+        unseen = new_documents(new, place)
+        grades = draws_of_new(unseen, new.runs.systems[place].run, learned, SEED)
+        everybody = range(len(rest) + 1)
+        scores = draw_scores(new, everybody, known, unseen, grades, MEASURE).mean(axis=1)
         own, others = scores[:, place], np.delete(scores, place, axis=1)
         interval = calibration.interval(own.mean(), own.std())
-        alone = score_bounds(
-            new.without(np.delete(np.arange(len(rest) + 1), place), known), MEASURE
-        )
-        now = score_grades(new.runs, new.grades[None], MEASURE)[0].mean(axis=0)
+        alone = new.without(np.delete(everybody, place), known)
+        by_query = score_grades(new.runs, new.grades[None], MEASURE)[0]
+        now = by_query.mean(axis=0)
         apart = own[:, None] - others
-        low, high = alone.low.mean(), alone.high.mean()
+        bounds = score_bounds(alone, 0, by_query[:, place], MEASURE)
+        low, high = (ends.mean() for ends in bounds)
         records.append(
             {
                 "run": runs.runs.systems[run].run, "group": group, "truth": truth[run],
                 "low": float(np.clip(interval.low, low, high)),
                 "high": float(np.clip(interval.high, low, high)), "least": low, "most": high,
-                "now": now[place], "deep": deep, "beyond": learned.is_beyond(guess.unseen),
-                "unjudged": len(guess.unseen.query) / (DEPTH * len(runs.runs.query_ids)),
+                "now": now[place], "deep": deep, "beyond": learned.is_beyond(unseen),
+                "unjudged": len(unseen) / (DEPTH * len(runs.runs.query_ids)),
                 "said": calibration.covered,
                 "better": calibration.above_zero(apart.mean(axis=0), apart.std(axis=0)).round(
                 6).tolist(),
@@ -193,10 +189,8 @@ def simulated(
 
 def covid(data: Path) -> OpenRuns:
     folder = data / "trec_covid_r5"
-    found = find_runs(
-        folder / "runs", read_systems(folder / "systems.tsv"), table=folder / "systems.tsv"
-    )
-    return open_runs(lambda: read_runs(found.files), read_qrels(folder / "qrels.round5.txt"), DEPTH)
+    found = find_runs(folder / "runs", folder / "systems.tsv")
+    return open_runs(found.read, read_qrels(folder / "qrels.round5.txt"), DEPTH)
 
 
 def scores_row(name: str, records: list[dict[str, Any]]) -> str:

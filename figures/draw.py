@@ -25,9 +25,9 @@ from scipy import stats
 from tables import PANELS, PRICES, only, rows
 
 from positionbias.core.rows import read_csv
+from positionbias.papers.pooling.shown import BIAS
 from positionbias.papers.tripclick.shown import NEGATIVES_FIGURE
 from positionbias.papers.tripclick.shown import SHOWN as TRIPCLICK
-from positionbias.pooling.shown import BIAS
 
 HERE = Path(__file__).parent
 ENCODERS = HERE.parent / "benchmarks" / "results" / "real_encoders.csv"

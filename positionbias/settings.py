@@ -67,7 +67,6 @@ from positionbias.planted.settings import PlantedSettings
 from positionbias.pooling.settings import (
     CoverageSettings,
     PoolSettings,
-    ReliabilitySettings,
     VerdictSettings,
 )
 from positionbias.positions.density import Density
@@ -145,7 +144,6 @@ __all__ = [
     "RankingConfig",
     "RawForm",
     "Reading",
-    "ReliabilitySettings",
     "RemedySettings",
     "Removing",
     "Reranking",

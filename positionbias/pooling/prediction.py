@@ -1,71 +1,249 @@
 """Predict a run's score if its group had taken part in the pool, learned and calibrated by leaving
 out the pool's own groups.
 
-Draws of the unjudged documents' grades (``relevance``) give a score's mean μ and standard deviation
-d; errors outside the draws give σ = √(d² + f²). A pooled run's error z = (score − μ) / σ is
-computed with its group left out of everything. The interval of a run of a new group is μ + σ·(m ±
-t·s): m is the mean of z over groups, s² its variance over groups and runs including m's own error,
-and t is Student's with groups − 1 degrees of freedom; f is the value, of a few, under which the
-pooled runs' errors are likeliest [decision].
+The grades of unjudged documents are drawn from a ridge fit of proportional odds,
+
+    P(grade ≥ g_j) = 1 / (1 + exp(c_j − x·b − t_q − u)),
+
+with cut c_j at each grade, slopes b, query effects t ~ N(0, 1) (McCullagh 1980) and a run's effect
+u ~ N(0, σ²) on all its documents; σ is estimated from runs that the fit has not seen.
+
+The draws give a score's mean μ and standard deviation d; errors outside the draws give s = √(d² +
+f²). A pooled run's error z = (score − μ) / s is computed with its group left out of everything. The
+interval of a run of a new group is μ + s·(m ± t·w): m is the mean of z over groups, w² its variance
+over groups and runs including m's own error, and t is Student's with groups − 1 degrees of freedom;
+f is the value, of a few, under which the pooled runs' errors are likeliest [decision].
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+import pandas
+from pandas import DataFrame
 
 from positionbias.core.interval import Interval
 from positionbias.core.seeds import generator
-from positionbias.pooling.open_runs import OpenRuns
-from positionbias.pooling.relevance import Relevance, draw_grades, fit_relevance, spread_over_runs
 from positionbias.pooling.scores import NO_GRADE, PoolMeasure, score_grades
-from positionbias.pooling.unseen import OPEN_SHARE, Unseen, joined, left_out_documents
+from positionbias.pooling.unjudged import PLACES, OpenRuns, left_out_documents
 
 __all__ = [
-    "FEWEST_GROUPS",
-    "Calibration",
-    "Errors",
-    "Learned",
-    "calibrated",
-    "draw_scores",
-    "errors_left_out",
-    "learn",
-]
+    "FEWEST_GROUPS", "NODES", "WEIGHTS", "Calibration", "Errors", "Learned", "Relevance",
+    "calibrated", "chances", "draw_grades", "draw_scores", "errors_left_out", "fit_relevance",
+    "learn", "spread_over_runs",
+]  # fmt: skip
 
 FEWEST_GROUPS = 4  # with fewer, t is so wide that a prediction is useless [decision]
 LEVEL = 0.95
+# [decision] chosen before looking at data: standardised slopes and log odds of queries are rarely
+# beyond 2
+_PRECISION, _CUT_PRECISION = 1.0, 0.04
+_WIDEST = 3.0  # log odds
+NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(21)
+WEIGHTS = WEIGHTS / WEIGHTS.sum()
 _DRAWS = 100
 _FLOORS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02)  # f, in the unit of the measure
 _NOTHING = 1e-12  # rounding error of a deviation
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Learned:
+class Relevance(NamedTuple):
+    """A fit: increasing ``grades (levels,)`` from the least relevant one, their ``cuts``, slopes
+    and effects of queries.
+
+    ``least`` and ``most`` are the ends of the fitted features, at which they are clipped
+    [decision].
+    """
+
+    grades: np.ndarray
+    cuts: np.ndarray
+    slopes: np.ndarray
+    queries: np.ndarray
+    centre: np.ndarray
+    scale: np.ndarray
+    least: np.ndarray
+    most: np.ndarray
+
+    def log_odds(self, unseen: DataFrame) -> np.ndarray:
+        """Return x·b + t of every document."""
+        x = (np.clip(_features(unseen), self.least, self.most) - self.centre) / self.scale
+        return np.asarray(x @ self.slopes + self.queries[unseen["query"]])
+
+
+def _features(unseen: DataFrame) -> np.ndarray:
+    return np.ascontiguousarray(unseen.drop(columns=PLACES), np.float64)
+
+
+def fit_relevance(
+    unseen: DataFrame,
+    grades: np.ndarray,
+    levels: np.ndarray,
+    queries: int,
+    start: Relevance | None = None,
+) -> Relevance:
+    """Fit to the known ``grades (documents,)``; ``levels`` are the relevant grades in increasing
+    order. ``start`` is a fit to begin from.
+    """
+    from scipy.optimize import minimize
+
+    features, query = _features(unseen), unseen["query"].to_numpy()
+    weight = unseen["weight"].to_numpy()
+    is_mark = unseen.columns.drop(PLACES).str.startswith("mark")
+    centre = np.where(is_mark, 0, features.mean(axis=0))
+    scale = features.std(axis=0)
+    scale = np.where(~is_mark & (scale > 1e-9), scale, 1.0)
+    x = (features - centre) / scale
+    reached = np.searchsorted(levels, grades, side="right")
+    parts = np.cumsum([len(levels), x.shape[1]])
+    penalty = np.full(parts[-1] + queries, _PRECISION)
+    penalty[: len(levels)] = _CUT_PRECISION
+    row = np.arange(len(x))
+
+    def loss(values: np.ndarray) -> tuple[float, np.ndarray]:
+        gaps, slopes, effects = np.split(values, parts)
+        reach = _reach(x @ slopes + effects[query], _cuts(gaps))
+        chance = np.maximum(reach[row, reached] - reach[row, reached + 1], 1e-12)
+        slope = reach * (1 - reach)
+        by_cut = np.zeros(reach.shape)
+        by_cut[row, reached] -= slope[row, reached] / chance
+        by_cut[row, reached + 1] += slope[row, reached + 1] / chance
+        by_odds = weight * -by_cut.sum(axis=1)
+        # a cut is a sum of gaps, exponentials except the first
+        by_gap = (weight @ by_cut[:, 1:-1])[::-1].cumsum()[::-1]
+        by_gap = by_gap * np.append(1, np.exp(gaps[1:]))
+        gradient = [by_gap, x.T @ by_odds, np.bincount(query, by_odds, minlength=queries)]
+        value = (penalty * values**2).sum() / 2 - weight @ np.log(chance)
+        return float(value), penalty * values - np.concatenate(gradient)
+
+    first = np.zeros(len(penalty))
+    if start is not None:
+        gaps = np.log(np.maximum(np.diff(start.cuts), 1e-6))
+        first = np.concatenate([start.cuts[:1], gaps, start.slopes, start.queries])
+    options = {"maxiter": 300, "ftol": 1e-8}
+    fitted = minimize(loss, first, jac=True, method="L-BFGS-B", options=options).x
+    gaps, slopes, effects = np.split(fitted, parts)
+    ends = features.min(axis=0), features.max(axis=0)
+    return Relevance(levels, _cuts(gaps), slopes, effects, centre, scale, *ends)
+
+
+def _cuts(gaps: np.ndarray) -> np.ndarray:
+    return np.append(gaps[:1], np.exp(np.minimum(gaps[1:], 20))).cumsum()
+
+
+def _reach(odds: np.ndarray, cuts: np.ndarray) -> np.ndarray:
+    """Return the probability of reaching each of the levels 0, 1 … and one beyond,
+    ``(…, levels + 2)``.
+    """
+    from scipy.special import expit
+
+    return np.asarray(expit(odds[..., None] - np.concatenate([[-np.inf], cuts, [np.inf]])))
+
+
+def spread_over_runs(
+    odds: np.ndarray, relevant: np.ndarray, run: np.ndarray, weight: np.ndarray
+) -> float:
+    """Return the maximum-likelihood σ, in log odds, of unseen runs: ``odds (documents,)`` are of a
+    document being ``relevant``, by fits without its group.
+
+    Each run's effect is integrated out with Gauss-Hermite nodes. ``weight (documents,)`` is the
+    weight of a document's run: a group counts as one run.
+    """
+    from scipy.optimize import minimize_scalar
+    from scipy.special import log_expit, logsumexp
+
+    runs, place = np.unique(run, return_inverse=True)
+    of_run = np.bincount(place, weight) / np.bincount(place)
+    sign = np.where(relevant, 1.0, -1.0)
+
+    def loss(sigma: float) -> float:
+        each = log_expit(sign[:, None] * (odds[:, None] + sigma * NODES))
+        summed = np.stack([np.bincount(place, at, minlength=len(runs)) for at in each.T], axis=1)
+        return -float(of_run @ logsumexp(summed + np.log(WEIGHTS), axis=1))
+
+    options = {"xatol": 0.01}
+    return float(minimize_scalar(loss, bounds=(0, _WIDEST), method="bounded", options=options).x)
+
+
+class Learned(NamedTuple):
     """A fit to a pool, the spread of runs around it, and for each left-out group its documents with
     a fit to all other groups.
     """
 
     relevance: Relevance
     spread: float
-    left_out: Sequence[tuple[Unseen, Relevance]]
+    left_out: Sequence[tuple[DataFrame, Relevance]]
 
-    @property
-    def most_open(self) -> float:
-        """Return the largest unjudged share of a run left out with its group."""
-        from scipy.special import expit
-
-        return float(expit(self.relevance.most[OPEN_SHARE]))
-
-    def is_beyond(self, unseen: Unseen) -> bool:
+    def is_beyond(self, unseen: DataFrame) -> bool:
         """Return True if more of a run is unjudged than of any left-out run; the error of a
         prediction is then unknown.
         """
-        return bool(
-            (unseen.features[:, OPEN_SHARE] > self.relevance.most[OPEN_SHARE] + _NOTHING).any()
-        )
+        most = max(part["unjudged"].max() for part, _ in self.left_out if len(part))
+        return bool((unseen["unjudged"] > most + _NOTHING).any())
+
+
+def learn(pool: OpenRuns) -> Learned | None:
+    """Fit to the documents that each left-out group would have unjudged, over all groups and
+    without each group.
+
+    Returns None if fewer than four groups would have any.
+    """
+    parts = [left_out_documents(pool, group) for group in range(len(pool.groups))]
+    if sum(map(bool, map(len, parts))) < FEWEST_GROUPS:
+        return None
+    levels = np.unique(pool.grades[pool.grades > 0])
+
+    def fit(documents: DataFrame, start: Relevance | None = None) -> Relevance:
+        grades = pool.grades[documents["document"]]
+        return fit_relevance(documents, grades, levels, len(pool.runs.query_ids), start)
+
+    whole = pandas.concat(parts)
+    relevance = fit(whole)
+    fits = [
+        fit(pandas.concat([*parts[:group], *parts[group + 1 :]]), relevance)
+        for group in range(len(parts))
+    ]
+    odds = [own.log_odds(part) - own.cuts[0] for part, own in zip(parts, fits, strict=True)]
+    weight = 1 / np.bincount(pool.group_of)[pool.group_of[whole["run"]]]
+    relevant = pool.grades[whole["document"]] > 0
+    spread = spread_over_runs(np.concatenate(odds), relevant, whole["run"].to_numpy(), weight)
+    return Learned(relevance, spread, list(zip(parts, fits, strict=True)))
+
+
+def chances(
+    relevance: Relevance, odds: np.ndarray, spread: float, nodes: np.ndarray = NODES
+) -> np.ndarray:
+    """Return the probability that a document has at least each grade, given a run's effect at each
+    node, ``(nodes, documents, levels)``.
+    """
+    return _reach(odds + spread * nodes[:, None], relevance.cuts)[..., 1:-1]
+
+
+def draw_grades(
+    relevance: Relevance, odds: np.ndarray, spread: float, draws: int, random: np.random.Generator
+) -> np.ndarray:
+    """Draw grades of a run's documents, 0 if not relevant, ``(draws, documents)`` int16: first the
+    run's effect, then each document.
+    """
+    reach = chances(relevance, odds, spread, random.standard_normal(draws))
+    reached = (random.random((draws, len(odds)))[..., None] < reach).sum(axis=-1)
+    return np.append(0, relevance.grades).astype(np.int16)[reached]
+
+
+def draw_scores(
+    pool: OpenRuns,
+    runs: Sequence[int],
+    judged: np.ndarray,
+    unseen: DataFrame,
+    grades: np.ndarray,
+    measure: PoolMeasure,
+) -> np.ndarray:
+    """Return the scores of ``runs``, ``(draws, queries, runs)``, with the grades of
+    ``judged (documents,)`` and drawn grades of the unseen ones.
+    """
+    drawn = np.tile(np.where(judged, pool.grades, NO_GRADE).astype(np.int16), (len(grades), 1))
+    drawn[:, unseen["document"]] = grades
+    return score_grades(pool.runs.only(runs), drawn, measure)
 
 
 class Errors(NamedTuple):
@@ -77,13 +255,30 @@ class Errors(NamedTuple):
     deviation: np.ndarray
 
 
-@dataclass(frozen=True, slots=True)
-class Calibration:
-    """The distribution of (score − μ) / σ of runs of new groups: ``shift`` m, ``scale`` s and
+def errors_left_out(
+    pool: OpenRuns, learned: Learned, measure: PoolMeasure, seed: int
+) -> list[Errors]:
+    """Return the errors, by group, of runs that would have unjudged documents without it."""
+    true = score_grades(pool.runs, pool.grades[None], measure)[0].mean(axis=0)
+    errors = []
+    for group, (part, fit) in enumerate(learned.left_out):
+        judged, of_group = pool.judged_without(group), []
+        for run, own in part.groupby("run"):
+            random = generator(seed, "grades of left-out documents", pool.runs.systems[run].run)
+            grades = draw_grades(fit, fit.log_odds(own), learned.spread, _DRAWS, random)
+            scores = draw_scores(pool, [run], judged, own, grades, measure).mean(axis=(1, 2))
+            of_group.append((true[run] - scores.mean(), scores.std()))
+        found = np.array([own for own in of_group if own[1] > _NOTHING]).reshape(-1, 2)
+        errors.append(Errors(*found.T))
+    return errors
+
+
+class Calibration(NamedTuple):
+    """The distribution of (score − μ) / s of runs of new groups: ``shift`` m, ``scale`` w and
     degrees of freedom; ``floor`` f, in the unit of the measure.
 
-    ``covered`` is the share of the pool's own runs, each group counted once, whose score is in the
-    interval from the other groups.
+    ``covered`` is the share of the pool's own ``runs``, each group counted once, whose score is in
+    the interval from the other groups.
     """
 
     shift: float
@@ -93,156 +288,68 @@ class Calibration:
     covered: float
     runs: int
 
-    def sigma(self, deviation: np.ndarray | float) -> np.ndarray:
-        """Return σ for a deviation of the draws; 0 for a deviation of 0, where nothing is
-        unjudged.
-        """
-        return np.where(np.asarray(deviation) > _NOTHING, np.hypot(deviation, self.floor), 0.0)
-
-    def expected(self, mean: np.ndarray, deviation: np.ndarray) -> np.ndarray:
-        """Return μ + σ·m."""
-        return mean + self.sigma(deviation) * self.shift
-
     def interval(self, mean: float, deviation: float) -> Interval:
         """Return the 95 % prediction interval of a score, given the draws' mean and deviation.
 
-        If nothing is unjudged, the floor remains: documents of others may still lower nDCG and AP,
-        as the bounds show.
+        If nothing is unjudged, the floor remains: documents of others may still lower nDCG, as the
+        bounds show.
         """
-        sigma = float(np.hypot(deviation, self.floor))
+        sigma = np.hypot(deviation, self.floor)
         middle, half = mean + sigma * self.shift, sigma * self.scale * _t(self.freedom)
-        return Interval(
-            middle - half,
-            middle + half,
-            LEVEL,
-            f"prediction, calibrated by leaving out {self.freedom + 1} groups",
-        )
+        return Interval(float(middle - half), float(middle + half), LEVEL)
+
+    def expected(self, mean: np.ndarray, deviation: np.ndarray) -> np.ndarray:
+        """Return μ + s·m of values with these means and deviations of draws."""
+        return mean + self._sigma(deviation) * self.shift
 
     def above_zero(self, mean: np.ndarray, deviation: np.ndarray) -> np.ndarray:
-        """Return the probability that a value with these means and deviations of draws is above
-        0; 0.5 if it is 0.
-        """
+        """Return the probability that such values are above 0; 0.5 if one is 0."""
         from scipy import stats
 
-        sigma = self.sigma(deviation)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            t = (mean + sigma * self.shift) / (sigma * self.scale)
+        sigma = self._sigma(deviation)
+        width = np.where(sigma > 0, sigma * self.scale, 1)
         sure = np.where(np.abs(mean) > _NOTHING, (np.sign(mean) + 1) / 2, 0.5)
+        t = self.expected(mean, deviation) / width
         return np.where(sigma > 0, stats.t.cdf(t, self.freedom), sure)
 
-
-def learn(pool: OpenRuns) -> Learned | None:
-    """Fit to the documents that each left-out group would have unjudged, over all groups and
-    without each group.
-
-    Returns None if fewer than four groups would have any.
-    """
-    parts = [left_out_documents(pool, group) for group in range(len(pool.groups))]
-    if sum(len(part.query) > 0 for part in parts) < FEWEST_GROUPS:
-        return None
-    levels = np.unique(pool.grades[pool.grades > 0])
-    queries = len(pool.runs.query_ids)
-    everything = joined(parts)
-    whole = fit_relevance(everything, pool.grades[everything.document], levels, queries)
-    odds, fits = [], []
-    for group, part in enumerate(parts):
-        rest = joined([other for place, other in enumerate(parts) if place != group])
-        fit = fit_relevance(rest, pool.grades[rest.document], levels, queries, whole)
-        fits.append((part, fit))
-        odds.append(fit.log_odds(part) - fit.cuts[0])
-    sizes = np.bincount(pool.group_of)
-    weight = 1 / sizes[pool.group_of[everything.run]]
-    spread = spread_over_runs(
-        np.concatenate(odds), pool.grades[everything.document] > 0, everything.run, weight
-    )
-    return Learned(whole, spread, fits)
-
-
-def draw_scores(
-    pool: OpenRuns,
-    runs: Sequence[int],
-    judged: np.ndarray,
-    unseen: Unseen,
-    grades: np.ndarray,
-    measure: PoolMeasure,
-) -> np.ndarray:
-    """Return the scores of ``runs``, ``(draws, queries, runs)``, with the grades of
-    ``judged (documents,)`` and drawn grades of the unseen ones.
-    """
-    drawn = np.tile(np.where(judged, pool.grades, NO_GRADE).astype(np.int16), (len(grades), 1))
-    drawn[:, unseen.document] = grades
-    return score_grades(pool.runs.only(runs), drawn, measure)
-
-
-def errors_left_out(
-    pool: OpenRuns, learned: Learned, measure: PoolMeasure, seed: int
-) -> list[Errors]:
-    """Return the errors, by group, of runs that would have unjudged documents without it."""
-    true = score_grades(pool.runs, pool.grades[None], measure)[0].mean(axis=0)
-    found = []
-    for group, (part, fit) in enumerate(learned.left_out):
-        judged, odds = pool.judged_without(group), fit.log_odds(part)
-        means = []
-        runs = np.unique(part.run)
-        for run in runs.tolist():
-            own = part.run == run
-            random = generator(seed, "grades of left-out documents", pool.runs.systems[run].run)
-            grades = draw_grades(fit, odds[own], learned.spread, _DRAWS, random)
-            means.append(
-                draw_scores(pool, [run], judged, part.only(own), grades, measure).mean(axis=(1, 2))
-            )
-        drawn = np.stack(means) if means else np.zeros((0, _DRAWS))
-        spread = drawn.std(axis=1)
-        there = spread > _NOTHING
-        found.append(Errors((true[runs] - drawn.mean(axis=1))[there], spread[there]))
-    return found
+    def _sigma(self, deviation: np.ndarray) -> np.ndarray:
+        """Return s; 0 for a deviation of 0, where nothing is unjudged."""
+        return np.where(deviation > _NOTHING, np.hypot(deviation, self.floor), 0.0)
 
 
 def calibrated(errors: Sequence[Errors]) -> Calibration | None:
     """Calibrate by the errors of left-out runs, by group; None with errors of fewer than four
     groups.
     """
-    there = [of_group for of_group in errors if len(of_group.error)]
+    there = [own for own in errors if len(own.error)]
     if len(there) < FEWEST_GROUPS:
         return None
-    floor, shift, scale = _likeliest(there)
     covered = []
     for place, own in enumerate(there):
-        other_floor, middle, wide = _likeliest(there[:place] + there[place + 1 :])
-        z = own.error / np.hypot(own.deviation, other_floor)
-        covered.append(float((np.abs(z - middle) <= wide * _t(len(there) - 2)).mean()))
-    return Calibration(
-        shift,
-        scale,
-        floor,
-        len(there) - 1,
-        float(np.mean(covered)),
-        sum(len(own.error) for own in there),
-    )
+        shift, scale, floor = _likeliest(there[:place] + there[place + 1 :])
+        z = own.error / np.hypot(own.deviation, floor)
+        covered.append((np.abs(z - shift) <= scale * _t(len(there) - 2)).mean())
+    runs = sum(len(own.error) for own in there)
+    return Calibration(*_likeliest(there), len(there) - 1, float(np.mean(covered)), runs)
 
 
 def _likeliest(errors: Sequence[Errors]) -> tuple[float, float, float]:
-    """Return the floor, shift and scale under which normal errors are likeliest, with each group
+    """Return the shift, scale and floor under which normal errors are likeliest, with each group
     counted once.
     """
-    best = (-np.inf, 0.0, 0.0, 0.0)
+    error, deviation = (np.concatenate(own) for own in zip(*errors, strict=True))
+    sizes = [len(own.error) for own in errors]
+    weight, groups = np.repeat(1 / np.array(sizes), sizes), len(errors)
+    found = []
     for floor in _FLOORS:
-        sigmas = [np.hypot(own.deviation, floor) for own in errors]
-        scaled = [own.error / sigma for own, sigma in zip(errors, sigmas, strict=True)]
-        shift, scale = _moments(scaled)
-        likelihood = -sum(
-            float((np.log(sigma * scale) + ((z - shift) / scale) ** 2 / 2).mean())
-            for z, sigma in zip(scaled, sigmas, strict=True)
-        )
-        best = max(best, (likelihood, floor, shift, scale))
-    return best[1:]
-
-
-def _moments(errors: Sequence[np.ndarray]) -> tuple[float, float]:
-    groups = len(errors)
-    shift = float(np.mean([own.mean() for own in errors]))
-    squares = sum(float(((own - shift) ** 2).mean()) for own in errors)
-    return shift, max(float(np.sqrt(squares / (groups - 1) * (1 + 1 / groups))), _NOTHING)
+        sigma = np.hypot(deviation, floor)
+        shift = weight @ (error / sigma) / groups
+        squares = weight @ (error / sigma - shift) ** 2 / (groups - 1) * (1 + 1 / groups)
+        scale = max(float(np.sqrt(squares)), _NOTHING)
+        z = (error / sigma - shift) / scale
+        loss = weight @ (np.log(sigma * scale) + z**2 / 2)
+        found.append((float(loss), float(shift), scale, floor))
+    return min(found)[1:]
 
 
 def _t(freedom: int) -> float:

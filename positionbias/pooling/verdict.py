@@ -1,57 +1,56 @@
-"""Judge one new run in an existing collection: its score with its uncertainty, its comparisons, and
-the documents to judge next.
+"""Judge one new run in an existing collection: its score with its uncertainty, its lead over each
+pooled run, and the documents to judge next.
 
-A *prediction* (``prediction``) is of the run's score if its group had taken part in the pool.
-*Bounds* (``bounds``) hold for any grades of the unjudged documents. A run can be judged if its
-prediction interval is at most half as wide as the interval of its score over queries: unjudged
-documents then widen the two together by at most 12 % [decision].
+A *prediction* (``prediction``) is of the run's score if its group had taken part in the pool. The
+*bounds* hold for any grades of the unjudged documents. A run can be judged if its prediction
+interval is at most half as wide as the interval of its score over queries: unjudged documents then
+widen the two together by at most 12 % [decision].
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 
 import numpy as np
+from pandas import DataFrame
 
-from positionbias.core.interval import Interval
+from positionbias.core.rows import Collected
+from positionbias.core.seeds import generator
 from positionbias.evaluation.bootstrap import span_of
 from positionbias.evaluation.clustered import clustered_mean
-from positionbias.evaluation.rank_biased_precision import (
-    RankBiasedPrecision,
-    judged_share,
-    rank_biased_precision,
-)
-from positionbias.pooling.bounds import Bounds, difference_bounds, score_bounds
-from positionbias.pooling.guesses import (
-    Guess,
-    Reductions,
-    expected_reductions,
-    guess_by_rank,
-    guess_from_pool,
-    new_documents,
-)
-from positionbias.pooling.open_runs import DEEPEST_OPEN, OpenRuns
+from positionbias.pooling.pools import Cells
 from positionbias.pooling.prediction import (
+    FEWEST_GROUPS,
+    WEIGHTS,
     Calibration,
+    Learned,
     calibrated,
+    chances,
+    draw_grades,
     draw_scores,
     errors_left_out,
     learn,
 )
-from positionbias.pooling.scores import PoolMeasure, pool_measures
+from positionbias.pooling.runs import kinds_of
+from positionbias.pooling.scores import PoolMeasure, discounts, judged_shares, score_grades
 from positionbias.pooling.settings import VerdictSettings
+from positionbias.pooling.unjudged import OpenRuns, unseen_documents
 
 __all__ = [
-    "DEEP", "SURE", "MeasureVerdict", "Obstacle", "Orders", "RunAnswer", "RunVerdict", "open_depth",
-    "verdict",
+    "DEEP", "DEEPEST_OPEN", "SURE", "Obstacle", "RunAnswer", "add_verdict", "draws_of_new",
+    "new_documents", "score_bounds", "to_judge",
 ]  # fmt: skip
 
 SURE = 0.95  # the least probability at which an order is decided [decision]
 _SHARE = 0.5  # of the half-width over queries
 # the least judged share of others' deeper documents at which leaving groups out keeps those too
 DEEP = 0.5
+# ranks with numbered unjudged documents for a measure without cutoff: few pools are deeper
+# [decision]
+DEEPEST_OPEN = 100
+_DRAWS = 400
 
 
 class RunAnswer(StrEnum):
@@ -67,202 +66,182 @@ class RunAnswer(StrEnum):
 class Obstacle(StrEnum):
     """A reason why no prediction could be calibrated."""
 
-    NO_RUNS = "no pooled runs"
-    FEW_GROUPS = "few groups"  # with documents that only they contributed
-    NO_ERRORS = "few groups' documents change the measure"
-    BEYOND = "more is unjudged than of any left-out run"
+    NO_RUNS = "no pooled runs are given"
+    FEW_GROUPS = f"fewer than {FEWEST_GROUPS} groups of pooled runs have unique documents"
+    NO_ERRORS = f"fewer than {FEWEST_GROUPS} groups have unique documents that change scores"
+    BEYOND = "a larger share is unjudged than of any left-out pooled run"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Orders:
-    """The new run against each pooled run, every array ``(pooled runs,)``.
+def new_documents(new: OpenRuns, run: int) -> DataFrame:
+    """Return the unjudged documents of a new run, with features from the other groups."""
+    others = np.arange(len(new.groups)) != new.group_of[run]
+    pooled = [system for place, system in enumerate(new.runs.systems) if place != run]
+    return unseen_documents(new, run, new.known, others, kinds_of(pooled))
 
-    ``difference`` is the predicted new − pooled score, ``better`` the probability that it is
-    above 0. ``new_queries`` are p-values, Holm-adjusted over the runs, of no difference over
-    queries like these: a t-test whose error includes that of the unjudged documents.
+
+def draws_of_new(unseen: DataFrame, name: str, learned: Learned, seed: int) -> np.ndarray:
+    """Draw the grades of a new run's unjudged documents, ``(draws, documents)``, keyed by the run's
+    ``name``.
     """
+    random = generator(seed, "grades of unjudged documents", name)
+    odds = learned.relevance.log_odds(unseen)
+    return draw_grades(learned.relevance, odds, learned.spread, _DRAWS, random)
 
-    difference: np.ndarray
-    better: np.ndarray
-    new_queries: np.ndarray
 
+def add_verdict(
+    made: Collected, new: OpenRuns, measures: Sequence[PoolMeasure], settings: VerdictSettings
+) -> DataFrame:
+    """Judge the last of ``new``'s runs by a fit to the others, and add by each measure its unjudged
+    share, its score and its lead over each pooled run.
 
-@dataclass(frozen=True, slots=True, eq=False)
-class MeasureVerdict:
-    """The verdict by one measure. ``bounds`` and ``differences`` are of all runs,
-    ``(queries, runs)``, the new one last.
-
-    ``expected`` is the score by ``guess``; ``interval`` its prediction interval, with
-    ``calibration`` and ``orders``; None if it could not be calibrated, for the reason ``obstacle``.
-    ``query_half`` is half the width of the score's interval over queries.
-    ``needed`` is the number of documents to judge, in the order of ``reductions``, until half
-    the interval is at most half of that.
+    Return its unjudged documents in the order in which to judge them, by the first measure with
+    their ``expected_reduction`` of the variance of the run's score (without a prediction by rank,
+    and empty).
     """
-
-    measure: PoolMeasure
-    answer: RunAnswer
-    bounds: Bounds
-    differences: Bounds
-    guess: Guess
-    expected: float
-    reductions: Reductions
-    query_half: float | None
-    interval: Interval | None = None
-    calibration: Calibration | None = None
-    orders: Orders | None = None
-    needed: int | None = None
-    obstacle: Obstacle | None = None
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class RunVerdict:
-    """The verdict on the last of ``runs``. ``judged (queries, runs)`` is Judged@k, NaN if a run has
-    no documents; ``precision`` is RBP with its residual.
-
-    ``grouped``: several runs share a group; otherwise coverage is overstated. ``most_open`` is the
-    largest unjudged share of a run whose group is left out of the pool, None without a fit.
-    """
-
-    runs: OpenRuns
-    depth: int
-    judged: np.ndarray
-    precision: RankBiasedPrecision
-    measures: Sequence[MeasureVerdict]
-    grouped: bool
-    most_open: float | None = None
-
-
-def open_depth(measures: Sequence[PoolMeasure], depth: int) -> int:
-    """Return the depth to which unjudged documents need numbers: the deepest cutoff; 100 for a
-    measure without one.
-    """
-    return max([depth, *(measure.cutoff or DEEPEST_OPEN for measure in measures)])
-
-
-def verdict(new: OpenRuns, settings: VerdictSettings) -> RunVerdict:
-    """Judge the last of ``new``'s runs by a fit to the others, or by its judged depth if there are
-    fewer than four groups to learn from, or if it has a larger unjudged share than any left-out
-    run.
-
-    Raises:
-        SettingError: a measure without known bounds.
-    """
-    runs, run, depth, seed = new.runs, len(new.runs.systems) - 1, settings.depth, settings.seed
+    run = len(new.runs.systems) - 1
+    name, depth = new.runs.systems[run].run, str(settings.depth)
     pool = new.without([run], new.known, deep=new.judged_below(run) >= DEEP)
-    learned = learn(pool)
+    learned = learn(pool) if run else None
     unseen = new_documents(new, run)
-    beyond = learned is not None and learned.is_beyond(unseen)
-    predicted = (
-        guess_from_pool(unseen, runs.systems[run].run, learned, seed)
-        if learned and not beyond
-        else None
-    )
-    found = []
-    for measure in pool_measures(settings.measures, settings.relevant_from):
-        calibration = (
-            calibrated(errors_left_out(pool, learned, measure, seed))
-            if learned and predicted
-            else None
-        )
-        guess = predicted if predicted and calibration else guess_by_rank(new, run, unseen, seed)
-        obstacle = None if calibration else _obstacle(run, known=learned is not None, beyond=beyond)
-        found.append(replace(_by_measure(new, run, guess, measure, calibration), obstacle=obstacle))
-    top, known = runs.places[:, :, :depth], new.known_places
-    relevant = np.concatenate([new.grades >= settings.relevant_from, [False, False]])
-    return RunVerdict(
-        new,
-        depth,
-        judged_share(known[:, :, :depth], top != runs.nothing),
-        # a rank beyond the end of a ranking is open, like an unjudged document
-        rank_biased_precision(relevant[runs.places].astype(np.float64), known),
-        found,
-        len(pool.groups) < len(pool.runs.systems),
-        learned.most_open if learned else None,
-    )
+    obstacle = Obstacle.FEW_GROUPS if run else Obstacle.NO_RUNS
+    if learned and learned.is_beyond(unseen):
+        learned, obstacle = None, Obstacle.BEYOND
+    by_rank = unseen.sort_values(["rank", "document"]).assign(expected_reduction="")
+    share = 1 - np.nanmean(judged_shares(new.runs, new.known[None], settings.depth)[0, :, run])
+    sheets = []
+    for measure in measures:
+        made.add(measure.name, "unjudged", share, run=name, axis="depth", label=depth)
+        made.add(measure.name, "unjudged documents", len(unseen), run=name)
+        scores = score_grades(new.runs, new.grades[None], measure)[0]
+        for system, score in zip(new.runs.systems, scores.mean(axis=0), strict=True):
+            made.add(measure.name, "score", score, run=system.run, kind=system.kind)
+        low, high = (ends.mean() for ends in score_bounds(new, run, scores[:, run], measure))
+        made.add(measure.name, "least", low, run=name)
+        made.add(measure.name, "most", high, run=name)
+        errors = errors_left_out(pool, learned, measure, settings.seed) if learned else []
+        calibration = calibrated(errors)
+        if learned is None or calibration is None:
+            reason = Obstacle.NO_ERRORS if learned else obstacle
+            unknown, why = RunAnswer.UNKNOWN.value, reason.value
+            made.add(measure.name, "predicted", None, run=name, answer=unknown, reason=why)
+            sheets.append(by_rank)
+            continue
+        grades = draws_of_new(unseen, name, learned, settings.seed)
+        drawn = draw_scores(new, range(run + 1), new.known, unseen, grades, measure)
+        sheet, left = to_judge(unseen, learned, grades, drawn[:, :, run])
+        sheets.append(sheet)
+        _add_prediction(made, measure.name, name, drawn[:, :, run], calibration, (low, high), left)
+        leads = drawn[:, :, -1:].mean(axis=1) - drawn[:, :, :-1].mean(axis=1)
+        middle, spread = leads.mean(axis=0), leads.std(axis=0)
+        lead, chance = calibration.expected(middle, spread), calibration.above_zero(middle, spread)
+        for place, system in enumerate(new.runs.systems[:run]):
+            better = float(chance[place])
+            answer = "better" if better >= SURE else "worse" if 1 - better >= SURE else "open"
+            cells: Cells = {"run": system.run, "kind": system.kind}
+            made.add(measure.name, "predicted lead", lead[place], **cells)
+            made.add(measure.name, "probability", better, answer=answer, **cells)
+    return sheets[0]
 
 
-def _obstacle(pooled: int, *, known: bool, beyond: bool) -> Obstacle:
-    if beyond:
-        return Obstacle.BEYOND
-    if known:
-        return Obstacle.NO_ERRORS
-    return Obstacle.FEW_GROUPS if pooled else Obstacle.NO_RUNS
-
-
-def _by_measure(
-    new: OpenRuns, run: int, guess: Guess, measure: PoolMeasure, calibration: Calibration | None
-) -> MeasureVerdict:
-    bounds = score_bounds(new, measure)
-    differences = difference_bounds(new, run, measure, bounds)
-    drawn = draw_scores(
-        new,
-        range(run + 1) if calibration else [run],
-        new.known,
-        guess.unseen,
-        guess.grades,
-        measure,
-    )
-    own = drawn[:, :, -1]
-    reductions = expected_reductions(guess, own)
-    over_queries = clustered_mean(own.mean(axis=0), None, span_of(own)).interval
+def _add_prediction(
+    made: Collected,
+    measure: str,
+    name: str,
+    drawn: np.ndarray,
+    calibration: Calibration,
+    bounds: tuple[float, float],
+    left: np.ndarray,
+) -> None:
+    """Add the prediction of the new run's score, of its ``drawn (draws, queries)`` scores and the
+    share of the variance ``left`` after each judgement.
+    """
+    mean, deviation = drawn.mean(axis=1).mean(), drawn.mean(axis=1).std()
+    interval = calibration.interval(mean, deviation)
+    low, high = np.clip([interval.low, interval.high], *bounds).tolist()
+    expected = np.clip(calibration.expected(mean, deviation), low, high)
+    over_queries = clustered_mean(drawn.mean(axis=0), None, span_of(drawn)).interval
     query_half = (over_queries.high - over_queries.low) / 2 if over_queries else None
-    plain = MeasureVerdict(
-        measure,
-        RunAnswer.UNKNOWN,
-        bounds,
-        differences,
-        guess,
-        float(own.mean()),
-        reductions,
-        query_half,
-    )
-    if calibration is None:
-        return plain
-    low, high = bounds.low[:, run].mean(), bounds.high[:, run].mean()
-    means = own.mean(axis=1)
-    free = calibration.interval(means.mean(), means.std())
-    interval = Interval(
-        float(np.clip(free.low, low, high)),
-        float(np.clip(free.high, low, high)),
-        free.level,
-        free.method,
-    )
-    expected = float(
-        np.clip(calibration.expected(means.mean(), means.std()), interval.low, interval.high)
-    )
-    half, limit = (interval.high - interval.low) / 2, _SHARE * (query_half or 0)
-    needed = reductions.needed((limit / half) ** 2) if half > limit else 0
+    half, limit = (high - low) / 2, _SHARE * (query_half or 0)
+    needed = int(np.argmax(left <= (limit / half) ** 2)) if half > limit else 0
     answer = RunAnswer.MORE if needed else RunAnswer.YES
-    orders = _orders(drawn, calibration)
-    return replace(
-        plain,
-        answer=answer,
-        expected=expected,
-        interval=interval,
-        calibration=calibration,
-        orders=orders,
-        needed=needed,
-    )
+    decided: Cells = {"interval": "prediction", "answer": answer.value}
+    ends = replace(interval, low=low, high=high)
+    made.add(measure, "predicted", expected, ends, run=name, **decided)
+    made.add(measure, "half over queries", query_half, run=name)
+    made.add(measure, "documents to judge", needed, run=name)
+    groups = calibration.freedom + 1
+    counts: Cells = {"count": calibration.runs, "counted": "runs", "clusters": groups}
+    made.add(measure, "covered", calibration.covered, run=name, **counts)
 
 
-def _orders(scores: np.ndarray, calibration: Calibration) -> Orders:
-    """Compare runs by drawn scores ``(draws, queries, runs)``, the new run last."""
-    from scipy import stats
+def to_judge(
+    unseen: DataFrame, learned: Learned, grades: np.ndarray, scores: np.ndarray
+) -> tuple[DataFrame, np.ndarray]:
+    """Return a new run's documents in the order in which to judge them, with the expected reduction
+    of the variance of the run's score by each judgement alone, and the share of the variance left
+    after the first n, ``(documents + 1,)``.
 
-    from positionbias.evaluation.significance import corrected
+    ``grades`` are the draws, ``scores (draws, queries)`` the run's scores under them. A query's
+    score is approximated by a sum over its documents, fitted to the draws. The reduction is
+    cov(score, grade)² / var(grade), which includes a document's information about the others
+    through the run's effect; what is left does not.
+    """
+    reach = chances(learned.relevance, learned.relevance.log_odds(unseen), learned.spread)
+    levels = learned.relevance.grades.astype(np.float64)
+    mean = reach @ np.diff(levels, prepend=0)  # given the run's effect at each node
+    alone = WEIGHTS @ (reach @ np.diff(levels**2, prepend=0) - mean**2)
+    slope = np.zeros(len(unseen))
+    for query in unseen["query"].unique():
+        own = unseen["query"].to_numpy() == query
+        centred = grades[:, own] - grades[:, own].mean(axis=0)
+        target = scores[:, query] - scores[:, query].mean()
+        slope[own] = np.linalg.lstsq(centred, target, rcond=None)[0] / scores.shape[1]
+    moved = slope * mean
+    centred, total = mean - WEIGHTS @ mean, moved.sum(axis=1)
+    covariance = slope * alone + WEIGHTS @ (centred * (total - WEIGHTS @ total)[:, None])
+    variance = alone + WEIGHTS @ centred**2
+    reduction = covariance**2 / np.where(variance > 0, variance, np.inf)
+    # equal reductions: the higher rank first
+    order = np.lexsort((unseen["document"], unseen["rank"], -reduction))
+    sheet = unseen.assign(expected_reduction=reduction).iloc[order]
+    own = np.append((slope**2 * alone)[order][::-1].cumsum()[::-1], 0.0)
+    rest = np.pad(moved[:, order][:, ::-1].cumsum(axis=1)[:, ::-1], ((0, 0), (0, 1)))
+    left = own + WEIGHTS @ (rest - WEIGHTS @ rest) ** 2
+    return sheet, left / left[0] if left[0] > 0 else np.zeros(len(left))
 
-    differences = scores[:, :, -1:] - scores[:, :, :-1]
-    means = differences.mean(axis=1)
-    middle, spread = means.mean(axis=0), means.std(axis=0)
-    expected, better = calibration.expected(middle, spread), calibration.above_zero(middle, spread)
-    by_query = differences.mean(axis=0)
-    queries = len(by_query)
-    if queries < 2:
-        return Orders(expected, better, np.ones(len(middle)))
-    error = np.sqrt(
-        by_query.var(axis=0, ddof=1) / queries
-        + (calibration.scale * calibration.sigma(spread)) ** 2
-    )
-    t = np.abs(expected) / np.where(error > 0, error, np.inf)
-    p = 2 * stats.t.sf(t, min(queries - 1, calibration.freedom))
-    return Orders(expected, better, np.array(corrected(p.tolist(), "holm")))
+
+def score_bounds(
+    new: OpenRuns, run: int, score: np.ndarray, measure: PoolMeasure
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the least and the greatest score of a run on every query, ``(queries,)``, over all
+    grades of unjudged documents: its own, other runs' and those of no run. ``score`` is its score
+    by the judged ones.
+
+    Every unjudged document is either not relevant or has the collection's highest grade [decision].
+    RR and P depend on the run's own documents only. nDCG is divided by the possible gain, which
+    unseen relevant documents of others raise, at most to the cutoff's best order of the highest
+    grade.
+    """
+    cutoff = measure.cutoff or new.runs.places.shape[2]
+    is_open = (~new.known_places & new.runs.there)[:, run, :cutoff]
+    if measure.kind == "P":
+        return score, score + is_open.sum(axis=-1) / cutoff
+    if measure.kind == "RR":
+        # judged relevant documents stay relevant, so only an earlier open rank can raise the score
+        first = np.where(is_open.any(axis=-1), 1 / (1 + is_open.argmax(axis=-1)), 0)
+        return score, np.maximum(score, first)
+    weights, highest = discounts(cutoff), max(1, int(new.grades.max()))
+    least, most = np.zeros(len(score)), score.copy()
+    for query, ranks in enumerate(is_open):
+        start, end = new.runs.starts[query : query + 2]
+        best = np.sort(np.maximum(new.grades[start:end], 0))[::-1]
+        # with n of its own documents relevant, its gain is highest if they are the first n, and the
+        # best order depends only on n
+        added = np.append(0, (weights[: len(ranks)][ranks] * highest).cumsum())
+        orders = [np.append(np.full(n, highest), best)[:cutoff] for n in range(len(added))]
+        ideal = np.array([order @ weights[: len(order)] for order in orders])
+        gain = score[query] * ideal[0]
+        least[query] = gain / (highest * weights.sum())
+        possible = (gain + added) / np.where(ideal > 0, ideal, 1)
+        most[query] = max(score[query], possible.max())
+    return least, most

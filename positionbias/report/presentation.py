@@ -40,7 +40,6 @@ SHOWN = (
     "report.evaluation",
     "report.similarity",
     "report.made",
-    "pooling.shown",
     "clicks.shown",
     "audit.shown",
     "contamination.shown",

@@ -16,7 +16,6 @@ from positionbias.core.errors import PositionBiasError
 from positionbias.core.run import Run, write_run
 
 LEAKED = "study contamination x --target test --models tk --teacher tk --out ./s"
-POOLS = "study pooling --task A runs qrels.txt systems.tsv --out ./s"
 TRAIN = "--candidates train.run --out ./m.ckpt"
 
 
@@ -42,10 +41,6 @@ def refusal(arguments: str) -> str:
         (
             "study position-bias x --out ./s --set heads=0",
             "--set tk.heads: wanted at least 1; found 0; raise it",
-        ),
-        (
-            f"{POOLS} --relevant-from x",
-            "--relevant-from: wanted GRADE or TASK=GRADE, a grade from 1 up; found 'x'",
         ),
         (
             "study position-bias x --out ./s --positions none",
@@ -119,11 +114,6 @@ def refusal(arguments: str) -> str:
             "leakage find a b --detector semantic --out ./l --jaccard 0.6",
             "--jaccard: wanted --detector lexical or both",
         ),
-        ("pool reliability r q --systems s --repeats 3", "--repeats: wanted --relabel above 0"),
-        (
-            f"{POOLS} --relabel 0 --repeats 20",
-            "--repeats: wanted --relabel above 0; found --relabel 0",
-        ),
         # names given twice
         (
             "study position-bias x --out ./s --candidates test=A --candidates test=B",
@@ -136,10 +126,6 @@ def refusal(arguments: str) -> str:
         (
             "study position-bias x --out ./s --only original --only original",
             "--only: wanted at least one, each once",
-        ),
-        (
-            f"{POOLS} --relevant-from A=1 --relevant-from A=2",
-            "--relevant-from: wanted at least one, each once; found A, A",
         ),
     ],
 )

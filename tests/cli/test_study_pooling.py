@@ -10,14 +10,14 @@ import pytest
 
 from positionbias.core.qrels import write_qrels
 from positionbias.core.run import Run, write_run
-from positionbias.papers.pooling import TOPICS
-from positionbias.pooling.simulated import Simulation, simulated_qrels, simulated_runs
+from positionbias.papers.pooling.study import TOPICS
+from tests.pooling.simulated import Simulation, simulated_qrels, simulated_runs
 
 from .conftest import RunPosbias
 
 SIMULATION = Simulation(queries=43, groups=2)
 TASK = ("--task", "docs", "runs", "qrels.txt", "systems.tsv")
-SMALL = ("--pools", 2, "--repeats", 2, "--deepest", 2, "-m", "RR")
+SMALL = ("--pools", 2, "-m", "RR")
 
 
 @pytest.fixture
@@ -52,14 +52,14 @@ def folder(tmp_path: Path) -> Path:
 def test_the_plan_and_the_study(run_posbias: RunPosbias, folder: Path) -> None:
     dry = run_posbias("study", "pooling", *TASK, *SMALL, "--out", "./study", "--dry-run")
     assert dry.returncode == 0, dry.stderr
-    assert "7 of 7 steps to be made" in dry.stdout
+    assert "1 of 1 steps to be made" in dry.stdout
     assert not (folder / "study").exists()
     done = run_posbias("study", "pooling", *TASK, *SMALL, "--out", "./study")
     assert done.returncode == 0, done.stderr
     assert "Kendall's τ by pools and test systems" in done.stdout
     assert "Published: On the Reliability of Test Collections" in done.stdout
     assert "−0.190" in done.stdout  # Table 1, traditional pools, MRR, all
-    assert "under pools of traditional runs" in done.stdout
+    assert "Cannot tell whether pools of one kind judge the other" in done.stdout
     page = (folder / "study" / "report.html").read_text("utf-8")
     assert '<section id="pool-order"' in page
     assert (folder / "study" / "tables" / "pool-order.csv").is_file()
@@ -68,23 +68,15 @@ def test_the_plan_and_the_study(run_posbias: RunPosbias, folder: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (
-            (*TASK, "--relevant-from", "passages=2"),
-            (
-                "--relevant-from: wanted GRADE or TASK=GRADE, a grade from 1 up, of docs; found "
-                "'passages=2'"
-            ),
-        ),
-        ((*TASK, "--relevant-from", "0"), "--relevant-from: wanted GRADE or TASK=GRADE"),
+        ((*TASK, "--relevant-from", "0"), "--relevant-from: wanted"),
         ((*TASK, *TASK), "--task: wanted at least one, each name once; found docs, docs"),
-        (("--task", "a/b", *TASK[2:]), "--task: wanted a name without slashes"),
         (
             ("--task", "docs", "./nowhere", *TASK[3:]),
-            "nowhere: wanted a folder of runs in TREC form; found nothing there",
+            "nowhere: wanted a folder of runs in TREC form, one file each; found 0 runs",
         ),
         ((*TASK, "-m", "quality"), "-m: wanted a measure; found 'quality'"),
     ],
-    ids=["no-such-task", "grade", "twice", "name", "runs", "measure"],
+    ids=["grade", "twice", "runs", "measure"],
 )
 def test_bad_input_is_one_line(
     run_posbias: RunPosbias, folder: Path, arguments: tuple[str, ...], message: str

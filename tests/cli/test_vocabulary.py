@@ -17,7 +17,6 @@ from positionbias.cli.main import posbias
 TAKES_DIFFERENT = {
     "--loss": "a study trains by several, each with its group size and part of the steps",
     "--out": "a folder, a file, or a pipe, as the command writes it",
-    "--relevant-from": "study pooling has several tasks, each with its grade",
     "--score": "a calibration may be of the mean of two scores",
     "--skip": "each release has files of its own",
     "--source": (
@@ -36,7 +35,6 @@ MEANS = {
     "--collection": "passages of|whose",
     "--containment": "share of",
     "--contaminate": "train on|contaminat",
-    "--deepest": "curve",
     "--depth": "candidates|passages|pool|down",
     "--detector": "lexical|looks",
     "--dimension": "width|principal components",
@@ -70,7 +68,6 @@ MEANS = {
     "--queries": "queries|those that fit",
     "--query-length": "read of a query",
     "--quick": "small",
-    "--relabel": "kind",
     "--relevant-from": "grade",
     "--repeats": "repetitions",
     "--score": "score|similar|threshold",

@@ -25,7 +25,7 @@ from positionbias.core.teacher_files import scored_pairs
 from positionbias.formats.squad_json import read_squad
 from positionbias.formats.trec_topics import read_topics
 from positionbias.leakage.pairs import read_pairs
-from positionbias.pooling.systems import read_systems
+from positionbias.pooling.runs import read_systems
 
 LINES: dict[str, Callable[[Path], Any]] = {
     "run": read_run,

@@ -27,12 +27,12 @@ from positionbias.core.validation_draw import ValidationDraw
 from positionbias.leakage.settings import FindSettings, NearestSettings
 from positionbias.ops.query_encoder import Encoder
 from positionbias.planted.generator import PlantedSettings, write_planted
-from positionbias.pooling.simulated import simulated_runs
 from tests import tiny
 from tests.formats import tripclick_files
 from tests.formats.msmarco_files import write_tar
 from tests.formats.test_position_sets import posir
 from tests.models.t5 import saved_t5
+from tests.pooling.simulated import simulated_runs
 from tests.pooling.simulated_files import SIMULATION, write_pool
 
 SHAPE: Mapping[str, Any] = {

@@ -11,10 +11,10 @@ from positionbias.core.qrels import write_qrels
 from positionbias.core.run import read_run, write_run
 from positionbias.ops.positions import debias
 from positionbias.planted.generator import PlantedSettings, write_planted
-from positionbias.pooling.simulated import simulated_qrels, simulated_runs
 from tests import tiny
 from tests.dense.conftest import saved_dot
 from tests.models.t5 import saved_t5
+from tests.pooling.simulated import simulated_qrels, simulated_runs
 from tests.pooling.simulated_files import SIMULATION, write_pool
 
 SHAPE = PlantedSettings(queries=60, passages=240, test_share=0.3, validation_share=0.2)

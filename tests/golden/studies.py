@@ -173,8 +173,8 @@ def pooling(inputs: Inputs, out: Path) -> Sequence[Any]:
     task = PoolingTask(
         "one", *(inputs.pool / name for name in ("runs", "qrels.txt", "systems.tsv"))
     )
-    sizes = {"measures": ("P@5",), "deepest": 5, "repeats": 2, "relabel": 0.2}
-    settings = s.PoolingSettings(tasks=(task,), pools=s.PoolSettings(pools=3), **sizes)
+    drawn = s.PoolSettings(pools=3, measures=["P@5"])
+    settings = s.PoolingSettings(tasks=(task,), pools=drawn)
     return [load(runner_of("pooling")(settings, Steps(out / "study", print)))]
 
 

@@ -10,9 +10,10 @@ from pathlib import Path
 import positionbias
 from positionbias.core.qrels import write_qrels
 from positionbias.core.run import Run, write_run
-from positionbias.pooling.settings import PoolSettings, ReliabilitySettings, VerdictSettings
-from positionbias.pooling.simulated import Simulation, simulated_qrels, simulated_runs
-from positionbias.pooling.systems import System
+from positionbias.pooling.runs import System
+from positionbias.pooling.settings import PoolSettings, VerdictSettings
+
+from .simulated import Simulation, simulated_qrels, simulated_runs
 
 SIMULATION = Simulation(rate=0.5, queries=6, groups=3)
 
@@ -37,9 +38,7 @@ def measured_pool(folder: Path) -> list[Path]:
     write_pool(**pool)
     *_, (_, new) = simulated_runs(replace(SIMULATION, seed=9))
     write_run(folder / "new.run", new)
-    drawn = ReliabilitySettings(
-        PoolSettings(pools=2), ["P@5", "RR"], leave_out=True, curves=True, relabel=0.2, repeats=2
-    )
+    drawn = PoolSettings(pools=2, measures=["P@5", "RR"])
     verdict = {"pool_runs": pool["runs"], "settings": VerdictSettings(measures=["P@10"])}
     qrels = pool["qrels"]
     made = (

@@ -1,19 +1,29 @@
-"""Who feeds a pool and who is tested on it: by hand, and what a draw does not depend on."""
+"""Drawn pools, what they cover, and how they judge systems: by hand, and by a plain loop."""
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import numpy as np
 import pytest
+from scipy import stats
 
-from positionbias.core.errors import InputError, SettingError
-from positionbias.pooling.judged_runs import JudgedRuns
-from positionbias.pooling.pools import draw_groups, draw_pools, gold_pool, pool_kinds
+from positionbias.core.errors import InputError
+from positionbias.pooling.pools import (
+    ALL,
+    DrawnPools,
+    add_counts,
+    add_coverage,
+    add_reliability,
+    change_interval,
+    draw_pools,
+    gold_pool,
+    pool_kinds,
+    pool_rows,
+)
+from positionbias.pooling.runs import System
+from positionbias.pooling.scores import judged_shares, pool_measures, score_pools
 from positionbias.pooling.settings import PoolSettings
-from positionbias.pooling.systems import System
 
-from .worked import worked
+from .worked import row, simulated, worked
 
 SYSTEMS = [
     System(f"{kind}{n}", f"g{n}", kind)
@@ -23,85 +33,152 @@ SYSTEMS = [
 
 
 def test_half_of_the_groups_of_the_kind_are_drawn_rounded_down() -> None:
-    drawn = {draw_groups(SYSTEMS, "old", number, 1) for number in range(60)}
-    assert {len(groups) for groups in drawn} == {2}
-    assert len(drawn) == 10  # every pair of five
-    assert {len(draw_groups(SYSTEMS, "new", number, 1)) for number in range(5)} == {1}
-
-
-def test_a_draw_is_its_key_s_alone() -> None:
-    shuffled = [SYSTEMS[place] for place in np.random.default_rng(1).permutation(len(SYSTEMS))]
-    without_others = [system for system in SYSTEMS if system.kind == "old"]
-    for number in range(5):
-        expected = draw_groups(SYSTEMS, "old", number, 7)
-        assert draw_groups(shuffled, "old", number, 7) == expected
-        assert draw_groups(without_others, "old", number, 7) == expected
-    assert {draw_groups(SYSTEMS, "old", 0, seed) for seed in range(30)} != {
-        draw_groups(SYSTEMS, "old", 0, 1)
-    }
-
-
-def test_more_groups_are_added_to_those_of_a_smaller_pool_and_one_is_left() -> None:
-    drawn = [set(draw_groups(SYSTEMS, "old", 3, 1, count)) for count in range(1, 9)]
-    assert [len(groups) for groups in drawn] == [1, 2, 3, 4, 4, 4, 4, 4]
-    assert all(small <= large for small, large in pairwise(drawn))
+    runs = simulated(groups=5, queries=1)
+    drawn = draw_pools(runs, "neural", range(60), PoolSettings())
+    assert {len(groups) for groups in drawn.groups} == {2}
+    assert len(set(map(tuple, drawn.groups))) == 10  # every pair of five
+    # a draw's key is its kind, number and seed
+    order = np.random.default_rng(1).permutation(10)
+    shuffled = draw_pools(runs.only(order), "neural", range(60), PoolSettings())
+    assert shuffled.groups == drawn.groups
+    other = draw_pools(runs, "neural", range(60), PoolSettings(seed=2))
+    assert other.groups != drawn.groups
 
 
 def test_a_drawn_groups_runs_of_its_kind_feed_the_pool_and_all_its_runs_leave_the_test() -> None:
     runs = worked()  # groups of traditional runs: one (t1) and two (t2; n2 is neural)
-    pools = draw_pools(runs, "traditional", range(12), PoolSettings(depth=1, pools=12))
+    pools = draw_pools(runs, "traditional", range(12), PoolSettings(depth=1))
     expected = {
         # t1 puts a (number 2) and d (4) first; t2 has x, which nobody judged, and e (5), and takes
         # n2 out with it
         ("one",): ([2, 4], [False, True, True, True]),
         ("two",): ([5], [True, False, True, False]),
     }
-    assert set(pools.groups) == set(expected)
-    for groups, judged, test in zip(pools.groups, pools.judged, pools.test, strict=True):
-        assert (np.flatnonzero(judged).tolist(), test.tolist()) == expected[groups]
+    assert set(map(tuple, pools.groups)) == set(expected)
+    for groups, judged, test in zip(*pools, strict=True):
+        assert (np.flatnonzero(judged).tolist(), test.tolist()) == expected[tuple(groups)]
 
 
 def test_the_gold_is_the_pool_of_all_runs_or_every_judgement() -> None:
-    runs = worked()
-    assert np.flatnonzero(gold_pool(runs, PoolSettings(depth=1))).tolist() == [0, 1, 2, 3, 4, 5]
     # at depth 1: a, x, b, c | d, e, f, nothing: all six. With t2 and n2 alone c and e
-    fewer = JudgedRuns(
-        runs.systems[1::2], runs.query_ids, runs.places[:, 1::2], runs.ranks[1::2], runs.grades,
-        runs.starts, {}
-    )  # fmt: skip
+    assert gold_pool(worked(), PoolSettings(depth=1)).all()
+    fewer = worked().only([1, 3])
     assert np.flatnonzero(gold_pool(fewer, PoolSettings(depth=1))).tolist() == [1, 5]
-    assert np.flatnonzero(gold_pool(fewer, PoolSettings(depth=1, gold_depth=2))).tolist() == [
-        1,
-        2,
-        4,
-        5,
-    ]
+    assert np.flatnonzero(gold_pool(fewer, PoolSettings(depth=2))).tolist() == [1, 2, 4, 5]
     assert gold_pool(fewer, PoolSettings(gold="all")).all()
 
 
 def test_a_kind_of_one_group_feeds_no_pool() -> None:
-    assert pool_kinds([*SYSTEMS, System("m", "g9", "manual")]) == ("old", "new")
-    with pytest.raises(InputError, match="wanted at least 2 kinds; found old"):
-        pool_kinds(SYSTEMS[:5])
-    with pytest.raises(InputError, match="wanted a kind with at least 2 groups"):
-        pool_kinds([SYSTEMS[0], SYSTEMS[-1]])
-    with pytest.raises(
-        InputError, match="wanted kinds not named all or gold; found 'all'; rename it"
+    assert pool_kinds([*SYSTEMS, System("m", "g9", "manual")]) == ["old", "new"]
+    for systems in (SYSTEMS[:5], [SYSTEMS[0], SYSTEMS[-1]], [*SYSTEMS, System("m", "g9", "all")]):
+        with pytest.raises(InputError, match="systems: wanted at least 2 kinds, one with at least"):
+            pool_kinds(systems)
+
+
+@pytest.mark.parametrize("level", [1, 2])
+def test_coverage_by_hand(level: int) -> None:
+    made = pool_rows("worked")
+    add_coverage(made, worked(), 2, level)
+    # grade 1 or more: b, c of query 1; f, d of query 2; no run is deeper than 3
+    # traditional: depth 1 d; depth 2 b (t1), d; depth 3 the same. neural: depth 1 b, c, f; 2 the
+    # same; 3 and d. Grade 2: b and f
+    for kind, statistic, counts in (
+        ("traditional", "found", [[1, 2, 2], [0, 1, 1]]),
+        ("neural", "found", [[3, 3, 4], [2, 2, 2]]),
+        ("traditional", "alone", [[1, 1, 0], [0, 0, 0]]),
+        ("neural", "alone", [[3, 2, 2], [2, 1, 1]]),
     ):
-        pool_kinds([*SYSTEMS, System("m", "g9", "all")])
+        own = made.rows.query(f"kind == '{kind}' and statistic == '{statistic}'")
+        assert own["value"].tolist() == counts[level - 1]
+        assert own["at"].tolist() == [1, 2, 3]
 
 
-@pytest.mark.parametrize(
-    ("settings", "flag"),
-    [
-        ({"depth": 0}, "--depth"),
-        ({"pools": 0}, "--pools"),
-        ({"gold": "half"}, "--gold"),
-        ({"groups": 0}, "--groups"),
-        ({"gold_depth": 0}, "--gold-depth"),
-    ],
-    ids=lambda value: str(value) if isinstance(value, str) else "",
-)
-def test_a_setting_outside_its_range_names_its_flag(settings: dict, flag: str) -> None:
-    with pytest.raises(SettingError, match=f"^{flag}: wanted"):
-        PoolSettings(**settings)
+def test_one_pool_by_hand() -> None:
+    runs, measures = worked(), pool_measures(["P@2"])
+    made, settings = pool_rows("worked"), PoolSettings(depth=1, pools=12, gold="all")
+    add_reliability(made, runs, measures, settings)
+    # P@2 by all judgements: t1 (½ + ½) / 2, t2 (0 + ½) / 2, n1 (1 + ½) / 2, n2 (½ + 0) / 2.
+    # Group one puts a, grade 0, and d into the pool: P@2 is t1 ¼, t2 ¼, n1 0 (d is at rank 3), n2
+    # 0. Group two, which takes n2 along, has e, grade 0, alone: nothing is relevant
+    drawn = draw_pools(runs, "traditional", range(12), settings).groups
+    share = drawn.count(["one"]) / 12
+    own = {"pool": "traditional", "kind": "neural", "run": ""}
+    gold = share * (0.75 + 0.25) / 2 + (1 - share) * 0.75
+    assert row(made, "gold", **own).value == pytest.approx(gold)
+    assert row(made, "by the pool", **own).value == 0
+    assert row(made, "change", **own).value == pytest.approx(-gold)
+    tau = row(made, "tau_b", variant="", **own)
+    assert (np.isnan(tau.value), tau.count) == (True, 0)  # scores are constant, or of one system
+    everybody = row(made, "tau_b", variant="", **own | {"kind": ALL})
+    # t2, n1, n2: gold ¼, ¾, ¼, estimated ¼, 0, 0: of three pairs t2–n1 disagrees, t2–n2 is tied in
+    # gold, n1–n2 in the estimate; under pools of two nothing is relevant
+    assert (everybody.value, everybody.count) == (pytest.approx(-1 / 2), drawn.count(["one"]))
+
+
+def test_each_figure_is_that_of_a_plain_loop() -> None:
+    runs, measures = simulated(queries=12, groups=4), pool_measures(["nDCG@10", "RR"])
+    options = PoolSettings(pools=3, depth=5)
+    made, gold = pool_rows("simulated"), gold_pool(runs, options)
+    add_counts(made, runs, 1)
+    add_reliability(made, runs, measures, options)
+    assert row(made, "systems", kind="neural", measure="collection").value == 4
+    for pool in ("traditional", "neural"):
+        pools = draw_pools(runs, pool, range(3), options)
+        shares = judged_shares(runs, pools.judged, 5).mean(axis=1)
+        for measure in measures:
+            truth = score_pools(runs, gold[None], measure)[0].mean(axis=0)
+            means = score_pools(runs, pools.judged, measure).mean(axis=1)
+            for kind in ("traditional", "neural", ALL):
+                taus, changes, judged = [], [], []
+                for test, values, share in zip(pools.test, means, shares, strict=True):
+                    own = test & (runs.of_kind(kind) if kind != ALL else True)
+                    taus.append(stats.kendalltau(truth[own].round(12), values[own].round(12))[0])
+                    changes.append((values - truth)[own].mean())
+                    judged.append(share[own].mean())
+                cells = {"measure": measure.name, "pool": pool, "kind": kind, "run": ""}
+                tau = row(made, "tau_b", variant="", **cells)
+                half = stats.t.ppf(0.975, 2) * np.std(taus, ddof=1) / 3**0.5
+                assert tau.value == pytest.approx(np.mean(taus))
+                if half:
+                    assert tau.low == pytest.approx(max(np.mean(taus) - half, -1))
+                assert row(made, "tau_b", variant="pool 0", **cells).value == taus[0]
+                assert row(made, "change", **cells).value == pytest.approx(np.mean(changes))
+                share = row(made, "judged by the pool", **cells).value
+                assert share == pytest.approx(np.mean(judged))
+            # pool 0 is fed by two of four groups: the scores of six runs
+            points = made.rows.query(f"pool == '{pool}' and run != '' and measure == @measure.name")
+            assert points["statistic"].value_counts().to_dict() == {"gold": 6, "by the pool": 6}
+
+
+def changes_by_hand(pools: int) -> tuple[np.ndarray, np.ndarray, DrawnPools]:
+    """Pools of 2 of 4 old groups (n0 … n3), six topics of two kinds; tested are two new groups of
+    one system each with changes −0.1 and −0.3 under both pools.
+    """
+    by_topic = np.array([[-0.1, 0.0], [-0.2, -0.1]])[:pools]  # of the first system
+    changes = np.stack([np.tile(by_topic, 3), np.tile(by_topic - 0.2, 3)], axis=-1)
+    test = np.ones((pools, 2), bool)
+    return changes, test, DrawnPools([["g0", "g1"]] * pools, np.zeros((pools, 0), bool), test)
+
+
+def test_an_interval_of_three_terms_by_hand() -> None:
+    changes, members, pools = changes_by_hand(2)
+    old = [System(f"old{n}", f"g{n}", "old") for n in range(4)]
+    new = [System(f"new{n}", f"h{n}", "new") for n in range(2)]
+    runs = worked().with_systems([*new, *old])
+    changes, members = (
+        np.concatenate([own, np.zeros((*own.shape[:-1], 4), own.dtype)], axis=-1)
+        for own in (changes, members)
+    )
+    interval = change_interval(runs, changes, members, pools, "old")
+    # pools −0.15 and −0.25: 2/2 · 0.005; topics −0.25 and −0.15, three times each: 0.003 / 6;
+    # without a group −0.3 and −0.1: 1/2 · 0.02
+    terms = np.array([0.005, 0.0005, 0.01])
+    freedom = terms.sum() ** 2 / (terms**2 / [1, 5, 1]).sum()
+    half = stats.t.ppf(0.975, freedom) * terms.sum() ** 0.5
+    assert interval is not None
+    assert (interval.low, interval.high) == pytest.approx((-0.2 - half, -0.2 + half))
+    assert interval.method == "t over 6 groups and 6 topics"
+    # one pool, or one group, says nothing of others
+    assert change_interval(runs, changes[:1], members[:1], pools, "old") is None
+    alone = members & (np.arange(6) == 0)
+    assert change_interval(runs, changes, alone, pools, "old") is None

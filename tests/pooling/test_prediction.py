@@ -1,17 +1,170 @@
-"""Calibration by hand, what to judge first by hand, and coverage where the truth is drawn."""
+"""Numbers for unjudged documents, chances of their grades, and what left-out runs teach: by hand,
+and where the truth is drawn.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+from pandas import DataFrame
 from scipy import stats
+from scipy.special import expit
 
-from positionbias.pooling.guesses import Guess, expected_reductions
-from positionbias.pooling.open_runs import OpenRuns, open_runs
-from positionbias.pooling.prediction import Errors, calibrated, errors_left_out, learn
-from positionbias.pooling.scores import pool_measures
-from positionbias.pooling.simulated import Simulation, simulated_qrels, simulated_runs
-from positionbias.pooling.unseen import NUMBERS, Unseen
+from positionbias.core.errors import InputError
+from positionbias.core.records import Qrel
+from positionbias.pooling.prediction import (
+    WEIGHTS,
+    Errors,
+    calibrated,
+    chances,
+    draw_grades,
+    errors_left_out,
+    fit_relevance,
+    learn,
+    spread_over_runs,
+)
+from positionbias.pooling.runs import System
+from positionbias.pooling.scores import NO_GRADE, pool_measures
+from positionbias.pooling.unjudged import PLACES, OpenRuns, left_out_documents, open_runs
+
+from .simulated import Simulation, simulated_qrels, simulated_runs
+from .worked import as_run
+
+# a by both groups; b by one alone, at rank 2; c by two alone at rank 1, and one has it at rank 4; x
+# and y unjudged
+RANKINGS = {"r1": ["a", "b", "x", "c"], "r2": ["c", "a", "y", "x"]}
+GRADES = {"a": 1, "b": 2, "c": 0}
+LEVELS = np.array([1, 3])
+
+
+def opened(depth: int = 4) -> OpenRuns:
+    listed = [
+        (System(name, f"g{name}", "k"), as_run(name, {"1": ids})) for name, ids in RANKINGS.items()
+    ]
+    return open_runs(
+        lambda: listed, [Qrel("1", passage, grade) for passage, grade in GRADES.items()], depth
+    )
+
+
+def names(runs: OpenRuns, chosen: np.ndarray) -> set[str]:
+    return {runs.runs.documents[place] for place in np.flatnonzero(chosen)}
+
+
+def test_unjudged_documents_of_the_top_have_one_number_in_all_runs() -> None:
+    runs = opened()
+    assert names(runs, runs.known) == {"a", "b", "c"}
+    assert names(runs, ~runs.known) == {"x", "y"}
+    assert dict(zip(runs.runs.documents, runs.grades.tolist(), strict=True)) == {
+        **GRADES,
+        "x": NO_GRADE,
+        "y": NO_GRADE,
+    }
+    place = runs.runs.documents.index("x")
+    assert runs.runs.ranks[:, place].tolist() == [2, 3]
+    # to rank 2 nothing is unjudged, and further down all that is keeps the one number of what
+    # nobody judged
+    assert names(opened(2), ~opened(2).known) == set()
+
+
+def test_what_would_be_judged_without_a_group() -> None:
+    runs = opened()
+    # both runs were judged to rank 2. b is in no other run; c only below the depth to which r1 was
+    # judged, which counts where judgements are deep
+    assert names(runs, runs.judged_without(0)) == {"a", "c"}
+    assert names(runs, runs.judged_without(1)) == {"a", "b"}
+    deep = runs.without([], runs.known, deep=True)
+    assert names(deep, deep.judged_without(1)) == {"a", "b", "c"}
+    # of r2's documents r1 has c and x below rank 2: one of them is judged
+    assert (runs.judged_below(1), runs.judged_below(0)) == (pytest.approx(0.5), 0)
+
+
+def test_documents_of_a_group_that_is_left_out() -> None:
+    runs = opened()
+    found = left_out_documents(runs, 1)
+    assert [runs.runs.documents[document] for document in found["document"]] == ["c", "y", "x"]
+    assert found["rank"].tolist() == [0, 2, 3]
+    # c and x are in one of one other groups, y in none: log(1.5 / 0.5) and its opposite; best ranks
+    # 3 and 2, from 0
+    assert found["groups with the document"].tolist() == pytest.approx(np.log([3, 1 / 3, 3]))
+    assert found["log of its best rank there"].tolist() == pytest.approx(np.log([4, 1, 3]))
+    assert found["mark: nowhere else"].tolist() == [False, True, False]
+    # judged without the group: a (relevant) in the run; a and b of the query
+    assert found["relevance of the run"].tolist() == pytest.approx([np.log(3)] * 3)
+    assert found["relevance of the query"].tolist() == pytest.approx([np.log(5)] * 3)
+
+
+def test_judgements_without_a_relevant_document_are_refused() -> None:
+    listed = [(System("r", "g", "k"), as_run("r", {"1": ["a"]}))]
+    with pytest.raises(
+        InputError, match="judgements: wanted a document of grade 1 or more; found none"
+    ):
+        open_runs(lambda: listed, [Qrel("1", "a", 0)], 10)
+
+
+def documents(count: int, seed: int, queries: int = 10) -> tuple[DataFrame, np.ndarray]:
+    """Documents whose grades follow the first two of three features and their query's effect."""
+    random = np.random.default_rng(seed)
+    features = random.standard_normal((count, 3))
+    query = random.integers(queries, size=count)
+    odds = 1.0 * features[:, 0] - 0.5 * features[:, 1] + np.linspace(-1, 1, queries)[query]
+    reached = (random.random(count)[:, None] < expit(odds[:, None] - np.array([0.5, 2.0]))).sum(
+        axis=1
+    )
+    unseen = DataFrame(features, columns=["one", "two", "mark: three"])
+    places = dict.fromkeys(PLACES, 0) | {"query": query, "weight": 1.0}
+    return unseen.assign(**places), np.array([0, 1, 3])[reached]
+
+
+def test_a_known_truth_is_found() -> None:
+    unseen, grades = documents(20_000, 1)
+    fit = fit_relevance(unseen, grades, LEVELS, 10)
+    assert fit.slopes / fit.scale == pytest.approx([1, -0.5, 0], abs=0.08)
+    # cuts and effects share a constant; features are centred
+    assert np.diff(fit.cuts) == pytest.approx([1.5], abs=0.08)
+    assert fit.queries - fit.queries.mean() == pytest.approx(np.linspace(-1, 1, 10), abs=0.2)
+    reach = chances(fit, fit.log_odds(unseen), 0.0)[0]
+    # calibrated as a whole, at each grade
+    assert reach.mean(axis=0) == pytest.approx(
+        [(grades >= level).mean() for level in LEVELS], abs=0.01
+    )
+    # beyond what was fitted to a feature it has the effect of its end
+    far, end = (unseen.assign(one=value) for value in (1e6, fit.most[0]))
+    np.testing.assert_array_equal(fit.log_odds(far), fit.log_odds(end))
+
+
+def test_it_is_statsmodels_logistic_regression_where_the_penalty_is_small_beside_the_data() -> None:
+    import statsmodels.api as sm
+
+    unseen, grades = documents(20_000, 3, queries=1)
+    fit = fit_relevance(unseen, (grades > 0).astype(int), np.array([1]), 1)
+    x = sm.add_constant(unseen[["one", "two", "mark: three"]].to_numpy())
+    theirs = sm.Logit(grades > 0, x).fit(disp=0).params
+    assert fit.slopes / fit.scale == pytest.approx(theirs[1:], abs=0.01)
+
+
+def test_nothing_relevant_gives_small_chances_and_no_error() -> None:
+    unseen, _ = documents(200, 4)
+    fit = fit_relevance(unseen, np.zeros(200, int), LEVELS, 10)
+    assert chances(fit, fit.log_odds(unseen), 0.0).max() < 0.05
+
+
+@pytest.mark.parametrize("sigma", [0.0, 1.0])
+def test_the_spread_over_runs_is_found(sigma: float) -> None:
+    random = np.random.default_rng(5)
+    run = np.repeat(np.arange(100), 50)
+    odds = random.standard_normal(len(run))
+    relevant = random.random(len(run)) < expit(odds + sigma * random.standard_normal(100)[run])
+    assert spread_over_runs(odds, relevant, run, np.ones(len(run))) == pytest.approx(sigma, abs=0.2)
+
+
+def test_drawn_grades_have_the_chances() -> None:
+    unseen, grades = documents(2_000, 6)
+    fit = fit_relevance(unseen, grades, LEVELS, 10)
+    odds = fit.log_odds(unseen)[:5]
+    drawn = draw_grades(fit, odds, 0.7, 20_000, np.random.default_rng(7))
+    expected = WEIGHTS @ chances(fit, odds, 0.7).transpose(1, 0, 2)
+    found = np.stack([(drawn >= level).mean(axis=0) for level in LEVELS], axis=1)
+    assert found == pytest.approx(expected, abs=0.02)
 
 
 def errors(*groups: list[float], deviation: float = 0.1) -> list[Errors]:
@@ -39,6 +192,7 @@ def test_a_calibration_by_hand() -> None:
     # where nothing is unjudged the sign is known, and equal scores are even
     assert found.above_zero(np.array([0.1, 0.0, -0.1]), np.zeros(3)).tolist() == [1, 0.5, 0]
     assert found.above_zero(np.array([-0.05]), np.array([0.1])).item() == pytest.approx(0.5)
+    assert calibrated(errors([1.0], [2.0], [0.5])) is None  # three groups are too few
 
 
 def test_what_no_draw_tells_of_is_found_as_a_floor() -> None:
@@ -54,62 +208,10 @@ def test_what_no_draw_tells_of_is_found_as_a_floor() -> None:
     assert found.covered == pytest.approx(0.95, abs=0.03)
 
 
-def test_three_groups_are_too_few() -> None:
-    assert calibrated(errors([1.0], [2.0], [0.5])) is None
-
-
-def guess(means: list[float], shared: float = 0.0) -> Guess:
-    """Documents of one query that are relevant with these chances; ``shared``: what an even effect
-    of the run adds or takes off.
-    """
-    count = len(means)
-    numbers = np.arange(count)
-    unseen = Unseen(
-        np.zeros(count, int),
-        numbers,
-        numbers,
-        np.zeros(count, int),
-        np.zeros((count, NUMBERS)),
-        np.ones(count),
-    )
-    by_effect = np.array([means, means]) + np.array([[-shared], [shared]])
-    random = np.random.default_rng(1)
-    drawn = random.random((4_000, count)) < by_effect[random.integers(2, size=4_000)]
-    return Guess(
-        unseen, drawn.astype(np.int16), by_effect, by_effect * (1 - by_effect), np.full(2, 0.5)
-    )
-
-
-def test_the_least_certain_document_that_weighs_most_is_judged_first() -> None:
-    given = guess([0.5, 0.1, 0.5])
-    # a sum in which the first weighs half of the second and the third, over two queries of which
-    # one is all judged
-    scores = np.stack([given.grades @ np.array([0.1, 0.2, 0.2]), np.full(4_000, 0.3)], axis=1)
-    found = expected_reductions(given, scores)
-    expected = [0.05**2 * 0.25, 0.1**2 * 0.09, 0.1**2 * 0.25]
-    assert found.reduction == pytest.approx(expected)
-    assert found.order.tolist() == [2, 1, 0]
-    assert found.left == pytest.approx(
-        np.array([sum(expected), expected[0] + expected[1], expected[0], 0]) / sum(expected)
-    )
-    assert [found.needed(share) for share in (1, 0.5, 0.3, 0)] == [0, 1, 2, 3]
-
-
-def test_one_document_tells_of_the_others_through_the_run_s_effect() -> None:
-    given = guess([0.5, 0.5], shared=0.3)
-    found = expected_reductions(given, (given.grades @ np.array([1.0, 1.0]))[:, None])
-    # cov(sum, one) = 0.25 + 0.09, var(one) = 0.25
-    assert found.reduction == pytest.approx([0.34**2 / 0.25] * 2)
-
-
-def pool(seed: int) -> OpenRuns:
-    simulation = Simulation(rate=0.3, queries=10, groups=6, seed=seed)
-    return open_runs(lambda: simulated_runs(simulation), simulated_qrels(simulation), 10)
-
-
 def test_errors_of_left_out_runs_are_near_what_the_draws_say() -> None:
     [measure] = pool_measures(["nDCG@10"])
-    runs = pool(1)
+    simulation = Simulation(rate=0.3, queries=10, groups=6)
+    runs = open_runs(lambda: simulated_runs(simulation), simulated_qrels(simulation), 10)
     learned = learn(runs)
     assert learned is not None
     made = errors_left_out(runs, learned, measure, 1)
@@ -121,11 +223,6 @@ def test_errors_of_left_out_runs_are_near_what_the_draws_say() -> None:
 
 
 def test_groups_without_documents_of_their_own_teach_nothing() -> None:
-    from positionbias.core.records import Qrel
-    from positionbias.pooling.systems import System
-
-    from .worked import as_run
-
     listed = [
         (System(f"r{number}", f"g{number}", ""), as_run(f"r{number}", {"1": ["a", "b"]}))
         for number in range(6)

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from positionbias.core.qrels import read_qrels
-from positionbias.pooling.judged_runs import JudgedRuns, judge_runs
+from positionbias.pooling.kinds import exchange_of
 from positionbias.pooling.pools import gold_pool
+from positionbias.pooling.runs import JudgedRuns, find_runs, judge_runs
 from positionbias.pooling.scores import pool_measures, score_pools
 from positionbias.pooling.settings import PoolSettings
-from positionbias.pooling.systems import find_runs, read_runs, read_systems
 
 pytestmark = pytest.mark.realdata
 
@@ -27,10 +27,9 @@ def folder(posbias_data: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def runs(folder: Path) -> JudgedRuns:
-    table = folder / "systems.tsv"
-    found = find_runs(folder / "runs", read_systems(table), table=table)
+    found = find_runs(folder / "runs", folder / "systems.tsv")
     assert not found.absent
-    return judge_runs(read_runs(found.files), read_qrels(folder / "qrels.round5.txt"))
+    return judge_runs(found.read(), read_qrels(folder / "qrels.round5.txt"))
 
 
 def test_ndcg_is_the_published_one(folder: Path, runs: JudgedRuns) -> None:
@@ -53,3 +52,9 @@ def test_the_gold_is_nearly_the_judged_part_of_the_depth_10_pool(runs: JudgedRun
     settings = PoolSettings()
     assert (runs.ranks < 10).any(axis=0).sum() == gold_pool(runs, settings).sum()
     assert 0.4 < gold_pool(runs, settings).mean() < 0.5
+
+
+def test_the_groups_that_exchange_kinds(runs: JudgedRuns) -> None:
+    found = exchange_of(runs.systems, ("traditional", "neural"))
+    # sizes 2: 3 ways; 3: 8!/(3! 4!); 6: 3!; 7: 3!/2 or 3! as vectors differ; 8: 6!/4!
+    assert (sum(map(len, found.classes)), found.arrangements) == (23, 453_600)

@@ -1,40 +1,143 @@
-"""One new run on one collection: the answer, with and without pooled runs, its rows, and what is
-said of them.
+"""One new run on one collection: its bounds by hand and by trying every choice, what to judge
+first by hand, and the answer with and without pooled runs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
+from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
+from pandas import DataFrame
 
 from positionbias.core.records import Qrel
 from positionbias.core.rows import Collected
 from positionbias.core.run import Run
-from positionbias.pooling.measured import pool_rows, verdict_rows
-from positionbias.pooling.open_runs import open_runs
-from positionbias.pooling.relevance import fit_relevance
+from positionbias.papers.pooling.shown import SHOWN
+from positionbias.pooling.pools import pool_rows
+from positionbias.pooling.prediction import Learned, fit_relevance
+from positionbias.pooling.runs import System
+from positionbias.pooling.scores import pool_measures, score_grades
 from positionbias.pooling.settings import VerdictSettings
-from positionbias.pooling.shown import SHOWN
-from positionbias.pooling.simulated import Simulation, simulated_qrels, simulated_runs
-from positionbias.pooling.systems import System
-from positionbias.pooling.verdict import Obstacle, RunAnswer, RunVerdict, verdict
+from positionbias.pooling.unjudged import PLACES, OpenRuns, open_runs
+from positionbias.pooling.verdict import (
+    Obstacle,
+    RunAnswer,
+    add_verdict,
+    draws_of_new,
+    score_bounds,
+    to_judge,
+)
 
+from .simulated import Simulation, simulated_qrels, simulated_runs
 from .worked import as_run, row
 
 SIMULATION = Simulation(rate=0.5, queries=10, groups=6)
+SECOND = 1 / np.log2(3)
+
+
+def opened(rankings: dict[str, list[str]], grades: dict[str, int], depth: int = 10) -> OpenRuns:
+    listed = [(System(name, name, "k"), as_run(name, {"1": ids})) for name, ids in rankings.items()]
+    return open_runs(
+        lambda: listed, [Qrel("1", passage, grade) for passage, grade in grades.items()], depth
+    )
+
+
+def bounds_of(runs: OpenRuns, run: int, name: str) -> tuple[float, float, float]:
+    [measure] = pool_measures([name])
+    score = score_grades(runs.runs, runs.grades[None], measure)[0, :, run]
+    low, high = score_bounds(runs, run, score, measure)
+    return low.item(), score.item(), high.item()
+
+
+@pytest.mark.parametrize(
+    ("measure", "bounds"),
+    [
+        ("P@4", (0.25, 0.25, 0.75)),  # one of four is relevant, two more could be
+        ("P@8", (0.125, 0.125, 0.375)),  # no rank of these is empty and relevant
+        ("RR", (0.5, 0.5, 1.0)),  # x, at rank 1, could be the first relevant one
+        # with x both ranks are relevant, as is the best order; with one that no run has the best
+        # order has two as well
+        ("nDCG@2", (SECOND / (1 + SECOND), SECOND, 1.0)),
+    ],
+)
+def test_bounds_by_hand(measure: str, bounds: tuple[float, float, float]) -> None:
+    runs = opened({"r": ["x", "a", "y", "b"]}, {"a": 1, "b": 0})
+    assert bounds_of(runs, 0, measure) == pytest.approx(bounds)
+
+
+@pytest.mark.parametrize("name", ["nDCG@2", "nDCG@3", "P@3", "RR", "RR@2"])
+@pytest.mark.parametrize("seed", range(4))
+def test_no_choice_leaves_the_bounds(name: str, seed: int) -> None:
+    """Documents of both runs, and two that neither has, may be relevant."""
+    random, ids = np.random.default_rng(seed), [f"d{number}" for number in range(6)]
+    grades = {"d0": 1, **dict(zip(random.permutation(ids)[:2], (2, -1), strict=True))}
+    rankings = {run: random.permutation(ids)[: 4 - seed % 3].tolist() for run in ("old", "new")}
+    # numbered at once or, where the depth is 1, hardly
+    low, _, high = bounds_of(opened(rankings, grades, [1, 10][seed % 2]), 1, name)
+    unknown = [*sorted({*rankings["old"], *rankings["new"]} - set(grades)), "u1", "u2"]
+    choices = product([0, max(grades.values())], repeat=len(unknown))
+    reached = [
+        bounds_of(opened(rankings, grades | dict(zip(unknown, choice, strict=True))), 1, name)[1]
+        for choice in choices
+    ]
+    assert low <= min(reached) + 1e-9
+    assert high == pytest.approx(max(reached))
+
+
+def learned_of(chance: Sequence[float], spread: float) -> tuple[DataFrame, Learned]:
+    """Documents of one query that are relevant with these chances, and a fit that says so."""
+    count = len(chance)
+    places = dict.fromkeys(PLACES, 0) | {"rank": range(count), "document": range(count)}
+    unseen = DataFrame({**places, "weight": 1.0, "x": np.log(np.array(chance)) * 1.0})
+    fit = fit_relevance(unseen, np.arange(count) % 2, np.array([1]), 2)
+    odds = np.log(np.array(chance) / (1 - np.array(chance)))
+    none, one = np.zeros(count), np.ones(count)
+    # a feature for each document, whose slope is its log odds
+    fit = fit._replace(cuts=np.zeros(1), slopes=odds, queries=np.zeros(2), centre=none, scale=one)
+    fit = fit._replace(least=none, most=one)
+    marks = DataFrame(np.eye(count), columns=[f"mark: {place}" for place in range(count)])
+    return unseen[PLACES].join(marks), Learned(fit, spread, [])
+
+
+def test_the_least_certain_document_that_weighs_most_is_judged_first() -> None:
+    unseen, learned = learned_of([0.5, 0.1, 0.5], 0.0)
+    grades = (np.random.default_rng(1).random((4_000, 3)) < [0.5, 0.1, 0.5]).astype(np.int16)
+    # a sum in which the first weighs half of the second and the third, over two queries of which
+    # one is all judged
+    scores = np.stack([grades @ np.array([0.1, 0.2, 0.2]), np.full(4_000, 0.3)], axis=1)
+    sheet, left = to_judge(unseen, learned, grades, scores)
+    expected = [0.05**2 * 0.25, 0.1**2 * 0.09, 0.1**2 * 0.25]
+    assert sheet["document"].tolist() == [2, 1, 0]
+    assert sheet["expected_reduction"].tolist() == pytest.approx(expected[::-1])
+    assert left == pytest.approx(
+        np.array([sum(expected), expected[0] + expected[1], expected[0], 0]) / sum(expected)
+    )
+
+
+def test_one_document_tells_of_the_others_through_the_run_s_effect() -> None:
+    unseen, learned = learned_of([0.5, 0.5], 1.5)
+    grades = draws_of_new(unseen, "new", learned, 1)
+    reductions = to_judge(unseen, learned, grades, (grades @ [1.0, 1.0])[:, None])[0]
+    alone = to_judge(*learned_of([0.5, 0.5], 0.0), grades, (grades @ [1.0, 1.0])[:, None])[0]
+    assert (reductions["expected_reduction"] > alone["expected_reduction"] + 0.1).all()
 
 
 def judged(
-    pooled: Sequence[tuple[System, Run]], new: Run, qrels: Sequence[Qrel], measure: str
-) -> RunVerdict:
+    pooled: Sequence[tuple[System, Run]], new: Run, qrels: Sequence[Qrel], name: str
+) -> Collected:
     everything = [*pooled, (System("new", "new", ""), new)]
-    return verdict(open_runs(lambda: everything, qrels, 10), VerdictSettings(measures=[measure]))
+    made = pool_rows("c")
+    opened_runs = open_runs(lambda: everything, qrels, 10)
+    sheet = add_verdict(made, opened_runs, pool_measures([name]), VerdictSettings())
+    assert len(sheet) == row(made, "unjudged documents").value
+    return made
 
 
-def simulated(measure: str = "nDCG@10", kinds: Sequence[str] = ("traditional",)) -> RunVerdict:
+def simulated(measure: str = "nDCG@10", kinds: Sequence[str] = ("traditional",)) -> Collected:
     """A new neural run on the pool of these kinds' runs, which knows only what they have."""
     pooled = [item for item in simulated_runs(SIMULATION) if item[0].kind in kinds]
     *_, (_, new) = simulated_runs(replace(SIMULATION, seed=9))
@@ -48,22 +151,8 @@ def simulated(measure: str = "nDCG@10", kinds: Sequence[str] = ("traditional",))
     return judged(pooled, new, [q for q in qrels if q[:2] in seen or len(kinds) > 1], measure)
 
 
-def made(verdict_: RunVerdict) -> Collected:
-    rows = pool_rows("c")
-    verdict_rows(rows, verdict_)
-    return rows
-
-
-def ranked(**rankings: Sequence[str]) -> list[tuple[System, Run]]:
-    """The same ranking for three queries, by run."""
-    return [
-        (System(name, name, "k"), as_run(name, dict.fromkeys("123", ids)))
-        for name, ids in rankings.items()
-    ]
-
-
-def grades(by_document: Mapping[str, int]) -> list[Qrel]:
-    return [Qrel(query, *item) for query in "123" for item in by_document.items()]
+def of_new(made: Collected, *statistics: str) -> list[Any]:
+    return [row(made, statistic, run="new").value for statistic in statistics]
 
 
 def told(rows: Collected) -> str:
@@ -71,32 +160,31 @@ def told(rows: Collected) -> str:
     return finding.text
 
 
-@pytest.mark.parametrize("name", ["nDCG@10", "P@10", "RR", "AP", "RBP"])
+@pytest.mark.parametrize("name", ["nDCG@10", "P@10", "RR"])
 def test_a_prediction_lies_within_the_bounds(name: str) -> None:
-    [item] = simulated(name).measures
-    assert item.interval is not None
-    assert item.orders is not None
-    low, high = item.bounds.low[:, -1].mean(), item.bounds.high[:, -1].mean()
-    assert low <= item.interval.low <= item.expected <= item.interval.high <= high
-    # what no choice of relevant documents changes, no probability denies
-    certain = item.differences.low.mean(axis=0)[:-1] > 0
-    assert (item.orders.better[certain] > 0.5).all()
+    made = simulated(name)
+    predicted = row(made, "predicted")
+    low, high = of_new(made, "least", "most")
+    assert low <= predicted.low <= predicted.value <= predicted.high <= high
+    better = made.rows.query("statistic == 'probability'")
+    assert len(better) == 6
+    for one in better.itertuples():
+        sure = "better" if one.value >= 0.95 else "worse" if one.value <= 0.05 else "open"
+        assert one.answer == sure
 
 
-def test_the_sentences_say_the_answer_first_and_the_next_step_last() -> None:
-    rows = made(simulated())
+def test_the_sentences_say_the_answer_first() -> None:
+    rows = simulated()
     starts = (
-        "new cannot be judged yet by nDCG@10: 60.0\u00a0% of its first 10 are unjudged, which",
+        "new cannot be judged yet by nDCG@10.",
+        "60.0\u00a0% of its first 10 are unjudged: 0.",
         "Predicted nDCG@10: 0.",
-        "On these queries better than ",
-        "For new queries like these, ",
         "Left out of the pool in turn, ",
-        "Next: judge the first ",
+        "About ",
+        "On these queries better than ",
     )
     lines = told(rows).splitlines()
     assert [line[: len(start)] for line, start in zip(lines, starts, strict=True)] == [*starts]
-    # every group has one run
-    assert "No two runs share a group" in lines[4]
     (tile,) = SHOWN.tiles(rows.rows)
     assert (tile.words, tile.welcome) == ("Cannot be judged yet", False)
     assert tile.advice.startswith("Judge the first ")
@@ -104,86 +192,40 @@ def test_the_sentences_say_the_answer_first_and_the_next_step_last() -> None:
 
 def test_a_run_whose_documents_are_all_judged_can_be_judged() -> None:
     complete = simulated("P@10", ("traditional", "neural"))
-    [item] = complete.measures
-    assert (item.answer, item.needed) == (RunAnswer.YES, 0)
-    assert item.interval is not None
-    assert item.orders is not None
-    assert (item.interval.low, item.interval.high) == (item.expected, item.expected)
-    assert set(item.orders.better.tolist()) <= {0.0, 0.5, 1.0}
-    assert "can be judged by P@10: 0.0\u00a0% of its first 10" in told(made(complete))
+    predicted = row(complete, "predicted")
+    assert (predicted.answer, *of_new(complete, "documents to judge")) == (RunAnswer.YES, 0)
+    assert predicted.low == predicted.high == predicted.value
+    better = complete.rows.query("statistic == 'probability'")["value"]
+    assert set(better) <= {0.0, 0.5, 1.0}
+    assert told(complete).startswith("new can be judged by P@10.\n0.0\u00a0% of its first 10")
 
 
-@pytest.mark.parametrize(
-    ("groups", "missing"),
-    [
-        (0, "no pooled runs, so"),
-        (3, "at least 4 groups of pooled runs must have unique documents, and fewer of the 3"),
-    ],
-)
-def test_without_enough_groups_the_judged_depth_is_all(groups: int, missing: str) -> None:
+@pytest.mark.parametrize(("groups", "reason"), [(0, Obstacle.NO_RUNS), (3, Obstacle.FEW_GROUPS)])
+def test_without_enough_groups_there_are_bounds_alone(groups: int, reason: Obstacle) -> None:
     new = as_run("new", {"1": ["a", "x"], "2": ["b", "y"], "3": ["c", "d"]})
     old = as_run("p", {"1": ["a"], "2": ["b"], "3": ["d"]})
     pooled = [(System(f"p{n}", f"p{n}", ""), old) for n in range(groups)]
     qrels = [Qrel("1", "a", 1), Qrel("2", "b", 1), Qrel("3", "c", 1), Qrel("3", "d", 1)]
     short = judged(pooled, new, qrels, "P@2")
-    [item] = short.measures
-    assert (item.answer, item.interval, item.orders) == (RunAnswer.UNKNOWN, None, None)
-    # d is all that is judged at rank 2, and relevant: so would x and y be
-    assert item.expected == 1
-    text = told(made(short))
-    assert text.startswith(f"Cannot tell whether new can be judged by P@2: {missing}")
-    assert "P@2: 0.667 by the judged documents, 0.667 to 1.000 possible" in text
-    assert "A weaker estimate, without an error rate: 1.000 if" in text
-    assert "Down to rank 1 at least" in text
+    predicted = row(short, "predicted")
+    assert (predicted.answer, predicted.reason) == (RunAnswer.UNKNOWN.value, reason.value)
+    assert np.isnan(predicted.value)
+    assert of_new(short, "score", "least", "most") == pytest.approx([2 / 3, 2 / 3, 1])
+    text = told(short)
+    assert text.startswith(f"Cannot tell whether new can be judged by P@2: {reason}.")
+    assert "0.667 by the judged documents, 0.667 to 1.000 possible" in text
 
 
 def test_of_more_unjudged_than_of_any_left_out_run_nothing_is_predicted() -> None:
     qrels = simulated_qrels(SIMULATION)
     unknown = {query: [f"unknown {rank}" for rank in range(10)] for query, *_ in qrels}
     strange = judged(list(simulated_runs(SIMULATION)), as_run("new", unknown), qrels, "nDCG@10")
-    [item] = strange.measures
-    assert (item.answer, item.obstacle, item.interval) == (RunAnswer.UNKNOWN, Obstacle.BEYOND, None)
-    assert strange.most_open is not None
-    assert 0 < strange.most_open < 1
-    text = told(made(strange))
-    assert "a larger share is unjudged than of any left-out pooled run (at most " in text
-    assert "100.0\u00a0% of its first 10 are unjudged" in text
+    assert row(strange, "predicted").reason == Obstacle.BEYOND.value
+    assert "100.0\u00a0% of its first 10 are unjudged" in told(strange)
 
 
-def test_beyond_what_was_fitted_to_a_feature_has_the_effect_of_its_end() -> None:
-    unseen = simulated().measures[0].guess.unseen
-    fit = fit_relevance(unseen, np.arange(len(unseen.rank)) % 2, np.array([1]), 10)
-    first = np.arange(unseen.features.shape[1]) == 0
-    far, end = (
-        replace(unseen, features=np.where(first, value, unseen.features))
-        for value in (1e6, fit.most[0])
-    )
-    np.testing.assert_array_equal(fit.log_odds(far), fit.log_odds(end))
-
-
-def test_bounds_decide_orders_where_nothing_can_be_predicted() -> None:
-    pooled = ranked(weak=["c", "d"], strong=["a", "b"], twin=["a", "c"])
-    [(_, new)] = ranked(new=["a", "c"])
-    rows = made(judged(pooled, new, grades({"a": 1, "b": 1, "c": 0, "d": 0}), "P@2")).rows
-    leads = rows.query("statistic == 'lead'")[["run", "value", "answer"]]
-    assert leads.to_numpy().tolist() == [
-        ["weak", 0.5, "better, certainly"], ["strong", -0.5, "worse, certainly"],
-        ["twin", 0.0, "equal"],
-    ]  # fmt: skip
-    assert not (rows["statistic"] == "probability").any()
-
-
-def test_a_run_with_nothing_for_a_query_is_counted() -> None:
+def test_a_run_with_nothing_for_a_query_has_no_unjudged_share_there() -> None:
     pooled = [(System("pooled", "p", "k"), as_run("pooled", {"1": ["a"], "2": ["b"]}))]
     qrels = [Qrel("1", "a", 1), Qrel("2", "b", 1)]
-    rows = made(judged(pooled, as_run("new", {"1": ["a"]}), qrels, "nDCG@10"))
-    # p = 0.8: the first rank is judged in query 1 alone
-    for measure, statistic, value in (
-        ("unjudged@10", "queries without candidates", 1),
-        ("unjudged@10", "share", 0.0),
-        ("nDCG@10", "score", 0.5),
-        ("RBP", "mean", 0.1),
-        ("RBP", "residual", 0.9),
-    ):
-        own = row(rows, statistic, measure=measure, run="new").value
-        assert own == pytest.approx(value)
+    made = judged(pooled, as_run("new", {"1": ["a"]}), qrels, "nDCG@10")
+    assert of_new(made, "unjudged", "score") == [0, 0.5]

@@ -10,9 +10,9 @@ from typing import Any
 from positionbias.core.records import Qrel
 from positionbias.core.rows import Collected
 from positionbias.core.run import Run
-from positionbias.pooling.judged_runs import JudgedRuns, judge_runs
-from positionbias.pooling.simulated import Simulation, simulated_qrels, simulated_runs
-from positionbias.pooling.systems import System
+from positionbias.pooling.runs import JudgedRuns, System, judge_runs
+
+from .simulated import Simulation, simulated_qrels, simulated_runs
 
 QRELS = [
     Qrel("1", "a", 0),

@@ -44,7 +44,7 @@ def test_rows_stand_on_one_page_with_results_of_another_study(
     folders = [study, pools[0], pools[2]]
     page = check(write_report(folders, tmp_path / "page.html").read_text("utf-8"))
     ids = {str(element.attributes.get("id")) for element in page.root.every()}
-    assert {"figure-pool-coverage-2", "figure-pool-verdict-3"} <= ids
+    assert "figure-pool-coverage-2" in ids
     assert "Can qrels judge new by P@10?" in page.root.text
 
 

@@ -8,10 +8,18 @@ import pytest
 
 from positionbias.core.records import Qrel
 from positionbias.core.rows import read_csv
-from positionbias.papers.pooling import DOCUMENTS, PAPER, PASSAGES, TOPICS, paper_task
-from positionbias.papers.pooling.study import PUBLISHED
+from positionbias.papers.pooling.study import (
+    DOCUMENTS,
+    PASSAGES,
+    PUBLISHED,
+    TOPICS,
+    paper_task,
+)
 from positionbias.pooling.settings import PoolSettings
 
+PAPER = (
+    "On the Reliability of Test Collections for Evaluating Systems of Different Types (SIGIR 2020)"
+)
 # as the paper prints them, line by line: test systems trad, neural, all under MRR, then under
 # NDCG@10
 PRINTED = {
@@ -45,32 +53,28 @@ def judged(form: str = "D{}") -> list[Qrel]:
     return [Qrel(topic, form.format(number), 1) for number, topic in enumerate(sorted(TOPICS))]
 
 
+KINDS, POOLS = ("neural", "traditional"), PoolSettings()
+
+
 def test_the_papers_tasks_are_known_by_topics_and_documents() -> None:
-    settings, kinds = PoolSettings(), ("neural", "traditional")
     assert len(judged()) == 43
     assert {"19335", "1133167"} <= {qrel.query_id for qrel in judged()}
-    assert paper_task(judged(), kinds, settings) == (DOCUMENTS, "")
-    assert paper_task(judged("{}"), kinds, settings) == (PASSAGES, "")
-
-
-KINDS, POOLS = ("traditional", "neural"), PoolSettings()
+    assert paper_task(judged(), KINDS, POOLS) == DOCUMENTS
+    assert paper_task(judged("{}"), KINDS, POOLS) == PASSAGES
 
 
 @pytest.mark.parametrize(
-    ("qrels", "kinds", "settings", "why"),
+    ("qrels", "kinds", "settings"),
     [
-        (judged()[1:], KINDS, POOLS, "its queries are not the 43"),
-        (judged("doc-{}"), KINDS, POOLS, "named neither as"),
-        (judged(), ("traditional", "nnlm", "nn"), POOLS, "its kinds are traditional, nnlm, nn"),
-        (judged(), KINDS, replace(POOLS, depth=5), "of depth 10 and of half of the groups"),
-        (judged(), KINDS, replace(POOLS, gold="all"), "its gold is the pool of all runs"),
-        (judged(), KINDS, replace(POOLS, groups=2), "of half of the groups"),
+        (judged()[1:], KINDS, POOLS),
+        (judged("doc-{}"), KINDS, POOLS),
+        (judged(), ("traditional", "nnlm", "nn"), POOLS),
+        (judged(), KINDS, replace(POOLS, depth=5)),
+        (judged(), KINDS, replace(POOLS, gold="all")),
     ],
-    ids=["topics", "documents", "kinds", "depth", "gold", "groups"],
+    ids=["topics", "documents", "kinds", "depth", "gold"],
 )
-def test_no_other_task_is_and_it_says_why(
-    qrels: list[Qrel], kinds: tuple[str, ...], settings: PoolSettings, why: str
+def test_no_other_task_is(
+    qrels: list[Qrel], kinds: tuple[str, ...], settings: PoolSettings
 ) -> None:
-    task, said = paper_task(qrels, kinds, settings)
-    assert task == ""
-    assert why in said
+    assert paper_task(qrels, kinds, settings) == ""

@@ -22,7 +22,7 @@ from positionbias.core.errors import SettingError
 from positionbias.core.records import Qrel
 from positionbias.core.run import Run
 from positionbias.core.seeds import generator
-from positionbias.pooling.systems import System
+from positionbias.pooling.runs import System
 
 __all__ = ["Simulation", "simulated_qrels", "simulated_runs"]
 

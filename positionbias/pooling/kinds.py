@@ -1,0 +1,335 @@
+"""Test whether kind matters to a pool: two contrasts of runs of one kind with runs of the pool's
+kind, under permuted kinds.
+
+Pools are drawn from half of the groups of kind A, and each run's change (estimated − gold) is
+averaged over the pools that its group did not feed. The effect of kind B is the coefficient of "is
+of B" in a least-squares regression of the runs' changes on kind and gold score, over the runs of A
+and B: better runs have more to lose, so runs of equal score are compared [decision].
+
+Runs of one group are similar, so kinds are permuted among groups, and pools are redrawn for every
+permutation. If kind does not matter, every arrangement is as likely as the observed one, and a rank
+among them is an exact p. ``Rule`` decides all pairs of kinds, measures and contrasts together.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from itertools import combinations
+from math import factorial, prod
+from typing import NamedTuple
+
+import numpy as np
+
+from positionbias.core.interval import Interval
+from positionbias.core.progress import track
+from positionbias.core.rows import Collected
+from positionbias.core.seeds import generator
+from positionbias.pooling.pools import Cells, draw_pools, gold_pool, pool_kinds
+from positionbias.pooling.runs import JudgedRuns, System, groups_of, kinds_of
+from positionbias.pooling.scores import PoolMeasure, score_pools
+from positionbias.pooling.settings import PoolSettings
+
+__all__ = [
+    "Contrast", "Exchange", "KindAnswer", "Pair", "Rule", "add_kinds", "exchange_of", "exchanged",
+    "holm",
+]  # fmt: skip
+
+PERMUTATIONS = 1_000
+POOLS = 20  # of each kind, for every permutation [decision]
+PER_TEST = 40  # minimum number of permutations per test: Holm's smallest p is then 0.025
+MIXED_POOLS = 200  # drawn once, as they do not depend on kinds
+# arrangements: the smallest p is then 0.0025, or 0.02 corrected for 8 tests [decision]
+ENOUGH = 400
+GAP = 0.03  # of a score: the gap for the power, and the limit of a close interval [decision]
+LEVEL, ENOUGH_POWER = 0.05, 0.8
+_ROUNDING = 1e-12
+
+
+class Contrast(StrEnum):
+    """The reference of a kind's change, beside runs of the pool's kind with equal scores.
+
+    ``MIXED``: the same run's change under pools of as many groups drawn from all kinds. Every run
+    is its own control, so its group's unique documents, whose number varies much between groups,
+    cancel. It misses what a kind loses under mixed pools.
+    """
+
+    UNSEEN = "beside unseen"
+    MIXED = "beyond mixed pools"
+
+
+class KindAnswer(StrEnum):
+    """The answer on a kind: pools underestimate it more, less, or by less than 0.03 either way, or
+    unknown.
+    """
+
+    WORSE = "worse"
+    BETTER = "better"
+    CLOSE = "within 0.03"
+    UNKNOWN = "cannot tell"
+
+
+ANSWERS = list(KindAnswer)
+
+
+class Exchange(NamedTuple):
+    """``classes`` of groups, by the numbers of their runs; kinds are exchanged within a class.
+    ``arrangements`` counts the different outcomes.
+    """
+
+    classes: Sequence[Sequence[Sequence[int]]]
+    arrangements: int
+
+
+def exchange_of(systems: Sequence[System], kinds: Sequence[str]) -> Exchange:
+    """Return how two kinds can be exchanged; groups with a run of a third kind keep their labels.
+
+    A group gets all labels of another group of equal size. If this gives fewer than ``ENOUGH``
+    arrangements, only groups of a single kind exchange labels, with any sizes [decision].
+    """
+    labels: dict[Sequence[int], Sequence[str]] = {}
+    for group in sorted({system.group for system in systems}):
+        runs = [run for run, system in enumerate(systems) if system.group == group]
+        labels[tuple(runs)] = tuple(sorted(systems[run].kind for run in runs))
+    labels = {runs: own for runs, own in labels.items() if set(own) <= set(kinds)}
+    sizes = dict.fromkeys(map(len, labels))
+    by_size = [[runs for runs in labels if len(runs) == size] for size in sizes]
+    equal = _exchange(by_size, labels)
+    pure = {runs: own[:1] for runs, own in labels.items() if len(set(own)) == 1}
+    any_size = _exchange([list(pure)], pure)
+    enough = equal.arrangements >= min(ENOUGH, any_size.arrangements)
+    return equal if enough else any_size
+
+
+def _exchange(
+    classes: Sequence[Sequence[Sequence[int]]], labels: Mapping[Sequence[int], Sequence[str]]
+) -> Exchange:
+    """Make an exchange: a class has as many arrangements as its groups' labels have orders."""
+    counts = [
+        factorial(len(groups)) // prod(map(factorial, Counter(map(labels.get, groups)).values()))
+        for groups in classes
+    ]
+    changing = [groups for groups, count in zip(classes, counts, strict=True) if count > 1]
+    return Exchange(changing, prod(counts))
+
+
+def exchanged(
+    systems: Sequence[System], exchange: Exchange, number: int, seed: int
+) -> list[System]:
+    """Return permutation ``number`` of the kinds, drawn by (seed, number); within a group in random
+    order, so a group with runs of both kinds becomes another such group.
+    """
+    random = generator(seed, "kinds exchanged", number)
+    permuted = list(systems)
+    for groups in exchange.classes:
+        for group, other in zip(groups, random.permutation(len(groups)).tolist(), strict=True):
+            kinds = [systems[run].kind for run in groups[other]]
+            if len(kinds) != len(group):  # of one kind
+                kinds = kinds[:1] * len(group)
+            for run, place in zip(group, random.permutation(len(group)).tolist(), strict=True):
+                permuted[run] = systems[run]._replace(kind=kinds[place])
+    return permuted
+
+
+def add_kinds(
+    made: Collected,
+    runs: JudgedRuns,
+    measures: Sequence[PoolMeasure],
+    settings: PoolSettings,
+    *,
+    permutations: int = PERMUTATIONS,
+) -> None:
+    """Test every kind under pools of every other kind with at least two groups; add the answers
+    with their error rates. ``variant`` is what a kind's change is held against.
+
+    ``permutations`` are drawn for p, and as many for the error rates; more if Holm's correction of
+    many tests would put every p above 0.05.
+
+    Raises:
+        InputError: fewer than two kinds, or none to draw a pool from.
+    """
+    of_pools = pool_kinds(runs.systems)
+    directions = [
+        [(pool, test) for pool, test in (kinds, kinds[::-1]) if pool in of_pools]
+        for kinds in combinations(kinds_of(runs.systems), 2)
+    ]
+    pairs = [Pair(runs, measures, settings, kinds) for kinds in directions if kinds]
+    groups = len({system.group for system in runs.systems})
+    numbers = range(2 * max(permutations, PER_TEST * sum(len(pair.tests) for pair in pairs)))
+    decided, effects = [], []
+    for pair in pairs:
+        observed = pair.effects(runs.systems)
+        few = pair.exchange.arrangements < ENOUGH
+        for (pool, kind, measure, variant), gap in zip(pair.tests, observed[:, 0], strict=True):
+            cells: Cells = {"pool": pool, "kind": kind, "variant": variant}
+            made.add(measure, "gap", gap, **cells)
+            exchanging = sum(map(len, pair.exchange.classes))
+            cells |= {"count": exchanging, "counted": "groups", "margin": GAP}
+            if few:
+                ways = f"kinds can be permuted in only {pair.exchange.arrangements:,} ways"
+                cells |= {"answer": KindAnswer.UNKNOWN.value, "reason": ways}
+                made.add(measure, "effect of kind", None, **cells)
+            else:
+                decided.append((measure, cells))
+        if not few:
+            drawn = [
+                pair.effects(exchanged(runs.systems, pair.exchange, number, settings.seed))
+                for number in track(numbers, "permuted kinds", len(numbers), unit="permutations")
+            ]
+            effects.append([observed, *drawn])
+    if decided:
+        rule = Rule(np.concatenate(effects, axis=1), len(runs.query_ids))
+        for test, (measure, cells) in enumerate(decided):
+            rule.add(made, test, measure, cells, groups)
+
+
+class Pair:
+    """Two kinds: the ``tests`` (pool, kind, measure, contrast), their exchange, and effects under
+    any labels.
+    """
+
+    def __init__(
+        self,
+        runs: JudgedRuns,
+        measures: Sequence[PoolMeasure],
+        settings: PoolSettings,
+        directions: Sequence[tuple[str, str]],
+    ) -> None:
+        self.runs, self.measures, self.settings = runs, measures, settings
+        self.directions = directions
+        self.exchange = exchange_of(runs.systems, directions[0])
+        self.tests = [
+            (pool, kind, measure.name, contrast.value)
+            for pool, kind in directions
+            for measure in measures
+            for contrast in Contrast
+        ]
+        gold = gold_pool(runs, settings)[None]
+        self.gold = [score_pools(runs, gold, measure)[0] for measure in measures]
+        anybody = [system._replace(kind="any") for system in runs.systems]
+        self.mixed = {}
+        for pool, _ in directions:
+            size = len(groups_of(runs.systems, pool)) // 2
+            self.mixed[pool] = self._changes(anybody, "any", MIXED_POOLS, size)
+
+    def _changes(
+        self, systems: Sequence[System], kind: str, pools: int, size: int | None = None
+    ) -> list[np.ndarray]:
+        """Return each run's mean change by query over the pools that may test it, by measure
+        ``(queries, runs)``; NaN without any. Memory is that of ``POOLS`` pools.
+        """
+        runs, tested = self.runs.with_systems(systems), np.zeros(len(systems))
+        total = [np.zeros(gold.shape) for gold in self.gold]
+        for start in range(0, pools, POOLS):
+            drawn = draw_pools(runs, kind, range(start, start + POOLS), self.settings, size)
+            tested += drawn.test.sum(axis=0)
+            for summed, measure in zip(total, self.measures, strict=True):
+                values = score_pools(runs, drawn.judged, measure)
+                summed += np.einsum("pqr,pr->qr", values, drawn.test)
+        tested = np.where(tested, tested, np.nan)
+        return [summed / tested - gold for summed, gold in zip(total, self.gold, strict=True)]
+
+    def effects(self, systems: Sequence[System]) -> np.ndarray:
+        """Return the effect of each test and its standard error over topics, ``(tests, 2)``."""
+        effects = []
+        kinds = np.array([system.kind for system in systems])
+        for pool, test in self.directions:
+            changes = self._changes(systems, pool, POOLS)
+            for change, gold, mixed in zip(changes, self.gold, self.mixed[pool], strict=True):
+                # the weights of changes in the coefficient of kind, at equal gold score
+                used = ((kinds == pool) | (kinds == test)) & ~np.isnan(change[0])
+                score, is_other = gold.mean(axis=0)[used], kinds[used] == test
+                design = np.column_stack([np.ones(len(score)), score, is_other])
+                weights = np.linalg.pinv(design)[2]
+                for against in (np.zeros(change.shape), mixed):
+                    by_query = (change - against)[:, used] @ weights
+                    error = by_query.std(ddof=1) if len(by_query) > 1 else 0.0
+                    effects.append((by_query.mean(), error / np.sqrt(len(by_query))))
+        return np.array(effects)
+
+
+class Rule:
+    """The rule, for ``effects (1 + permutations, tests, 2)``: effects and their standard errors
+    over topics, as observed and with kinds permuted.
+
+    A test's value is its effect minus the mean of its permuted effects. p is two-sided, (1 +
+    permutations at least as far from that mean) / (1 + permutations), Holm-adjusted over all tests.
+    The interval adds two sources of error,
+
+        half-width² = q² + (t(0.975, Q − 1) · s / √Q)²
+
+    with q the 95 % quantile of the permuted effects' distance from their mean (groups), and s the
+    standard deviation of the effect over the Q topics. "Worse" and "better" need p ≤ 0.05 and an
+    interval that excludes 0; "within 0.03" needs an interval within ±``GAP``. Half of the
+    permutations give p and q; the other half gives the rule's false alarms under permuted kinds and
+    its power for a planted gap.
+    """
+
+    def __init__(self, effects: np.ndarray, queries: int) -> None:
+        from scipy import stats
+
+        half = 1 + len(effects) // 2
+        self.observed, self.held_out = effects[:1], effects[half:]
+        self.mean = effects[1:half, :, 0].mean(axis=0)
+        self.distances = np.sort(np.abs(effects[1:half, :, 0] - self.mean), axis=0)
+        self.quantile = np.quantile(self.distances, 1 - LEVEL, axis=0)
+        self.t = float(stats.t.ppf(1 - LEVEL / 2, queries - 1)) if queries > 1 else 0.0
+
+    def judged(self, effects: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Return the values, half their intervals' widths, p, Holm-adjusted p, and the answers as
+        indices of ``ANSWERS``, each ``(n, tests)`` of ``effects (n, tests, 2)``.
+        """
+        values = effects[..., 0] - self.mean
+        half = np.sqrt(self.quantile**2 + (self.t * effects[..., 1]) ** 2)
+        far, drawn = np.abs(values), len(self.distances)
+        tests = zip(self.distances.T, far.T - _ROUNDING, strict=True)
+        nearer = np.stack([np.searchsorted(distances, own) for distances, own in tests], axis=1)
+        p = (1 + drawn - nearer) / (1 + drawn)
+        p_holm = holm(p)
+        sure, close = (p_holm <= LEVEL) & (far > half), far + half < GAP
+        answers = np.select([sure & (values < 0), sure & (values > 0), close], [0, 1, 2], 3)
+        return values, half, p, p_holm, answers
+
+    def add(self, made: Collected, test: int, measure: str, cells: Cells, groups: int) -> None:
+        """Add the answer to a test and its error rates; the number of groups needed, of ``groups``,
+        assumes that groups are the only source of error.
+        """
+        from scipy import stats
+
+        value, half, p, p_holm, answer = (own[0, test] for own in self.judged(self.observed))
+        bounds = Interval(float(value - half), float(value + half), 1 - LEVEL)
+        tested: Cells = {"p": float(p), "p_adjusted": float(p_holm), "family": "tests of kind"}
+        tested |= {"answer": ANSWERS[answer].value, "interval": "queries"}
+        made.add(measure, "effect of kind", value, bounds, **tested, **cells)
+        cells = {name: cells[name] for name in ("pool", "kind", "variant")}
+        called = self.judged(self.held_out)[-1][:, test] < 2
+        alarms = stats.binomtest(int(called.sum()), len(called))
+        ends = alarms.proportion_ci(1 - LEVEL, method="exact")
+        bounds = Interval(float(ends.low), float(ends.high))
+        drawn: Cells = {"count": len(called), "counted": "permutations", "interval": "draws"}
+        made.add(measure, "false alarms", alarms.statistic, bounds, **drawn, **cells)
+        made.add(measure, "power", self.power(test, GAP), **cells)
+        low, high = 0.0, 1.0  # the gap that is found with enough power lies between
+        while high - low > GAP / 50:
+            middle = (low + high) / 2
+            found = self.power(test, middle) >= ENOUGH_POWER
+            low, high = (low, middle) if found else (middle, high)
+        needed = int(np.ceil(groups * (high / GAP) ** 2)) if high < 1 else None
+        made.add(measure, "groups needed", needed, **cells)
+
+    def power(self, test: int, gap: float) -> float:
+        """Return how often a gap, added to the permuted effects of a test, is called worse."""
+        planted = self.held_out.copy()
+        planted[:, test, 0] -= gap
+        return float((self.judged(planted)[-1][:, test] == 0).mean())
+
+
+def holm(p: np.ndarray) -> np.ndarray:
+    """Return Holm's adjusted p-values of each row, ``(n, tests)``: the largest of (tests − i) ·
+    p₍ᵢ₎ up to a test's own place, at most 1.
+    """
+    order = np.argsort(p, axis=1)
+    factors = np.arange(p.shape[1], 0, -1)
+    adjusted = np.maximum.accumulate(np.take_along_axis(p, order, axis=1) * factors, axis=1)
+    return np.take_along_axis(np.minimum(adjusted, 1), np.argsort(order, axis=1), axis=1)
