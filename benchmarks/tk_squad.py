@@ -26,6 +26,7 @@ from positionbias.core.formatting import decimal
 from positionbias.core.run import read_run
 from positionbias.engine.choose import Engine
 from positionbias.evaluation.measures import per_query
+from positionbias.evaluation.records import Comparison
 from positionbias.evaluation.significance import clusters_by_passage, compare
 from positionbias.evaluation.trainings import compare_trainings
 from positionbias.experiments.artefacts import checkpoint_facts
@@ -38,7 +39,6 @@ from positionbias.models.distil import distil
 from positionbias.models.encoder_source import MINILM
 from positionbias.models.settings import DistilSettings
 from positionbias.models.shapes import TKConfig
-from positionbias.results.payloads import Comparison
 from positionbias.training.config import TrainConfig
 from positionbias.training.plan import TrainPlan
 

@@ -85,7 +85,7 @@ COMMAND: Addition = {
         from positionbias.core.settings import Setting
 
         if TYPE_CHECKING:
-            from positionbias.results.result import Result
+            from positionbias.evaluation.records import Result
 
         __all__ = ["Letters", "count_letters"]
 

@@ -13,9 +13,8 @@ from positionbias.core.records import Qrel
 from positionbias.core.run import Run
 from positionbias.evaluation.bootstrap import Replicates
 from positionbias.evaluation.measures import JUDGED, Evaluator, canonical, measured, parse_measure
+from positionbias.evaluation.records import Comparison, PerQuery, Result
 from positionbias.evaluation.significance import adjust, compare
-from positionbias.results.payloads import Comparison, PerQuery
-from positionbias.results.result import Result
 
 __all__ = ["Evaluated", "check_run", "evaluate_runs"]
 

@@ -38,10 +38,8 @@ from positionbias.evaluation.bootstrap import (
 )
 from positionbias.evaluation.leaked_order import order_found
 from positionbias.evaluation.random_splits import mark_queries
+from positionbias.evaluation.records import LeakedAndClean, MeanOfPart, PerQuery, Result
 from positionbias.evaluation.two_means import difference_of_groups
-from positionbias.results.leakage import LeakedAndClean, MeanOfPart
-from positionbias.results.payloads import PerQuery
-from positionbias.results.result import Result
 
 __all__ = ["leaked_results", "unpaired_difference"]
 

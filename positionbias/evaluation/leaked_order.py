@@ -14,7 +14,7 @@ import numpy as np
 
 from positionbias.evaluation.random_splits import Marked, random_parts
 from positionbias.evaluation.rank_correlation import agreement
-from positionbias.results.leaked_order import LeakedOrder
+from positionbias.evaluation.records import LeakedOrder
 
 __all__ = ["order_found"]
 

@@ -10,10 +10,15 @@ from typing import Any
 from positionbias.core.interval import Interval
 from positionbias.core.rows import Collected
 from positionbias.evaluation.answers import compared
+from positionbias.evaluation.records import (
+    Comparison,
+    LeakedAndClean,
+    LeakedOrder,
+    MeanOfPart,
+    PerQuery,
+    Result,
+)
 from positionbias.evaluation.significance import BONFERRONI, HOLM
-from positionbias.results.leakage import LeakedAndClean, MeanOfPart
-from positionbias.results.payloads import Comparison, LeakedOrder, PerQuery
-from positionbias.results.result import Result
 
 __all__ = ["evaluation_rows"]
 

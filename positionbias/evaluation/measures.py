@@ -18,8 +18,7 @@ from positionbias.evaluation.bootstrap import Replicates, cluster_labels, replic
 from positionbias.evaluation.by_ir_measures import by_ir_measures
 from positionbias.evaluation.judgements import Judgements
 from positionbias.evaluation.on_arrays import has_arrays, prepared
-from positionbias.results.payloads import PerQuery
-from positionbias.results.result import Result
+from positionbias.evaluation.records import PerQuery, Result
 
 if TYPE_CHECKING:
     import ir_measures

@@ -31,7 +31,7 @@ from positionbias.evaluation.bootstrap import (
     span_of,
 )
 from positionbias.evaluation.permutation import sign_flip_p
-from positionbias.results.payloads import Comparison
+from positionbias.evaluation.records import Comparison
 
 __all__ = [
     "BONFERRONI",

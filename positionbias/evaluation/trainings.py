@@ -31,9 +31,9 @@ from positionbias.evaluation.crossed import (
     mean_by_query,
     over_trainings,
 )
+from positionbias.evaluation.records import Comparison
 from positionbias.evaluation.significance import compare
 from positionbias.evaluation.two_means import ratio_of_means
-from positionbias.results.payloads import Comparison
 
 __all__ = [
     "Change",

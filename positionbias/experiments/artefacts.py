@@ -9,10 +9,10 @@ from typing import Any
 
 from positionbias.core.convergence import Ending
 from positionbias.core.files import read_json
+from positionbias.evaluation.records import Facts
 from positionbias.models.checkpoint import LOG, read_log
 from positionbias.models.remedied import trained_folder
 from positionbias.models.tensors import FACTS
-from positionbias.results.result import Facts
 
 __all__ = ["as_ended", "checkpoint_facts", "ending_at"]
 

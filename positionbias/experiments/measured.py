@@ -16,6 +16,7 @@ from positionbias.core.interval import Interval
 from positionbias.core.records import Qrel
 from positionbias.core.rows import Collected
 from positionbias.evaluation.answers import Compared, compared
+from positionbias.evaluation.records import Comparison, Facts
 from positionbias.evaluation.significance import HOLM, adjust, clusters_by_passage
 from positionbias.evaluation.trainings import (
     Repeat,
@@ -24,8 +25,6 @@ from positionbias.evaluation.trainings import (
     mean_interval,
     query_means,
 )
-from positionbias.results.payloads import Comparison
-from positionbias.results.result import Facts
 from positionbias.training.measured import training_rows
 
 __all__ = [

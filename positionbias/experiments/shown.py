@@ -14,7 +14,6 @@ from positionbias.report.presentation import Answer, Question
 from positionbias.report.record import Record, said
 from positionbias.report.row_table import Value
 from positionbias.report.tiles import Answered
-from positionbias.results.select import MODELS
 
 __all__ = [
     "EFFECT_NOTE",
@@ -28,6 +27,19 @@ __all__ = [
     "named",
     "parts_of",
 ]
+
+# the papers' names, those of the position-bias paper in its order
+MODELS = {
+    "bert_cat": "BERT_CAT",
+    "bert_dot": "BERT_DOT",
+    "tk": "TK",
+    "colbert": "ColBERT",
+    "knrm": "KNRM",
+    "conv_knrm": "ConvKNRM",
+    "duet": "Duet",
+    "pacrr": "PACRR",
+    "mono_t5": "monoT5",
+}
 
 NAMES: Mapping[str, str] = {**MODELS, "bm25": "BM25", "ensemble": "Ensemble"}
 IDLE = (

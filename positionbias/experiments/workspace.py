@@ -81,7 +81,6 @@ from positionbias.probe.term_vectors import probe_model
 from positionbias.ranking.config import Reranking, TaughtPassages, pick_device
 from positionbias.ranking.rerank import rerank_run
 from positionbias.ranking.teach import teach
-from positionbias.results.result import save_results
 from positionbias.text.overlap import position_only
 from positionbias.training.plan import INPUTS, TrainPlan
 from positionbias.training.state import unfinished
@@ -360,9 +359,7 @@ class Workspace:
         *,
         seed: int,
     ) -> Path:
-        """Return the quality of runs over one split, by their names, as a folder of a Result
-        each.
-        """
+        """Return the quality of runs over one split, by their names, as a folder of rows."""
         place = self.folder / "evaluated" / f"{name}-on-{split}"
         inputs = {**runs, "collection": collection}
         record: JsonObject = {"split": split, "measure": measure, "seed": seed}
@@ -371,15 +368,14 @@ class Workspace:
             found = Collection(collection)
             qrels, where = list(found.qrels(split)), {"collection": found.name, "split": split}
             clusters = clusters_by_passage(qrels, level=1)
-            results = [
-                replace(one, system=system)
-                for system, run in runs.items()
+            made = Collected({"study": "evaluate", **where})
+            for system, run in runs.items():
                 for one in evaluate_run(
                     read_run(run), qrels, [measure], clusters=clusters, seed=seed, **where
-                )
-            ]
+                ):
+                    made.add(one.measure, "mean", one.value, one.interval, model=system)
             manifest = self.manifest(place, "results", "evaluate", record, inputs)
-            save_results(place, results, manifest, overwrite=True)
+            rows.save(place, made.rows, manifest, overwrite=True)
 
         return self.make(f"evaluate-{place.name}", place, record, inputs, make)
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from positionbias.core.qrels import Qrels
     from positionbias.core.run import Run
     from positionbias.evaluation.fusion import Fused
-    from positionbias.results.result import Result
+    from positionbias.evaluation.records import Result
 
 __all__ = ["Measuring", "ensemble", "evaluate"]
 
@@ -348,8 +348,7 @@ def _remarks(results: Sequence[Result], remarks: Mapping[str, Sequence[str]]) ->
     reasons.
     """
     from positionbias.evaluation.bootstrap import FEWEST, TOO_FEW
-    from positionbias.results.payloads import Comparison, PerQuery
-    from positionbias.results.select import of_type
+    from positionbias.evaluation.records import Comparison, PerQuery, of_type
 
     lines: dict[str, None] = {}  # in order, each once
     for result, payload in of_type(results, PerQuery):

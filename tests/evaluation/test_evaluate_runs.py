@@ -8,8 +8,8 @@ from positionbias.core.errors import InputError
 from positionbias.core.records import Qrel
 from positionbias.core.run import Run
 from positionbias.evaluation.evaluate import check_run, evaluate_runs
+from positionbias.evaluation.records import Comparison, PerQuery
 from positionbias.evaluation.significance import clusters_by_passage
-from positionbias.results.payloads import Comparison, PerQuery
 
 QRELS = [Qrel(f"q{i}", "good", 1) for i in range(8)]
 

@@ -8,9 +8,13 @@ from scipy import stats
 
 from positionbias.core.errors import InputError
 from positionbias.evaluation.leaked import leaked_results, unpaired_difference
-from positionbias.results.leakage import LeakedAndClean, MeanOfPart
-from positionbias.results.payloads import LeakedOrder, PerQuery
-from positionbias.results.result import Result
+from positionbias.evaluation.records import (
+    LeakedAndClean,
+    LeakedOrder,
+    MeanOfPart,
+    PerQuery,
+    Result,
+)
 
 QUERIES = ["q1", "q2", "q3", "q4", "q5"]
 

@@ -10,8 +10,7 @@ import pytest
 from positionbias.evaluation.leaked_order import order_found
 from positionbias.evaluation.random_splits import mark_queries
 from positionbias.evaluation.rank_correlation import kendall
-from positionbias.results.leaked_order import LeakedOrder
-from positionbias.results.result import Result
+from positionbias.evaluation.records import LeakedOrder, Result
 
 
 def values(systems: int, queries: int, seed: int, noise: float = 0.2) -> np.ndarray:

@@ -23,7 +23,7 @@ from positionbias.evaluation.measures import (
     parse_measure,
     per_query,
 )
-from positionbias.results.payloads import PerQuery
+from positionbias.evaluation.records import PerQuery
 
 RUN = Run("s", [("q1", ["a", "b", "c"], [3.0, 2.0, 1.0]), ("q2", ["x", "y"], [1.0, 0.5])])
 QRELS = [Qrel("q1", "b", 2), Qrel("q1", "c", 1), Qrel("q2", "y", 1), Qrel("q3", "z", 1)]

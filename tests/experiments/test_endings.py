@@ -11,13 +11,13 @@ from pathlib import Path
 from positionbias.core.convergence import Ending, Finish
 from positionbias.core.manifest import Manifest
 from positionbias.core.rows import Collected, save
+from positionbias.evaluation.records import Facts
 from positionbias.experiments.artefacts import as_ended, ending_at
 from positionbias.experiments.shown import named
 from positionbias.papers.contamination.measured import measure_contamination
 from positionbias.papers.contamination.shown import SHOWN as CONTAMINATION
 from positionbias.report.html import write_report
 from positionbias.report.trainings import ending_sentences, ending_warnings
-from positionbias.results.result import Facts
 
 from ..papers.contamination.contaminating import contaminated_study
 

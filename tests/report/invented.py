@@ -18,13 +18,12 @@ from positionbias.core.interval import Interval
 from positionbias.core.manifest import InputRef, Manifest
 from positionbias.core.rows import Collected, save
 from positionbias.evaluation.measured import evaluation_rows
+from positionbias.evaluation.records import Comparison, PerQuery, Result
 from positionbias.positions.histogram import PositionFigure, PositionHistogram, VariationFigure
 from positionbias.positions.measured import histogram_rows
 from positionbias.probe.ats import AtsCurve
 from positionbias.probe.measured import similarity_rows
 from positionbias.probe.term_vectors import Probed
-from positionbias.results.payloads import Comparison, PerQuery
-from positionbias.results.result import Result
 
 MEASURES = ("nDCG@10", "RR@10", "R@10")
 QUERIES = 2000

@@ -12,11 +12,9 @@ from positionbias.core.interval import Interval
 from positionbias.core.rows import Collected
 from positionbias.evaluation.leaked import leaked_results
 from positionbias.evaluation.measured import evaluation_rows
+from positionbias.evaluation.records import Comparison, LeakedOrder, PerQuery, Result
 from positionbias.report.evaluation import SHOWN
 from positionbias.report.table import Table
-from positionbias.results.leaked_order import LeakedOrder
-from positionbias.results.payloads import Comparison, PerQuery
-from positionbias.results.result import Result
 
 from . import invented
 

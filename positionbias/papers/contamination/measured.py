@@ -14,6 +14,7 @@ from positionbias.core.groups import Groups
 from positionbias.core.rows import Collected, printed_cells
 from positionbias.core.run import read_run
 from positionbias.evaluation.measures import per_query
+from positionbias.evaluation.records import Facts
 from positionbias.evaluation.trainings import Repeat, Values, paired
 from positionbias.experiments.artefacts import as_ended
 from positionbias.experiments.measured import (
@@ -25,7 +26,6 @@ from positionbias.experiments.measured import (
     trial_inputs,
 )
 from positionbias.papers.contamination import HEADLINE
-from positionbias.results.result import Facts
 
 __all__ = ["ContaminationStudy", "measure_contamination"]
 

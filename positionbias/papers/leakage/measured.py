@@ -22,6 +22,7 @@ from positionbias.evaluation.cross_validation import check_folds, cross_validate
 from positionbias.evaluation.first_rank import first_ranks
 from positionbias.evaluation.measures import per_query
 from positionbias.evaluation.order import order_agreement, overtakes, swaps
+from positionbias.evaluation.records import Facts
 from positionbias.evaluation.significance import BONFERRONI
 from positionbias.evaluation.trainings import Repeat, Values, changes, paired, query_means
 from positionbias.experiments.measured import (
@@ -57,7 +58,6 @@ from positionbias.papers.leakage.memorisation import (
     retrieved_alone,
 )
 from positionbias.papers.leakage.settings import LeakageSettings
-from positionbias.results.result import Facts
 
 __all__ = ["LeakageStudy", "Training", "measure_leakage", "target_folds"]
 

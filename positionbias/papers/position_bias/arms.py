@@ -27,6 +27,7 @@ from pathlib import Path
 
 from positionbias.core.collection import Collection
 from positionbias.core.errors import SettingError
+from positionbias.evaluation.records import Facts
 from positionbias.experiments.workspace import Workspace
 from positionbias.models.remedies import AnyRemedy, Calibration, Remedy
 from positionbias.models.shapes import Positions, TKConfig
@@ -62,7 +63,6 @@ from positionbias.positions.rotate import Rotation
 from positionbias.positions.select import count_fitting, select
 from positionbias.positions.settings import AnswerRange, Selection
 from positionbias.positions.shuffle import SentenceShuffle
-from positionbias.results.result import Facts
 from positionbias.training.plan import TrainPlan
 
 __all__ = ["run_position_bias", "run_remedies"]

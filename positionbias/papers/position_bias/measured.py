@@ -15,6 +15,8 @@ from itertools import chain, combinations
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from pandas import DataFrame
+
 from positionbias.audit.answers import Contrast
 from positionbias.audit.measured import RAW
 from positionbias.core.collection import Collection
@@ -25,6 +27,7 @@ from positionbias.core.shard_work import MapShards
 from positionbias.evaluation.answers import Compared, compared
 from positionbias.evaluation.crossed import Crossed
 from positionbias.evaluation.measures import per_query
+from positionbias.evaluation.records import Comparison, Facts
 from positionbias.evaluation.significance import HOLM, corrected
 from positionbias.evaluation.trainings import (
     Repeat,
@@ -71,8 +74,6 @@ from positionbias.positions.histogram import position_histogram
 from positionbias.positions.measured import histogram_rows
 from positionbias.positions.settings import HistogramOptions
 from positionbias.probe.measured import MATS
-from positionbias.results.payloads import Comparison
-from positionbias.results.result import Facts, Result, load_results
 
 __all__ = [
     "ORIGINAL",
@@ -155,9 +156,9 @@ class PositionStudy:
         return {name: path for name, path in paths if path is not None}
 
 
-def best_of(results: Sequence[Result]) -> Result:
-    """Return the result of the largest value, of equal ones the first."""
-    return max(results, key=lambda result: result.value or 0.0)
+def best_of(rows: DataFrame) -> str:
+    """Return the model of the largest value, of equal ones the first."""
+    return str(rows.loc[rows["value"].fillna(0.0).idxmax(), "model"])
 
 
 def measure_positions(study: PositionStudy) -> Collected:
@@ -550,14 +551,14 @@ class _Measuring(Systems):
                 self.training(replace(facts, seed=None, role=RERANKER), seed, path)
         if one.choice is None:
             return
-        results = load_results(one.choice)
-        best = best_of(results)
-        for result in results:
+        choices = load(one.choice)
+        best = best_of(choices)
+        for row in choices.itertuples():
             own: dict[str, Any] = {**system_cells(replace(one.facts, role=RERANKER))}
-            own |= {"split": result.split, "axis": "setting", "label": result.system}
-            own["answer"] = "chosen" if result is best else ""
+            own |= {"split": row.split, "axis": "setting", "label": row.model}
+            own["answer"] = "chosen" if row.model == best else ""
             own["test"] = "rotated"
-            self.made.add(result.measure, "validation", result.value, **own)
+            self.made.add(row.measure, "validation", row.value, **own)
 
     # -- the paper ---------------------------------------------------------------------------------
 

@@ -22,6 +22,7 @@ from positionbias.core.settings import (
     setting,
     settings_of,
 )
+from positionbias.evaluation.records import TEXTS
 from positionbias.experiments.model_options import CANDIDATES, DRAWS, SEEDS
 from positionbias.experiments.model_settings import ModelSettings, with_assignments
 from positionbias.firststage.settings import Bm25Settings
@@ -32,7 +33,6 @@ from positionbias.papers import StudyCommand
 from positionbias.papers.position_bias import CALIBRATE, IN_TRAINING, OF_TK, TAUGHT
 from positionbias.positions.rotate import Rotation
 from positionbias.positions.settings import SEVERAL, AnswerRange, Matching, Selection, Several
-from positionbias.results.result import TEXTS
 from positionbias.text.words import USUAL_WORDS, WordMethod
 from positionbias.training.config import AT_READING
 

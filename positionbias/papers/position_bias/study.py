@@ -19,9 +19,11 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from positionbias.core import rows
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError
 from positionbias.core.json_text import Json
+from positionbias.evaluation.records import Facts
 from positionbias.experiments.artefacts import as_ended
 from positionbias.experiments.candidates import check_candidates
 from positionbias.experiments.model_settings import ModelSettings
@@ -39,7 +41,6 @@ from positionbias.papers.position_bias.measured import (
 )
 from positionbias.papers.position_bias.settings import TRAIN, GridSettings, RemedySettings
 from positionbias.planted.generator import PlantedSettings, write_planted
-from positionbias.results.result import Facts, load_results
 from positionbias.training.config import TrainConfig
 from positionbias.training.plan import TrainPlan
 
@@ -300,7 +301,7 @@ class Grid:
             wanted.name, runs, text, split, settings.measures[0], seed=settings.seed
         )
         unknown = choice in self.workspace.steps.unmade
-        return made[next(iter(made)) if unknown else best_of(load_results(choice)).system], choice
+        return made[next(iter(made)) if unknown else best_of(rows.load(choice))], choice
 
     def _tested(self, wanted: Wanted, path: Path, choice: Path | None) -> Trained:
         workspace, settings, tests = self.workspace, self.settings, self.tests

@@ -18,6 +18,7 @@ from typing import NamedTuple
 from positionbias.core.collection import Collection
 from positionbias.core.errors import SettingError
 from positionbias.core.settings import flags_as
+from positionbias.evaluation.records import Facts
 from positionbias.experiments.artefacts import as_ended
 from positionbias.experiments.model_settings import ModelSettings
 from positionbias.experiments.workspace import Workspace
@@ -29,7 +30,6 @@ from positionbias.papers.position_bias.measured import (
 )
 from positionbias.papers.position_bias.settings import SOURCE_FLAGS, GridSettings, TransferSettings
 from positionbias.papers.position_bias.study import candidate_runs, check_splits, test_runs
-from positionbias.results.result import Facts
 
 __all__ = ["run_transfer"]
 

@@ -19,6 +19,7 @@ from positionbias.core.rows import Collected, printed_cells
 from positionbias.core.run import Run, read_run
 from positionbias.evaluation.depth import apply_depth
 from positionbias.evaluation.measures import per_query
+from positionbias.evaluation.records import Facts
 from positionbias.evaluation.trainings import Repeat, Values, changes, paired
 from positionbias.experiments.against import MARGIN
 from positionbias.experiments.measured import (
@@ -33,7 +34,6 @@ from positionbias.experiments.measured import (
 from positionbias.papers.tripclick import ENSEMBLE, HEADLINE, JUDGED, REGENERATED, RERANKER, Fall
 from positionbias.papers.tripclick.settings import JudgedSplit, TripClickSettings
 from positionbias.papers.tripclick.trainsets import count_set
-from positionbias.results.result import Facts
 
 __all__ = ["TripClickStudy", "fall", "measure_tripclick", "within_candidates"]
 

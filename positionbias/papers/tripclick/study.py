@@ -17,6 +17,7 @@ from pathlib import Path
 
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError
+from positionbias.evaluation.records import Facts
 from positionbias.experiments.artefacts import as_ended
 from positionbias.experiments.candidates import check_candidates
 from positionbias.experiments.measured import Trial
@@ -26,7 +27,6 @@ from positionbias.papers.tripclick import ENSEMBLE, REGENERATED, RERANKER, RETRI
 from positionbias.papers.tripclick.measured import TripClickStudy, measure_tripclick
 from positionbias.papers.tripclick.settings import JudgedSplit, TripClickSettings
 from positionbias.papers.tripclick.trainsets import OWN_JUDGEMENTS, drawn_from, write_study_set
-from positionbias.results.result import Facts
 
 __all__ = ["NOTES", "check_study", "run_study"]
 

@@ -15,9 +15,9 @@ from positionbias.core.collection_writer import create_collection
 from positionbias.core.manifest import MANIFEST, Manifest, write_manifest
 from positionbias.core.records import Passage, Qrel, Query
 from positionbias.core.run import Run, write_run
+from positionbias.evaluation.records import Facts
 from positionbias.experiments.measured import Trial
 from positionbias.papers.contamination.measured import ContaminationStudy
-from positionbias.results.result import Facts
 
 DEPTH = 10
 TEACHER = ("teacher", "bert_cat", "lce")

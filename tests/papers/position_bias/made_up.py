@@ -13,11 +13,11 @@ from positionbias.core.collection_writer import create_collection
 from positionbias.core.manifest import Manifest
 from positionbias.core.records import Passage, Qrel, Query
 from positionbias.core.run import Run, write_run
+from positionbias.evaluation.records import Facts
 from positionbias.evaluation.trainings import Repeat
 from positionbias.papers.position_bias import MOVED, NO_REMEDY, RERANKER
 from positionbias.papers.position_bias.measured import ALONE, BM25, PositionStudy, _Measuring
 from positionbias.papers.position_bias.settings import PositionBiasSettings
-from positionbias.results.result import Facts
 
 NDCG = "nDCG@10"
 TK = Facts(model="tk", training="original", role=RERANKER)

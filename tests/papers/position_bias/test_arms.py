@@ -33,7 +33,6 @@ from positionbias.papers.position_bias.settings import Level, PositionBiasSettin
 from positionbias.papers.position_bias.shown import CHOICES, LEVEL_TABLE, REMEDY_TABLE, SHOWN
 from positionbias.probe.measured import MATS
 from positionbias.probe.passages import original_collection
-from positionbias.results.result import load_results
 from positionbias.training.config import TrainConfig
 
 from ...tiny import TINY, planted, tiny_encoder
@@ -312,12 +311,12 @@ def test_every_remedy_is_trained_or_built_in_tested_and_moved(remedied: Path) ->
 
 def test_validation_chooses_the_weight_of_consistency(remedied: Path) -> None:
     name = "tk-consistent-under-rotation"
-    choice = load_results(remedied / "evaluated" / f"{name}-seed-1-on-validation")
-    assert [one.system for one in choice] == ["0.1", "0.3", "1"]
-    for one in choice:
-        model = load_checkpoint(remedied / "models" / f"{name}-{one.system}-seed-1")
-        assert model.manifest.settings["training"]["consistency"] == float(one.system)
-    best = max(choice, key=lambda one: one.value or 0).system
+    choice = load(remedied / "evaluated" / f"{name}-seed-1-on-validation")
+    assert list(choice["model"]) == ["0.1", "0.3", "1"]
+    for weight in choice["model"]:
+        model = load_checkpoint(remedied / "models" / f"{name}-{weight}-seed-1")
+        assert model.manifest.settings["training"]["consistency"] == float(weight)
+    best = choice.loc[choice["value"].idxmax(), "model"]
     rows = measured(remedied)
     start = "TK, consistent under rotation, seed 1: "
     (text,) = [f.text for f in SHOWN.findings(rows) if f.text.startswith(start)]
@@ -338,8 +337,8 @@ def test_validation_chooses_how_to_calibrate(collection: Collection, tmp_path: P
     settings = replace(REMEDIES, models=(model,), remedies=("calibrate",))
     run_remedies(collection, settings, Workspace(tmp_path / "study"))
     evaluated = tmp_path / "study" / "evaluated"
-    choice = load_results(evaluated / "bert_dot-no-remedy-seed-1-calibrate-on-validation")
-    assert [one.system for one in choice] == [str(one) for one in CALIBRATIONS]
+    choice = load(evaluated / "bert_dot-no-remedy-seed-1-calibrate-on-validation")
+    assert list(choice["model"]) == [str(one) for one in CALIBRATIONS]
     rows = measured(tmp_path / "study")
     assert len(CHOICES.table(rows).rows) == len(CALIBRATIONS)
     lines = [row[1].text for row in REMEDY_TABLE.table(rows).rows]

@@ -17,6 +17,7 @@ from positionbias.core.interval import Interval
 from positionbias.core.manifest import Manifest
 from positionbias.core.rows import Collected, read_csv, save
 from positionbias.evaluation.answers import Compared
+from positionbias.evaluation.records import Comparison, Facts
 from positionbias.experiments.measured import system_cells
 from positionbias.papers.position_bias import (
     BASELINES,
@@ -42,8 +43,6 @@ from positionbias.papers.position_bias.shown import SHOWN
 from positionbias.probe.ats import AtsCurve
 from positionbias.probe.measured import MATS, similarity_rows
 from positionbias.probe.term_vectors import Probed
-from positionbias.results.payloads import Comparison
-from positionbias.results.result import Facts, Result
 
 from .made_up import (
     NDCG,
@@ -456,11 +455,10 @@ def test_noise_of_many_trainings_is_no_bias(tmp_path: Path) -> None:
 
 
 def test_the_first_of_equal_settings_is_chosen() -> None:
-    choices = [
-        Result(NDCG, "c", "validation", name, 1, value, None, 3, None)
-        for name, value in (("a", 0.4), ("b", 0.5), ("c", 0.5))
-    ]
-    assert best_of(choices).system == "b"
+    choices = Collected({"split": "validation"})
+    for name, value in (("a", 0.4), ("b", 0.5), ("c", 0.5)):
+        choices.add(NDCG, "mean", value, model=name)
+    assert best_of(choices.rows) == "b"
 
 
 # -- term similarity -------------------------------------------------------------------------------

@@ -14,13 +14,13 @@ from positionbias.core.collection_writer import create_collection
 from positionbias.core.manifest import Manifest
 from positionbias.core.records import Passage, Qrel, Query
 from positionbias.core.run import Run, write_run
+from positionbias.evaluation.records import Facts
 from positionbias.experiments.measured import Trial
 from positionbias.experiments.model_settings import ModelSettings
 from positionbias.papers.tripclick import ENSEMBLE, REGENERATED, RERANKER, RETRIEVER
 from positionbias.papers.tripclick.measured import TripClickStudy
 from positionbias.papers.tripclick.settings import JudgedSplit, TripClickSettings
 from positionbias.papers.tripclick.trainsets import write_study_set
-from positionbias.results.result import Facts
 from tests.papers.contamination.contaminating import DEPTH, run_of
 
 QUERIES = 20

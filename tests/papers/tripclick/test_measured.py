@@ -15,6 +15,7 @@ from positionbias.core.groups import Groups
 from positionbias.core.interval import Interval
 from positionbias.core.rows import read_csv
 from positionbias.core.run import Run
+from positionbias.evaluation.records import Facts
 from positionbias.experiments.measured import system_cells
 from positionbias.papers.tripclick import Fall
 from positionbias.papers.tripclick.measured import (
@@ -24,7 +25,6 @@ from positionbias.papers.tripclick.measured import (
     within_candidates,
 )
 from positionbias.papers.tripclick.shown import NEGATIVES, OVER_BM25, SHOWN
-from positionbias.results.result import Facts
 
 from .made_up import CAT, DOT, ORIGINAL, QUERIES, TK, TOGETHER, made_up
 

@@ -9,6 +9,7 @@ from pandas import DataFrame
 
 from positionbias.core import rows as core_rows
 from positionbias.core.manifest import Manifest
+from positionbias.evaluation.records import Facts
 from positionbias.experiments.measured import system_cells
 from positionbias.papers.tripclick.measured import measure_tripclick
 from positionbias.papers.tripclick.shown import (
@@ -19,7 +20,6 @@ from positionbias.papers.tripclick.shown import (
 from positionbias.report.html import report_tables, write_report
 from positionbias.report.load import load_studies
 from positionbias.report.table import Table, as_csv, as_latex, as_text
-from positionbias.results.result import Facts
 
 from .made_up import CAT, ORIGINAL, TK, TOGETHER, made_up
 
