@@ -9,7 +9,6 @@ from positionbias.audit.settings import Audited, AuditSettings, CheckFiles, Limi
 from positionbias.clicks.settings import ClickSettings
 from positionbias.contamination.settings import (
     ContaminatedSettings,
-    QuerySets,
     Suspects,
     SuspectSettings,
 )
@@ -140,7 +139,6 @@ __all__ = [
     "PoolingSettings",
     "PositionBiasSettings",
     "ProbeSettings",
-    "QuerySets",
     "RankingConfig",
     "RawForm",
     "Reading",

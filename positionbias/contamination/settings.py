@@ -1,162 +1,96 @@
-"""Settings of contaminated training sets and of a suspicion: models, clean models, sets of queries,
-and the test.
+"""Settings of a suspicion (models, clean models, sets of queries, the test), and of contaminated
+training sets.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from positionbias.core.errors import SettingError
 from positionbias.core.json_text import JsonObject
 from positionbias.core.places import Place
 from positionbias.core.settings import (
     Panel,
+    check_once,
     check_settings,
     declared_setting,
-    required_setting,
     seed_setting,
     setting,
 )
 from positionbias.models.kinds import READ_AS
 
-__all__ = ["ContaminatedSettings", "QuerySets", "SuspectSettings", "Suspects"]
+__all__ = ["ContaminatedSettings", "SuspectSettings", "Suspects"]
 
 
-def _several(help: str, flag: str, metavar: str = "RUN", panel: Panel = Panel.BASIC) -> Any:
-    return setting((), help, flags=(flag,), metavar=metavar, place="read", panel=panel)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suspects:
+    """Suspected models, trainings known to be clean, and the queries to test them on.
 
+    A model is loaded and re-ranks the candidates, or is given by its rankings: files with the same
+    tag are joined.
+    """
 
-@dataclass(frozen=True, slots=True)
-class QuerySets:
-    """The public queries, and those to compare them with."""
-
-    candidates: Place = required_setting(
-        "Candidates to re-rank for the public queries.", metavar="RUN", place="read"
+    models: Sequence[Place] = setting(
+        (),
+        "The model, as for posbias rerank, or its rankings of both sets of queries; may be given "
+        "again to screen several together.",
+        flags=("--model",),
+        metavar="MODEL",
+        place="read",
+    )
+    controls: Sequence[Place] = setting(
+        (),
+        "A training with the model's architecture and settings that is known to be clean, or its "
+        "rankings; give at least 2, better 8.",
+        flags=("--control",),
+        metavar="MODEL",
+        place="read",
+    )
+    candidates: Sequence[Place] = setting(
+        (),
+        "Candidates to re-rank, of both sets of queries; may be given again.",
+        metavar="RUN",
+        place="read",
+        absent="none, if all systems are given by rankings",
     )
     split: str = setting("test", "The public queries.", metavar="SPLIT")
     fresh: str | None = setting(
         None, "Judged queries that the model cannot have seen.", metavar="SPLIT"
     )
-    fresh_candidates: Place | None = setting(
-        None,
-        "Candidates of the fresh queries.",
-        metavar="RUN",
-        place="read",
-        absent="for a paraphrase, those of the query itself",
-    )
-    paraphrases: Place | None = setting(
-        None,
-        "The fresh queries are paraphrases: lines of fresh id, tab, public id.",
-        metavar="FILE",
-        place="read",
-        absent="those with the same id",
-        panel=Panel.ADVANCED,
-    )
     pairs: Place | None = setting(
         None,
-        "Compare the public queries that have near-duplicates in training with the others: output "
-        "of posbias leakage find.",
+        "Instead of fresh queries, compare the public ones that have near-duplicates in training "
+        "with the others: output of posbias leakage find.",
         metavar="DIR|FILE",
         place="read",
         panel=Panel.ADVANCED,
     )
-
-    def __post_init__(self) -> None:
-        if self.fresh is None and self.pairs is None:
-            wanted = "judged queries that the model cannot have seen, or pairs of near-duplicates"
-            raise SettingError(
-                f"--fresh, --pairs: wanted {wanted}; found neither; give --fresh SPLIT, or "
-                "--pairs, or both"
-            )
-        for flag, value in (
-            ("--fresh-candidates", self.fresh_candidates),
-            ("--paraphrases", self.paraphrases),
-        ):
-            if self.fresh is None and value is not None:
-                raise SettingError(
-                    f"{flag}: wanted --fresh too; found none; give --fresh SPLIT, or leave it out"
-                )
-
-    @property
-    def splits(self) -> tuple[str, ...]:
-        """Return the public split, and the fresh one if any."""
-        return (self.split,) if self.fresh is None else (self.split, self.fresh)
-
-
-@dataclass(frozen=True, slots=True)
-class Suspects:
-    """Models, or their runs, and trainings known to be clean."""
-
-    models: Sequence[Place] = _several(
-        "The model, as for posbias rerank; may be given again to screen several together.",
-        "--model",
-        "MODEL",
-    )
-    runs: Sequence[Place] = _several(
-        "A model's ranking of the public queries, instead of or besides --model.", "--run"
-    )
-    fresh_runs: Sequence[Place] = _several(
-        "The same model's ranking of the fresh queries, one for each --run.", "--fresh-run"
-    )
     kind: str | None = declared_setting(None, READ_AS)
-    controls: Sequence[Place] = _several(
-        "A training of the model's own configuration that is known to be clean; give at least 2, "
-        "better 8.",
-        "--control",
-        "MODEL",
-    )
-    control_runs: Sequence[Place] = _several(
-        "A control's ranking of the public queries.", "--control-run", panel=Panel.ADVANCED
-    )
-    control_fresh_runs: Sequence[Place] = _several(
-        "A control's ranking of the fresh queries, one for each --control-run.",
-        "--control-fresh-run",
-        panel=Panel.ADVANCED,
-    )
-    banks: Sequence[Place] = _several(
-        "Clean trainings of another configuration, which show how much trainings differ: a file "
-        "with one checkpoint per line, or a run of the public queries and, after a tab, one of the "
-        "fresh. Give one file per configuration, at least 3.",
-        "--bank",
-        "FILE",
-        Panel.ADVANCED,
-    )
 
     def __post_init__(self) -> None:
         check_settings(self)
-        if not self.models and not self.runs:
-            raise SettingError(
-                "--model, --run: wanted a model or its rankings; found neither; give one"
-            )
+        check_once({"--model": self.models})
+        if self.controls:
+            check_once({"--control": self.controls})
         if both := set(self.models) & set(self.controls):
             raise SettingError(
                 "--control: wanted models other than the suspected one; found "
                 f"{min(map(str, both))} as both; leave it out"
             )
-        for flag, given in (("--model", self.models), ("--control", self.controls)):
-            if len(set(given)) < len(given):
-                raise SettingError(f"{flag}: wanted each once; found one twice; drop the copy")
+        if (self.fresh is None) == (self.pairs is None):
+            wanted = "judged queries that the model cannot have seen, or pairs of near-duplicates"
+            found = "neither" if self.fresh is None else "both"
+            raise SettingError(f"--fresh, --pairs: wanted {wanted}; found {found}; give one")
+        if self.fresh == self.split:
+            raise SettingError(
+                f"--split, --fresh: wanted two splits; found {self.split!r} as both; change one"
+            )
 
-    def check_runs(self, fresh: str | None) -> None:
-        """Check that there is a run of the ``fresh`` queries for each of the public ones.
-
-        Raises:
-            SettingError: more or fewer runs, or any without fresh queries.
-        """
-        of_models, of_controls = (
-            (self.runs, self.fresh_runs),
-            (self.control_runs, self.control_fresh_runs),
-        )
-        for name, (public, other) in (("", of_models), ("control-", of_controls)):
-            wanted = len(public) if fresh else 0
-            if len(other) != wanted:
-                one_each = f"one for each --{name}run if there is --fresh, in the same order"
-                raise SettingError(
-                    f"--{name}fresh-run: wanted {one_each}; found {len(other)} for {wanted}; give "
-                    "as many"
-                )
+    @property
+    def splits(self) -> tuple[str, ...]:
+        """The public split, and the fresh one if any."""
+        return (self.split,) if self.fresh is None else (self.split, self.fresh)
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,17 +102,10 @@ class SuspectSettings:
     )
     alpha: float = setting(
         0.05,
-        "Significance level of the one-sided p, corrected for all tests of the call.",
+        "Significance level of the one-sided p, corrected for all models of the call.",
         above=0,
         below=0.5,
         do="0.05 is common",
-        panel=Panel.ADVANCED,
-    )
-    configuration: str = setting(
-        "",
-        "The configuration of models and controls, if their runs or checkpoints do not record it: "
-        "you vouch that they differ in seed and test data alone.",
-        metavar="WORDS",
         panel=Panel.ADVANCED,
     )
     seed: int = seed_setting()

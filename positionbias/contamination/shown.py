@@ -4,137 +4,130 @@ all answers.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 
 from pandas import DataFrame
 
-from positionbias.contamination.measured import suspicions_in
-from positionbias.contamination.suspicion import LIMITS, Obstacle, Suspected, Suspicion
-from positionbias.contamination.words import sentences
-from positionbias.core.formatting import count, decimal, interval, percent, plural
-from positionbias.core.interval import Interval
-from positionbias.report.presentation import Presentation, RowSection
-from positionbias.report.record import Finding
+from positionbias.contamination.suspect import Suspected
+from positionbias.report.presentation import Answer, Presentation, Question, RowSection
+from positionbias.report.record import Finding, Record, records_of, said
 from positionbias.report.row_table import RowTable, Value
-from positionbias.report.tiles import Answered, Tile
+from positionbias.report.tiles import Answered
 
 __all__ = ["SHOWN"]
 
-_ANSWERS = {
-    Suspected.YES: Answered.YES,
-    Suspected.NO: Answered.NO,
-    Suspected.UNKNOWN: Answered.UNKNOWN,
+MODELS = "role == 'model'"
+BY = ["model", "measure", "seen", "other"]
+BASIS = (
+    "over its {excess.trainings:,} controls it gains {excess:+.3f} {measure} more on {seen} than "
+    "on {other} (one-sided p {excess.p_adjusted:p})"
+)
+SENTENCES: Mapping[str, Sequence[str]] = {  # the first whose statistics are there
+    Suspected.YES: [f"{{model}} is suspicious: {BASIS}."],
+    Suspected.NO: [
+        f"{{model}} is not suspicious: {BASIS}; an excess of {{excess.margin:.2f}} or more is "
+        "outside the interval."
+    ],
+    Suspected.UNKNOWN: [
+        f"Cannot tell whether {{model}} saw {{seen}}: {BASIS}; both no excess and an excess of "
+        "{excess.margin:.2f} remain possible.",
+        "Cannot tell whether {model} saw {seen}: {excess.reason}.",
+    ],
 }
-_CONTROLS = (
-    "Train two or more controls with its settings, other seeds and no test data, and give them as "
-    "--control."
+RATES = (
+    "Simulated error rates of this call ({excess.trainings:,} controls; spread among trainings "
+    "{spread:.3f}): a clean model is called suspicious in {false alarms:.1%} of cases; an excess "
+    "of 0.02 is found in {power at a small excess:.0%}, of 0.05 in {power at the margin:.0%}, of "
+    "0.1 in {power at a large excess:.0%}."
 )
-_WORDING = (
-    "Test it on judged queries that were never published (--fresh SPLIT --fresh-candidates RUN)."
+ADVICE: Mapping[str, Sequence[str]] = {
+    Suspected.YES: [
+        "Look for the test queries in its training data (posbias leakage find), and test it on "
+        "more fresh queries."
+    ],
+    Suspected.NO: [],
+    Suspected.UNKNOWN: [
+        "Train more controls: {controls wanted:,} would find an excess of {excess.margin:.2f} with "
+        "80 % power.",
+        "Add queries: no number of controls would find an excess of 0.05 with 80 % power, at a "
+        "spread of {spread:.3f}.",
+        "Train at least 2 controls, better 8, with the model's architecture and settings, other "
+        "seeds and no test data, and give each once as --control.",
+    ],
+}
+LIMITS = (
+    "An excess is no proof. Whatever sets the two sets of queries apart for this model and not for "
+    "its controls looks the same: further training data that is nearer to the one set, another "
+    "kind of judging.",
+    "No excess clears nobody. A model that became better at everything by what it saw shows none, "
+    "and neither does a student that has the gain of a teacher that saw the test.",
 )
 
 
-def _prepared(rows: DataFrame) -> DataFrame:
-    pair = rows["seen"] + " − " + rows["other"]
-    names = rows["other"].where(rows["subset"] == "other", "")
-    return rows.assign(pair=pair, queries=rows["seen"].where(rows["subset"] == "seen", names))
+def _first(templates: Mapping[str, Sequence[str]], record: Record) -> str:
+    """Return the first text of the record's answer whose statistics are there."""
+    texts = (said(text, record) for text in templates[record.rows["excess"].answer])
+    return next(filter(None, texts), "")
 
 
 def _headline(rows: DataFrame) -> list[str]:
     """Return the answer about each model."""
-    return [sentences(given.model, given.suspicion)[0] for given in suspicions_in(rows)]
+    return [_first(SENTENCES, one) for one in records_of(rows, BY, MODELS)]
 
 
 def _findings(rows: DataFrame) -> list[Finding]:
-    """Return what each answer rests on and what to do next, then the limits of all."""
+    """Return each answer's error rates and what to do next, then the limits of all."""
     found = []
-    for given in suspicions_in(rows):
-        text = " ".join(sentences(given.model, given.suspicion)[1:])
-        holds = {Suspected.YES: True, Suspected.NO: False}.get(given.suspicion.answer)
-        found.append(Finding(f"{given.model}: {text}", holds))
-    return [*found, *(Finding(limit) for limit in LIMITS if found)]
-
-
-def _run(rows: DataFrame) -> list[str]:
-    """Return how many queries had no partner."""
-    left_out = {
-        what: number
-        for given in suspicions_in(rows)
-        for what, number in given.suspicion.left_out.items()
-    }
-    return [f"{what}: {number:,}." for what, number in left_out.items() if number]
-
-
-@dataclass(frozen=True, slots=True)
-class _Suspicions:
-    """The tiles of suspicions: is a model suspiciously good on queries that it may have seen?"""
-
-    def tiles(self, rows: DataFrame) -> list[Tile]:
-        """Return a tile for each suspicion."""
-        return [_tile(given.model, given.suspicion) for given in suspicions_in(rows)]
-
-
-def _tile(model: str, found: Suspicion) -> Tile:
-    first = found.excesses[0] if found.excesses else None
-    bounds = interval(Interval(first.low, first.high), sign=True) if first else ""
-    basis = [f"margin {found.margin:g}", plural(len(found.controls), "control")] if first else []
-    if found.rates:
-        power = found.rates.power[found.rates.effects.index(found.margin)]
-        basis += [
-            f"finds the margin in {percent(power, 0)}",
-            f"false alarms {percent(found.rates.false_alarms)}",
-        ]
-    return Tile(
-        question=f"Is it suspiciously good on {found.seen}?",
-        subject=model,
-        answer=_ANSWERS[found.answer],
-        words=f"{found.answer[:1].upper()}{found.answer[1:]}"
-        + (f": {found.obstacle}" if found.obstacle else ""),
-        welcome=found.answer is Suspected.NO,
-        effect=f"{decimal(first.value, sign=True)} {bounds} {first.unit} over its controls"
-        if first
-        else "",
-        basis=basis,
-        advice=_advice(found),
-    )
-
-
-def _advice(found: Suspicion) -> str:
-    if found.answer is Suspected.NO:
-        return ""
-    if found.answer is Suspected.YES:
-        return (
-            "Look for the test queries in its training data (posbias leakage find), and test it on "
-            "fresh queries."
-        )
-    if found.obstacle in (Obstacle.FEW, Obstacle.UNLIKE):
-        return _CONTROLS
-    if found.obstacle is Obstacle.WORDING:
-        return _WORDING
-    if found.rates and found.rates.controls_wanted is not None:
-        return (
-            f"Train more controls: {count(found.rates.controls_wanted)} would find the margin with "
-            "80 % power."
-        )
-    return "Give more queries or controls: they narrow the interval."
+    for one in records_of(rows, BY, MODELS):
+        advice = _first(ADVICE, one)
+        text = " ".join(filter(None, (said(RATES, one), advice and f"Next: {advice}")))
+        holds = {Suspected.YES: True, Suspected.NO: False}.get(one.rows["excess"].answer)
+        found.append(Finding(f"{one.keys['model']}: {text}", holds))
+    return [*found, *map(Finding, LIMITS)]
 
 
 SYSTEMS = RowTable(
     name="query-sets",
     title="Means on queries that a model may have seen, and on others",
-    stub={"pair": "Query sets", "model": "System", "role": ""},
-    where="statistic in ('mean', 'difference')",
+    stub={"model": "System", "role": "", "measure": "Measure"},
+    where="statistic in ['mean', 'difference']",
     across=["queries"],
     cells=[Value("mean", form=".4f"), Value("difference", "Difference", "+.4f")],
-    notes=["Candidates: their own order, which shows the set that is harder."],
 )
 SHOWN = Presentation(
     study="contamination suspect",
-    prepare=_prepared,
+    prepare=lambda rows: rows.assign(queries=rows["subset"]),
     headline=_headline,
-    run=_run,
     findings=_findings,
-    questions=[_Suspicions()],
+    questions=[
+        Question(
+            by=BY,
+            where=MODELS,
+            statistics=["excess"],
+            question="Is it suspiciously good on {seen}?",
+            subject="{model}",
+            answers={
+                answer: Answer(
+                    answered=answered,
+                    words=str(answer).capitalize(),
+                    welcome=welcome,
+                    advice=ADVICE[answer],
+                )
+                for answer, answered, welcome in (
+                    (Suspected.YES, Answered.YES, False),
+                    (Suspected.NO, Answered.NO, True),
+                    (Suspected.UNKNOWN, Answered.UNKNOWN, False),
+                )
+            },
+            effect=["{excess:+.3f} {measure} over its controls", "{excess.reason}"],
+            basis=[
+                "margin {excess.margin:.2f}",
+                "{excess.trainings:,} controls",
+                "finds the margin in {power at the margin:.0%}",
+                "false alarms {false alarms:.1%}",
+            ],
+        )
+    ],
     sections=[
         RowSection(
             anchor="query-sets",

@@ -1,221 +1,215 @@
 """Test whether a model is suspiciously good on queries that it may have been trained on, compared
 with queries that it cannot have seen.
 
-A model's excess over clean trainings of its own configuration (``excess``) is tested on a measure.
-The difficulty of paraphrases or fresh queries affects model and controls alike. All tests of a
-call, over models and pairs of query sets, are one family (Holm). The excess in score margins of
-judged documents (``margins``) is reported but not used for the answer, as a second test would cost
-power [decision].
+With D = mean(seen) − mean(other) of a system's measure, and k controls (trainings of the model's
+configuration known to be clean),
 
-The answer is *suspicious* if a corrected p is at most alpha; *not suspicious* if the measure's
-interval lies below ``MARGIN``; else *cannot tell*. It is also "cannot tell" with fewer than two
-controls, with controls not known to be of the model's configuration, without any spread, and if
-paraphrases show no excess, as they reveal memory of the wording only [decision].
+    excess = D_model − mean D_control,      t = excess / (s · √(1 + 1/k))
+
+s is the deviation of D among the controls. A clean model is one more training, so p is exact for
+any queries (Crawford and Howell 1998). A second p is over clusters of queries, by the jackknife's
+standard error: it tests whether the excess holds on similar queries, for a model that differs from
+its controls in more than its seed. The larger p and the wider interval count [decision]. All models
+of a call are one family (Holm).
+
+The answer is *suspicious* if a corrected p is at most alpha; *not suspicious* if the interval lies
+below ``MARGIN``; else *cannot tell*, as with fewer than two controls, or without any spread.
+
+False alarms and power are simulated from the call's own spread. A trial draws the true variance
+among trainings from its posterior (s² · df / χ²(df)), then controls and a model with that variance,
+and runs the same test. So power is averaged over possible spreads, which are at least the variance
+from queries alone. Queries enter by their standard error.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+import math
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from positionbias.contamination.contrast import Contrast, Measured, Values
-from positionbias.contamination.error_rates import (
-    EFFECTS,
-    controls_wanted,
-    in_turn,
-    queries_wanted,
-    simulated_rates,
-)
-from positionbias.contamination.excess import Tested, advantage, excess_of
+from positionbias.contamination.contrast import Contrast, System
 from positionbias.contamination.settings import SuspectSettings
-from positionbias.contamination.suspicion import (
-    Answered,
-    CleanInTurn,
-    Compared,
-    ErrorRates,
-    Excess,
-    Obstacle,
-    Signal,
-    Suspected,
-    Suspicion,
-    SystemMeans,
-)
-from positionbias.evaluation.clustered import family_wise
+from positionbias.core.interval import Interval
+from positionbias.core.rows import Collected
+from positionbias.core.seeds import generator
+from positionbias.evaluation.clustered import POWER, clustered_mean, family_wise, joined_error
 
-__all__ = ["MARGIN", "Known", "suspect"]
+__all__ = [
+    "EFFECTS",
+    "MARGIN",
+    "Excess",
+    "Obstacle",
+    "Suspected",
+    "controls_wanted",
+    "excess_of",
+    "simulated_rates",
+    "suspicion_rows",
+]
 
 MARGIN = 0.05  # the smallest excess of interest, in the measure [decision]
-_UNITS = {Signal.MARGIN: "deviations"}
+EFFECTS = {
+    "power at a small excess": 0.02,
+    "power at the margin": MARGIN,
+    "power at a large excess": 0.1,
+}
+DRAWS = 10_000
+MOST_CONTROLS = 200
+_NOTHING = 1e-9  # rounding error of a deviation of differences
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
-    """Models known to be clean: controls, and a bank of groups, each with two or more trainings of
-    one configuration.
+class Suspected(StrEnum):
+    """The answer."""
+
+    YES = "suspicious"
+    NO = "not suspicious"
+    UNKNOWN = "cannot tell"
+
+
+class Obstacle(StrEnum):
+    """What leaves an excess undefined."""
+
+    FEW = "fewer than two controls do not show how much clean trainings differ"
+    FLAT = "there is no spread: two trainings, or all queries, have the same values"
+
+
+class Excess(NamedTuple):
+    """A model's excess over ``controls`` trainings, whose differences have the deviation
+    ``spread``, with its standard error over queries.
     """
 
-    controls: Sequence[Measured] = ()
-    bank: Sequence[Sequence[Measured]] = ()
+    value: float
+    controls: int
+    spread: float
+    query_error: float
+    query_freedom: float
 
+    @property
+    def freedom(self) -> int:
+        """The degrees of freedom of the spread."""
+        return self.controls - 1
 
-@dataclass(slots=True)
-class _Asked:
-    """One model on one pair of query sets; ``tested`` is None if there is an obstacle."""
+    @property
+    def widened(self) -> float:
+        """√(1 + 1/k)."""
+        return math.sqrt(1 + 1 / self.controls)
 
-    model: Measured
-    contrast: Contrast
-    controls: list[Measured]
-    unlike: list[Measured]
-    obstacle: Obstacle | None
-    tested: dict[Signal, Tested] = field(default_factory=dict)
-
-
-def suspect(
-    models: Sequence[Measured],
-    known: Known,
-    candidates: Measured,
-    contrasts: Sequence[Contrast],
-    settings: SuspectSettings,
-) -> list[Compared]:
-    """Return the answers about each model on each pair of query sets, with the systems' means."""
-    asked = [[_ask(model, known, contrast, settings) for model in models] for contrast in contrasts]
-    every = [question for part in asked for question in part]
-    p_values = {
-        str(place): question.tested[Signal.MEASURE].p()
-        for place, question in enumerate(every)
-        if question.tested
-    }
-    holm = family_wise(p_values)
-    about = _About(settings, known, candidates, len(p_values))
-    answers = iter([about.answer(question, holm.get(str(at))) for at, question in enumerate(every)])
-    return [
-        Compared([next(answers) for _ in models], list(about.systems(contrast, models)))
-        for contrast in contrasts
-    ]
-
-
-def _ask(model: Measured, known: Known, contrast: Contrast, settings: SuspectSettings) -> _Asked:
-    like, unlike = (
-        [of for of in known.controls if _alike(model, of, settings) == wanted]
-        for wanted in (True, False)
-    )
-    asked = _Asked(model, contrast, like, unlike, None)
-    if len(like) < 2:
-        differs = any(model.configuration.differs(of.configuration) for of in unlike)
-        enough = Obstacle.UNLIKE if differs else Obstacle.UNDECLARED
-        asked.obstacle = Obstacle.FEW if len(known.controls) < 2 else enough
-        return asked
-    for signal in Signal:
-        controls, *bank = _groups((like, *known.bank), contrast, signal)
-        if found := excess_of(_values(model, contrast, signal), controls, bank, contrast):
-            asked.tested[signal] = found
-    if Signal.MEASURE not in asked.tested:
-        asked.obstacle, asked.tested = Obstacle.FLAT, {}
-    return asked
-
-
-def _alike(model: Measured, control: Measured, settings: SuspectSettings) -> bool:
-    """Return True if a control is, as far as is known, a training of the model's configuration."""
-    stated = model.configuration.stated and control.configuration.stated
-    return not model.configuration.differs(control.configuration) and (
-        stated or bool(settings.configuration)
-    )
-
-
-def _values(system: Measured, contrast: Contrast, signal: Signal) -> Values:
-    return contrast.values(system.quality if signal == Signal.MEASURE else system.margins)
-
-
-def _groups(
-    groups: Sequence[Sequence[Measured]], contrast: Contrast, signal: Signal
-) -> list[list[Values]]:
-    return [[_values(of, contrast, signal) for of in group] for group in groups]
-
-
-@dataclass(slots=True)
-class _About:
-    """The answers of a call."""
-
-    settings: SuspectSettings
-    known: Known
-    candidates: Measured
-    tests: int
-    turns: dict[tuple[str, ...], CleanInTurn | None] = field(default_factory=dict)
-
-    def answer(self, asked: _Asked, holm: float | None) -> Answered:
-        corrected = {Signal.MEASURE: holm}
-        excesses = [
-            self._excess(signal, tested, corrected.get(signal))
-            for signal, tested in asked.tested.items()
-        ]
-        found = replace(self._unanswered(asked), excesses=excesses)
-        contrast, values = asked.contrast, self._advantage(asked)
-        if excesses:
-            answer, obstacle = self._answer(excesses[0], paired=contrast.paired)
-            found = replace(found, answer=answer, obstacle=obstacle, rates=self._rates(asked))
-        # several paraphrases count by their mean, under the public query's id
-        others = contrast.seen if contrast.paired else [ids[0] for ids in contrast.others]
-        seen, other = (
-            dict(zip(ids, part.tolist(), strict=True))
-            for ids, part in zip((contrast.seen, others), values, strict=True)
-        )
-        return Answered(asked.model.name, found, seen, other, values.difference)
-
-    def _unanswered(self, asked: _Asked) -> Suspicion:
-        contrast, bank = asked.contrast, self.known.bank
-        return Suspicion(
-            Suspected.UNKNOWN, asked.obstacle, contrast.seen_name, contrast.other_name,
-            contrast.paired, len(contrast.seen),
-            sum(map(len, contrast.others)), self.settings.alpha, MARGIN, self.tests,
-            [of.name for of in asked.controls],
-            [of.name for of in asked.unlike], len(bank), sum(map(len, bank)),
-            self.settings.configuration, contrast.left_out or {},
-        )  # fmt: skip
-
-    def _answer(self, excess: Excess, *, paired: bool) -> tuple[Suspected, Obstacle | None]:
-        if excess.p_holm is not None and excess.p_holm <= self.settings.alpha:
-            return Suspected.YES, None
-        if excess.high >= MARGIN:
-            return Suspected.UNKNOWN, Obstacle.WIDE
-        return (Suspected.UNKNOWN, Obstacle.WORDING) if paired else (Suspected.NO, None)
-
-    def _excess(self, signal: Signal, tested: Tested, holm: float | None) -> Excess:
-        half, alpha = tested.half_width(self.settings.alpha), self.settings.alpha
-        return Excess(
-            signal, _UNITS.get(signal, self.settings.measure), tested.value, tested.value - half,
-            tested.value + half, 1 - 2 * alpha,
-            tested.p_trainings(), tested.p_queries(), tested.p(), holm,
-            float(np.sqrt(tested.among.variance)), float(tested.among.freedom),
-        )  # fmt: skip
-
-    def _rates(self, asked: _Asked) -> ErrorRates:
-        level, measured = self.settings.alpha / self.tests, asked.tested[Signal.MEASURE]
-        none, *power = simulated_rates(measured, level, (0.0, *EFFECTS), seed=self.settings.seed)
-        wanted = controls_wanted(measured, level, MARGIN), queries_wanted(measured, level, MARGIN)
-        return ErrorRates(level, none, EFFECTS, power, *wanted, self._in_turn(asked, level))
-
-    def _in_turn(self, asked: _Asked, level: float) -> CleanInTurn | None:
-        key = (asked.contrast.other_name, *(of.name for of in asked.controls))
-        if key not in self.turns:
-            groups = _groups((asked.controls, *self.known.bank), asked.contrast, Signal.MEASURE)
-            self.turns[key] = in_turn(groups, asked.contrast, level, MARGIN)
-        return self.turns[key]
-
-    def _advantage(self, asked: _Asked) -> Values:
-        """Return the advantage over the controls, or over the candidates' order."""
-        reference = asked.controls or [self.candidates]
-        values = [_values(of, asked.contrast, Signal.MEASURE) for of in (asked.model, *reference)]
-        return advantage(values[0], values[1:])
-
-    def systems(self, contrast: Contrast, models: Sequence[Measured]) -> Iterator[SystemMeans]:
-        """Yield each system's means on both sets and their difference; the candidates' order shows
-        which set is harder.
+    def p(self, added: float = 0.0) -> float:
+        """Return the larger of the one-sided p over trainings and over queries, of the excess plus
+        ``added``.
         """
-        roles = [("model", model) for model in models]
-        roles += [("control", control) for control in self.known.controls]
-        for role, system in [*roles, ("candidates", self.candidates)]:
-            values = _values(system, contrast, Signal.MEASURE)
-            means = float(values.seen.mean()), float(values.other.mean())
-            yield SystemMeans(system.name, role, *means, values.difference)
+        from scipy.special import stdtr
+
+        value = self.value + added
+        by_trainings = stdtr(self.freedom, -value / (self.spread * self.widened))
+        return float(max(by_trainings, stdtr(self.query_freedom, -value / self.query_error)))
+
+    def half_width(self, alpha: float) -> float:
+        """Return half the width of the interval at level 1 − 2 · alpha, whose ends are those of
+        one-sided tests at alpha.
+        """
+        from scipy.special import stdtrit
+
+        by_trainings = stdtrit(self.freedom, 1 - alpha) * self.spread * self.widened
+        return float(max(by_trainings, stdtrit(self.query_freedom, 1 - alpha) * self.query_error))
+
+
+def excess_of(model: System, controls: Sequence[System], contrast: Contrast) -> Excess | Obstacle:
+    """Return the excess of a model over its controls, or why there is none."""
+    if len(controls) < 2:
+        return Obstacle.FEW
+    sides = [np.array([part.of(one.values) for one in (model, *controls)]) for part in contrast]
+    differences = sides[0].mean(axis=1) - sides[1].mean(axis=1)
+    spread = float(differences[1:].std(ddof=1))
+    advantages = [
+        clustered_mean(side[0] - side[1:].mean(axis=0), part.clusters)
+        for side, part in zip(sides, contrast, strict=True)
+    ]
+    error = joined_error(advantages)
+    same = len(np.unique(np.hstack(sides), axis=0)) < 1 + len(controls)
+    if same or spread <= _NOTHING or error is None or error[0] == 0:
+        return Obstacle.FLAT
+    value = float(differences[0] - differences[1:].mean())
+    return Excess(value, len(controls), spread, *error)
+
+
+def simulated_rates(
+    excess: Excess, level: float, effects: Sequence[float], *, seed: int
+) -> list[float]:
+    """Return the share of trials with p at most ``level``, at each true excess."""
+    from scipy.special import stdtrit
+
+    rng, freedom = generator(seed, "error rates of a suspicion"), excess.freedom
+    true = excess.spread**2 * freedom / rng.chisquare(freedom, DRAWS)
+    true = np.maximum(true, (excess.query_error / excess.widened) ** 2)
+    measured = true * rng.chisquare(freedom, DRAWS) / freedom
+    needed = np.maximum(
+        stdtrit(freedom, 1 - level) * np.sqrt(measured) * excess.widened,
+        stdtrit(excess.query_freedom, 1 - level) * excess.query_error,
+    )
+    chance = rng.normal(size=DRAWS) * np.sqrt(true) * excess.widened
+    return [float((chance + effect >= needed).mean()) for effect in effects]
+
+
+def controls_wanted(excess: Excess, level: float) -> int | None:
+    """Return the number of controls that finds the margin with 80 % power, if the spread is as
+    estimated; None: no number up to 200.
+    """
+    from scipy.special import stdtrit
+
+    controls = np.arange(excess.controls + 1, MOST_CONTROLS + 1)
+    quantiles = stdtrit(controls - 1, 1 - level) + stdtrit(controls - 1, POWER)
+    enough = controls[quantiles * excess.spread * np.sqrt(1 + 1 / controls) <= MARGIN]
+    return int(enough[0]) if len(enough) else None
+
+
+def suspicion_rows(
+    made: Collected,
+    models: Sequence[System],
+    controls: Sequence[System],
+    contrast: Contrast,
+    settings: SuspectSettings,
+) -> None:
+    """Add each system's mean on both sets with its values by query, their difference, and the
+    answer about each model with its error rates.
+    """
+    measure, names = settings.measure, {"seen": contrast[0].name, "other": contrast[1].name}
+    for system in (*models, *controls):
+        cells: dict[str, Any] = {**names, "model": system.name, "role": system.role}
+        means = []
+        for part in contrast:
+            items = dict(zip(part.queries, part.of(system.values).tolist(), strict=True))
+            clusters = dict(zip(part.queries, part.clusters, strict=True))
+            means.append(sum(items.values()) / len(items))
+            made.add(
+                measure, "mean", means[-1], items=items, cluster_of=clusters, subset=part.name,
+                count=len(items), counted="queries", **cells,
+            )  # fmt: skip
+        made.add(measure, "difference", means[0] - means[1], **cells)
+    tested = {model.name: excess_of(model, controls, contrast) for model in models}
+    holm = family_wise({name: one.p() for name, one in tested.items() if isinstance(one, Excess)})
+    for name, excess in tested.items():
+        cells = {**names, "model": name, "role": "model", "trainings": len(controls)}
+        verdict: dict[str, Any] = {"margin": MARGIN, "family": "suspicions", **cells}
+        if isinstance(excess, Obstacle):
+            unknown = Suspected.UNKNOWN
+            made.add(measure, "excess", None, answer=unknown, reason=str(excess), **verdict)
+            continue
+        half, p = excess.half_width(settings.alpha), holm[name] or 0.0
+        low, high = excess.value - half, excess.value + half
+        bounds = Interval(low, high, 1 - 2 * settings.alpha)
+        clear = Suspected.NO if high < MARGIN else Suspected.UNKNOWN
+        answer = Suspected.YES if p <= settings.alpha else clear
+        made.add(
+            measure, "excess", excess.value, bounds, p=excess.p(), p_adjusted=p, answer=answer,
+            interval="trainings and queries", **verdict,
+        )  # fmt: skip
+        level = settings.alpha / len(holm)
+        effects = {"false alarms": 0.0, **EFFECTS}
+        rates = simulated_rates(excess, level, list(effects.values()), seed=settings.seed)
+        made.add(measure, "spread", excess.spread, **cells)
+        for (statistic, effect), rate in zip(effects.items(), rates, strict=True):
+            made.add(measure, statistic, rate, axis="excess", at=effect, **cells)
+        made.add(measure, "controls wanted", controls_wanted(excess, level), **cells)

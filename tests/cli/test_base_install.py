@@ -96,9 +96,9 @@ trainset clicks clicked --candidates clicked.run --out triples
 pool coverage runs qrels.txt --systems systems.tsv --depth 5 --out covered
 pool reliability runs qrels.txt --systems systems.tsv --pools 4 --out pools
 pool verdict new.run qrels.txt --pool-runs runs --systems systems.tsv --out verdict
-contamination suspect planted --run other.run --fresh-run fresh.run --control-run both.run \
---control-fresh-run fresh.run --candidates test.run --fresh fresh --fresh-candidates fresh.run \
---out suspected
+retrieve planted --split fresh --depth 20 --k1 2 --name other --out other-fresh.run
+contamination suspect planted --model other.run --model other-fresh.run --control test.run \
+--control fresh.run --fresh fresh --out suspected
 report evaluated audited pools --out report.html
 verify planted leaks
 """
@@ -114,8 +114,7 @@ audit planted test.run --evidence minilm
 check planted --model minilm --max-response 0.02
 leakage find planted:train planted:test --encoder minilm --out near
 teach planted --model minilm --candidates train.run --out taught
-contamination suspect planted --model model --control other --candidates test.run --fresh fresh \
---fresh-candidates fresh.run
+contamination suspect planted --model model --control other --candidates test.run --fresh fresh
 vectors distil planted --encoder minilm --out word-vectors
 ats planted --model model
 mats planted --model model

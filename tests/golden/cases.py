@@ -241,9 +241,13 @@ def leakage_clean(inputs: Inputs, out: Path) -> Sequence[Any]:
 
 def contamination(inputs: Inputs, out: Path) -> Sequence[Any]:
     pb.retrieve(inputs.planted, wanted=s.Retrieval("fresh", depth=6), out=out / "fresh.run")
-    suspects = s.Suspects(models=[inputs.tk()], controls=[inputs.tk(2), inputs.tk(3)])
-    queries = s.QuerySets(inputs.runs["test"], fresh="fresh", fresh_candidates=out / "fresh.run")
-    found = pb.suspect_contamination(inputs.planted, suspects=suspects, queries=queries)
+    suspects = s.Suspects(
+        models=[inputs.tk()],
+        controls=[inputs.tk(2), inputs.tk(3)],
+        candidates=[inputs.runs["test"], out / "fresh.run"],
+        fresh="fresh",
+    )
+    found = pb.suspect_contamination(inputs.planted, suspects=suspects)
     return [found.to_frame()]
 
 

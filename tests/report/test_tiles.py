@@ -22,20 +22,10 @@ from positionbias.audit.shown import SHOWN
 from positionbias.audit.systems import RERANKER, Measurement
 from positionbias.audit.two_runs import VERDICT
 from positionbias.audit.verdict import ALONE
-from positionbias.contamination.measured import KEYS, suspicion_rows
 from positionbias.contamination.shown import SHOWN as OF_SUSPICIONS
-from positionbias.contamination.suspicion import Answered as SuspectAnswered
-from positionbias.contamination.suspicion import (
-    CleanInTurn,
-    Compared,
-    ErrorRates,
-    Excess,
-    Obstacle,
-    Signal,
-    Suspected,
-    Suspicion,
-)
+from positionbias.contamination.suspect import Obstacle, Suspected
 from positionbias.core.errors import SettingError
+from positionbias.core.interval import Interval
 from positionbias.core.rows import Collected, save
 from positionbias.ops.artefacts import make_report
 from positionbias.report.first_screen import MOST_TILES, summary, tiles_of
@@ -188,27 +178,26 @@ def test_a_run_alone_is_told_to_bring_another() -> None:
     assert alone.advice.startswith("To find out: posbias debias COLLECTION, run your system on it,")
 
 
-def suspicion(answer: Suspected, obstacle: Obstacle | None = None, *, excess: bool = True) -> Tile:
+KEYS = ("seen", "other")
+
+
+def suspicion(answer: Suspected, obstacle: Obstacle | None = None) -> Tile:
     """The tile of a suspicion."""
-    own = Excess(
-        Signal.MEASURE, "nDCG@10", 0.08, 0.05, 0.11, 0.95, 0.001, 0.001, 0.001, None, 0.01, 7
-    )
-    rates = ErrorRates(0.05, 0.04, (0.02, 0.05), (0.3, 0.9), 8, None, CleanInTurn(9, 0, 9))
-    found = Suspicion(
-        answer, obstacle, "seen", "fresh", False, 40, 40, 0.05, 0.05, 1,
-        controls=["a", "b"],
-        excesses=[own] if excess else [], rates=rates if excess else None,
-    )  # fmt: skip
-    made = Collected({"study": "contamination suspect", "collection": "c"}, KEYS)
-    answered = SuspectAnswered("m", found, {"q": 0.1}, {"f": 0.02}, 0.08)
-    suspicion_rows(made, [Compared([answered], [])], "nDCG@10")
+    made = Collected({"study": "contamination suspect", "model": "m", "role": "model"}, KEYS)
+    cells = {"margin": 0.05, "trainings": 2, "answer": answer, "reason": str(obstacle or "")}
+    bounds = Interval(0.05, 0.11, 0.95)
+    value, bounds_ = (0.08, bounds) if obstacle is None else (None, None)
+    made.add("nDCG@10", "excess", value, bounds_, seen="seen", other="fresh", **cells)
+    if obstacle is None:
+        for statistic, rate in (("power at the margin", 0.9), ("false alarms", 0.04)):
+            made.add("nDCG@10", statistic, rate, seen="seen", other="fresh")
     (only,) = OF_SUSPICIONS.tiles(OF_SUSPICIONS.own(made.rows))
     return only
 
 
 def test_suspicions() -> None:
     yes, no = suspicion(Suspected.YES), suspicion(Suspected.NO)
-    few = suspicion(Suspected.UNKNOWN, Obstacle.FEW, excess=False)
+    few = suspicion(Suspected.UNKNOWN, Obstacle.FEW)
     assert (yes.tone, no.tone, few.tone) == (Tone.BAD, Tone.GOOD, Tone.UNKNOWN)
     assert plain(yes.effect) == "+0.080 [+0.050, +0.110] nDCG@10 over its controls"
     assert [plain(text) for text in yes.basis] == [
@@ -217,8 +206,8 @@ def test_suspicions() -> None:
         "finds the margin in 90 %",
         "false alarms 4.0 %",
     ]
-    assert (few.effect, few.words) == ("", "Cannot tell: fewer than two controls")
-    assert few.advice.startswith("Train two or more controls")
+    assert (few.effect, few.words) == (str(Obstacle.FEW), "Cannot tell")
+    assert few.advice.startswith("Train at least 2 controls")
 
 
 def test_advice_is_of_bad_news_then_of_what_is_open() -> None:
