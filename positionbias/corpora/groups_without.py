@@ -8,13 +8,10 @@ its reasons; the manifest counts the groups.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-
-import numpy as np
-import pyarrow as pa
 
 from positionbias.core.errors import bad_input
 from positionbias.core.groups import (
@@ -25,9 +22,9 @@ from positionbias.core.groups import (
     write_groups,
 )
 from positionbias.core.json_text import JsonObject
-from positionbias.core.manifest import Manifest, Provenance, input_ref
+from positionbias.core.manifest import Manifest, input_ref
 from positionbias.core.shard_work import MapShards, resumable_folder
-from positionbias.corpora.left_out import LEFT_OUT, LeftOut, write_ledger
+from positionbias.corpora.left_out import LEFT_OUT, LeftOut, Removed, What, write_ledger
 from positionbias.corpora.without import removal_job
 
 __all__ = ["groups_without"]
@@ -42,7 +39,6 @@ def groups_without(
     *,
     map_shards: MapShards = map,
     overwrite: bool = False,
-    provenance: Provenance | None = None,
 ) -> Groups:
     """Write the training set without the groups that have a reason.
 
@@ -62,21 +58,18 @@ def groups_without(
         inputs=tuple(inputs),
         licence=groups.manifest.licence,
         notes=(*groups.manifest.notes, left_out.why),
-        provenance=provenance or {},
     )
-    lines = [_line(item, left_out) for item in sorted(left_out.reasons)]
-    # what travels to the workers
-    slim = replace(left_out, reasons=dict.fromkeys(left_out.reasons, ()))
-    with resumable_folder(
-        out, removal_job(groups.checksum, left_out), overwrite=overwrite
-    ) as folder:
+    lines: list[JsonObject] = [
+        {**{name: text for name, text in item._asdict().items() if text}, "reasons": [*reasons]}
+        for item, reasons in sorted(left_out.reasons.items())
+    ]
+    keep = partial(_kept, left_out.what, frozenset(left_out.reasons))
+    job = removal_job(groups.checksum, left_out)
+    with resumable_folder(out, job, overwrite=overwrite) as folder:
         facts: JsonObject = {"groups": len(groups), "checksum": write_ledger(folder, LEDGER, lines)}
-        kept = write_groups(
-            folder, partial(_kept, slim), groups.shard_paths,
-            replace(made, content={LEFT_OUT: facts}),
-            splits=groups.splits, map_shards=map_shards,
-        )  # fmt: skip
-        if not kept:
+        made = replace(made, content={LEFT_OUT: facts})
+        paths, splits = groups.shard_paths, groups.splits
+        if not write_groups(folder, keep, paths, made, splits=splits, map_shards=map_shards):
             do = "check the pairs, or remove something else"
             raise bad_input(
                 groups.path,
@@ -87,37 +80,18 @@ def groups_without(
     return Groups(out)
 
 
-def _line(item: tuple[str, str], left_out: LeftOut) -> JsonObject:
-    named = {
-        name: text for name, text in zip(("query_id", "passage_id"), item, strict=True) if text
-    }
-    return {**named, "reasons": [*left_out.reasons[item]]}  # type: ignore[index]
-
-
-def _kept(left_out: LeftOut, shard: Path) -> Iterator[TrainingGroup]:
+def _kept(what: What, gone: Set[Removed], shard: Path) -> Iterator[TrainingGroup]:
     for batch in shard_batches(shard):
-        yield from groups_of_batch(batch.filter(pa.array(_stay(batch, left_out))))
+        for group in groups_of_batch(batch):
+            if gone.isdisjoint(_items(group, what)):
+                yield group
 
 
-def _stay(batch: pa.RecordBatch, left_out: LeftOut) -> np.ndarray:
-    """Return which groups of a batch stay, ``(groups,)``."""
-    stay = left_out.queries_stay(batch.column("query_id"))
-    passages = batch.column("passage_ids")
-    if left_out.what == "passages":
-        gone = np.flatnonzero(~left_out.passages_stay(passages.flatten()))
-        ends = np.cumsum(passages.value_lengths().to_numpy())
-        stay[np.searchsorted(ends, gone, side="right")] = False
-    elif left_out.what == "judgements":
-        asked = np.flatnonzero(~left_out.judged_stay(batch.column("query_id")))
-        for place, group in zip(
-            asked.tolist(), groups_of_batch(batch.take(pa.array(asked))), strict=True
-        ):
-            positives = (
-                passage
-                for passage, label in zip(group.passage_ids, group.labels, strict=True)
-                if label > 0
-            )
-            stay[place] = not any(
-                (group.query_id, passage) in left_out.reasons for passage in positives
-            )
-    return stay
+def _items(group: TrainingGroup, what: What) -> list[Removed]:
+    """Return what a group has of the things that are removed."""
+    if what == "queries":
+        return [Removed(group.query_id)]
+    if what == "passages":
+        return [Removed("", passage_id) for passage_id in group.passage_ids]
+    labelled = zip(group.passage_ids, group.labels, strict=True)
+    return [Removed(group.query_id, passage_id) for passage_id, label in labelled if label > 0]

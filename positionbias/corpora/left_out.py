@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
@@ -22,6 +21,13 @@ __all__ = ["LEFT_OUT", "REMOVABLE", "LeftOut", "Removed", "What", "write_ledger"
 LEFT_OUT = "left_out"  # the folder of ledgers, and what a manifest's content calls their counts
 What = Literal["queries", "passages", "judgements"]
 REMOVABLE: tuple[What, ...] = get_args(What)
+
+
+_NAMED_BY = {
+    "queries": ["query_id"],
+    "passages": ["passage_id"],
+    "judgements": ["query_id", "passage_id"],
+}
 
 
 class Removed(NamedTuple):
@@ -46,7 +52,7 @@ class LeftOut:
     why: str
     command: str
     settings: JsonObject
-    inputs: Sequence[InputRef] = field(default=())
+    inputs: Sequence[InputRef] = ()
     what: What = "queries"
 
     @property
@@ -54,67 +60,22 @@ class LeftOut:
         """The name of the ledger: passages belong to no split."""
         return f"{'passages' if self.what == 'passages' else self.split}.jsonl"
 
-    def queries_stay(self, query_ids: pa.ChunkedArray | pa.Array) -> np.ndarray:
-        """Return which of the split's queries stay, ``(queries,)``."""
-        return ~_among(query_ids, self._queries)
+    def line(self, gone: JsonObject) -> JsonObject:
+        """Return the ledger's line of a removed record, with its reasons."""
+        item = Removed(str(gone.get("query_id", "")), str(gone.get("passage_id", "")))
+        return {**gone, "reasons": [*self.reasons[item]]}
 
-    def passages_stay(self, passage_ids: pa.ChunkedArray | pa.Array) -> np.ndarray:
-        """Return which passages stay, ``(passages,)``."""
-        return ~_among(passage_ids, self._passages)
-
-    def judged_stay(self, query_ids: pa.ChunkedArray | pa.Array) -> np.ndarray:
-        """Return which queries lose no judgement of those named, ``(queries,)``."""
-        return ~_among(query_ids, self._of_judgements)
-
-    def records_stay(self, records: pa.Table | pa.RecordBatch, split: str) -> np.ndarray:
-        """Return which judgements or answers of a split stay, ``(records,)``; they have columns
-        query_id and passage_id.
-        """
+    def stays(self, table: pa.Table, split: str) -> np.ndarray:
+        """Return which queries, judgements or answers of a split stay, ``(rows,)``."""
         import numpy as np
 
-        query_ids, passage_ids = records.column("query_id"), records.column("passage_id")
-        stay = self.passages_stay(passage_ids)
-        if split == self.split:
-            stay &= self.queries_stay(query_ids)
-            if self.what == "judgements":
-                rows = np.flatnonzero(~self.judged_stay(query_ids))
-                pairs = zip(
-                    query_ids.take(rows).to_pylist(),
-                    passage_ids.take(rows).to_pylist(),
-                    strict=True,
-                )
-                stay[rows] &= np.array([pair not in self.reasons for pair in pairs], bool)
-        return stay
-
-    @cached_property
-    def _queries(self) -> pa.Array:
-        return self._ids(item.query_id for item in self.reasons if self.what == "queries")
-
-    @cached_property
-    def _passages(self) -> pa.Array:
-        return self._ids(item.passage_id for item in self.reasons if self.what == "passages")
-
-    @cached_property
-    def _of_judgements(self) -> pa.Array:
-        return self._ids({item.query_id for item in self.reasons if self.what == "judgements"})
-
-    @staticmethod
-    def _ids(ids: Iterable[str]) -> pa.Array:
-        import pyarrow as pa
-
-        return pa.array(list(ids), pa.string())
-
-
-def _among(ids: pa.ChunkedArray | pa.Array, wanted: pa.Array) -> np.ndarray:
-    import numpy as np
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    found = pc.is_in(ids, value_set=wanted)
-    return np.asarray(
-        found.to_numpy(zero_copy_only=False) if isinstance(found, pa.Array) else found.to_numpy(),
-        bool,
-    )
+        names = _NAMED_BY[self.what]
+        elsewhere = split != self.split and self.what != "passages"
+        if elsewhere or not {*names} <= {*table.column_names}:
+            return np.ones(len(table), bool)
+        gone = {tuple(getattr(item, name) for name in names) for item in self.reasons}
+        rows = zip(*(table[name].to_pylist() for name in names), strict=True)
+        return np.fromiter((row not in gone for row in rows), bool, len(table))
 
 
 def write_ledger(folder: Path, name: str, lines: Iterable[JsonObject]) -> str:

@@ -10,36 +10,25 @@ de-duplicated. Runs and training groups beside a collection are not copied.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from positionbias.core.collection import Collection
-from positionbias.core.collection_writer import CollectionWriter, create_collection
+from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import SettingError
-from positionbias.core.input_state import file_mark
 from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import Manifest, Provenance, input_ref
-from positionbias.core.progress import track
-from positionbias.core.records import Passage, Qrel, Query
 from positionbias.core.shard_work import MapShards
-from positionbias.core.shards import Shard, read_shard, write_shard
 from positionbias.core.split_tables import KIND
+from positionbias.corpora.copied import Split, copy_passages, parts_of
 
-__all__ = ["SEPARATOR", "merge"]
+__all__ = ["SEPARATOR", "merge", "under"]
 
 SEPARATOR = ":"
-
-
-@dataclass(frozen=True, slots=True)
-class _Source:
-    """One shard of one collection."""
-
-    prefix: str
-    path: Path
-
-    def fingerprint(self) -> str:
-        return f"{self.prefix} {sorted(file_mark(self.path).items())}"
 
 
 def merge(
@@ -63,37 +52,30 @@ def merge(
         prefix: {"name": c.name, "checksum": c.checksum, "passages": len(c)}
         for prefix, c in collections.items()
     }
-    parts = [[prefix, collection.checksum] for prefix, collection in collections.items()]
-    job: JsonObject = {"command": "merge", "collections": parts, "apart": apart}
+    job: JsonObject = {"command": "merge", "collections": merged, "apart": apart}
     with create_collection(out, overwrite=overwrite, job=job) as writer:
-        sources = [
-            _Source(prefix, path)
+        parts = [
+            part
             for prefix, collection in collections.items()
-            for path in collection.shard_paths
+            for part in parts_of(collection, prefix=under(prefix, ""))
         ]
-        for _ in track(
-            writer.add_shards(Shard, _copy, sources, map_shards),
-            "merging",
-            len(sources),
-            unit="shards",
-        ):
-            pass
-        for name, (split, having) in _splits(collections, apart).items():
-            _join_split(writer, name, split, having)
+        copy_passages(writer, parts, "merging", map_shards)
+        for name, splits in _splits(collections, apart).items():
+            _joined(splits).write(writer, name)
         writer.finish(
             Manifest(
                 kind=KIND,
                 name=out.name,
                 command="merge",
-                settings={
-                    "collections": {prefix: c.name for prefix, c in collections.items()},
-                    "apart": apart,
-                },
+                settings={"apart": apart},
                 inputs=tuple(
                     input_ref(prefix, c.path, c.checksum, artefact=out)
                     for prefix, c in collections.items()
                 ),
-                licence=_licences(collections),
+                licence="; ".join(
+                    f"{prefix}: {c.manifest.licence or 'not stated'}"
+                    for prefix, c in collections.items()
+                ),
                 notes=(
                     f"Ids follow their collection's prefix and {SEPARATOR!r}; splits of the same "
                     f"name were {'kept apart, behind the prefix and a dot' if apart else 'joined'}"
@@ -127,18 +109,6 @@ def _check_prefixes(collections: Mapping[str, Collection]) -> None:
             )
 
 
-def _copy(source: _Source, target: Path) -> Shard:
-    """Copy one shard with prefixed ids; a pure function of the shard and the prefix."""
-
-    def prefixed() -> Iterator[Passage]:
-        for batch in read_shard(source.path).to_batches():
-            ids, texts = batch.column("passage_id").to_pylist(), batch.column("text").to_pylist()
-            for passage_id, text in zip(ids, texts, strict=True):
-                yield Passage(under(source.prefix, passage_id), text)
-
-    return write_shard(target, prefixed())
-
-
 def under(prefix: str, item: str) -> str:
     """Return the id in the merged collection.
 
@@ -148,61 +118,30 @@ def under(prefix: str, item: str) -> str:
     return f"{prefix}{SEPARATOR}{item}"
 
 
-def _splits(
-    collections: Mapping[str, Collection], apart: bool
-) -> dict[str, tuple[str, dict[str, Collection]]]:
-    """Return the splits to write, by name, each with the collections it is merged from."""
-    if apart:
-        return {
-            f"{prefix}.{split}": (split, {prefix: c})
-            for prefix, c in collections.items()
-            for split in c.splits
-        }
-    names = dict.fromkeys(
-        split for collection in collections.values() for split in collection.splits
-    )
-    return {
-        split: (split, {prefix: c for prefix, c in collections.items() if split in c.splits})
-        for split in names
-    }
-
-
-def _join_split(
-    writer: CollectionWriter, name: str, split: str, collections: Mapping[str, Collection]
-) -> None:
-    queries = [
-        Query(under(prefix, query.query_id), query.text, query.fields)
-        for prefix, collection in collections.items()
-        for query in collection.queries(split)
-    ]
-    answers = [
-        answer._replace(
-            query_id=under(prefix, answer.query_id), passage_id=under(prefix, answer.passage_id)
-        )
-        for prefix, collection in collections.items()
-        for answer in collection.answers(split)
-    ]
-    writer.add_split(name, queries, _joined_qrels(split, None, collections), answers)
-    for further in dict.fromkeys(
-        item for collection in collections.values() for item in collection.qrels_names(split)
-    ):
-        having = {prefix: c for prefix, c in collections.items() if further in c.qrels_names(split)}
-        writer.add_qrels(name, further, _joined_qrels(split, further, having))
-
-
-def _joined_qrels(
-    split: str, name: str | None, collections: Mapping[str, Collection]
-) -> Sequence[Qrel]:
-    return [
-        Qrel(under(prefix, query_id), under(prefix, passage_id), grade)
-        for prefix, collection in collections.items()
-        for query_id, passage_id, grade in collection.qrels(split, name)
-    ]
-
-
-def _licences(collections: Mapping[str, Collection]) -> str:
-    """Return each licence notice once, with the prefixes of its collections."""
-    holders: dict[str, list[str]] = {}
+def _splits(collections: Mapping[str, Collection], apart: bool) -> dict[str, list[Split]]:
+    """Return the splits to write, by name, each with the splits that it is merged from."""
+    found: dict[str, list[Split]] = {}
     for prefix, collection in collections.items():
-        holders.setdefault(collection.manifest.licence or "not stated", []).append(prefix)
-    return "; ".join(f"{', '.join(prefixes)}: {licence}" for licence, prefixes in holders.items())
+        for split in collection.splits:
+            own = Split.of(collection, split).each(partial(_prefixed, prefix=prefix))
+            found.setdefault(f"{prefix}.{split}" if apart else split, []).append(own)
+    return found
+
+
+def _prefixed(table: pa.Table, prefix: str) -> pa.Table:
+    for place, name in enumerate(table.column_names):
+        if name in ("query_id", "passage_id"):
+            ids = pc.binary_join_element_wise(pa.scalar(prefix), table[name], SEPARATOR)
+            table = table.set_column(place, table.schema.field(name), ids)
+    return table
+
+
+def _joined(splits: Sequence[Split]) -> Split:
+    names = dict.fromkeys(name for split in splits for name in split.further)
+    further = {
+        name: pa.concat_tables(split.further[name] for split in splits if name in split.further)
+        for name in names
+    }
+    tables = zip(*(split[:3] for split in splits), strict=True)
+    queries, qrels, answers = map(pa.concat_tables, tables)
+    return Split(queries, qrels, answers, further)

@@ -13,40 +13,24 @@ a first stage's results for a query do not change.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from itertools import pairwise
+from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from positionbias.core.collection import Collection
-from positionbias.core.collection_writer import CollectionWriter, create_collection
+from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError
-from positionbias.core.input_state import file_mark
 from positionbias.core.json_text import JsonObject
-from positionbias.core.manifest import (
-    MANIFEST,
-    Manifest,
-    Provenance,
-    input_ref,
-    read_manifest,
-    write_manifest,
-)
-from positionbias.core.progress import track
+from positionbias.core.manifest import Manifest, input_ref
 from positionbias.core.publish import refuse_existing
-from positionbias.core.records import Qrel
 from positionbias.core.shard_work import MapShards
-from positionbias.core.shards import Shard, read_shard, write_encoded
 from positionbias.core.split_tables import KIND
-from positionbias.corpora.left_out import LEFT_OUT, LeftOut, Removed, write_ledger
+from positionbias.corpora.copied import Split, copy_passages, parts_of
+from positionbias.corpora.left_out import LEFT_OUT, LeftOut, write_ledger
 
 __all__ = ["removal_job", "without"]
-
-Finished = Callable[[Collection], JsonObject]
-_BATCH = 65_536
 
 
 def without(
@@ -54,65 +38,74 @@ def without(
     out: Path | str,
     left_out: LeftOut,
     *,
-    finished: Finished | None = None,
     map_shards: MapShards = map,
     overwrite: bool = False,
-    provenance: Provenance | None = None,
 ) -> Collection:
     """Write ``collection`` without what has a reason; reasons for what it does not have are only
     counted.
-
-    ``finished`` is called with the new collection before it gets its name, may add files to its
-    folder, and returns more content for its manifest.
 
     Raises:
         InputError: no such split, or nothing of the kind would stay.
         OutputExistsError: ``out`` exists and ``overwrite`` is false.
     """
     refuse_existing(out, overwrite=overwrite)
-    out = Path(out)
-    plan = _Plan.of(collection, left_out)
-    inputs = [
-        input_ref("source", collection.path, collection.checksum, artefact=out),
-        *left_out.inputs,
-    ]
+    collection.require(left_out.split)
+    out, what = Path(out), left_out.what
+    splits = {name: Split.of(collection, name) for name in collection.splits}
+    own = splits[left_out.split]
+    total = {"passages": len(collection), "queries": len(own.queries)}.get(what, len(own.qrels))
+    rows = np.zeros(0, np.int64)
+    if what == "passages":
+        rows = collection.find([item.passage_id for item in left_out.reasons])
+        rows = np.sort(rows[rows >= 0])
+        ids = collection.passage_ids_at(rows)
+        gone: list[JsonObject] = [{"passage_id": passage_id} for passage_id in ids]
+    else:
+        table = own.queries.select(["query_id", "text"]) if what == "queries" else own.qrels
+        gone = table.filter(pa.array(~left_out.stays(table, left_out.split))).to_pylist()
+    if len(gone) == total > 0:
+        where = "" if what == "passages" else f" of split {left_out.split!r}"
+        raise InputError(
+            f"{collection.path}: wanted {what}{where} to keep; found reasons to remove all "
+            f"{total:,}; check the pairs, raise the threshold, or give another --split"
+        )
+    inputs = [input_ref("source", collection.path, collection.checksum, artefact=out)]
     # the original of a rotated collection, reachable from here too
     if original := collection.manifest.input("original"):
-        inputs.append(
-            input_ref("original", collection.path / original.path, original.checksum, artefact=out)
-        )
-    # all else takes seconds
-    job = removal_job(collection.checksum, left_out) if left_out.what == "passages" else None
+        place = collection.path / original.path
+        inputs.append(input_ref("original", place, original.checksum, artefact=out))
+    # all but passages takes seconds
+    job = removal_job(collection.checksum, left_out) if what == "passages" else None
     with create_collection(out, overwrite=overwrite, job=job) as writer:
-        if plan.rows is None:
-            writer.share_passages(collection)
+        if what == "passages":
+            stay = np.delete(np.arange(len(collection)), rows)
+            copy_passages(writer, parts_of(collection, stay), "removing", map_shards)
         else:
-            parts = _parts(collection, plan.rows)
-            for _ in track(
-                writer.add_shards(Shard, _filter, parts, map_shards),
-                "removing",
-                len(parts),
-                unit="shards",
-            ):
-                pass
-        lost = {split: _carry(collection, writer, split, left_out) for split in collection.splits}
-        checksum = write_ledger(writer.folder, left_out.ledger, plan.lines)
+            writer.share_passages(collection)
+        kept = {name: _kept(split, name, left_out) for name, split in splits.items()}
+        for name, split in kept.items():
+            split.write(writer, name)
+        facts: JsonObject = {
+            "split": left_out.split,
+            what: total,
+            "left_out": len(gone),
+            "named_and_not_there": len(left_out.reasons) - len(gone),
+            "checksum": write_ledger(writer.folder, left_out.ledger, map(left_out.line, gone)),
+            **_lost(splits, kept),
+        }
         writer.finish(
             Manifest(
                 kind=KIND,
                 name=out.name,
                 command=left_out.command,
                 settings=left_out.settings,
-                inputs=tuple(inputs),
+                inputs=(*inputs, *left_out.inputs),
                 licence=collection.manifest.licence,
                 notes=(*collection.manifest.notes, left_out.why),
-                content={LEFT_OUT: _facts(left_out, plan, lost, checksum)},
-                provenance=provenance or {},
+                content={LEFT_OUT: facts},
             ),
             allow_absent=True,  # judged passages missing in the collection are missing here too
         )
-        if finished is not None:
-            _add_content(writer.folder, finished)
     return Collection(out)
 
 
@@ -129,184 +122,22 @@ def removal_job(source: str, left_out: LeftOut) -> JsonObject:
     }
 
 
-def _add_content(folder: Path, finished: Finished) -> None:
-    more = finished(Collection(folder))
-    made = read_manifest(folder)
-    write_manifest(folder / MANIFEST, replace(made, content={**made.content, **more}))
+def _kept(split: Split, name: str, left_out: LeftOut) -> Split:
+    return split.each(lambda table: table.filter(pa.array(left_out.stays(table, name))))
 
 
-@dataclass(frozen=True, slots=True)
-class _Plan:
-    """How many things of the kind there are, the ledger's lines in stored order, and for passages
-    their rows in rising order.
+def _lost(before: Mapping[str, Split], after: Mapping[str, Split]) -> JsonObject:
+    """Count what went with the things that were removed: judgements, answers, and the last
+    judgement of queries that stay.
     """
-
-    total: int
-    lines: list[JsonObject]
-    rows: np.ndarray | None = None
-
-    @classmethod
-    def of(cls, collection: Collection, left_out: LeftOut) -> _Plan:
-        plan = {"queries": cls._queries, "passages": cls._passages, "judgements": cls._judgements}[
-            left_out.what
-        ](collection, left_out)
-        if len(plan.lines) == plan.total > 0:
-            where = "" if left_out.what == "passages" else f" of split {left_out.split!r}"
-            raise InputError(
-                f"{collection.path}: wanted {left_out.what}{where} to keep; found reasons to "
-                f"remove all {plan.total:,}; check the pairs, raise the threshold, or give another "
-                "--split"
-            )
-        return plan
-
-    @classmethod
-    def _queries(cls, collection: Collection, left_out: LeftOut) -> _Plan:
-        by_id = {item.query_id: [*reasons] for item, reasons in left_out.reasons.items()}
-        lines: list[JsonObject] = [
-            {"query_id": query_id, "text": text, "reasons": by_id[query_id]}
-            for query_id, text in collection.query_texts(left_out.split)
-            if query_id in by_id
-        ]
-        return cls(collection.count_queries(left_out.split), lines)
-
-    @classmethod
-    def _passages(cls, collection: Collection, left_out: LeftOut) -> _Plan:
-        collection.require(left_out.split)
-        named = list(left_out.reasons)
-        rows = collection.find([item.passage_id for item in named])
-        order = [place for place in np.argsort(rows, kind="stable").tolist() if rows[place] >= 0]
-        lines: list[JsonObject] = [
-            {"passage_id": named[place].passage_id, "reasons": [*left_out.reasons[named[place]]]}
-            for place in order
-        ]
-        return cls(len(collection), lines, rows[order])
-
-    @classmethod
-    def _judgements(cls, collection: Collection, left_out: LeftOut) -> _Plan:
-        judged = collection.qrel_table(left_out.split)
-        gone = judged.filter(pa.array(~left_out.records_stay(judged, left_out.split)))
-        qrels = map(Qrel._make, zip(*(column.to_pylist() for column in gone.columns), strict=True))
-        reasons = left_out.reasons
-        lines: list[JsonObject] = [
-            {**qrel._asdict(), "reasons": [*reasons[Removed(qrel.query_id, qrel.passage_id)]]}
-            for qrel in qrels
-        ]
-        return cls(len(judged), lines)
-
-
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """A shard, and the rows in it to leave out."""
-
-    path: Path
-    rows: np.ndarray
-
-    def fingerprint(self) -> str:
-        return repr(sorted(file_mark(self.path).items()))  # the job names the passages
-
-
-def _parts(collection: Collection, rows: np.ndarray) -> list[_Part]:
-    starts = collection.shard_starts
-    cuts = pairwise(np.searchsorted(rows, starts))
-    return [
-        _Part(path, rows[a:b] - start)
-        for path, (a, b), start in zip(collection.shard_paths, cuts, starts, strict=False)
-    ]
-
-
-def _filter(part: _Part, target: Path) -> Shard:
-    """Write a shard without some rows; a pure function of both."""
-
-    def batches() -> Iterator[tuple[list[bytes], list[bytes]]]:
-        table = read_shard(part.path)
-        stay = np.ones(table.num_rows, bool)
-        stay[part.rows] = False
-        for batch in table.filter(pa.array(stay)).to_batches():
-            yield tuple(
-                batch.column(name).cast(pa.binary()).to_pylist() for name in ("passage_id", "text")
-            )  # type: ignore[misc]
-
-    return write_encoded(target, batches())
-
-
-class _Lost(NamedTuple):
-    """Judgements and answers of a split that went, and its queries that had judgements and have
-    none left.
-    """
-
-    qrels: int
-    answers: int
-    unjudged: int
-
-
-def _carry(
-    collection: Collection, writer: CollectionWriter, split: str, left_out: LeftOut
-) -> _Lost:
-    """Write the rest of a split, by column and in batches."""
-    into, queries = writer.split(split), collection.query_table(split)
-    stays = (
-        left_out.queries_stay(queries["query_id"])
-        if split == left_out.split
-        else np.ones(len(queries), bool)
-    )
-    for ids, texts, fields in _columns(queries, stays):
-        into.add_columns([ids, texts, [sorted(own or ()) for own in fields]], (), ())
-    qrels, answers = collection.qrel_table(split), collection.answer_table(split)
-    qrels_stay, answers_stay = (left_out.records_stay(table, split) for table in (qrels, answers))
-    for columns in _columns(qrels, qrels_stay):
-        into.add_columns((), columns, ())
-    for columns in _columns(answers, answers_stay):
-        into.add_columns((), (), columns)
-    for name in collection.qrels_names(split):
-        further = collection.qrel_table(split, name)
-        kept = _columns(further, left_out.records_stay(further, split))
-        writer.add_qrels(
-            split, name, [Qrel(*row) for columns in kept for row in zip(*columns, strict=True)]
-        )
-    return _Lost(
-        int((~qrels_stay).sum()),
-        int((~answers_stay).sum()),
-        _unjudged(qrels, qrels_stay, queries, stays),
-    )
-
-
-def _columns(table: pa.Table, stays: np.ndarray) -> Iterator[list[list]]:
-    for batch in table.filter(pa.array(stays)).to_batches(_BATCH):
-        yield [column.to_pylist() for column in batch.columns]
-
-
-def _unjudged(qrels: pa.Table, qrels_stay: np.ndarray, queries: pa.Table, stays: np.ndarray) -> int:
-    """Count the queries that stay and lose their last judgement."""
-    if qrels_stay.all():
-        return 0
-    before, after = (
-        set(of["query_id"].unique().to_pylist())
-        for of in (qrels, qrels.filter(pa.array(qrels_stay)))
-    )
-    return len(
-        (before - after).intersection(queries.filter(pa.array(stays))["query_id"].to_pylist())
-    )
-
-
-def _facts(left_out: LeftOut, plan: _Plan, lost: dict[str, _Lost], checksum: str) -> JsonObject:
-    gone = len(plan.lines)
-    passages = left_out.what == "passages"
-    counted = lost.values() if passages else [lost[left_out.split]]
-    facts: JsonObject = {
-        "split": left_out.split,
-        left_out.what: plan.total,
-        "left_out": gone,
-        "kept": plan.total - gone,
-        "qrels_left_out": sum(one.qrels for one in counted),
-        "answers_left_out": sum(one.answers for one in counted),
-        "named_and_not_there": len(left_out.reasons) - gone,
-        "checksum": checksum,
-    }
-    if left_out.what == "queries":
-        return facts
-    by_split: JsonObject = {split: one.qrels for split, one in lost.items() if one.qrels}
+    qrels = answers = unjudged = 0
+    for name, split in after.items():
+        qrels += len(before[name].qrels) - len(split.qrels)
+        answers += len(before[name].answers) - len(split.answers)
+        judged, left = (set(of.qrels["query_id"].to_pylist()) for of in (before[name], split))
+        unjudged += len((judged - left).intersection(split.queries["query_id"].to_pylist()))
     return {
-        **facts,
-        "queries_without_judgement": sum(one.unjudged for one in counted),
-        "qrels_by_split": by_split,
+        "qrels_left_out": qrels,
+        "answers_left_out": answers,
+        "queries_without_judgement": unjudged,
     }

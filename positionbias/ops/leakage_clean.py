@@ -170,9 +170,6 @@ def clean_leakage(
     facts = made.manifest.content_as(dict, LEFT_OUT)
     if isinstance(opened, Groups):
         facts = {"training groups": len(opened), "left_out": len(opened) - len(made)}
-    for other, count in facts.get("qrels_by_split", {}).items():
-        if other != split:
-            say(f"{count:,} judgements of split {other!r} went too, with passages that they name")
     hint(f"written to {pasted(place)}")
     return Cleaned(made, removed_rows(place.name, split, facts, evidence, removing))
 

@@ -87,12 +87,6 @@ def test_everything_is_there_under_its_prefix(
     ]
 
 
-def test_one_licence_stands_once(small_collection: Collection, tmp_path: Path) -> None:
-    merged = merge({"A": small_collection, "B": small_collection}, tmp_path / "merged")
-    assert merged.manifest.licence == "A, B: invented"
-    assert len(merged) == 14
-
-
 def test_two_workers_write_the_same_and_order_does_not_count(
     small_collection: Collection, other: Collection, tmp_path: Path
 ) -> None:

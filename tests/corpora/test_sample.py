@@ -143,9 +143,6 @@ def test_nothing_need_be_drawn(tmp_path: Path) -> None:
         sample(whole, tmp_path / "less", SampleSettings(queries=10, passages=9, splits=["test"]))
     with pytest.raises(InputError, match="wanted split 'dev'; found train, test"):
         sample(whole, tmp_path / "less", SampleSettings(queries=10, passages=9, splits=["dev"]))
-    for wrong in ({"queries": 0, "passages": 1}, {"queries": 1, "passages": 0}):
-        with pytest.raises(SettingError, match="wanted at least 1; found 0"):
-            SampleSettings(**wrong)
     assert not (tmp_path / "less").exists()
 
 

@@ -48,10 +48,10 @@ def test_exactly_the_others_stay(small_collection: Collection, tmp_path: Path) -
         "split": "train",
         "queries": 2,
         "left_out": 1,
-        "kept": 1,
         "qrels_left_out": 2,
         "answers_left_out": 1,
         "named_and_not_there": 1,
+        "queries_without_judgement": 0,
     }
     assert made.manifest.notes[-1] == "They leak."
 
@@ -78,7 +78,7 @@ def test_an_interrupted_run_leaves_nothing_and_can_be_repeated(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(without_module, "_carry", stop)
+        patched.setattr(without_module, "write_ledger", stop)
         with pytest.raises(KeyboardInterrupt):
             without(small_collection, tmp_path / "clean", LEAKED)
     assert [path.name for path in tmp_path.iterdir()] == [small_collection.path.name]

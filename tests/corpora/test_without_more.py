@@ -19,7 +19,6 @@ from positionbias.core.manifest import Manifest, read_manifest
 from positionbias.core.records import Passage, Qrel, Query
 from positionbias.core.shard_work import work_folder
 from positionbias.core.verify import verify
-from positionbias.corpora import without as without_module
 from positionbias.corpora.groups_without import groups_without
 from positionbias.corpora.left_out import LeftOut, Removed, What
 from positionbias.corpora.without import without
@@ -66,13 +65,11 @@ def test_a_passage_goes_with_its_judgements_and_answers_in_every_split(
         "split": "train",
         "passages": 7,
         "left_out": 2,
-        "kept": 5,
         "qrels_left_out": 3,  # two of p-gate, one of p-tower
         "answers_left_out": 2,
         "named_and_not_there": 1,
         "checksum": sha256_file(made.path / "left_out" / "passages.jsonl"),
         "queries_without_judgement": 2,  # q2 and q4
-        "qrels_by_split": {"train": 2, "test": 1},
     }
     found = verify(made.path / "manifest.json")
     assert found.fault == ""
@@ -92,12 +89,7 @@ def test_a_judgement_goes_and_its_query_and_passage_stay(
         {"query_id": "q1", "passage_id": "p-lamp", "grade": 1, "reasons": [WHY]}
     ]
     facts = dict(made.manifest.content["left_out"])
-    assert (
-        facts["judgements"],
-        facts["left_out"],
-        facts["kept"],
-        facts["named_and_not_there"],
-    ) == (3, 1, 2, 1)
+    assert (facts["judgements"], facts["left_out"], facts["named_and_not_there"]) == (3, 1, 1)
     assert (
         facts["qrels_left_out"],
         facts["answers_left_out"],
@@ -135,9 +127,7 @@ def test_nothing_named_leaves_the_same_content(
         assert made.checksum == small_collection.checksum
 
 
-def test_an_interrupted_run_goes_on_to_equal_bytes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interrupted_run_goes_on_to_equal_bytes(tmp_path: Path) -> None:
     with create_collection(tmp_path / "source") as writer:
         for number in range(4):
             writer.add_passages(
@@ -150,30 +140,20 @@ def test_an_interrupted_run_goes_on_to_equal_bytes(
         leaving("passages", Removed("", "p1b"), Removed("", "p3a")),
     )
     whole, made = without(source, tmp_path / "whole", gone), []
-    true_filter = without_module._filter
 
-    def stopping(part, target):  # type: ignore[no-untyped-def]
-        if len(made) == 2:
-            raise KeyboardInterrupt
-        made.append(part.path.name)
-        return true_filter(part, target)
+    def interrupted(function, items):  # type: ignore[no-untyped-def]
+        for item in items:
+            if len(made) == 2:
+                raise KeyboardInterrupt
+            made.append(item)
+            yield function(item)
 
-    with monkeypatch.context() as patched:
-        patched.setattr(without_module, "_filter", stopping)
-        with pytest.raises(KeyboardInterrupt):
-            without(source, tmp_path / "clean", gone)
-    assert (made, work_folder(tmp_path / "clean").exists()) == (
-        ["00000.arrow", "00001.arrow"],
-        True,
-    )
-
-    def second(part, target):  # type: ignore[no-untyped-def]
-        made.append(part.path.name)
-        return true_filter(part, target)
-
-    monkeypatch.setattr(without_module, "_filter", second)
+    with pytest.raises(KeyboardInterrupt):
+        without(source, tmp_path / "clean", gone, map_shards=interrupted)
+    finished = work_folder(tmp_path / "clean") / "content" / "passages" / "00001.arrow"
+    before = finished.stat().st_ino
     again = without(source, tmp_path / "clean", gone)
-    assert made[2:] == ["00002.arrow", "00003.arrow"]  # the finished ones were kept
+    assert (again.path / "passages" / "00001.arrow").stat().st_ino == before
     assert not work_folder(tmp_path / "clean").exists()
     ours, theirs = (
         {
@@ -186,24 +166,6 @@ def test_an_interrupted_run_goes_on_to_equal_bytes(
     # its name and time
     assert {name for name in ours if ours[name] != theirs[name]} == {Path("manifest.json")}
     assert again.checksum == whole.checksum
-
-
-def test_what_is_added_before_the_end_is_part_of_the_artefact(
-    small_collection: Collection, tmp_path: Path
-) -> None:
-    def finished(made: Collection) -> JsonObject:
-        (made.path / "left_out" / "note.md").write_text(f"{len(made)} passages\n")
-        return {"measured": 3}
-
-    made = without(
-        small_collection,
-        tmp_path / "clean",
-        leaving("passages", Removed("", "p-word")),
-        finished=finished,
-    )
-    assert made.manifest.content["measured"] == 3
-    assert (made.path / "left_out" / "note.md").read_text() == "6 passages\n"
-    assert verify(made.path / "manifest.json").fault == ""
 
 
 def groups_at(place: Path) -> Groups:
