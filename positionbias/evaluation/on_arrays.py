@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from positionbias.evaluation.judgements import Judgements, Retrieved
-from positionbias.evaluation.rank_biased_precision import PERSISTENCE
 
 if TYPE_CHECKING:
     import ir_measures
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["Prepared", "has_arrays", "prepared"]
 
 Prepared = Callable[[Retrieved], np.ndarray]
+PERSISTENCE = 0.8  # of a reader of RBP
 
 
 def has_arrays(measure: ir_measures.Measure) -> bool:
