@@ -329,7 +329,7 @@ def page_of(
     path = write_page(studies, out, title=title, overwrite=overwrite)
     remark_mixed_splitters({study.title: study.manifest.versions for study in studies})
     said = summary(studies, title or page_title(studies))
-    rows, _ = rows_together(studies)
+    rows = rows_together(studies)
     return Page(
         path,
         report_tables(studies),

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pandas
-from pandas import DataFrame
+from pandas import DataFrame, Series
 
 from positionbias.core import rows
 from positionbias.core.errors import InputError, bad_input
@@ -85,14 +85,9 @@ def _is_of_results(folder: Path) -> bool:
     return (folder / rows.ROWS).is_file() or (folder / RESULTS).is_file()
 
 
-def rows_together(studies: Sequence[Study]) -> tuple[DataFrame, DataFrame]:
-    """Return the rows and values of all studies, numbered anew."""
-    every, values, first = [], [], 0
-    for study in studies:
-        every.append(study.rows.assign(row=study.rows["row"] + first))
-        values.append(study.values.assign(row=study.values["row"] + first))
-        first += len(study.rows)
-    joined = pandas.concat(every, ignore_index=True).astype({"row": "int32"})
+def rows_together(studies: Sequence[Study]) -> DataFrame:
+    """Return the rows of all studies, numbered anew."""
+    joined = pandas.concat([study.rows for study in studies], ignore_index=True)
     keys = joined.columns.difference(list(rows.COLUMNS))
-    own_values = pandas.concat(values, ignore_index=True).astype({"row": "int32"})
-    return joined.fillna(dict.fromkeys(keys, "")), own_values
+    numbers = Series(range(len(joined)), dtype="int32")
+    return joined.fillna(dict.fromkeys(keys, "")).assign(row=numbers)

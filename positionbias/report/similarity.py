@@ -107,37 +107,10 @@ def _similar(record: Record) -> str:
 
 def _run(rows: DataFrame) -> list[str]:
     """Return what was read and left out, model by model."""
-    return [_read(one) for one in records_of(rows, ["whole"], SUMMARY)]
-
-
-def _read(record: Record) -> str:
-    parts = [
-        said(
-            "{whole}: {mean.count:,} passages, {words:,} words, {unknown words:,} unknown ones "
-            "left out",
-            record,
-        )
-    ]
-    if record.value("passages at the length limit"):
-        parts.append(
-            said(
-                "{passages at the length limit:,} passages read only to the model's length limit",
-                record,
-            )
-        )
-    if record.value("terms at the next Δ") is not None:
-        parts.append(
-            said(
-                "the curve ends behind Δ = {largest Δ:,}, as only {terms at the next Δ:,} terms "
-                "have a pair at the next",
-                record,
-            )
-        )
-    if record.value("later Δ left out"):
-        parts.append(
-            said("left out with it: {later Δ left out:,} later Δ with enough terms", record)
-        )
-    return "; ".join(parts) + "."
+    template = (
+        "{whole}: {mean.count:,} passages, {words:,} words, {unknown words:,} unknown ones left out"
+    )
+    return [f"{said(template, one)}." for one in records_of(rows, ["whole"], SUMMARY)]
 
 
 SECTION = RowSection(
