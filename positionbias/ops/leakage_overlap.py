@@ -98,6 +98,14 @@ def overlap_leakage(
         ]
         for side, default in ((training, "train"), (tests, "test"))
     )
+    for flag, names in (
+        ("TRAIN", [each.name for each in train]),
+        ("--test", [each.name for each in test]),
+    ):
+        if len({name.casefold() for name in names}) < len(names):  # as files, whose case may not
+            raise SettingError(
+                f"{flag}: wanted different names; found {', '.join(names)}; give NAME=COLLECTION"
+            )
     named = [*(("training set", each) for each in train), *(("test set", each) for each in test)]
 
     def measured(rows: DataFrame) -> Measurements:

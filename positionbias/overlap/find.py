@@ -17,7 +17,7 @@ import numpy as np
 import pandas
 from pandas import DataFrame, Index
 
-from positionbias.core.errors import InputError, SettingError, bad_input
+from positionbias.core.errors import InputError, bad_input
 from positionbias.core.files import remove
 from positionbias.core.input_state import file_mark
 from positionbias.core.json_text import JsonObject
@@ -62,16 +62,9 @@ def find_overlap(
     ``labelled`` are filled sheets, which give the precision of the detectors.
 
     Raises:
-        SettingError: two sets of a side with one name.
         InputError: test sets, or a training set, without texts to compare.
         OutputExistsError: ``out`` exists and ``overwrite`` is false.
     """
-    for side, flag in ((training, "TRAIN"), (tests, "--test")):
-        names = [each.name for each in side]
-        if len({name.casefold() for name in names}) < len(side):  # as files, whose case may not
-            raise SettingError(
-                f"{flag}: wanted different names; found {', '.join(names)}; give NAME=COLLECTION"
-            )
     job: JsonObject = {
         "command": STUDY,
         "settings": asdict(settings),

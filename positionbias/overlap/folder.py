@@ -58,20 +58,6 @@ class OverlapFolder:
         """Return the files of pairs of a unit with these test sets."""
         return [self.path / file_of(test, unit) for test in tests]
 
-    def test_set_of(self, checksum: str, split: str) -> str:
-        """Return the name of the test set that is this split of a collection.
-
-        Raises:
-            InputError: none or several are.
-        """
-        same = [name for name, test in self.tests.items() if test == RecordedSet(split, checksum)]
-        if len(same) != 1:
-            found = ", ".join(same or self.tests)
-            do = "give its file of pairs, with --unit"
-            wanted = f"one test set that is split {split!r} of the collection"
-            raise bad_input(self.path, wanted=wanted, found=found, do=do)
-        return same[0]
-
 
 def leaked_of(
     place: Place, unit: str | None, qrels: Qrels, checksum: str, split: str
@@ -87,9 +73,13 @@ def leaked_of(
     """
     relevant_from = 1
     if is_overlap(place):
-        folder, unit = OverlapFolder(place), unit or QUERIES
-        test, relevant_from = folder.test_set_of(checksum, split), folder.relevant_from
-        files = folder.files(unit, [test])
+        folder, unit, own = OverlapFolder(place), unit or QUERIES, RecordedSet(split, checksum)
+        names, relevant_from = [*folder.tests], folder.relevant_from
+        if (same := [name for name in names if folder.tests[name] == own])[1:] or not same:
+            wanted = f"one test set that is split {split!r} of the collection"
+            found, do = ", ".join(same or names), "give its file of pairs, with --unit"
+            raise bad_input(folder.path, wanted=wanted, found=found, do=do)
+        files = folder.files(unit, same)
     else:
         files = [pairs_file(input_place(place))]
         if unit is None:

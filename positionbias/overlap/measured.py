@@ -61,8 +61,10 @@ def overlap_rows(
             leaked, count = int(found.sum()), int(compared.sum())
             if len(items.links):
                 leaked, count = queries, items.queries(compared)
-            cells: dict[str, Any] = {"collection": items.test_set, "subset": items.unit}
-            cells |= {"training": name, "detector": detector}
+            cells: dict[str, Any] = {"collection": items.test_set, "subset": items.unit} | {
+                "training": name,
+                "detector": detector,
+            }
             share = leaked / count if count else None
             bounds = None if share is None else wilson(share, count)
             made.add("overlap", "share", share, bounds, count=count, counted=counted, **cells)

@@ -15,7 +15,6 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from pathlib import Path
 from typing import NamedTuple
 
-from positionbias.core.errors import bad_input
 from positionbias.core.places import Place, input_place
 from positionbias.leakage.pairs import Pair, read_pairs
 from positionbias.leakage.precision import Labelled, Tally
@@ -36,14 +35,9 @@ def read_sheets(places: Sequence[Place]) -> dict[Path, list[Pair]]:
     """Read filled sheets.
 
     Raises:
-        InputError: a sheet without rows, or a row that is no pair.
+        InputError: a row that is no pair.
     """
-    sheets = {place: list(read_pairs(place)) for place in map(input_place, places)}
-    for place, rows in sheets.items():
-        if not rows:
-            do = "draw and label a sample: posbias leakage sample"
-            raise bad_input(place, wanted="labelled pairs", found="none", do=do)
-    return sheets
+    return {place: list(read_pairs(place)) for place in map(input_place, places)}
 
 
 class KnownPairs:
@@ -56,7 +50,7 @@ class KnownPairs:
         self.sheets = {
             path: rows
             for path, rows in sheets.items()
-            if all(self.found_by.get(row.ids) == set(row.found_by) for row in rows)
+            if rows and all(self.found_by.get(row.ids) == set(row.found_by) for row in rows)
         }
 
     def precision(self, detectors: Set[str], source: str = "") -> Precision | None:

@@ -156,10 +156,10 @@ def by_judgements(
     passages. ``judged`` has columns query_id, passage_id and grade.
     """
     of_queries: dict[Removed, list[JsonObject]] = {}
-    for query_id, passage_id, grade in zip(
-        *(judged[name].to_pylist() for name in ("query_id", "passage_id", "grade")), strict=True
-    ):
-        for reason in reasons.get(Removed("", passage_id), ()) if grade >= relevant_from else ():
-            own = {"passage_id": passage_id, **reason}
-            of_queries.setdefault(Removed(query_id), []).append(own)
+    for judgement in judged.to_pylist():
+        passage_id = judgement["passage_id"]
+        if judgement["grade"] >= relevant_from and (own := reasons.get(Removed("", passage_id))):
+            of_queries.setdefault(Removed(judgement["query_id"]), []).extend(
+                {"passage_id": passage_id, **reason} for reason in own
+            )
     return of_queries

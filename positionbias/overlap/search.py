@@ -125,15 +125,14 @@ def _sharing(words: Words, tests: Lookup, settings: OverlapSettings) -> Iterator
 
 
 def best(hits: DataFrame, apart: Sequence[str] = ()) -> DataFrame:
-    """Return the ``KEPT`` best hits of each test text, and the best of each training text; each
-    combination of the columns ``apart`` keeps as many.
+    """Return the ``KEPT`` best hits of each test text, and the best of each training text, the best
+    first; each combination of the columns ``apart`` keeps as many.
     """
     ordered = hits.assign(strength=-hits[SCORES].max(axis=1))
-    ordered = ordered.sort_values(["test", "strength", *apart, "train_id"], ignore_index=True)
+    ordered = ordered.sort_values(["strength", "test", *apart, "train_id"], ignore_index=True)
     of_test = ordered.groupby([*apart, "test"], sort=False).cumcount() < KEPT
-    by_strength = ordered.sort_values("strength", kind="stable")
-    of_train = ~by_strength.duplicated([*apart, "train_id"])
-    return ordered[of_test | of_train.sort_index()].drop(columns="strength")
+    of_train = ~ordered.duplicated([*apart, "train_id"])
+    return ordered[of_test | of_train].drop(columns="strength")
 
 
 def search_blocks(
@@ -148,15 +147,14 @@ def search_blocks(
 
 def _search_block(tests: Path, settings: OverlapSettings, block: Block, path: Path) -> int:
     known = _loaded(tests, tests.stat().st_mtime_ns)
-    hits, most = HITS, PILE
+    hits = [HITS]
     for batch in block.batches():
-        hits = pandas.concat([hits, found_in(batch, known, settings)])
-        if len(hits) > most:
-            hits = best(hits)
-            most = max(PILE, 2 * len(hits))
-    corpus = block.of.collection.passages_checksum
-    best(hits).assign(source=block.of.name, corpus=corpus).to_parquet(path, index=False)
-    return len(hits)
+        hits.append(found_in(batch, known, settings))
+        if sum(map(len, hits)) > PILE:
+            hits = [best(pandas.concat(hits))]
+    kept, of = best(pandas.concat(hits)), block.of
+    kept.assign(source=of.name, corpus=of.collection.passages_checksum).to_parquet(path)
+    return len(kept)
 
 
 @lru_cache(maxsize=1)

@@ -48,12 +48,10 @@ def _sentence(of: Record, exact: Record) -> str:
         f"{have}",
         named,
     )
-    same, every = (int(record.value(leaked) or 0) for record in (exact, of))
-    if not every:
+    if not of.value(leaked):
         return f"{text}."
-    near = ", ".join(
-        f"{number:,} {kind}" for number, kind in ((same, "exact"), (every - same, "near")) if number
-    )
+    same = exact.value(leaked) or 0
+    near = f"{same:,.0f} exact, {(of.value(leaked) or 0) - same:,.0f} near"
     known = said(
         "Precision {precision.value:.2f} (at least {least precision.value:.2f} with 95 % "
         "confidence).",

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from pandas import DataFrame
 
 from positionbias.core.collection import Collection
+from positionbias.core.split_tables import QRELS
 from positionbias.overlap.settings import PASSAGES, OverlapSettings
 
 __all__ = ["Block", "TextSet"]
@@ -59,22 +60,21 @@ class TextSet:
         judged = self._judged()
         if self.settings.all_passages or not len(judged):
             return np.arange(len(self.collection))
-        if self.test:
-            judged = judged.filter(pc.greater_equal(judged["grade"], self.settings.relevant_from))
+        judged = self._relevant(judged) if self.test else judged
         rows = self.collection.find(pc.unique(judged["passage_id"]).to_pylist())
         return np.sort(rows[rows >= 0])
 
     def _judged(self) -> pa.Table:
-        if self.split in self.collection.splits:
-            return self.collection.qrel_table(self.split)
-        return pa.table({name: pa.array([], pa.string()) for name in ("query_id", "passage_id")})
+        known = self.split in self.collection.splits
+        return self.collection.qrel_table(self.split) if known else QRELS.empty_table()
+
+    def _relevant(self, judged: pa.Table) -> pa.Table:
+        least = self.settings.relevant_from if self.test else 1
+        return judged.filter(pc.greater_equal(judged["grade"], least))
 
     def links(self) -> DataFrame:
         """Return the ids of its queries with their relevant passages: query_id, passage_id."""
-        judged = self._judged()
-        if len(judged):
-            least = self.settings.relevant_from if self.test else 1
-            judged = judged.filter(pc.greater_equal(judged["grade"], least))
+        judged = self._relevant(self._judged())
         return judged.select(["query_id", "passage_id"]).to_pandas().drop_duplicates()
 
 
@@ -93,13 +93,12 @@ class Block:
 
     def batches(self) -> Iterator[DataFrame]:
         """Yield its texts with their ids, some at once."""
-        collection = self.of.collection
-        if self.rows is None:
-            for batch in collection.query_table(self.of.split).to_batches(_AT_ONCE):
-                ids, texts = (batch[name].to_pylist() for name in ("query_id", "text"))
-                yield DataFrame({"id": ids, "text": texts}, dtype=object)
+        collection, rows = self.of.collection, self.rows
+        if rows is None:
+            table = collection.query_table(self.of.split).select(["query_id", "text"])
+            for batch in table.to_batches(_AT_ONCE):
+                yield batch.rename_columns(["id", "text"]).to_pandas().astype(object)
             return
-        for start in range(0, len(self.rows), _AT_ONCE):
-            rows = self.rows[start : start + _AT_ONCE]
-            ids, texts = collection.passage_ids_at(rows), collection.texts_at(rows)
-            yield DataFrame({"id": ids, "text": texts}, dtype=object)
+        for part in np.split(rows, range(_AT_ONCE, len(rows), _AT_ONCE)):
+            texts = {"id": collection.passage_ids_at(part), "text": collection.texts_at(part)}
+            yield DataFrame(texts, dtype=object)

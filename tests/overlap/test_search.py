@@ -123,11 +123,11 @@ def test_the_best_are_kept_of_each_test_text_and_of_each_training_text(
     monkeypatch.setattr(search, "KEPT", 2)
     made = hits((1, "b", 0.6), (1, "a", 0.6), (1, "c", 0.9), (0, "b", 0.5), (0, "d", 0.4))
     assert rows(best(made)) == [
-        (0, "b", 0.5),
-        (0, "d", 0.4),
         (1, "c", 0.9),
         (1, "a", 0.6),
         (1, "b", 0.6),  # the third, and the best of b
+        (0, "b", 0.5),
+        (0, "d", 0.4),
     ]
     apart = best(made.assign(shared=made["train_id"] == "c"), ["shared"])
     assert len(apart) == 5

@@ -1,0 +1,121 @@
+"""What a collection made of others copies: rows of their shards, and the tables of their splits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from positionbias.core.collection import Collection
+from positionbias.core.collection_writer import CollectionWriter
+from positionbias.core.input_state import file_mark
+from positionbias.core.progress import track
+from positionbias.core.records import Qrel
+from positionbias.core.shard_work import MapShards
+from positionbias.core.shards import Shard, read_shard, write_encoded
+
+__all__ = ["Part", "Split", "copy_passages", "parts_of"]
+
+_BATCH = 65_536
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Part:
+    """Shards that become one: each with its rows to copy (None: all), and the prefix of all ids. A
+    job says which rows these are.
+    """
+
+    shards: Sequence[tuple[Path, np.ndarray | None]]
+    prefix: str = ""
+
+    def fingerprint(self) -> str:
+        return f"{self.prefix} {[sorted(file_mark(path).items()) for path, _ in self.shards]}"
+
+
+def parts_of(
+    collection: Collection, rows: np.ndarray | None = None, *, most: int = 0, prefix: str = ""
+) -> list[Part]:
+    """Return the parts with these rows of a collection, which rise, by default all: each shard, or
+    at most so many parts of neighbouring shards.
+    """
+    paths, starts = collection.shard_paths, collection.shard_starts
+    kept: list[np.ndarray | None] = [None] * len(paths)
+    if rows is not None:
+        cuts = pairwise(np.searchsorted(rows, starts).tolist())
+        kept = [rows[a:b] - start for (a, b), start in zip(cuts, starts, strict=False)]
+    shards = list(zip(paths, kept, strict=True))
+    edges = np.linspace(0, len(paths), min(len(paths), most or len(paths)) + 1).astype(int)
+    return [Part(shards[a:b], prefix) for a, b in pairwise(edges.tolist())]
+
+
+def copy_passages(
+    writer: CollectionWriter, parts: Sequence[Part], doing: str, map_shards: MapShards
+) -> None:
+    """Write each part as a shard, wherever ``map_shards`` runs."""
+    made = writer.add_shards(Shard, _copy, parts, map_shards)
+    for _ in track(made, doing, len(parts), unit="shards"):
+        pass
+
+
+def _copy(part: Part, target: Path) -> Shard:
+    """Write a part; a pure function of it."""
+    prefix = part.prefix.encode()
+
+    def batches() -> Iterator[tuple[list[bytes], list[bytes]]]:
+        for path, rows in part.shards:
+            table = read_shard(path)
+            if rows is not None:
+                stay = np.zeros(table.num_rows, bool)
+                stay[rows] = True
+                table = table.filter(pa.array(stay))
+            for batch in table.to_batches():
+                ids, texts = (column.cast(pa.binary()).to_pylist() for column in batch.columns)
+                yield [prefix + passage_id for passage_id in ids] if prefix else ids, texts
+
+    return write_encoded(target, batches())
+
+
+class Split(NamedTuple):
+    """The tables of a split, with its further judgement sets by name."""
+
+    queries: pa.Table
+    qrels: pa.Table
+    answers: pa.Table
+    further: Mapping[str, pa.Table]
+
+    @staticmethod
+    def of(collection: Collection, split: str) -> Split:
+        """Return those of a collection.
+
+        Raises:
+            InputError: no such split.
+        """
+        names = collection.qrels_names(split)
+        return Split(
+            collection.query_table(split),
+            collection.qrel_table(split),
+            collection.answer_table(split),
+            {name: collection.qrel_table(split, name) for name in names},
+        )
+
+    def each(self, change: Callable[[pa.Table], pa.Table]) -> Split:
+        """Return the split with every table changed."""
+        further = {name: change(table) for name, table in self.further.items()}
+        return Split(change(self.queries), change(self.qrels), change(self.answers), further)
+
+    def write(self, writer: CollectionWriter, name: str) -> None:
+        """Write the split under a name."""
+        into = writer.split(name)
+        for place, table in enumerate(self[:3]):
+            for batch in table.to_batches(_BATCH):
+                columns = [column.to_pylist() for column in batch.columns]
+                if table is self.queries:
+                    columns[-1] = [sorted(fields or ()) for fields in columns[-1]]
+                into.add_columns(*(columns if place == at else () for at in range(3)))
+        for further, table in self.further.items():
+            writer.add_qrels(name, further, [Qrel(**row) for row in table.to_pylist()])
