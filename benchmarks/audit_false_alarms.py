@@ -432,9 +432,7 @@ def measured(
         query_ids=[asked[place].query_id for place in places],
         clusters=[asked[place].passage_id for place in places],
         by_unit={"score": score, "ranks": none, "nDCG@10": none},
-        units=none[:, 0],
         whole=np.ones(score.shape, bool),
-        orders=orders,
         within=float(of.ends[places, :orders].var(axis=1, ddof=1).mean()),
     )
 
@@ -654,7 +652,6 @@ def depths(path: Path, folder: Path) -> list[dict[str, Any]]:
                 draws=0,
                 needles=DEPTH_QUERIES,
                 depth=depth,
-                permutations=100,
             )
             systems = [System(name, model=UserFunction(_listed(scorers[name]))) for name in PLACED]
             for result in audit(own, systems, settings):
@@ -748,7 +745,6 @@ def check(folder: Path, condition: Condition, seed: int, queries: int = 60) -> f
         draws=0,
         needles=queries,
         depth=MENTIONS + STRANGERS,
-        permutations=100,
         seed=seed,
     )
     verdicts = [

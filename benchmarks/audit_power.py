@@ -266,7 +266,7 @@ def measured(drawn: Drawn, orders: int, queries: int | None = None) -> Measured:
     ids = [f"q{number}" for number in range(len(clusters))]
     within = float(changes[Contrast.ENDS].var(axis=1, ddof=1).mean())
     by_unit = {"score": score, "ranks": none, NDCG: none}
-    return Measured(ids, clusters, by_unit, none[:, 0], np.ones(score.shape, bool), orders, within)
+    return Measured(ids, clusters, by_unit, np.ones(score.shape, bool), within)
 
 
 def everything(query: str, texts: Sequence[str]) -> list[bool]:

@@ -31,11 +31,11 @@ from typing import NamedTuple
 import numpy as np
 from measuring import hardware, result_place
 
-from positionbias.audit.answers import Contrast, Effect, Preference
+from positionbias.audit.answers import Contrast, Effect, Preference, Verdict
 from positionbias.audit.audit import make_task
 from positionbias.audit.settings import AuditSettings
-from positionbias.audit.systems import Task
-from positionbias.audit.two_runs import RotatedRun, moves_of, two_run_verdict
+from positionbias.audit.systems import RotatedRun, System, Task
+from positionbias.audit.two_runs import moves_of, two_run_verdict
 from positionbias.audit.verdict import MEASURE_MARGIN
 from positionbias.audit.verdict import answer as answer_of
 from positionbias.core.collection import Collection
@@ -354,9 +354,7 @@ def audits_of(cell: Cell, seed: int, folder: Path, queries: int, real: Path | No
     ]
     items = [task.evidence.by_query[query_id] for query_id in task.query_ids]
     moves = [moves_of(one, task, items, settings) for one in rotated]
-    sentences = tuple(
-        np.array([getattr(one, name) for one in moves]) for name in ("before", "after", "cuts")
-    )
+    sentences = tuple(np.array([one.places for one in moves]).transpose(2, 0, 1))
     answers = answer_moves(candidates, task, rotations)
     rows: list[Row] = []
     for scorer in (*BLIND, *NOT_BLIND):
@@ -368,17 +366,11 @@ def audits_of(cell: Cell, seed: int, folder: Path, queries: int, real: Path | No
         }
         if seed == 1 and not cell.real:
             runs = [candidates.run(scorer, of[scorer]) for of in scores]
-            value = (
-                two_run_verdict(
-                    scorer,
-                    task,
-                    runs[0],
-                    [RotatedRun(*pair) for pair in zip(rotated, runs[1:], strict=True)],
-                    settings,
-                )[0]
-                .figures.effects[0]
-                .value
-            )
+            pairs = [RotatedRun(*pair) for pair in zip(rotated, runs[1:], strict=True)]
+            system = System(scorer, run=runs[0], rotated=pairs)
+            verdict = two_run_verdict(system, task, settings)[0].figures
+            assert isinstance(verdict, Verdict)
+            value = verdict.effects[0].value
             if value is None or abs(value - (found["sentence whole"].value or 0)) > 1e-6:
                 raise SystemExit(
                     f"{scorer}: two_run_verdict says {value}, this script "

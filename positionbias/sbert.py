@@ -15,7 +15,7 @@ from positionbias.audit.audit import audit, make_task
 from positionbias.audit.settings import AuditSettings
 from positionbias.audit.systems import System
 from positionbias.core.collection import find_collection
-from positionbias.core.errors import DependencyError, SettingError, bad_input, check_type
+from positionbias.core.errors import DependencyError, SettingError, check_type
 from positionbias.core.inputs import CollectionLike, RunLike
 from positionbias.core.records import Query
 from positionbias.core.run import Run, find_run
@@ -118,11 +118,6 @@ class PositionBiasEvaluator(BaseEvaluator):
             queries=queries,
             rule=evidence_rule(opened, chooser, settings, computing, map),
         )
-        if self._task.evidence.whole:
-            do = 'give another split, or AuditSettings(evidence="terms")'
-            raise bad_input(
-                opened.path, wanted=f"answers in the split {split}", found="none", do=do
-            )
 
     def __call__(
         self, model: Any, output_path: str | None = None, epoch: float = -1, steps: int = -1

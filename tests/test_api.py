@@ -33,9 +33,8 @@ from tests.audit.scorers import blind, front_lover
 from tests.tiny import candidates, planted
 
 SETTINGS = AuditSettings(
-    buckets=(Buckets.relative(3),),
+    buckets=Buckets.relative(3),
     minimum=3,
-    permutations=100,
     draws=1,
     needles=30,
     depth=5,
@@ -62,8 +61,7 @@ def test_functions_are_audited_under_their_names_beside_the_first_stage(
     frame = found.to_frame()
     assert_frame_equal(frame, found.rows)
     assert list(found.results) == []
-    described = frame[frame.role != "position-blind scorers"]
-    assert set(described.model) == {"bm25", "blind", "front_lover"}
+    assert set(frame.model) == {"bm25", "blind", "front_lover"}
     gaps = frame[
         (frame.against == "test=original")
         & (frame.measure == "nDCG@10")
@@ -96,9 +94,9 @@ def test_verdicts_are_typed_and_in_words(found: positionbias.Audit) -> None:
 
 
 def test_a_figure_by_name_and_the_names_that_there_are(found: positionbias.Audit) -> None:
-    assert len(found.plots()) >= 3
+    assert len(found.plots()) >= 2
     assert found.plot().axes
-    with pytest.raises(SettingError, match="plot: wanted one of .*response.*; found 'pie'"):
+    with pytest.raises(SettingError, match="plot: wanted one of .*effects.*; found 'pie'"):
         found.plot("pie")
 
 
@@ -201,12 +199,12 @@ def test_a_transformer_object_is_audited_as_it_is(collection: Collection) -> Non
         pair[pair.model == name].drop(columns=["row", "model"]).reset_index(drop=True)
         for name in ("Transformer", "as_function")
     )
-    assert len(one) > 100
+    assert len(one) > 20
     assert_frame_equal(one, other)
 
 
 def test_a_retriever_over_the_whole_collection_from_python(collection: Collection) -> None:
-    settings = replace(SETTINGS, depth=20, segments=0, retrieve=True, measures=RETRIEVAL_MEASURES)
+    settings = replace(SETTINGS, depth=20, retrieve=True, measures=RETRIEVAL_MEASURES)
     found = positionbias.audit_model(bag_checkpoint("front", 15), collection, settings=settings)
     # fifteen words of passages of forty: all is over the limit, which is no preference; within it
     # evidence and placebo are compared

@@ -40,9 +40,8 @@ SMALLER = {
     "needles=150": "needles=40",
     "queries=150": "queries=40",
     OTHER_TOWNS: "",
-    "depth=20, minimum=10, describe=True": "depth=3, segments=0",
-    "depth=20, minimum=10, segments=0, describe=True": "depth=3, segments=0",
-    'depth=20, evidence="terms"': 'depth=3, segments=0, evidence="terms"',
+    "depth=20, minimum=10": "depth=3",
+    'depth=20, evidence="terms"': 'depth=3, evidence="terms"',
 }
 
 

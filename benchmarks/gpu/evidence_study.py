@@ -103,11 +103,7 @@ class Size:
 
 
 _QUIET: dict[str, Any] = {"probe_passages": 0, "save_minutes": 1.0}
-_AUDIT: dict[str, Any] = {
-    "segments": 0,
-    "permutations": 100,
-    "seed": SEED,
-}  # verdicts alone, and no texts
+_AUDIT: dict[str, Any] = {"seed": SEED}
 SIZES = {
     "full": Size(
         encoders=TrainConfig(

@@ -9,11 +9,9 @@ from enum import StrEnum
 from positionbias.core.formatting import count
 
 __all__ = [
-    "DEVIATIONS",
     "RANKS",
     "READ_WHOLE",
     "SCORE",
-    "SIZES",
     "UNITS",
     "WORTH",
     "Contrast",
@@ -24,26 +22,24 @@ __all__ = [
     "Verdict",
 ]
 
-# units of effects; all others are measures
-WORTH, DEVIATIONS, SCORE, RANKS = "worth", "deviations", "score", "ranks"
-UNITS = (WORTH, DEVIATIONS, SCORE, RANKS)
+UNITS = WORTH, SCORE, RANKS = "worth", "score", "ranks"  # of effects; all others are measures
 READ_WHOLE = "read whole"  # the subset of queries whose texts the system reads whole
 
 
 class Question(StrEnum):
-    """The question of a verdict: the effect of the evidence's place in its passage, of the order of
-    a passage's text (if no answer is known), or of a passage's place in the list."""
+    """The question of a verdict: the effect of the evidence's place in its passage, or of a
+    passage's place in the list.
+    """
 
     PASSAGE = "position in the passage"
-    TEXT = "order of a passage's text"
     LIST = "order in the list"
 
 
 class Preference(StrEnum):
     """The answer of a verdict. ``NONE`` is an effect within the margin, ``UNREAD`` one of the
     length limit, ``UNKNOWN`` too little data. ``UNREACTIVE``: the evidence is worth nothing to the
-    system, so no effect can be measured by it. ``SENSITIVE`` and ``INSENSITIVE`` are answers on the
-    order of a text, which has no side."""
+    system, so no effect can be measured by it.
+    """
 
     FRONT = "prefers the front"
     END = "prefers the end"
@@ -54,8 +50,6 @@ class Preference(StrEnum):
     NONE = "no preference"
     UNREACTIVE = "does not react to its evidence"
     UNREAD = "loses what it does not read"
-    SENSITIVE = "sensitive to the order of a passage's text"
-    INSENSITIVE = "insensitive to the order of a passage's text"
     UNKNOWN = "cannot tell"
 
 
@@ -64,34 +58,25 @@ class Contrast(StrEnum):
     ``ORDER`` is the loss in ranks from the list's first place to its last: above 0 the first places
     are preferred. ``ORDER_MIDDLE`` is that from its ends to its middle. ``WORTH`` is the passage
     less the passage with another passage's sentence in the evidence's place.
-
-    ``TURNED`` and ``HALVES`` are mean sizes of changes, without a sign; ``TURNED_MORE`` and
-    ``HALVES_MORE`` are these less an irrelevant passage's."""
+    """
 
     ENDS = "end − front"
     MIDDLE = "middle − ends"
     ROTATION = "rotated to the end − to the front"
     RUNS = "two runs: moved to the end − to the front"
-    TURNED = "size of change, rotated"
-    HALVES = "size of change, halves exchanged"
-    TURNED_MORE = "size of change, rotated: relevant − irrelevant"
-    HALVES_MORE = "size of change, halves exchanged: relevant − irrelevant"
     WORTH = "worth of the evidence"
     ORDER = "first to last place in the list"
     ORDER_MIDDLE = "ends to middle of the list"
-
-
-SIZES = (Contrast.TURNED, Contrast.HALVES)  # without a sign
 
 
 @dataclass(frozen=True, slots=True)
 class Effect:
     """One contrast of a manipulation in one unit, with its simultaneous 95 % interval.
 
-    ``unit`` is "worth" (shares of the evidence's worth), "deviations", "score", "ranks" or a
-    measure's name. ``detectable`` is the effect found with 80 % power. ``subset`` "read whole"
-    restricts it to queries whose texts the model reads whole. ``raw`` is the effect of a share in
-    scores, with the ends of its interval. Undefined numbers are None.
+    ``unit`` is "worth" (shares of the evidence's worth), "score", "ranks" or a measure's name.
+    ``detectable`` is the effect found with 80 % power. ``subset`` "read whole" restricts it to
+    queries whose texts the model reads whole. ``raw`` is the effect of a share in scores, with the
+    ends of its interval. Undefined numbers are None.
     """
 
     contrast: Contrast
@@ -109,6 +94,11 @@ class Effect:
         """True if the interval excludes 0: that of the raw effect, where there is one."""
         _, low, high = self.raw or (self.value, self.low, self.high)
         return low is not None and high is not None and not low <= 0 <= high
+
+    @property
+    def largest(self) -> float:
+        """The far end of the interval, without its sign."""
+        return max(abs(self.low or 0.0), abs(self.high or 0.0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,10 +136,9 @@ class Verdict:
     system reads, where the effect over whole texts is another. Ranks and measures are of the first
     ``depth`` passages of ``among``. ``rule`` chose the evidence (empty: it is the answers);
     ``noise`` is the change of a repeated call, in deviations. With ``missing`` scores the effects
-    hold whatever these are.
-
-    Of two runs, ``rotations`` counts the rotated ones. ``alike``: they are the same run. ``shared``
-    is the share of first passages that they have in common, where that is hardly more than chance.
+    hold whatever these are. Of two runs, ``rotations`` counts the rotated ones; ``alike``: they are
+    the same run; ``shared`` is the share of first passages that they have in common, where that is
+    hardly more than chance.
     """
 
     question: Question
@@ -191,7 +180,7 @@ class Verdict:
 
     def effect(self, contrast: Contrast, unit: str, subset: str | None = None) -> Effect | None:
         """Return a contrast's effect in one unit, by default over the deciding queries."""
-        wanted = contrast, unit, self.subset if subset is None else subset
+        key = contrast, unit, self.subset if subset is None else subset
         return next(
-            (one for one in self.effects if (one.contrast, one.unit, one.subset) == wanted), None
+            (one for one in self.effects if (one.contrast, one.unit, one.subset) == key), None
         )

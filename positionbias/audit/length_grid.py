@@ -7,8 +7,8 @@ fillers of a shorter one, and the piece is put at the sentence boundary nearest 
 share of the fillers. Decisions [decision]:
 
 - The piece is the sentence with the evidence and as many of its neighbours as fit into half of the
-  shortest length, so that texts stay natural and all lengths have the same piece. If no answer is
-  known, it is the whole relevant passage. Longer evidence is skipped and counted.
+  shortest length, so that texts stay natural and all lengths have the same piece. Longer evidence
+  is skipped and counted.
 - Competitors are the query's first ``COMPETITORS`` candidates that are not judged relevant, each a
   drawn sentence with its neighbours, in texts of the same length with the same fillers. They stand
   at place 0, so every place of a length is compared with the same competitors in the same unit, and
@@ -20,44 +20,48 @@ share of the fillers. Decisions [decision]:
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-import msgspec
 import numpy as np
 
 from positionbias.audit.made_ids import made_id
 from positionbias.audit.manipulate import Texts
 from positionbias.audit.perturb import has_end
 from positionbias.audit.reads import Reads
-from positionbias.audit.systems import System, Task
+from positionbias.audit.settings import AuditSettings
+from positionbias.audit.systems import Rows, System, Task, counted
 from positionbias.core.collection import Collection
 from positionbias.core.records import Query
-from positionbias.core.run import Run
-from positionbias.core.schema import converted
 from positionbias.core.seeds import below, choose, drawn_order
-from positionbias.evaluation.length_grid import PLACES, GridFigures, LengthGrid, Scored, grid_of
+from positionbias.evaluation.length_grid import (
+    LENGTHS,
+    PLACES,
+    Scored,
+    grid_rows,
+)
 from positionbias.models.protocols import token_reader
 from positionbias.text.sentences import sentence_spans
 from positionbias.text.words import split_words
 
 __all__ = [
     "COMPETITORS",
+    "CUT",
     "MOST",
     "Material",
     "Piece",
-    "length_grid",
+    "length_rows",
     "make_materials",
     "sizes_of",
-    "texts_to_score",
 ]
 
 MOST = 100
 COMPETITORS = 10
 TOP = 30  # candidates that cannot be fillers
+CUT = "limit"
 LONG, LONELY, UNFILLED = (
     "evidence longer than half of the shortest length",
     "fewer than two irrelevant candidates",
@@ -108,9 +112,8 @@ class Material:
     @property
     def names(self) -> list[str]:
         """The names of a length's texts: of the evidence at each place, then of the competitors."""
-        return [
-            made_id(self.query.query_id, number) for number in range(len(PLACES) + len(self.others))
-        ]
+        number = len(PLACES) + len(self.others)
+        return [made_id(self.query.query_id, place) for place in range(number)]
 
     def texts(self, length: int) -> dict[str, str]:
         """Return all texts of one length by name."""
@@ -128,30 +131,18 @@ def sizes_of(system: System) -> tuple[Sizes, str]:
     return lambda texts: [len(text.split()) for text in texts], "words"
 
 
-class _Articles(msgspec.Struct):
-    articles: list[tuple[str, int]]
-
-
-class _Source(msgspec.Struct):
-    files: list[_Articles]
-
-
 def _articles(collection: Collection) -> np.ndarray | None:
     """Return the article number of each stored passage, ``(passages,)``; None if the collection
     does not record articles.
     """
+    source: Any = collection.manifest.content.get("source")
     try:
-        source = converted(_Source, collection.manifest.content.get("source"), more=True)
-    except msgspec.ValidationError:
+        pairs = [pair for file in source["files"] for pair in file["articles"]]
+        titles, counts = zip(*pairs, strict=True)
+        articles = np.repeat(np.unique(titles, return_inverse=True)[1], counts)
+    except (KeyError, TypeError, ValueError):
         return None
-    titles: dict[str, int] = {}
-    of = [
-        (titles.setdefault(title, len(titles)), count)
-        for file in source.files
-        for title, count in file.articles
-    ]
-    found = np.repeat(*np.array(of, np.int64).reshape(-1, 2).T)
-    return found if len(found) == len(collection) else None
+    return articles if len(articles) == len(collection) else None
 
 
 def make_materials(
@@ -167,38 +158,31 @@ def make_materials(
     """Make the material of the first ``most`` of these queries; also return the skipped ones by
     reason, and how far fillers are from the evidence.
     """
-    articles = _articles(task.collection)
+    articles, room = _articles(task.collection), lengths[0] // 2
     queries = {query.query_id: query for query in task.queries}
     clusters = dict(zip(task.query_ids, task.clusters, strict=True))
-    relevant: dict[str, set[str]] = {}
+    relevant: dict[str, set[str]] = defaultdict(set)
     for qrel in task.qrels:
         if qrel.grade >= level:
-            relevant.setdefault(qrel.query_id, set()).add(qrel.passage_id)
-    answers: dict[str, set[str]] = {}
+            relevant[qrel.query_id].add(qrel.passage_id)
+    answers: dict[str, set[str]] = defaultdict(set)
     for answer in task.collection.answers(task.split):
-        answers.setdefault(answer.query_id, set()).add(_plain(answer.text))
-    found: list[Material] = []
+        answers[answer.query_id].add(_plain(answer.text))
+    materials: list[Material] = []
     counts: Counter[str] = Counter()
     for query_id in query_ids:
-        if len(found) == most:
+        if len(materials) == most:
             break
-        own = relevant.get(query_id, set()) | {task.evidence.by_query[query_id].passage_id}
-        candidates = (
-            list(task.candidates[query_id].passage_ids) if query_id in task.candidates else []
-        )
-        piece = _evidence(task, query_id, lengths[0] // 2, sizes)
-        irrelevant = [name for name in candidates if name not in own][:COMPETITORS]
-        found_others = [
-            _competitor(
-                text,
-                below(len(text) or 1, seed, "competitor", query_id, name),
-                lengths[0] // 2,
-                sizes,
-            )
-            for name, text in zip(irrelevant, task.collection.texts(irrelevant), strict=True)
-        ]
-        others = [other for other in found_others if other is not None]
-        if piece is None or len(others) < 2:
+        item, candidates = task.evidence.by_query[query_id], task.candidates_of(query_id)
+        own = relevant[query_id] | {item.passage_id}
+        names = [name for name in candidates if name not in own][:COMPETITORS]
+        text, *texts = task.collection.texts([item.passage_id, *names])
+        piece, others = _piece(text, (item.start, item.end), room, sizes), []
+        for name, other in zip(names, texts, strict=True):
+            at = below(len(other) or 1, seed, "competitor", query_id, name)
+            others.append(_piece(other, (at, at + 1), room, sizes))
+        competitors = [other for other in others if other is not None]
+        if piece is None or len(competitors) < 2:
             counts[LONG if piece is None else LONELY] += 1
             continue
         apart = _Apart(
@@ -206,31 +190,21 @@ def make_materials(
             own.union(candidates[:TOP]),
             own,
             articles,
-            answers.get(query_id, set()) - {"  "},
+            answers[query_id] - {"  "},
         )
         fill, filled = _fillers(apart, lengths[-1], sizes, seed, query_id)
         if sum(filled) < lengths[-1]:
             counts[UNFILLED] += 1
             continue
-        found.append(Material(queries[query_id], clusters[query_id], piece, others, fill, filled))
+        materials.append(
+            Material(queries[query_id], clusters[query_id], piece, competitors, fill, filled)
+        )
     known = (
         "of other articles"
         if articles is not None
         else "of unknown articles, none a candidate of the query"
     )
-    return sorted(found, key=lambda one: one.query.query_id), dict(counts), known
-
-
-def _evidence(task: Task, query_id: str, room: int, sizes: Sizes) -> Piece | None:
-    item = task.evidence.by_query[query_id]
-    text = task.collection.texts([item.passage_id])[0]
-    return _piece(
-        text, (0, len(text)) if task.evidence.whole else (item.start, item.end), room, sizes
-    )
-
-
-def _competitor(text: str, at: int, room: int, sizes: Sizes) -> Piece | None:
-    return _piece(text, (at, at + 1), room, sizes)
+    return sorted(materials, key=lambda one: one.query.query_id), dict(counts), known
 
 
 def _piece(text: str, span: tuple[int, int], room: int, sizes: Sizes) -> Piece | None:
@@ -301,106 +275,93 @@ def _fillers(
     is left.
     """
     fill, filled, used, wanted = list[str](), list[int](), 0, 32
-    total, number = 0, len(apart.collection)
-    while total < size and used < number:
+    number = len(apart.collection)
+    while sum(filled) < size and used < number:
         rows = choose(number, wanted, seed, "length grid", query_id)[used:]
         for text in apart.of(rows):
             every = [_ended(text[start:end]) for start, end in sentence_spans(text) if end > start]
             fill += every
             filled += sizes(every) if every else []
-        total, used, wanted = sum(filled), min(wanted, number), 2 * wanted
+        used, wanted = min(wanted, number), 2 * wanted
     return fill, filled
 
 
-def texts_to_score(
-    materials: Sequence[Material], lengths: Sequence[int], room: int | None
-) -> tuple[int, float]:
-    """Return the number of texts, and the tokens or words of them that are read."""
-    each = sum(len(PLACES) + len(one.others) for one in materials)
-    return each * len(lengths), float(each * sum(min(length, room or length) for length in lengths))
-
-
-def length_grid(
+def length_rows(
     system: System,
     task: Task,
-    materials: Sequence[Material],
-    lengths: Sequence[int],
+    query_ids: Sequence[str],
     reads: Reads,
-    *,
-    unmoved: dict[str, int],
-    unit: str,
-    apart: str,
-    seed: int,
-) -> LengthGrid | None:
-    """Score all texts, a length at a time; None if no query has texts or all competitors score
-    alike.
+    settings: AuditSettings,
+    tell: Callable[[str], None],
+) -> Rows:
+    """Score the evidence at all places of texts of ``settings.lengths``, and return its lead over
+    its competitors and the effects of place, length and truncation as rows; none if no query has
+    texts or all competitors score alike.
     """
-    if not materials:
-        return None
-    by_length = [_scored(system, task, materials, length, reads, seed) for length in lengths]
-    leads, units, ranks, starts, beyond, cut = (
-        np.stack(column, axis=1) for column in zip(*by_length, strict=True)
+    lengths, seed = settings.lengths or (), settings.seed
+    sizes, unit = sizes_of(system)
+    materials, skipped, apart = make_materials(
+        task,
+        query_ids,
+        lengths,
+        sizes,
+        most=min(MOST, settings.needles),
+        seed=seed,
+        level=settings.relevant_from,
     )
+    grid: Rows = []
     labels = [one.cluster for one in materials]
-    cells, effects = grid_of(Scored(lengths, leads, units, ranks, starts, beyond, cut, labels))
-    if not cells:
-        return None
-    figures = GridFigures(
-        unit=unit,
-        queries=len(materials),
-        clusters=len(set(labels)),
-        competitors=max(len(one.others) for one in materials),
-        apart=apart,
-        limit=reads.found,
-        unmoved=unmoved,
-    )
-    measured = {cell.length for cell in cells}
-    shown = [place for place, length in enumerate(lengths) if length in measured]
-    deviations = units.mean(axis=0)[shown].tolist()
-    return LengthGrid(
-        [lengths[place] for place in shown], deviations, PLACES, cells, effects, figures
-    )
+    if materials:
+        by_length = [_scored(system, task, materials, length, reads, seed) for length in lengths]
+        columns = [np.stack(column, axis=1) for column in zip(*by_length, strict=True)]
+        leads, units, beyond, cut = columns
+        grid = grid_rows(Scored(lengths, leads, units, beyond, cut, labels))
+    if not grid:
+        why = "; ".join(f"{number:,} queries: {reason}" for reason, number in skipped.items())
+        tell(
+            f"{system.name}: no text of these lengths could be compared "
+            f"({why or 'competitors that all score alike'})"
+        )
+        return []
+    numbers: dict[str, float | str] = {
+        "unit": unit,
+        "fillers": apart,
+        CUT: reads.found,
+        "competitors": max(len(one.others) for one in materials),
+        "clusters": len(set(labels)),
+        **{f"left out: {reason}": number for reason, number in skipped.items()},
+    }
+    return [*counted(LENGTHS, numbers), *grid]
 
 
 def _scored(
     system: System, task: Task, materials: Sequence[Material], length: int, reads: Reads, seed: int
 ) -> tuple[np.ndarray, ...]:
-    """Return leads, units, ranks, starts, and whether the evidence starts beyond the limit or is
-    cut by it, one row per query.
+    """Return leads, units, and whether the evidence starts beyond the limit or is cut by it, one
+    row per query.
     """
     made = {name: text for one in materials for name, text in one.texts(length).items()}
     # in a drawn order, as a scorer may depend on the order of its list
-    lists = [(one.query.query_id, drawn_order(one.names, seed, "length grid")) for one in materials]
-    run = Run("made", ((name, ids, -np.arange(len(ids))) for name, ids in lists))
-    queries = [one.query for one in materials]
-    scored = system.scored(
-        task, Texts(made, task.collection), run, f"{system.name}: texts of {length:,}", queries
-    )
-    leads, units, ranks, starts, beyond, cut = [], [], [], [], [], []
+    lists = {
+        one.query.query_id: (one.query.text, drawn_order(one.names, seed, "length grid"))
+        for one in materials
+    }
+    description = f"{system.name}: texts of {length:,}"
+    scored = system.scores(task, Texts(made, task.collection), lists, description)
+    rows = []
     for one in materials:
-        ranking = scored[one.query.query_id]
-        by_name = dict(
-            zip(ranking.passage_ids, np.asarray(ranking.scores, np.float64).tolist(), strict=True)
-        )
-        every = np.array([by_name[name] for name in one.names])
+        every = np.array([scored[one.query.query_id][name] for name in one.names])
         own, others = every[: len(PLACES)], every[len(PLACES) :]
-        leads.append(own - others.mean())
-        units.append(others.std())
-        ranks.append(1.0 + (others[None, :] > own[:, None]).sum(axis=1))
         split = [one.split(one.piece, length, place) for place in PLACES]
-        starts.append([float(start) for _, _, start in split])
         words = one.piece.text.split()
         if reads.from_end:
-            versions = [
-                [[part, *after] for _, after, _ in split] for part in (words[-1], one.piece.text)
-            ]
+            sides = [behind for _, behind, _ in split]
+            versions = [[[end, *side] for side in sides] for end in (words[-1], one.piece.text)]
         else:
-            versions = [
-                [[*before, part] for before, _, _ in split] for part in (words[0], one.piece.needed)
-            ]
-        begins, ends = (
-            reads.fits(one.query.text, list(map(" ".join, texts))) for texts in versions
+            sides = [before for before, _, _ in split]
+            versions = [[[*side, end] for side in sides] for end in (words[0], one.piece.needed)]
+        begun, ended = (
+            np.array(reads.fits(one.query.text, list(map(" ".join, texts)))) for texts in versions
         )
-        beyond.append([not fits for fits in begins])
-        cut.append([begun and not ended for begun, ended in zip(begins, ends, strict=True)])
-    return tuple(np.array(column) for column in (leads, units, ranks, starts, beyond, cut))
+        rows.append((own - others.mean(), others.std(), ~begun, begun & ~ended))
+    return tuple(np.array(column) for column in zip(*rows, strict=True))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -12,8 +12,6 @@ from positionbias.audit.answers import Missing
 from positionbias.audit.made_ids import made_id
 from positionbias.audit.missing import missing_in
 from positionbias.audit.systems import System, Task
-from positionbias.core.records import Query
-from positionbias.core.run import Run
 from positionbias.core.seeds import drawn_order
 from positionbias.models.protocols import TextScorer
 
@@ -62,55 +60,38 @@ def nature_of(system: System, task: Task, seed: int) -> Nature:
     """
     if not isinstance(system.model, TextScorer):
         return Nature(False)
-    chosen = [
-        query_id
-        for query_id in _drawn(task, seed)
-        if len(task.candidates[query_id].passage_ids) >= LEAST
-    ][:TRIED]
+    drawn = drawn_order(task.candidates, seed, "nature of a scorer")
+    chosen = [name for name in drawn if len(task.candidates_of(name)) >= LEAST][:TRIED]
     if not chosen:
         return Nature(False, tried=False)
-    lists = {query_id: task.candidates[query_id].passage_ids for query_id in chosen}
-    asked = [
-        (made_id(query_id, what), query_id, order)
-        for query_id, ids in lists.items()
-        for what, order in _ways(ids)
-    ]
-    scores = _score(system, task, asked, f"{system.name}: pointwise or listwise?")
-    parts: dict[str, list[np.ndarray]] = {"again": [], "reversed": [], "alone": []}
+    orders: dict[tuple[str, str], Sequence[str]] = {
+        (query_id, what): order
+        for query_id in chosen
+        for ids in [task.candidates_of(query_id)]
+        for what, order in [
+            ("once", ids),
+            ("again", ids),
+            ("reversed", ids[::-1]),
+            *((f"alone {place}", [ids[place]]) for place in range(ALONE)),
+        ]
+    }
+    scores = _scores(system, task, orders, f"{system.name}: pointwise or listwise?")
+    changes: dict[str, list[float]] = {"again": [], "reversed": [], "alone": []}
     deviations = []
-    for query_id, ids in lists.items():
-        first = scores[made_id(query_id, "once")]
-        plain = np.array([first[name] for name in ids])
+    for query_id in chosen:
+        first = scores[query_id, "once"]
+        plain = np.array(list(first.values()))
         deviations.append(np.nanvar(plain) if not np.isnan(plain).all() else np.nan)
-        for what in ("again", "reversed"):
-            other = scores[made_id(query_id, what)]
-            parts[what].append(np.array([other[name] for name in ids]) - plain)
-        parts["alone"].append(
-            np.array(
-                [
-                    scores[made_id(query_id, f"alone {place}")][ids[place]] - plain[place]
-                    for place in range(ALONE)
-                ]
-            )
-        )
-    changes = {what: np.concatenate(part) for what, part in parts.items()}
+        for what in ("again", "reversed", *(f"alone {place}" for place in range(ALONE))):
+            other = scores[query_id, what]
+            changes[what.split()[0]] += [other[name] - first[name] for name in other]
     # only scorers of lists leave passages out
     if any(np.isnan(part).all() for part in changes.values()):
         return Nature(True)
     spread = float(np.sqrt(np.nanmean(deviations)))
-    noise, permuted, alone = (
-        _share(changes[what], spread) for what in ("again", "reversed", "alone")
-    )
+    noise, permuted, alone = (_share(np.array(part), spread) for part in changes.values())
     listwise = max(permuted, alone) > max(SHARE, BEYOND_NOISE * noise)
     return Nature(listwise, noise <= SHARE, noise, permuted, alone)
-
-
-def _ways(ids: Sequence[str]) -> Iterable[tuple[str, Sequence[str]]]:
-    yield "once", ids
-    yield "again", ids
-    yield "reversed", ids[::-1]
-    for place in range(ALONE):
-        yield f"alone {place}", [ids[place]]
 
 
 def _share(changes: np.ndarray, spread: float) -> float:
@@ -118,22 +99,17 @@ def _share(changes: np.ndarray, spread: float) -> float:
     return size / spread if spread > 0 else (0.0 if size == 0 else float("inf"))
 
 
-def _drawn(task: Task, seed: int) -> list[str]:
-    return drawn_order(task.candidates, seed, "nature of a scorer")
-
-
-def _score(
-    system: System, task: Task, asked: Sequence[tuple[str, str, Sequence[str]]], description: str
-) -> dict[str, dict[str, float]]:
-    """Return the scores by passage of each (name, query id, ordered passages)."""
-    texts = {query.query_id: query.text for query in task.queries}
-    run = Run("made", ((name, list(order), -np.arange(len(order))) for name, _, order in asked))
-    queries = [Query(name, texts[query_id]) for name, query_id, _ in asked]
-    found = system.scored(task, task.collection, run, description, queries)
-    return {
-        name: dict(zip(found[name].passage_ids, found[name].scores.tolist(), strict=True))
-        for name, _, _ in asked
-    }
+def _scores(
+    system: System,
+    task: Task,
+    orders: dict[tuple[str, str], Sequence[str]],
+    description: str,
+) -> dict[tuple[str, str], dict[str, float]]:
+    """Return the scores by passage of each (query id, label) with its ordered passages."""
+    texts = task.texts
+    lists = {made_id(*key): (texts[key[0]], order) for key, order in orders.items()}
+    scores = system.scores(task, task.collection, lists, description)
+    return {key: scores[made_id(*key)] for key in orders}
 
 
 class OrderSlopes(NamedTuple):
@@ -163,55 +139,40 @@ def order_slopes(system: System, task: Task, query_ids: Sequence[str], seed: int
     from scipy import stats
 
     labels = dict(zip(task.query_ids, task.clusters, strict=True))
-    asked = []
-    lists: dict[str, list[list[str]]] = {}
-    for query_id in query_ids:
-        ids = task.candidates[query_id].passage_ids if query_id in task.candidates else []
-        if len(ids) < LEAST:
-            continue
-        drawn = drawn_order(ids, seed, "order of a list", query_id)
+    orders: dict[tuple[str, str], Sequence[str]] = {}
+    asked = [name for name in query_ids if len(task.candidates_of(name)) >= LEAST]
+    for query_id in asked:
+        drawn = drawn_order(task.candidates_of(query_id), seed, "order of a list", query_id)
         shifted = [*drawn[len(drawn) // 2 :], *drawn[: len(drawn) // 2]]
-        lists[query_id] = [drawn, drawn[::-1], shifted, shifted[::-1]]
-        asked += [
-            (made_id(query_id, number), query_id, order)
-            for number, order in enumerate(lists[query_id])
-        ]
+        for number, order in enumerate((drawn, drawn[::-1], shifted, shifted[::-1])):
+            orders[query_id, str(number)] = order
     if not asked:
         return OrderSlopes(np.empty((0, 2)), [])
-    scores = _score(system, task, asked, f"{system.name}: lists in other orders")
+    scores = _scores(system, task, orders, f"{system.name}: lists in other orders")
     bounds = []
-    for query_id, orders in lists.items():
-        ids = sorted(orders[0])
-        places = np.array([[order.index(name) for name in ids] for order in orders]) / (
-            len(ids) - 1
-        )
-        given = np.array(
-            [
-                [scores[made_id(query_id, number)][name] for name in ids]
-                for number in range(len(orders))
-            ]
-        )
+    for query_id in asked:
+        keys = [(query_id, str(number)) for number in range(4)]
+        ids = sorted(orders[keys[0]])
+        places = np.array([[orders[key].index(name) for name in ids] for key in keys])
+        at = places / (len(ids) - 1)
+        given = np.array([[scores[key][name] for name in ids] for key in keys])
         gone = np.isnan(given).any(axis=1, keepdims=True)
-        ways = [
+        bounds.append(
             [
-                _slope(x, stats.rankdata(np.where(gone, way * x, -given), axis=1))
-                for x in (places, 1 - np.abs(2 * places - 1))
+                [
+                    _slope(x, stats.rankdata(np.where(gone, way * x, -given), axis=1))
+                    for x in (at, 1 - np.abs(2 * at - 1))
+                ]
+                for way in (-1, 1)
             ]
-            for way in (-1, 1)
-        ]
-        bounds.append(ways)
+        )
     least, most = np.array(bounds).swapaxes(0, 1)
-    names = {
-        made_id(query_id, number): query_id
-        for query_id, orders in lists.items()
-        for number in range(len(orders))
-    }
-    missing = missing_in({name: scores[name].values() for name in names}, names)
+    missing = missing_in(
+        {made_id(*key): scores[key].values() for key in orders},
+        {made_id(*key): key[0] for key in orders},
+    )
     return OrderSlopes(
-        least,
-        [labels.get(query_id, query_id) for query_id in lists],
-        most if missing else None,
-        missing,
+        least, [labels.get(name, name) for name in asked], most if missing else None, missing
     )
 
 

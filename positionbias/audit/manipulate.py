@@ -9,7 +9,8 @@ the list is the same for all texts [decision].
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -18,9 +19,9 @@ import numpy as np
 from positionbias.audit.answers import RANKS, SCORE, Contrast
 from positionbias.audit.made_ids import made_id
 from positionbias.audit.missing import filled
-from positionbias.audit.systems import System, Task
+from positionbias.audit.systems import System, Task, scores_of
 from positionbias.audit.trials import COLUMNS, PLACEBO_QUERY, Trial
-from positionbias.core.records import Qrel, Query
+from positionbias.core.records import Qrel
 from positionbias.core.run import Run
 from positionbias.core.seeds import drawn_order
 from positionbias.evaluation.measures import parse_measure, per_query
@@ -42,12 +43,9 @@ class Texts(NamedTuple):
 
     def texts(self, passage_ids: Sequence[str]) -> list[str]:
         """Return texts by id: made ones, and others from the collection."""
-        others = [passage_id for passage_id in passage_ids if passage_id not in self.made]
-        stored = iter(self.base.texts(others) if others else [])
-        return [
-            self.made[passage_id] if passage_id in self.made else next(stored)
-            for passage_id in passage_ids
-        ]
+        others = [name for name in passage_ids if name not in self.made]
+        stored = dict(zip(others, self.base.texts(others) if others else [], strict=True))
+        return [self.made[name] if name in self.made else stored[name] for name in passage_ids]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,22 +68,18 @@ class Manipulation:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """The contrasts of each query, ``(queries, contrasts)``, by default those of ``COLUMNS``, NaN
-    if a query has none, by unit: "score" (of a listwise scorer: minus the rank), "ranks" (gained)
-    and the measure. ``units (queries,)`` are deviations of the candidates' scores, the unit where
-    no evidence is known. ``whole (queries, contrasts)``: the model reads all texts of the contrast
-    whole.
+    """The contrasts ``COLUMNS`` of each query, ``(queries, contrasts)``, NaN if a query has none,
+    by unit: "score" (of a listwise scorer: minus the rank), "ranks" (gained) and the measure.
+    ``whole (queries, contrasts)``: the model reads all texts of the contrast whole.
 
-    ``within`` is the variance of one order's ENDS contrast around its query's mean, of ``orders``
-    orders. ``unit`` names what "score" holds.
+    ``within`` is the variance of one order's ENDS contrast around its query's mean. ``unit`` names
+    what "score" holds.
     """
 
     query_ids: Sequence[str]
     clusters: Sequence[str]
     by_unit: Mapping[str, np.ndarray]
-    units: np.ndarray
     whole: np.ndarray
-    orders: int
     within: float
     unit: str = SCORE
 
@@ -108,71 +102,48 @@ def ask(how: Manipulation, trials: Sequence[Trial], known: Asked, description: s
     Raises:
         InputError: a scorer that fails, or whose scores are not finite.
     """
-    began = time.perf_counter()
-    queries = {query.query_id: query.text for query in how.task.queries}
+    began, queries = time.perf_counter(), how.task.texts
     made = {name: text for one in trials for name, text in zip(one.names, one.texts, strict=True)}
     lists = [each for one in trials for each in _lists(how, one, queries)]
     for rotated, base in ((False, how.task.collection), (True, how.rotated_texts)):
-        wanted = [
-            (each, ids)
-            for each in lists
-            if each.rotated == rotated and (ids := each.missing(known))
-        ]
+        wanted = {
+            name: (query, ids)
+            for name, query, all_ids, of_rotated in lists
+            if of_rotated == rotated and (ids := _unscored(how, known, name, all_ids))
+        }
         if base is None or not wanted:
             continue
-        run = Run("made", ((each.name, ids, -np.arange(len(ids))) for each, ids in wanted))
-        asked = [Query(each.name, each.query) for each, _ in wanted]
-        scored = how.system.scored(how.task, Texts(made, base), run, description, asked)
-        for each, _ in wanted:
-            known.update(
-                ((each.name, name), score) for name, score in _by_id(scored, each.name).items()
-            )
-        known.texts += sum(len(ids) for _, ids in wanted)
+        scored = how.system.scores(how.task, Texts(made, base), wanted, description)
+        for name, scores in scored.items():
+            known.update(((name, text), score) for text, score in scores.items())
+            known.texts += len(scores)
     known.seconds += time.perf_counter() - began
 
 
-class _List(NamedTuple):
-    """One list to score: its name, the query's text, the ordered ids, whether passages are
-    ``rotated``, and whether to score it ``whole``.
-    """
-
-    name: str
-    query: str
-    ids: Sequence[str]
-    rotated: bool
-    whole: bool
-
-    def missing(self, known: Asked) -> list[str]:
-        """Return the ids still to be scored, in order."""
-        missing = [name for name in self.ids if (self.name, name) not in known]
-        return list(self.ids) if missing and self.whole else missing
+def _unscored(how: Manipulation, known: Asked, name: str, ids: Sequence[str]) -> Sequence[str]:
+    """Return the ids of a list to be scored: of a listwise scorer all or none."""
+    missing = [text for text in ids if (name, text) not in known]
+    return ids if missing and how.listwise else missing
 
 
-def _lists(how: Manipulation, one: Trial, queries: Mapping[str, str]) -> list[_List]:
-    """Return the lists to score. Pointwise: all texts of a query in one list, in a drawn order.
-    Listwise: each text in its query's list, whose order is drawn once for all texts of the
-    query."""
-    query = queries[one.query_id]
+def _lists(
+    how: Manipulation, one: Trial, queries: Mapping[str, str]
+) -> Iterator[tuple[str, str, Sequence[str], bool]]:
+    """Yield the lists to score: name, the query's text, the ordered ids, and whether passages are
+    rotated. Pointwise: all texts of a query in one list, in a drawn order. Listwise: each text in
+    its query's list, whose order is drawn once for all texts of the query."""
+    query_id, query = one.query_id, queries[one.query_id]
     if not how.listwise:
-        lists = [
-            _List(one.query_id, query, _shuffled(one.names, how.seed, one.query_id), False, False)
-        ]
+        yield query_id, query, _shuffled(one.names, how.seed, query_id), False
         if one.placebo_query:
-            name = made_id(one.query_id, PLACEBO_QUERY)
+            name = made_id(query_id, PLACEBO_QUERY)
             both = _shuffled([one.names[place] for place in one.rotated], how.seed, name)
-            lists.append(_List(name, queries[one.placebo_query], both, False, False))
-        return lists
-    order = _shuffled([one.passage_id, *_listed(how.task.candidates, one)], how.seed, one.query_id)
-    return [
-        _List(
-            name,
-            query,
-            [name if passage == one.passage_id else passage for passage in order],
-            place in one.rotated,
-            True,
-        )
-        for place, name in enumerate(one.names)
-    ]
+            yield name, queries[one.placebo_query], both, False
+        return
+    order = _shuffled([one.passage_id, *_listed(how.task, one)], how.seed, query_id)
+    for place, name in enumerate(one.names):
+        ids = [name if passage == one.passage_id else passage for passage in order]
+        yield name, query, ids, place in one.rotated
 
 
 def measure(
@@ -180,77 +151,48 @@ def measure(
     trials: Sequence[Trial],
     known: Asked,
     fits: Fits,
-    contrasts: Sequence[Contrast] = COLUMNS,
     up: Container[Contrast] = (),
 ) -> Measured:
-    """Return the contrasts of scored trials, a column each. Scores are rounded to 1e-4 of their
-    unit: the worth, or else a deviation.
+    """Return the contrasts of scored trials, a column each. Scores are rounded to 1e-4 of the mean
+    worth.
 
     Where scores are missing, contrasts in ``up`` are as high as these allow, others as low.
     """
-    queries = {query.query_id: query.text for query in how.task.queries}
+    queries, shape = how.task.texts, (len(trials), len(COLUMNS))
     labels = dict(zip(how.task.query_ids, how.task.clusters, strict=True))
-    ways = (False, True) if known.lacks else (None,)
-    sides = [
-        _scored(how, trials, known if way is None else Asked(filled(known, best=way)))
-        for way in ways
-    ]
-    (answers, qualities), (highest, best) = sides[0], sides[-1]
-    by_unit = {
-        unit: np.full((len(trials), len(contrasts)), np.nan)
-        for unit in ("score", "ranks", how.measure)
-    }
-    whole = np.ones((len(trials), len(contrasts)), bool)
-    within = []
-    by_rank = how.listwise and Contrast.WORTH in contrasts
-    for row, one in enumerate(trials):
+    ways = (False, True) if known.lacks else (False,)
+    sides = [_figures(how, trials, filled(known, best=best)) for best in ways]
+    by_unit = {unit: np.full(shape, np.nan) for unit in (SCORE, RANKS, how.measure)}
+    whole, within = np.ones(shape, bool), []
+    for row, (one, low, high) in enumerate(zip(trials, sides[0], sides[-1], strict=True)):
         read = np.array(fits(queries[one.query_id], one.texts))
-        answer = answers[row]
-        low, high = (
-            {"score": of.scores, "ranks": -of.ranks(), how.measure: quality[row]}
-            for of, quality in zip((answer, highest[row]), (qualities, best), strict=True)
-        )
-        if by_rank:
-            low["score"], high["score"] = low["ranks"], high["ranks"]
-        for column, contrast in enumerate(contrasts):
-            pairs = one.of(contrast)
-            if not pairs:
+        for column, contrast in enumerate(COLUMNS):
+            pairs = np.array([pair[1:] for pair in one.of(contrast)])
+            if not len(pairs):
                 continue
-            before, after = [pair.before for pair in pairs], [pair.after for pair in pairs]
-            whole[row, column] = read[before + after].all()
+            whole[row, column] = read[pairs].all()
             first, last = (low, high) if contrast in up else (high, low)
-            for name in low:
-                changes = last[name][after] - first[name][before]
-                by_unit[name][row, column] = changes.mean() - (
-                    answer.placebo if (name, contrast) == _LESS_PLACEBO else 0
-                )
-                if name == "score" and contrast == Contrast.ENDS and len(changes) > 1:
+            for unit, table in by_unit.items():
+                changes = last[unit][pairs[:, 1]] - first[unit][pairs[:, 0]]
+                table[row, column] = changes.mean()
+                if unit == SCORE and contrast == Contrast.ENDS and len(changes) > 1:
                     within.append(changes.var(ddof=1))
-    units = np.array([answer.unit for answer in answers])
-    unit = mean_unit(
-        by_unit["score"][:, contrasts.index(Contrast.WORTH)]
-        if Contrast.WORTH in contrasts
-        else units
-    )
-    if unit > 0 and not by_rank:
-        by_unit["score"] = np.round(by_unit["score"] / unit, ROUNDED) * unit
+            if contrast == Contrast.ROTATION and one.placebo_query and not how.listwise:
+                # the placebo query has no passage here, so no rank and no quality
+                name = made_id(one.query_id, PLACEBO_QUERY)
+                front, end = (known[name, one.names[place]] for place in one.rotated)
+                by_unit[SCORE][row, column] -= end - front
+    worth = mean_unit(by_unit[SCORE][:, COLUMNS.index(Contrast.WORTH)])
+    if worth > 0 and not how.listwise:
+        by_unit[SCORE] = np.round(by_unit[SCORE] / worth, ROUNDED) * worth
     return Measured(
         query_ids=[one.query_id for one in trials],
         clusters=[labels[one.query_id] for one in trials],
         by_unit=by_unit,
-        units=units,
         whole=whole,
-        orders=max((len(one.of(Contrast.ENDS)) for one in trials), default=0),
         within=float(np.mean(within)) if within else 0.0,
-        unit=RANKS if by_rank else SCORE,
+        unit=RANKS if how.listwise else SCORE,
     )
-
-
-def _scored(
-    how: Manipulation, trials: Sequence[Trial], known: Asked
-) -> tuple[list[_Answers], list[np.ndarray]]:
-    answers = [_answers(how, one, known) for one in trials]
-    return answers, _qualities(how, trials, answers)
 
 
 def mean_unit(units: np.ndarray) -> float:
@@ -261,10 +203,6 @@ def mean_unit(units: np.ndarray) -> float:
     return max(float(known.mean()), 0.0) if len(known) else 0.0
 
 
-# the placebo query has no passage here, so no rank and no quality
-_LESS_PLACEBO = ("score", Contrast.ROTATION)
-
-
 class _Competitors(NamedTuple):
     """The passages with which a text is ranked, best first, with their scores."""
 
@@ -272,96 +210,85 @@ class _Competitors(NamedTuple):
     scores: np.ndarray
 
     @staticmethod
-    def of(passage_ids: Sequence[str], scores: np.ndarray, but: str) -> _Competitors:
-        """Return all but one passage, in the order of their scores."""
-        keep = [
-            place
-            for place in np.argsort(-scores, kind="stable").tolist()
-            if passage_ids[place] != but
-        ]
-        return _Competitors([passage_ids[place] for place in keep], scores[keep])
+    def of(scores: Mapping[str, float]) -> _Competitors:
+        """Return passages in the order of their scores."""
+        ids = sorted(scores, key=lambda name: -scores[name])
+        return _Competitors(ids, np.array([scores[name] for name in ids]))
 
 
-class _Answers(NamedTuple):
-    """The scores of one trial: the texts' scores ``(texts,)``, each one's competitors (None:
-    unknown), the change of the placebo query's score by rotation, and the deviation of the
-    competitors' scores (NaN for fewer than two)."""
-
-    scores: np.ndarray
-    competitors: Sequence[_Competitors | None]
-    placebo: float
-    unit: float
-
-    def ranks(self) -> np.ndarray:
-        """Return the rank of each text, ``(texts,)`` float64; NaN if its competitors are
-        unknown.
-        """
-        pairs = zip(self.scores, self.competitors, strict=True)
-        return np.array(
+def _figures(
+    how: Manipulation, trials: Sequence[Trial], known: Mapping[tuple[str, str], float]
+) -> list[dict[str, np.ndarray]]:
+    """Return the scores, ranks gained and qualities of each trial's texts, ``(texts,)``."""
+    scores = [
+        np.array(
             [
-                np.nan if others is None else 1.0 + (others.scores > score).sum()
-                for score, others in pairs
+                known.get((name if how.listwise else one.query_id, name), np.nan)
+                for name in one.names
             ]
         )
+        for one in trials
+    ]
+    competitors = [_competitors(how, one, known) for one in trials]
+    ranks = [
+        np.array(
+            [
+                np.nan if others is None else 1.0 + (others.scores > score).sum()
+                for score, others in zip(own, beside, strict=True)
+            ]
+        )
+        for own, beside in zip(scores, competitors, strict=True)
+    ]
+    qualities = _qualities(how, trials, competitors, ranks)
+    return [
+        {SCORE: -place if how.listwise else score, RANKS: -place, how.measure: quality}
+        for score, place, quality in zip(scores, ranks, qualities, strict=True)
+    ]
 
 
-def _answers(how: Manipulation, one: Trial, known: Asked) -> _Answers:
+def _competitors(
+    how: Manipulation, one: Trial, known: Mapping[tuple[str, str], float]
+) -> list[_Competitors | None]:
+    """Return the competitors of each text; None: unknown."""
     if how.listwise:
-        others = _listed(how.task.candidates, one)
-        scores = np.array([known.get((name, name), np.nan) for name in one.names])
-        lists = [
-            _Competitors.of(others, np.array([known[name, other] for other in others]), "")
+        others = _listed(how.task, one)
+        return [
+            _Competitors.of({other: known[name, other] for other in others})
             if (name, name) in known
             else None
             for name in one.names
         ]
-        return _Answers(scores, lists, 0.0, _unit([each for each in lists if each is not None]))
-    scores = np.array([known[one.query_id, name] for name in one.names])
-    original, rotated = (_competitors(source, one) for source in (how.ranked, how.rotated))
-    competitors = [rotated if place in one.rotated else original for place in range(len(one.texts))]
-    placebo = 0.0
-    if one.placebo_query:
-        front, end = (
-            known[made_id(one.query_id, PLACEBO_QUERY), one.names[place]] for place in one.rotated
+    original, rotated = (
+        None
+        if run is None
+        else _Competitors.of(
+            {
+                name: score
+                for name, score in (
+                    scores_of(run, one.query_id) if one.query_id in run else {}
+                ).items()
+                if name != one.passage_id
+            }
         )
-        placebo = end - front
-    return _Answers(scores, competitors, placebo, _unit([original] if original is not None else []))
+        for run in (how.ranked, how.rotated)
+    )
+    return [rotated if place in one.rotated else original for place in range(len(one.texts))]
 
 
 def _shuffled(ids: Sequence[str], seed: int, query_id: str) -> list[str]:
     return drawn_order(ids, seed, "order of a list", query_id)
 
 
-def _by_id(run: Run, query_id: str) -> dict[str, float]:
-    ranking = run[query_id]
-    return dict(
-        zip(ranking.passage_ids, np.asarray(ranking.scores, np.float64).tolist(), strict=True)
-    )
-
-
-def _listed(candidates: Run, one: Trial) -> list[str]:
+def _listed(task: Task, one: Trial) -> list[str]:
     """Return a query's candidates without its own passage."""
-    ids = candidates[one.query_id].passage_ids if one.query_id in candidates else []
-    return [name for name in ids if name != one.passage_id]
-
-
-def _competitors(run: Run | None, one: Trial) -> _Competitors | None:
-    if run is None or one.query_id not in run:
-        return None if run is None else _Competitors([], np.empty(0))
-    ranking = run[one.query_id]
-    return _Competitors.of(
-        ranking.passage_ids, np.asarray(ranking.scores, np.float64), one.passage_id
-    )
-
-
-def _unit(competitors: Sequence[_Competitors]) -> float:
-    """Return the mean deviation of scores, over lists of two or more."""
-    deviations = [float(others.scores.std()) for others in competitors if len(others.scores) > 1]
-    return float(np.mean(deviations)) if deviations else float("nan")
+    return [name for name in task.candidates_of(one.query_id) if name != one.passage_id]
 
 
 def _qualities(
-    how: Manipulation, trials: Sequence[Trial], answers: Sequence[_Answers]
+    how: Manipulation,
+    trials: Sequence[Trial],
+    competitors: Sequence[Sequence[_Competitors | None]],
+    ranks: Sequence[np.ndarray],
 ) -> list[np.ndarray]:
     """Return the measure of each query with its passage at each text's rank, ``(texts,)`` per
     trial; NaN if the rank is unknown.
@@ -369,35 +296,31 @@ def _qualities(
     A query is measured once at each distinct rank; all ranks below the measure's cutoff are equal.
     """
     cutoff = parse_measure(how.measure).params.get("cutoff")
-    judged: dict[str, list[Qrel]] = {}
+    judged: dict[str, list[Qrel]] = defaultdict(list)
     for qrel in how.task.qrels:
-        judged.setdefault(qrel.query_id, []).append(qrel)
-    known: dict[tuple, str] = {}
-    rankings, qrels, keys = [], [], []
-    for one, answer in zip(trials, answers, strict=True):
-        tops = {
-            id(others): others.passage_ids[:cutoff]
-            for others in answer.competitors
-            if others is not None
-        }
-        row: list[str | None] = []
-        for rank, others in zip(answer.ranks(), answer.competitors, strict=True):
+        judged[qrel.query_id].append(qrel)
+    rankings: dict[tuple[str, Sequence[str]], str] = {}  # hypothetical ones, by query
+    names: list[list[str]] = []
+    for one, beside, places in zip(trials, competitors, ranks, strict=True):
+        tops = {id(others): others.passage_ids[:cutoff] for others in beside if others is not None}
+        row = []
+        for others, rank in zip(beside, places, strict=True):
             if others is None:
-                row.append(None)
+                row.append("")
                 continue
-            top = tops[id(others)]
-            place = min(int(rank), len(top) + 1)
-            key = (one.query_id, place, tuple(top))
-            if key not in known:
-                known[key] = str(len(known))
-                ids = [*top[: place - 1], one.passage_id, *top[place - 1 :]][:cutoff]
-                rankings.append((known[key], ids, -np.arange(len(ids))))
-                qrels += [
-                    Qrel(known[key], qrel.passage_id, qrel.grade) for qrel in judged[one.query_id]
-                ]
-            row.append(known[key])
-        keys.append(row)
+            top, place = tops[id(others)], min(int(rank) - 1, len(tops[id(others)]))
+            ids = (*top[:place], one.passage_id, *top[place:])[:cutoff]
+            row.append(rankings.setdefault((one.query_id, ids), str(len(rankings) + 1)))
+        names.append(row)
     if not rankings:
-        return [np.full(len(row), np.nan) for row in keys]
-    values = per_query(Run("hypothetical", rankings), qrels, [how.measure])[how.measure]
-    return [np.array([np.nan if key is None else values[key] for key in row]) for row in keys]
+        return [np.full(len(row), np.nan) for row in names]
+    run = Run(
+        "hypothetical", ((name, ids, -np.arange(len(ids))) for (_, ids), name in rankings.items())
+    )
+    qrels = [
+        Qrel(name, qrel.passage_id, qrel.grade)
+        for (query_id, _), name in rankings.items()
+        for qrel in judged[query_id]
+    ]
+    values = per_query(run, qrels, [how.measure])[how.measure] | {"": np.nan}
+    return [np.array([values[name] for name in row]) for row in names]

@@ -1,5 +1,5 @@
-"""Make texts for an audit: the evidence sentence at other places of its passage, and a passage in
-thirds. Pure functions of strings.
+"""Make texts for an audit: the evidence sentence at other places of its passage. Pure functions of
+strings.
 
 Two sentences of a passage are exchanged: the evidence and a *placebo*, a sentence without the
 answer that begins and ends like the evidence (so that a fragment is only exchanged with a
@@ -12,34 +12,21 @@ exactly the same.
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
-from collections.abc import Callable, Iterable, Sequence
-from itertools import pairwise
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from positionbias.positions.rotate import rotate_at
-from positionbias.text.sentences import Parts, parts_of, with_own_at
-from positionbias.text.words import (
-    USUAL_WORDS,
-    WordMethod,
-    sentence_starts,
-    split_words,
-    word_spans,
-)
+from positionbias.text.sentences import Parts
+from positionbias.text.words import split_words
 
 __all__ = [
     "NO_PLACEBO",
     "Exchange",
-    "Needle",
-    "exchanged_halves",
     "exchanges",
     "fillers",
     "has_end",
-    "move_sentence",
     "nearest_in_words",
     "placebos",
     "replaced",
-    "thirds",
     "turned",
 ]
 
@@ -47,15 +34,6 @@ LEAST_AROUND = 2  # sentences around the two exchanged ones; with fewer, the mid
 NO_PLACEBO = "no other sentence begins and ends like the evidence"
 _CLOSING = "\"'”’)]}»"
 _ENDING = ".!?…。！？"
-
-
-class Needle(NamedTuple):
-    """A passage with one of its sentences at every place: it is sentence ``i`` of ``texts[i]``, and
-    ``own`` is its original place.
-    """
-
-    texts: list[str]
-    own: int
 
 
 class Exchange(NamedTuple):
@@ -69,19 +47,6 @@ class Exchange(NamedTuple):
     middle: bool
     before: str
     after: str
-
-
-def move_sentence(text: str, start: int, end: int) -> Needle | str:
-    """Move the sentence with characters ``[start, end)`` through its passage, with the others in
-    order, or return why that is impossible.
-
-    >>> move_sentence("One came. Two left. Three stayed.", 10, 13).texts[0]
-    'Two left. One came. Three stayed.'
-    """
-    found = parts_of(text, start, end)
-    if isinstance(found, str):
-        return found
-    return Needle([with_own_at(found, place) for place in range(len(found.sentences))], found.own)
 
 
 def placebos(parts: Parts) -> list[int]:
@@ -207,51 +172,8 @@ def nearest_in_words(sentence: str, others: Iterable[str]) -> str:
     return nearest
 
 
-def exchanged_halves(text: str, words: WordMethod = USUAL_WORDS) -> str:
-    """Exchange a passage's halves at the sentence boundary nearest to its middle word, or in a
-    single sentence at the word boundary there.
-
-    Of two equally near boundaries the first is used [decision]. A text of fewer than two words is
-    unchanged.
-
-    >>> exchanged_halves("One came. Two left. Three of them stayed here.")
-    'Three of them stayed here. One came. Two left.'
-    >>> exchanged_halves("one two three")
-    'two three one '
-    """
-    spans = [place for place, _ in word_spans(text, words)]
-    starts = [place for place in sentence_starts(text) if place > min(spans, default=0)]
-    # a stop stays with its word
-    spaced = [place for place in spans[1:] if text[place - 1].isspace()] or spans[1:]
-    cut = min(
-        starts or spaced,
-        key=lambda place: abs(2 * bisect_left(spans, place) - len(spans)),
-        default=0,
-    )
-    return _joined(text[cut:].strip(), text[:cut].strip()) if starts else rotate_at(text, cut)
-
-
 def _joined(*texts: str) -> str:
     """Join the pieces by a space, and end each but the last with a full stop if needed, so that
     they stay separate sentences [decision].
     """
     return " ".join([*(text if has_end(text) else f"{text}." for text in texts[:-1]), *texts[-1:]])
-
-
-def thirds(text: str, words: WordMethod = USUAL_WORDS) -> list[str]:
-    """Return the first, middle and last third of a text's words, as slices of it; fewer if it has
-    fewer than three words.
-
-    >>> thirds("a b c d e f g")
-    ['a b', 'c d', 'e f g']
-    """
-    spans = word_spans(text, words)
-    edges = _edges(len(spans))
-    return [text[spans[low][0] : spans[high - 1][1]] for low, high in edges]
-
-
-def _edges(count: int) -> Sequence[tuple[int, int]]:
-    if count < 3:
-        return [(index, index + 1) for index in range(count)]
-    cuts = [0, count // 3, 2 * count // 3, count]
-    return list(pairwise(cuts))

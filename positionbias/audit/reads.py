@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -18,11 +20,9 @@ from positionbias.audit.made_ids import made_id
 from positionbias.audit.manipulate import Fits, Texts
 from positionbias.audit.systems import System, Task
 from positionbias.audit.trials import Trial
-from positionbias.core.records import Query
-from positionbias.core.run import Run
 from positionbias.core.seeds import below, drawn_order
 from positionbias.models.protocols import PassageEncoder, TokenReader, cut_side, token_reader
-from positionbias.text.sentences import Parts, parts_of
+from positionbias.text.sentences import Parts
 
 __all__ = ["Limit", "Reads", "everything", "longest_texts", "reads_of"]
 
@@ -76,9 +76,8 @@ def reads_of(
         return Reads(_by_words(declared), float(declared), "declared", from_end)
     if (reader := token_reader(system.model)) is not None:
         return Reads(_by_tokens(reader), None, "its tokenizer", from_end)
-    if listwise or task.evidence.whole:
-        why = "the scorer is listwise" if listwise else "no answer is located"
-        return Reads(everything, None, f"not tried: {why}")
+    if listwise:
+        return Reads(everything, None, "not tried: the scorer is listwise")
     limit = cliff(system, task, longest, seed)
     if limit is None:
         return Reads(everything, None, "no limit found")
@@ -130,68 +129,52 @@ def cliff(system: System, task: Task, longest: Mapping[str, int], seed: int) -> 
     one with fewer texts on the wrong side counts.
     """
     made: dict[str, str] = {}
-    lists, befores, behinds, sizes = [], [], [], []
-    queries = {query.query_id: query.text for query in task.queries}
-    known = known_words(task.collection, seed)
+    lists: dict[str, tuple[str, list[str]]] = {}
+    places = []  # (queries, places): words before, of and behind the evidence
+    queries, known = task.texts, known_words(task.collection, seed)
     for query_id, parts in _tried(task, longest, seed):
         evidence = parts.sentences[parts.own]
-        avoided = " ".join([queries[query_id], *parts.sentences])
         words = len(evidence.split())
-        blank = filler(avoided, known, seed, query_id, "blank", words=words)
         apart = longest[query_id] - sum(len(text.split()) for text in parts.sentences) + words
         some = 1 + below(apart, seed, "cliff", query_id, "padding")
-        padding = [
-            filler(avoided, known, seed, query_id, "padding", words=each) for each in (some, apart)
-        ]
+        fill = partial(
+            filler, " ".join([queries[query_id], *parts.sentences]), known, seed, query_id
+        )
         others = [text for place, text in enumerate(parts.sentences) if place != parts.own]
         between = 1 + below(len(others) - 1, seed, "cliff", query_id, "between")
-        around = [([], others), (others[:between], others[between:]), (others, [])]
-        around += [([*others, each], []) for each in padding] + [
-            ([], [each, *others]) for each in padding
+        padding = [fill("padding", words=each) for each in (some, apart)]
+        around = [
+            ([], others),
+            (others[:between], others[between:]),
+            (others, []),
+            *(([*others, each], []) for each in padding),
+            *(([], [each, *others]) for each in padding),
         ]
-        versions = [
-            " ".join([*before, piece, *behind])
-            for before, behind in around
-            for piece in (evidence, blank)
-        ]
-        names = [made_id(query_id, number) for number in range(len(versions))]
-        made |= zip(names, versions, strict=True)
-        lists.append((query_id, names))
-        befores.append([len(" ".join(before).split()) for before, _ in around])
-        behinds.append([len(" ".join(behind).split()) for _, behind in around])
-        sizes.append(words)
+        names = [made_id(query_id, number) for number in range(2 * len(around))]
+        pieces = (evidence, fill("blank", words=words))
+        versions = product(around, pieces)
+        texts = [" ".join([*before, piece, *behind]) for (before, behind), piece in versions]
+        made |= zip(names, texts, strict=True)
+        lists[query_id] = queries[query_id], names
+        counts = [[len(" ".join(side).split()) for side in sides] for sides in around]
+        places.append([(before, words, behind) for before, behind in counts])
     if not lists:
         return None
-    run = Run("made", ((name, ids, -np.arange(len(ids))) for name, ids in lists))
-    asked = [Query(name, queries[name]) for name, _ in lists]
-    scored = system.scored(
-        task, Texts(made, task.collection), run, f"{system.name}: how far does it read?", asked
-    )
-    rows = []
-    for name, ids in lists:
-        by_id = dict(
-            zip(
-                scored[name].passage_ids,
-                scored[name].scores.astype(np.float64).tolist(),
-                strict=True,
-            )
-        )
-        rows.append([by_id[text_id] for text_id in ids])
-    table = np.array(rows)
+    description = f"{system.name}: how far does it read?"
+    scored = system.scores(task, Texts(made, task.collection), lists, description)
+    table = np.array([[scored[name][text] for text in ids] for name, (_, ids) in lists.items()])
     full = ~np.isnan(table).any(axis=1)  # missing scores change nothing and say nothing
     changes = np.abs(table[:, 0::2] - table[:, 1::2]) > SAME * float(
         table[full].std() if full.any() else 0
     )  # (queries, places)
+    sizes = np.array(places)
     limits = []
-    for from_end, first, places, starts in (
-        (False, 0, [1, 2, 3, 4], befores),
-        (True, 2, [0, 1, 5, 6], behinds),
-    ):
+    for from_end, first, other in ((False, 0, [1, 2, 3, 4]), (True, 2, [0, 1, 5, 6])):
         matters = changes[:, first] & full
-        start = np.array(starts)[matters][:, places]
-        end = start + np.array(sizes)[matters, None]
-        found = _limit(start.ravel(), end.ravel(), ~changes[matters][:, places].ravel())
-        limits += [Limit(words, from_end, wrong) for words, wrong in found]
+        own, unread = sizes[matters][:, other], ~changes[matters][:, other]
+        start = own[..., 2 if from_end else 0]
+        if len(start):
+            limits += _limit(start.ravel(), (start + own[..., 1]).ravel(), unread.ravel(), from_end)
     return min(limits, key=lambda limit: limit.wrong, default=None)
 
 
@@ -204,23 +187,23 @@ def _tried(task: Task, longest: Mapping[str, int], seed: int) -> Iterator[tuple[
         drawn[TRIED // 2 :], key=lambda query_id: -longest[query_id]
     )
     for query_id in order[:TRIED]:
-        item = task.evidence.by_query[query_id]
-        parts = parts_of(task.collection.texts([item.passage_id])[0], item.start, item.end)
+        parts = task.parts(query_id)
         if not isinstance(parts, str):
             yield query_id, parts
 
 
-def _limit(starts: np.ndarray, ends: np.ndarray, unread: np.ndarray) -> list[tuple[float, int]]:
-    """Return the limit L in words and the texts on its wrong side, from the evidence's starts and
-    ends and whether it was ``unread``, ``(texts,)`` each; nothing without a limit."""
-    if not len(starts):
-        return []
+def _limit(starts: np.ndarray, ends: np.ndarray, unread: np.ndarray, from_end: bool) -> list[Limit]:
+    """Return the limit, from the evidence's starts and ends and whether it was ``unread``,
+    ``(texts,)`` each; nothing without a limit."""
     limits = np.arange(1, int(ends.max()) + 1)[:, None]
-    wrong = (unread & (ends <= limits)).sum(axis=1) + (~unread & (starts >= limits)).sum(axis=1)
-    behind = (unread & (starts >= limits)).sum(axis=1)
-    before = (~unread & (ends <= limits)).sum(axis=1)
-    allowed = (wrong <= MOST_WRONG * len(starts)) & (behind >= LEAST_EACH) & (before >= LEAST_EACH)
+    after, before = starts >= limits, ends <= limits
+    wrong = ((unread & before) | (~unread & after)).sum(axis=1)
+    allowed = (
+        (wrong <= MOST_WRONG * len(starts))
+        & ((unread & after).sum(axis=1) >= LEAST_EACH)
+        & ((~unread & before).sum(axis=1) >= LEAST_EACH)
+    )
     if not allowed.any():
         return []
     least = int(wrong[allowed].min())
-    return [(float(limits[allowed & (wrong == least), 0].min()), least)]
+    return [Limit(float(limits[allowed & (wrong == least), 0].min()), from_end, least)]

@@ -1,13 +1,12 @@
-"""The settings of an audit: its systems, measures and limits."""
+"""The settings of an audit: its systems, measures, limits and lengths."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import astuple, dataclass, field, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
-from positionbias.audit.lengths import Lengths
 from positionbias.core.errors import SettingError
 from positionbias.core.inputs import CollectionLike, RunLike
 from positionbias.core.places import Place, replaced_file
@@ -19,7 +18,7 @@ from positionbias.core.settings import (
     seed_setting,
     setting,
 )
-from positionbias.evaluation.buckets import SQUAD_POSQ, Buckets
+from positionbias.evaluation.buckets import Buckets
 from positionbias.models.kinds import READ_AS
 from positionbias.positions.settings import Matching
 
@@ -58,6 +57,41 @@ DEPTH, RETRIEVAL_DEPTH = 30, 1_000
 ANSWERS, TERMS = "answers", "terms"  # sources of evidence
 MEMORY = 4.0  # GiB for a search
 Lists = Literal["test", "pointwise", "listwise"]
+# the least length with several places for a sentence; tokens that fit in memory
+SHORTEST, LONGEST = 32, 1_000_000
+
+
+class Lengths(tuple[int, ...]):
+    """The lengths of the texts through which evidence moves, from the shortest, in the model's
+    tokens or else in words.
+    """
+
+    __slots__ = ()
+
+    @classmethod
+    def parse(cls, given: str | Iterable[int]) -> Self:
+        """Parse lengths from a text, or sort given lengths, from the shortest.
+
+        >>> Lengths.parse("512,128")
+        (128, 512)
+
+        Raises:
+            SettingError: something other than whole numbers in the range, each once.
+        """
+        try:
+            lengths = sorted(map(int, given.split(",") if isinstance(given, str) else given))
+        except (TypeError, ValueError):
+            lengths = []
+        if (
+            not lengths
+            or not SHORTEST <= lengths[0] <= lengths[-1] <= LONGEST
+            or len(set(lengths)) < len(lengths)
+        ):
+            raise SettingError(
+                f"--lengths: wanted numbers from {SHORTEST} to {LONGEST:,} with commas between "
+                f"them, each once; found {given!r}; give 128,256,512"
+            )
+        return cls(lengths)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,13 +138,6 @@ class Audited:
         place="read",
         panel=Panel.DENSE,
     )
-    memory: float | None = setting(
-        None,
-        "With --retrieve: GiB of memory for a search.",
-        absent=f"{MEMORY:g}",
-        metavar="GIB",
-        panel=Panel.DENSE,
-    )
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -120,11 +147,11 @@ class Audited:
 class AuditSettings:
     """Settings of an audit; checked when made.
 
-    ``buckets`` None: as many equal shares as the queries allow (``Buckets.relative_for``), and
-    SQuAD-PosQ's characters. The rotations have the seeds ``seed … seed + draws − 1``, as
-    ``posbias debias --seed`` would store them. ``blind``: with ``describe``, position-blind scorers
-    beside the systems. ``depth`` and ``measures`` None are the defaults of a re-ranker, or with
-    ``retrieve`` of a retriever.
+    The rotations have the seeds ``seed … seed + draws − 1``, as ``posbias debias --seed`` would
+    store them. ``depth`` and ``measures`` None are the defaults of a re-ranker, or with
+    ``retrieve`` of a retriever. ``matching`` locates the answers. With ``describe``, quality is
+    grouped by the ``buckets`` of the answer's place (None: as many equal shares as the queries
+    allow), each of at least ``minimum`` queries.
 
     Raises:
         SettingError: a setting out of range.
@@ -140,16 +167,6 @@ class AuditSettings:
         absent=f"{', '.join(MEASURES)}, and R@100 with --retrieve",
         panel=Panel.BASIC,
     )
-    buckets: tuple[Buckets, ...] | None = setting(
-        None,
-        "Edges of position buckets, as 0,0.2,0.5,1 (shares of the passage) or 0,100,500 "
-        "(characters); may be given again.",
-        metavar="EDGES",
-        absent="up to 20 equal shares, as the queries allow; the characters of SQuAD-PosQ",
-    )
-    length_groups: int = setting(3, "Groups of passage length within which to compare.", least=1)
-    minimum: int = setting(20, "Queries that a bucket needs to count.", least=2)
-    permutations: int = setting(1_000, "Permutations of positions, for the null of PSI.", least=100)
     draws: int = setting(1, "Rotations of every passage; 0: none.", least=0)
     needles: int = setting(
         1_000,
@@ -165,8 +182,7 @@ class AuditSettings:
     )
     margin: float = setting(
         0.1,
-        "The smallest effect of interest, as a share of the evidence's worth (without answers: in "
-        "deviations of a query's candidates' scores).",
+        "The smallest effect of interest, as a share of the evidence's worth.",
         above=0,
         do="raise it",
     )
@@ -182,13 +198,9 @@ class AuditSettings:
     )
     describe: bool = setting(
         False,
-        "Also describe, without a conclusion: quality by answer position (PSI) and its gain, "
-        "rotation of all passages, scores by place, thirds in vectors, position-blind scorers.",
+        "Also describe, without a conclusion: quality by answer position (PSI), and what rotation "
+        "of all passages changes.",
         panel=Panel.BASIC,
-    )
-    blind: bool = True
-    segments: int = setting(
-        500, "Passages whose thirds --describe encodes; 0: none.", least=0, panel=Panel.TERMS
     )
     depth: int = setting(
         None,
@@ -206,6 +218,8 @@ class AuditSettings:
         1, "Grade from which a passage is relevant evidence.", least=1, metavar="GRADE"
     )
     matching: Matching = field(default_factory=Matching)
+    buckets: Buckets | None = None
+    minimum: int = 20
     seed: int = seed_setting()
     retrieve: bool = setting(
         False,
@@ -235,15 +249,6 @@ class AuditSettings:
                 "--lengths: wanted queries whose evidence is moved; found --needles 0; give "
                 "--needles 100"
             )
-        if self.buckets is not None and not self.buckets:
-            raise SettingError(
-                "--buckets: wanted at least one set of buckets; found none; give some, or leave it "
-                "out"
-            )
-
-    def buckets_for(self, queries: int) -> tuple[Buckets, ...]:
-        """Return the given buckets, or the default for this many queries with a position."""
-        return (Buckets.relative_for(queries), SQUAD_POSQ) if self.buckets is None else self.buckets
 
     def rotations(self) -> list[Rotation]:
         """Return the draws, each as ``debias`` would store it with its seed."""
@@ -282,21 +287,6 @@ class Limits:
         "each passage by itself passes.",
         least=0,
         metavar="X",
-    )
-    max_rotation_gap: float | None = setting(
-        None,
-        "The largest change of the first measure's mean by rotation. Nearly blind if answers are "
-        "anywhere in their passages.",
-        least=0,
-        metavar="X",
-        panel=Panel.ADVANCED,
-    )
-    max_psi: float | None = setting(
-        None,
-        "The largest debiased PSI. It only describes: on its own it never passes.",
-        least=0,
-        metavar="X",
-        panel=Panel.ADVANCED,
     )
 
     def __post_init__(self) -> None:

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from positionbias.audit.answers import Verdict
 from positionbias.audit.evidence import FoundEvidence
 from positionbias.audit.made_ids import own_ids
-from positionbias.audit.rotated_run import RotatedRun
-from positionbias.audit.settings import MEMORY
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError
 from positionbias.core.records import Qrel, Query
@@ -21,6 +20,7 @@ from positionbias.models.protocols import AnyRanker
 from positionbias.positions.rotated_texts import RotatedTexts
 from positionbias.ranking.config import RankingConfig, Spread
 from positionbias.ranking.scored import PassageTexts
+from positionbias.text.sentences import Parts, parts_of
 
 if TYPE_CHECKING:
     from positionbias.audit.retriever import Retriever
@@ -33,10 +33,14 @@ __all__ = [
     "RETRIEVER",
     "RUN",
     "Measurement",
+    "RotatedRun",
+    "Rows",
     "System",
     "Task",
+    "counted",
     "distinct_names",
     "retrievers",
+    "scores_of",
 ]
 
 # roles of what is measured
@@ -44,13 +48,32 @@ FIRST_STAGE = "first stage"  # the ranking that models re-rank
 RERANKER, RETRIEVER, RUN = "re-ranker", "retriever", "run"
 
 
+Rows = Sequence[Mapping[str, Any]]  # as ``Collected.add`` takes them
+
+
 class Measurement(NamedTuple):
-    """Figures of one measure of a system, by its name and its role."""
+    """A verdict on a system, or rows of what was measured of it, with its name and its role."""
 
     system: str
     role: str
-    measure: str
-    figures: Any
+    figures: Verdict | Rows
+
+
+def counted(measure: str, numbers: Mapping[str, float | str]) -> Rows:
+    """Return counts and words as rows of one measure."""
+    return [
+        {"measure": measure, "statistic": name, "value": None, "label": number}
+        if isinstance(number, str)
+        else {"measure": measure, "statistic": name, "value": number}
+        for name, number in numbers.items()
+    ]
+
+
+class RotatedRun(NamedTuple):
+    """A rotated collection, such as ``posbias debias`` writes, and the system's run over it."""
+
+    collection: Collection
+    run: Run
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,14 +98,31 @@ class Task:
         """The audited queries, sorted."""
         return self.evidence.query_ids
 
+    @property
+    def texts(self) -> dict[str, str]:
+        """The text of each audited query."""
+        return {query.query_id: query.text for query in self.queries}
+
+    def parts(self, query_id: str) -> Parts | str:
+        """Return the sentences of the passage with a query's evidence, or the reason why that
+        cannot be moved.
+        """
+        item = self.evidence.by_query[query_id]
+        return parts_of(self.collection.texts([item.passage_id])[0], item.start, item.end)
+
+    def candidates_of(self, query_id: str) -> list[str]:
+        """Return the candidates of a query, best first."""
+        held = query_id in self.candidates
+        return list(self.candidates[query_id].passage_ids) if held else []
+
     def values(self, run: Run, measures: Sequence[str]) -> dict[str, np.ndarray]:
         """Return each measure's value of every audited query, ``(queries,)``; 0 without
         candidates.
         """
-        found = per_query(run, self.qrels, measures, query_ids=self.query_ids)
+        by_measure = per_query(run, self.qrels, measures, query_ids=self.query_ids)
         return {
             name: np.array([values[query_id] for query_id in self.query_ids])
-            for name, values in found.items()
+            for name, values in by_measure.items()
         }
 
 
@@ -107,51 +147,8 @@ class System:
     @staticmethod
     def of(checkpoint: Checkpoint, name: str | None = None, spread: Spread | None = None) -> System:
         """Return a loaded model as a re-ranker, under its own name or another."""
-        return System(
-            name or checkpoint.ended_name,
-            model=checkpoint.model,
-            checkpoint=checkpoint,
-            spread=spread,
-        )
-
-    @staticmethod
-    def retrieving(
-        checkpoint: Checkpoint,
-        task: Task,
-        *,
-        depth: int,
-        memory: float = MEMORY,
-        vectors: Vectors | None = None,
-        spread: Spread | None = None,
-    ) -> System:
-        """Return a loaded model as a retriever over the whole collection, named accordingly.
-
-        Raises:
-            SettingError, InputError: as ``Retriever``.
-        """
-        from positionbias.audit.retriever import WHOLE, Retriever
-
-        retriever = Retriever(
-            checkpoint,
-            task.collection,
-            task.queries,
-            depth=depth,
-            config=task.config,
-            vectors=vectors,
-            memory=memory,
-            spread=spread,
-        )
-        return System(
-            f"{checkpoint.ended_name}, {WHOLE}",
-            model=checkpoint.model,
-            checkpoint=checkpoint,
-            retriever=retriever,
-        )
-
-    @property
-    def kind(self) -> str:
-        """The kind of model; empty for a run."""
-        return self.model.kind if self.model is not None else ""
+        name = name or checkpoint.ended_name
+        return System(name, model=checkpoint.model, checkpoint=checkpoint, spread=spread)
 
     @staticmethod
     def of_candidates(task: Task) -> System:
@@ -161,15 +158,13 @@ class System:
     @property
     def role(self) -> str:
         """The part that it plays in the audit."""
-        if self.first_stage:
-            return FIRST_STAGE
         if self.model is None:
-            return RUN
+            return FIRST_STAGE if self.first_stage else RUN
         return RETRIEVER if self.retriever else RERANKER
 
-    def measured(self, measure: str, figures: Any) -> Measurement:
+    def measured(self, figures: Verdict | Rows) -> Measurement:
         """Return figures of this system."""
-        return Measurement(self.name, self.role, measure, figures)
+        return Measurement(self.name, self.role, figures)
 
     def ranked(self, task: Task, rotated: RotatedTexts | None = None, description: str = "") -> Run:
         """Return the run itself, or the model's ranking, over original or ``rotated`` passages.
@@ -178,21 +173,19 @@ class System:
             InputError: the run ranks none of the audited queries, or the model's scores are not
                 finite.
         """
+        description = description or self.name
         if self.retriever is not None:
-            return self.retriever.rank(self.name, description or self.name, rotated)
+            return self.retriever.rank(self.name, description, rotated)
         if self.run is None:
-            return self.scored(
-                task, rotated or task.collection, task.candidates, description or self.name
-            )
-        if not any(
-            query_id in self.run and len(self.run.numbers(query_id)) for query_id in task.query_ids
-        ):
+            return self.scored(task, rotated or task.collection, task.candidates, description)
+        run = self.run
+        if not any(name in run and len(run.numbers(name)) for name in task.query_ids):
             raise InputError(
                 f"run {self.name!r}: wanted rankings of at least one of the "
                 f"{len(task.query_ids):,} audited queries; found none; check --split and that the "
                 "run belongs to this collection"
             )
-        return self.run
+        return run
 
     def advise(self, task: Task) -> None:
         """Remark where another precision would be faster for a re-ranker."""
@@ -213,33 +206,43 @@ class System:
         from positionbias.ranking.rerank import rescore, rescore_by_blocks
 
         assert self.model is not None
-        asked, config = task.queries if queries is None else queries, task.config
-        with own_ids(
-            {query_id: item.passage_id for query_id, item in task.evidence.by_query.items()}
-        ):
+        options: dict[str, Any] = {
+            "name": self.name,
+            "config": task.config,
+            "description": description,
+            "missing": True,
+        }
+        inputs = (texts, task.queries if queries is None else queries, candidates)
+        passages = {name: item.passage_id for name, item in task.evidence.by_query.items()}
+        with own_ids(passages):
             if self.spread is None or self.checkpoint is None:
-                return rescore(
-                    self.model,
-                    texts,
-                    asked,
-                    candidates,
-                    name=self.name,
-                    config=config,
-                    description=description,
-                    missing=True,
-                ).run
+                return rescore(self.model, *inputs, **options).run
+            carried = not isinstance(texts, Collection | RotatedTexts)
             return rescore_by_blocks(
-                self.checkpoint,
-                texts,
-                asked,
-                candidates,
-                self.spread,
-                name=self.name,
-                config=config,
-                description=description,
-                carried=not isinstance(texts, Collection | RotatedTexts),
-                missing=True,
+                self.checkpoint, *inputs, self.spread, carried=carried, **options
             ).run
+
+    def scores(
+        self,
+        task: Task,
+        texts: PassageTexts,
+        lists: Mapping[str, tuple[str, Sequence[str]]],
+        description: str,
+    ) -> dict[str, dict[str, float]]:
+        """Return the model's scores of lists by name, each with its query's text and its ordered
+        passages: a score by passage.
+        """
+        run = Run("made", ((name, ids, -np.arange(len(ids))) for name, (_, ids) in lists.items()))
+        queries = [Query(name, text) for name, (text, _) in lists.items()]
+        scored = self.scored(task, texts, run, description, queries)
+        return {name: scores_of(scored, name) for name in lists}
+
+
+def scores_of(run: Run, query_id: str) -> dict[str, float]:
+    """Return a query's scores by passage."""
+    ranking = run[query_id]
+    scores = np.asarray(ranking.scores, np.float64).tolist()
+    return dict(zip(ranking.passage_ids, scores, strict=True))
 
 
 def retrievers(
@@ -247,28 +250,35 @@ def retrievers(
     task: Task,
     *,
     depth: int,
-    memory: float = MEMORY,
     vectors: Sequence[Vectors] = (),
     spreads: Sequence[Spread | None] = (),
 ) -> list[System]:
-    """Return each model as a retriever, with its vectors, and if given the processes that encode
-    with it.
+    """Return each model as a retriever over the whole collection, named accordingly, with its
+    vectors, and if given the processes that encode with it.
 
     Raises:
-        InputError, SettingError: as ``fitting_vectors``, or too little memory for one pass over the
-            passages.
+        InputError, SettingError: as ``fitting_vectors`` and ``Retriever``.
     """
-    from positionbias.audit.retriever import fitting_vectors
+    from positionbias.audit.retriever import WHOLE, Retriever, fitting_vectors
 
-    own = fitting_vectors(
-        checkpoints, task.collection, vectors, depth=depth, config=task.config, memory=memory
-    )
-    return [
-        System.retrieving(checkpoint, task, depth=depth, memory=memory, vectors=of, spread=spread)
-        for checkpoint, of, spread in zip(
-            checkpoints, own, spreads or [None] * len(own), strict=True
+    matched = fitting_vectors(checkpoints, task.collection, vectors, task.config)
+    spreads = spreads or [None] * len(matched)
+    systems = []
+    for checkpoint, used, spread in zip(checkpoints, matched, spreads, strict=True):
+        retriever = Retriever(
+            checkpoint,
+            task.collection,
+            task.queries,
+            depth=depth,
+            config=task.config,
+            vectors=used,
+            spread=spread,
         )
-    ]
+        name = f"{checkpoint.ended_name}, {WHOLE}"
+        systems.append(
+            System(name, model=checkpoint.model, checkpoint=checkpoint, retriever=retriever)
+        )
+    return systems
 
 
 def distinct_names(systems: Sequence[System]) -> Mapping[str, System]:
@@ -279,10 +289,9 @@ def distinct_names(systems: Sequence[System]) -> Mapping[str, System]:
     """
     by_name: dict[str, System] = {}
     for system in systems:
-        if system.name in by_name:
+        if by_name.setdefault(system.name, system) is not system:
             raise InputError(
                 f"systems: wanted a name each; found {system.name!r} twice; rename one of the "
                 "folders or runs' tags"
             )
-        by_name[system.name] = system
     return by_name

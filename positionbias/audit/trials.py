@@ -31,7 +31,7 @@ from positionbias.audit.perturb import (
 )
 from positionbias.audit.systems import Task
 from positionbias.core.seeds import below, choose
-from positionbias.text.sentences import Parts, parts_of, sentences
+from positionbias.text.sentences import Parts, sentences
 
 __all__ = [
     "COLUMNS",
@@ -61,17 +61,17 @@ class Pair(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One query's texts, their comparisons, their filler, the id of the placebo query ("" if there
-    is none), and the stranger that replaces the evidence. ``label`` distinguishes the names of a
+    """One query's texts, their comparisons, their filler, the stranger that replaces the evidence,
+    and the id of the placebo query ("" if there is none). ``label`` distinguishes the names of a
     query's trials."""
 
     query_id: str
     passage_id: str
     filler: str
+    stranger: str
     texts: Sequence[str]
     pairs: Sequence[Pair]
     placebo_query: str = ""
-    stranger: str = ""
     label: str = ""
 
     @property
@@ -80,18 +80,11 @@ class Trial:
         return [made_id(self.query_id, f"{self.label}{place}") for place in range(len(self.texts))]
 
     @property
-    def rotated(self) -> tuple[int, ...]:
+    def rotated(self) -> Sequence[int]:
         """The indices of the texts with the evidence rotated to the front and to the end, if
         any.
         """
-        return next(
-            (
-                (pair.before, pair.after)
-                for pair in self.pairs
-                if pair.contrast == Contrast.ROTATION
-            ),
-            (),
-        )
+        return [place for pair in self.of(Contrast.ROTATION) for place in pair[1:]]
 
     def of(self, contrast: Contrast) -> list[Pair]:
         """Return the pairs of one contrast."""
@@ -101,22 +94,21 @@ class Trial:
         """Restrict the trial to the texts of these contrasts."""
         texts: list[str] = []
         pairs = []
-        for pair in self.pairs:
-            if pair.contrast in contrasts:
-                pairs.append(Pair(pair.contrast, len(texts), len(texts) + 1))
-                texts += [self.texts[pair.before], self.texts[pair.after]]
+        for contrast, before, after in self.pairs:
+            if contrast in contrasts:
+                pairs.append(Pair(contrast, len(texts), len(texts) + 1))
+                texts += [self.texts[before], self.texts[after]]
         placebo = self.placebo_query if Contrast.ROTATION in contrasts else ""
         return replace(self, texts=texts, pairs=pairs, placebo_query=placebo)
 
 
 def make_trials(
-    task: Task, query_ids: Iterable[str], *, most: int, orders: int, seed: int, rotate: bool = True
+    task: Task, query_ids: Iterable[str], *, most: int, orders: int, seed: int
 ) -> tuple[list[Trial], dict[str, int]]:
     """Make trials of the first ``most`` of these queries that can have one; also count the others
     tried, by reason.
     """
-    texts = {query.query_id: query.text for query in task.queries}
-    known = known_words(task.collection, seed)
+    texts, known = task.texts, known_words(task.collection, seed)
     relevant: dict[str, set[str]] = defaultdict(set)
     for qrel in task.qrels:
         if qrel.grade > 0:
@@ -126,8 +118,7 @@ def make_trials(
     for query_id in query_ids:
         if len(trials) == most:
             break
-        item = task.evidence.by_query[query_id]
-        parts = parts_of(task.collection.texts([item.passage_id])[0], item.start, item.end)
+        parts = task.parts(query_id)
         if isinstance(parts, str):
             counts[parts] += 1
         elif not placebos(parts):
@@ -136,10 +127,11 @@ def make_trials(
             counts[NO_STRANGER] += 1
         else:
             fill = filler(" ".join([texts[query_id], *parts.sentences]), known, seed, query_id)
+            passage_id = task.evidence.by_query[query_id].passage_id
             trials.append(
-                _trial(query_id, item.passage_id, parts, fill, other, orders, seed, rotate)
+                _filled(Trial(query_id, passage_id, fill, other, [], []), parts, orders, seed)
             )
-    others = _placebo_queries(task, trials, seed) if rotate else {}
+    others = _placebo_queries(task, trials, seed)
     trials = [replace(one, placebo_query=others.get(one.query_id, "")) for one in trials]
     return sorted(trials, key=lambda one: one.query_id), dict(counts)
 
@@ -159,34 +151,18 @@ def shortened_trials(
     ``whole (trials, contrasts)`` marks contrasts that are read whole. A query has no trial if its
     evidence and placebo do not fit, and no middle if the fillers do not fit [decision].
     """
-    queries = {query.query_id: query.text for query in task.queries}
-    found = []
+    queries = task.texts
+    shortened = []
     for one, read in zip(trials, whole, strict=True):
-        if read.all():
+        parts = task.parts(one.query_id)
+        if read.all() or isinstance(parts, str):
             continue
-        item = task.evidence.by_query[one.query_id]
-        parts = parts_of(task.collection.texts([item.passage_id])[0], item.start, item.end)
-        assert not isinstance(parts, str)
         order = choose(len(parts.sentences), len(parts.sentences), seed, "shortened", one.query_id)
         short = _shortened(parts, one.filler, partial(fits, queries[one.query_id]), order)
         if short is not None:
-            made = _trial(
-                one.query_id,
-                one.passage_id,
-                short,
-                one.filler,
-                one.stranger,
-                orders,
-                seed,
-                bool(one.rotated),
-            )
-            lacking = [
-                contrast for contrast, all_of_it in zip(COLUMNS, read, strict=True) if not all_of_it
-            ]
-            found.append(
-                replace(made, placebo_query=one.placebo_query, label="short ").only(lacking)
-            )
-    return found
+            made = _filled(replace(one, label="short "), short, orders, seed)
+            shortened.append(made.only(set(np.array(COLUMNS)[~read].tolist())))
+    return shortened
 
 
 def _shortened(
@@ -200,16 +176,14 @@ def _shortened(
     for filled in (True, False):
         kept = list(range(len(parts.sentences)))
         for leaving in (None, *order):
-            left = [place for place in kept if place != leaving]
-            short = (
-                Parts([parts.sentences[place] for place in left], left.index(parts.own))
-                if parts.own in left
-                else None
-            )
-            if short is None or not placebos(short):
+            rest = [place for place in kept if place != leaving]
+            if parts.own not in rest:
                 continue
-            kept = left
-            fillings = [fill] * fillers(len(left) - 2) if filled else []
+            short = Parts([parts.sentences[place] for place in rest], rest.index(parts.own))
+            if not placebos(short):
+                continue
+            kept = rest
+            fillings = [fill] * fillers(len(rest) - 2) if filled else []
             if fits([" ".join([*short.sentences, *fillings])])[0]:
                 return short
     return None
@@ -233,47 +207,35 @@ def stranger(task: Task, query_id: str, parts: Parts, relevant: Container[str], 
     )
 
 
-def _trial(
-    query_id: str,
-    passage_id: str,
-    parts: Parts,
-    fill: str,
-    other: str,
-    orders: int,
-    seed: int,
-    rotate: bool,
-) -> Trial:
-    texts: list[str] = []
-    pairs = []
+def _filled(one: Trial, parts: Parts, orders: int, seed: int) -> Trial:
+    """Return the trial with the texts and pairs of its passage's sentences."""
 
-    def drawn(count: int, size: int, purpose: str) -> list[int]:
-        return choose(count, size, seed, "moved sentence", query_id, purpose)
+    def drawn(number: int, size: int, purpose: str) -> list[int]:
+        return choose(number, size, seed, "moved sentence", one.query_id, purpose)
 
-    def add(contrast: Contrast, before: str, after: str) -> None:
-        pairs.append(Pair(contrast, len(texts), len(texts) + 1))
-        texts.extend((before, after))
-
-    if rotate:  # first, so that more orders add texts but change none
-        add(Contrast.ROTATION, *turned(parts))
-    add(Contrast.WORTH, *replaced(parts, other))
-    for one in exchanges(parts, fill, orders, drawn):
-        add(Contrast.MIDDLE if one.middle else Contrast.ENDS, one.before, one.after)
-    return Trial(query_id, passage_id, fill, texts, pairs, stranger=other)
+    compared = [  # rotation first, so that more orders add texts but change none
+        (Contrast.ROTATION, *turned(parts)),
+        (Contrast.WORTH, *replaced(parts, one.stranger)),
+        *(
+            (Contrast.MIDDLE if middle else Contrast.ENDS, before, after)
+            for middle, before, after in exchanges(parts, one.filler, orders, drawn)
+        ),
+    ]
+    texts = [text for _, *both in compared for text in both]
+    pairs = [Pair(row[0], 2 * place, 2 * place + 1) for place, row in enumerate(compared)]
+    return replace(one, texts=texts, pairs=pairs)
 
 
 def _placebo_queries(task: Task, trials: Sequence[Trial], seed: int) -> dict[str, str]:
     """Draw for each trial, by the seed, another audited query of another passage; none if all
     queries share a passage.
     """
-    ids = task.query_ids
-    found = {}
+    ids, passages = task.query_ids, task.evidence.by_query
+    drawn = {}
     for one in trials:
         start = below(len(ids), seed, PLACEBO_QUERY, one.query_id)
-        turn = (ids[(start + step) % len(ids)] for step in range(len(ids)))
-        other = next(
-            (name for name in turn if task.evidence.by_query[name].passage_id != one.passage_id),
-            None,
-        )
-        if other is not None:
-            found[one.query_id] = other
-    return found
+        for other in (*ids[start:], *ids[:start]):
+            if passages[other].passage_id != one.passage_id:
+                drawn[one.query_id] = other
+                break
+    return drawn

@@ -26,13 +26,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
 from positionbias.audit.answers import (
     RANKS,
     READ_WHOLE,
+    SCORE,
     WORTH,
     Contrast,
     Effect,
@@ -51,7 +53,6 @@ from positionbias.evaluation.simultaneous import Simultaneous, simultaneous
 
 __all__ = [
     "ALONE",
-    "ALONE_WITHOUT_ANSWERS",
     "DECLARED",
     "MEASURE_MARGIN",
     "ORDER_MARGIN",
@@ -79,48 +80,33 @@ TOO_LONG = "too few passages can be shortened to what it reads"
 NOTHING_MOVED = "no query has a passage with a sentence to move"
 FEW_PASSAGES = f"its queries are of fewer than {FEWEST} passages"
 ALONE = "from one run; harder questions may have their answers elsewhere"
-ALONE_WITHOUT_ANSWERS = "from one run, and this split has no located answer"
 SHORT_LISTS = "no query has a list of three passages or more"
 DECLARED = "declared"  # that a scorer reads passages alone
-_BELOW = {
-    Contrast.ENDS: Preference.FRONT,
-    Contrast.MIDDLE: Preference.ENDS,
-    Contrast.ROTATION: Preference.FRONT,
-    Contrast.RUNS: Preference.FRONT,
-    Contrast.ORDER: Preference.LAST,
-    Contrast.ORDER_MIDDLE: Preference.MIDDLE,
-}
-_ABOVE = {
-    Contrast.ENDS: Preference.END,
-    Contrast.MIDDLE: Preference.MIDDLE,
-    Contrast.ROTATION: Preference.END,
-    Contrast.RUNS: Preference.END,
-    Contrast.ORDER: Preference.FIRST,
-    Contrast.ORDER_MIDDLE: Preference.ENDS,
+_SIDES = {  # the preference that an effect below 0 shows, and one above
+    Contrast.ENDS: (Preference.FRONT, Preference.END),
+    Contrast.MIDDLE: (Preference.ENDS, Preference.MIDDLE),
+    Contrast.ROTATION: (Preference.FRONT, Preference.END),
+    Contrast.RUNS: (Preference.FRONT, Preference.END),
+    Contrast.ORDER: (Preference.LAST, Preference.FIRST),
+    Contrast.ORDER_MIDDLE: (Preference.MIDDLE, Preference.ENDS),
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Answered:
+class Answered(NamedTuple):
     """The answer of several effects: the preference, the deciding effect, whether its interval lies
     beyond the margin, the queries needed, and other contrasts of the moved sentence that show a
     preference, or without one those that exclude 0."""
 
     preference: Preference
     deciding: Effect
-    exceeds: bool | None
-    wanted: int | None
+    exceeds: bool | None = None
+    wanted: int | None = None
     besides: Sequence[Effect] = ()
 
 
 def within(effect: Effect, margin: float) -> bool:
     """Return True if the interval lies within ± margin."""
-    return (
-        effect.low is not None
-        and effect.high is not None
-        and -margin <= effect.low
-        and effect.high <= margin
-    )
+    return effect.low is not None and effect.high is not None and effect.largest <= margin
 
 
 def shows(effect: Effect, margin: float) -> bool:
@@ -130,11 +116,7 @@ def shows(effect: Effect, margin: float) -> bool:
 
 def beyond(effect: Effect, margin: float) -> bool:
     """Return True if the interval lies wholly beyond the margin."""
-    return (
-        effect.low is not None
-        and effect.high is not None
-        and (effect.low > margin or effect.high < -margin)
-    )
+    return max(effect.low or 0.0, -(effect.high or 0.0)) > margin
 
 
 def wanted_queries(effect: Effect, margin: float, drawn: int = 0) -> int | None:
@@ -181,10 +163,8 @@ def answer(effects: Sequence[Effect], margin: float, drawn: int = 0) -> Answered
     order, and in real text the sentence before the evidence is more related to the query than the
     next [decision].
     """
-    moved = [
-        effect for effect in effects if effect.contrast != Contrast.ROTATION and effect.queries
-    ]
-    ends = next((effect for effect in moved if effect.contrast == Contrast.ENDS), None)
+    moved = [one for one in effects if one.contrast != Contrast.ROTATION and one.queries]
+    ends = next((one for one in moved if one.contrast == Contrast.ENDS), None)
 
     def counts(effect: Effect) -> bool:
         if ends is None or effect.contrast != Contrast.ROTATION:
@@ -196,30 +176,34 @@ def answer(effects: Sequence[Effect], margin: float, drawn: int = 0) -> Answered
         key=lambda one: (one.contrast == Contrast.ROTATION, -abs(one.value or 0)),
     )
     if showing:
-        first = showing[0]
-        besides = [effect for effect in showing[1:] if effect.contrast != Contrast.ROTATION]
+        first, *others = showing
+        besides = [effect for effect in others if effect.contrast != Contrast.ROTATION]
         return Answered(side(first), first, beyond(first, margin), None, besides)
-    if moved and all(within(effect, margin) for effect in moved):
-        largest = max(moved, key=lambda one: max(abs(one.low or 0), abs(one.high or 0)))
-        return Answered(
-            Preference.NONE,
-            largest,
-            None,
-            None,
-            [effect for effect in moved if effect.excludes_zero],
-        )
-    open_ones = [effect for effect in moved if not within(effect, margin)] or list(effects)
-    needs = [
-        number
-        for effect in open_ones
-        if (number := wanted_queries(effect, margin, drawn)) is not None
-    ]
-    return Answered(Preference.UNKNOWN, open_ones[0], None, max(needs) if needs else None)
+    undecided = [effect for effect in moved if not within(effect, margin)]
+    if moved and not undecided:
+        leaning = [effect for effect in moved if effect.excludes_zero]
+        largest = max(moved, key=lambda one: one.largest)
+        return Answered(Preference.NONE, largest, besides=leaning)
+    undecided = undecided or list(effects)
+    needs = [wanted_queries(effect, margin, drawn) for effect in undecided]
+    wanted = max((number for number in needs if number is not None), default=None)
+    return Answered(Preference.UNKNOWN, undecided[0], wanted=wanted)
 
 
 def side(effect: Effect) -> Preference:
     """Return the place that an effect prefers."""
-    return (_BELOW if (effect.value or 0) < 0 else _ABOVE)[effect.contrast]
+    return _SIDES[effect.contrast][(effect.value or 0) >= 0]
+
+
+def _effect(
+    contrast: Contrast,
+    unit: str,
+    estimate: Simultaneous,
+    subset: str = "",
+    raw: tuple[float, float, float] | None = None,
+) -> Effect:
+    of = estimate
+    return Effect(contrast, unit, of.value, of.low, of.high, of.detectable, of.count, subset, raw)
 
 
 def effects_of(
@@ -232,39 +216,32 @@ def effects_of(
     worth is always of texts that are read whole. Intervals hold together over the contrasts of one
     unit. Without a worth above 0 there are no shares.
     """
-    moves = _columns(measured, "score", read, shortened)[:, :-1]
-    worths = _columns(measured, "score", True, shortened)[:, -1]
+    moves = _columns(measured, SCORE, read, shortened)[:, :-1]
+    worths = _columns(measured, SCORE, True, shortened)[:, -1]
     (worth,) = simultaneous(worths[:, None], measured.clusters)
-    raw = [
-        None if one.value is None or one.low is None or one.high is None
-        else (one.value, one.low, one.high)
-        for one in simultaneous(moves, measured.clusters)
-    ]  # fmt: skip
-    found = []
-    for name in (WORTH, RANKS, measure):
-        if name == WORTH:
-            positive = (worth.value or 0.0) > 0 and (worth.low is None or worth.low > 0)
-            estimates = simultaneous(moves, measured.clusters, worths) if positive else []
-        else:
-            columns = _columns(measured, name, read, shortened)[:, :-1]
-            span = span_of(columns, changes=True) if name == measure else None
-            estimates = simultaneous(columns, measured.clusters, span=span)
-        found += [
-            Effect(
-                contrast,
-                name,
-                e.value,
-                e.low,
-                e.high,
-                e.detectable,
-                e.count,
-                READ_WHOLE if read else "",
-                in_scores if name == WORTH else None,
-            )
-            for contrast, e, in_scores in zip(MOVES, estimates, raw, strict=False)
-            if e.count
+    effects, subset = [], READ_WHOLE if read else ""
+    if (worth.value or 0.0) > 0 and (worth.low is None or worth.low > 0):
+        raw = simultaneous(moves, measured.clusters)
+        shares = simultaneous(moves, measured.clusters, worths)
+        effects = [
+            _effect(contrast, WORTH, share, subset, _raw(own))
+            for contrast, share, own in zip(MOVES, shares, raw, strict=True)
         ]
-    return found, worth
+    for unit in (RANKS, measure):
+        columns = _columns(measured, unit, read, shortened)[:, :-1]
+        span = span_of(columns, changes=True) if unit == measure else None
+        estimates = simultaneous(columns, measured.clusters, span=span)
+        effects += [
+            _effect(contrast, unit, estimate, subset)
+            for contrast, estimate in zip(MOVES, estimates, strict=True)
+        ]
+    return [effect for effect in effects if effect.queries], worth
+
+
+def _raw(own: Simultaneous) -> tuple[float, float, float] | None:
+    if own.value is None or own.low is None or own.high is None:
+        return None
+    return own.value, own.low, own.high
 
 
 def _columns(measured: Measured, unit: str, read: bool, shortened: Measured | None) -> np.ndarray:
@@ -276,25 +253,24 @@ def _columns(measured: Measured, unit: str, read: bool, shortened: Measured | No
         return contrasts
     contrasts = np.where(measured.whole, contrasts, np.nan)
     if shortened is not None:
-        places = {query_id: row for row, query_id in enumerate(measured.query_ids)}
-        rows = [places[query_id] for query_id in shortened.query_ids]
+        rows = np.searchsorted(measured.query_ids, shortened.query_ids)
         short = np.where(shortened.whole, shortened.by_unit[unit], np.nan)
         contrasts[rows] = np.where(np.isnan(contrasts[rows]), short, contrasts[rows])
     return contrasts
 
 
 def raw_effects(
-    measured: Measured, contrasts: Sequence[Contrast], shortened: Measured | None = None
-) -> dict[tuple[Contrast | str, str], dict[str, float]]:
+    measured: Measured, shortened: Measured | None = None
+) -> dict[tuple[Contrast, str], dict[str, float]]:
     """Return the scores of each contrast by query, over all texts and over those read whole."""
-    found: dict[tuple[Contrast | str, str], dict[str, float]] = {}
+    by_query: dict[tuple[Contrast, str], dict[str, float]] = {}
     for subset in ("", READ_WHOLE) if not measured.whole.all() else ("",):
-        columns = _columns(measured, "score", subset != "", shortened)
-        for contrast, column in zip(contrasts, columns.T, strict=True):
-            by_query = zip(measured.query_ids, column.tolist(), strict=True)
-            if own := {query_id: score for query_id, score in by_query if score == score}:
-                found[contrast, subset] = own
-    return found
+        columns = _columns(measured, SCORE, subset != "", shortened)
+        for contrast, column in zip(COLUMNS, columns.T.tolist(), strict=True):
+            pairs = zip(measured.query_ids, column, strict=True)
+            if known := {query_id: score for query_id, score in pairs if score == score}:
+                by_query[contrast, subset] = known
+    return by_query
 
 
 def deciding_effects(effects: Iterable[Effect], margin: float, queries: int) -> list[Effect]:
@@ -327,16 +303,14 @@ def passage_verdict(
     reads.
     """
     queries = len(measured.query_ids)
-    drawn = queries + sum(skipped.values())
     over_all, worth = effects_of(measured, measure, read=False, shortened=shortened)
-    ends = COLUMNS.index(Contrast.ENDS)
-    unread = float(1 - measured.whole[:, ends].mean()) if queries else 0.0
+    unread = float(1 - measured.whole[:, COLUMNS.index(Contrast.ENDS)].mean()) if queries else 0.0
     # perhaps only with filler
     restricted = bool(queries) and not measured.whole[:, : len(MOVES)].all()
-    own = (
-        effects_of(measured, measure, read=True, shortened=shortened)[0] if restricted else over_all
-    )
-    found = Verdict(
+    own = over_all
+    if restricted:
+        own, _ = effects_of(measured, measure, read=True, shortened=shortened)
+    verdict = Verdict(
         Question.PASSAGE,
         Preference.UNKNOWN,
         over_all,
@@ -344,65 +318,70 @@ def passage_verdict(
         queries=queries,
         reads=reads.words if restricted else None,
         unread=unread or None,
-        drawn=drawn,
+        drawn=queries + sum(skipped.values()),
         from_end=reads.from_end,
     )
     if restricted and not any(
         e.contrast == Contrast.ENDS and e.queries >= LEAST_READ * queries for e in own
     ):
         # otherwise text lost at an end would look like a preference
-        return _over_whole(replace(found, reason=TOO_LONG, reads=reads.words), over_all, measure)
+        return _over_whole(replace(verdict, reason=TOO_LONG), over_all, measure)
     if worth.low is not None and not worth.low > 0:
-        return _unreactive(found, measured.unit, worth, own)
+        head = _effect(Contrast.WORTH, measured.unit, worth)
+        return replace(
+            verdict,
+            preference=Preference.UNREACTIVE,
+            effects=[head, *(effect for effect in own if effect.unit != WORTH)],
+            wanted=queries_for(head, worth.value or 0.0, verdict.drawn),
+            reads=None,
+            unread=None,
+        )
     in_unit = deciding_effects(own, margin, queries)
     if not in_unit:
-        why = "; ".join(f"{count(number)} queries: {said}" for said, number in skipped.items())
-        nothing = FEW_PASSAGES if queries else NOTHING_MOVED
+        why = "; ".join(f"{count(number)} queries: {text}" for text, number in skipped.items())
+        reason = why or (FEW_PASSAGES if queries else NOTHING_MOVED)
         return Verdict(
-            Question.PASSAGE,
-            Preference.UNKNOWN,
-            margin=margin,
-            drawn=drawn,
-            reason=why or nothing,
+            Question.PASSAGE, Preference.UNKNOWN, margin=margin, drawn=verdict.drawn, reason=reason
         )
-    answered = answer(in_unit, margin, drawn)
-    verdict = replace(
-        found,
+    answered = answer(in_unit, margin, verdict.drawn)
+    verdict = _answered(verdict, answered, own)
+    if restricted:
+        verdict = replace(verdict, effects=[*verdict.effects, *over_all])
+    return _over_whole(verdict, over_all, measure) if unread else verdict
+
+
+def _answered(verdict: Verdict, answered: Answered, effects: Sequence[Effect]) -> Verdict:
+    """Return the verdict with an answer, and these effects behind it, the deciding ones first."""
+    return replace(
+        verdict,
         preference=answered.preference,
-        effects=[*_deciding_first(own, answered.deciding), *([] if own is over_all else over_all)],
+        effects=sorted(effects, key=lambda one: one.contrast != answered.deciding.contrast),
         exceeds=answered.exceeds,
         wanted=answered.wanted,
     )
-    return _over_whole(verdict, over_all, measure) if unread else verdict
 
 
 def _over_whole(verdict: Verdict, over_all: Sequence[Effect], measure: str) -> Verdict:
     """Return the verdict over whole texts, from that within what a system reads."""
-    within_it, margin = verdict.preference, verdict.margin or 0.0
+    margin = verdict.margin or 0.0
     units = {effect.unit: effect for effect in over_all if effect.contrast == Contrast.ENDS}
     whole = units.get(WORTH)
     if whole is None:  # no text is read whole, so the worth is unknown
         whole, margin = units.get(measure), MEASURE_MARGIN
-    read = next(
-        (
-            e
-            for e in verdict.effects
-            if (e.contrast, e.unit, e.subset) == (Contrast.ENDS, WORTH, READ_WHOLE)
-        ),
-        None,
-    )
-    lost = _lost(whole, read, within_it, margin, -1 if verdict.from_end else 1)
+    read = verdict.effect(Contrast.ENDS, WORTH, READ_WHOLE)
+    lost = _lost(whole, read, verdict.preference, margin, -1 if verdict.from_end else 1)
     if whole is None or lost is False:
         return verdict
-    within_read = [effect for effect in verdict.effects if effect.subset == READ_WHOLE]
-    changed = replace(
-        verdict, effects=[*_deciding_first(over_all, whole), *within_read], within=within_it
+    answered = (
+        Answered(Preference.UNREAD, whole, beyond(whole, margin))
+        if lost
+        else Answered(
+            Preference.UNKNOWN, whole, wanted=wanted_queries(whole, margin, verdict.drawn)
+        )
     )
-    if lost:
-        exceeds = beyond(whole, margin)
-        return replace(changed, preference=Preference.UNREAD, exceeds=exceeds, wanted=None)
-    wanted = wanted_queries(whole, margin, verdict.drawn)
-    return replace(changed, preference=Preference.UNKNOWN, exceeds=None, wanted=wanted)
+    within_read = [effect for effect in verdict.effects if effect.subset == READ_WHOLE]
+    changed = _answered(replace(verdict, within=verdict.preference), answered, over_all)
+    return replace(changed, effects=[*changed.effects, *within_read])
 
 
 def _lost(
@@ -421,34 +400,13 @@ def _lost(
     return shows(whole, margin) and loss > 0 and loss + side * read.value > margin
 
 
-def _deciding_first(effects: Sequence[Effect], deciding: Effect) -> list[Effect]:
-    return sorted(effects, key=lambda effect: effect.contrast != deciding.contrast)
-
-
-def _unreactive(
-    found: Verdict, unit: str, worth: Simultaneous, effects: Sequence[Effect]
-) -> Verdict:
-    """Return the verdict on a system to which its evidence is not shown to be worth anything."""
-    own = Effect(
-        Contrast.WORTH, unit, worth.value, worth.low, worth.high, worth.detectable, worth.count
-    )
-    return replace(
-        found,
-        preference=Preference.UNREACTIVE,
-        effects=[own, *(effect for effect in effects if effect.unit != WORTH)],
-        wanted=queries_for(own, worth.value or 0.0, found.drawn),
-        reads=None,
-        unread=None,
-    )
-
-
 def list_verdict(nature: Nature, slopes: OrderSlopes | None, drawn: int = 0) -> Verdict:
     """Return the verdict on the place of a passage in a scorer's list. ``drawn`` queries gave those
     whose lists were measured.
 
     A scorer that is not repeatable is measured too, as its noise may hide that it reads the list.
     """
-    found = Verdict(
+    verdict = Verdict(
         Question.LIST,
         Preference.UNKNOWN,
         margin=ORDER_MARGIN,
@@ -456,27 +414,22 @@ def list_verdict(nature: Nature, slopes: OrderSlopes | None, drawn: int = 0) -> 
     )
     if nature.order_matters_not:
         reason = DECLARED if nature.declared else ""
-        return replace(found, preference=Preference.NONE, reason=reason)
+        return replace(verdict, preference=Preference.NONE, reason=reason)
     if slopes is None or not len(slopes.slopes):
-        return replace(found, reason=SHORT_LISTS)
+        return replace(verdict, reason=SHORT_LISTS)
     estimates = simultaneous(slopes.slopes, slopes.clusters)
     effects = [
-        Effect(contrast, RANKS, e.value, e.low, e.high, e.detectable, e.count)
-        for contrast, e in zip((Contrast.ORDER, Contrast.ORDER_MIDDLE), estimates, strict=True)
-        if e.count
+        _effect(contrast, RANKS, estimate)
+        for contrast, estimate in zip(
+            (Contrast.ORDER, Contrast.ORDER_MIDDLE), estimates, strict=True
+        )
+        if estimate.count
     ]
     answered = answer(effects, ORDER_MARGIN, drawn)
-    none = answered.preference is Preference.NONE
-    head = effects[0] if none else answered.deciding
-    return replace(
-        found,
-        preference=answered.preference,
-        effects=effects if none else _deciding_first(effects, head),
-        exceeds=answered.exceeds,
-        queries=head.queries,
-        wanted=answered.wanted,
-        drawn=drawn,
-    )
+    if answered.preference is Preference.NONE:
+        answered = answered._replace(deciding=effects[0])
+    verdict = _answered(verdict, answered, effects)
+    return replace(verdict, queries=answered.deciding.queries, drawn=drawn)
 
 
 def agreed(verdicts: Sequence[Verdict], missing: Missing) -> Verdict:
@@ -485,40 +438,34 @@ def agreed(verdicts: Sequence[Verdict], missing: Missing) -> Verdict:
     """
     first = verdicts[0]
     same = len({verdict.preference for verdict in verdicts}) == 1
-    exceeds = (
-        first.exceeds if same and len({verdict.exceeds for verdict in verdicts}) == 1 else None
-    )
+    beyond_all = len({verdict.exceeds for verdict in verdicts}) == 1
     return replace(
         first,
         preference=first.preference if same else Preference.UNKNOWN,
         effects=_spanning([verdict.effects for verdict in verdicts]),
-        exceeds=exceeds,
+        exceeds=first.exceeds if same and beyond_all else None,
         wanted=None,
         missing=missing,
     )
 
 
-def _spanning(found: Sequence[Sequence[Effect]]) -> list[Effect]:
+def _spanning(of_verdicts: Sequence[Sequence[Effect]]) -> list[Effect]:
     """Return each effect from its lowest to its highest; only those that all have."""
-    by_key = [
-        {(effect.contrast, effect.unit, effect.subset): effect for effect in effects}
-        for effects in found
-    ]
     spans = []
-    for key, effect in by_key[0].items():
-        if not all(key in effects for effects in by_key):
+    for effect in of_verdicts[0]:
+        key = (effect.contrast, effect.unit, effect.subset)
+        ways = [
+            one for effects in of_verdicts for one in effects
+            if (one.contrast, one.unit, one.subset) == key
+        ]  # fmt: skip
+        if len(ways) < len(of_verdicts):
             continue
-        ways = [effects[key] for effects in by_key]
-        values = [way.value for way in ways if way.value is not None]
-        low, high = [way.low for way in ways], [way.high for way in ways]
-        spans.append(
-            replace(
-                effect,
-                value=(min(values) + max(values)) / 2 if values else None,
-                low=None if None in low else min(number for number in low if number is not None),
-                high=None if None in high else max(number for number in high if number is not None),
-                detectable=None,
-                raw=None,
-            )
+        table = np.array([(way.value, way.low, way.high) for way in ways], np.float64)
+        ends = (
+            (np.nanmin(table[:, 0]) + np.nanmax(table[:, 0])) / 2,
+            table[:, 1].min(),  # NaN where one is undefined
+            table[:, 2].max(),
         )
+        value, low, high = (None if number != number else float(number) for number in ends)
+        spans.append(replace(effect, value=value, low=low, high=high, detectable=None, raw=None))
     return spans

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["Interval"]
+__all__ = ["Interval", "interval_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,3 +30,8 @@ class Interval:
         if self.low > 0 or self.high < 0:
             return 1 if self.low > 0 else -1
         return None
+
+
+def interval_of(low: float | None, high: float | None) -> Interval | None:
+    """Return the 95 % interval with these ends; None if one is undefined."""
+    return None if low is None or high is None else Interval(low, high)

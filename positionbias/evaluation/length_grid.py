@@ -7,29 +7,17 @@ effect is a linear function of these scores; its interval accounts for the estim
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from positionbias.core.interval import interval_of
 from positionbias.evaluation.bootstrap import Clusters, cluster_queries, means_left_out
 from positionbias.evaluation.simultaneous import Simultaneous, from_replicates
 
-__all__ = [
-    "LENGTHS",
-    "GridCell",
-    "GridEffect",
-    "GridEffectOf",
-    "GridFigures",
-    "LengthGrid",
-    "PLACES",
-    "READ",
-    "UNREAD",
-    "Scored",
-    "grid_of",
-]
+__all__ = ["LENGTHS", "PLACES", "READ", "UNREAD", "GridEffectOf", "Scored", "grid_rows"]
 
 LENGTHS = "length by place"
 PLACES = (0.0, 0.25, 0.5, 0.75, 1.0)
@@ -54,139 +42,94 @@ class GridEffectOf(StrEnum):
     INTERACTION = "place by length"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GridFigures:
-    """Figures behind a grid: the ``unit`` of its lengths, at most ``competitors`` per query, how
-    far ``apart`` fillers are from the relevant passage, and the source of the model's ``limit``."""
-
-    unit: str
-    queries: int
-    clusters: int
-    competitors: int
-    apart: str
-    limit: str
-    unmoved: Mapping[str, int] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class GridCell:
-    """The evidence at one place of texts of one length.
-
-    ``score`` is its lead over the competitors, which stand at place 0 of texts of that length, in
-    their deviations, with a simultaneous 95 % interval over all cells. ``rank`` is its mean rank
-    among them, ``start`` the mean token (or word) at which it starts. ``beyond`` is the share of
-    queries where it starts beyond the model's limit, ``cut`` the share where it starts within and
-    ends beyond.
-    """
-
-    length: int
-    place: float
-    score: float | None
-    low: float | None
-    high: float | None
-    rank: float
-    start: float
-    beyond: float
-    cut: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class GridEffect:
-    """One effect in deviations, with its simultaneous 95 % interval over all effects; ``length``
-    and ``place`` where it has one.
-    """
-
-    of: GridEffectOf
-    value: float | None
-    low: float | None = None
-    high: float | None = None
-    p: float | None = None
-    detectable: float | None = None
-    length: int | None = None
-    place: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class LengthGrid:
-    """A model's response to the length of a text and the place of the same evidence in it; cells by
-    length, then by place. ``deviations`` are those of the competitors' scores, in the system's own
-    unit, one per length."""
-
-    lengths: Sequence[int]
-    deviations: Sequence[float]
-    places: Sequence[float]
-    cells: Sequence[GridCell]
-    effects: Sequence[GridEffect]
-    figures: GridFigures
-
-
 class Scored(NamedTuple):
     """Scores of the evidence: ``leads (queries, lengths, places)`` over its competitors' mean,
-    ``units (queries, lengths)`` (the competitors' deviations), ``ranks`` and
-    ``starts (queries, lengths, places)``; ``beyond`` marks evidence that starts beyond the limit,
-    ``cut`` evidence that starts within and ends beyond it."""
+    ``units (queries, lengths)`` (the competitors' deviations); ``beyond`` marks evidence that
+    starts beyond the limit, ``cut`` evidence that starts within and ends beyond it."""
 
     lengths: Sequence[int]
     leads: np.ndarray
     units: np.ndarray
-    ranks: np.ndarray
-    starts: np.ndarray
     beyond: np.ndarray
     cut: np.ndarray
     clusters: Sequence[str]
 
-    def of_lengths(self, keep: np.ndarray) -> Scored:
-        """Return the scores of some lengths."""
-        return Scored(
-            [length for length, kept in zip(self.lengths, keep, strict=True) if kept],
-            self.leads[:, keep],
-            self.units[:, keep],
-            self.ranks[:, keep],
-            self.starts[:, keep],
-            self.beyond[:, keep],
-            self.cut[:, keep],
-            self.clusters,
+
+class _Weighted(NamedTuple):
+    """A linear function of the cells: its name, length and place, and ``weights (lengths,
+    places)``.
+    """
+
+    name: str
+    length: int | None
+    place: float | None
+    weights: np.ndarray
+
+
+def grid_rows(scored: Scored) -> list[dict[str, Any]]:
+    """Return the evidence's lead at each length and place as rows, the shares of queries that are
+    not read or cut there, and the effects; lengths at which all competitors have equal scores have
+    none.
+
+    A lead is in deviations of the competitors, which stand at place 0 of texts of that length.
+    Intervals are simultaneous over all cells, and over all effects.
+    """
+    clusters = cluster_queries(scored.clusters, len(scored.leads))
+    means, without = means_left_out(scored.units, clusters)
+    keep = (means > 0) & (without > 0).all(axis=0)
+    lengths = [length for length, kept in zip(scored.lengths, keep, strict=True) if kept]
+    if not lengths:
+        return []
+    leads, units, beyond, cut = (array[:, keep] for array in scored[1:5])
+    kept = Scored(lengths, leads, units, beyond, cut, scored.clusters)
+    beyond, cut = beyond.mean(axis=0), cut.mean(axis=0)
+    cells = [
+        _Weighted("mean", length, place, weights.reshape(beyond.shape))
+        for (length, place), weights in zip(
+            ((length, place) for length in lengths for place in PLACES),
+            np.eye(beyond.size),
+            strict=True,
         )
-
-
-def grid_of(scored: Scored) -> tuple[list[GridCell], list[GridEffect]]:
-    """Return cells and effects; lengths at which all competitors have equal scores have none."""
-    found = cluster_queries(scored.clusters, len(scored.leads))
-    means, without = means_left_out(scored.units, found)
-    scored = scored.of_lengths((means > 0) & (without > 0).all(axis=0))
-    if not scored.lengths:
-        return [], []
-    beyond, cut = scored.beyond.mean(axis=0), scored.cut.mean(axis=0)
-    cells = _estimates(np.eye(beyond.size), scored, found)
-    keys = [(length, place) for length in scored.lengths for place in PLACES]
-    columns = (scored.ranks.mean(axis=0), scored.starts.mean(axis=0), beyond, cut)
-    described = np.stack(columns, axis=-1).reshape(len(keys), -1).tolist()
-    shown = [
-        GridCell(*key, one.value, one.low, one.high, *row)
-        for key, one, row in zip(keys, cells, described, strict=True)
     ]
-    effects = _effects(scored.lengths, beyond, cut)
-    if not effects:
-        return shown, []
-    weights = np.array([weight.ravel() for _, weight in effects])
-    estimates = _estimates(weights, scored, found)
-    return shown, [
-        GridEffect(
-            effect.of,
-            one.value,
-            one.low,
-            one.high,
-            one.p,
-            one.detectable,
-            length=effect.length,
-            place=effect.place,
-        )
-        for (effect, _), one in zip(effects, estimates, strict=True)
-    ]
+    rows = []
+    for weighted in (cells, _effects(lengths, beyond, cut)):
+        for one, estimate in zip(weighted, _estimates(weighted, kept, clusters), strict=True):
+            rows.append(
+                {
+                    **_cells(one),
+                    "statistic": one.name,
+                    "value": estimate.value,
+                    "bounds": interval_of(estimate.low, estimate.high),
+                    "interval": "simultaneous",
+                    **(
+                        {"count": len(kept.leads), "counted": "queries"}
+                        if weighted is cells
+                        else {"p": estimate.p, "detectable": estimate.detectable}
+                    ),
+                }
+            )
+    for name, shares in (("share not read", beyond), ("share cut", cut)):
+        rows += [
+            {**_cells(one), "statistic": name, "value": share}
+            for one, share in zip(cells, shares.ravel(), strict=True)
+        ]
+    return rows
 
 
-def _estimates(weights: np.ndarray, scored: Scored, clusters: Clusters) -> list[Simultaneous]:
-    """Estimate ``weights (k, cells)`` times the cells' scores, in units that are estimated too."""
+def _cells(one: _Weighted) -> dict[str, Any]:
+    cells: dict[str, Any] = {"measure": LENGTHS}
+    if one.length is not None:
+        cells["length"] = str(one.length)
+    if one.place is not None:
+        cells |= {"axis": "place", "at": one.place, "label": f"{one.place:.2f}"}
+    return cells
+
+
+def _estimates(
+    weighted: Sequence[_Weighted], scored: Scored, clusters: Clusters
+) -> list[Simultaneous]:
+    """Estimate weights times the cells' scores, in units that are estimated too."""
+    weights = np.array([one.weights.ravel() for one in weighted])
     unit, unit_without = means_left_out(scored.units, clusters)
     leads = np.round(scored.leads / unit[None, :, None], ROUNDED).reshape(len(scored.leads), -1)
     mean, without = means_left_out(leads, clusters)
@@ -200,44 +143,37 @@ def _estimates(weights: np.ndarray, scored: Scored, clusters: Clusters) -> list[
     )
 
 
-def _effects(
-    lengths: Sequence[int], beyond: np.ndarray, cut: np.ndarray
-) -> list[tuple[GridEffect, np.ndarray]]:
-    """Return all effects, each with its weights ``(lengths, places)``; ``beyond`` and ``cut`` are
-    shares, ``(lengths, places)``.
-    """
-    found, is_read = [], beyond + cut <= READ
+def _effects(lengths: Sequence[int], beyond: np.ndarray, cut: np.ndarray) -> list[_Weighted]:
+    """Return all effects; ``beyond`` and ``cut`` are shares, ``(lengths, places)``."""
+    effects, is_read = [], beyond + cut <= READ
 
-    def add(effect: GridEffect, *terms: tuple[int, int, float]) -> None:
+    def add(
+        name: str, length: int | None, place: float | None, *terms: tuple[int, int, float]
+    ) -> None:
         weights = np.zeros(beyond.shape)
         for row, column, weight in terms:
             weights[row, column] += weight
-        found.append((effect, weights))
+        effects.append(_Weighted(name, length, place, weights))
 
+    places = list(enumerate(PLACES))[1:]
     for row, length in enumerate(lengths):
-        for column, place in enumerate(PLACES[1:], 1):
-            add(
-                GridEffect(GridEffectOf.PLACE, None, length=length, place=place),
-                (row, column, 1),
-                (row, 0, -1),
-            )
+        for column, place in places:
+            add(GridEffectOf.PLACE, length, place, (row, column, 1), (row, 0, -1))
     for row, length in enumerate(lengths[1:], 1):
-        add(
-            GridEffect(GridEffectOf.LENGTH, None, length=length, place=0.0), (row, 0, 1), (0, 0, -1)
-        )
+        add(GridEffectOf.LENGTH, length, 0.0, (row, 0, 1), (0, 0, -1))
     for row, length in enumerate(lengths):
-        for column, place in enumerate(PLACES[1:], 1):
+        for column, place in places:
             read = [other for other in range(row) if is_read[other, column]]
             if beyond[row, column] >= UNREAD and read:
                 ends = (row, column, 1), (row, 0, -1), (read[-1], column, -1), (read[-1], 0, 1)
-                add(GridEffect(GridEffectOf.TRUNCATION, None, length=length, place=place), *ends)
+                add(GridEffectOf.TRUNCATION, length, place, *ends)
     whole = [row for row in range(len(lengths)) if is_read[row].all()]
     if len(whole) > 1:
         by_place, by_length = _slope(PLACES), _slope(np.log2([lengths[row] for row in whole]))
         weights = np.zeros(beyond.shape)
         weights[whole] = by_length[:, None] * by_place
-        found.append((GridEffect(GridEffectOf.INTERACTION, None), weights))
-    return found
+        effects.append(_Weighted(GridEffectOf.INTERACTION, None, None, weights))
+    return effects
 
 
 def _slope(x: Sequence[float] | np.ndarray) -> np.ndarray:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from positionbias.audit.settings import (
     ANSWERS,
-    MEMORY,
     TERMS,
     Audited,
     AuditSettings,
@@ -19,7 +18,7 @@ from positionbias.audit.settings import (
     ModelLike,
     VectorsLike,
 )
-from positionbias.core.errors import PositionBiasError, SettingError
+from positionbias.core.errors import PositionBiasError, SettingError, check_type
 from positionbias.core.extras import models_extra
 from positionbias.core.inputs import CollectionLike, RunLike
 from positionbias.core.json_text import JsonObject
@@ -75,8 +74,7 @@ _RETRIEVES = (
 AuditedOf = Annotated[
     CollectionLike,
     Setting(
-        "A collection; without answers in the split, and without --evidence, only sensitivity is "
-        "measured.",
+        "A collection; a split without answers needs --evidence.",
         place="read",
     ),
 ]
@@ -84,6 +82,7 @@ Runs = Annotated[
     Sequence[RunLike],
     Setting("Runs over it, each measured as it is.", metavar="[RUN]...", place="read"),
 ]
+ComputingOf = Annotated[Computing, LeftOut(("score_label",))]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -195,19 +194,20 @@ def audit_systems(
     runs: Runs = (),
     *,
     audited: Audited = Audited(),
-    settings: AuditSettings = AuditSettings(),
-    computing: Computing = Computing(),
+    settings: Annotated[AuditSettings, LeftOut(("matching", "buckets", "minimum"))] = (
+        AuditSettings()
+    ),
+    computing: ComputingOf = Computing(),
     engine: Engine = Engine(),
     out: SavedTo = None,
     overwrite: Overwrite = False,
 ) -> Audit:
     """Audit models and runs: does where an answer stands in its passage change how they rank it?
 
-    A split without answers has no places; how much the order of a passage's text matters is
-    measured instead. A run is measured as it is; a model re-ranks the candidates, or with
-    ``retrieve`` ranks the whole collection, once as it is and once for every rotation of its
-    passages. Several are compared. Each of the --workers loads the models that it scores or encodes
-    with. On the command line, results and page are kept under $POSBIAS_HOME without --out.
+    A run is measured as it is; a model re-ranks the candidates, or with ``retrieve`` ranks the
+    whole collection, once as it is and once for every rotation of its passages. A split without
+    answers needs a rule that chooses the evidence (--evidence terms). On the command line, results
+    and page are kept under $POSBIAS_HOME without --out.
 
         posbias audit squad --model minilm --out squad-minilm
         posbias audit squad --model minilm --retrieve --vectors squad-vectors \\
@@ -265,7 +265,6 @@ def _measured(
     """Return an audit, and what it measured."""
     from positionbias.audit.audit import audit
     from positionbias.audit.measured import audit_rows
-    from positionbias.audit.sensitivity import LEFT_OUT
 
     gpus = (
         engine.engine == "ray" and bool(audited.models) and computing.pick_device().type == "cuda"
@@ -273,41 +272,31 @@ def _measured(
     with engine.open(gpus=gpus) as map_shards:
         task, systems, chooser = _opened(collection, runs, audited, settings, computing, map_shards)
         measurements = audit(task, systems, settings, tell=say)
-    whole = task.evidence.whole
-    loaded = [(system, system.checkpoint) for system in systems if system.checkpoint is not None]
     made = audit_rows(task, measurements)
-    found = Audit(
+    names = ", ".join(system.name for system in systems if not system.first_stage)
+    notes = [_evidence(task.rule), _RETRIEVES if settings.retrieve else _RE_RANKS]
+    for system in systems:
+        if system.checkpoint is not None:
+            notes += [f"{system.name}: {note}" for note in system.checkpoint.manifest.notes]
+    outcome = Audit(
         rows=made.rows,
         values=made.values,
         command="audit",
         settings={
             "split": task.split,
             "queries": audited.queries,
-            "retrieve": settings.retrieve,
             **asdict(settings),
             "evidence": task.rule or ANSWERS,
         },
         read=_read(task, systems, runs, audited, chooser),
         seed=settings.seed,
-        name=(
-            f"Audit of {', '.join(system.name for system in systems if not system.first_stage)} on "
-            f"{task.collection.name}"
-        ),
+        name=f"Audit of {names} on {task.collection.name}",
         licence=task.collection.manifest.licence,
-        notes=(
-            LEFT_OUT if whole else _evidence(task.rule),
-            _RETRIEVES if settings.retrieve else _RE_RANKS,
-            *(
-                f"{system.name}: {note}"
-                for system, checkpoint in loaded
-                for note in checkpoint.manifest.notes
-            ),
-        ),
+        notes=notes,
         packages=("numpy", "torch", USUAL_WORDS),
         host=engine.host,
-        remarks=(f"\n{LEFT_OUT}",) if whole else (),
     )
-    return found, measurements
+    return outcome, measurements
 
 
 def audit_model(
@@ -318,7 +307,6 @@ def audit_model(
     candidates: RunLike | None = None,
     queries: int | None = None,
     vectors: VectorsLike | Sequence[VectorsLike] = (),
-    memory: float = MEMORY,
     settings: AuditSettings = AuditSettings(),
 ) -> Audit:
     """Audit one model or several on a split, as ``audit_systems`` does.
@@ -339,13 +327,11 @@ def audit_model(
 
     Args:
         model: One model, or several to compare.
-        collection: A collection, without answers in the split for sensitivity only, its folder, or
-            its name under $POSBIAS_HOME.
+        collection: A collection, its folder, or its name under $POSBIAS_HOME.
         split: Whose queries.
         candidates: The run that models re-rank; by default BM25's.
         queries: How many queries to draw by the seed; by default all.
         vectors: With ``retrieve``, a model's vectors of the passages as they are.
-        memory: GiB that a search may hold.
         settings: What is moved, measured and drawn.
 
     Returns:
@@ -367,17 +353,13 @@ def audit_model(
         margin of ...
         ...
     """
-    if not isinstance(settings, AuditSettings):
-        raise SettingError(
-            f"settings: wanted AuditSettings; found {settings!r}; give one of positionbias.settings"
-        )
+    check_type("settings", settings, AuditSettings, "AuditSettings")
     audited = Audited(
         models=_listed(model),
         split=split,
         queries=queries,
         candidates=candidates,
         vectors=_listed(vectors),
-        memory=memory if settings.retrieve else None,
     )
     return audit_systems(collection, audited=audited, settings=settings)
 
@@ -389,18 +371,10 @@ def check(
     *,
     limits: Limits,
     audited: Audited = Audited(),
-    settings: Annotated[
-        AuditSettings,
-        LeftOut(  # no limit rests on these
-            (
-                "length_groups",
-                "lengths",
-                "segments",
-                "describe",
-            )
-        ),
+    settings: Annotated[  # no limit rests on lengths or descriptions
+        AuditSettings, LeftOut(("matching", "buckets", "minimum", "lengths", "describe"))
     ] = AuditSettings(),
-    computing: Computing = Computing(),
+    computing: ComputingOf = Computing(),
     engine: Engine = Engine(),
     files: CheckFiles = CheckFiles(),
 ) -> Checked:
@@ -438,29 +412,21 @@ def check(
         Limits on position bias: pass (1 system).
         words: passes --max-response 0.05 ...
         <BLANKLINE>
-        System  Limit                                     Measured     95 % interval  Verdict  ...
+        System  Limit                 ...
         ...
     """
     from positionbias.audit.limits import checks_of
     from positionbias.core.publish import atomic_file
     from positionbias.report.check_files import junit, summary
 
-    rotates = limits.max_rotation_gap is not None or limits.max_movement is not None
-    moves = any(
-        limit is not None for limit in (limits.max_response, limits.max_movement, limits.max_order)
-    )
     needed = replace(
         settings,
-        draws=settings.draws if rotates else 0,
-        needles=settings.needles if moves else 0,
-        length_groups=1,
+        draws=settings.draws if limits.max_movement is not None else 0,
         lengths=None,
-        describe=rotates or limits.max_psi is not None,
-        segments=0,
-        blind=False,
+        describe=False,
     )
-    found, measurements = _measured(collection, runs, audited, needed, computing, engine)
-    checks = checks_of(measurements, limits)
+    outcome, measurements = _measured(collection, runs, audited, needed, computing, engine)
+    checks = checks_of(measurements, limits, settings.measures[0])
     written = {"junit": junit, "summary": summary}
     for name, place in files.places.items():
         with atomic_file(place, overwrite=True) as partial_file:
@@ -468,7 +434,7 @@ def check(
                 written[name](checks), encoding="utf-8", errors="replace", newline="\n"
             )
         hint(f"written to {pasted(place)}")
-    return Checked(checks, found)
+    return Checked(checks, outcome)
 
 
 def _opened(
@@ -483,14 +449,13 @@ def _opened(
     given, and the model that chooses the evidence.
     """
     from positionbias.audit.audit import make_task
-    from positionbias.audit.rotated_run import RotatedRun
-    from positionbias.audit.systems import System, retrievers
+    from positionbias.audit.systems import RotatedRun, System, retrievers
     from positionbias.core.collection import find_collection
     from positionbias.core.run import find_run
     from positionbias.dense.vectors import Vectors
 
     _refuse_mismatches(runs, audited, settings)
-    found = find_collection(collection)
+    opened = find_collection(collection)
     loaded = [find_run(run) for run in runs]
     models = [open_model(model, audited.kind, computing) for model in audited.models]
     # a function is known by where it stands, which its checkpoint does not tell
@@ -499,40 +464,36 @@ def _opened(
         for one, model in zip(audited.models, models, strict=True)
     ]
     chooser = evidence_chooser(settings.evidence, given, computing)
-    config, memory = computing.config, MEMORY if audited.memory is None else audited.memory
+    config = computing.config
     vectors = [
-        of if isinstance(of, Vectors) else Vectors(input_place(of)) for of in audited.vectors
+        one if isinstance(one, Vectors) else Vectors(input_place(one)) for one in audited.vectors
     ]
     if settings.retrieve:  # what cannot be is said before BM25 goes through the collection
         from positionbias.audit.retriever import fitting_vectors
 
-        fitting_vectors(models, found, vectors, depth=settings.depth, config=config, memory=memory)
-    candidates = _candidates(found, loaded, audited, settings)
+        fitting_vectors(models, opened, vectors, config)
     spreads = [
         _spread(one, model, audited.kind, computing, map_shards)
         for one, model in zip(audited.models, models, strict=True)
     ]
-    rule = evidence_rule(found, chooser, settings, computing, map_shards)
     task = make_task(
-        found,
+        opened,
         audited.split,
-        candidates,
+        _candidates(opened, loaded, audited, settings),
         settings,
         queries=audited.queries,
         config=config,
         map_shards=map_shards,
-        rule=rule,
+        rule=evidence_rule(opened, chooser, settings, computing, map_shards),
     )
     rotated = [RotatedRun(find_collection(place), find_run(run)) for place, run in audited.rotated]
     systems = [
         System(run.name, run=run, rotated=rotated)
-        for given, run in zip(runs, loaded, strict=True)
-        if not _given_twice(given, audited.candidates)
+        for one, run in zip(runs, loaded, strict=True)
+        if not _is_same(one, audited.candidates)
     ]
     if settings.retrieve:
-        systems += retrievers(
-            models, task, depth=settings.depth, memory=memory, vectors=vectors, spreads=spreads
-        )
+        systems += retrievers(models, task, depth=settings.depth, vectors=vectors, spreads=spreads)
     else:
         systems += [
             System.of(model, spread=spread) for model, spread in zip(models, spreads, strict=True)
@@ -628,8 +589,6 @@ def _refuse_mismatches(runs: Sequence[RunLike], audited: Audited, settings: Audi
         raise SettingError(
             "--vectors: wanted --retrieve beside it; found none; a re-ranker encodes its candidates"
         )
-    if audited.memory is not None and not settings.retrieve:
-        raise SettingError("--memory: wanted --retrieve beside it; found none; leave it out")
 
 
 def _spread(
@@ -690,26 +649,11 @@ def _candidates(
     return lambda queries: retrieve(collection, queries, settings.depth, Bm25Settings())
 
 
-def _is_same(run: RunLike, other: RunLike) -> bool:
+def _is_same(run: RunLike, other: RunLike | None) -> bool:
     """Return True for two names of one file, or one object."""
     if isinstance(run, Place) and isinstance(other, Place):
         return input_place(run).resolve() == input_place(other).resolve()
     return run is other
-
-
-def _given_twice(run: RunLike, candidates: RunLike | None) -> bool:
-    """Return True if a RUN is the candidates, which are measured anyway: the same object, or a file
-    of the same content.
-    """
-    from positionbias.core.files import sha256_file
-
-    if isinstance(run, Place) and isinstance(candidates, Place):
-        same = sha256_file(input_place(run)) == sha256_file(input_place(candidates))
-    else:
-        same = run is candidates
-    if same:
-        say(f"{run} is what --candidates names: measured once")
-    return same
 
 
 def _read(

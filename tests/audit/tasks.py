@@ -76,14 +76,21 @@ def figures_of(
     ]
 
 
+def rows_in(results: Iterable[Measurement], measure: str, system: str = "") -> list[Any]:
+    """The rows of this measure, of one system where it is named."""
+    return [
+        row
+        for one in results
+        if not isinstance(one.figures, Verdict) and system in ("", one.system)
+        for row in one.figures
+        if row["measure"] == measure
+    ]
+
+
 def counts_of(results: Iterable[Measurement], measure: str, system: str = "") -> dict[str, Any]:
     """The counts of this measure, by name."""
-    (counts,) = (
-        one.figures
-        for one in results
-        if one.measure == measure and isinstance(one.figures, dict) and system in ("", one.system)
-    )
-    return counts
+    rows = rows_in(results, measure, system)
+    return {row["statistic"]: row.get("label", row["value"]) for row in rows}
 
 
 def verdict_of(

@@ -1,28 +1,19 @@
-"""Where evidence stands, and where a rotation puts it: by hand, and against the rotated texts
-themselves.
-"""
+"""Where evidence stands, by hand."""
 
 from __future__ import annotations
 
 import math
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from positionbias.audit.by_position import positions_of
-from positionbias.audit.evidence import Evidence, evidence_of, movements
+from positionbias.audit.evidence import Evidence, evidence_of
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError
 from positionbias.core.manifest import Manifest
 from positionbias.core.records import Answer, Passage, Qrel, Query
-from positionbias.evaluation.buckets import SQUAD_POSQ, Buckets
-from positionbias.positions.rotate import Rotation
-from positionbias.positions.rotated_texts import RotatedTexts
 from positionbias.positions.settings import Matching
-from positionbias.text.words import word_spans
-from tests.tiny import planted
 
 TEXTS = {
     "p1": "red green blue. white black gold.",
@@ -118,85 +109,11 @@ def test_an_answer_that_fills_its_passage_has_no_position_and_is_chosen_last(
     found = evidence_of(collection, "test", qrels, Matching())
     assert (found.by_query["q1"].passage_id, found.by_query["q1"].relative) == ("p2", 1)
     assert found.by_query["q2"].passage_id == "p1"
-    assert (found.positioned, found.counts["queries whose answer fills its passage"]) == (1, 1)
-    for buckets in (Buckets.relative(2), SQUAD_POSQ):
-        assert np.isnan(positions_of(found, buckets)).tolist() == [False, True]
-    assert np.isnan(movements(collection, found, [Rotation(seed=1)]).after[0, 1])
+    assert math.isnan(found.by_query["q2"].relative)
+    assert found.counts["queries whose answer fills its passage"] == 1
 
 
-def test_without_a_located_answer_the_evidence_is_the_highest_judged_passage(
-    tmp_path: Path,
-) -> None:
-    with create_collection(tmp_path / "c") as writer:
-        writer.add_passages(
-            [Passage("a", "One red lamp."), Passage("b", "Two blue lamps."), Passage("c", "Word")]
-        )
-        judged = [
-            Qrel("q1", "gone", 3),
-            Qrel("q1", "c", 3),
-            Qrel("q1", "b", 2),
-            Qrel("q1", "a", 2),
-            Qrel("q2", "b", 0),
-        ]
-        writer.add_split("test", [Query("q1", "lamp"), Query("q2", "blue")], judged)
-        writer.finish(
-            Manifest("collection", "small", "a test", seed=1, licence="invented"), allow_absent=True
-        )
-    collection = Collection(tmp_path / "c")
-    # one judged higher is not there, another has one word; of two alike the id decides
-    found = evidence_of(collection, "test", collection.qrels("test"), Matching())
-    item = found.by_query["q1"]
-    assert (found.whole, list(found.by_query), item.passage_id, item.start, item.end) == (
-        True,
-        ["q1"],
-        "a",
-        0,
-        13,
-    )
-    assert found.positioned == 0
-    assert found.of(["q1"]).whole
-    # a higher level leaves one word alone
-    with pytest.raises(
-        InputError,
-        match="wanted relevant passages of two words or more for split 'test'; found none",
-    ):
-        evidence_of(collection, "test", collection.qrels("test"), Matching(), level=3)
-
-
-def test_movements_are_where_the_answer_stands_in_the_rotated_text(tmp_path: Path) -> None:
-    collection = planted(tmp_path / "planted")
-    evidence = evidence_of(collection, "test", collection.qrels("test"), Matching())
-    rotations = [Rotation(seed=seed) for seed in (1, 2, 3)]
-    moved = movements(collection, evidence, rotations)
-    assert moved.after.shape == moved.ends.shape == (3, len(evidence.by_query))
-    whole = 0
-    for draw, rotation in enumerate(rotations):
-        for index, item in enumerate(evidence.by_query.values()):
-            (before,), (after,) = (
-                collection.texts([item.passage_id]),
-                RotatedTexts(collection, rotation).texts([item.passage_id]),
-            )
-            if moved.ends[draw, index] < 0:
-                assert np.isnan(moved.after[draw, index])
-                continue
-            whole += 1
-            end = int(moved.ends[draw, index])
-            assert after[end - (item.end - item.start) : end] == before[item.start : item.end]
-            # words before the answer, counted in the rotated text itself
-            first = sum(stop <= end - (item.end - item.start) for _, stop in word_spans(after))
-            last = item.words - item.length
-            assert moved.after[draw, index] == pytest.approx(first / last, abs=2 / last)
-    assert whole > len(evidence.by_query) * 2
-
-
-def test_no_cut_moves_nothing(tmp_path: Path) -> None:
-    collection = planted(tmp_path / "planted")
-    evidence = evidence_of(collection, "test", collection.qrels("test"), Matching())
-
-    class Still(Rotation):
-        def cut_among(self, starts: list[int], *key: str | int, purpose: str = "") -> int:
-            return 0
-
-    moved = movements(collection, evidence, [Still()])
-    assert moved.after[0].tolist() == evidence.column("relative").tolist()
-    assert moved.ends[0].tolist() == evidence.column("end").tolist()
+def test_a_split_without_an_answer_is_refused_and_what_would_do_is_said(tmp_path: Path) -> None:
+    collection = colours(tmp_path / "c")
+    with pytest.raises(InputError, match="no answer in a relevant passage.*--evidence terms"):
+        evidence_of(collection, "test", [Qrel("q3", "p3", 1)], Matching())

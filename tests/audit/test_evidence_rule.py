@@ -242,7 +242,7 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_judgements_alone_give_a_signed_verdict_that_names_its_rule(
     judged: Path, tmp_path: Path
 ) -> None:
-    settings = AuditSettings(evidence="terms", permutations=100, depth=6)
+    settings = AuditSettings(evidence="terms", depth=6)
     found = pb.audit_model([front_lover, blind], str(judged), settings=settings)
     verdicts = [verdict for verdict in found.verdicts if verdict.question == Question.PASSAGE]
     assert [verdict.preference for verdict in verdicts] == ["prefers the front", "no preference"]

@@ -14,7 +14,7 @@ from pandas import DataFrame
 
 from positionbias.audit.audit import audit, make_task
 from positionbias.audit.length_grid import Material, make_materials, sizes_of
-from positionbias.audit.measured import LEAD, audit_rows
+from positionbias.audit.measured import audit_rows
 from positionbias.audit.settings import AuditSettings, Lengths
 from positionbias.audit.systems import Measurement, System, Task
 from positionbias.core.collection import Collection
@@ -24,10 +24,11 @@ from positionbias.core.manifest import Manifest
 from positionbias.core.records import Answer, Passage, Qrel, Query
 from positionbias.core.run import Run
 from positionbias.core.seeds import generator
-from positionbias.evaluation.length_grid import PLACES, GridEffect, GridEffectOf, LengthGrid
+from positionbias.evaluation.length_grid import LENGTHS as LEAD
+from positionbias.evaluation.length_grid import PLACES, GridEffectOf
 from positionbias.text.sentences import sentences
 from tests.audit.bags import bag_checkpoint
-from tests.audit.tasks import figures_of, read_again, same_rows, system, words_of
+from tests.audit.tasks import read_again, same_rows, system, words_of
 
 LENGTHS = Lengths((128, 256, 2_048))
 SETTINGS = AuditSettings(lengths=LENGTHS, needles=16, draws=0, lists="pointwise", depth=12)
@@ -97,52 +98,48 @@ def grid(
     task: Task,
     scorer: Callable[[str, Sequence[str]], list[float]],
     settings: AuditSettings = SETTINGS,
-) -> LengthGrid:
-    results = audit(task, [system(scorer)], settings)
-    (found,) = figures_of(results, LengthGrid)
-    return found
+) -> DataFrame:
+    """The rows of the grid."""
+    rows = audit_rows(task, audit(task, [system(scorer)], settings)).rows
+    return rows[rows.measure == LEAD]
 
 
-def effects(
-    found: LengthGrid, of: GridEffectOf
-) -> dict[tuple[int | None, float | None], GridEffect]:
-    return {(one.length, one.place): one for one in found.effects if one.of is of}
+def values(found: DataFrame, statistic: str) -> dict[tuple[str, float], float]:
+    """The values of a statistic, by length and place."""
+    own = found[found.statistic == statistic]
+    return {(row.length, row.at): row.value for row in own.itertuples()}
 
 
 def test_scorer_of_all_words_has_equal_cells_at_every_length(task: Task) -> None:
     found = grid(task, reads_all)
-    assert found.lengths == list(LENGTHS)
-    assert (found.figures.queries, found.figures.competitors, found.figures.unit) == (
-        16,
-        10,
-        "words",
-    )
-    assert len({(cell.score, cell.low, cell.high, cell.rank) for cell in found.cells}) == 1
-    assert {(one.value, one.low, one.high) for one in found.effects} == {(0.0, 0.0, 0.0)}
-    assert {one.of for one in found.effects} == {
-        GridEffectOf.PLACE,
-        GridEffectOf.LENGTH,
-        GridEffectOf.INTERACTION,
-    }
+    assert list(values(found, "mean")) == [
+        (str(length), place) for length in LENGTHS for place in PLACES
+    ]
+    means = found[found.statistic == "mean"]
+    assert set(means["count"]) == {16}
+    assert len(set(zip(means.value, means.low, means.high, strict=True))) == 1
+    words = found.set_index("statistic")
+    assert (words.loc["competitors"].value, words.loc["unit"].label) == (10, "words")
+    effects = found[found.statistic.isin(list(GridEffectOf))]
+    assert effects[["value", "low", "high"]].to_numpy().any() == 0
+    assert set(effects.statistic) == {"place", "length", "place by length"}
 
 
 def test_evidence_beyond_what_is_read_is_lost_and_counts_as_truncation(task: Task) -> None:
     found = grid(task, reads_first, replace(SETTINGS, reads=READS))
-    read, lost = ([cell for cell in found.cells if cell.beyond == share] for share in (0, 1))
-    assert len(read) + len(lost) == len(found.cells)
-    assert all(cell.start < READS for cell in read)
-    assert all(cell.start >= READS for cell in lost)
-    (front,), (gone,) = ({cell.score for cell in cells} for cells in (read, lost))
-    assert front is not None
-    assert gone is not None
-    truncation = effects(found, GridEffectOf.TRUNCATION)
-    assert set(truncation) == {(cell.length, cell.place) for cell in lost}
-    assert all(one.value == pytest.approx(gone - front) for one in truncation.values())
+    beyond, means = values(found, "share not read"), values(found, "mean")
+    assert set(beyond.values()) == {0, 1}
+    (front,), (gone,) = (
+        {means[cell] for cell in means if beyond[cell] == share} for share in (0, 1)
+    )
+    truncation = values(found, GridEffectOf.TRUNCATION)
+    assert set(truncation) == {cell for cell in beyond if beyond[cell]}
+    assert list(truncation.values()) == pytest.approx([gone - front] * len(truncation))
     # the evidence's four words are all that a text loses
     assert gone - front == pytest.approx(-4 / competitors_deviation(), abs=1e-3)
-    assert {one.value for one in effects(found, GridEffectOf.LENGTH).values()} == {0.0}
-    (interaction,) = effects(found, GridEffectOf.INTERACTION).values()
-    assert interaction.value == 0.0  # of the lengths that are read
+    assert set(values(found, GridEffectOf.LENGTH).values()) == {0.0}
+    # of the lengths that are read
+    assert list(values(found, GridEffectOf.INTERACTION).values()) == [0.0]
 
 
 def competitors_deviation() -> float:
@@ -152,23 +149,17 @@ def competitors_deviation() -> float:
 
 def test_decay_by_place_is_found_at_its_size(task: Task) -> None:
     found = grid(task, decays)
-    cells = {(cell.length, cell.place): cell for cell in found.cells}
-    whole = effects(found, GridEffectOf.PLACE)[2_048, 1.0].value
-    assert whole is not None
-    for (length, place), effect in effects(found, GridEffectOf.PLACE).items():
-        assert length is not None
-        assert place is not None
-        assert effect.value == pytest.approx(
-            whole * (1 - 0.5 ** (cells[length, place].start / HALF)), abs=0.02
-        )
+    places, means = values(found, GridEffectOf.PLACE), values(found, "mean")
+    for (length, place), value in places.items():
+        # about so many words before the evidence, whose piece has up to half of 128
+        start = place * (int(length) - 50)
+        size = (1 - 0.5 ** (start / HALF)) * places["2048", 1.0]
+        assert value == pytest.approx(size, abs=0.12), (length, place)
     for length in LENGTHS:
-        scores = [
-            cell.score for cell in found.cells if cell.length == length and cell.score is not None
-        ]
+        scores = [means[str(length), place] for place in PLACES]
         assert scores == sorted(scores, reverse=True)
-    assert all(abs(one.value or 0) < 1e-3 for one in effects(found, GridEffectOf.LENGTH).values())
-    (interaction,) = effects(found, GridEffectOf.INTERACTION).values()
-    assert interaction.high is not None
+    assert max(map(abs, values(found, GridEffectOf.LENGTH).values())) < 1e-3
+    (interaction,) = found[found.statistic == GridEffectOf.INTERACTION].itertuples()
     assert interaction.high < 0  # place matters more in longer texts
 
 
@@ -262,9 +253,10 @@ def test_length_of_an_encoder_is_in_its_tokens(task: Task) -> None:
         [System.of(bag_checkpoint("bags", 200))],
         replace(SETTINGS, lengths=Lengths((128, 512))),
     )
-    (found,) = figures_of(results, LengthGrid)
-    assert (found.figures.unit, found.figures.limit) == ("tokens", "its tokenizer")
-    assert [cell.beyond for cell in found.cells] == [0, 0, 0, 0, 0, 0, 0, 1, 1, 1]
+    found = audit_rows(task, results).rows.query("measure == @LEAD")
+    words = found.set_index("statistic").label
+    assert (words["unit"], words["limit"]) == ("tokens", "its tokenizer")
+    assert list(values(found, "share not read").values()) == [0, 0, 0, 0, 0, 0, 0, 1, 1, 1]
 
 
 def test_evidence_without_room_and_lists_without_competitors_are_counted(task: Task) -> None:
@@ -293,24 +285,25 @@ def test_evidence_that_the_limit_cuts_is_marked(task: Task) -> None:
     results = audit(
         task, [system(reads_first)], replace(SETTINGS, lengths=Lengths((128, 256)), reads=limit)
     )
-    (found,) = figures_of(results, LengthGrid)
-    for cell in found.cells:
+    beyond, cut = (
+        dict(zip([(row.length, row.at) for row in shares.itertuples()], shares.value, strict=True))
+        for shares in (rows_of(task, results, name) for name in ("share not read", "share cut"))
+    )
+    for (length, place), share in beyond.items():
         spans = [
             (start, start + len(one.piece.needed.split()))
             for one in made
-            for *_, start in [one.split(one.piece, cell.length, cell.place)]
+            for *_, start in [one.split(one.piece, int(length), place)]
         ]
-        assert cell.beyond == pytest.approx(np.mean([start + 1 > limit for start, _ in spans]))
-        assert cell.cut == pytest.approx(
+        assert share == pytest.approx(np.mean([start + 1 > limit for start, _ in spans]))
+        assert cut[length, place] == pytest.approx(
             np.mean([start + 1 <= limit < end for start, end in spans])
         )
-    last = found.cells[-1]
-    assert (last.length, last.place, last.cut > 0.05, last.beyond) == (256, 1.0, True, 0.0)
-    assert [cell.cut for cell in found.cells[:-1]] == [0.0] * 9
+    *others, last = cut.items()
+    assert (last[0], last[1] > 0.05, beyond[last[0]]) == (("256", 1.0), True, 0.0)
+    assert not any(share for _, share in others)
     # one length is read whole, not two
-    assert GridEffectOf.INTERACTION not in {one.of for one in found.effects}
-    shares = rows_of(task, results, "share cut")
-    assert shares.value.tolist() == [cell.cut for cell in found.cells]
+    assert not len(rows_of(task, results, GridEffectOf.INTERACTION))
 
 
 def rows_of(task: Task, results: Sequence[Measurement], statistic: str) -> DataFrame:
@@ -322,12 +315,7 @@ def test_same_input_gives_the_same_grid_which_is_read_again(task: Task, tmp_path
     settings = replace(SETTINGS, lengths=Lengths((128, 256)))
     first, second = (audit(task, [system(decays)], settings) for _ in range(2))
     same_rows(task, first, second)
-    (found,) = figures_of(first, LengthGrid)
-    rows = read_again(task, first, tmp_path / "results")
-    cells = rows[(rows.measure == LEAD) & (rows.statistic == "mean")]
-    assert cells[["length", "at", "value", "low", "high"]].to_numpy().tolist() == [
-        [str(cell.length), cell.place, cell.score, cell.low, cell.high] for cell in found.cells
-    ]
+    read_again(task, first, tmp_path / "results")
 
 
 def test_rows_hold_every_cell_and_what_is_not_read(task: Task) -> None:
@@ -354,31 +342,16 @@ def test_rows_hold_every_cell_and_what_is_not_read(task: Task) -> None:
     assert rows_of(task, results, "limit").label.item() == "declared"
 
 
-def test_whole_relevant_passages_move_where_no_answer_is_known(task: Task, tmp_path: Path) -> None:
-    with create_collection(tmp_path / "judged") as writer:
-        writer.add_passages(task.collection.passages())
-        writer.add_split("test", task.queries, task.qrels)
-        writer.finish(
-            Manifest("collection", "judged", "a test", seed=1, licence="invented"),
-            allow_absent=True,
-        )
-    judged = make_task(Collection(tmp_path / "judged"), "test", task.candidates, SETTINGS)
-    assert judged.evidence.whole
-    found = grid(judged, reads_all, replace(SETTINGS, lengths=Lengths((128, 256))))
-    assert found.figures.queries + sum(found.figures.unmoved.values()) == 16
-    assert {one.value for one in found.effects} == {0.0}
-
-
 def test_an_unknown_limit_is_said(task: Task) -> None:
     found = grid(task, decays, replace(SETTINGS, lengths=Lengths((128, 256))))
-    assert found.figures.limit == "no limit found"
+    assert found.set_index("statistic").label["limit"] == "no limit found"
 
 
 def test_listwise_scorers_have_no_grid(task: Task) -> None:
     told: list[str] = []
     settings = replace(SETTINGS, lengths=Lengths((128,)), lists="listwise")
     results = audit(task, [system(reads_all)], settings, tell=told.append)
-    assert not figures_of(results, LengthGrid)
+    assert not len(rows_of(task, results, "mean"))
     assert "scorer: --lengths is skipped, as the scorer is listwise" in told
 
 

@@ -12,12 +12,13 @@ import numpy as np
 import pytest
 
 from positionbias.audit.answers import Contrast, Preference
-from positionbias.audit.limits import Limits, Outcome, checks_of
+from positionbias.audit.limits import checks_of
 from positionbias.audit.lists import Nature, nature_of, order_slopes
+from positionbias.audit.settings import Limits
 from positionbias.audit.systems import RERANKER, Measurement, Task
-from positionbias.audit.two_runs import VERDICT
 from positionbias.audit.verdict import list_verdict
 from positionbias.audit.words import sentences_of
+from positionbias.core.checks import Outcome
 from tests.audit.bags import Bags
 from tests.audit.tasks import Scorer, blind, random_task, system
 
@@ -145,8 +146,8 @@ def test_a_noisy_scorer_that_looks_at_the_list_is_not_said_to_score_passages_by_
     assert verdict.effects
     assert not any("by itself" in line for line in sentences_of("x", verdict))
     assert "gives other scores when it is asked again" in sentences_of("x", verdict)[0]
-    result = Measurement("hidden", RERANKER, VERDICT, verdict)
-    (check,) = checks_of([result], Limits(max_order=0.5))
+    result = Measurement("hidden", RERANKER, verdict)
+    (check,) = checks_of([result], Limits(max_order=0.5), "nDCG@10")
     assert check.outcome is not Outcome.PASS
     # with less noise it is found
     noisy.size = 1.0
@@ -273,8 +274,5 @@ def test_lists_of_two_have_no_slope_and_no_nature(tmp_path: Path) -> None:
         "x, order in the list: cannot tell: no query has a list of three passages or more."
     ]
     assert list_verdict(Nature(True), found).preference == Preference.UNKNOWN
-    (check,) = checks_of(
-        [Measurement("x", RERANKER, VERDICT, verdict)],
-        Limits(max_order=5),
-    )
+    (check,) = checks_of([Measurement("x", RERANKER, verdict)], Limits(max_order=5), "nDCG@10")
     assert check.outcome is Outcome.CANNOT_TELL

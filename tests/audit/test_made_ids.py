@@ -12,7 +12,7 @@ import pytest
 from positionbias.audit.evidence_rule import Asked, model_rule
 from positionbias.audit.lists import nature_of
 from positionbias.audit.made_ids import made_id, own_ids
-from positionbias.audit.needles import make_needles
+from positionbias.audit.manipulate import Texts
 from positionbias.audit.systems import Task
 from positionbias.core.errors import InputError
 from positionbias.models.checkpoint import load_checkpoint
@@ -47,10 +47,11 @@ def test_a_text_that_was_made_is_named_by_its_passage(task: Task) -> None:
     def moved(query: str, passages: Sequence[str]) -> np.ndarray:
         return np.array([1.0 if text in stored else np.nan for text in passages])
 
-    needles = make_needles(task.collection, task.evidence, most=3, seed=1)
-    query_id = next(iter(needles.needles))
+    query_id = task.query_ids[0]
+    text = made_id(query_id, 0)
+    texts = Texts({text: "None stored."}, task.collection)
     with pytest.raises(InputError) as caught:
-        system(moved).scored(task, needles, needles.candidates(1), "needles")
+        system(moved).scores(task, texts, {query_id: ("which?", [text])}, "a text")
     assert str(caught.value) == (
         f"scorer: wanted finite scores for query {query_id!r}; "
         f"found nan for a text made of passage {task.evidence.by_query[query_id].passage_id!r}; "

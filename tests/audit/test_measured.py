@@ -4,7 +4,6 @@ by query add up.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +12,6 @@ import numpy as np
 import pytest
 
 from positionbias.audit.answers import (
-    DEVIATIONS,
     RANKS,
     READ_WHOLE,
     SCORE,
@@ -27,15 +25,12 @@ from positionbias.audit.answers import (
 )
 from positionbias.audit.audit import audit, make_task
 from positionbias.audit.evidence_rule import BY_TERMS, collection_terms
-from positionbias.audit.measured import RAW, audit_rows, given_in
-from positionbias.audit.query_effects import BY_QUERY, QueryEffects
-from positionbias.audit.rotated_run import RotatedRun
+from positionbias.audit.measured import RAW, audit_rows, given_in, raw_rows
 from positionbias.audit.settings import AuditSettings
-from positionbias.audit.systems import RERANKER, Measurement, System, Task
-from positionbias.audit.two_runs import NO_ANSWER, VERDICT, two_run_verdict
+from positionbias.audit.systems import RERANKER, Measurement, RotatedRun, System, Task
+from positionbias.audit.two_runs import two_run_verdict
 from positionbias.audit.verdict import (
     ALONE,
-    ALONE_WITHOUT_ANSWERS,
     DECLARED,
     FEW_PASSAGES,
     NOTHING_MOVED,
@@ -44,8 +39,6 @@ from positionbias.audit.verdict import (
 )
 from positionbias.audit.words import sentences_of
 from positionbias.core.collection import Collection
-from positionbias.core.collection_writer import create_collection
-from positionbias.core.manifest import Manifest
 from positionbias.core.rows import check
 from positionbias.core.run import Run
 from positionbias.firststage.bm25 import Bm25Settings, retrieve
@@ -60,8 +53,8 @@ from tests.audit.test_worth import by_length
 from tests.tiny import planted
 
 NDCG = "nDCG@10"
-SETTINGS = AuditSettings(measures=(NDCG,), depth=6, draws=1, needles=30, segments=0)
-PASSAGE, TEXT, LIST = Question.PASSAGE, Question.TEXT, Question.LIST
+SETTINGS = AuditSettings(measures=(NDCG,), depth=6, draws=1, needles=30)
+PASSAGE, LIST = Question.PASSAGE, Question.LIST
 UNKNOWN, NONE = Preference.UNKNOWN, Preference.NONE
 
 
@@ -80,17 +73,6 @@ def task_of(collection: Collection, rule: bool = False) -> Task:
 @pytest.fixture(scope="module")
 def task(collection: Collection) -> Task:
     return task_of(collection)
-
-
-@pytest.fixture(scope="module")
-def judged(collection: Collection, tmp_path_factory: pytest.TempPathFactory) -> Collection:
-    """The same without answers."""
-    place = tmp_path_factory.mktemp("judged") / "judged"
-    with create_collection(place) as writer:
-        writer.add_passages(list(collection.passages()))
-        writer.add_split("test", collection.queries("test"), collection.qrels("test"))
-        writer.finish(Manifest("collection", "judged", "a test", seed=1, licence="invented"))
-    return Collection(place)
 
 
 def read_back(task: Task, results: Sequence[Measurement]) -> None:
@@ -134,7 +116,7 @@ def of_models(task: Task) -> list[Measurement]:
         "short": by_length,
     }
     systems = [system(scorer, name) for name, scorer in scorers.items()]
-    described = replace(SETTINGS, describe=True, permutations=100)
+    described = replace(SETTINGS, describe=True)
     return audit(task, [System.of_candidates(task), *systems], described)
 
 
@@ -165,17 +147,6 @@ def test_verdicts_by_a_rule_are_read_back(collection: Collection) -> None:
     results = audit(task, [system(front_lover, "front"), System("alone", run=run)], SETTINGS)
     rules = [(one.question, one.rule) for one in figures_of(results, Verdict)]
     assert rules == [(PASSAGE, BY_TERMS), (LIST, ""), (PASSAGE, BY_TERMS)]
-    read_back(task, results)
-    scores_add_up(task, results)
-
-
-def test_verdicts_without_answers_are_read_back(judged: Collection) -> None:
-    task = task_of(judged)
-    scorers = {"blind": blind, "front": front_lover, "stops": stopping(20)}
-    systems = [system(scorer, name) for name, scorer in scorers.items()]
-    results = audit(task, systems, replace(SETTINGS, reads=45))
-    answers = {one.preference for one in figures_of(results, Verdict) if one.question is TEXT}
-    assert Preference.SENSITIVE in answers
     read_back(task, results)
     scores_add_up(task, results)
 
@@ -213,15 +184,13 @@ def run_of(task: Task, texts: Collection) -> Run:
     return Run("mine", scored)
 
 
-@pytest.mark.parametrize("answers", [True, False], ids=["answers", "no answers"])
-def test_verdicts_on_runs_are_read_back(
-    collection: Collection, judged: Collection, answers: bool, tmp_path: Path
-) -> None:
-    task = task_of(collection if answers else judged)
+def test_verdicts_on_runs_are_read_back(collection: Collection, tmp_path: Path) -> None:
+    task = task_of(collection)
     rotated = debias(task.collection, tmp_path / "r", Rotation(seed=1))
     original, other = run_of(task, task.collection), run_of(task, rotated)
     for name, run in (("mine", other), ("same", original)):
-        results = two_run_verdict(name, task, original, [RotatedRun(rotated, run)], SETTINGS)
+        pairs = [RotatedRun(rotated, run)]
+        results = two_run_verdict(System(name, run=original, rotated=pairs), task, SETTINGS)
         (verdict,) = figures_of(results, Verdict)
         assert (verdict.rotations, verdict.alike) == (1, name == "same")
         read_back(task, results)
@@ -260,16 +229,6 @@ def passage(preference: Preference, effects: Sequence[Effect] = (), **more: obje
 
 
 WITHIN_IT = moved(0.01, -0.02, 0.03, READ_WHOLE)
-SIZES_OF_TEXT = [
-    effect(contrast, unit, scale * size, scale * 0.02)
-    for unit, scale in ((DEVIATIONS, 1.0), (RANKS, 3.0), (NDCG, 0.1))
-    for contrast, size in (
-        (Contrast.TURNED, 0.2),
-        (Contrast.HALVES, 0.15),
-        (Contrast.TURNED_MORE, 0.05),
-        (Contrast.HALVES_MORE, -0.01),
-    )
-]
 RUNS = [effect(Contrast.RUNS, NDCG, -0.05, 0.02), effect(Contrast.RUNS, RANKS, -1.5, 0.5)]
 ORDER = [effect(Contrast.ORDER, RANKS, 0.1, 0.2), effect(Contrast.ORDER_MIDDLE, RANKS, 0.0, 0.3)]
 MISSING = Missing(3, 900, 2, 90, 1)
@@ -335,9 +294,6 @@ BY_HAND = {
     "no trial": passage(UNKNOWN, reason=NOTHING_MOVED, queries=0),
     "few passages": passage(UNKNOWN, reason=FEW_PASSAGES, queries=0),
     "run alone": passage(UNKNOWN, margin=None, queries=0, drawn=0, reason=ALONE),
-    "run alone, no answers": passage(
-        UNKNOWN, margin=None, queries=0, drawn=0, reason=ALONE_WITHOUT_ANSWERS
-    ),
     "missing": passage(Preference.FRONT, moved(-0.5, 0.0, 0.1), exceeds=True, missing=MISSING),
     "missing, unknown": passage(UNKNOWN, moved(-0.5, 0.0, None), missing=MISSING),
     "runs": passage(Preference.FRONT, RUNS, margin=0.02, exceeds=True, rotations=2),
@@ -362,27 +318,6 @@ BY_HAND = {
         rotations=1,
         reason="the answers never move",
     ),
-    "runs, no answers": passage(
-        UNKNOWN, margin=None, queries=0, rotations=1, reason=NO_ANSWER, alike=True
-    ),
-    "sensitive": Verdict(
-        TEXT, Preference.SENSITIVE, SIZES_OF_TEXT, 0.1, True, 60, drawn=60, noise=0.02
-    ),
-    "insensitive": Verdict(TEXT, Preference.INSENSITIVE, SIZES_OF_TEXT, 0.3, queries=60, drawn=60),
-    "order unknown": Verdict(TEXT, UNKNOWN, SIZES_OF_TEXT, 0.2, queries=60, wanted=75, drawn=60),
-    "order, unread": Verdict(
-        TEXT,
-        Preference.INSENSITIVE,
-        [*(replace(one, subset=READ_WHOLE) for one in SIZES_OF_TEXT), *SIZES_OF_TEXT],
-        0.3,
-        queries=60,
-        reads=30.0,
-        unread=0.5,
-        drawn=60,
-    ),
-    "order, too long": Verdict(
-        TEXT, UNKNOWN, SIZES_OF_TEXT, 0.1, queries=60, unread=1.0, drawn=60, reason="none is read"
-    ),
     "pointwise": Verdict(LIST, NONE, margin=0.5),
     "declared": Verdict(LIST, NONE, margin=0.5, reason=DECLARED),
     "list, none": Verdict(LIST, NONE, ORDER, 0.5, queries=60, drawn=70),
@@ -401,7 +336,6 @@ def test_verdicts_by_hand_are_read_back(task: Task, rule: str) -> None:
         Measurement(
             name,
             RERANKER,
-            VERDICT,
             replace(verdict, rule=rule if verdict.question is PASSAGE else ""),
         )
         for name, verdict in BY_HAND.items()
@@ -418,13 +352,9 @@ def test_raw_effects_are_those_of_shares_alone(task: Task) -> None:
     verdict = passage(
         Preference.FRONT, [replace(share, raw=(-0.5, -0.9, -0.1)), ranks, quality], exceeds=True
     )
-    nothing = np.full(len(task.query_ids), math.nan)
-    by_query = QueryEffects(
-        NDCG, nothing, nothing, nothing, nothing, moved={(Contrast.ENDS, ""): scores}
-    )
     results = [
-        Measurement("mine", RERANKER, VERDICT, verdict),
-        Measurement("mine", RERANKER, BY_QUERY, by_query),
+        Measurement("mine", RERANKER, verdict),
+        Measurement("mine", RERANKER, raw_rows(task, {(Contrast.ENDS, ""): scores}, verdict)),
     ]
     read_back(task, results)
     scores_add_up(task, results)
@@ -432,6 +362,6 @@ def test_raw_effects_are_those_of_shares_alone(task: Task) -> None:
 
 def test_an_effect_with_one_end_loses_it(task: Task) -> None:
     half = Effect(Contrast.ENDS, WORTH, -0.3, None, 0.1, queries=60)
-    results = [Measurement("mine", RERANKER, VERDICT, passage(UNKNOWN, [half]))]
+    results = [Measurement("mine", RERANKER, passage(UNKNOWN, [half]))]
     (given,) = given_in(audit_rows(task, results).rows)
     assert given.verdict.effects == [replace(half, high=None)]

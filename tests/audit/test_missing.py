@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -21,15 +20,14 @@ from positionbias.audit.answers import (
     Verdict,
 )
 from positionbias.audit.audit import audit
-from positionbias.audit.limits import Limits, Outcome, checks_of
+from positionbias.audit.limits import checks_of
 from positionbias.audit.lists import nature_of, order_slopes
-from positionbias.audit.manipulate import Measured
 from positionbias.audit.missing import completed, filled, missing_in
-from positionbias.audit.sensitivity import sizes
-from positionbias.audit.settings import AuditSettings
+from positionbias.audit.settings import AuditSettings, Limits
 from positionbias.audit.systems import System, Task
 from positionbias.audit.verdict import agreed
 from positionbias.audit.words import sentences_of
+from positionbias.core.checks import Outcome
 from positionbias.core.records import Qrel
 from positionbias.core.run import Run
 from tests.audit.tasks import blind, figures_of, random_task
@@ -109,14 +107,14 @@ def test_the_order_of_a_list_that_is_missing_has_the_greatest_and_least_slopes(t
     assert slopes.missing == Missing(4 * 24 * (last + 1), 4 * 24 * (last + 1), 4 * 24, 4 * 24, 24)
 
 
-SETTINGS = AuditSettings(needles=24, draws=1, segments=0, permutations=100, describe=True, depth=8)
+SETTINGS = AuditSettings(needles=24, draws=1, describe=True, depth=8)
 
 
 def verdicts(task: Task, model: Chat) -> tuple[dict[Question, Verdict], dict[str, Outcome]]:
     results = audit(task, [System("chat", model=model)], SETTINGS)  # type: ignore
     found = {verdict.question: verdict for verdict in figures_of(results, Verdict)}
-    limits = Limits(max_response=0.9, max_movement=0.9, max_order=6.9, max_rotation_gap=0.9)
-    return found, {check.limit: check.outcome for check in checks_of(results, limits)}
+    limits = Limits(max_response=0.9, max_movement=0.9, max_order=6.9)
+    return found, {check.limit: check.outcome for check in checks_of(results, limits, "nDCG@10")}
 
 
 def test_a_model_that_answers_nothing_has_no_verdict_and_passes_nothing(task: Task) -> None:
@@ -173,21 +171,3 @@ def test_a_verdict_stands_if_both_ways_agree() -> None:
         "cannot tell, as scores are missing: end − front [−3.000, 0.050] ranks"
         in sentences_of("x", other)[0]
     )
-
-
-def test_sizes_of_changes_between_bounds() -> None:
-    def measured(values: list[float]) -> Measured:
-        return Measured(
-            ["a", "b", "c"],
-            ["a", "b", "c"],
-            {"ranks": np.array([values])},
-            np.ones(3),
-            np.ones((1, 3), bool),
-            1,
-            0.0,
-        )
-
-    down, up = measured([-3, -2, 1]), measured([1, -1, 4])
-    assert sizes(down, up, most=True).by_unit["ranks"].tolist() == [[3, 2, 4]]
-    assert sizes(down, up, most=False).by_unit["ranks"].tolist() == [[0, 1, 1]]
-    assert replace(down, by_unit={}).by_unit == {}

@@ -10,25 +10,19 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from positionbias.audit.answers import Contrast, Preference, Question
-from positionbias.audit.audit import RETRIEVAL, audit, make_task
+from positionbias.audit.answers import Contrast, Preference, Question, Verdict
+from positionbias.audit.audit import audit, make_task
 from positionbias.audit.retriever import Retriever
-from positionbias.audit.rotations import GAP, Gap
 from positionbias.audit.settings import AuditSettings
-from positionbias.audit.systems import RETRIEVER, Measurement, System, Task, retrievers
-from positionbias.audit.two_runs import VERDICT
+from positionbias.audit.systems import Measurement, System, Task, retrievers
 from positionbias.audit.words import sentences_of
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.records import Query
 from positionbias.core.run import Run
 from positionbias.dense.encode import encode_collection
-from positionbias.dense.exact import least_memory, queries_at_once
 from positionbias.evaluation.buckets import Buckets
-from positionbias.evaluation.described import RESPONSE, ResponseCurve
 from positionbias.firststage.bm25 import Bm25Settings, retrieve
 from positionbias.models.checkpoint import load_checkpoint
 from positionbias.planted.generator import PlantedSettings
@@ -36,14 +30,11 @@ from positionbias.positions.rotate import Rotation
 from positionbias.positions.rotated_texts import RotatedTexts
 from positionbias.ranking.config import RankingConfig
 from tests.audit.bags import Bags, bag_checkpoint
-from tests.audit.tasks import counts_of, figures_of, read_again, same_rows, verdict_of
+from tests.audit.tasks import read_again, rows_in, same_rows, verdict_of
 from tests.tiny import collection_of, planted
 
 CHANGES: dict[str, Any] = {
-    "buckets": (Buckets.relative(3),), "minimum": 3, "permutations": 100, "draws": 2, "needles": 60,
-    "segments": 8,
-    "describe": True,
-    "length_groups": 1,
+    "buckets": Buckets.relative(3), "minimum": 3, "draws": 2, "needles": 60, "describe": True,
 }  # fmt: skip
 SETTINGS = AuditSettings(retrieve=True, **{**CHANGES, "depth": 40})
 
@@ -66,17 +57,18 @@ def task(collection: Collection) -> Task:
     )
 
 
-@pytest.fixture(scope="module")
-def told() -> list[str]:
-    return []
+def change(results: list[Measurement], name: str) -> Any:
+    """The row of the change of nDCG@10 by rotation."""
+    (row,) = (row for row in rows_in(results, "nDCG@10", name) if "against" in row)
+    return row
 
 
 @pytest.fixture(scope="module")
-def results(task: Task, told: list[str]) -> list[Measurement]:
+def results(task: Task) -> list[Measurement]:
     """One that reads all words of a passage, and one that reads the first twenty."""
     models = [bag_checkpoint("whole"), bag_checkpoint("front", 20)]
     systems = [System.of_candidates(task), *retrievers(models, task, depth=40)]
-    return audit(task, systems, SETTINGS, tell=told.append)
+    return audit(task, systems, SETTINGS)
 
 
 def test_a_retriever_that_reads_the_front_alone_is_found_short_sighted(
@@ -101,9 +93,7 @@ def test_a_retriever_that_reads_the_front_alone_is_found_short_sighted(
     # at the end of a passage the evidence is worth nothing
     assert over_all.value == pytest.approx(-1, abs=0.15)
     assert verdict_of(results, name, Question.LIST).preference == Preference.NONE
-    gap = next(gap for gap in figures_of(results, Gap, name))
-    assert gap.interval is not None
-    assert gap.interval.high < 0
+    assert change(results, name)["bounds"].high < 0
 
 
 def test_one_that_reads_all_words_changes_nowhere_at_all(results: list[Measurement]) -> None:
@@ -111,10 +101,7 @@ def test_one_that_reads_all_words_changes_nowhere_at_all(results: list[Measureme
     exactly 0.
     """
     name = "whole, whole collection"
-    for gap in figures_of(results, Gap, name):
-        assert (gap.change, gap.first_changed, gap.overlap) == (0, 0, pytest.approx(1))
-    (curve,) = figures_of(results, ResponseCurve, name)
-    assert curve.figures.slope.value == pytest.approx(0, abs=1e-12)
+    assert change(results, name)["value"] == 0
     verdict = verdict_of(results, name)
     assert verdict.preference == Preference.NONE
     assert sentences_of(name, verdict) == [
@@ -125,42 +112,11 @@ def test_one_that_reads_all_words_changes_nowhere_at_all(results: list[Measureme
     }
 
 
-def test_results_say_that_the_whole_collection_was_ranked_and_what_it_cost(
-    collection: Collection, results: list[Measurement], told: list[str]
-) -> None:
-    for name in ("whole, whole collection", "front, whole collection"):
-        counts = counts_of(results, RETRIEVAL, name)
-        assert (counts["passages"], counts["depth"]) == (200, 40)
-        assert counts["passages encoded"] == 200 * 3
-        assert {result.role for result in results if result.system == name} == {RETRIEVER}
-    full = sum(
-        len(row) == 20
-        for row in Bags(20).read_passages([passage.text for passage in collection.passages()])
-    )
-    assert full > 150
-    for name, truncated in (("front", full), ("whole", 0)):
-        counts = counts_of(results, RETRIEVAL, f"{name}, whole collection")
-        assert counts["passages up to the length limit"] == truncated
-    assert told[:2] == [
-        f"{name}, whole collection: 200 passages once as they are, once for each of 2 rotations: "
-        "600 texts to encode"
-        for name in ("whole", "front")
-    ]
-    assert told[2] == "auditing bm25"  # what it costs is said before any work
-    assert {gap.quality for gap in figures_of(results, Gap)} == {
-        "nDCG@10",
-        "RR@10",
-        "R@10",
-        "R@100",
-    }
-
-
 def test_rows_of_an_audit_are_read_again(
     task: Task, results: list[Measurement], tmp_path: Path
 ) -> None:
     rows = read_again(task, results, tmp_path / "r")
     assert {"retriever", "first stage"} <= set(rows.role)
-    assert {one.measure for one in results} >= {GAP, RETRIEVAL}
 
 
 def test_every_passage_is_read_once_a_wording_in_stored_order(
@@ -177,7 +133,6 @@ def test_every_passage_is_read_once_a_wording_in_stored_order(
             rotation.apply(passage.text, passage.passage_id) for passage in stored
         ]
         assert run.depth == 5
-    assert retriever.encoded == 2 * len(stored)
 
 
 def test_at_the_depth_of_the_collection_it_is_re_ranking_all_passages(
@@ -196,25 +151,15 @@ def test_at_the_depth_of_the_collection_it_is_re_ranking_all_passages(
         checkpoint = bag_checkpoint("front", 20, similarity=similarity)
         by_retrieval = audit(task, retrievers([checkpoint], task, depth=len(collection)), settings)
         by_re_ranking = audit(task, [System.of(checkpoint)], settings)
-        left_out = {VERDICT, RETRIEVAL}
-        if similarity == "cosine":  # rounding exchanges nearly equal passages
-            slopes = [
-                one.figures.figures.slope.value
-                for results in (by_retrieval, by_re_ranking)
-                for one in results
-                if one.measure == RESPONSE
-            ]
-            assert slopes[0] == pytest.approx(slopes[1], abs=1e-6)
-            left_out.add(RESPONSE)
         alike, other = (
             [
                 one._replace(system=one.system.removesuffix(", whole collection"), role="")
                 for one in results
-                if one.measure not in left_out
+                if not isinstance(one.figures, Verdict)
             ]
             for results in (by_retrieval, by_re_ranking)
         )
-        assert len(alike) > 10
+        assert len(alike) > 4
         # of whole numbers nothing is rounded
         same_rows(task, alike, other, rtol=0, atol=0 if similarity == "dot" else 1e-6)
 
@@ -248,7 +193,6 @@ def test_a_ranking_by_hand_in_two_wordings(tmp_path: Path) -> None:
         [1, 0, 0],
     )
     assert as_they_are["q2"].passage_ids == []  # a query without text ranks nothing
-    assert retriever.encoded == 6
 
 
 def test_vectors_spare_the_first_wording_and_change_nothing(
@@ -256,17 +200,14 @@ def test_vectors_spare_the_first_wording_and_change_nothing(
 ) -> None:
     checkpoint = bag_checkpoint("front", 20)
     vectors = encode_collection(checkpoint, collection, tmp_path / "vectors", on_disk="float32")
-    settings = replace(SETTINGS, draws=1, needles=5, segments=0, measures=("nDCG@10",))
+    settings = replace(SETTINGS, draws=1, needles=5, measures=("nDCG@10",))
     other = bag_checkpoint("whole")
     with_them, other_one = retrievers([checkpoint, other], task, depth=40, vectors=[vectors])
     assert other_one.retriever is not None
     assert other_one.retriever.vectors is None
     made = audit(task, retrievers([checkpoint], task, depth=40), settings)
     found = audit(task, [with_them], settings)
-    counts = [counts_of(results, RETRIEVAL) for results in (made, found)]
-    assert [of["passages encoded"] for of in counts] == [400, 200]
-    assert [of["vectors"] for of in counts] == ["made for the audit", "vectors"]
-    same_rows(task, *([one for one in of if one.measure != RETRIEVAL] for of in (made, found)))
+    same_rows(task, made, found)
 
 
 def test_vectors_of_another_model_or_another_precision_are_refused(
@@ -285,7 +226,7 @@ def test_vectors_of_another_model_or_another_precision_are_refused(
 
 
 def test_what_cannot_retrieve_and_too_little_memory_are_one_line(
-    collection: Collection, task: Task
+    task: Task, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(
         SettingError,
@@ -293,18 +234,9 @@ def test_what_cannot_retrieve_and_too_little_memory_are_one_line(
     ) as caught:
         retrievers([load_checkpoint("tests.audit.scorers:blind")], task, depth=5)
     assert "\n" not in str(caught.value)
+    monkeypatch.setattr("positionbias.audit.retriever.MEMORY", 0.01)
     with pytest.raises(
-        SettingError, match="--memory: wanted at least .* GiB to keep 200 passages of"
+        SettingError, match="--queries: one pass over the passages serves"
     ) as caught:
-        retrievers([bag_checkpoint("whole")], task, depth=1_000, memory=0.01)
+        retrievers([bag_checkpoint("whole")], task, depth=1_000)
     assert "\n" not in str(caught.value)
-
-
-@given(queries=st.integers(1, 10**6), depth=st.integers(1, 5_000), dimension=st.integers(1, 4_096))
-def test_the_least_memory_serves_all_queries_and_no_byte_less_does(
-    queries: int, depth: int, dimension: int
-) -> None:
-    least = least_memory(queries, depth, dimension)
-    assert queries_at_once(least, depth, dimension) == queries
-    if queries > 1:
-        assert queries_at_once(least - 2.0**-30, depth, dimension) == queries - 1

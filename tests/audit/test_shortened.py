@@ -35,7 +35,7 @@ def task(tmp_path_factory: pytest.TempPathFactory) -> Task:
 NONE_READ = np.zeros((60, 4), bool)
 
 
-SETTINGS = AuditSettings(depth=20, draws=1, needles=60, segments=0)
+SETTINGS = AuditSettings(depth=20, draws=1, needles=60)
 
 
 def verdict_of(task: Task, scorer: Scorer, declared: int | None, **more: Any) -> Verdict:

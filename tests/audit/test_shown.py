@@ -11,7 +11,6 @@ import pytest
 from pandas import DataFrame
 
 from positionbias.audit.answers import (
-    DEVIATIONS,
     WORTH,
     Contrast,
     Effect,
@@ -21,10 +20,7 @@ from positionbias.audit.answers import (
 )
 from positionbias.audit.settings import Audited
 from positionbias.audit.shown import SHOWN
-from positionbias.audit.systems import FIRST_STAGE, RERANKER, Measurement
-from positionbias.audit.two_runs import VERDICT
-from positionbias.core.errors import InputError
-from positionbias.core.rows import save
+from positionbias.audit.systems import FIRST_STAGE, RERANKER, Measurement, counted
 from positionbias.core.screen import lines_of, shown_width
 from positionbias.ops.audit import audit_systems
 from positionbias.planted.generator import PlantedSettings, write_planted
@@ -60,7 +56,7 @@ FOUR = prepared(*invented_audit.audit(invented_audit.FOUR))
 
 
 def of_model(verdict: Verdict, system: str = "m") -> Measurement:
-    return Measurement(system, RERANKER, VERDICT, verdict)
+    return Measurement(system, RERANKER, verdict)
 
 
 def cells(table: Table) -> list[list[str]]:
@@ -84,14 +80,11 @@ def test_the_terminal_begins_with_the_answers_and_ends_with_what_is_only_describ
         "minilm prefers the front, within what it reads: end − front −40.5 % [−45.5, −35.5] of the "
         "evidence's worth (1,944 queries), beyond the margin of 10 %."
     )
-    titles = [line for line in lines if line.startswith(("Verdicts: ", "Description: "))]
+    titles = [line for line in lines if line.startswith(("Verdicts", "Description: "))]
     assert titles == [
-        "Verdicts: position in the passage",
-        "Description: sensitivity to position",
-        "Description: slopes beside position-blind scorers",
+        "Verdicts",
+        "Description: quality by the answer's place",
         "Description: what rotation changes",
-        "Description: response by place, first to last",
-        "Description: cosine of a passage's vector with those of its thirds",
     ]
     assert "minilm scores each passage by itself" in lines[lines.index(titles[0]) - 2]
 
@@ -105,8 +98,8 @@ def test_an_audit_fits_a_terminal(width: int) -> None:
 
 
 def test_nothing_asked_for_is_said() -> None:
-    counted = Measurement("bm25", "", "evidence", {"queries audited": 18})
-    assert SHOWN.as_text(prepared(counted)) == (
+    counts = Measurement("bm25", "", counted("evidence", {"queries audited": 18}))
+    assert SHOWN.as_text(prepared(counts)) == (
         "18 queries audited.\nNo verdict was asked for (--needles 0), and no description "
         "(--describe)."
     )
@@ -115,24 +108,21 @@ def test_nothing_asked_for_is_said() -> None:
 def test_the_table_of_verdicts() -> None:
     passage = TABLES["verdicts"].table(FOUR)
     assert heads(passage) == [
-        "System", "Prefers", "Effect", "Queries", "Margin", "Worth", "Ranks", "nDCG@10",
-    ]  # fmt: skip
+        *("System", "Place in", "Prefers", "Effect", "Margin"),
+        *("Worth", "Ranks", "nDCG@10"),
+    ]
     # −45 % of the worth, 5 ranks and 0.2 nDCG@10 for all of it, at a lean of 1.6
-    assert cells(passage)[2] == [
-        "bert_cat-original", "front", "end − front", "1,944", "beyond ±10 %",
-        "−72.0 % [−77.0, −67.0]", "−3.6 [−4.1, −3.1]", "−0.144 [−0.156, −0.132]",
-    ]  # fmt: skip
-    assert cells(passage)[1][1:6] == [
-        "none",
-        "end − front",
-        "1,944",
-        "±10 %",
-        "−2.3 % [−7.3, +2.8]",
+    by_name = {(row[0], row[1]): row[2:] for row in cells(passage)}
+    question = "passage"
+    assert by_name["bert_cat-original", question] == [
+        *("the front", "end − front", "beyond ±10 %"),
+        *("−72.0 % [−77.0, −67.0]", "−3.6 [−4.1, −3.1]", "−0.144 [−0.156, −0.132]"),
+    ]
+    assert by_name["tk trained on rotated passages", question][:4] == [
+        *("no preference", "end − front", "±10 %", "−2.3 % [−7.3, +2.8]"),
     ]
     # only where a list's order was measured
-    assert [row[:2] for row in cells(TABLES["verdicts-list"].table(FOUR))] == [
-        ["bert_cat-original", "first places"]
-    ]
+    assert [name for name, asked in by_name if asked == "list"] == ["bert_cat-original"]
 
 
 def test_verdicts_on_runs_stand_beside_those_on_models() -> None:
@@ -166,50 +156,7 @@ def test_undefined_numbers_are_dashes() -> None:
     table = TABLES["effects"].table(rows)
     assert [row[-1] for row in cells(table)] == ["–", "−20.0 %"]
     assert "nan" not in as_csv(table) + SHOWN.as_text(rows)
-    assert drawn(FIGURES["effects"], rows) == ["of the evidence's worth"]
-
-
-def test_sizes_of_changes_have_no_sign() -> None:
-    sizes = [
-        Effect(Contrast.TURNED, DEVIATIONS, 0.4, 0.3, 0.5, None, 300),
-        Effect(Contrast.TURNED_MORE, DEVIATIONS, 0.1, 0.05, 0.15, None, 300),
-    ]
-    rows = prepared(of_model(Verdict(Question.TEXT, Preference.SENSITIVE, sizes, 0.1, True, 300)))
-    table = TABLES["effects-text"].table(rows)
-    assert [row[-1] for row in cells(table)] == ["0.400 [0.300, 0.500]", "+0.100 [+0.050, +0.150]"]
-    assert not TABLES["effects"].table(rows).rows
-
-
-def test_systems_are_compared_by_the_effects_of_moved_evidence() -> None:
-    rows = prepared(invented_audit.of_run(), *invented_audit.audit(invented_audit.FOUR))
-    assert drawn(FIGURES["compared"], rows) == [
-        "Two runs: end − front, nDCG@10 ← front | end →",
-        "End − front, share of worth ← front | end →",
-        "Middle − ends, share of worth ← ends | middle →",
-        "Rotation: end − front, share of worth ← front | end →",
-        "List: first to last place, ranks ← last | first →",
-    ]
-    axes = FIGURES["compared"].draw(rows).axes[1]
-    points = [line for line in axes.lines if line.get_marker() not in ("None", "", None)]
-    assert [float(line.get_xdata()[0]) for line in points] == pytest.approx(
-        [-0.405, -0.0225, -0.72, -0.18]
-    )
-    assert len({line.get_marker() for line in points}) == 4  # distinguished without colours
-    legend = FIGURES["compared"].draw(rows).legends[0].get_texts()[1].get_text()
-    assert "within ±0.02 nDCG@10 or ±10\u00a0% or ±0.5 ranks" in " ".join(legend.split("\n"))
-    assert not FIGURES["compared"].there(ONE)
-    assert not FIGURES["effects"].there(rows)
-    with pytest.raises(InputError, match="figure compared: wanted rows with its values"):
-        FIGURES["compared"].draw(ONE)
-
-
-def test_a_system_alone_has_its_effects_in_one_figure() -> None:
-    (axes,) = FIGURES["effects"].draw(ONE).axes
-    assert axes.get_title(loc="left") == "of the evidence's worth"
-    faces = [
-        line.get_markerfacecolor() for line in axes.lines if line.get_marker() not in ("None", "")
-    ]
-    assert faces.count("none") == 1  # over all texts, beside those that are read whole
+    assert not FIGURES["effects"].there(rows)  # without a margin
 
 
 @pytest.mark.parametrize("width", [NARROW, WIDE])
@@ -228,48 +175,49 @@ def test_no_word_leaves_a_figure_at_any_width(rows: DataFrame, width: float) -> 
                     assert box.x1 <= edge.x1 + 1, (figure.name, text.get_text())
 
 
+def test_effects_are_in_one_figure_a_panel_each_unit() -> None:
+    (axes,) = FIGURES["effects"].draw(ONE).axes
+    assert axes.get_title(loc="left") == "of the evidence's worth"
+    faces = [
+        line.get_markerfacecolor() for line in axes.lines if line.get_marker() not in ("None", "")
+    ]
+    assert faces.count("none") == 1  # over all texts, beside those that are read whole
+    rows = prepared(invented_audit.of_run(), *invented_audit.audit(invented_audit.FOUR))
+    assert drawn(FIGURES["effects"], rows) == ["nDCG@10", "of the evidence's worth", "ranks"]
+    names = [text.get_text() for text in FIGURES["effects"].draw(rows).axes[1].get_yticklabels()]
+    assert "minilm: end − front" in names
+
+
+def test_single_queries_with_the_largest_effects_and_drawn_ones() -> None:
+    made = invented_audit.collected(invented_audit.audit())
+    (largest,) = (
+        table(SHOWN.own(made.rows), made.values) for table in SECTIONS["response"].by_query
+    )
+    assert heads(largest) == [
+        *("Query", "System", "Passage", "Chosen as"),
+        *("nDCG@10, as it is", "nDCG@10, rotated once", "end − front"),
+    ]
+    # of 1.8 and 1.0 in scores, shares of a worth of 4
+    assert cells(largest) == [
+        ["q2", "minilm", "c2", "largest", "1.000", "0.410", "−45.0 %"],
+        ["q1", "minilm", "c1", "largest", "1.000", "1.000", "−25.0 %"],
+        ["q3", "minilm", "c3", "largest", "0.500", "0.500", "–"],
+    ]
+
+
 def test_figures_that_describe_show_their_rows() -> None:
-    assert drawn(FIGURES["position-response"], ONE) == ["score", "reciprocal rank"]
     assert drawn(FIGURES["quality-by-position"], ONE) == ["nDCG@10"]
-    assert drawn(FIGURES["quality-within-lengths"], ONE) == list(invented_audit.GROUPS[1:])
     names = [text.get_text() for text in FIGURES["quality-by-position"].draw(ONE).legends[0].texts]
-    assert names == ["minilm", "bm25 (first stage)"]
-    moved = FIGURES["rotation-gap-by-movement"].draw(ONE).axes[0]
-    assert moved.get_xlim()[0] == -1
-    line = next(line for line in moved.lines if len(list(line.get_xdata())) == 10)
-    assert next(iter(line.get_ydata())) == pytest.approx(0.1 * 0.9 * 0.9)
+    assert set(names) == {"minilm", "bm25 (first stage)"}
 
 
 def test_descriptions_have_their_numbers_in_tables() -> None:
     gap = TABLES["rotation-gap"].table(ONE)
     assert cells(gap)[0][:6] == [
-        "nDCG@10", "minilm", "5,928", "0.800", "0.764", "−0.036 [−0.042, −0.030]",
-    ]  # fmt: skip
-    slope = TABLES["position-response"].table(ONE)
-    assert cells(slope)[0][2] == "−0.289 [−0.339, −0.239]"
-    # 0.9 · (0.08 + 0.05) between first and last third, and 0.01 before
-    assert [row[2][:5] for row in cells(TABLES["segments"].table(ONE))] == [
-        "0.852", "0.762", "0.725",
-    ]  # fmt: skip
-    kinds = [row[0] for row in cells(TABLES["blind"].table(ONE))]
-    assert kinds == ["audited", "first stage", *["position-blind"] * 3]
-
-
-def test_the_largest_effects_by_query() -> None:
-    made = invented_audit.collected(invented_audit.audit())
-    (largest,) = (
-        table(SHOWN.own(made.rows), made.values) for table in SECTIONS["response"].by_query
-    )
-    assert heads(largest)[3:] == [
-        "Place", "Words", "nDCG@10, as it is", "nDCG@10, rotated once", "rank, as it is",
-        "rank, rotated once", "end − front",
-    ]  # fmt: skip
-    # of 1.8 and 1.0 in scores, shares of a worth of 4
-    assert cells(largest) == [
-        ["q2", "minilm", "p0", "50.0 %", "80", "1.000", "0.410", "1", "3", "−45.0 %"],
-        ["q1", "minilm", "p0", "0.0 %", "60", "1.000", "1.000", "1", "1", "−25.0 %"],
-        ["q3", "minilm", "p1", "100.0 %", "40", "0.500", "0.500", "3", "–", "–"],
+        *("nDCG@10", "minilm", "5,928", "0.800", "0.764", "−0.036 [−0.042, −0.030]"),
     ]
+    psi = TABLES["psi"].table(ONE)
+    assert heads(psi) == ["Quality", "System", "Queries", "PSI", "By chance", "Excess", "p"]
 
 
 def test_the_page_of_one_model(tmp_path: Path) -> None:
@@ -283,52 +231,13 @@ def test_the_page_of_one_model(tmp_path: Path) -> None:
         "What was found",
         "What was run",
         "The same evidence at another place",
-        "Description: quality by answer position",
-        "Description: rotating the whole collection",
-        "Description: parts of a passage in its vector",
+        "Description: quality by answer position, and rotation",
         "Definitions",
         "Provenance",
     ]
     numbers = [cell for body in page.root.every("tbody") for cell in body.every("td")]
-    assert sum("data-value" in cell.attributes for cell in numbers) > 200
+    assert sum("data-value" in cell.attributes for cell in numbers) > 80
     assert all("data-value" not in cell.attributes for cell in numbers if cell.text == "–")
-
-
-def test_audits_in_several_folders_are_compared(tmp_path: Path) -> None:
-    places = [
-        invented_audit.save(tmp_path / name, invented_audit.verdicts(systems), name=name)
-        for name, systems in (("a", {"minilm": 0.9}), ("b", {"tk": 0.2}), ("c", {"minilm": 0.1}))
-    ]
-    page = check(write_report(places, tmp_path / "r.html").read_text("utf-8"))
-    table = next(e for e in page.root.every("div") if e.attributes.get("id") == "table-verdicts-1")
-    # of two audits of one name the second gets its title
-    lines = [row for body in table.every("tbody") for row in body.every("tr")]
-    assert [row.every("th")[0].text for row in lines] == [
-        "minilm",
-        "tk",
-        "minilm (c)",
-    ]
-
-
-def test_one_model_on_two_collections_has_a_line_for_each(tmp_path: Path) -> None:
-    places = []
-    for name, lean in (("squad", 0.9), ("other", 0.0)):
-        made = invented_audit.collected(invented_audit.verdicts({"m": lean}), collection=name)
-        save(tmp_path / name, made.rows, invented_audit.manifest(name), made.values)
-        places.append(tmp_path / name)
-    page = check(write_report(places, tmp_path / "r.html").read_text("utf-8"))
-    table = next(e for e in page.root.every("div") if e.attributes.get("id") == "table-verdicts-1")
-    lines = [row for body in table.every("tbody") for row in body.every("tr")]
-    assert [[row.every("th")[0].text, row.every("th")[1].text] for row in lines] == [
-        ["m on squad, test", "front"],
-        ["m on other, test", "none"],
-    ]
-
-
-def test_a_position_blind_scorer_is_no_control_of_itself() -> None:
-    rows = prepared(*invented_audit.audit({"random order": 0.4}))
-    shown = cells(TABLES["blind"].table(rows))
-    assert [row[1] for row in shown if row[0] == "position-blind"] == ["tf-idf cosine", "bm25"]
 
 
 def test_names_of_any_kind_stay_as_they_are() -> None:
@@ -339,7 +248,7 @@ def test_names_of_any_kind_stay_as_they_are() -> None:
 
 def test_the_first_stage_is_told_apart() -> None:
     beside = replace(invented_audit.passage_verdict(0.0))
-    rows = prepared(Measurement("bm25", FIRST_STAGE, VERDICT, beside))
+    rows = prepared(Measurement("bm25", FIRST_STAGE, beside))
     assert set(rows["name"]) == {"bm25 (first stage)"}
 
 

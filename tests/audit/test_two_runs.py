@@ -13,11 +13,9 @@ import pytest
 from positionbias.audit.answers import Contrast, Effect, Preference, Question, Verdict
 from positionbias.audit.audit import make_task
 from positionbias.audit.settings import AuditSettings
-from positionbias.audit.systems import Measurement, Task
+from positionbias.audit.systems import Measurement, RotatedRun, System, Task
 from positionbias.audit.two_runs import (
     TWO_RUNS,
-    VERDICT,
-    RotatedRun,
     _shared,
     found_cut,
     moves_of,
@@ -28,7 +26,7 @@ from positionbias.audit.verdict import answer as answer_of
 from positionbias.audit.words import SAME_RUN, sentences_of
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
-from positionbias.core.errors import InputError, SettingError
+from positionbias.core.errors import InputError
 from positionbias.core.manifest import Manifest
 from positionbias.core.records import Answer, Passage, Qrel, Query
 from positionbias.core.run import Run
@@ -83,7 +81,13 @@ def run_of(scorer: Scorer, task: Task, texts: Collection) -> Run:
 
 def judged(scorer: Scorer, task: Task, rotated: Sequence[Collection]) -> list[Measurement]:
     pairs = [RotatedRun(one, run_of(scorer, task, one)) for one in rotated]
-    return two_run_verdict("mine", task, run_of(scorer, task, task.collection), pairs, SETTINGS)
+    return verdict_on(task, run_of(scorer, task, task.collection), pairs)
+
+
+def verdict_on(
+    task: Task, run: Run, pairs: Sequence[RotatedRun], **more: float
+) -> list[Measurement]:
+    return two_run_verdict(System("mine", run=run, rotated=pairs), task, SETTINGS, **more)
 
 
 def said_of(verdict: Verdict) -> list[str]:
@@ -91,11 +95,11 @@ def said_of(verdict: Verdict) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("scorer", "preference", "moves"),
-    [(front_lover, Preference.FRONT, "falls"), (end_lover, Preference.END, "rises")],
+    ("scorer", "preference"),
+    [(front_lover, Preference.FRONT), (end_lover, Preference.END)],
 )
 def test_a_preference_is_named_by_its_side(
-    scorer: Scorer, preference: Preference, moves: str, task: Task, rotated: list[Collection]
+    scorer: Scorer, preference: Preference, task: Task, rotated: list[Collection]
 ) -> None:
     results = judged(scorer, task, rotated)
     found = verdict_of(results)
@@ -106,13 +110,13 @@ def test_a_preference_is_named_by_its_side(
     ]
     sign = -1 if preference == Preference.FRONT else 1
     assert all(sign * one.value > 0 for one in found.effects if one.value is not None)
-    assert results[0].measure == VERDICT
     said = said_of(found)
     assert said[0].startswith(f"mine {preference}: ")
     assert said[0].endswith(
         f"when the answer moves from the front to the end ({found.queries} queries, 2 rotations)."
     )
-    assert said[1].startswith(f"So moved, the passage {moves} by ")
+    sign = "+" if preference is Preference.END else "−"
+    assert said[1].startswith(f"So moved, the passage gains {sign}")
     assert len(said) <= 3
 
 
@@ -142,7 +146,6 @@ def test_counts_add_up_and_are_read_again(
     )
     assert counts["moves"] + left_out == 2 * counts["queries"]
     assert (counts["rotations"], counts["rank cut-off"]) == (2, 8)
-    assert counts["queries that some run lacks"] == 0
 
 
 def test_the_order_of_queries_and_a_second_call_change_nothing(
@@ -151,13 +154,7 @@ def test_the_order_of_queries_and_a_second_call_change_nothing(
     runs = [run_of(front_lover, task, one) for one in (task.collection, *rotated)]
     turned = [run.only(reversed(list(run)), run.name) for run in runs]
     first, second, again = (
-        two_run_verdict(
-            "mine",
-            task,
-            of[0],
-            [RotatedRun(*pair) for pair in zip(rotated, of[1:], strict=True)],
-            SETTINGS,
-        )
+        verdict_on(task, of[0], [RotatedRun(*pair) for pair in zip(rotated, of[1:], strict=True)])
         for of in (runs, turned, runs)
     )
     same_rows(task, first, second)
@@ -209,11 +206,10 @@ def test_places_by_hand(cut: int, after: float | None, tmp_path: Path) -> None:
     )
     moved = moves_of(turned, task, [task.evidence.by_query["q1"]], SETTINGS)
     if after is None:
-        assert np.isnan(moved.after).all()
+        assert np.isnan(moved.places).all()
         assert moved.left_out["sentences cut through"] == 1
     else:
-        assert moved.before[0] == pytest.approx(4 / 7)
-        assert moved.after[0] == pytest.approx(after)
+        assert moved.places[0, :2] == pytest.approx((4 / 7, after))
 
 
 def test_a_cut_is_found_whatever_the_white_space() -> None:
@@ -230,7 +226,7 @@ def test_what_is_no_rotation_of_the_collection_is_refused(tmp_path: Path) -> Non
     def refused(texts: dict[str, str], **changes: str) -> str:
         other = small(tmp_path / f"r{len(list(tmp_path.iterdir()))}", texts, **changes)
         with pytest.raises(InputError) as caught:
-            two_run_verdict("mine", task, run, [RotatedRun(other, run)], SETTINGS)
+            verdict_on(task, run, [RotatedRun(other, run)])
         return str(caught.value)
 
     fine = {"p1": "Two left the gold. Three stayed. One came here. ", "p2": "At all. Nothing here."}
@@ -252,15 +248,7 @@ def test_runs_of_other_passages_or_queries_are_refused(
     for wrong, named in ((strange, "nowhere"), (other, "nobody")):
         for pair in ((wrong, right), (right, wrong)):
             with pytest.raises(InputError, match=named):
-                two_run_verdict("mine", task, pair[0], [RotatedRun(rotated[0], pair[1])], SETTINGS)
-
-
-def test_no_rotated_run_and_no_margin_are_refused(task: Task, rotated: list[Collection]) -> None:
-    run = run_of(blind, task, task.collection)
-    with pytest.raises(SettingError, match="--rotated: wanted"):
-        two_run_verdict("mine", task, run, [], SETTINGS)
-    with pytest.raises(SettingError, match="margin: wanted"):
-        two_run_verdict("mine", task, run, [RotatedRun(rotated[0], run)], SETTINGS, margin=0)
+                verdict_on(task, pair[0], [RotatedRun(rotated[0], pair[1])])
 
 
 def test_a_passage_that_no_run_ranks_stays_in_and_is_counted(
@@ -274,13 +262,8 @@ def test_a_passage_that_no_run_ranks_stays_in_and_is_counted(
         return Run(run.name, ((q, ids, -np.arange(len(ids))) for q, ids in rows))
 
     runs = [thinned(run_of(front_lover, task, one)) for one in (task.collection, *rotated)]
-    results = two_run_verdict(
-        "mine",
-        task,
-        runs[0],
-        [RotatedRun(*pair) for pair in zip(rotated, runs[1:], strict=True)],
-        SETTINGS,
-    )
+    pairs = [RotatedRun(*pair) for pair in zip(rotated, runs[1:], strict=True)]
+    results = verdict_on(task, runs[0], pairs)
     full = judged(front_lover, task, rotated)
     gone, all_of = counts_of(results, TWO_RUNS), counts_of(full, TWO_RUNS)
     assert gone["queries"] == all_of["queries"]
@@ -313,7 +296,7 @@ def test_the_answer_follows_from_the_interval(
 
 
 def test_a_run_alone_cannot_tell(task: Task) -> None:
-    result = run_alone_verdict("mine", task)
+    result = run_alone_verdict(System("mine"), task)
     found = verdict_of([result])
     assert (found.preference, found.queries, found.effects) == (Preference.UNKNOWN, 0, ())
     said = said_of(found)
@@ -326,22 +309,21 @@ def test_passages_of_one_sentence_cannot_tell_and_say_what_would(tmp_path: Path)
     task = make_task(collection, "test", Run("first", [("q1", ["p1"], [1])]), SETTINGS)
     turned = small(tmp_path / "r", {"p1": "gold is here all the ", "p2": "none"})
     run, other = (Run("mine", [("q1", ["p1"], [score])]) for score in (1, 2))
-    found = verdict_of(two_run_verdict("mine", task, run, [RotatedRun(turned, other)], SETTINGS))
+    found = verdict_of(verdict_on(task, run, [RotatedRun(turned, other)]))
     assert found.preference == Preference.UNKNOWN
     assert "--mode sentences" in said_of(found)[1]
 
 
 def test_two_runs_that_are_one_say_so(task: Task, rotated: list[Collection]) -> None:
     run = run_of(front_lover, task, task.collection)
-    found = verdict_of(two_run_verdict("mine", task, run, [RotatedRun(rotated[0], run)], SETTINGS))
+    found = verdict_of(verdict_on(task, run, [RotatedRun(rotated[0], run)]))
     assert found.effects[0].value == 0
     assert said_of(found)[1:] == [SAME_RUN]
     # one of two rotated runs is another
     other = run_of(front_lover, task, rotated[1])
     pairs = [RotatedRun(rotated[0], run), RotatedRun(rotated[1], other)]
     assert not any(
-        "Both runs" in line
-        for line in said_of(verdict_of(two_run_verdict("mine", task, run, pairs, SETTINGS)))
+        "Both runs" in line for line in said_of(verdict_of(verdict_on(task, run, pairs)))
     )
 
 
@@ -359,10 +341,7 @@ def test_runs_that_share_few_of_their_first_passages_say_so(tmp_path: Path) -> N
         )
 
     task = make_task(collection, "test", run(2), SETTINGS)
-    alike, other = (
-        two_run_verdict("mine", task, run(2), [RotatedRun(turned, run(first))], SETTINGS)
-        for first in (9, 11)
-    )
+    alike, other = (verdict_on(task, run(2), [RotatedRun(turned, run(first))]) for first in (9, 11))
     assert [verdict_of(found).shared for found in (alike, other)] == [None, pytest.approx(0.1)]
     assert _shared(run(2), run(9))[0] == pytest.approx(0.3)
     assert not any("share" in line for line in said_of(verdict_of(alike)))
@@ -419,12 +398,10 @@ def test_unlike_runs_show_a_preference_and_never_its_absence(
     others = [with_other_passages(run, task, number) for number, run in enumerate(runs)]
     found, other = (
         verdict_of(
-            two_run_verdict(
-                "mine",
+            verdict_on(
                 task,
                 original,
                 [RotatedRun(*pair) for pair in zip(rotated, changed, strict=True)],
-                SETTINGS,
                 margin=0.1,
             )
         )
@@ -446,10 +423,9 @@ def test_a_run_that_lacks_queries_of_the_other_is_refused(
     rest = [query_id for query_id in task.query_ids if query_id not in lacking]
     for pair in ((whole, turned.only(rest, "user")), (whole.only(rest, "user"), turned)):
         with pytest.raises(InputError) as caught:
-            two_run_verdict("mine", task, pair[0], [RotatedRun(rotated[0], pair[1])], SETTINGS)
+            verdict_on(task, pair[0], [RotatedRun(rotated[0], pair[1])])
         assert f"found 2 that only one of them ranks, the first '{lacking[0]}'" in str(caught.value)
         assert "\n" not in str(caught.value)
     # what neither ranks is no difference between them
     pairs = [RotatedRun(rotated[0], turned.only(rest, "user"))]
-    found = two_run_verdict("mine", task, whole.only(rest, "user"), pairs, SETTINGS)
-    assert counts_of(found, TWO_RUNS)["queries that some run lacks"] == 2
+    assert verdict_of(verdict_on(task, whole.only(rest, "user"), pairs)).queries

@@ -197,9 +197,7 @@ def measured(
         [f"q{i}" for i in range(queries)],
         [f"p{i}" for i in range(queries)],
         {"score": 2 * contrasts, "ranks": 10 * contrasts, NDCG: contrasts / 10},
-        np.full(queries, np.nan),
         np.ones((queries, 4), bool) if whole is None else np.column_stack([whole, whole[:, 0]]),
-        2,
         0.0,
     )
 
@@ -439,9 +437,7 @@ def test_a_scorer_that_never_changes_is_said_to() -> None:
 
 def test_queries_of_one_passage_alone_and_none_at_all() -> None:
     found = measured(-0.5)
-    alone = verdict(
-        Measured(found.query_ids, ["p"] * 200, found.by_unit, found.units, found.whole, 2, 0.0)
-    )
+    alone = verdict(Measured(found.query_ids, ["p"] * 200, found.by_unit, found.whole, 0.0))
     assert alone.preference == Preference.UNKNOWN
     assert "no interval: queries of fewer than 5 passages" in says(alone)[0]
     nothing = verdict(measured(0, queries=0), skipped={"passage of fewer than three sentences": 5})

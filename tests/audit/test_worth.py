@@ -12,9 +12,9 @@ import pytest
 
 from positionbias.audit.answers import Contrast, Effect, Preference
 from positionbias.audit.audit import audit
-from positionbias.audit.limits import Limits, checks_of, exit_code
+from positionbias.audit.limits import checks_of, exit_code
 from positionbias.audit.measured import RAW, audit_rows
-from positionbias.audit.settings import AuditSettings
+from positionbias.audit.settings import AuditSettings, Limits
 from positionbias.audit.systems import Measurement, Task
 from positionbias.audit.trials import STRANGERS, make_trials
 from positionbias.audit.words import sentences_of
@@ -140,13 +140,13 @@ def test_a_scorer_to_which_the_evidence_is_worth_nothing_has_no_other_answer_and
     assert head.high is not None
     assert head.high < 0 if scorer is averse else head.value == pytest.approx(0, abs=0.2)
     assert not any(effect.unit == "worth" for effect in verdict.effects)
-    checks = checks_of(results, Limits(max_response=1.0))
+    checks = checks_of(results, Limits(max_response=1.0), "nDCG@10")
     assert exit_code(checks) == 3
     assert "does not react to its evidence" in checks[0].reason
 
 
 def test_a_scorer_that_reacts_passes_a_limit_as_wide(task: Task) -> None:
-    assert exit_code(checks_of(results_of(task, front), Limits(max_response=1.0))) == 0
+    assert exit_code(checks_of(results_of(task, front), Limits(max_response=1.0), "nDCG@10")) == 0
 
 
 def test_a_listwise_scorer_is_judged_in_ranks(task: Task) -> None:

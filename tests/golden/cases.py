@@ -24,11 +24,8 @@ from .inputs import Inputs
 Case = Callable[[Inputs, Path], Sequence[Any]]
 AUDIT = s.AuditSettings(  # few buckets, so that they hold queries enough
     measures=("nDCG@10",),
-    buckets=(s.Buckets.parse("0,0.2,0.5,1"),),
-    length_groups=2,
+    buckets=s.Buckets.parse("0,0.2,0.5,1"),
     minimum=3,
-    permutations=200,
-    segments=40,
     describe=True,
 )
 
@@ -133,7 +130,7 @@ def evaluate_leaked(inputs: Inputs, out: Path) -> Sequence[Any]:
 
 def audit_of_runs(inputs: Inputs, out: Path) -> Sequence[Any]:
     audited = s.Audited(rotated=[(inputs.rotated, inputs.rotated_run)])
-    settings = s.AuditSettings(minimum=3, length_groups=1, describe=True)
+    settings = s.AuditSettings(minimum=3, describe=True)
     return [
         pb.audit_systems(
             inputs.planted, [inputs.runs["test"]], audited=audited, settings=settings
@@ -156,13 +153,13 @@ def audit_of_functions(inputs: Inputs, out: Path) -> Sequence[Any]:
 
 def audit_with_lengths(inputs: Inputs, out: Path) -> Sequence[Any]:
     """Evidence by query terms, and texts of three lengths."""
-    settings = replace(AUDIT, evidence="terms", lengths="40,80,160", blind=False)
+    settings = replace(AUDIT, evidence="terms", lengths="40,80,160")
     audited = s.Audited(models=[scorers.end_lover], candidates=inputs.runs["test"])
     return [pb.audit_systems(inputs.planted, audited=audited, settings=settings).to_frame()]
 
 
 def audit_of_a_model(inputs: Inputs, out: Path) -> Sequence[Any]:
-    """A TK: its segments and MATS too."""
+    """A TK."""
     audited = s.Audited(models=[inputs.tk()], candidates=inputs.runs["test"])
     return [pb.audit_systems(inputs.planted, audited=audited, settings=AUDIT).to_frame()]
 
@@ -177,9 +174,7 @@ def audit_of_a_retriever(inputs: Inputs, out: Path) -> Sequence[Any]:
 
 
 def check(inputs: Inputs, out: Path) -> Sequence[Any]:
-    limits = s.Limits(
-        max_response=0.05, max_movement=0.1, max_order=1.0, max_rotation_gap=0.05, max_psi=0.2
-    )
+    limits = s.Limits(max_response=0.05, max_movement=0.1, max_order=1.0)
     audited = s.Audited(models=[scorers.blind, scorers.front_lover], candidates=inputs.runs["test"])
     checked = pb.check(inputs.planted, limits=limits, audited=audited)
     return list(checked.to_json()["checks"])

@@ -716,9 +716,7 @@ def collection(tmp_path_factory: pytest.TempPathFactory) -> Collection:
     return planted(tmp_path_factory.mktemp("endpoints") / "planted", settings)
 
 
-SETTINGS = AuditSettings(
-    needles=10, draws=1, segments=8, permutations=100, length_groups=1, depth=8
-)
+SETTINGS = AuditSettings(needles=10, draws=1, depth=8)
 
 
 def ranked_by_overlap(query: str, passages: list[str]) -> list[float]:

@@ -101,9 +101,8 @@ def test_audits_take_runs_as_they_take_files(
     collection: pb.Collection, file: Path, tmp_path: Path
 ) -> None:
     settings = AuditSettings(
-        buckets=(Buckets.relative(3),),
+        buckets=Buckets.relative(3),
         minimum=3,
-        permutations=100,
         draws=1,
         needles=0,
         depth=5,

@@ -287,7 +287,7 @@ def test_merged_names_are_written_out_when_sorted(browser: Browser, pages: dict[
     values = [float(text) for text in column(browser, table, 5)]
     assert values == sorted(values)
     names = column(browser, table, 0)
-    assert [names.count(name) for name in invented_audit.QUALITIES] == [25, 5, 5]
+    assert names.count(invented_audit.NDCG) == 5
     browser.click(head(table, "PSI"))
     browser.click(head(table, "PSI"))
     assert browser.run(body) == before

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from positionbias.audit.answers import (
-    DEVIATIONS,
     READ_WHOLE,
     WORTH,
     Contrast,
@@ -20,7 +19,6 @@ from positionbias.audit.answers import (
 )
 from positionbias.audit.shown import SHOWN
 from positionbias.audit.systems import RERANKER, Measurement
-from positionbias.audit.two_runs import VERDICT
 from positionbias.audit.verdict import ALONE
 from positionbias.contamination.shown import SHOWN as OF_SUSPICIONS
 from positionbias.contamination.suspect import Obstacle, Suspected
@@ -59,7 +57,7 @@ def tile(tone: Tone, advice: str = "", **more: str) -> Tile:
 
 def audit_tiles(*verdicts: Verdict) -> list[Tile]:
     """The tiles of these verdicts on one model."""
-    found = [Measurement("minilm", RERANKER, VERDICT, verdict) for verdict in verdicts]
+    found = [Measurement("minilm", RERANKER, verdict) for verdict in verdicts]
     return SHOWN.tiles(SHOWN.own(invented_audit.collected(found).rows))
 
 
@@ -75,13 +73,12 @@ def test_an_audits_tiles() -> None:
     # −0.45 times a lean of 0.9
     assert plain(passage.effect) == "−40.5 % [−45.5, −35.5] of the evidence's worth"
     assert passage.basis[:3] == [
-        f"margin ±10{NBSP}% of the evidence's worth, beyond it",
+        f"margin beyond ±10{NBSP}% of the evidence's worth",
         f"detects 7.0{NBSP}% with 80 % power",
         "1,944 queries",
     ]
     assert passage.advice.startswith(
-        "minilm: Train on rotated passages (posbias debias, or train --rotate-at-reading) and "
-        "audit again;"
+        "Train on rotated passages (posbias debias, or train --rotate-at-reading) and audit again;"
     )
     assert (listed.answer, listed.tone, listed.words) == (
         Answered.NO,
@@ -99,27 +96,10 @@ def changed(**fields: Any) -> Tile:
 def test_what_is_open_is_never_good_news() -> None:
     few = changed(preference=Preference.UNKNOWN, exceeds=None, wanted=2_400)
     assert (few.answer, few.tone) == (Answered.UNKNOWN, Tone.UNKNOWN)
-    assert (
-        few.advice
-        == "Audit minilm on more queries: about 2,400 would decide (--queries, --needles)."
-    )
     small = changed(exceeds=False)
-    assert "may be too small to matter" in small.advice
-    assert small.basis[0] == f"margin ±10{NBSP}% of the evidence's worth, perhaps within it"
+    assert small.basis[0] == f"margin perhaps within ±10{NBSP}% of the evidence's worth"
     assert (
         changed(preference=Preference.NONE, exceeds=None, unread=None, effects=[]).tone is Tone.GOOD
-    )
-
-
-@pytest.mark.parametrize("preference", [Preference.END, Preference.MIDDLE, Preference.ENDS])
-def test_rotated_training_is_advised_against_the_front_alone(preference: Preference) -> None:
-    # four BERT_CATs trained on rotated passages came to prefer the end, by 0.09 to 0.21 deviations
-    assert changed(preference=preference).advice.startswith(
-        "minilm: Compare remedies (posbias study remedies)"
-    )
-    assert (
-        "if it was trained on such passages, compare remedies"
-        in changed(preference=Preference.FRONT).advice
     )
 
 
@@ -148,10 +128,7 @@ def test_ends_that_are_not_read_are_no_good_news() -> None:
     )
     assert plain(lost.effect) == "−0.380 [−0.410, −0.350] nDCG@10"
     assert lost.basis[0] == "within what it reads: no preference"
-    assert lost.advice == (
-        "Let minilm read further, or give it shorter passages: it loses what stands beyond its "
-        "limit."
-    )
+    assert lost.advice == ("Let minilm read further, or give it shorter passages.")
     assert with_limit(Preference.UNKNOWN, Preference.NONE).tone is Tone.UNKNOWN
     kept = with_limit(Preference.NONE, None)
     assert (kept.answer, kept.tone, kept.words) == (
@@ -161,16 +138,6 @@ def test_ends_that_are_not_read_are_no_good_news() -> None:
     )
     assert "489 queries" in lost.basis
     assert "300 queries" in kept.basis
-
-
-def test_an_order_of_text_that_matters_has_no_side() -> None:
-    effect = Effect(Contrast.TURNED, DEVIATIONS, 0.4, 0.3, 0.5, None, 300)
-    (turned,) = audit_tiles(Verdict(Question.TEXT, Preference.SENSITIVE, [effect], 0.1, True, 300))
-    assert (turned.answer, turned.tone) == (Answered.YES, Tone.MEASURED)
-    assert (
-        advice_of([turned, tile(Tone.GOOD)])
-        == "Audit minilm on queries with known answers: they show which place it prefers."
-    )
 
 
 def test_a_run_alone_is_told_to_bring_another() -> None:
@@ -267,7 +234,7 @@ def test_a_summary_is_markdown(tmp_path: Path) -> None:
         "- `m|<b>`: Does the place of the evidence in its passage matter? **yes**: Prefers the "
         "front; −40.5 % \\[−45.5, −35.5\\] of the evidence's worth; "
     )
-    assert lines[-2].startswith("Next: m\\|\\<b\\>: Train on rotated passages (posbias debias")
+    assert lines[-2].startswith("Next: Train on rotated passages (posbias debias")
 
 
 def test_a_summary_is_written_beside_the_page(tmp_path: Path) -> None:
