@@ -13,51 +13,70 @@ truth. Nothing is fitted but the threshold. The table holds figures alone, no te
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from dataclasses import replace
+from json import loads
 from pathlib import Path
 
 import numpy as np
 from measuring import hardware, result_place
 
 from positionbias.core.seeds import generator
+from positionbias.core.similarity import cosines
+from positionbias.evaluation.cross_validation import query_folds
 from positionbias.formats.trec_topics import read_topics
-from positionbias.leakage.calibrate import PRECISION, Rule, calibrate, enough, held_out, lowest
-from positionbias.leakage.find import find_pairs
-from positionbias.leakage.pairs import Pair, read_pairs
-from positionbias.leakage.precision import Labelled, Tally, precision_curve
+from positionbias.leakage.calibrate import PRECISION, Labelled, Rule, calibrate, precision_from
+from positionbias.leakage.find import encoded, find_pairs
+from positionbias.leakage.lexical import Rarity, coefficients, read_terms
+from positionbias.leakage.pairs import read_pairs
 from positionbias.leakage.queries import field_texts, tsv_source
-from positionbias.leakage.score import scored
 from positionbias.leakage.settings import FindSettings
 from positionbias.ops.query_encoder import Encoder
 
 REPEATS, HALVES, DRAWS = 200, 200, 1_000
 NAMES = {Rule.PAPER: "paper (before)", Rule.BOUND: "lower bound (after)"}
 PLANTED_TOPICS = (50, 180, 500)
+FIELDS = ("title", "variant", "description")
 SPREAD = 1.5  # deviation of topics in log odds
 
 
-def arrays(pairs: Sequence[Pair], score: str) -> Labelled:
-    """The labelled pairs by a score."""
-    leaks = [bool(pair.label and pair.label.leaks) for pair in pairs]
-    return Labelled([pair.scores[score] for pair in pairs], leaks, [pair.test_id for pair in pairs])
+def part(labelled: Labelled, rows: np.ndarray) -> Labelled:
+    """Some of the pairs, by mask or number."""
+    sides = {
+        name: getattr(labelled, name)[rows] for name in ("scores", "leaks", "weights", "tests")
+    }
+    return Labelled(**sides)
+
+
+def kept_on_others(labelled: Labelled, mine: np.ndarray, rule: Rule) -> np.ndarray:
+    """The mask of my pairs that the threshold of the others keeps."""
+    threshold, _ = calibrate(part(labelled, ~mine), rule=rule)
+    return mine & (labelled.scores >= threshold)
 
 
 def across_topics(name: str, labelled: Labelled) -> list[str]:
     """One row a rule: the threshold on all pairs, and repeated cross-validation."""
     rows = []
+    topics = [str(topic) for topic in np.unique(labelled.tests)]
     for rule in (Rule.PAPER, Rule.BOUND):
-        found, held = (
-            calibrate(labelled, rule=rule, resamples=500),
-            held_out(labelled, rule=rule, repeats=REPEATS),
-        )
-        if found.threshold is None or held is None or held.precision is None:
+        threshold, _ = calibrate(labelled, rule=rule)
+        if np.isnan(threshold):
             rows.append(f"| {name} | {NAMES[rule]} | none | | | | | |")
             continue
-        value, low = found.precision.value or 0.0, found.figures.lower_bound or 0.0
+        share = precision_from(labelled, threshold)
+        shares, found, pairs = [], [], []
+        for turn in range(REPEATS):
+            kept = np.zeros(len(labelled.scores), bool)
+            for fold in query_folds(topics, folds=5, seed=REPEATS + turn):
+                mine = np.isin(labelled.tests, [int(topic) for topic in fold])
+                kept |= kept_on_others(labelled, mine, rule)
+            shares.append(labelled.leaks[kept].mean())
+            found.append(labelled.leaks[kept].sum() / labelled.leaks.sum())
+            pairs.append(kept.sum())
         rows.append(
-            f"| {name} | {NAMES[rule]} | {found.threshold:.4f} | {value:.3f}, {low:.3f} | "
-            f"{held.precision:.3f} | {held.lowest:.3f} | {held.reached:.1%} | {held.found:.3f} "
-            f"({held.pairs:.0f} pairs) |"
+            f"| {name} | {NAMES[rule]} | {threshold:.4f} | {share.value:.3f}, {share.bound:.3f} | "
+            f"{np.mean(shares):.3f} | {min(shares):.3f} | "
+            f"{np.mean(np.array(shares) >= PRECISION - 1e-12):.1%} | {np.mean(found):.3f} "
+            f"({np.mean(pairs):.0f} pairs) |"
         )
     return rows
 
@@ -66,37 +85,30 @@ def measured_errors(name: str, labelled: Labelled) -> list[str]:
     """How often a threshold's true precision is below the wanted one: topics redrawn, and split
     halves.
     """
-    tally, curve = Tally(labelled), precision_curve(labelled)
-    sums, present = tally.resampled(seed=1, resamples=DRAWS)
-    topics = np.unique(labelled.test_ids)
+    topics = np.unique(labelled.tests)
+    of_topic = [np.flatnonzero(labelled.tests == topic) for topic in topics]
     rows = []
     for rule in (Rule.PAPER, Rule.BOUND):
-        places = lowest(enough(sums, rule, PRECISION) & present)
-        truth = np.array(curve.precision)[places[places >= 0]]
-        halves = [half(labelled, topics, rule, turn) for turn in range(HALVES)]
-        below = np.mean([share < PRECISION for share in halves])
-        wrong, none = np.sum(truth < PRECISION - 1e-12) / DRAWS, np.mean(places < 0)
+        truth = []
+        for turn in range(DRAWS):
+            drawn = generator(turn, "topics redrawn").integers(0, len(topics), len(topics))
+            again = part(labelled, np.concatenate([of_topic[topic] for topic in drawn]))
+            sizes = [len(of_topic[topic]) for topic in drawn]
+            numbered = replace(again, tests=np.repeat(np.arange(len(drawn)), sizes))
+            threshold, _ = calibrate(numbered, rule=rule)
+            truth.append(precision_from(labelled, threshold).value)
+        halves = []
+        for turn in range(HALVES):
+            drawn = generator(turn, "split halves").permutation(topics)[: len(topics) // 2]
+            kept = kept_on_others(labelled, ~np.isin(labelled.tests, drawn), rule)
+            halves.append(labelled.leaks[kept].mean() if kept.any() else np.nan)
+        below = np.mean(np.array(halves) < PRECISION)
+        wrong, none = np.mean(np.array(truth) < PRECISION - 1e-12), np.mean(np.isnan(truth))
         rows.append(
             f"| {name} | {NAMES[rule]} | {wrong:.1%} | {none:.1%} | {np.mean(halves):.3f} | "
             f"{below:.1%} | {len(halves)} |"
         )
     return rows
-
-
-def half(labelled: Labelled, topics: np.ndarray, rule: Rule, turn: int) -> float:
-    """The precision on one half of the topics of the other half's threshold; NaN where it has
-    none.
-    """
-    drawn = generator(turn, "split halves").permutation(topics)[: len(topics) // 2]
-    mine = np.isin(labelled.test_ids, drawn)
-    tally = Tally(labelled.kept(mine))
-    place = int(lowest(enough(tally.all(), rule, PRECISION))[0])
-    kept = (
-        ~mine & (labelled.scores >= tally.scores[place])
-        if place >= 0
-        else np.zeros(len(mine), bool)
-    )
-    return float(labelled.leaks[kept].mean()) if kept.any() else float("nan")
 
 
 def planted(topics: int, seed: int) -> Labelled:
@@ -107,30 +119,24 @@ def planted(topics: int, seed: int) -> Labelled:
     of = np.repeat(np.arange(topics), rng.integers(1, 6, topics))
     scores = 0.9 + 0.1 * rng.random(len(of))
     odds = -0.2 + 60 * (scores - 0.9) + SPREAD * rng.standard_normal(topics)[of]
-    return Labelled(
-        np.round(scores, 5),
-        rng.random(len(of)) < 1 / (1 + np.exp(-odds)),
-        [str(topic) for topic in of],
-    )
+    leaks = rng.random(len(of)) < 1 / (1 + np.exp(-odds))
+    return Labelled(np.round(scores, 5), leaks, np.ones(len(of)), of)
 
 
 def planted_errors() -> list[str]:
     """The same where the truth is planted: what a million pairs' topics say of the threshold."""
-    truth = precision_curve(planted(60_000, 0))
+    truth = planted(60_000, 0)
+    order = np.argsort(truth.scores)
+    scores = truth.scores[order]
+    precision = truth.leaks[order][::-1].cumsum()[::-1] / np.arange(len(order), 0, -1)
     rows = []
     for topics in PLANTED_TOPICS:
         for rule in (Rule.PAPER, Rule.BOUND):
             values = []
             for seed in range(1, DRAWS + 1):
-                tally = Tally(planted(topics, seed))
-                place = int(lowest(enough(tally.all(), rule, PRECISION))[0])
-                # rising thresholds: the first that is at least the one chosen
-                at = (
-                    len(truth.thresholds)
-                    - np.searchsorted(truth.thresholds[::-1], tally.scores[place])
-                    - 1
-                )
-                values.append(truth.precision[at] if place >= 0 else np.nan)
+                threshold, _ = calibrate(planted(topics, seed), rule=rule)
+                place = min(np.searchsorted(scores, threshold), len(scores) - 1)
+                values.append(np.nan if np.isnan(threshold) else precision[place])
             found = np.array(values)
             wrong, none = np.mean(found < PRECISION), np.mean(np.isnan(found))
             rows.append(
@@ -143,7 +149,7 @@ def words_alone(folder: Path) -> list[str]:
     """What the lexical detector finds of the sample of MS MARCO queries."""
     rows = []
     for name in ("robust04", "core17", "core18"):
-        texts = field_texts(read_topics(folder / f"topics.{name}.txt")).texts
+        texts = field_texts(read_topics(folder / f"topics.{name}.txt"))
         source = tsv_source("msmarco", folder / "msmarco_queries.tsv")
         pairs = find_pairs([source], texts, FindSettings("lexical")).pairs
         queries, topics = (
@@ -166,13 +172,27 @@ def main() -> None:
     recorded = [
         pair for n in (1, 2, 3) for pair in read_pairs(folder / f"annotated_iteration_{n}.jsonl")
     ]
-    _, encode = Encoder("minilm", device="cpu").open()
-    minilm = scored(scored(recorded, "cosine", encode=encode), "both", encode=encode)
+    # the highest score over the topic's title, variant and description
+    texts = [
+        (json["msmarco_query"], [json[name] for name in FIELDS if json.get(name)])
+        for n in (1, 2, 3)
+        for json in map(loads, (folder / f"annotated_iteration_{n}.jsonl").open(encoding="utf-8"))
+    ]
+    encode = Encoder("minilm", device="cpu").semantic(None).vectors
+    rarity = Rarity(dict.fromkeys(text for train, tests in texts for text in (train, *tests)))
+    cosine, jaccard = [], []
+    for train, tests in texts:
+        vectors = encoded([train, *tests], encode)
+        cosine.append(cosines(vectors[[0] * len(tests)], vectors[1:]).max())
+        one = read_terms(train).terms
+        jaccard.append(max(coefficients(one, read_terms(t).terms, rarity)[0] for t in tests))
+    base = Labelled.of(recorded, "cosine")
+    mean = (np.array(cosine) + jaccard) / 2
     sets = {
-        "cosine of `minilm`": arrays(minilm, "cosine"),
-        "cosine as recorded (paraphrase-MiniLM-L6-v2)": arrays(recorded, "cosine"),
-        "mean of `minilm` cosine and Jaccard": arrays(minilm, "both"),
-        "Jaccard by rarity": arrays(scored(recorded, "jaccard"), "jaccard"),
+        "cosine of `minilm`": replace(base, scores=np.array(cosine)),
+        "cosine as recorded (paraphrase-MiniLM-L6-v2)": base,
+        "mean of `minilm` cosine and Jaccard": replace(base, scores=mean),
+        "Jaccard by rarity": replace(base, scores=np.array(jaccard)),
     }
     lines = [
         "# Thresholds of leakage on held-out topics",

@@ -12,16 +12,18 @@ holds where the precision of all pairs is not below it; 95 % is what it promises
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from measuring import hardware, result_place
+from msgspec.structs import replace
 
+from positionbias.leakage.calibrate import wilson
 from positionbias.leakage.labels import DIFFERENT, UNTYPED, Label
 from positionbias.leakage.pairs import Pair
-from positionbias.leakage.precision import wilson
-from positionbias.leakage.sample import SampleSettings, stratified_sample
+from positionbias.leakage.sample import stratified_sample
+from positionbias.leakage.settings import SampleSettings
 from positionbias.overlap.precision import KnownPairs
 
 SHEETS, STRATA = 400, 5

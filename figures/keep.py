@@ -185,19 +185,11 @@ def _verdict(record: Record, payload: Record) -> Iterator[Row]:
         yield {**row, "statistic": "difference"}
 
 
-def _leakage(record: Record, payload: Record) -> Iterator[Row]:
-    (pairs,) = payload["rows"]["union"].values()
-    for name in ("queries", "topics"):
-        yield {"statistic": name, "value": float(pairs[name]), "counted": "topics"}
-
-
 READERS: Mapping[str, Callable[[Record, Record], Iterator[Row]]] = {
     "per_query": _per_query,
     "comparison": _comparison,
     "histogram": _histogram,
     "verdict": _verdict,
-    "leakage candidates": _leakage,
-    "candidates by words": _leakage,
 }
 
 

@@ -20,7 +20,7 @@ from pandas import DataFrame, Series
 
 from positionbias.core.formatting import NBSP, as_form
 from positionbias.core.rows import read_csv
-from positionbias.leakage.thresholds import KNOWN
+from positionbias.ops.query_encoder import THRESHOLDS
 
 __all__ = ["NUMBERS", "PAGES", "PRICES", "TABLES", "only", "rows", "with_tables"]
 
@@ -35,7 +35,7 @@ MARKED = re.compile(r"(?<=<!-- table )(\w+)( -->\n).*?(?=<!-- end of table -->)"
 BARE = re.compile(rf"[+−]?[\d,.]+(?:{NBSP}%)?|–|")
 DECLARED = tomllib.loads((HERE / "tables.toml").read_text("utf-8"))
 SHAPES = DECLARED.pop("shapes")
-COSINES = {known.encoder: as_form(known.cosine, ".4f") for known in KNOWN}
+COSINES = {encoder: as_form(cosine, ".4f") for encoder, cosine in THRESHOLDS.items()}
 
 
 @cache

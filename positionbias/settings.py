@@ -24,14 +24,12 @@ from positionbias.experiments.model_settings import ModelSettings
 from positionbias.firststage.settings import Bm25Search, Bm25Settings
 from positionbias.formats.release_settings import MsmarcoDocsSettings, MsmarcoSettings
 from positionbias.formats.trec_docs import Reading
-from positionbias.leakage.sample import SampleSettings
 from positionbias.leakage.settings import (
     FindSettings,
     LeakedGrid,
     LeakingPairs,
-    LexicalSettings,
     MaterialSettings,
-    NearestSettings,
+    SampleSettings,
 )
 from positionbias.models.settings import DistilSettings, EncoderSettings
 from positionbias.models.shapes import (
@@ -121,7 +119,6 @@ __all__ = [
     "LeakedGrid",
     "LeakingPairs",
     "Level",
-    "LexicalSettings",
     "Limits",
     "Matching",
     "MaterialSettings",
@@ -130,7 +127,6 @@ __all__ = [
     "MonoT5Config",
     "MsmarcoDocsSettings",
     "MsmarcoSettings",
-    "NearestSettings",
     "OverlapSettings",
     "PACRRConfig",
     "Placing",

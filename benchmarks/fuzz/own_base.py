@@ -12,21 +12,14 @@ import os
 import shlex
 import shutil
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 from unittest.mock import patch
 
-import numpy as np
-
-from positionbias.core.per_process import PerProcess
-from positionbias.leakage.kept_vectors import KeptVectors
-
 __all__ = [
     "CLICKS",
     "DEBIAS",
-    "KEPT",
-    "LEAKS",
     "STEPS",
     "TEACH",
     "TRAIN_TK",
@@ -35,7 +28,6 @@ __all__ = [
     "debias_raw",
     "forked",
     "imports",
-    "kept_vectors",
     "make_base",
     "make_steps",
     "near",
@@ -162,10 +154,8 @@ def make_base(base: Path) -> None:
         raise SystemExit("make_encoder failed")
     for command in _OVER_ENCODER:
         _make(command, base)
-    (base / "home" / ".query-vectors").rename(base / "query-vectors")
     shutil.rmtree(base / "home")
     make_steps(base / "study")
-    kept_vectors(base / "kept")
     works = base / "works"
     works.mkdir()
     (works / "raw.tsv").write_text(
@@ -253,24 +243,6 @@ def make_steps(folder: Path) -> None:
         steps.make(
             name, folder / name, {"a": 1}, {"b": "c"}, lambda place=folder / name: make(place)
         )
-
-
-def kept_vectors(folder: Path) -> np.ndarray:
-    """The vectors of some queries, from the file in ``folder`` where they are kept there."""
-    return _kept(folder)(_TEXTS)
-
-
-def _kept(folder: Path) -> KeptVectors:
-    def encode(texts: Sequence[str]) -> np.ndarray:
-        return np.array(
-            [[len(text), sum(map(ord, text)) % 97, 1 / len(text)] for text in texts], np.float32
-        )
-
-    return KeptVectors(PerProcess(None, encode), "a model", folder)
-
-
-_TEXTS = tuple(f"what does lamp {number} burn" for number in range(30))
-KEPT = f"kept/{_kept(Path())._key(_TEXTS)}.npy"
 
 
 def _stopped(work: Callable[[], int]) -> None:

@@ -4,26 +4,21 @@ readings of the same content are equal.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
-from unittest.mock import patch
 
 import numpy as np
 from own_base import (
     CLICKS,
     DEBIAS,
-    KEPT,
-    LEAKS,
     STEPS,
     TEACH,
     TINY,
     TRAIN_TK,
     Said,
     debias_raw,
-    kept_vectors,
     make_steps,
     posbias,
     state,
@@ -130,23 +125,6 @@ def _groups(place: Path, base: Path) -> Any:
     taken = groups.take(list(range(len(groups)))[::-1])
     among = groups.positives_among([passage for group in listed for passage in group.passage_ids])
     return [len(groups), groups.splits, listed, taken, sorted(among)]
-
-
-def _kept(place: Path, base: Path) -> Any:
-    own = place.parent / "own-kept"  # where no links to other artefacts stand, which are refused
-    own.mkdir()
-    for path in list(place.parent.glob(f"{place.name}*")):
-        path.rename(own / path.name)
-    return [kept_vectors(own), kept_vectors(own)]  # what was damaged is made anew, and read again
-
-
-def _leaks(place: Path, base: Path) -> Any:
-    home = place.parent / "own-home"
-    home.mkdir()
-    place.rename(home / ".query-vectors")
-    with patch.dict(os.environ, POSBIAS_HOME=str(home)):
-        _answered(posbias(f"{LEAKS} --out ./x", place.parent))
-    return state(place.parent / "x")
 
 
 def _taught(place: Path, base: Path) -> Any:
@@ -257,7 +235,6 @@ ARTEFACTS = (
     Artefact("click triples", "clicks", _groups, 8, "", "groups"),
     Artefact("teacher's scores", "taught", _taught, 10),
     Artefact("vectors", "vec", _vectors, 10),
-    Artefact("kept vectors of queries", KEPT, _kept, 8),
     Artefact("checkpoint of TK", "tk", _checkpoint, 6),
     Artefact("checkpoint of BERT_CAT", "cat", _checkpoint, 1, "", "dot"),
     Artefact("checkpoint of BERT_DOT", "dot", _checkpoint, 1, "", "cat"),
@@ -326,7 +303,6 @@ ARTEFACTS = (
         "",
         "groups",
     ),
-    Artefact("kept vectors, by leakage find", "query-vectors", _leaks, 0.4),
     Artefact(
         "teacher's scores, by train",
         "taught",

@@ -73,14 +73,14 @@ class Nearest:
         }
 
     def run(self) -> None:
+        from positionbias.core.nearest import nearest, tile_rows
         from positionbias.core.vector_blocks import stored_blocks
-        from positionbias.leakage.nearest import nearest
-        from positionbias.leakage.settings import NearestSettings
+        from positionbias.leakage.find import MEMORY
 
-        asked = NearestSettings(neighbours=self.settings["depth"], memory=1.0)
-        self.found = nearest(
-            self.queries, stored_blocks(shards(self.settings)), asked
-        ).numbers.tolist()
+        depth = self.settings["depth"]
+        rows = tile_rows(MEMORY, len(self.queries), depth, DIMENSION)
+        blocks = stored_blocks(shards(self.settings))
+        self.found = nearest(self.queries, blocks, neighbours=depth, rows=rows).numbers.tolist()
 
     def proof(self) -> list[list[int]]:
         return self.found

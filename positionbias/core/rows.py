@@ -41,6 +41,7 @@ __all__ = [
     "records",
     "save",
     "write_csv",
+    "write_into",
 ]
 
 
@@ -371,14 +372,20 @@ def save(
         InputError: rows that ``check`` refuses, or values of a row that does not exist.
         OutputExistsError, StorageError: the folder exists, or cannot be written.
     """
+    with atomic_folder(folder, overwrite=overwrite) as partial:
+        write_into(partial, rows, manifest, values)
+
+
+def write_into(
+    folder: Path, rows: DataFrame, manifest: Manifest, values: DataFrame | None = None
+) -> None:
+    """Write the files of ``save`` into an unfinished folder, beside its other content."""
     check(rows)
     if values is not None:
         _check_values(rows, values, "values")
-    with atomic_folder(folder, overwrite=overwrite) as partial:
-        rows.to_parquet(partial / ROWS, index=False)
-        if values is not None:
-            values.to_parquet(partial / VALUES, index=False)
-        write_manifest(partial / MANIFEST, manifest)
+        values.to_parquet(folder / VALUES, index=False)
+    rows.to_parquet(folder / ROWS, index=False)
+    write_manifest(folder / MANIFEST, manifest)
 
 
 def load(folder: Path | str) -> DataFrame:

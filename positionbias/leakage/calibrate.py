@@ -1,15 +1,24 @@
-"""Calibrate the score threshold for leaks: the lowest threshold of sufficient precision, from
-labelled pairs.
+"""The precision of labelled pairs at or above a score, and the lowest threshold at which it is
+surely high enough.
 
-It is the lowest occurring score at which the lower 95 % bound of the precision (``precision``) is
-at least 0.9. The leakage paper's rule (section 3: "the lowest that yields a 0.9 precision") uses
-the precision itself, which new pairs then reach only about half of the time. The bound is computed
-at each score separately; choosing the lowest costs almost nothing
-(``benchmarks/leakage_thresholds.py``).
+    precision(t) = Σ_{s_i ≥ t} w_i·y_i / Σ_{s_i ≥ t} w_i
+
+with y_i = 1 if pair i is a leak, else 0, and w_i the number of pairs that it represents (1 without
+sampling). Intervals and (one-sided) bounds [decision] are Wilson's, at the effective number of
+independent pairs,
+
+    n* = min(n, p(1 − p) / v),   v = G/(G−1) · (n−1)/n · Σ_g (Σ_{i in g} w_i (y_i − p))² / (Σ w_i)²
+
+over the G test queries g (Dean, Pagano 2015, with Kish's (Σ w)²/Σ w² for n). If v is 0, as when all
+pairs leak, n* is at most G. With one pair per test query and no weights it is plain Wilson.
+
+The threshold is the lowest occurring score at which the lower 95 % bound is at least 0.9. The
+leakage paper's rule (section 3: "the lowest that yields a 0.9 precision") uses the precision
+itself, which new pairs then reach only about half of the time. The bound is computed at each score
+separately; choosing the lowest costs almost nothing (``benchmarks/leakage_thresholds.py``).
 
 Labelled pairs were preselected by a score, so they give no recall: no pair below the lowest score
-is labelled. The interval of a threshold is the percentile interval of the same rule over test
-queries drawn with replacement.
+is labelled.
 """
 
 from __future__ import annotations
@@ -18,53 +27,28 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 import numpy as np
 
-from positionbias.core.errors import SettingError
 from positionbias.core.interval import Interval
-from positionbias.evaluation.bootstrap import LEVEL, RESAMPLES
-from positionbias.evaluation.cross_validation import FOLDS, query_folds
+from positionbias.core.rows import Collected
+from positionbias.evaluation.bootstrap import LEVEL
 from positionbias.leakage.pairs import Pair
-from positionbias.leakage.precision import (
-    ROUNDING,
-    Labelled,
-    Share,
-    Sums,
-    Tally,
-    at_threshold,
-    drawn,
-    precision_curve,
-)
-from positionbias.results.leakage_pairs import (
-    GIVEN_PRECISION,
-    PRECISION_AT,
-    PREVALENCE,
-    THRESHOLD,
-    HeldOut,
-    LeakShare,
-    ThresholdFigures,
-)
-from positionbias.results.result import Result
 
 __all__ = [
-    "NO_RECALL",
     "PRECISION",
-    "Calibration",
+    "Labelled",
     "Rule",
+    "Share",
     "calibrate",
-    "calibration_results",
-    "enough",
-    "held_out",
-    "lowest",
+    "calibration_rows",
+    "precision_from",
+    "wilson",
 ]
 
 PRECISION = 0.9
-REPEATS = 20  # cross-validations, each with its own folds
-NO_RECALL = (
-    "The labelled pairs were preselected by a score, so they give no recall: leaks with a lower "
-    "score were never labelled. Nor do they say anything about pairs found by words alone."
-)
+ROUNDING = 1e-12
 
 
 class Rule(StrEnum):
@@ -76,193 +60,126 @@ class Rule(StrEnum):
     PAPER = "paper"
 
 
-@dataclass(frozen=True, slots=True)
-class Calibration:
-    """The lowest threshold (None if there is none), the precision there, the share of leaks among
-    all labelled pairs, and the sample.
+@dataclass(frozen=True)
+class Labelled:
+    """Labelled pairs as arrays ``(n,)``: scores, leaks (bool), weights, and the number of the test
+    query of each.
     """
 
-    threshold: float | None
+    scores: np.ndarray
+    leaks: np.ndarray
+    weights: np.ndarray
+    tests: np.ndarray
+
+    @staticmethod
+    def of(pairs: Sequence[Pair], score: str = "") -> Labelled:
+        """Return the arrays of labelled pairs that have this score; without one scores are 0."""
+        return Labelled(
+            np.array([pair.scores[score] if score else 0.0 for pair in pairs]),
+            np.array([bool(pair.label and pair.label.leaks) for pair in pairs]),
+            np.array([pair.weight for pair in pairs]),
+            np.unique([pair.test_id for pair in pairs], return_inverse=True)[1],
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """A share of leaks among ``pairs``, with its interval and its one-sided lower bound; NaN
+    without pairs, no interval and 0 as the bound with one test query.
+    """
+
+    value: float
     interval: Interval | None
-    precision: Share
-    prevalence: Share
-    figures: ThresholdFigures
+    bound: float
+    pairs: int
+    leaks: int
+
+
+def precision_from(labelled: Labelled, threshold: float = -math.inf) -> Share:
+    """Return the precision of the pairs at or above a threshold; by default the prevalence, the
+    share of leaks among all labelled pairs.
+    """
+    kept = labelled.scores >= threshold
+    leaks, weights, tests = (
+        side[kept] for side in (labelled.leaks, labelled.weights, labelled.tests)
+    )
+    pairs, queries = len(leaks), len(np.unique(tests))
+    if not pairs:
+        return Share(math.nan, None, 0.0, 0, 0)
+    total = weights.sum()
+    share = float((weights * leaks).sum() / total)
+    if queries < 2:
+        return Share(share, None, 0.0, pairs, int(leaks.sum()))
+    residuals = np.bincount(tests, weights * (leaks - share))
+    clustered = queries / (queries - 1) * (pairs - 1) / pairs
+    variance = clustered * float((residuals**2).sum() / total**2)
+    kish = float(total**2 / (weights**2).sum())
+    worth = min(kish, share * (1 - share) / variance if variance > ROUNDING else queries)
+    bound, _ = _wilson(share, worth, LEVEL)
+    return Share(share, wilson(share, worth), bound, pairs, int(leaks.sum()))
+
+
+def wilson(share: float, count: float) -> Interval:
+    """Return Wilson's 95 % interval of a share of ``count``: (p + z²/2n ± z·√(p(1−p)/n + z²/4n²)) /
+    (1 + z²/n).
+    """
+    low, high = _wilson(share, count, (1 + LEVEL) / 2)
+    return Interval(max(0.0, low), min(1.0, high), LEVEL, "Wilson")
+
+
+def _wilson(share: float, count: float, level: float) -> tuple[float, float]:
+    # without the seconds that all of scipy.stats takes
+    from scipy.special import ndtri
+
+    z = float(ndtri(level))
+    centre, scale = share + z**2 / (2 * count), 1 + z**2 / count
+    half = z * math.sqrt(share * (1 - share) / count + z**2 / (4 * count**2))
+    return (centre - half) / scale, (centre + half) / scale
 
 
 def calibrate(
-    labelled: Labelled,
-    *,
-    precision: float = PRECISION,
-    rule: Rule = Rule.BOUND,
-    seed: int = 1,
-    resamples: int = RESAMPLES,
-) -> Calibration:
-    """Find the lowest score at or above which the share of leaks is ``precision``; memory is
-    resamples × distinct scores.
-
-    Raises:
-        SettingError: a precision outside (0, 1].
+    labelled: Labelled, *, precision: float = PRECISION, rule: Rule = Rule.BOUND
+) -> tuple[float, float]:
+    """Return the lowest score at or above which the precision is surely high enough, NaN if there
+    is none; and the highest lower bound at any score.
     """
-    if not 0 < precision <= 1:
-        raise SettingError(
-            f"--least-precision: wanted a share above 0 and at most 1; found {precision:g}; the "
-            "paper uses 0.9"
-        )
-    tally, curve = Tally(labelled), precision_curve(labelled)
-    will_do = enough(tally.all(), rule, precision)[0]
-    place = int(lowest(will_do[None])[0]) if len(will_do) else -1
-    interval, unreached = _threshold_interval(tally, precision, rule, seed, resamples)
-    threshold = curve.thresholds[place] if place >= 0 else None
-    figures = ThresholdFigures(
-        rule=rule.value,
-        precision_wanted=precision,
-        lower_bound=curve.lower[place] if place >= 0 else None,
-        best_lower_bound=max([0.0, *curve.lower]),
-        held_out=held_out(labelled, precision=precision, rule=rule, seed=seed),
-        share_of_labelled_leaks=curve.found[place] if place >= 0 else None,
-        higher_thresholds_below=int((~will_do[: max(place, 0)]).sum()),
-        resamples_without_threshold=unreached,
-        note=NO_RECALL,
-        curve=curve,
-    )
-    there = at_threshold(labelled, math.inf if threshold is None else threshold)
-    return Calibration(threshold, interval, there, at_threshold(labelled, -math.inf), figures)
+    scores = np.unique(labelled.scores)
+    shares = [precision_from(labelled, score) for score in scores]
+    reached = [
+        (share.bound if rule is Rule.BOUND else share.value) >= precision - ROUNDING
+        for share in shares
+    ]
+    threshold = float(scores[reached.index(True)]) if any(reached) else math.nan
+    return threshold, max(share.bound for share in shares)
 
 
-def calibration_results(
+def calibration_rows(
+    made: Collected,
     pairs: Sequence[Pair],
     score: str,
     *,
-    name: str,
-    precision: float = PRECISION,
-    rule: Rule = Rule.BOUND,
-    given: float | None = None,
-    seed: int = 1,
-) -> list[Result]:
-    """Return the results of labelled pairs: the prevalence, the threshold with its curve and
-    precision, and the precision at a ``given`` threshold.
-
-    Raises:
-        SettingError: as ``calibrate``.
+    precision: float,
+    rule: Rule,
+    given: float | None,
+) -> None:
+    """Add the threshold of a score, and the precision of all pairs (the prevalence), at the
+    threshold, and at a ``given`` one.
     """
-    labelled = Labelled(
-        [pair.scores[score] for pair in pairs],
-        [bool(pair.label and pair.label.leaks) for pair in pairs],
-        [pair.test_id for pair in pairs],
-        [pair.weight for pair in pairs],
-    )
-    found = calibrate(labelled, precision=precision, rule=rule, seed=seed)
-
-    def share(measure: str, threshold: float | None, item: Share) -> Result:
-        figures = LeakShare(threshold=threshold, pairs=item.pairs, leaks=item.leaks)
-        return Result(
-            measure, name, "", score, seed, item.value, item.interval, item.pairs, figures
-        )
-
-    results = [
-        share(PREVALENCE, None, found.prevalence),
-        Result(
-            THRESHOLD,
-            name,
-            "",
-            score,
-            seed,
-            found.threshold,
-            found.interval,
-            len(labelled),
-            found.figures,
-        ),
-        share(PRECISION_AT, found.threshold, found.precision),
-    ]
-    return (
-        results
-        if given is None
-        else [*results, share(GIVEN_PRECISION, given, at_threshold(labelled, given))]
-    )
-
-
-def _threshold_interval(
-    tally: Tally, precision: float, rule: Rule, seed: int, resamples: int
-) -> tuple[Interval | None, float]:
-    """Return the interval of the lowest threshold over resampled test queries, and the share of
-    resamples without one.
-    """
-    if tally.clusters.count < 2:
-        return None, 0.0
-    sums, present = tally.resampled(seed, resamples)
-    # a resample's threshold is a score of one of its drawn pairs
-    places = lowest(enough(sums, rule, precision) & present)
-    unreached = float((places < 0).mean())
-    tail = (1 - LEVEL) / 2
-    if unreached >= tail:
-        return None, unreached
-    thresholds = np.where(places < 0, np.inf, tally.scores[places])
-    low, high = np.quantile(thresholds, [tail, 1 - tail], method="inverted_cdf")
-    method = f"percentile bootstrap, {resamples:,} resamples of {drawn(tally.clusters.count)}"
-    return Interval(float(low), float(high), LEVEL, method), unreached
-
-
-def enough(sums: Sums, rule: Rule, precision: float) -> np.ndarray:
-    """Return the mask of scores that suffice as a threshold, ``(draws, k)``."""
-    reached = sums.lower if rule is Rule.BOUND else np.nan_to_num(sums.precision)
-    return reached >= precision - ROUNDING
-
-
-def lowest(will_do: np.ndarray) -> np.ndarray:
-    """Return the index of the last true value in each row of ``will_do (draws, k)``, −1 without
-    one.
-    """
-    return np.where(
-        will_do.any(axis=1), will_do.shape[1] - 1 - np.argmax(will_do[:, ::-1], axis=1), -1
-    )
-
-
-def held_out(
-    labelled: Labelled,
-    *,
-    precision: float = PRECISION,
-    rule: Rule = Rule.BOUND,
-    seed: int = 1,
-    folds: int = FOLDS,
-    repeats: int = REPEATS,
-) -> HeldOut | None:
-    """Cross-validate over test queries: the other folds' threshold filters each fold's pairs; None
-    with fewer test queries than folds.
-    """
-    tally = Tally(labelled)
-    if tally.clusters.count < folds:
-        return None
-    ids = sorted(set(labelled.test_ids))  # the order of the clusters' codes
-    # (repeats, clusters)
-    fold = np.array([_folds(ids, folds, seed * repeats + turn) for turn in range(repeats)])
-    others = (fold[:, None] != np.arange(folds)[:, None]).reshape(-1, len(ids))
-    places = lowest(enough(tally.of(others.astype(np.float64)), rule, precision))
-    thresholds = np.where(places < 0, np.inf, tally.scores[places]).reshape(repeats, folds)
-    mine = np.take_along_axis(thresholds, fold, axis=1)[:, tally.clusters.codes]  # (repeats, pairs)
-    kept = (labelled.scores >= mine) * labelled.weights
+    labelled = Labelled.of(pairs, score)
+    threshold, best = calibrate(labelled, precision=precision, rule=rule)
+    cells: dict[str, Any] = {"variant": score, "label": rule.value}
+    reason = "" if threshold == threshold else f"no threshold has a precision of {precision:g}"
+    made.add("threshold", "lowest", threshold, expected=precision, reason=reason, **cells)
+    made.add("lower bound of precision", "best", best, **cells)
     leaks = labelled.weights * labelled.leaks
-    with np.errstate(invalid="ignore", divide="ignore"):
-        shares, found = (
-            kept @ labelled.leaks / kept.sum(axis=1),
-            (kept @ labelled.leaks) / leaks.sum(),
-        )
-    whole = not np.isnan(shares).any()
-    return HeldOut(
-        float(shares.mean()) if whole else None,
-        float(shares.min()) if whole else None,
-        float((shares >= precision - ROUNDING).mean()),
-        float(np.nan_to_num(found).mean()),
-        float((kept > 0).sum(axis=1).mean()),
-        repeats,
-        folds,
-    )
-
-
-def _folds(ids: Sequence[str], folds: int, seed: int) -> list[int]:
-    """Return the fold of each test query."""
-    of = {
-        test_id: number
-        for number, held in enumerate(query_folds(ids, folds=folds, seed=seed))
-        for test_id in held
-    }
-    return [of[test_id] for test_id in ids]
+    for subset, at in {"labelled": -math.inf, "calibrated": threshold, "given": given}.items():
+        if at is not None:
+            own = {**cells, "subset": subset}
+            share = precision_from(labelled, at)
+            counts: dict[str, Any] = {"count": share.pairs, "counted": "pairs"}
+            made.add("precision", "share", share.value, share.interval, **counts, **own)
+            made.add("leaks", "number", share.leaks, **own)
+            kept = leaks[labelled.scores >= at].sum() / leaks.sum() if leaks.any() else None
+            made.add("leaks", "share kept", kept, **own)
+            if math.isfinite(at):
+                made.add("threshold", "applied", at, **own)

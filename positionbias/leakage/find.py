@@ -1,4 +1,4 @@
-"""Search all training sources for near-duplicates of test queries, with both detectors.
+"""Search all training sources for near-duplicates of test queries, by meaning and by words.
 
 Each source is searched separately, so each has its own k nearest, as in the paper. A training query
 and a field of a test query are one pair, with the scores of the field's nearest text if it has
@@ -7,96 +7,55 @@ several (variants) [decision]. A text found by one detector gets the other's sco
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import chain
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain, islice
+from typing import Any
 
 import numpy as np
+import pandas
+from pandas import DataFrame, Series
 
-from positionbias.core.errors import SettingError
+from positionbias.core.errors import InputError, SettingError
+from positionbias.core.nearest import FEWEST_ROWS, Block, tile_rows
+from positionbias.core.nearest import nearest as search
 from positionbias.core.progress import step
 from positionbias.core.shard_work import MapShards
 from positionbias.core.similarity import cosines
-from positionbias.leakage.lexical import Rarity, TermIndex, TextTerms, read_terms
-from positionbias.leakage.nearest import Encode, encoded, encoded_blocks, nearest
+from positionbias.leakage.lexical import Rarity, TermIndex, comparable, read_terms
 from positionbias.leakage.pairs import LEXICAL, SEMANTIC, Pair
 from positionbias.leakage.queries import FieldText, TrainSource, is_empty
-from positionbias.leakage.reformulation import guess_type
-from positionbias.leakage.settings import FIELDS, Detector, FindSettings
+from positionbias.leakage.settings import FIELDS, THRESHOLD, FindSettings
 
-__all__ = [
-    "Found",
-    "FoundPair",
-    "find_pairs",
-]
+__all__ = ["Encode", "Found", "encoded", "find_pairs"]
 
-_PART = 4_096  # pairs of vectors compared at a time
-
-
-@dataclass(frozen=True, slots=True)
-class FoundPair:
-    """A training query that may leak a test query. ``cosine`` is None without an encoder; ``type``
-    is a guess.
-    """
-
-    source: str
-    train_id: str
-    test_id: str
-    field: str
-    train_text: str
-    test_text: str
-    cosine: float | None
-    jaccard: float
-    containment: float
-    type: str
-    found_by: tuple[str, ...]
-
-    @property
-    def by_meaning(self) -> bool:
-        """Return True if the semantic detector found it."""
-        return SEMANTIC in self.found_by
-
-    def as_pair(self) -> Pair:
-        """Return the pair as read back from a file."""
-        scores = {"cosine": self.cosine, "jaccard": self.jaccard, "containment": self.containment}
-        there = {name: score for name, score in scores.items() if score is not None}
-        texts = {self.field: self.test_text}
-        return Pair(
-            self.train_id,
-            self.test_id,
-            there,
-            self.train_text,
-            texts,
-            self.field,
-            found_by=self.found_by,
-        )
+Encode = Callable[[Sequence[str]], np.ndarray]  # texts to float32 vectors (n, dim)
+ENCODE_TEXTS = 8_192  # texts per call of the encoder
+MEMORY = 1 << 30  # bytes for the search by cosine
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The pairs, ordered by source and test query as given, field, and descending score; counts of
-    queries read and empty by source; the detectors.
+    """The pairs, ordered by source and test query as given, field, and falling score; the number of
+    queries read, by source.
     """
 
-    pairs: Sequence[FoundPair]
+    pairs: Sequence[Pair]
     queries: Mapping[str, int]
-    empty: Mapping[str, int]
-    detector: Detector = "both"
 
     @property
-    def by_meaning(self) -> list[FoundPair]:
+    def by_meaning(self) -> list[Pair]:
         """Return the pairs of the semantic detector."""
-        return [pair for pair in self.pairs if pair.by_meaning]
+        return [pair for pair in self.pairs if SEMANTIC in pair.found_by]
 
     @property
-    def by_words_alone(self) -> list[FoundPair]:
+    def by_words_alone(self) -> list[Pair]:
         """Return the pairs of queries that only the lexical detector found, in any field; labelled
         pairs do not show their precision.
         """
-        known = {(pair.source, pair.train_id, pair.test_id) for pair in self.by_meaning}
-        return [
-            pair for pair in self.pairs if (pair.source, pair.train_id, pair.test_id) not in known
-        ]
+        known = {pair.ids for pair in self.by_meaning}
+        return [pair for pair in self.pairs if pair.ids not in known]
 
 
 def find_pairs(
@@ -116,71 +75,45 @@ def find_pairs(
     more for the texts of those found.
 
     Raises:
-        SettingError: no encoder for the semantic detector, two sources with one name, or too little
-            memory.
+        SettingError: no encoder for the semantic detector, or two sources with one name.
         InputError: an unreadable source, or invalid vectors.
     """
     settings = settings or FindSettings()
-    if len({source.name for source in sources}) != len(sources):
-        raise SettingError(
-            f"--source: wanted different names; found {', '.join(s.name for s in sources)}; rename "
-            "one"
-        )
+    names = [source.name for source in sources]
+    if len(set(names)) != len(names):
+        found = ", ".join(names)
+        raise SettingError(f"--source: wanted different names; found {found}; rename one")
     if settings.detector != "lexical" and encode is None:
         raise SettingError(
             "--encoder: wanted an encoder for the semantic detector; found none; give one, or "
             "--detector lexical"
         )
-    search = _Search(
-        texts,
-        settings,
-        None if settings.detector == "lexical" else encode,
-        _rarity(sources, texts),
-        map_shards,
-    )
-    found = [search.source(source) for source in sources]
-    return Found(
-        [pair for part in found for pair in part.pairs],
-        {
-            source.name: part.queries[source.name]
-            for source, part in zip(sources, found, strict=True)
-        },
-        {source.name: part.empty[source.name] for source, part in zip(sources, found, strict=True)},
-        settings.detector,
-    )
+    queries: Counter[str] = Counter()
+
+    def training() -> Iterator[str]:
+        for source in sources:
+            for _, text in _read(source, "counting the words of"):
+                queries[source.name] += 1
+                yield text
+
+    rarity = Rarity(chain(training(), (text.text for text in texts)))
+    chosen = None if settings.detector == "lexical" else encode
+    tests = _Tests(texts, settings, chosen, rarity, map_shards)
+    pairs = [pair for source in sources for pair in tests.pairs(source)]
+    return Found(pairs, {name: queries[name] for name in names})
 
 
-def _rarity(sources: Sequence[TrainSource], texts: Sequence[FieldText]) -> Rarity:
-    """Count terms in the queries of both sides."""
-    training = (text for source in sources for _, text in _Pass(source, "counting the words of"))
-    return Rarity(chain(training, (text.text for text in texts)))
+def _read(source: TrainSource, doing: str) -> Iterator[tuple[int, str]]:
+    """Yield (number, text) of a source's queries, without empty ones."""
+    with step(f"{doing} {source.name}", None, unit="queries") as bar:
+        for number, (_, text) in enumerate(source.read()):
+            bar.advance()
+            if not is_empty(text):
+                yield number, text
 
 
-class _Pass:
-    """One pass over a source: (number, text) of its non-empty queries, with counts and a progress
-    bar.
-    """
-
-    def __init__(self, source: TrainSource, doing: str) -> None:
-        self.source, self.doing = source, doing
-        self.queries = self.empty = 0
-
-    def __iter__(self) -> Iterator[tuple[int, str]]:
-        with step(f"{self.doing} {self.source.name}", None, unit="queries") as bar:
-            for number, (_, text) in enumerate(self.source.read()):
-                self.queries += 1
-                bar.advance()
-                if is_empty(text):
-                    self.empty += 1
-                else:
-                    yield number, text
-
-
-Key = tuple[int, int]  # a training query's number in its source, a test text's index
-
-
-class _Search:
-    """The test side of the search, built once for all sources."""
+class _Tests:
+    """The texts of the test queries, read once for all sources."""
 
     def __init__(
         self,
@@ -196,136 +129,113 @@ class _Search:
             encode,
             map_shards,
         )
-        self.index = TermIndex([text.text for text in texts], settings.lexical, rarity)
+        self.index = TermIndex([text.text for text in texts], settings, rarity)
         self.vectors = None if encode is None else encoded([text.text for text in texts], encode)
 
-    def source(self, source: TrainSource) -> Found:
-        """Return the pairs of one source."""
-        by: dict[Key, list[str]] = {}
-        cosine: dict[Key, float] = {}
-        if self.encode is not None and self.vectors is not None:
-            reading = _Pass(source, "encoding")
-            wanted = replace(self.settings.nearest, floor=self.settings.floor)
-            near = nearest(
-                self.vectors, encoded_blocks(reading, self.encode, self.map_shards), wanted
-            )
-            for place, rank in np.argwhere(near.numbers >= 0).tolist():
-                key = int(near.numbers[place, rank]), place
-                by[key], cosine[key] = [SEMANTIC], float(near.scores[place, rank])
-        if self.settings.detector != "semantic":
-            reading = _Pass(source, "comparing")
-            for hit in self.index.search(reading):
-                by.setdefault((hit.train, hit.test), []).append(LEXICAL)
-        train = source.take(number for number, _ in by)
-        cosine.update(self._cosines(train, [key for key in by if key not in cosine]))
-        pairs = self._pairs(source.name, train, by, cosine)
-        return Found(pairs, {source.name: reading.queries}, {source.name: reading.empty})
-
-    def _cosines(
-        self, train: Mapping[int, tuple[str, str]], keys: Sequence[Key]
-    ) -> dict[Key, float]:
-        """Return the cosines of pairs that only the lexical detector found; none without an
-        encoder.
-        """
-        if self.encode is None or self.vectors is None or not keys:
-            return {}
-        of_number: dict[int, list[int]] = {}
-        for number, place in keys:
-            of_number.setdefault(number, []).append(place)
-        found: dict[Key, float] = {}
-        for numbers, vectors in encoded_blocks(
-            ((number, train[number][1]) for number in sorted(of_number)), self.encode
-        ):
-            pairs = [
-                (row, number, place)
-                for row, number in enumerate(numbers.tolist())
-                for place in of_number[number]
-            ]
-            rows, places = [row for row, _, _ in pairs], [place for _, _, place in pairs]
-            values = _by_parts(self.vectors, places, vectors, rows)
-            found.update(
-                {
-                    (number, place): value
-                    for (_, number, place), value in zip(pairs, values, strict=True)
-                }
-            )
-        return found
-
-    def _pairs(
-        self,
-        source: str,
-        train: Mapping[int, tuple[str, str]],
-        by: Mapping[Key, list[str]],
-        cosine: Mapping[Key, float],
-    ) -> list[FoundPair]:
-        """Return the pairs in order, one per training query, test query and field."""
+    def pairs(self, source: TrainSource) -> list[Pair]:
+        """Return the pairs with one source, one per training query, test query and field."""
+        hits = self._hits(source)
+        train = source.take(hits["train"])
+        hits["cosine"] = self._cosines(hits, train)
         terms = {number: read_terms(text) for number, (_, text) in train.items()}
-        best: dict[tuple[int, str, str], tuple[tuple[float, ...], int, Key]] = {}
-        detectors: dict[tuple[int, str, str], set[str]] = {}
-        first: dict[str, int] = {}
-        for place, text in enumerate(self.texts):
-            first.setdefault(text.query_id, place)
-        for number, place in by:
-            text = self.texts[place]
-            group = number, text.query_id, text.field
-            detectors.setdefault(group, set()).update(by[number, place])
-            scores = cosine.get((number, place), -1.0), *self.index.scores(terms[number], place)
-            best[group] = max(
-                best.get(group, ((-2.0,), 0, (0, 0))), (scores, -place, (number, place))
-            )
-        ordered = sorted(
-            best.items(),
-            key=lambda item: (
-                first[item[0][1]],
-                FIELDS.index(item[0][2]),
-                [-s for s in item[1][0]],
-                item[0][0],
-            ),
-        )
+        words = [self.index.scores(terms[n], place) for n, place in hits[["train", "place"]].values]
+        hits[["jaccard", "containment"]] = np.reshape(words, (len(hits), 2))
+        texts = [self.texts[place] for place in hits["place"]]
+        order = {text.query_id: place for place, text in reversed([*enumerate(self.texts)])}
+        hits["test"] = [order[text.query_id] for text in texts]
+        hits["field"] = [FIELDS.index(text.field) for text in texts]
+        group, scores = ["train", "test", "field"], ["cosine", "jaccard", "containment"]
+        hits[[SEMANTIC, LEXICAL]] = hits.groupby(group)[[SEMANTIC, LEXICAL]].transform("max")
+        # of the texts of a field the nearest, of equal ones the first
+        hits[scores] = -hits[scores]
+        hits = hits.sort_values(["test", "field", *scores, "train", "place"])
         return [
-            self._pair(
-                source,
-                train[number],
-                terms[number],
-                place,
-                cosine.get((number, place)),
-                detectors[group],
-            )
-            for group, (_, _, (number, place)) in ordered
+            self._pair(source.name, train[hit.train], hit)
+            for hit in hits.drop_duplicates(group).itertuples()
         ]
 
-    def _pair(
-        self,
-        source: str,
-        train: tuple[str, str],
-        terms: TextTerms,
-        place: int,
-        cosine: float | None,
-        found_by: set[str],
-    ) -> FoundPair:
-        test, test_terms = self.texts[place], self.index.texts[place]
-        near = cosine is not None and cosine >= self.settings.floor
-        return FoundPair(
-            source,
+    def _hits(self, source: TrainSource) -> DataFrame:
+        """Return the training queries (by number) and texts (by place) that a detector found."""
+        empty = np.empty(0, np.int64)
+        parts = [DataFrame({"train": empty, "place": empty, "cosine": np.empty(0)})]
+        if self.encode is not None and self.vectors is not None:
+            floor = THRESHOLD if self.settings.threshold is None else self.settings.threshold
+            count, (tests, width) = self.settings.neighbours, self.vectors.shape
+            rows = max(FEWEST_ROWS, tile_rows(MEMORY, tests, count, width))
+            blocks = _encoded_blocks(_read(source, "encoding"), self.encode, self.map_shards)
+            near = search(self.vectors, blocks, neighbours=count, rows=rows, floor=floor)
+            places, ranks = np.nonzero(near.numbers >= 0)
+            found = {"train": near.numbers[places, ranks], "place": places}
+            found["cosine"] = near.scores[places, ranks]
+            parts.append(DataFrame({**found, SEMANTIC: 1}))
+        if self.settings.detector != "semantic":
+            alike = self.index.search(_read(source, "comparing"))
+            parts.append(DataFrame(alike, columns=["train", "place"]).assign(**{LEXICAL: 1}))
+        return (
+            pandas.concat(parts, ignore_index=True)
+            .reindex(columns=["train", "place", "cosine", SEMANTIC, LEXICAL])
+            .fillna({SEMANTIC: 0, LEXICAL: 0})
+            .groupby(["train", "place"], as_index=False)
+            .max()
+        )
+
+    def _cosines(self, hits: DataFrame, train: Mapping[int, tuple[str, str]]) -> Series:
+        """Return the cosines, those of hits by words alone computed, if there is an encoder."""
+        if self.encode is None or self.vectors is None:
+            return hits["cosine"]
+        more = hits[hits["cosine"].isna()]
+        if more.empty:
+            return hits["cosine"]
+        vectors = encoded([train[number][1] for number in more["train"]], self.encode)
+        known = Series(cosines(self.vectors[more["place"]], vectors), more.index)
+        return hits["cosine"].fillna(known)
+
+    def _pair(self, source: str, train: tuple[str, str], hit: Any) -> Pair:
+        test = self.texts[hit.place]
+        scores = {"cosine": -hit.cosine, "jaccard": -hit.jaccard, "containment": -hit.containment}
+        return Pair(
             train[0],
             test.query_id,
-            test.field,
+            {name: score for name, score in scores.items() if score == score},
             train[1],
             test.text,
-            cosine,
-            *self.index.scores(terms, place),
-            guess_type(terms, test_terms, same_meaning=near),
-            tuple(name for name in (SEMANTIC, LEXICAL) if name in found_by),
+            test.field,
+            source=source,
+            found_by=tuple(name for name in (SEMANTIC, LEXICAL) if getattr(hit, name)),
         )
 
 
-def _by_parts(
-    tests: np.ndarray, places: Sequence[int], vectors: np.ndarray, rows: Sequence[int]
-) -> list[float]:
-    """Return the cosine of each place with its row, in blocks to save memory."""
-    parts = (slice(start, start + _PART) for start in range(0, len(rows), _PART))
-    return [
-        value
-        for part in parts
-        for value in cosines(tests[places[part]], vectors[rows[part]]).tolist()
-    ]
+def encoded(texts: Sequence[str], encode: Encode) -> np.ndarray:
+    """Encode texts in their comparable form, ``(n, dim)`` float32, so that a question mark does not
+    hide a copy.
+
+    Raises:
+        InputError: the encoder returned another number of vectors.
+    """
+    return _checked(encode([comparable(text) for text in texts]), len(texts))
+
+
+def _checked(vectors: np.ndarray, texts: int) -> np.ndarray:
+    if np.ndim(vectors) != 2 or len(vectors) != texts:
+        raise InputError(
+            f"encoder: wanted ({texts}, dim) numbers; found {np.shape(vectors)}; check the encoder"
+        )
+    return np.asarray(vectors, np.float32)
+
+
+def _encoded_blocks(
+    texts: Iterator[tuple[int, str]], encode: Encode, map_shards: MapShards
+) -> Iterator[Block]:
+    """Yield blocks of encoded texts from a stream of (number, text), several encoded at once where
+    ``map_shards`` does.
+    """
+    numbers = deque[np.ndarray]()
+
+    def parts() -> Iterator[list[str]]:
+        while part := list(islice(texts, ENCODE_TEXTS)):
+            numbers.append(np.array([number for number, _ in part]))
+            yield [comparable(text) for _, text in part]
+
+    for vectors in map_shards(encode, parts()):
+        own = numbers.popleft()
+        yield own, _checked(vectors, len(own))

@@ -12,7 +12,7 @@ nearest variant: any "different topic" decides, else the title's type, else the 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 __all__ = [
     "DIFFERENT",
@@ -70,15 +70,13 @@ def parse_label(text: str) -> Label | None:
         ValueError: an unknown label.
     """
     name = " ".join(text.casefold().replace("_", " ").split())
-    if not name:
-        return None
     name = _ALSO.get(name, name)
-    if name not in LABELS:
-        raise ValueError(text)
-    return Label(name)
+    if name and name not in LABELS:
+        raise ValueError(f"the label {text!r}, none of {label_names()}")
+    return Label(name) if name else None
 
 
-def parse_labels(texts: Sequence[str]) -> Label | None:
+def parse_labels(texts: Sequence[Any]) -> Label | None:
     """Combine several labels, each optionally after its field and a hyphen; None without any.
 
     >>> parse_labels(["Variant-Identical", "Title-Reformulation"])
@@ -90,15 +88,8 @@ def parse_labels(texts: Sequence[str]) -> Label | None:
         ValueError: an unknown label.
     """
     found: dict[str, Label] = {}
-    for text in texts:
-        before, hyphen, after = text.partition("-")
-        field, name = (before.strip().casefold(), after) if hyphen else ("", text)
-        try:
-            label = parse_label(name)
-        except ValueError:
-            raise ValueError(text) from None
-        if field not in _FIELDS:
-            raise ValueError(text)
-        if label is not None:
-            found.setdefault(field if label.leaks else DIFFERENT, label)
+    for text in map(str, texts):
+        field, _, name = text.rpartition("-")
+        if label := parse_label(name):
+            found.setdefault(field.strip().casefold() if label.leaks else DIFFERENT, label)
     return next((found[place] for place in (DIFFERENT, *_FIELDS) if place in found), None)

@@ -1,18 +1,15 @@
-"""Find leaking queries from pairs: by a person's label, else by a score."""
+"""Whether a pair of queries counts as a leak: by a person's label, else by the cosine."""
 
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable
 from enum import StrEnum
 
 from positionbias.core.errors import InputError, SettingError, bad_input
-from positionbias.core.json_text import Json, JsonObject
 from positionbias.leakage.pairs import Pair
 
-__all__ = ["Cause", "Leaks", "check_threshold", "leaked_tests", "leaks", "set_aside"]
+__all__ = ["Cause", "check_threshold", "leaked_tests", "set_aside"]
 
 
 class Cause(StrEnum):
@@ -24,18 +21,6 @@ class Cause(StrEnum):
     OTHER_SOURCE = "pairs_of_other_sources"
 
 
-@dataclass(slots=True)
-class Leaks:
-    """Leaking training queries with their reasons, the test queries that they leak, and counts of
-    other pairs by cause.
-    """
-
-    reasons: dict[str, list[JsonObject]] = field(default_factory=dict)
-    test_ids: set[str] = field(default_factory=set)
-    pairs: int = 0
-    set_aside: Counter[Cause] = field(default_factory=Counter)
-
-
 def check_threshold(threshold: float | None) -> None:
     """Check that a threshold is a number.
 
@@ -43,100 +28,30 @@ def check_threshold(threshold: float | None) -> None:
         SettingError: NaN, which no score would be below.
     """
     if threshold is not None and math.isnan(threshold):
-        raise SettingError(
-            f"--threshold: wanted a number; found {threshold}; give one, or leave it out"
-        )
+        raise SettingError("--threshold: wanted a number; found nan; give one, or leave it out")
 
 
-def leaks(
-    pairs: Iterable[Pair],
-    *,
-    threshold: float | None = None,
-    score: str = "cosine",
-    source: str | None = None,
-    lexical: bool = False,
-) -> Leaks:
-    """Return the leaking queries: from pairs labelled as leaks, or unlabelled pairs with a score of
-    at least ``threshold``.
+def set_aside(pair: Pair, threshold: float | None = None, *, lexical: bool = False) -> Cause | None:
+    """Return why a pair does not count, or None if it does: where it is labelled as a leak, or has
+    no label and a cosine of at least ``threshold``.
 
     Without a threshold every pair counts except those found by words alone, whose precision is
-    unknown; ``lexical`` counts these too, with any score. ``source`` keeps the training queries of
-    one source.
+    unknown; ``lexical`` counts these too, with any score.
 
     Raises:
-        InputError: no pair; a pair without label and score (with its line) if a threshold is given;
-            pairs of several sources, or none of ``source``.
-        SettingError: as ``check_threshold``.
+        InputError: a pair without label and cosine (with its line) if a threshold is given.
     """
-    check_threshold(threshold)
-    found, sources = Leaks(), dict[str, int]()
-    for pair in _of_source(pairs, source, sources):
-        found.pairs += 1
-        if cause := set_aside(pair, threshold, lexical=lexical, score=score):
-            found.set_aside[cause] += 1
-        else:
-            found.reasons.setdefault(pair.train_id, []).append(_reason(pair))
-            found.test_ids.add(pair.test_id)
-    if source is not None:
-        found.set_aside[Cause.OTHER_SOURCE] = sum(sources.values()) - found.pairs
-    if not found.pairs:
-        named = f" of source {source!r}" if source is not None else ""
-        raise InputError(
-            f"wanted pairs of queries{named}; found {_counted(sources)}; check the file and "
-            "--source"
-        )
-    if source is None and len(sources) > 1:
-        raise InputError(
-            f"wanted pairs of one source of training queries; found {_counted(sources)}; name one "
-            "with --source"
-        )
-    return found
-
-
-def set_aside(
-    pair: Pair, threshold: float | None, *, lexical: bool = False, score: str = "cosine"
-) -> Cause | None:
-    """Return why a pair does not count, or None if it does."""
     if pair.label is not None:
         return None if pair.label.leaks else Cause.DIFFERENT_TOPIC
     if pair.by_words_alone:
-        reached = threshold is not None and pair.scores.get(score, -math.inf) >= threshold
+        reached = threshold is not None and pair.scores.get("cosine", -math.inf) >= threshold
         return None if lexical or reached else Cause.WORDS_ALONE
     if threshold is None:
         return None
-    if score not in pair.scores:
-        wanted, do = f"a {score} or a label", "leave the threshold out, or add one of them"
+    if "cosine" not in pair.scores:
+        wanted, do = "a cosine or a label", "leave the threshold out, or add one of them"
         raise bad_input(pair.place, line=pair.line, wanted=wanted, found="neither", do=do)
-    return Cause.BELOW if pair.scores[score] < threshold else None
-
-
-def _of_source(
-    pairs: Iterable[Pair], source: str | None, sources: dict[str, int]
-) -> Iterator[Pair]:
-    """Yield the pairs of a source; ``sources`` counts all."""
-    for pair in pairs:
-        sources[pair.source] = sources.get(pair.source, 0) + 1
-        if source is None or pair.source == source:
-            yield pair
-
-
-def _counted(sources: dict[str, int]) -> str:
-    return (
-        ", ".join(f"{count:,} of {name or 'no named source'}" for name, count in sources.items())
-        or "none"
-    )
-
-
-def _reason(pair: Pair) -> JsonObject:
-    """Return the record of a pair that is the reason for removing its training query."""
-    record: dict[str, Json] = {
-        "test_id": pair.test_id,
-        "field": pair.field,
-        "label": pair.label.name if pair.label else "",
-        **pair.scores,
-    }
-    text = pair.test_texts.get(pair.field) or next(iter(pair.test_texts.values()), "")
-    return {name: value for name, value in (record | {"test_text": text}).items() if value != ""}
+    return Cause.BELOW if pair.scores["cosine"] < threshold else None
 
 
 def leaked_tests(pairs: Iterable[Pair]) -> set[str]:

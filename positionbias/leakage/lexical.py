@@ -21,6 +21,8 @@ unless the texts have all terms in common [decision].
 from __future__ import annotations
 
 import math
+import re
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
@@ -28,22 +30,39 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from positionbias.firststage.terms import words
-from positionbias.leakage.comparable import comparable
-from positionbias.leakage.settings import LexicalSettings
+from positionbias.leakage.settings import FindSettings
 
 __all__ = [
-    "LexicalHit",
     "Rarity",
     "TermIndex",
     "TextTerms",
-    "containment",
-    "jaccard",
+    "coefficients",
+    "comparable",
     "one_entity",
     "read_terms",
 ]
 
-Weight = Callable[[frozenset[str]], float]
 _HAIR = 1e-9  # tolerance, as 0.6 · 5 is slightly above 3
+_APOSTROPHES = str.maketrans("’‘`´", "''''")
+_JOINED = re.compile(r"(?<=[^\W\d_])[-‐‑–—/_,;:](?=[^\W\d_])")  # between letters: "food/drug"
+# signs that are part of a word: C++, C#, 50%, $5
+_BEFORE = re.compile(r"(?<!\S)[^\w\s+#%&@$€£¥]+")
+# tried once per run of signs
+_BEHIND = re.compile(r"(?<![^\w\s+#%&@$€£¥])[^\w\s+#%&@$€£¥]++(?!\S)")
+
+
+def comparable(text: str) -> str:
+    """Return a text in one case, without punctuation around its words, its words separated by one
+    space [decision].
+
+    Dashes and slashes between letters separate words. Signs that distinguish words (+ # % & @ and
+    currencies) stay.
+
+    >>> comparable('What is the "post–polio" syndrome?'), comparable("C++ or C#?")
+    ('what is the post polio syndrome', 'c++ or c#')
+    """
+    folded = unicodedata.normalize("NFKC", text).casefold().translate(_APOSTROPHES)
+    return " ".join(_BEHIND.sub("", _BEFORE.sub("", _JOINED.sub(" ", folded))).split())
 
 
 class Rarity:
@@ -66,18 +85,14 @@ class Rarity:
         return math.log1p(max(self.queries, 1) / max(self._holding[term], 1))
 
 
-def jaccard(first: frozenset[str], second: frozenset[str], weight: Weight = len) -> float:
-    """Return the share of two sets' weight that both have: w(A ∩ B) / w(A ∪ B), 0 if nothing is
-    shared; by default members count equally.
+def coefficients(
+    train: frozenset[str], test: frozenset[str], weight: Callable[[frozenset[str]], float] = len
+) -> tuple[float, float]:
+    """Return Jaccard and containment of two texts' terms, 0 if nothing is shared; by default terms
+    count equally.
     """
-    return weight(first & second) / weight(first | second) if first & second else 0.0
-
-
-def containment(train: frozenset[str], test: frozenset[str], weight: Weight = len) -> float:
-    """Return the share of the test text's weight that the training query has: w(A ∩ B) / w(B), 0 if
-    nothing is shared.
-    """
-    return weight(train & test) / weight(test) if train & test else 0.0
+    shared = weight(train & test)
+    return (shared / weight(train | test), shared / weight(test)) if shared else (0.0, 0.0)
 
 
 class TextTerms(NamedTuple):
@@ -135,18 +150,6 @@ def one_entity(train: TextTerms, test: TextTerms) -> bool:
     )
 
 
-class LexicalHit(NamedTuple):
-    """A training query (its number) and a test text (its place in the index); ``exact``: the same
-    words in the same order.
-    """
-
-    train: int
-    test: int
-    exact: bool
-    jaccard: float
-    containment: float
-
-
 class TermIndex:
     """Test texts indexed by their rarest terms, for a stream of training queries.
 
@@ -155,57 +158,45 @@ class TermIndex:
     looked up (prefix filtering: Chaudhuri, Ganti, Kaushik 2006).
     """
 
-    def __init__(
-        self,
-        texts: Sequence[str],
-        settings: LexicalSettings | None = None,
-        rarity: Rarity | None = None,
-    ) -> None:
-        self.settings = settings or LexicalSettings()
-        self.rarity = rarity or Rarity(texts)
+    def __init__(self, texts: Sequence[str], settings: FindSettings, rarity: Rarity) -> None:
+        self.settings, self.rarity = settings, rarity
         self.texts = [read_terms(text) for text in texts]
         self._exact: dict[str, list[int]] = {}
         self._rare: dict[str, list[int]] = {}
-        lowest = min(self.settings.jaccard, self.settings.containment)
+        lowest = min(settings.jaccard, settings.containment)
         for place, text in enumerate(self.texts):
             if text.normalised:
                 self._exact.setdefault(text.normalised, []).append(place)
-            left = self.rarity(text.terms)
-            wanted = lowest * left - _HAIR
-            for term in sorted(text.terms, key=lambda term: (-self.rarity.weight(term), term)):
-                if left < wanted:
+            left = rarity(text.terms)
+            enough = lowest * left - _HAIR
+            for term in sorted(text.terms, key=lambda term: (-rarity.weight(term), term)):
+                if left < enough:
                     break
                 self._rare.setdefault(term, []).append(place)
-                left -= self.rarity.weight(term)
+                left -= rarity.weight(term)
 
-    def search(self, queries: Iterable[tuple[int, str]]) -> Iterator[LexicalHit]:
-        """Yield the pairs of each training query (number, text); memory does not grow with the
-        queries.
+    def search(self, queries: Iterable[tuple[int, str]]) -> Iterator[tuple[int, int]]:
+        """Yield the number of each training query (number, text) with the place of each test text
+        like it; memory does not grow with the queries.
         """
         for number, text in queries:
-            yield from self._hits(number, read_terms(text))
+            train = read_terms(text)
+            exact = self._exact.get(train.normalised, ())
+            for place in sorted({*exact, *(p for term in train.terms for p in self._with(term))}):
+                if place in exact or self._alike(train, place):
+                    yield number, place
 
     def scores(self, train: TextTerms, place: int) -> tuple[float, float]:
-        """Return Jaccard and containment of a training query's terms with the test text at this
-        place.
-        """
+        """Return Jaccard and containment with the test text at this place."""
+        return coefficients(train.terms, self.texts[place].terms, self.rarity)
+
+    def _with(self, term: str) -> Sequence[int]:
+        return self._rare.get(term, ())
+
+    def _alike(self, train: TextTerms, place: int) -> bool:
         test = self.texts[place]
-        return jaccard(train.terms, test.terms, self.rarity), containment(
-            train.terms, test.terms, self.rarity
-        )
-
-    def _hits(self, number: int, train: TextTerms) -> Iterator[LexicalHit]:
-        exact = self._exact.get(train.normalised, ())
-        places = set(exact)
-        for term in train.terms:
-            places.update(self._rare.get(term, ()))
-        for place in sorted(places):
-            alike, contained = self.scores(train, place)
-            if place in exact or self._reached(train, self.texts[place], alike, contained):
-                yield LexicalHit(number, place, place in exact, alike, contained)
-
-    def _reached(self, train: TextTerms, test: TextTerms, alike: float, contained: float) -> bool:
         if train.terms != test.terms and one_entity(train, test):
             return False
+        jaccard, containment = self.scores(train, place)
         chosen = self.settings
-        return alike >= chosen.jaccard - _HAIR or contained >= chosen.containment - _HAIR
+        return jaccard >= chosen.jaccard - _HAIR or containment >= chosen.containment - _HAIR

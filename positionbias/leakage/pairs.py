@@ -1,61 +1,62 @@
-"""Read pairs of a training and a test text: from ``find`` or ``overlap``, hand-filled sheets or the
-published labels.
+"""Pairs of a training and a test text: found by ``leakage find`` or ``overlap``, in a sheet that
+people fill in, or labelled by the authors of the leakage paper.
 
-The first character identifies one of two forms. JSON lines: an object a line with ``train_id``,
-``test_id`` and optionally ``field``, ``source``, ``train_text``, ``test_text``, ``label`` (or
-``labels``, a list), ``found_by``, ``weight``, the scores, and for a query with its passage
-``train_passage_id`` and ``test_passage_id``; the keys of the published annotations
-(``msmarco_query_id``, ``topic_id``, ``sbert_cosine`` …) are synonyms. TSV: a header with the same
-names.
+A file has one pair a line, as JSON objects or as TSV below a header. Both name ``train_id`` and
+``test_id``, and optionally scores and what else a ``Pair`` has. The keys of the published
+annotations (``msmarco_query_id``, ``topic_id``, ``sbert_cosine`` …) are synonyms.
 """
 
 from __future__ import annotations
 
 import csv
-import dataclasses
-import math
-from collections.abc import Iterable, Iterator, Mapping
-from itertools import chain
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
+
+import msgspec
 
 from positionbias.core.blocks import file_lines
-from positionbias.core.csv_cells import read_cell
-from positionbias.core.errors import InputError, bad_input
-from positionbias.core.json_text import JsonObject, parse_json
-from positionbias.leakage.labels import Label, label_names, parse_labels
+from positionbias.core.csv_cells import read_cell, write_rows
+from positionbias.core.errors import bad_input
+from positionbias.core.json_text import parse_json
+from positionbias.core.publish import atomic_file
+from positionbias.leakage.labels import Label, parse_labels
 
 __all__ = [
+    "DETECTORS",
     "LEXICAL",
     "OVERLAP_DETECTORS",
     "OVERLAP_SCORES",
     "PAIRS",
     "SCORES",
     "SEMANTIC",
-    "TOPIC_TEXTS",
     "Ids",
     "Pair",
     "best_by_pair",
     "pairs_file",
     "read_pairs",
+    "write_pairs",
+    "write_sheet",
 ]
 
 PAIRS = "pairs.jsonl"  # in a folder written by ``find``
-SEMANTIC, LEXICAL = "semantic", "lexical"  # the detectors of a pair
+SEMANTIC, LEXICAL = "semantic", "lexical"  # the detectors of ``find``
 OVERLAP_DETECTORS = ("exact", "ngram")
+DETECTORS = (SEMANTIC, LEXICAL, *OVERLAP_DETECTORS)
 OVERLAP_SCORES = ("of_test", "of_train")  # shares of one text's runs of words that the other has
 SCORES = ("cosine", "jaccard", "containment", *OVERLAP_SCORES)
-_NARRATIVE = "narrative"
-_PASSAGE_IDS = ("train_passage_id", "test_passage_id")
-TOPIC_TEXTS = ("title", "variant", "description", _NARRATIVE)
+_TOPIC_TEXTS = ("title", "variant", "description", "narrative")
 _SAME = {
     "msmarco_query_id": "train_id",
     "msmarco_query": "train_text",
     "topic_id": "test_id",
     "sbert_cosine": "cosine",
+    "label": "labels",
 }
-
-Record = JsonObject
+_IDS = ("train_id", "test_id", "train_passage_id", "test_passage_id")
+_COLUMNS = ("source", "field", "train_id", "test_id", "train_text", "test_text", *_IDS[2:])
 
 
 class Ids(NamedTuple):
@@ -75,28 +76,27 @@ class Ids(NamedTuple):
         return self if self.train_passage_id or self.test_passage_id else self[:3]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Pair:
+class Pair(msgspec.Struct, frozen=True):
     """A training text and a test text, mostly queries, with their known texts, scores and label.
 
-    ``test_texts`` are by field; ``field`` is the matching one. ``weight`` is the number of pairs
-    that a drawn pair represents. ``place`` and ``line`` are its file and line; ``source`` is the
-    training query's source if there are several. ``found_by`` names the detectors that found it,
-    empty if unknown. A pair of two queries with their passages has the ids of these.
+    ``field`` is the field of the test text that matched. ``weight`` is the number of pairs that a
+    drawn pair represents. ``place`` and ``line`` are its file and line; ``source`` is the training
+    query's source if there are several. ``found_by`` names the detectors that found it, empty if
+    unknown. A pair of two queries with their passages has the ids of these.
     """
 
-    train_id: str
-    test_id: str
-    scores: Mapping[str, float]
+    train_id: Annotated[str, msgspec.Meta(min_length=1)]
+    test_id: Annotated[str, msgspec.Meta(min_length=1)]
+    scores: Mapping[str, Annotated[float, msgspec.Meta(ge=-2, le=2)]]
     train_text: str = ""
-    test_texts: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    test_text: str = ""
     field: str = ""
     label: Label | None = None
-    weight: float = 1.0
+    weight: Annotated[float, msgspec.Meta(gt=0)] = 1.0
     line: int = 0
     source: str = ""
     place: str = "pairs"
-    found_by: tuple[str, ...] = ()
+    found_by: tuple[Annotated[str, msgspec.Meta(pattern=f"^({'|'.join(DETECTORS)})$")], ...] = ()
     train_passage_id: str = ""
     test_passage_id: str = ""
 
@@ -112,14 +112,6 @@ class Pair:
         """Return the identity of the pair, independent of its field."""
         return Ids(
             self.source, self.train_id, self.test_id, self.train_passage_id, self.test_passage_id
-        )
-
-    def searched(self) -> list[str]:
-        """Return the test query's texts to compare with a training query: all, without a narrative
-        if there are other fields.
-        """
-        return [text for name, text in self.test_texts.items() if name != _NARRATIVE] or list(
-            self.test_texts.values()
         )
 
 
@@ -146,158 +138,65 @@ def read_pairs(place: Path | str) -> Iterator[Pair]:
             (with the line).
     """
     path = pairs_file(place)
-    lines = file_lines(path)
-    first = next((item for item in lines if item[1].strip()), None)
-    if first is None:
-        return
-    form = _json_records if first[1].lstrip()[0] in "{[" else _tsv_records
-    for number, record in form(path, chain([first], lines)):
-        yield _pair(path, number, record)
+    first = next((line.lstrip() for _, line in file_lines(path) if line.strip()), "")
+    for number, record in (_json if first[:1] in ("{", "[") else _tsv)(path):
+        with _named(path, number):
+            pair = _pair(record, str(path), number)
+        yield pair
 
 
-def _json_records(path: Path, lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, Record]]:
-    for number, line in lines:
-        if not line.strip():
-            continue
-        try:
-            record = parse_json(line)
-        except (ValueError, RecursionError) as error:
-            raise _bad(path, number, "one JSON object a line", str(error)) from None
-        if not isinstance(record, dict):
-            raise _bad(path, number, "one JSON object a line", f"a {type(record).__name__}")
-        yield number, record
+@contextmanager
+def _named(path: Path, number: int) -> Iterator[None]:
+    """Name the line in errors."""
+    try:
+        yield
+    except (ValueError, RecursionError, csv.Error) as error:
+        found = str(error).replace("$.", "")
+        raise bad_input(
+            path, line=number, wanted="a pair of texts", found=found, do="fix the line"
+        ) from None
 
 
-def _tsv_records(path: Path, lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, Record]]:
+def _json(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    for number, line in file_lines(path):
+        if line.strip():
+            with _named(path, number):
+                record = parse_json(line)
+                if not isinstance(record, dict):
+                    raise ValueError(f"a {type(record).__name__}, not an object")
+            yield number, record
+
+
+def _tsv(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the rows by header; spreadsheet quoting lets a row span several lines."""
-    at = 0
-
-    def texts() -> Iterator[str]:
-        nonlocal at
-        for number, line in lines:
-            at = number
-            yield f"{line}\n"  # kept in a quoted cell of several lines
-
-    rows = csv.reader(texts(), delimiter="\t", strict=True)
-    try:
-        head = [name.strip() for name in next(rows)]
-        columns = [_SAME.get(name, name) for name in head]
-        for wanted in ("train_id", "test_id"):
-            if columns.count(wanted) != 1:
-                raise _bad(
-                    path,
-                    at,
-                    "a header with train_id and test_id, each once",
-                    ", ".join(head) or "nothing",
-                )
-        before = at
-        for row in rows:
-            number, before = before + 1, at
-            if not any(cell.strip() for cell in row):
-                continue
-            if len(row) != len(columns):
-                raise _bad(path, number, f"{len(columns)} columns, as in the header", f"{len(row)}")
-            yield number, dict(zip(columns, (read_cell(cell.strip()) for cell in row), strict=True))
-    except csv.Error as error:
-        raise _bad(path, at, "rows of a TSV file", str(error)) from None
+    rows = csv.reader((f"{line}\n" for _, line in file_lines(path)), delimiter="\t", strict=True)
+    head: list[str] = []
+    while True:
+        with _named(path, rows.line_num + 1):
+            row = next(rows, None)
+            if row is None:
+                return
+            if head and row and len(row) != len(head):
+                raise ValueError(f"{len(row)} columns; the header has {len(head)}")
+        cells = [read_cell(cell.strip()) for cell in row]
+        if head and any(cells):
+            yield rows.line_num, dict(zip(head, cells, strict=True))
+        head = head or cells
 
 
-def _bad(path: Path, line: int, wanted: str, found: str) -> InputError:
-    return bad_input(path, line=line, wanted=wanted, found=found, do="fix the line")
-
-
-def _pair(path: Path, line: int, given: Record) -> Pair:
-    record = {_SAME.get(name, name): value for name, value in given.items()}
-    ids = [_id(path, line, record, name) for name in ("train_id", "test_id")]
-    field = _text(path, line, record, "field")
-    texts = {name: text for name in TOPIC_TEXTS if (text := _text(path, line, record, name))}
-    if text := _text(path, line, record, "test_text"):
-        texts.setdefault(field or "text", text)
-    numbers = {
-        name: _number(path, line, record[name], name)
-        for name in (*SCORES, "weight")
-        if record.get(name) not in (None, "")
-    }
-    weight = numbers.pop("weight", 1.0)
-    if weight <= 0:
-        raise _bad(path, line, "a weight above 0", f"{weight:g}")
-    train_text, source = (_text(path, line, record, name) for name in ("train_text", "source"))
-    label, found_by = _label(path, line, record), _found_by(path, line, record)
-    passages = [
-        _id(path, line, record, name) if record.get(name) not in (None, "") else ""
-        for name in _PASSAGE_IDS
-    ]
-    return Pair(
-        ids[0],
-        ids[1],
-        numbers,
-        train_text,
-        texts,
-        field,
-        label,
-        weight,
-        line,
-        source,
-        str(path),
-        found_by,
-        *passages,
+def _pair(given: Mapping[str, Any], place: str, line: int) -> Pair:
+    record = {_SAME.get(name, name): cell for name, cell in given.items() if cell not in (None, "")}
+    record |= {name: str(record[name]) for name in _IDS if type(record.get(name)) is int}
+    record["scores"] = {name: record[name] for name in SCORES if name in record}
+    texts = (record[name] for name in ("test_text", *_TOPIC_TEXTS) if name in record)
+    record["test_text"] = next(texts, "")
+    if isinstance(names := record.get("found_by"), str):
+        record["found_by"] = names.split()
+    labels = record.pop("labels", [])
+    label = parse_labels(labels if isinstance(labels, list) else [labels])
+    return msgspec.convert(
+        {**record, "place": place, "line": line, "label": label}, Pair, strict=False
     )
-
-
-def _id(path: Path, line: int, record: Record, name: str) -> str:
-    value = record.get(name)
-    if isinstance(value, int) and not isinstance(value, bool):
-        return str(value)
-    if not isinstance(value, str) or not value.strip():
-        raise _bad(path, line, f"{name!r}, an id", "none" if value in (None, "") else repr(value))
-    return value
-
-
-def _text(path: Path, line: int, record: Record, name: str) -> str:
-    value = record.get(name)
-    if value is None:
-        return ""
-    if not isinstance(value, str):
-        raise _bad(path, line, f"{name!r} as text", f"a {type(value).__name__}")
-    return value
-
-
-def _number(path: Path, line: int, value: Any, name: str) -> float:
-    try:
-        number = (
-            float(value)
-            if isinstance(value, str | int | float) and not isinstance(value, bool)
-            else math.nan
-        )
-    except (ValueError, OverflowError):
-        number = math.nan
-    if not math.isfinite(number):
-        raise _bad(path, line, f"{name!r} as a number", repr(value))
-    return number
-
-
-def _found_by(path: Path, line: int, record: Record) -> tuple[str, ...]:
-    """Return the detectors, given as a list or as words in a sheet."""
-    value = record.get("found_by") or []
-    names = tuple(
-        value.split() if isinstance(value, str) else value if isinstance(value, list) else [value]
-    )
-    known = (SEMANTIC, LEXICAL, *OVERLAP_DETECTORS)
-    if wrong := [name for name in names if name not in known]:
-        raise _bad(path, line, f"'found_by' of {', '.join(known)}", repr(wrong[0]))
-    return names
-
-
-def _label(path: Path, line: int, record: Record) -> Label | None:
-    value = record.get("labels", record.get("label"))
-    given = value if isinstance(value, list) else [] if value is None else [value]
-    named = [item for item in given if isinstance(item, str)]
-    try:
-        if len(named) < len(given):
-            raise ValueError(next(item for item in given if not isinstance(item, str)))
-        return parse_labels(named)
-    except ValueError as error:
-        raise _bad(path, line, f"a label: {label_names()}", repr(error.args[0])) from None
 
 
 def best_by_pair(pairs: Iterable[Pair], score: str) -> list[Pair]:
@@ -311,14 +210,42 @@ def best_by_pair(pairs: Iterable[Pair], score: str) -> list[Pair]:
     for pair in pairs:
         if score not in pair.scores:
             found = ", ".join(pair.scores) or "no score"
-            raise bad_input(
-                pair.place,
-                line=pair.line,
-                wanted=f"a {score}",
-                found=found,
-                do="give another --score, or add it",
-            )
-        known = best.get(pair.ids)
-        if known is None or pair.scores[score] > known.scores[score]:
+            do = "give another --score, or add it"
+            raise bad_input(pair.place, line=pair.line, wanted=f"a {score}", found=found, do=do)
+        known = best.setdefault(pair.ids, pair)
+        if pair.scores[score] > known.scores[score]:
             best[pair.ids] = pair
     return list(best.values())
+
+
+def write_pairs(path: Path, pairs: Iterable[Pair]) -> None:
+    """Write found pairs as JSON lines."""
+    with open(path, "w", encoding="utf-8", newline="\n") as lines:
+        for pair in pairs:
+            lines.write(json.dumps(_record(pair), ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def write_sheet(out: Path | str, pairs: Sequence[Pair], *, overwrite: bool = False) -> None:
+    """Write pairs as TSV, with a last column for labels, and without empty columns; runs of white
+    space in a text become one space.
+
+    Raises:
+        OutputExistsError: ``out`` exists and ``overwrite`` is false.
+    """
+    rows = [{**_record(pair), "found_by": " ".join(pair.found_by)} for pair in pairs]
+    used = {name for row in rows for name, cell in row.items() if cell not in ("", None)}
+    columns = [name for name in (*_COLUMNS, *SCORES, "found_by", "weight") if name in used]
+    body = [[" ".join(str(row.get(name, "")).split()) for name in columns] for row in rows]
+    labels = [pair.label.name if pair.label else "" for pair in pairs]
+    with (
+        atomic_file(out, overwrite=overwrite) as partial,
+        open(partial, "w", encoding="utf-8", newline="") as handle,
+    ):
+        lines = [[*cells, label] for cells, label in zip(body, labels, strict=True)]
+        write_rows(handle, [[*columns, "label"], *lines], delimiter="\t")
+
+
+def _record(pair: Pair) -> dict[str, Any]:
+    known = {name: cell for name in _COLUMNS if (cell := getattr(pair, name))}
+    weight = {"weight": pair.weight} if pair.weight != 1 else {}
+    return {**known, **pair.scores, "found_by": pair.found_by, **weight}

@@ -1,20 +1,19 @@
-"""Read the queries of both sides: training queries streamed from any number of sources, test
-queries with their fields.
+"""Queries of both sides: training queries streamed from any number of sources, test queries with
+their fields.
 
 A training source is read again for each pass, so memory does not grow with its queries. A query
-without a letter or digit is empty: it is counted and left out.
+without a letter or digit is left out.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from positionbias.core.blocks import file_blocks
-from positionbias.core.closest import or_closest
+from positionbias.core.blocks import file_lines
 from positionbias.core.collection import Collection
 from positionbias.core.errors import SettingError, bad_input
 from positionbias.core.records import Query
@@ -22,12 +21,11 @@ from positionbias.leakage.settings import FIELDS
 
 __all__ = [
     "FieldText",
-    "FieldTexts",
     "TrainSource",
     "add_variants",
     "collection_source",
     "field_texts",
-    "read_query_lines",
+    "is_empty",
     "tsv_queries",
     "tsv_source",
 ]
@@ -59,53 +57,34 @@ class FieldText(NamedTuple):
     text: str
 
 
-class FieldTexts(NamedTuple):
-    """The searched texts of test queries, and the number of empty ones, by field."""
-
-    texts: list[FieldText]
-    empty: Mapping[str, int]
-
-
 def is_empty(text: str) -> bool:
     """Return True if a text has no letter or digit."""
     return _WORD.search(text) is None
 
 
-def read_query_lines(path: Path | str) -> Iterator[tuple[str, str]]:
-    """Stream (id, text) of each line ``id TAB text``, plain or compressed; texts may be empty, and
-    blank lines are skipped.
+def _query_lines(path: Path | str) -> Iterator[tuple[str, str]]:
+    """Stream (id, text) of each line ``id TAB text``, plain or compressed; blank lines are skipped.
 
     Raises:
-        InputError: a line without a tab or id, or with more than two columns (numbered); not UTF-8;
-            or no lines.
+        InputError: a line that is not one (numbered); not UTF-8; or no lines.
     """
     none = True
-    for block in file_blocks(path):
-        for number, line in block.lines():
-            if not line.strip():
-                continue
+    for number, line in file_lines(path):
+        if line.strip():
             none = False
-            columns = line.split("\t")
-            query_id = columns[0].strip()
-            if len(columns) != 2 or not query_id:
-                found = (
-                    "no id"
-                    if not query_id
-                    else "no tab"
-                    if len(columns) == 1
-                    else f"{len(columns)} columns"
-                )
-                raise block.bad_line(
-                    number, wanted="a query: id, tab, text", found=found, do="fix or drop the line"
-                )
-            yield query_id, columns[1].strip()
+            query_id, *texts = line.split("\t")
+            if len(texts) != 1 or not query_id.strip():
+                found, do = f"{len(texts) + 1} columns", "fix or drop the line"
+                wanted = "a query: id, tab, text"
+                raise bad_input(path, line=number, wanted=wanted, found=found, do=do)
+            yield query_id.strip(), texts[0].strip()
     if none:
         raise bad_input(path, wanted="queries: id, tab, text", found="none", do="check the path")
 
 
 def tsv_source(name: str, path: Path | str) -> TrainSource:
     """Return a training source in a TSV file."""
-    return TrainSource(name, lambda: read_query_lines(path))
+    return TrainSource(name, lambda: _query_lines(path))
 
 
 def collection_source(name: str, collection: Collection, split: str) -> TrainSource:
@@ -117,13 +96,13 @@ def tsv_queries(path: Path | str) -> list[Query]:
     """Read the test queries of a TSV file; repeated ids give variants.
 
     Raises:
-        InputError: as ``read_query_lines``.
+        InputError: a line that is no query, or none.
     """
-    found: dict[str, Query] = {}
-    for query_id, text in read_query_lines(path):
-        known = found.get(query_id)
-        found[query_id] = Query(query_id, text) if known is None else _with_variant(known, text)
-    return list(found.values())
+    queries: dict[str, Query] = {}
+    for query_id, text in _query_lines(path):
+        known = queries.get(query_id)
+        queries[query_id] = _with_variant(known, text) if known else Query(query_id, text)
+    return list(queries.values())
 
 
 def _with_variant(query: Query, text: str) -> Query:
@@ -131,71 +110,43 @@ def _with_variant(query: Query, text: str) -> Query:
     return replace(query, fields={**query.fields, f"variant{count + 1}": text})
 
 
-def add_variants(queries: Sequence[Query], path: Path | str) -> tuple[list[Query], int]:
-    """Add a file's variants (query id, tab, text; several lines per id) to the queries; also return
-    the number of lines for other queries.
+def add_variants(queries: Sequence[Query], path: Path | str) -> list[Query]:
+    """Add a file's variants (query id, tab, text; several lines per id) to the queries; lines of
+    other queries are left out.
 
     Raises:
-        InputError: as ``read_query_lines``; or no line for these queries.
+        InputError: a line that is no query; or no line for these queries.
     """
-    found = {query.query_id: query for query in queries}
-    added = others = 0
-    for query_id, text in read_query_lines(path):
-        if query_id in found:
-            found[query_id] = _with_variant(found[query_id], text)
-            added += 1
-        else:
-            others += 1
-    if not added:
+    known = {query.query_id: query for query in queries}
+    lines = [line for line in _query_lines(path) if line[0] in known]
+    if not lines:
         do = "check that the file belongs to these queries"
-        raise bad_input(
-            path,
-            wanted="variants of the test queries",
-            found=f"{others:,} lines for other queries",
-            do=do,
-        )
-    return list(found.values()), others
+        raise bad_input(path, wanted="variants of the test queries", found="none", do=do)
+    for query_id, text in lines:
+        known[query_id] = _with_variant(known[query_id], text)
+    return list(known.values())
 
 
-def field_texts(queries: Sequence[Query], fields: Sequence[str] = ()) -> FieldTexts:
+def field_texts(queries: Sequence[Query], fields: Sequence[str] = ()) -> list[FieldText]:
     """Return the texts of test queries by field, for these ``fields`` (default: all of ``FIELDS``).
 
     A query's own text is its title if any of the queries has a description or narrative, else its
     field "query". Other fields (a type, a domain) are ignored.
 
     Raises:
-        SettingError: an unknown field, or no query with a text in these fields.
+        SettingError: no query with a text in these fields.
     """
-    for name in fields:
-        if name not in FIELDS:
-            raise SettingError(
-                f"--field: wanted one of {', '.join(FIELDS)}; found {name!r}; "
-                f"{or_closest(name, FIELDS, 'give one of these')}"
-            )
-    texts: list[FieldText] = []
-    empty: dict[str, int] = {}
-    seen: set[str] = set()
-    own = (
-        "title"
-        if any(query.fields.keys() & {"description", "narrative"} for query in queries)
-        else "query"
-    )
-    for query in queries:
-        for name, text in ((own, query.text), *query.fields.items()):
-            field = "variant" if _VARIANT.match(name) else name
-            if field not in FIELDS:
-                continue
-            seen.add(field)
-            if fields and field not in fields:
-                continue
-            if is_empty(text):
-                empty[field] = empty.get(field, 0) + 1
-            else:
-                texts.append(FieldText(query.query_id, field, text))
+    topics = any(query.fields.keys() & {"description", "narrative"} for query in queries)
+    every = [
+        FieldText(query.query_id, "variant" if _VARIANT.match(name) else name, text)
+        for query in queries
+        for name, text in (("title" if topics else "query", query.text), *query.fields.items())
+    ]
+    texts = [text for text in every if text.field in (fields or FIELDS) and not is_empty(text.text)]
     if not texts:
-        found = ", ".join(name for name in FIELDS if name in seen) or "no text"
+        found = ", ".join(name for name in FIELDS if any(text.field == name for text in every))
         raise SettingError(
             f"--field: wanted test queries with text in {', '.join(fields or FIELDS)}; found "
-            f"{found}; give another"
+            f"{found or 'no text'}; give another"
         )
-    return FieldTexts(texts, empty)
+    return texts

@@ -11,60 +11,22 @@ pairs.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
-from positionbias.core.errors import InputError, SettingError
+import msgspec
+
+from positionbias.core.errors import InputError
+from positionbias.core.rows import Collected
 from positionbias.core.seeds import key64
-from positionbias.core.settings import check_settings, seed_setting, setting
-from positionbias.leakage.pairs import (
-    LEXICAL,
-    OVERLAP_DETECTORS,
-    SCORES,
-    SEMANTIC,
-    Pair,
-    best_by_pair,
-)
-from positionbias.results.leakage_pairs import SAMPLE, SampleFigures
-from positionbias.results.result import Result
+from positionbias.leakage.pairs import Pair, best_by_pair
+from positionbias.leakage.settings import SampleSettings
 
-__all__ = ["SampleSettings", "Stratum", "sample_result", "stratified_sample"]
+__all__ = ["Stratum", "sample_rows", "stratified_sample"]
 
 PURPOSE = "leakage sample"
 
 
-@dataclass(frozen=True, slots=True)
-class SampleSettings:
-    """The number of pairs, the lowest score and the number of strata.
-
-    Raises:
-        SettingError: a setting outside its range.
-    """
-
-    sample_size: int = setting(100, "Pairs to draw.", metavar="N")
-    above: float = setting(
-        0.8, "The lowest score of a pair.", least=0, below=1, wanted="a score from 0 to below 1"
-    )
-    strata: int = setting(10, "Parts of equal width, from --above to 1.", least=1)
-    score: str = setting("cosine", "Score of similarity.", choices=SCORES)
-    seed: int = seed_setting()
-    found_by: str | None = setting(
-        None,
-        "Draw of the pairs that this detector found.",
-        choices=(SEMANTIC, LEXICAL, *OVERLAP_DETECTORS),
-        absent="any",
-    )
-
-    def __post_init__(self) -> None:
-        check_settings(self)
-        if self.sample_size < self.strata:
-            raise SettingError(
-                f"--sample-size: wanted at least one per stratum, {self.strata}; found "
-                f"{self.sample_size}; raise it, or lower --strata"
-            )
-
-
-@dataclass(frozen=True, slots=True)
-class Stratum:
+class Stratum(NamedTuple):
     """A range of scores [``low``, ``high``), with its number of pairs and of drawn pairs."""
 
     low: float
@@ -82,51 +44,40 @@ def stratified_sample(
     Raises:
         InputError: a pair without the score, or none at or above ``above``.
     """
-    if settings.found_by is not None:
-        pairs = (pair for pair in pairs if settings.found_by in pair.found_by)
-    found = best_by_pair(pairs, settings.score)
-    key = {pair.ids: (key64(settings.seed, PURPOSE, *pair.ids.named), pair.ids) for pair in found}
+    found = best_by_pair(
+        (pair for pair in pairs if settings.found_by in (None, *pair.found_by)), settings.score
+    )
     width = (1 - settings.above) / settings.strata
-    held: list[list[Pair]] = [[] for _ in range(settings.strata)]
+    strata: list[list[Pair]] = [[] for _ in range(settings.strata)]
+    found.sort(key=lambda pair: (key64(settings.seed, PURPOSE, *pair.ids.named), pair.ids))
     for pair in found:
-        score = pair.scores[settings.score]
-        if score >= settings.above:
-            held[min(int((score - settings.above) / width + 1e-9), settings.strata - 1)].append(
-                pair
-            )
-    if not any(held):
+        above = pair.scores[settings.score] - settings.above
+        if above >= 0:
+            strata[min(int(above / width + 1e-9), settings.strata - 1)].append(pair)
+    if not any(strata):
         raise InputError(
             f"wanted pairs with a {settings.score} from {settings.above:g} up; found none of "
             f"{len(found):,}; lower --above"
         )
-    counts = _shared_out([len(part) for part in held], settings.sample_size)
+    counts = _shared_out([len(part) for part in strata], settings.sample_size)
+    weights = {
+        pair.ids: len(part) / count
+        for part, count in zip(strata, counts, strict=True)
+        for pair in part[:count]
+    }
     drawn = [
-        replace(pair, weight=len(part) / count)
-        for part, count in zip(held, counts, strict=True)
-        for pair in sorted(part, key=lambda pair: key[pair.ids])[:count]
+        msgspec.structs.replace(pair, weight=weights[pair.ids])
+        for pair in found
+        if pair.ids in weights
     ]
-    edges = [settings.above + width * number for number in range(settings.strata)] + [1.0]
-    strata = [
-        Stratum(round(low, 12), round(high, 12), len(part), count)
-        for low, high, part, count in zip(edges, edges[1:], held, counts, strict=False)
+    edges = [round(settings.above + width * n, 12) for n in range(settings.strata)] + [1.0]
+    return drawn, [
+        Stratum(low, high, len(part), count)
+        for low, high, part, count in zip(edges, edges[1:], strata, counts, strict=False)
     ]
-    return sorted(drawn, key=lambda pair: key[pair.ids]), strata
 
 
-def sample_result(name: str, strata: Sequence[Stratum], settings: SampleSettings) -> Result:
-    """Return the numbers of pairs and of drawn pairs in each stratum."""
-    rows: dict[str, str] = {}
-    for part in strata:
-        where = f"{part.low:.3f} to {part.high:.3f}"
-        rows |= {f"{where} pairs": f"{part.pairs:,}", f"{where} drawn": f"{part.drawn:,}"}
-    drawn = sum(part.drawn for part in strata)
-    figures = SampleFigures(score=settings.score, rows=rows, drawn=drawn)
-    return Result(
-        SAMPLE, name, "", settings.score, settings.seed, float(drawn), None, drawn, figures
-    )
-
-
-def _shared_out(there: list[int], wanted: int) -> list[int]:
+def _shared_out(there: Sequence[int], wanted: int) -> list[int]:
     """Allot ``wanted`` to the parts, one per round from the last part on, until all are allotted or
     exhausted.
     """
@@ -136,3 +87,15 @@ def _shared_out(there: list[int], wanted: int) -> list[int]:
             if counts[part] < there[part] and sum(counts) < wanted:
                 counts[part] += 1
     return counts
+
+
+def sample_rows(made: Collected, strata: Sequence[Stratum], score: str) -> None:
+    """Add the numbers of pairs and of drawn pairs in each stratum."""
+    for part in strata:
+        where: dict[str, Any] = {
+            "axis": score,
+            "at": part.low,
+            "label": f"{part.low:.3f} to {part.high:.3f}",
+        }
+        made.add("sample", "pairs", part.pairs, **where)
+        made.add("sample", "drawn", part.drawn, **where)

@@ -1,5 +1,5 @@
-"""Settings of the search for leaked queries and of training sets with them; checking them needs no
-numpy.
+"""Settings of the search for leaked queries, of samples of pairs, and of training sets with leaked
+queries; checking them needs no numpy.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from positionbias.core.settings import (
     setting,
 )
 from positionbias.leakage.leaks import check_threshold
-from positionbias.leakage.pairs import SCORES
+from positionbias.leakage.pairs import DETECTORS, SCORES
 
 __all__ = [
     "FIELDS",
@@ -34,15 +34,14 @@ __all__ = [
     "LeakedGrid",
     "LeakedSettings",
     "LeakingPairs",
-    "LexicalSettings",
     "MaterialSettings",
-    "NearestSettings",
+    "SampleSettings",
 ]
 
 Detector = Literal["semantic", "lexical", "both"]
 Kind = Literal["no", "msm", "test"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
-THRESHOLD = 0.91  # the paper's, for its encoder; ``thresholds`` has others
+THRESHOLD = 0.91  # the paper's, for its encoder
 # in the order of a table
 FIELDS = ("query", "title", "question", "description", "narrative", "variant")
 LEAKAGES_HELP = (
@@ -53,80 +52,15 @@ SIZES = tuple(1_000 << doubling for doubling in range(8))  # 1,000 … 128,000, 
 
 
 @dataclass(frozen=True, slots=True)
-class NearestSettings:
-    """Settings of the search by cosine: k ``neighbours`` of each test vector with a cosine of at
-    least ``floor`` (None: any), within ``memory`` GiB.
-
-    Raises:
-        SettingError: a number outside its range.
-    """
-
-    neighbours: int = setting(
-        100,
-        "Nearest training queries of a source for each text, by cosine.",
-        least=1,
-        panel=Panel.ADVANCED,
-    )
-    floor: float | None = setting(
-        None,
-        "Lowest cosine of a pair; the paper's is 0.91.",
-        least=-1,
-        most=1,
-        wanted="a cosine from -1 to 1",
-        absent="the encoder's own, if people labelled its cosines",
-        flags=("--threshold",),
-        metavar="SCORE",
-    )
-    memory: float = setting(
-        1.0,
-        "Memory for the search by cosine, in GiB.",
-        above=0,
-        wanted="GiB above 0",
-        metavar="GIB",
-        panel=Panel.ADVANCED,
-    )
-
-    def __post_init__(self) -> None:
-        check_settings(self)
-
-
-@dataclass(frozen=True, slots=True)
-class LexicalSettings:
-    """Settings of the lexical detector: a pair has the same words, or Jaccard or containment
-    reaches its threshold and more than one entity is shared.
-
-    Raises:
-        SettingError: a number outside its range.
-    """
-
-    jaccard: float = setting(
-        0.6,
-        "Lowest weighted Jaccard coefficient of a pair found by words.",
-        above=0,
-        most=1,
-        wanted="a share above 0, to 1",
-        panel=Panel.ADVANCED,
-    )
-    containment: float = setting(
-        1.0,
-        "Lowest share of a test text's terms, by weight, that a training query must contain.",
-        above=0,
-        most=1,
-        wanted="a share above 0, to 1",
-        panel=Panel.ADVANCED,
-    )
-
-    def __post_init__(self) -> None:
-        check_settings(self)
-
-
-@dataclass(frozen=True, slots=True)
 class FindSettings:
-    """The detectors and their thresholds; the paper's are 100 neighbours and a cosine of 0.91
-    (``nearest.floor``).
+    """The detectors and their thresholds.
+
+    By meaning a pair is one of the ``neighbours`` nearest training queries of a text, with a cosine
+    of at least ``threshold``. By words it has the same words, or Jaccard or containment reaches its
+    threshold and more than one entity is shared (``lexical``).
 
     Raises:
-        SettingError: an unknown detector.
+        SettingError: an unknown detector, or a number outside its range.
     """
 
     detector: Detector = setting(
@@ -135,37 +69,87 @@ class FindSettings:
         "with most of the weight.",
         choices=get_args(Detector),
     )
-    nearest: NearestSettings = field(default_factory=NearestSettings)
-    lexical: LexicalSettings = field(default_factory=LexicalSettings)
+    threshold: float | None = setting(
+        None,
+        "Lowest cosine of a pair; the paper's is 0.91.",
+        least=-1,
+        most=1,
+        wanted="a cosine from -1 to 1",
+        absent="the encoder's own, if people labelled its cosines",
+        metavar="SCORE",
+    )
+    neighbours: int = setting(
+        100,
+        "Nearest training queries of a source for each text, by cosine.",
+        least=1,
+        panel=Panel.ADVANCED,
+    )
+    jaccard: float = setting(
+        0.6,
+        "Lowest weighted Jaccard coefficient of a pair found by words.",
+        above=0,
+        most=1,
+        panel=Panel.ADVANCED,
+    )
+    containment: float = setting(
+        1.0,
+        "Lowest share of a test text's terms, by weight, that a training query must contain.",
+        above=0,
+        most=1,
+        panel=Panel.ADVANCED,
+    )
 
     def __post_init__(self) -> None:
         check_settings(self)
 
-    @property
-    def floor(self) -> float:
-        """Return the lowest cosine of a pair, by default the paper's."""
-        return THRESHOLD if self.nearest.floor is None else self.nearest.floor
+
+@dataclass(frozen=True, slots=True)
+class SampleSettings:
+    """The number of pairs to label, the lowest score and the number of strata.
+
+    Raises:
+        SettingError: a setting outside its range.
+    """
+
+    sample_size: int = setting(100, "Pairs to draw.", metavar="N")
+    above: float = setting(
+        0.8, "The lowest score of a pair.", least=0, below=1, wanted="a score from 0 to below 1"
+    )
+    strata: int = setting(10, "Parts of equal width, from --above to 1.", least=1)
+    score: str = setting("cosine", "Score of similarity.", choices=SCORES)
+    seed: int = seed_setting()
+    found_by: str | None = setting(
+        None,
+        "Draw of the pairs that this detector found.",
+        choices=DETECTORS,
+        absent="any",
+    )
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+        if self.sample_size < self.strata:
+            raise SettingError(
+                f"--sample-size: wanted at least one per stratum, {self.strata}; found "
+                f"{self.sample_size}; raise it, or lower --strata"
+            )
 
 
 @dataclass(frozen=True, slots=True)
 class MaterialSettings:
     """Criteria for leaks, relevance and candidates.
 
-    ``threshold`` of ``score`` as in ``leaks.leaks`` (None: every pair). ``labelled_only``: only
-    labelled pairs leak; the others are only candidates, as in the paper. A passage is relevant from
-    grade ``relevant_from``, in the target from ``target_relevant_from``; lower grades from 1 are
-    neither relevant nor negative [decision]. Negatives are among the first ``train_depth``
-    candidates (the paper: 100).
+    ``threshold`` is the cosine from which an unlabelled pair leaks (None: every pair).
+    ``labelled_only``: only labelled pairs leak; the others are only candidates, as in the paper. A
+    passage is relevant from grade ``relevant_from``, in the target from ``target_relevant_from``;
+    lower grades from 1 are neither relevant nor negative [decision]. Negatives are among the first
+    ``train_depth`` candidates (the paper: 100).
 
     Raises:
         SettingError: a grade or depth below 1, or a threshold that is not a number.
     """
 
     threshold: float | None = setting(
-        None, "Lowest score at which an unlabelled pair leaks. [default: all do]", metavar="SCORE"
-    )
-    score: str = setting(
-        "cosine", "Score to compare with --threshold.", choices=SCORES, panel=Panel.ADVANCED
+        None, "Lowest cosine at which an unlabelled pair leaks. [default: all do]", metavar="SCORE"
     )
     labelled_only: bool = setting(
         False,
@@ -230,21 +214,17 @@ class LeakingPairs:
         """Return the prefixes of training and test query ids in the collection."""
         from positionbias.corpora.merge import under
 
-        return (
-            (under(self.prefixes[0], ""), under(self.prefixes[1], ""))
-            if self.prefixes
-            else ("", "")
-        )
+        if self.prefixes is None:
+            return "", ""
+        return under(self.prefixes[0], ""), under(self.prefixes[1], "")
 
 
 @dataclass(frozen=True, slots=True)
 class LeakedSettings:
-    """Settings of one set: kind, size in instances (two per query), seed, and leakage as a number
-    of queries or a share.
+    """Settings of one set: kind, size in instances (two per query), seed, and leaked queries.
 
     Raises:
-        SettingError: an unknown kind, a size that is odd or below 2, both a number and a share, or
-            one outside its range.
+        SettingError: an unknown kind, a size that is odd or below 2, or a number below 1.
     """
 
     kind: Kind = required_setting("What leaks into the set.", choices=KINDS, flags=("--leakage",))
@@ -255,14 +235,6 @@ class LeakedSettings:
     leaked_queries: int | None = setting(
         None, "Number of leaking queries.", least=1, do="raise it; without leakage: --leakage no"
     )
-    leaked_share: float | None = setting(
-        None,
-        "The share of the set that leaks.",
-        above=0,
-        most=1,
-        wanted="a share above 0, to 1",
-        panel=Panel.ADVANCED,
-    )
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -270,10 +242,6 @@ class LeakedSettings:
             raise SettingError(
                 "--size: wanted an even number of instances, two per query; found "
                 f"{self.instances:,}; give another"
-            )
-        if self.leaked_queries is not None and self.leaked_share is not None:
-            raise SettingError(
-                "--leaked-queries, --leaked-share: wanted one of the two; found both; drop one"
             )
 
     @property
@@ -304,9 +272,6 @@ class LeakedGrid:
     )
     repeats: int = setting(5, "Repetitions of each set, with seeds from --seed on.", least=1)
     seed: int = seed_setting()
-    leaked_share: float | None = setting(
-        None, "Or the share of each size that leaks.", metavar="0..1", panel=Panel.ADVANCED
-    )
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -316,7 +281,7 @@ class LeakedGrid:
         sizes.
         """
         return [
-            LeakedSettings(kind, size, seed, leaked_queries, self.leaked_share)
+            LeakedSettings(kind, size, seed, leaked_queries)
             for kind in self.kinds or KINDS
             for size in self.sizes or SIZES
             for seed in range(self.seed, self.seed + self.repeats)

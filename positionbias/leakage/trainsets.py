@@ -1,4 +1,4 @@
-"""Draw training sets with a known number of leaked queries: No, MSM and Test leakage of the leakage
+"""Training sets with a known number of leaked queries: No, MSM and Test leakage of the leakage
 paper ("Training Datasets").
 
 A set of n instances has n / 2 queries, each with one relevant and one other passage: a group of
@@ -10,186 +10,261 @@ two. L of them leak; the others are filling:
   passages.
 
 The paper takes each topic twice and as many queries for ``msm`` (500 for the 250 of Robust04, 100
-for the 50 of Common Core), so L is by default 2 × the number of judged test queries. It is constant
-over the sizes, or a given share of each.
+for the 50 of Common Core), so L is by default 2 × the number of judged test queries, at any size.
 
-The filling is drawn from queries that are not candidates of leakage, in turn from each source
-split, so splits differ by at most one query. Every draw is keyed by (seed, query id). Leaked
-queries come first, then the filling, each in its keyed order. With constant L, a smaller set is the
-beginning of a larger one; with a share, its leaked and filling queries each begin those of a larger
-set. Sets of one size and seed differ between kinds only in the leaked queries, which replace the
-last of the filling [decision].
+A source query is usable if it has a relevant passage and, among its first candidates, one that is
+not judged relevant. It *leaks* if a pair with a test query says so (by label, else by cosine); it
+is a *candidate* of leakage if any such pair reaches the threshold, with any label. The filling is
+drawn from usable queries that are no candidates, in turn from each source split.
+
+Every draw is keyed by (seed, query id). Leaked queries come first, then the filling, each in its
+keyed order, so a smaller set is the beginning of a larger one. Sets of one size and seed differ
+between kinds only in the leaked queries, which replace the last of the filling [decision].
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from itertools import islice
+import math
+from collections.abc import Container, Iterable, Mapping, Sequence
+from itertools import chain, islice, takewhile, zip_longest
+from typing import NamedTuple
 
+import msgspec
 import numpy as np
 
+from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, SettingError
-from positionbias.core.groups import TrainingGroup
+from positionbias.core.groups import TrainingGroup, group_queries
+from positionbias.core.records import Qrel
+from positionbias.core.run import Run
 from positionbias.core.seeds import below, keys64
-from positionbias.leakage.material import Material, Source, Topic
-from positionbias.leakage.settings import LeakedSettings
-from positionbias.results.leakage import DrawnSet
+from positionbias.leakage.leaks import set_aside
+from positionbias.leakage.pairs import Pair
+from positionbias.leakage.queries import is_empty
+from positionbias.leakage.settings import LeakedSettings, MaterialSettings
 
-__all__ = ["LeakedSet", "check_set", "leaked_groups", "leaked_number"]
+__all__ = [
+    "LeakedSet",
+    "Material",
+    "Source",
+    "Topic",
+    "leaked_groups",
+    "leaking_queries",
+    "read_material",
+    "read_topics",
+]
 
 TIMES = 2  # uses of a topic in a set of kind test, as in the paper
 
 
-@dataclass(frozen=True, slots=True)
-class LeakedSet:
-    """The groups, leaked ones first, and the counts by source."""
+class Topic(NamedTuple):
+    """A judged test query with its relevant and non-relevant passages, in order of ids."""
+
+    query_id: str
+    relevant: Sequence[str]
+    not_relevant: Sequence[str]
+
+    @property
+    def uses(self) -> int:
+        """Return how often it can be used with new passages."""
+        return min(len(self.relevant), len(self.not_relevant))
+
+
+class Source:
+    """A split for training: its usable queries, those that leak and those that can fill."""
+
+    def __init__(
+        self,
+        query_ids: Iterable[str],
+        qrels: Iterable[Qrel],
+        candidates: Run,
+        leaking: Container[str],
+        near: Container[str],
+        settings: MaterialSettings,
+        absent: Container[str] = (),
+    ) -> None:
+        self._candidates, self._depth, self._absent = candidates, settings.train_depth, absent
+        self._relevant: dict[str, set[str]] = {}
+        self._judged: dict[str, set[str]] = {}
+        for query_id, passage_id, grade in qrels:
+            if grade >= 1:
+                self._judged.setdefault(query_id, set()).add(passage_id)
+            if grade >= settings.relevant_from and passage_id not in absent:
+                self._relevant.setdefault(query_id, set()).add(passage_id)
+        usable = [
+            query_id
+            for query_id in query_ids
+            if query_id in self._relevant and query_id in candidates and self._negatives(query_id)
+        ]
+        self.leaking = [query_id for query_id in usable if query_id in leaking]
+        self.clean = [query_id for query_id in usable if query_id not in near]
+
+    def _negatives(self, query_id: str) -> list[str]:
+        """Return the passages among a query's first candidates without a judgement of grade 1 or
+        more, in order of rank.
+        """
+        first = self._candidates[query_id].passage_ids[: self._depth]
+        judged = self._judged[query_id]
+        return [item for item in first if item not in judged and item not in self._absent]
+
+    def group(self, query_id: str, seed: int) -> TrainingGroup:
+        """Draw a query's relevant passage and one of its negatives."""
+        relevant, negatives = sorted(self._relevant[query_id]), self._negatives(query_id)
+        positive = relevant[below(len(relevant), seed, "leaked set relevant", query_id)]
+        negative = negatives[below(len(negatives), seed, "leaked set negative", query_id)]
+        return TrainingGroup(query_id, (positive, negative), (1, 0))
+
+
+class Material(NamedTuple):
+    """What sets are drawn from: sources by split, topics, and the test queries that each leaking
+    query leaks; a test query in training leaks itself. ``targets`` are the splits of the topics.
+    """
+
+    name: str
+    sources: Mapping[str, Source]
+    topics: Sequence[Topic]
+    targets: Sequence[str]
+    leaks: Mapping[str, set[str]]
+
+
+class LeakedSet(NamedTuple):
+    """The groups, the first ``leaked`` of which leak."""
 
     groups: Sequence[TrainingGroup]
-    figures: DrawnSet
+    leaked: int
 
 
-def leaked_number(material: Material, settings: LeakedSettings) -> int:
-    """Return L, the number of leaking groups in a set."""
-    if settings.kind == "no":
-        return 0
-    if settings.leaked_share is not None:
-        return round(settings.leaked_share * settings.queries)
-    return (
-        TIMES * len(material.topics) if settings.leaked_queries is None else settings.leaked_queries
-    )
-
-
-def check_set(material: Material, settings: LeakedSettings) -> int:
-    """Check that a set can be built, without drawing it; return its number of leaking groups.
+def leaking_queries(
+    pairs: Iterable[Pair], tests: Container[str], settings: MaterialSettings
+) -> tuple[dict[str, set[str]], set[str]]:
+    """Return the test queries that each training query leaks, and all candidates of leakage. A pair
+    given with and without a label counts by its label [decision].
 
     Raises:
-        SettingError: more leaked queries than groups in the set.
-        InputError: too few leaking or filling queries, or too few judged passages (with counts by
-            cause).
+        InputError: pairs, but none with a query in ``tests``; or a pair without label and cosine
+            (with its line) if there is a threshold.
     """
-    number = leaked_number(material, settings)
-    _check_some(material, settings, number)
-    if number > settings.queries:
+    given = list(pairs)
+    own = [pair for pair in given if pair.test_id in tests]
+    if given and not own:
+        raise InputError(
+            f"{given[0].place}: wanted pairs with queries of the target; found {len(given):,} "
+            f"pairs with others, such as {given[0].test_id!r}; check --target; in a merged "
+            "collection ids have a prefix: find the pairs there, or give --prefixes"
+        )
+    labelled = {(pair.train_id, pair.test_id) for pair in own if pair.label is not None}
+    leaks: dict[str, set[str]] = {}
+    near: set[str] = set()
+    for pair in own:
+        ignored = pair.label is None and (
+            settings.labelled_only or (pair.train_id, pair.test_id) in labelled
+        )
+        if not ignored and set_aside(pair, settings.threshold) is None:
+            leaks.setdefault(pair.train_id, set()).add(pair.test_id)
+        scored = pair.label is None or settings.threshold is None or "cosine" in pair.scores
+        bare = msgspec.structs.replace(pair, label=None)
+        if scored and set_aside(bare, settings.threshold, lexical=True) is None:
+            near.add(pair.train_id)
+    return leaks, near | leaks.keys()
+
+
+def read_material(
+    collection: Collection,
+    *,
+    targets: Sequence[str],
+    candidates: Mapping[str, Run],
+    pairs: Iterable[Pair],
+    settings: MaterialSettings,
+) -> Material:
+    """Read the material of a collection: ``candidates`` has the run of each source split,
+    ``targets`` are the splits with the test queries.
+
+    If source and target are in different collections, join them with ``posbias merge``.
+
+    Raises:
+        SettingError: a split that is source and target.
+        InputError: a missing split, a query id with two texts, or pairs without a query of a
+            target.
+    """
+    if both := set(targets) & set(candidates):
         raise SettingError(
-            f"--size: wanted at least {2 * number} instances for {number:,} leaked queries; found "
-            f"{settings.instances:,}; raise it, or lower --leaked-queries"
+            f"--target, --source: wanted different splits; found {min(both)!r} as both; merging "
+            "joins splits of the same name: rename them before"
         )
-    if settings.kind == "msm":
-        _check_leaking(material, number)
-    if settings.kind == "test":
-        _check_topics(material, number)
-    wanted = _by_turns(material, settings.queries - number)
-    if short := [source for source in material.sources if len(source.clean) < wanted[source.split]]:
-        told = "; ".join(
-            f"{len(source.clean):,} for {wanted[source.split]:,} ({source.told()})"
-            for source in short
-        )
-        raise InputError(
-            f"{material.name}: wanted {settings.queries - number:,} queries that do not leak to "
-            f"fill a set of {settings.instances:,} instances, equally from each source; found "
-            f"{told}; give a smaller --size, or another --source"
-        )
-    return number
-
-
-def _check_some(material: Material, settings: LeakedSettings, number: int) -> None:
-    if settings.kind == "test" and not material.topics:
-        found, do = f"no judged query in {', '.join(material.targets)}", "give another --target"
-    elif settings.kind != "no" and not number:
-        share = (
-            f"{settings.leaked_share:g} of {settings.queries:,} queries"
-            if settings.leaked_share
-            else "no judged test query"
-        )
-        found, do = share, "give --leaked-queries"
-    else:
-        return
-    raise InputError(
-        f"{material.name}: wanted at least one leaked query in a set of kind {settings.kind}; "
-        f"found {found}; {do}"
-    )
-
-
-def _check_leaking(material: Material, number: int) -> None:
-    if number > (
-        found := len({query_id for source in material.sources for query_id in source.leaking})
-    ):
-        told = "; ".join(source.told() for source in material.sources)
-        named = material.pairs["training queries that leak"]
-        do = (
-            f"give --leaked-queries {found} or lower, or more pairs"
-            if found
-            else "give more pairs, or --leakage no"
-        )
-        raise InputError(
-            f"{material.name}: wanted {number:,} leaked queries of kind msm; found {found:,} "
-            f"usable of {named:,} in the pairs ({told}); {do}"
-        )
-
-
-def _check_topics(material: Material, number: int) -> None:
-    if (found := _room(material, number)) >= number:
-        return
-    times = _times(material, number)
-    few_relevant = sum(len(topic.relevant) < times for topic in material.topics)
-    few_others = sum(len(topic.not_relevant) < times for topic in material.topics)
-    none = sum(not topic.not_relevant for topic in material.topics)
-    possible = found
-    while (room := _room(material, possible)) < possible:
-        possible = room
-    raise InputError(
-        f"{material.name}: wanted {number:,} leaked queries of kind test, each of "
-        f"{len(material.topics):,} judged test queries up to {times} times with other passages; "
-        f"found {found:,}: {few_relevant:,} have fewer than {times} relevant passages, "
-        f"{few_others:,} fewer than {times} judged not relevant, {none:,} none; "
-        f"{f'give --leaked-queries {possible} or lower' if possible else 'give another --target'}"
-    )
-
-
-def _by_turns(material: Material, number: int) -> dict[str, int]:
-    """Return the number of queries from each source, taken in turn, ``number`` in all."""
-    count = len(material.sources)
-    return {
-        source.split: (number - place + count - 1) // count
-        for place, source in enumerate(material.sources)
+    texts = group_queries(collection, (*candidates, *targets))
+    empty = {query_id for query_id, text in texts.items() if is_empty(text)}
+    ids = {
+        split: [query_id for query_id, _ in collection.query_texts(split)]
+        for split in (*candidates, *targets)
     }
+    qrels = {split: collection.qrels(split) for split in ids}
+    named = {qrel.passage_id for records in qrels.values() for qrel in records}
+    named.update(*(run.passage_ids for run in candidates.values()))
+    absent = set(collection.absent(sorted(named)))
+    tests = {query_id for split in targets for query_id in ids[split]}
+    leaks, near = leaking_queries(pairs, tests, settings)
+    for query_id in tests:  # a source query that is itself a test query always leaks
+        leaks.setdefault(query_id, set()).add(query_id)
+    sources = {}
+    seen = set(empty)
+    for split, run in candidates.items():
+        new = [query_id for query_id in ids[split] if query_id not in seen]
+        sources[split] = Source(new, qrels[split], run, leaks, near | tests, settings, absent)
+        seen.update(new)
+    records = (qrel for split in targets for qrel in qrels[split] if qrel.query_id not in empty)
+    topics = read_topics(records, settings.target_relevant_from, absent)
+    return Material(collection.name, sources, topics, targets, leaks)
+
+
+def read_topics(
+    qrels: Iterable[Qrel], relevant_from: int, absent: Container[str] = ()
+) -> list[Topic]:
+    """Read the judged test queries, in order of ids."""
+    topics: dict[str, tuple[set[str], set[str]]] = {}
+    for query_id, passage_id, grade in qrels:
+        relevant, others = topics.setdefault(query_id, (set(), set()))
+        if passage_id in absent:
+            continue
+        if grade >= relevant_from:
+            relevant.add(passage_id)
+        elif grade < 1:
+            others.add(passage_id)
+    return [Topic(query_id, *map(sorted, sides)) for query_id, sides in sorted(topics.items())]
 
 
 def leaked_groups(material: Material, settings: LeakedSettings) -> LeakedSet:
     """Draw one set.
 
     Raises:
-        SettingError: as ``check_set``.
-        InputError: as ``check_set``.
+        SettingError: more leaked queries than groups in the set.
+        InputError: too few leaking or filling queries, or too few judged passages.
     """
-    number = check_set(material, settings)
-    leaked: list[TrainingGroup] = []
-    taken: dict[str, int] = {}
-    if settings.kind == "msm":
-        leaked, taken = _leaking(material, number, settings.seed)
-    elif settings.kind == "test":
-        leaked = _topics(material, number, settings.seed)
-        taken = {" + ".join(material.targets): number}
-    filling, filled = _filling(material, settings.queries - number, settings.seed)
-    figures = DrawnSet(
-        kind=settings.kind,
-        instances=settings.instances,
-        leaked=number,
-        leaked_share=number / settings.queries,
-        leaked_from=taken,
-        leaked_queries_distinct=len({group.query_id for group in leaked}),
-        filled_from=filled,
-        sources={source.split: source.counts() for source in material.sources},
-        judged_test_queries=len(material.topics),
-        of_pairs=dict(material.pairs),
-        missing=dict(material.missing),
-    )
-    return LeakedSet([*leaked, *filling], figures)
+    number = settings.leaked_queries or TIMES * len(material.topics)
+    number = 0 if settings.kind == "no" else number
+    if number > settings.queries:
+        raise SettingError(
+            f"--size: wanted at least {2 * number} instances for {number:,} leaked queries; found "
+            f"{settings.instances:,}; raise it, or lower --leaked-queries"
+        )
+    draw = _topics if settings.kind == "test" else _leaking
+    leaked = draw(material, number, settings.seed)
+    if len(leaked) < number or (settings.kind != "no" and not number):
+        raise InputError(
+            f"{material.name}: wanted {number or 'some'} leaked queries of kind {settings.kind}; "
+            f"found {len(leaked):,} with the passages that a set needs; give more pairs or "
+            "judgements, or lower --leaked-queries"
+        )
+    filling = _filling(material, settings.queries - number, settings.seed)
+    if len(filling) < settings.queries - number:
+        raise InputError(
+            f"{material.name}: wanted {settings.queries - number:,} queries that do not leak to "
+            f"fill a set of {settings.instances:,} instances, equally from each source; found "
+            f"{len(filling):,}; give a smaller --size, or another --source"
+        )
+    return LeakedSet([*leaked, *filling], number)
 
 
-def _in_order(items: Sequence[str], seed: int, purpose: str) -> list[str]:
+def _in_order(items: Iterable[str], seed: int, purpose: str) -> list[str]:
     """Return the items in the order of their keys."""
     items = sorted(items)
     keys = keys64(
@@ -198,28 +273,12 @@ def _in_order(items: Sequence[str], seed: int, purpose: str) -> list[str]:
     return [items[place] for place in np.argsort(keys, kind="stable").tolist()]
 
 
-def _group(source: Source, query_id: str, seed: int) -> TrainingGroup:
-    """Draw a group: a source query with one of its relevant passages and one of its negatives."""
-    relevant, negatives = source.relevant(query_id), source.negatives(query_id)
-    positive = relevant[below(len(relevant), seed, "leaked set relevant", query_id)]
-    negative = negatives[below(len(negatives), seed, "leaked set negative", query_id)]
-    return TrainingGroup(query_id, (positive, negative), (1, 0))
-
-
-def _leaking(
-    material: Material, number: int, seed: int
-) -> tuple[list[TrainingGroup], dict[str, int]]:
-    """Draw kind msm: ``number`` leaking source queries from all splits together."""
-    source_of = {query_id: source for source in material.sources for query_id in source.leaking}
-    chosen = _in_order(list(source_of), seed, "leaked")[:number]
-    taken = Counter(source_of[query_id].split for query_id in chosen)
-    return [_group(source_of[query_id], query_id, seed) for query_id in chosen], _by_source(
-        material, taken
-    )
-
-
-def _by_source(material: Material, taken: Mapping[str, int]) -> dict[str, int]:
-    return {source.split: taken.get(source.split, 0) for source in material.sources}
+def _leaking(material: Material, number: int, seed: int) -> list[TrainingGroup]:
+    """Draw kind msm: leaking source queries from all splits together."""
+    source_of = {item: source for source in material.sources.values() for item in source.leaking}
+    return [
+        source_of[item].group(item, seed) for item in _in_order(source_of, seed, "leaked")[:number]
+    ]
 
 
 def _topics(material: Material, number: int, seed: int) -> list[TrainingGroup]:
@@ -229,56 +288,31 @@ def _topics(material: Material, number: int, seed: int) -> list[TrainingGroup]:
     Each is used at most twice, or as often as an equal share requires, if that is more.
     """
     topics = {topic.query_id: topic for topic in material.topics}
-    order = _in_order(list(topics), seed, "topics")
-    times = _times(material, number)
+    times = max(TIMES, math.ceil(number / max(1, len(topics))))
+    order = _in_order(topics, seed, "topics")
     passages = {
         query_id: (
-            _in_order(topic.relevant, seed, f"relevant of {query_id}")[:times],
-            _in_order(topic.not_relevant, seed, f"not relevant of {query_id}")[:times],
+            _in_order(topic.relevant, seed, f"relevant of {query_id}"),
+            _in_order(topic.not_relevant, seed, f"not relevant of {query_id}"),
         )
         for query_id, topic in topics.items()
     }
     rounds = (
-        (query_id, turn)
+        TrainingGroup(query_id, (passages[query_id][0][turn], passages[query_id][1][turn]), (1, 0))
         for turn in range(times)
         for query_id in order
-        if turn < _most(topics[query_id])
+        if turn < topics[query_id].uses
     )
-    return [
-        TrainingGroup(query_id, (passages[query_id][0][turn], passages[query_id][1][turn]), (1, 0))
-        for query_id, turn in islice(rounds, number)
+    return list(islice(rounds, number))
+
+
+def _filling(material: Material, number: int, seed: int) -> list[TrainingGroup]:
+    """Draw queries that are not candidates of leakage, in turn from each source; fewer than
+    ``number`` if one of the sources has too few.
+    """
+    orders = [
+        [(source, query_id) for query_id in _in_order(source.clean, seed, "filling")]
+        for source in material.sources.values()
     ]
-
-
-def _times(material: Material, number: int) -> int:
-    return max(TIMES, -(-number // len(material.topics)))
-
-
-def _room(material: Material, number: int) -> int:
-    """Return the number of groups available from the topics, of ``number`` wanted."""
-    times = _times(material, number)
-    return sum(min(times, _most(topic)) for topic in material.topics)
-
-
-def _most(topic: Topic) -> int:
-    """Return how often a topic can be used with new passages."""
-    return min(len(topic.relevant), len(topic.not_relevant))
-
-
-def _filling(
-    material: Material, number: int, seed: int
-) -> tuple[list[TrainingGroup], dict[str, int]]:
-    """Draw ``number`` queries that are not candidates of leakage, in turn from each source."""
-    wanted = _by_turns(material, number)
-    chosen = [
-        _in_order(source.clean, seed, "filling")[: wanted[source.split]]
-        for source in material.sources
-    ]
-    by_source = list(zip(material.sources, chosen, strict=True))
-    turns = (
-        (source, ids[turn])
-        for turn in range(len(chosen[0]))
-        for source, ids in by_source
-        if turn < len(ids)
-    )
-    return [_group(source, query_id, seed) for source, query_id in turns], wanted
+    turns = islice(takewhile(bool, chain.from_iterable(zip_longest(*orders))), number)
+    return [source.group(query_id, seed) for source, query_id in turns]

@@ -1,12 +1,14 @@
-"""Write training sets with leakage: their inputs by path, one set as a folder, or a folder of
-many.
-"""
+"""Training sets with leaked queries on disk: one, or a folder of many."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from typing import Any
+
+import msgspec
+from pandas import DataFrame
 
 from positionbias.core.collection import Collection
 from positionbias.core.errors import SettingError
@@ -16,14 +18,13 @@ from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import InputRef, Manifest, input_ref, package_versions, provenance
 from positionbias.core.progress import track
 from positionbias.core.publish import refuse_existing
+from positionbias.core.rows import write_into
 from positionbias.core.run import read_run
 from positionbias.core.shard_work import resumable_folder
-from positionbias.leakage.material import Material, read_material
+from positionbias.leakage.measured import collected
 from positionbias.leakage.pairs import Pair, pairs_file, read_pairs
 from positionbias.leakage.settings import LeakedSettings, MaterialSettings
-from positionbias.leakage.trainsets import LeakedSet, check_set, leaked_groups
-from positionbias.results.leakage import DRAWN_SET
-from positionbias.results.result import Result, write_results
+from positionbias.leakage.trainsets import LeakedSet, Material, leaked_groups, read_material
 
 __all__ = ["LeakedInputs", "write_leaked_set", "write_leaked_sets"]
 
@@ -40,8 +41,8 @@ _NOTES = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeakedInputs:
-    """The inputs of sets: a collection, its target splits, a run for each source split (None: not
-    known yet), files of pairs.
+    """The inputs of sets: a collection, its target splits, a run for each source split, files of
+    pairs.
 
     ``prefixes`` are put before the training and test ids of the pairs, as in a merged collection:
     ("msm:", "robust:").
@@ -49,7 +50,7 @@ class LeakedInputs:
 
     collection: Collection
     targets: Sequence[str]
-    candidates: Mapping[str, Path | None]
+    candidates: Mapping[str, Path]
     pairs: Sequence[Path]
     prefixes: tuple[str, str] = ("", "")
     settings: MaterialSettings = field(default_factory=MaterialSettings)
@@ -61,39 +62,29 @@ class LeakedInputs:
             InputError: an unreadable file, and as ``read_material``.
             SettingError: as ``read_material``.
         """
-        runs = {
-            split: None if path is None else read_run(path)
-            for split, path in self.candidates.items()
-        }
+        runs = {split: read_run(path) for split, path in self.candidates.items()}
         return read_material(
             self.collection,
             targets=self.targets,
             candidates=runs,
-            pairs=self._pairs(),
+            pairs=self.read_pairs(),
             settings=self.settings,
         )
 
-    def _pairs(self) -> Iterator[Pair]:
+    def read_pairs(self) -> Iterator[Pair]:
+        """Read the pairs, under the ids of the collection."""
         train, test = self.prefixes
-        for place in self.pairs:
-            for pair in read_pairs(place):
-                yield replace(
-                    pair, train_id=f"{train}{pair.train_id}", test_id=f"{test}{pair.test_id}"
-                )
+        for pair in (pair for place in self.pairs for pair in read_pairs(place)):
+            ids = {"train_id": f"{train}{pair.train_id}", "test_id": f"{test}{pair.test_id}"}
+            yield msgspec.structs.replace(pair, **ids)
 
     def refs(self, artefact: Path) -> list[InputRef]:
         """Return the inputs for the manifest of ``artefact``."""
-        files = [
-            (f"candidates of {split}", path)
-            for split, path in self.candidates.items()
-            if path is not None
-        ]
+        files = [(f"candidates of {split}", path) for split, path in self.candidates.items()]
         files += [("pairs", pairs_file(place)) for place in self.pairs]
-        collection = input_ref(
-            "collection", self.collection.path, self.collection.checksum, artefact=artefact
-        )
+        collection = self.collection.path, self.collection.checksum
         return [
-            collection,
+            input_ref("collection", *collection, artefact=artefact),
             *(input_ref(role, path, sha256_file(path), artefact=artefact) for role, path in files),
         ]
 
@@ -106,13 +97,16 @@ class LeakedInputs:
             **asdict(self.settings),
         }
 
-    def job(self, refs: Sequence[InputRef]) -> JsonObject:
-        """Return the record that determines the content, with inputs by checksum."""
-        return {
+    def manifest(self, kind: str, name: str, inputs: Sequence[InputRef], **more: Any) -> Manifest:
+        """Return the manifest of a set, or of a folder of them."""
+        licence = self.collection.manifest.licence
+        common: dict[str, Any] = {
             "command": COMMAND,
-            **self.record(),
-            "inputs": [[item.role, item.checksum] for item in refs],
+            "inputs": tuple(inputs),
+            "licence": licence,
+            "notes": _NOTES,
         }
+        return Manifest(kind=kind, name=name, **common, **more)
 
 
 def write_leaked_set(
@@ -138,20 +132,16 @@ def write_leaked_set(
     refuse_existing(out, overwrite=overwrite)
     material = inputs.material() if material is None else material
     drawn, refs = leaked_groups(material, settings), inputs.refs(out)
-    with resumable_folder(
-        out, {**inputs.job(refs), "set": asdict(settings)}, overwrite=overwrite
-    ) as folder:
+    with resumable_folder(out, _job(inputs, refs, [settings]), overwrite=overwrite) as folder:
         _write(folder, out.name, inputs, material, settings, drawn, refs)
     return Groups(out)
 
 
 def write_leaked_sets(
     out: Path, inputs: LeakedInputs, wanted: Sequence[LeakedSettings], *, overwrite: bool = False
-) -> list[Result]:
-    """Write a folder of sets, each under its ``name``, with their results; an interrupted run is
-    resumed.
-
-    All sets are checked before the first one is written.
+) -> DataFrame:
+    """Write a folder of sets, each under its ``name``, with the rows that count them, and return
+    these; an interrupted run is resumed.
 
     Raises:
         OutputExistsError: ``out`` exists and ``overwrite`` is false.
@@ -164,30 +154,41 @@ def write_leaked_sets(
         raise SettingError(
             "--leakage, --size, --repeats: wanted each once; found one twice; drop it"
         )
-    material = inputs.material()
-    for settings in wanted:
-        check_set(material, settings)
-    results, refs = [], inputs.refs(out)
+    material, refs = inputs.material(), inputs.refs(out)
     within = [replace(item, path=f"../{item.path}") for item in refs]
-    job = {**inputs.job(refs), "sets": [asdict(settings) for settings in wanted]}
-    with resumable_folder(out, job, overwrite=overwrite) as folder:
+    made = collected(inputs.collection.name)
+    with resumable_folder(out, _job(inputs, refs, wanted), overwrite=overwrite) as folder:
         for settings in track(wanted, "writing training sets", unit="sets"):
             drawn = leaked_groups(material, settings)
             _write(folder / settings.name, settings.name, inputs, material, settings, drawn, within)
-            results.append(_result(inputs, material, settings, drawn))
-        manifest = Manifest(
-            kind="results",
-            name=out.name,
-            command=COMMAND,
+            numbers = {
+                "instances": settings.instances,
+                "leaked": drawn.leaked,
+                "leaked share": drawn.leaked / settings.queries,
+                "filling": settings.queries - drawn.leaked,
+            }
+            for statistic, number in numbers.items():
+                cells: dict[str, Any] = {"variant": settings.name, "seed": settings.seed}
+                made.add("training set", statistic, number, **cells)
+        manifest = inputs.manifest(
+            "results",
+            out.name,
+            refs,
             settings={**inputs.record(), "sets": [settings.name for settings in wanted]},
-            inputs=tuple(refs),
-            licence=inputs.collection.manifest.licence,
-            notes=_NOTES,
             versions=package_versions("pyarrow"),
             provenance=provenance(),
         )
-        write_results(folder, results, manifest)
-    return results
+        write_into(folder, made.rows, manifest)
+    return made.rows
+
+
+def _job(
+    inputs: LeakedInputs, refs: Sequence[InputRef], wanted: Sequence[LeakedSettings]
+) -> JsonObject:
+    """Return the record that determines the content, with inputs by checksum."""
+    checksums = [[item.role, item.checksum] for item in refs]
+    sets = [asdict(settings) for settings in wanted]
+    return {"command": COMMAND, **inputs.record(), "inputs": checksums, "sets": sets}
 
 
 def _write(
@@ -199,47 +200,23 @@ def _write(
     drawn: LeakedSet,
     refs: Sequence[InputRef],
 ) -> None:
-    write_groups(
-        folder,
-        list,
-        _blocks(drawn.groups),
-        Manifest(
-            kind=KIND,
-            name=name,
-            command=COMMAND,
-            settings={
-                **inputs.record(),
-                **{name: value for name, value in asdict(settings).items() if name != "seed"},
-            },
-            seed=settings.seed,
-            inputs=tuple(refs),
-            licence=inputs.collection.manifest.licence,
-            notes=_NOTES,
-            content={**drawn.figures.to_rows(), "leaks": _leaks(material, drawn)},
-        ),
-        splits=material.splits,
-    )
-
-
-def _leaks(material: Material, drawn: LeakedSet) -> dict[str, list[str]]:
-    """Return each leaked query with the test queries that it leaks."""
-    return {
-        group.query_id: sorted(material.tests[group.query_id])
-        for group in drawn.groups[: drawn.figures.leaked]
+    record = asdict(settings)
+    seed = record.pop("seed")
+    leaks = {
+        group.query_id: sorted(material.leaks[group.query_id])
+        for group in drawn.groups[: drawn.leaked]
     }
+    manifest = inputs.manifest(
+        KIND,
+        name,
+        refs,
+        settings={**inputs.record(), **record},
+        seed=seed,
+        content={"leaked": drawn.leaked, "leaks": leaks},
+    )
+    splits = (*material.sources, *material.targets)
+    write_groups(folder, list, _blocks(drawn.groups), manifest, splits=splits)
 
 
 def _blocks(groups: Sequence[TrainingGroup]) -> Iterator[Sequence[TrainingGroup]]:
     return (groups[start : start + _AT_ONCE] for start in range(0, len(groups), _AT_ONCE))
-
-
-def _result(
-    inputs: LeakedInputs, material: Material, settings: LeakedSettings, drawn: LeakedSet
-) -> Result:
-    """Return the result of a set; its value is the share of leaked queries."""
-    splits = " + ".join(source.split for source in material.sources)
-    share, count = drawn.figures.leaked_share, len(drawn.groups)
-    name = inputs.collection.name
-    return Result(
-        DRAWN_SET, name, splits, settings.name, settings.seed, share, None, count, drawn.figures
-    )

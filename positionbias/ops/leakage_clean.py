@@ -16,10 +16,10 @@ from positionbias.core.places import Place, input_place, output_place, pasted
 from positionbias.core.progress import hint, say
 from positionbias.core.settings import Setting, given_flags
 from positionbias.engine.choose import Engine
-from positionbias.leakage.settings import Detector, FindSettings, NearestSettings
+from positionbias.leakage.settings import Detector, FindSettings
 from positionbias.ops.leakage import at_threshold, open_semantic, search_record
 from positionbias.ops.outcome import Printed, Read, refuse_outputs
-from positionbias.ops.query_encoder import Encoder, say_kept
+from positionbias.ops.query_encoder import Encoder
 from positionbias.overlap.removal import CountedPairs, Removing
 
 if TYPE_CHECKING:
@@ -238,14 +238,13 @@ def _looked_for(
     tests = field_texts(test.queries())
     read = [test.read("test queries")]
     semantic = open_semantic(encoder, counted.threshold) if detector != "lexical" else None
-    settings = at_threshold(FindSettings(detector, NearestSettings()), semantic)
+    settings = at_threshold(FindSettings(detector), semantic)
     source = collection_source("", collection, split)
-    near = find_pairs([source], tests.texts, settings, semantic.vectors if semantic else None).pairs
+    near = find_pairs([source], tests, settings, semantic.vectors if semantic else None).pairs
     if semantic:
         read.append(semantic.read())
-        say_kept(semantic.vectors)
         say(semantic.rests_on)
-    return [pair.as_pair() for pair in near], search_record(settings, semantic), read
+    return list(near), search_record(settings, semantic), read
 
 
 class _Given(NamedTuple):

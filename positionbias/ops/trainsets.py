@@ -69,8 +69,7 @@ def draw_leaked(
         posbias train tk both --trainset sets/msm-1000-1 --validation-candidates RUN --out tk.ckpt
 
     Returns:
-        The folder of sets, one for each kind, size and seed, and a result for each; its value is
-        the share that leaks.
+        The folder of sets, one for each kind, size and seed, and rows that count them.
 
     Raises:
         SettingError: a source without a run, or more leaked queries than a set has room for.
@@ -96,11 +95,9 @@ def draw_leaked(
         ...         out="sets",
         ...     )
         ... )
-        set        instances  leaked  share  queries that fill up
-        no-20-1           20       0   0.0%           10 of train
-        msm-20-1          20       5  50.0%            5 of train
-        test-20-1         20       5  50.0%            5 of train
+        Training sets
         ...
+        test-20-1         20               5  50.0...                     5
     """
     from positionbias.core.collection import find_collection
     from positionbias.leakage.write_trainsets import LeakedInputs, write_leaked_sets
@@ -114,15 +111,14 @@ def draw_leaked(
         prefixes=leaking.id_prefixes,
         settings=leaking.counted,
     )
-    results = write_leaked_sets(
-        place, inputs, grid.sets(leaking.leaked_queries), overwrite=overwrite
-    )
+    sets = grid.sets(leaking.leaked_queries)
+    rows = write_leaked_sets(place, inputs, sets, overwrite=overwrite)
     hint(
-        f"{len(results):,} training sets written to {pasted(place)}; "
+        f"{len(sets):,} training sets written to {pasted(place)}; "
         f"next: posbias train tk {pasted(inputs.collection.path)} --trainset "
-        f"{pasted(place / results[0].system)}"
+        f"{pasted(place / sets[0].name)}"
     )
-    return Written(place, results=results)
+    return Written(place, rows=rows)
 
 
 def _runs(sources: Sequence[str], given: Sequence[str]) -> dict[str, Path]:

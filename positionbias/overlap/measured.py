@@ -12,7 +12,7 @@ import numpy as np
 from pandas import DataFrame
 
 from positionbias.core.rows import Collected
-from positionbias.leakage.precision import wilson
+from positionbias.leakage.calibrate import wilson
 from positionbias.overlap.precision import KnownPairs
 from positionbias.overlap.settings import DETECTORS
 

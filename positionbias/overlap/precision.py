@@ -4,7 +4,7 @@ A sheet (``posbias leakage sample``) stands for a file of pairs where the weight
 to their number, or for a detector's pairs where the weights of the detector's rows add up to
 theirs. Any other sheet is no sample of them, and their precision is unknown. So is that of a sheet
 with an empty label, as nobody knows whether empty rows are like the others [decision]. Estimate and
-one-sided 95 % bound are those of ``leakage.precision``, clustered by test text.
+one-sided 95 % bound are those of ``leakage.calibrate``, clustered by test text.
 
 The pairs are those kept: of a test text with more pairs than are kept, the best.
 """
@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from positionbias.core.places import Place, input_place
+from positionbias.leakage.calibrate import Labelled, precision_from
 from positionbias.leakage.pairs import Pair, read_pairs
-from positionbias.leakage.precision import Labelled, Tally
 
 __all__ = ["KnownPairs", "Precision", "read_sheets"]
 
@@ -72,9 +72,5 @@ def _stand_for(rows: Sequence[Pair], count: int) -> bool:
 
 
 def _measured(rows: Sequence[Pair]) -> Precision:
-    leaks = [bool(row.label and row.label.leaks) for row in rows]
-    labelled = Labelled(
-        [0.0] * len(rows), leaks, [row.test_id for row in rows], [row.weight for row in rows]
-    )
-    sums = Tally(labelled).all()
-    return Precision(float(sums.precision[0, -1]), float(sums.lower[0, -1]))
+    share = precision_from(Labelled.of(rows))
+    return Precision(share.value, share.bound)

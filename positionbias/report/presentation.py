@@ -44,6 +44,7 @@ SHOWN = (
     "audit.shown",
     "contamination.shown",
     "contamination.origins",
+    "leakage.shown",
     "overlap.shown",
     "overlap.removed",
 )  # modules with one or several presentations, beside those of papers

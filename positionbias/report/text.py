@@ -12,20 +12,11 @@ __all__ = ["TEXTS", "conclusions_of", "text_of"]
 
 # first payload, or requested form (a command's last word) -> the module, and its function there
 # that writes all of them
-TEXTS = {
-    "CandidateCounts": ("leakage.text", "candidates_text"),
-    "DrawnSet": ("leakage.text", "leaked_text"),
-    "LeakShare": ("leakage.text", "calibration_text"),
-    "ReviewFigures": ("leakage.text", "review_text"),
-    "SampleFigures": ("leakage.text", "sample_text"),
-}
+TEXTS: dict[str, tuple[str, str]] = {}
 
 
 # first payload -> the module, and its function there that says in sentences what they conclude
-VERDICTS = {
-    "CandidateCounts": ("leakage.text", "candidates_verdict"),
-    "LeakShare": ("leakage.text", "calibration_verdict"),
-}
+VERDICTS: dict[str, tuple[str, str]] = {}
 
 
 def text_of(results: Sequence[Result], form: str = "") -> str:

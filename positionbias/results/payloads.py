@@ -9,12 +9,10 @@ from typing import Any
 from positionbias.core.interval import Interval
 from positionbias.core.json_text import JsonObject
 from positionbias.results.figures import Figures
-from positionbias.results.leaked_order import LeakedOrder
 
 __all__ = [
     "KINDS",
     "Comparison",
-    "LeakedOrder",
     "Payload",
     "PerQuery",
 ]
@@ -82,7 +80,7 @@ class Comparison:
     p: float | None = None
 
 
-Payload = Figures | PerQuery | Comparison | LeakedOrder
+Payload = Figures | PerQuery | Comparison
 KINDS: dict[str, type] = {
     "per_query": PerQuery,
 }

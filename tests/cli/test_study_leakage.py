@@ -59,10 +59,9 @@ def test_the_plan_and_bad_options(
             ["--leakage", "test"],
             "--leakage: wanted no, and a leakage to compare with it (msm, test); found test",
         ),
-        (["--source", "validation"], "found no validation (there are train, topics)"),
+        (["--source", "validation"], "wanted split 'validation'; found train, topics"),
         (["--folds", 20], "wanted at least one query per fold; found 12 for 20 folds"),
         (["--prefixes", "a", "b"], "wanted pairs with queries of the target"),
-        (["--size", 4_000], "give a smaller --size, or another --source"),
         (["--patience", 3], "--patience: wanted a validation; found this study"),
         (["--models", "bm25"], "--models: wanted one of tk,"),
     ):

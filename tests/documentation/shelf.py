@@ -24,7 +24,7 @@ from positionbias.core.manifest import Manifest
 from positionbias.core.retrieval import Retrieval
 from positionbias.core.run import write_run
 from positionbias.core.validation_draw import ValidationDraw
-from positionbias.leakage.settings import FindSettings, NearestSettings
+from positionbias.leakage.settings import FindSettings
 from positionbias.ops.query_encoder import Encoder
 from positionbias.planted.generator import PlantedSettings, write_planted
 from tests import tiny
@@ -280,7 +280,7 @@ def _topics(planted: Collection) -> None:
         for n in range(120)
     ]  # fmt: skip
     Path("annotated.jsonl").write_text("".join(json.dumps(row) + "\n" for row in labels))
-    found = FindSettings(nearest=NearestSettings(floor=0.9))
+    found = FindSettings(threshold=0.9)
     pb.find_leakage(
         ["./squad:train", "./squad:test"],
         settings=found,

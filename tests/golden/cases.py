@@ -189,26 +189,27 @@ def probe(inputs: Inputs, out: Path) -> Sequence[Any]:
 
 
 def leakage_find(inputs: Inputs, out: Path) -> Sequence[Any]:
-    settings = s.FindSettings("lexical", lexical=s.LexicalSettings(jaccard=0.4, containment=0.8))
+    settings = s.FindSettings("lexical", jaccard=0.4, containment=0.8)
     queries = [f"{inputs.planted.path}:train", f"{inputs.planted.path}:test"]
-    return pb.find_leakage(queries, settings=settings, out=out / "pairs").results
+    return [pb.find_leakage(queries, settings=settings, out=out / "pairs").rows]
 
 
 def leakage_find_by_meaning(inputs: Inputs, out: Path) -> Sequence[Any]:
-    settings = s.FindSettings("semantic", nearest=s.NearestSettings(floor=0.5))
+    settings = s.FindSettings("semantic", threshold=0.5)
     queries = [f"{inputs.planted.path}:train", f"{inputs.planted.path}:test"]
     encoder = s.Encoder(str(inputs.encoder), kind="bi-encoder")
-    return pb.find_leakage(queries, settings=settings, encoder=encoder, out=out / "pairs").results
+    found = pb.find_leakage(queries, settings=settings, encoder=encoder, out=out / "pairs")
+    return [found.rows]
 
 
 def leakage_labels(inputs: Inputs, out: Path) -> Sequence[Any]:
     """A sample to label, a filled sheet, and thresholds by both rules."""
     sample = s.SampleSettings(sample_size=10, strata=2)
     return [
-        *pb.sample_pairs(inputs.labelled, settings=sample, out=out / "sheet.tsv").results,
-        *pb.review_pairs(inputs.labelled, filled=[inputs.labelled]).results,
-        *pb.calibrate_leakage([inputs.labelled], apply=0.7).results,
-        *pb.calibrate_leakage([inputs.labelled], rule="paper").results,
+        pb.sample_pairs(inputs.labelled, settings=sample, out=out / "sheet.tsv").rows,
+        pb.review_pairs(inputs.labelled, filled=[inputs.labelled]).rows,
+        pb.calibrate_leakage([inputs.labelled], apply=0.7).rows,
+        pb.calibrate_leakage([inputs.labelled], rule="paper").rows,
     ]
 
 
@@ -267,7 +268,7 @@ def training_sets(inputs: Inputs, out: Path) -> Sequence[Any]:
     )
     pb.retrieve(inputs.clicked, wanted=s.Retrieval("train", depth=10), out=out / "clicked.run")
     clicks = pb.draw_clicks(inputs.clicked, candidates=out / "clicked.run", out=out / "clicks")
-    return [*leaked.results, seen.rows, clicks.rows]
+    return [leaked.rows, seen.rows, clicks.rows]
 
 
 def pools(inputs: Inputs, out: Path) -> Sequence[Any]:

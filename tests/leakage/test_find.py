@@ -10,24 +10,14 @@ import numpy as np
 import pytest
 
 from positionbias.core.errors import InputError, SettingError
-from positionbias.core.manifest import Manifest, read_manifest
 from positionbias.core.records import Query
 from positionbias.formats.trec_topics import read_topics
-from positionbias.leakage.find import Found, FoundPair, find_pairs
-from positionbias.leakage.found_results import found_results, save_found, table_1
-from positionbias.leakage.labels import DIFFERENT
+from positionbias.leakage.find import Found, find_pairs
 from positionbias.leakage.lexical import read_terms
-from positionbias.leakage.pairs import read_pairs
-from positionbias.leakage.queries import FieldTexts, TrainSource, field_texts, tsv_source
-from positionbias.leakage.settings import FindSettings, LexicalSettings, NearestSettings
-from positionbias.results.leakage_pairs import (
-    CandidateCounts,
-    LabelCounts,
-    QueriesRead,
-    ReadCount,
-    TopicsAndQueries,
-)
-from positionbias.results.result import load_results
+from positionbias.leakage.measured import MEANING, WORDS, found_rows
+from positionbias.leakage.pairs import Pair, read_pairs, write_pairs
+from positionbias.leakage.queries import TrainSource, field_texts, tsv_source
+from positionbias.leakage.settings import FindSettings
 
 MEANINGS = {
     "car": 0,
@@ -77,45 +67,43 @@ FIELDS = ["title", "description", "variant"]
 
 
 def found(detector: str, *, encoder: bool = True, threshold: float = 0.91) -> Found:
-    settings = FindSettings(detector, NearestSettings(floor=threshold))  # type: ignore[arg-type]
-    return find_pairs(
-        SOURCES, field_texts(QUERIES, FIELDS).texts, settings, encode if encoder else None
-    )
+    settings = FindSettings(detector, threshold)  # type: ignore[arg-type]
+    return find_pairs(SOURCES, field_texts(QUERIES, FIELDS), settings, encode if encoder else None)
 
 
-def brief(pairs: Sequence[FoundPair]) -> list[tuple[str, str, str, str]]:
-    return [(pair.train_id, pair.test_id, pair.field, pair.type) for pair in pairs]
+def brief(pairs: Sequence[Pair]) -> list[tuple[str, str, str]]:
+    return [(pair.train_id, pair.test_id, pair.field) for pair in pairs]
 
 
 def test_the_semantic_detector_alone() -> None:
     pairs = found("semantic").pairs
     assert brief(pairs) == [
-        ("m0", "t1", "title", "reformulation"),  # no word in common, and cosine 1
-        ("m2", "t2", "title", "identical"),
-        ("m3", "t2", "variant", "identical"),  # of the two variants the nearer
-        ("o0", "t2", "title", "identical"),
-        ("o2", "t2", "title", "identical"),
+        ("m0", "t1", "title"),  # no word in common, and cosine 1
+        ("m2", "t2", "title"),
+        ("m3", "t2", "variant"),  # of the two variants the nearer
+        ("o0", "t2", "title"),
+        ("o2", "t2", "title"),
     ]
     assert {pair.found_by for pair in pairs} == {("semantic",)}
-    assert [pair.cosine for pair in pairs] == [1.0] * 5
-    assert pairs[0].jaccard == 0.0
+    assert [pair.scores["cosine"] for pair in pairs] == [1.0] * 5
+    assert pairs[0].scores["jaccard"] == 0.0
     assert pairs[2].test_text == "old iron gate"
 
 
 def test_the_lexical_detector_alone_needs_no_encoder() -> None:
     pairs = found("lexical", encoder=False).pairs
     assert brief(pairs) == [
-        ("m2", "t2", "title", "identical"),
+        ("m2", "t2", "title"),
         # and not the title, "iron gate", of which it shares one entity
-        ("m3", "t2", "variant", "identical"),
-        ("o1", "t1", "title", "specialization"),
-        ("o0", "t2", "title", "identical"),
-        ("o2", "t2", "title", "identical"),
+        ("m3", "t2", "variant"),
+        ("o1", "t1", "title"),
+        ("o0", "t2", "title"),
+        ("o2", "t2", "title"),
     ]
-    assert {pair.cosine for pair in pairs} == {None}
+    assert not any("cosine" in pair.scores for pair in pairs)
     # of 14 texts "car" and "insurance" are in two, "price" is in one: ln 8 = 2.0794 twice, ln 15 =
     # 2.7081
-    assert (pairs[2].jaccard, pairs[2].containment) == (
+    assert tuple(pairs[2].scores.values()) == (
         pytest.approx(4.1589 / 6.8669, abs=1e-4),
         1.0,
     )
@@ -129,22 +117,28 @@ def test_both_detectors_give_each_pair_all_scores_and_say_who_found_it() -> None
     price = pairs["o1", "title"]
     assert price.found_by == ("lexical",)
     # (1,1,0…) against (1,1,…,1): 2 / (√2·√3)
-    assert price.cosine == pytest.approx(2 / 6**0.5, abs=1e-12)
+    assert price.scores["cosine"] == pytest.approx(2 / 6**0.5, abs=1e-12)
 
 
 def test_table_1_by_hand() -> None:
     both = found("both")
-    counts = {
-        row: {column: (cell.topics, cell.queries) for column, cell in cells.items()}
-        for row, cells in table_1(both.pairs, ["m", "o"], FIELDS).rows.items()
-    }
-    assert counts == {
-        "title": {"m": (2, 2), "o": (2, 3), "all sources": (2, 5)},  # m0 m2; o0 o1 o2
-        "description": {"m": (0, 0), "o": (0, 0), "all sources": (0, 0)},
-        "variant": {"m": (1, 1), "o": (0, 0), "all sources": (1, 1)},  # m3
-        "union": {"m": (2, 3), "o": (2, 3), "all sources": (2, 6)},
-    }
-    assert (both.queries, both.empty) == ({"m": 5, "o": 3}, {"m": 1, "o": 0})
+    rows = found_rows(both, field_texts(QUERIES, FIELDS), "topics", "both").rows
+
+    def counts(measure: str, subset: str) -> dict[str, tuple[float, float]]:
+        own = rows[(rows["measure"] == measure) & (rows["subset"] == subset)]
+        table = own.pivot_table(index="source", columns="statistic", values="value")
+        return {source: (row["topics"], row["queries"]) for source, row in table.iterrows()}
+
+    # m0 m2; o0 o2, and o1 by words alone
+    assert counts(MEANING, "title") == {"m": (2, 2), "o": (1, 2), "all sources": (2, 4)}
+    assert counts(MEANING, "description") == {"m": (0, 0), "o": (0, 0), "all sources": (0, 0)}
+    assert counts(MEANING, "variant") == {"m": (1, 1), "o": (0, 0), "all sources": (1, 1)}  # m3
+    assert counts(MEANING, "union") == {"m": (2, 3), "o": (1, 2), "all sources": (2, 5)}
+    assert counts(WORDS, "union") == {"m": (0, 0), "o": (1, 1), "all sources": (1, 1)}
+    shares = rows[rows["statistic"] == "share"].set_index("measure")[["value", "count"]]
+    assert shares.loc[MEANING].tolist() == [2 / 3, 3]
+    assert shares.loc[WORDS].tolist() == [1 / 3, 3]
+    assert both.queries == {"m": 4, "o": 3}  # one of m is empty
 
 
 def test_a_question_mark_hides_no_copy() -> None:
@@ -155,7 +149,7 @@ def test_a_question_mark_hides_no_copy() -> None:
             [[text.count(letter) for letter in "?aeilrstI-\u201d"] for text in texts], np.float32
         )
 
-    settings = FindSettings("semantic", NearestSettings(floor=1.0))
+    settings = FindSettings("semantic", threshold=1.0)
     copies = source(
         "m",
         "Iron Gates: ARE they old?",
@@ -163,9 +157,9 @@ def test_a_question_mark_hides_no_copy() -> None:
         "iron gates are they old?!",
         "irate",
     )
-    tests = field_texts([Query("t", "\u201ciron gates are they old\u201d")]).texts
+    tests = field_texts([Query("t", "\u201ciron gates are they old\u201d")])
     pairs = find_pairs([copies], tests, settings, by_letters).pairs
-    assert [(pair.train_id, pair.cosine) for pair in pairs] == [
+    assert [(pair.train_id, pair.scores["cosine"]) for pair in pairs] == [
         ("m0", 1.0),
         ("m1", 1.0),
         ("m2", 1.0),
@@ -173,64 +167,38 @@ def test_a_question_mark_hides_no_copy() -> None:
 
 
 def test_sources_are_searched_apart() -> None:
-    settings = FindSettings("semantic", NearestSettings(neighbours=1, floor=0.91))
-    pairs = find_pairs(SOURCES, field_texts(QUERIES, ["title"]).texts, settings, encode).pairs
+    settings = FindSettings("semantic", neighbours=1, threshold=0.91)
+    pairs = find_pairs(SOURCES, field_texts(QUERIES, ["title"]), settings, encode).pairs
     # o2 says the same as o0, and comes after it
     assert [pair.train_id for pair in pairs] == ["m0", "m2", "o0"]
 
 
-def test_a_folder_keeps_pairs_results_and_what_made_them(tmp_path: Path) -> None:
+def test_pairs_are_read_as_they_were_written(tmp_path: Path) -> None:
     both = found("both")
-    tests = field_texts(QUERIES, FIELDS)
-    results = found_results(both, tests, test_name="topics")
-    save_found(
-        tmp_path / "leaks",
-        both,
-        results,
-        Manifest(kind="results", name="x", command="leakage find"),
-    )
-    lines = (tmp_path / "leaks" / "pairs.jsonl").read_text().splitlines()
+    write_pairs(tmp_path / "pairs.jsonl", both.pairs)
+    lines = (tmp_path / "pairs.jsonl").read_text().splitlines()
     assert json.loads(lines[0]) == {
         "source": "m", "train_id": "m0", "test_id": "t1", "field": "title",
         "train_text": "automobile cover",
         "test_text": "car insurance", "cosine": 1.0, "jaccard": 0.0, "containment": 0.0,
-        "type": "reformulation",
         "found_by": ["semantic"],
     }  # fmt: skip
-    assert [pair.ids[:3] for pair in read_pairs(tmp_path / "leaks")] == [
-        (p.source, p.train_id, p.test_id) for p in both.pairs
+    read = list(read_pairs(tmp_path))
+    assert [(pair.ids, pair.scores, pair.found_by) for pair in read] == [
+        (pair.ids, pair.scores, pair.found_by) for pair in both.pairs
     ]
-    first, alone, types, read = load_results(tmp_path / "leaks")
-    assert (first.measure, first.value, first.count, first.system) == (
-        "leakage candidates",
-        2 / 3,
-        3,
-        "m + o",
-    )
-    assert (alone.measure, alone.value) == ("candidates by words alone", 1 / 3)
-    assert isinstance(first.payload, CandidateCounts)
-    assert isinstance(alone.payload, CandidateCounts)
-    assert first.payload.rows["union"]["all sources"] == TopicsAndQueries(2, 5)
-    assert alone.payload.rows["union"]["all sources"] == TopicsAndQueries(1, 1)  # o1
-    assert isinstance(types.payload, LabelCounts)
-    assert types.payload.rows == {
-        "identical": 4, "generalization": 0, "specialization": 1, "reformulation": 1, DIFFERENT: 0,
-    }  # fmt: skip
-    assert isinstance(read.payload, QueriesRead)
-    assert read.payload.rows["m"] == ReadCount(queries=5, empty=1)
-    assert [first, alone, types, read] == results
-    assert read_manifest(tmp_path / "leaks").command == "leakage find"
 
 
 def test_nothing_alike_is_a_result_too() -> None:
-    texts = FieldTexts(field_texts([QUERIES[2]]).texts, {})
-    nothing = find_pairs(SOURCES, texts.texts, None, encode)
+    texts = field_texts([QUERIES[2]])
+    nothing = find_pairs(SOURCES, texts, None, encode)
     assert nothing.pairs == []
-    assert found_results(nothing, texts, test_name="topics")[0].value == 0.0
+    rows = found_rows(nothing, texts, "topics", "both").rows
+    assert set(rows[rows["measure"] == MEANING]["value"]) == {0.0}
 
 
 def test_settings_that_go_together_ill_are_refused() -> None:
-    texts = field_texts(QUERIES).texts
+    texts = field_texts(QUERIES)
     with pytest.raises(
         SettingError, match=r"--detector: wanted one of semantic, lexical, both; found 'none'"
     ):
@@ -254,14 +222,11 @@ def test_settings_that_go_together_ill_are_refused() -> None:
 def test_msmarco_queries_that_are_robust04_topics(posbias_data: Path) -> None:
     folder = posbias_data / "leakage"
     topics = read_topics(folder / "topics.robust04.txt")
-    texts = field_texts(topics, ["title"]).texts
+    texts = field_texts(topics, ["title"])
     msmarco = tsv_source("msmarco", folder / "msmarco_queries.tsv")
-    pairs = find_pairs(
-        [msmarco], texts, FindSettings("lexical", lexical=LexicalSettings(jaccard=1.0))
-    ).pairs
+    pairs = find_pairs([msmarco], texts, FindSettings("lexical", jaccard=1.0)).pairs
     assert len(texts) == len(topics) == 250
-    assert {pair.type for pair in pairs} <= {"identical", "specialization"}
-    assert {pair.containment for pair in pairs} == {1.0}
+    assert {pair.scores["containment"] for pair in pairs} == {1.0}
     # topic 441 is "Lyme disease": of the queries that name it, those are left that ask nothing else
     lyme = {text for _, text in msmarco.read() if "lyme disease" in text.lower()}
     assert len(lyme) > 5

@@ -1,4 +1,4 @@
-"""Near-duplicates by surface: coefficients by hand, types by hand, and the index against holding
+"""Near-duplicates by surface: coefficients by hand, and the index against holding
 every pair together.
 """
 
@@ -9,19 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from positionbias.core.errors import SettingError
-from positionbias.leakage.comparable import comparable
-from positionbias.leakage.labels import DIFFERENT
 from positionbias.leakage.lexical import (
-    LexicalHit,
     Rarity,
     TermIndex,
-    containment,
-    jaccard,
+    coefficients,
+    comparable,
     one_entity,
     read_terms,
 )
-from positionbias.leakage.reformulation import guess_type
-from positionbias.leakage.settings import LexicalSettings
+from positionbias.leakage.settings import FindSettings
 
 
 def terms(text: str) -> frozenset[str]:
@@ -31,10 +27,10 @@ def terms(text: str) -> frozenset[str]:
 def test_coefficients_by_hand() -> None:
     train, test = terms("attacks of black bears on hikers in parks"), terms("Black Bear Attack")
     assert test == {"black", "bear", "attack"}  # without plurals: shared 3, together 5
-    assert (jaccard(train, test), containment(train, test)) == (3 / 5, 1.0)
-    assert (jaccard(test, train), containment(test, train)) == (3 / 5, 3 / 5)
-    assert (jaccard(train, terms("lamp")), containment(train, terms("lamp"))) == (0.0, 0.0)
-    assert (jaccard(terms("the"), terms("of a")), containment(train, terms("the"))) == (0.0, 0.0)
+    assert coefficients(train, test) == (3 / 5, 1.0)
+    assert coefficients(test, train) == (3 / 5, 3 / 5)
+    assert coefficients(train, terms("lamp")) == (0.0, 0.0)
+    assert coefficients(terms("the"), terms("of a")) == (0.0, 0.0)
 
 
 def test_rare_terms_weigh_more_by_hand() -> None:
@@ -47,11 +43,9 @@ def test_rare_terms_weigh_more_by_hand() -> None:
     )
     assert rarity.weight("nowhere") == rarity.weight("orvell")  # as one that a single query has
     first, second = terms("lamp of Orvell"), terms("lamp gate")
-    assert jaccard(first, second, rarity) == pytest.approx(
-        0.84730 / (0.84730 + 2 * 1.60944), abs=1e-5
-    )
-    assert containment(first, second, rarity) == pytest.approx(
-        0.84730 / (0.84730 + 1.60944), abs=1e-5
+    assert coefficients(first, second, rarity) == (
+        pytest.approx(0.84730 / (0.84730 + 2 * 1.60944), abs=1e-5),
+        pytest.approx(0.84730 / (0.84730 + 1.60944), abs=1e-5),
     )
 
 
@@ -96,7 +90,8 @@ def test_another_word_is_another_term(word: str, other: str) -> None:
     ],
 )
 def test_a_shared_entity_is_no_pair(train: str, test: str) -> None:
-    assert list(TermIndex([test], LexicalSettings(0.1, 0.1)).search([(0, train)])) == []
+    index = TermIndex([test], FindSettings(jaccard=0.1, containment=0.1), Rarity([test]))
+    assert list(index.search([(0, train)])) == []
 
 
 def test_one_entity_by_hand() -> None:
@@ -135,31 +130,9 @@ def test_a_comparable_form_is_its_own(text: str) -> None:
     assert comparable(comparable(text)) == comparable(text)
 
 
-@pytest.mark.parametrize(
-    ("train", "guessed"),
-    [
-        ("Lyme disease", "identical"),
-        ("the diseases of Lyme", "identical"),  # inflection, word order, stop words
-        ("what is lyme disease", "identical"),
-        ("lyme", "generalization"),
-        ("lyme disease in dogs", "specialization"),
-        ("lyme infection", "reformulation"),
-        ("weather in paris", DIFFERENT),
-        ("the", DIFFERENT),
-    ],
-)
-def test_types_by_the_papers_definitions(train: str, guessed: str) -> None:
-    assert guess_type(read_terms(train), read_terms("lyme disease")) == guessed
-
-
-def test_a_pair_alike_in_meaning_that_shares_no_term_is_a_reformulation() -> None:
-    first, second = read_terms("automobile cover"), read_terms("car insurance")
-    assert guess_type(first, second) == DIFFERENT
-    assert guess_type(first, second, same_meaning=True) == "reformulation"
-
-
 def test_what_is_found_and_why() -> None:
-    index = TermIndex(["Black bear attacks", "to be or not to be", "polio"])
+    tests = ["Black bear attacks", "to be or not to be", "polio"]
+    index = TermIndex(tests, FindSettings(), Rarity(tests))
     queries = [
         (3, "attacks by black bears"),  # the same terms
         (5, "black bear attacks in national parks"),  # all three in it
@@ -173,10 +146,8 @@ def test_what_is_found_and_why() -> None:
         (11, "what is polio?"),  # the same terms
         (12, "Polio?"),
     ]
-    found = [(hit.train, hit.test, hit.exact) for hit in index.search(queries)]
-    assert found == [
-        (3, 0, False), (5, 0, False), (6, 0, False), (8, 0, False), (9, 1, True), (11, 2, False),
-        (12, 2, True),
+    assert list(index.search(queries)) == [
+        (3, 0), (5, 0), (6, 0), (8, 0), (9, 1), (11, 2), (12, 2),
     ]  # fmt: skip
 
 
@@ -200,13 +171,13 @@ def test_the_index_finds_what_comparing_every_pair_finds(
         for place, text in enumerate(tests):
             a, b = read_terms(query), read_terms(text)
             exact = query.split() == text.split() and bool(text)
-            scores = jaccard(a.terms, b.terms, rarity), containment(a.terms, b.terms, rarity)
+            scores = coefficients(a.terms, b.terms, rarity)
             reached = scores[0] >= alike - 1e-9 or scores[1] >= contained - 1e-9
             if exact or (
                 a.terms & b.terms and reached and (a.terms == b.terms or not one_entity(a, b))
             ):
-                expected.append(LexicalHit(number, place, exact, *scores))
-    index = TermIndex(tests, LexicalSettings(alike, contained), rarity)
+                expected.append((number, place))
+    index = TermIndex(tests, FindSettings(jaccard=alike, containment=contained), rarity)
     assert list(index.search(enumerate(train))) == expected
 
 
@@ -216,7 +187,7 @@ def test_thresholds_outside_their_range_are_refused() -> None:
         ({"containment": 1.5}, "--containment"),
     ):
         with pytest.raises(SettingError, match=f"^{flag}: wanted"):
-            LexicalSettings(**setting)
+            FindSettings(**setting)  # type: ignore[arg-type]
 
 
 def test_a_long_run_of_signs_is_gone_through_once() -> None:

@@ -9,9 +9,8 @@ import pytest
 
 from positionbias.core.errors import InputError
 from positionbias.leakage.labels import parse_label, parse_labels
-from positionbias.leakage.leaks import Cause, leaked_tests, leaks
-from positionbias.leakage.pairs import Ids, Pair, best_by_pair, read_pairs
-from positionbias.leakage.sheet import write_sheet
+from positionbias.leakage.leaks import Cause, leaked_tests, set_aside
+from positionbias.leakage.pairs import Ids, Pair, best_by_pair, read_pairs, write_sheet
 
 PUBLISHED = (
     '{"msmarco_query_id": "17", "msmarco_query": "lamp oil", "topic_id": "301", "title": "oil '
@@ -33,7 +32,7 @@ def test_the_published_form(tmp_path: Path) -> None:
         {"cosine": 0.95},
         "lamp oil",
     )
-    assert pair.searched() == ["oil lamps", "lamp oil", "Which oil burns in lamps?"]  # no narrative
+    assert pair.test_text == "oil lamps"  # the title
     assert pair.label is not None
     assert pair.label.name == "reformulation"
     assert pair.label.leaks
@@ -46,10 +45,10 @@ def test_a_folder_of_found_pairs(tmp_path: Path) -> None:
     )
     written(tmp_path, f"\n{line}\n\n")
     (pair,) = read_pairs(tmp_path)
-    assert (pair.source, pair.scores, pair.searched(), pair.label, pair.line) == (
+    assert (pair.source, pair.scores, pair.test_text, pair.label, pair.line) == (
         "ms",
         {"jaccard": 1.0},
-        ["x"],
+        "x",
         None,
         2,
     )
@@ -68,16 +67,15 @@ def test_a_sheet_is_read_as_it_was_written(tmp_path: Path) -> None:
         2,
     )
     assert read.train_text == 'the "lamp" oil'  # a tab within a text is a space
-    assert read.test_texts.keys() == source[0].test_texts.keys()
 
 
 def test_texts_that_are_formulas_read_back_equal(tmp_path: Path) -> None:
-    pair = Pair("-a", "@b", {"cosine": -0.5}, train_text="=1+1", test_texts={"text": "'=2"})
+    pair = Pair("-a", "@b", {"cosine": -0.5}, train_text="=1+1", test_text="'=2")
     write_sheet(tmp_path / "sheet.tsv", [pair])
-    assert "\t'=1+1\t-0.5\t" in (tmp_path / "sheet.tsv").read_text()
+    assert "\t'=1+1\t''=2\t-0.5\t" in (tmp_path / "sheet.tsv").read_text()
     [read] = read_pairs(tmp_path / "sheet.tsv")
     assert (read.train_id, read.test_id, read.scores) == ("-a", "@b", {"cosine": -0.5})
-    assert (read.train_text, read.test_texts) == ("=1+1", {"text": "'=2"})
+    assert (read.train_text, read.test_text) == ("=1+1", "'=2")
 
 
 def test_a_sheet_as_spreadsheets_write_it(tmp_path: Path) -> None:
@@ -118,20 +116,20 @@ def test_several_labels_mean_one() -> None:
         (
             PUBLISHED + PUBLISHED.replace("Title-Reformulation", "Title-Sideways"),
             2,
-            "'Title-Sideways'",
+            "Sideways",
         ),
-        (PUBLISHED.replace('["Variant-Identical", "Title-Reformulation"]', "[3]"), 1, "found 3"),
+        (PUBLISHED.replace('["Variant-Identical", "Title-Reformulation"]', "[3]"), 1, "'3'"),
         (PUBLISHED + "{oops\n", 2, "Expecting property name"),
         (PUBLISHED + "[]\n", 2, "a list"),
-        (PUBLISHED.replace("0.95", '"near"'), 1, "'near'"),
-        (PUBLISHED.replace("0.95", "NaN"), 1, "nan"),
-        (PUBLISHED.replace('"17"', '""'), 1, "'train_id', an id"),
-        (PUBLISHED.replace('"lamp oil", "topic', '7, "topic'), 1, "'train_text' as text"),
+        (PUBLISHED.replace("0.95", '"near"'), 1, "got `str`"),
+        (PUBLISHED.replace("0.95", "NaN"), 1, "scores"),
+        (PUBLISHED.replace('"17"', '""'), 1, "`train_id`"),
+        (PUBLISHED.replace('"lamp oil", "topic', '7, "topic'), 1, "train_text"),
         ("train_id\ttest_id\tlabel\na\tb\tyes\na\tc\tperhaps\n", 3, "'perhaps'"),
-        ("train_id\ttest_id\tlabel\na\tb\n", 2, "2"),
-        ("train_id\tlabel\na\tb\n", 1, "train_id, label"),
+        ("train_id\ttest_id\tlabel\na\tb\n", 2, "columns"),
+        ("train_id\tlabel\na\tyes\n", 2, "`test_id`"),
         ('train_id\ttest_id\na\t"b\n', 2, "unexpected end of data"),
-        ("train_id\ttest_id\tweight\na\tb\t0\n", 2, "found 0"),
+        ("train_id\ttest_id\tweight\na\tb\t0\n", 2, "weight"),
     ],
 )
 def test_each_fault_has_its_line(tmp_path: Path, text: str, line: int, found: str) -> None:
@@ -156,26 +154,13 @@ def test_a_pair_found_in_several_fields_counts_once(tmp_path: Path) -> None:
 def test_a_label_decides_and_else_the_threshold(tmp_path: Path) -> None:
     text = (
         "train_id\ttest_id\tcosine\tlabel\na\tt1\t0.85\tidentical\nb\tt1\t0.99\tdifferent\n"
-        "c\tt2\t0.92\t\nd\tt3\t0.90\t\na\tt2\t0.8\t\n"
+        "c\tt2\t0.92\t\nd\tt3\t0.90\t\n"
     )
-    place = written(tmp_path, text)
-    found = leaks(read_pairs(place), threshold=0.91)
-    assert {
-        query: [reason["test_id"] for reason in why] for query, why in found.reasons.items()
-    } == {"a": ["t1"], "c": ["t2"]}
-    assert (found.pairs, found.test_ids) == (5, {"t1", "t2"})
-    assert found.set_aside == {Cause.DIFFERENT_TOPIC: 1, Cause.BELOW: 2}
-    assert leaks(read_pairs(place)).reasons.keys() == {"a", "c", "d"}
-    assert leaked_tests(read_pairs(place)) == {"t1", "t2", "t3"}
-
-
-def test_sources_are_kept_apart(tmp_path: Path) -> None:
-    place = written(tmp_path, "source\ttrain_id\ttest_id\nms\ta\tt\norcas\ta\tu\n")
-    assert leaks(read_pairs(place), source="ms").test_ids == {"t"}
-    with pytest.raises(InputError, match="one of ms|1 of ms, 1 of orcas; name one with --source"):
-        leaks(read_pairs(place))
-    with pytest.raises(InputError, match="of source 'msm'; found 1 of ms"):
-        leaks(read_pairs(place), source="msm")
+    pairs = list(read_pairs(written(tmp_path, text)))
+    causes = [None, Cause.DIFFERENT_TOPIC, None, Cause.BELOW]
+    assert [set_aside(pair, 0.91) for pair in pairs] == causes
+    assert [set_aside(pair) for pair in pairs] == [*causes[:3], None]
+    assert leaked_tests(pairs) == {"t1", "t2", "t3"}
 
 
 def test_what_words_alone_found_leaks_only_when_asked(tmp_path: Path) -> None:
@@ -189,19 +174,15 @@ def test_what_words_alone_found_leaks_only_when_asked(tmp_path: Path) -> None:
     text = "train_id\ttest_id\tfound_by\tcosine\tlabel\n" + "".join(
         f"{query}\tt\t{by}\t{cosine}\t{label}\n" for query, by, cosine, label in rows
     )
-    place = written(tmp_path, text, "pairs.tsv")
-    found = leaks(read_pairs(place))
-    assert (set(found.reasons), found.set_aside) == ({"b", "c", "e"}, {Cause.WORDS_ALONE: 2})
-    found = leaks(read_pairs(place), threshold=0.9)
-    assert (set(found.reasons), found.set_aside) == (
-        {"b", "c", "d"},
-        {Cause.WORDS_ALONE: 1, Cause.BELOW: 1},
-    )
-    assert set(leaks(read_pairs(place), lexical=True).reasons) == {"a", "b", "c", "d", "e"}
+    pairs = list(read_pairs(place := written(tmp_path, text, "pairs.tsv")))
+    words, below = Cause.WORDS_ALONE, Cause.BELOW
+    assert [set_aside(pair) for pair in pairs] == [words, None, None, words, None]
+    assert [set_aside(pair, 0.9) for pair in pairs] == [words, None, None, None, below]
+    assert not any(set_aside(pair, lexical=True) for pair in pairs)
     place.write_text("train_id\ttest_id\tfound_by\na\tt\tguess\n", encoding="utf-8")
     with pytest.raises(
         InputError,
-        match=r"pairs.tsv:2: wanted 'found_by' of semantic, lexical, exact, .*; found 'guess'",
+        match=r"pairs.tsv:2: wanted a pair of texts; found .*semantic\|lexical\|exact.*found_by",
     ):
         list(read_pairs(place))
 

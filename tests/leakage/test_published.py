@@ -7,21 +7,27 @@ from pathlib import Path
 import pytest
 
 from positionbias.leakage.labels import DIFFERENT
-from positionbias.leakage.published import published_candidates, published_review, target_of
-from positionbias.results.leakage_pairs import TopicsAndQueries
+from positionbias.leakage.measured import collected
+from positionbias.leakage.published import add_published, target_of
 
 
 def test_the_sums_that_the_text_gives() -> None:
-    review, counts = published_review("Robust04")
-    labels = counts.rows
-    assert sum(labels.values()) == 827  # candidates that were reviewed
-    assert sum(count for label, count in labels.items() if label != DIFFERENT) == 721
-    assert review.rows["true"] == {"queries": 648, "topics": 172}
-    assert round(0.575 * 721) == labels["identical"] + labels["specialization"]
-    # 181 topics and 3,960 queries of Robust04 are candidates
-    assert published_candidates("Robust04").rows["union"]["MSM + ORCAS"] == TopicsAndQueries(
-        181, 3960
+    made = collected("topics")
+    add_published(
+        made, "Robust04", ["candidates by meaning", "reviewed pairs", "reformulation types"]
     )
+    rows = made.rows
+    labels = rows[rows["axis"] == "type"].set_index("label")["value"]
+    assert labels.sum() == 827  # candidates that were reviewed
+    assert labels.drop(DIFFERENT).sum() == 721
+    assert round(0.575 * 721) == labels["identical"] + labels["specialization"]
+    true = rows.query("measure == 'reviewed pairs' and subset == 'true'")
+    assert list(true["value"]) == [648, 172]
+    # 181 topics and 3,960 queries of Robust04 are candidates
+    union = rows.query("subset == 'union' and source == 'MSM + ORCAS'")
+    assert list(union["value"]) == [181, 3960]
+    add_published(other := collected("topics"), "", ["reviewed pairs"])
+    assert other.rows.empty
 
 
 def test_a_target_is_known_by_its_topics() -> None:
@@ -30,8 +36,8 @@ def test_a_target_is_known_by_its_topics() -> None:
     # nothing relevant was judged for it
     assert target_of([topic for topic in robust if topic != "672"]) == "Robust04"
     assert target_of([f"robust:{topic}" for topic in robust]) == "Robust04"
-    assert target_of(robust[1:]) is None
-    assert target_of([]) is None
+    assert target_of(robust[1:]) == ""
+    assert target_of([]) == ""
 
 
 @pytest.mark.realdata

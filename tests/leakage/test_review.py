@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from positionbias.core.errors import InputError, SettingError
-from positionbias.leakage.labels import Label
-from positionbias.leakage.pairs import Pair
+from positionbias.core.rows import Collected
+from positionbias.leakage.labels import LABELS, Label
+from positionbias.leakage.pairs import Ids, Pair
 from positionbias.leakage.review import most_similar, read_sheet, review
-from positionbias.leakage.sample import SampleSettings, stratified_sample
-from positionbias.results.leakage_pairs import ReviewedPairs
+from positionbias.leakage.sample import stratified_sample
+from positionbias.leakage.settings import SampleSettings
 
 
 def pair(train: str, test: str, cosine: float, label: str = "") -> Pair:
     return Pair(train, test, {"cosine": cosine}, label=Label(label) if label else None)
+
+
+def rows_of(sheets: Sequence[Mapping[Ids, Pair]], pairs: int) -> dict[tuple[str, str], float]:
+    """The values of a review by statistic, and subset or label."""
+    review(sheets).add_rows(made := Collected(), pairs, 1)
+    return {(row.statistic, row.subset or row.label): row.value for row in made.rows.itertuples()}
 
 
 def test_equal_strata_and_weights() -> None:
@@ -81,18 +89,17 @@ def test_tables_by_hand() -> None:
         pair("c", "t2", 1, "reformulation"),
     ]
     first += [pair("d", "t3", 1)]
-    found = review([{item.ids: item for item in first}])
-    assert (found.true, found.false, found.unlabelled) == (
-        ReviewedPairs(2, 2),
-        ReviewedPairs(1, 1),
-        1,
-    )
-    assert {name: count for name, count in found.by_label.items() if count} == {
+    rows = rows_of([{item.ids: item for item in first}], 4)
+    assert [rows[name, "true"] for name in ("pairs", "test queries")] == [2, 2]
+    assert [rows[name, "false"] for name in ("pairs", "test queries")] == [1, 1]
+    assert rows["without label", ""] == 1
+    named = {label: rows["pairs", label] for label in LABELS}
+    assert {label: count for label, count in named.items() if count} == {
         "identical": 1,
         "reformulation": 1,
         "different topic": 1,
     }
-    assert found.kappa is None
+    assert ("kappa", "labels") not in rows
 
 
 def test_two_sheets() -> None:
@@ -110,26 +117,13 @@ def test_two_sheets() -> None:
         }
         for place in (0, 1)
     ]
-    found = review(sheets)
-    assert (
-        found.true.pairs,
-        found.false.pairs,
-        found.unlabelled,
-        [ids.train_id for ids in found.disagreed],
-    ) == (
-        2,
-        1,
-        0,
-        ["b"],
-    )
-    assert found.kappa is not None
-    assert found.kappa_leak is not None
+    rows = rows_of(sheets, 4)
+    assert [rows["pairs", side] for side in ("true", "false")] == [2, 1]
+    assert [ids.train_id for ids in review(sheets).disagreed] == ["b"]
+    assert rows["labelled differently", ""] == 1
     # labels: p_o = 2/3, p_e = (2·1 + 0·1 + 1·1) / 9 = 1/3; leak or not: all three the same
-    assert (found.kappa.kappa, found.kappa_leak.kappa, found.kappa.pairs) == (
-        pytest.approx(0.5),
-        pytest.approx(1.0),
-        3,
-    )
+    assert rows["kappa", "labels"] == pytest.approx(0.5)
+    assert rows["kappa", "leak or not"] == pytest.approx(1.0)
 
 
 def test_what_a_review_refuses(tmp_path: Path) -> None:

@@ -10,13 +10,11 @@ import pytest
 import positionbias
 from positionbias.core.collection import Collection
 from positionbias.core.errors import SettingError
+from positionbias.core.rows import load
 from positionbias.leakage.pairs import read_pairs
-from positionbias.leakage.sample import SampleSettings
-from positionbias.leakage.settings import FindSettings
+from positionbias.leakage.settings import FindSettings, SampleSettings
 from positionbias.overlap.removal import CountedPairs
 from positionbias.planted.generator import PlantedSettings, write_planted
-from positionbias.results.leakage_pairs import CandidateCounts, SampleFigures
-from positionbias.results.result import load_results
 
 PLANTED = PlantedSettings(
     queries=60, passages=240, test_share=0.3, validation_share=0.2, leaked_queries=20
@@ -48,12 +46,13 @@ def sheet(tmp_path: Path) -> Path:
 
 
 def test_pairs_are_found_and_stand_in_a_folder(pair: Collection, tmp_path: Path) -> None:
-    found = positionbias.find_leakage(
-        [pair, pair], settings=WORDS, truth=pair.path, out=tmp_path / "leaks"
-    )
-    assert isinstance(found.results[0].payload, CandidateCounts)
-    assert load_results(tmp_path / "leaks") == found.results
-    assert found.content["pairs"] == len(list(read_pairs(tmp_path / "leaks")))
+    found = positionbias.find_leakage([pair, pair], settings=WORDS, out=tmp_path / "leaks")
+    assert load(tmp_path / "leaks").equals(found.rows)
+    pairs = list(read_pairs(tmp_path / "leaks"))
+    assert found.content["pairs"] == len(pairs)
+    true = {item.ids[1:3] for item in read_pairs(pair.path)}
+    right = true.intersection(item.ids[1:3] for item in pairs)
+    assert (len(right), len(pairs)) == (10, 10)  # of 20; the others have other words
     assert str(found).startswith(
         "10 of 18 test queries (55.6%) have candidates found by words alone"
     )
@@ -63,14 +62,9 @@ def test_pairs_are_drawn_to_be_labelled(sheet: Path, tmp_path: Path) -> None:
     drawn = positionbias.sample_pairs(
         sheet, settings=SampleSettings(sample_size=2, strata=2), out=tmp_path / "drawn.tsv"
     )
-    (result,) = drawn.results
-    assert isinstance(result.payload, SampleFigures)
-    assert result.payload.rows == {
-        "0.800 to 0.900 pairs": "1",
-        "0.800 to 0.900 drawn": "1",
-        "0.900 to 1.000 pairs": "3",
-        "0.900 to 1.000 drawn": "1",
-    }
+    counts = drawn.rows.pivot_table(index="label", columns="statistic", values="value")
+    assert counts.loc["0.800 to 0.900"].to_dict() == {"drawn": 1, "pairs": 1}
+    assert counts.loc["0.900 to 1.000"].to_dict() == {"drawn": 1, "pairs": 3}
     with pytest.raises(SettingError, match="--out: wanted a place apart from what is read"):
         positionbias.sample_pairs(sheet, out=sheet, overwrite=True)
 
@@ -80,22 +74,18 @@ def test_a_review_writes_a_sheet_or_reads_one(sheet: Path, tmp_path: Path) -> No
     assert len(list(read_pairs(tmp_path / "sheet.tsv"))) == 4
     reviewed = positionbias.review_pairs(sheet, filled=[sheet])
     assert reviewed is not None
-    assert reviewed.results[0].value == 0.5
+    true = reviewed.rows.query("statistic == 'pairs' and subset == 'true'")
+    assert list(true["value"]) == [2]
     with pytest.raises(SettingError, match="wanted --out or --filled; found both"):
         positionbias.review_pairs(sheet, filled=[sheet], out=tmp_path / "again.tsv")
 
 
 def test_a_threshold_is_calibrated_and_saved(sheet: Path, tmp_path: Path) -> None:
-    found = positionbias.calibrate_leakage(
-        [sheet], rule="paper", least_precision=0.6, apply=0.95, wrong=1
-    )
-    values = {result.measure: result.value for result in found.results}
-    assert (values["leakage threshold"], values["leakage precision, given threshold"]) == (
-        0.93,
-        0.5,
-    )
-    assert "1 other topics at or above 0.9500" in str(found)
-    assert load_results(found.save(tmp_path / "saved")) == found.results
+    found = positionbias.calibrate_leakage([sheet], rule="paper", least_precision=0.6, apply=0.95)
+    values = found.rows.set_index(["measure", "statistic", "subset"])["value"]
+    assert values["threshold", "lowest", ""] == 0.93
+    assert values["precision", "share", "given"] == 0.5
+    assert load(found.save(tmp_path / "saved")).equals(found.rows)
 
 
 def test_leaked_queries_are_removed(pair: Collection, tmp_path: Path) -> None:

@@ -12,7 +12,8 @@ import pytest
 
 from positionbias.leakage.labels import DIFFERENT, UNTYPED, Label
 from positionbias.leakage.pairs import Pair
-from positionbias.leakage.sample import SampleSettings, stratified_sample
+from positionbias.leakage.sample import stratified_sample
+from positionbias.leakage.settings import SampleSettings
 from positionbias.overlap.precision import KnownPairs, Precision
 
 LEAK, NONE = Label(UNTYPED), Label(DIFFERENT)

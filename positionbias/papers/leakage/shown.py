@@ -4,26 +4,21 @@ training sets.
 
 from __future__ import annotations
 
-from typing import Any
-
 from pandas import DataFrame
 
 from positionbias.evaluation.answers import LEVEL, is_significant
 from positionbias.experiments.shown import (
-    beside_zero,
     capital,
     comparison_cells,
     comparison_question,
     comparison_text,
     named,
 )
-from positionbias.leakage.published import PAPER, TARGETS
+from positionbias.leakage.published import PAPER
 from positionbias.papers.leakage import (
     CONDITIONS,
     HEADLINE,
     LEAKED,
-    LOWER_IS_BETTER,
-    NEGATIVE_RANK,
     NO,
     OFFSET,
     RANK,
@@ -32,7 +27,7 @@ from positionbias.papers.leakage import (
 )
 from positionbias.report.cells import OVER_NOTE, P_NOTE
 from positionbias.report.presentation import Answer, Presentation, Question, RowSection
-from positionbias.report.record import Finding, Record, records_of, said
+from positionbias.report.record import Finding, records_of, said
 from positionbias.report.row_figure import Lines
 from positionbias.report.row_table import DOUBTFUL, MARK, RowTable, Value, where_printed
 from positionbias.report.tiles import Answered
@@ -114,18 +109,13 @@ ORDERS = RowTable(
     name="leakage-orders",
     title="The order of the models",
     stub={"measure": "Measure", "trained": "Leakage"},
-    where="statistic in ['tau_b', 'swaps', 'overtakes']",
+    where="statistic in ['tau_b', 'swaps']",
     cells=[
         Value("tau_b", "Kendall's τ"),
-        Value("swaps", "Swaps", ",", "All models with it"),
-        Value("swaps", "which", group="All models with it", show="label"),
-        Value("overtakes", "Swaps", ",", "One of two with it"),
-        Value("overtakes", "which", group="One of two with it", show="label"),
+        Value("swaps", "Swaps", ","),
+        Value("swaps", "which", show="label"),
     ],
-    notes=[
-        "Against the order of the models without leakage. A < B: A was better, and B is; in the "
-        "last column B alone has seen the leakage."
-    ],
+    notes=["Against the order of the models without leakage. A < B: A was better, and B is."],
 )
 SETS = RowTable(
     name="leakage-sets",
@@ -163,9 +153,7 @@ def _memory(name: str, measure: str, explained: str, places: int = 3) -> RowTabl
             Value("difference", "Models", ",", show="trainings", wide=True),
         ],
         notes=[
-            f"{explained} Number: of topics, of passages in the other tables."
-            if measure == OFFSET
-            else explained,
+            explained,
             "Each model with leakage stands against the one that was trained alike without it "
             "(size, seed); intervals over topics.",
             where_printed(PRINTED),
@@ -188,25 +176,16 @@ MEMORIES = (
         "By topic the mean of (rank of the leaked non-relevant passage − rank of the leaked "
         "relevant one); the difference is the increase by leakage.",
     ),
-    _memory("other-ranks", NEGATIVE_RANK, "As the ranks of the relevant ones.", 2),
 )
 
 # --- the figure -----------------------------------------------------------------------------------
 
 
 def _sizes_caption(rows: DataFrame) -> str:
-    chosen = rows.query(f"{BY_SIZE} and subset == '{LEAKED}' and statistic == 'mean'")
-    parts = []
-    for (system, trained), own in chosen.groupby(["system", "trained"], sort=False):
-        ends = own.sort_values("at").iloc[[0, -1][: len(own)]]
-        shown = ", ".join(
-            f"{row.value:.3f} with {row.label} instances" for row in ends.itertuples()
-        )
-        parts.append(f"{system}, {trained}: {shown}")
-    topics = chosen["count"].max()
+    topics = rows.query(f"{BY_SIZE} and subset == '{LEAKED}'")["count"].max()
     return (
         f"{HEADLINE} by training set size on the {topics:,} topics with leaked queries, with "
-        f"intervals over topics. {'; '.join(parts)}."
+        "intervals over topics."
     )
 
 
@@ -240,38 +219,8 @@ def _headline(rows: DataFrame) -> list[str]:
 
 
 def _findings(rows: DataFrame) -> list[Finding]:
-    """Return findings on leaked shares, effects and their change with size, orders, memories, and
-    the paper's target.
-    """
-    return [
-        *_shares(rows),
-        *_effects(rows),
-        *_others(rows),
-        *_weak(rows),
-        *_by_size(rows),
-        *_orders(rows),
-        *_memories(rows),
-        *_target(rows),
-    ]
-
-
-def _shares(rows: DataFrame) -> list[Finding]:
-    """Report the leaked share of the smallest and the largest set of each kind."""
-    findings = []
-    for trained in rows["trained"].unique():
-        own = rows[(rows["measure"] == "training set") & (rows["trained"] == trained)]
-        sets = sorted(records_of(own, ["at"]), key=lambda one: float(one.keys["at"]))
-        if not sets or not sets[-1].value("share leaked"):
-            continue
-        shares = [said("{share leaked:.1%} of {instances:,}", one) for one in (sets[0], sets[-1])]
-        more = f" to {shares[1]}" if len(sets) > 1 else ""
-        text = said(
-            f"{capital(trained)}: {shares[0]} training instances{more} leaked, from "
-            "{leaked queries:,} queries that leak {topics leaked:,} topics.",
-            sets[0],
-        )
-        findings.append(Finding(text, None))
-    return findings
+    """Return findings on effects and memories."""
+    return [*_effects(rows), *_memories(rows)]
 
 
 def _effects(rows: DataFrame) -> list[Finding]:
@@ -289,143 +238,24 @@ def _effects(rows: DataFrame) -> list[Finding]:
     return findings
 
 
-def _others(rows: DataFrame) -> list[Finding]:
-    """Name the significant differences in the other measures."""
-    tests = records_of(
-        rows, ["measure", "system", "trained"], f"measure != '{HEADLINE}' and {TESTS}"
-    )
-    if not tests:
-        return []
-    sure = [one for one in tests if is_significant(one.rows["difference"].p_adjusted)]
-    others = ", ".join(dict.fromkeys(one.keys["measure"] for one in tests))
-    if not sure:
-        text = f"Of {others} no difference is significant after Bonferroni's correction."
-        return [Finding(text, None)]
-    listed = "; ".join(
-        said(f"{{measure}} of {{system}}, {{trained}} ({_better(one)} by {{difference:+.3f}})", one)
-        for one in sure
-    )
-    return [Finding(f"Of {others}, significant after Bonferroni's correction: {listed}.", True)]
-
-
-def _better(record: Record) -> str:
-    higher = record.rows["difference"].value > 0
-    return "better" if higher != (record.keys["measure"] in LOWER_IS_BETTER) else "worse"
-
-
-def _weak(rows: DataFrame) -> list[Finding]:
-    """Name the models below the first stage's mean in the headline measure with every training
-    set.
-    """
-    means = rows.query(f"measure == '{HEADLINE}' and {MEAN} and whose == ''")
-    first = means[means["role"] == "first stage"]["value"]
-    if first.empty:
-        return []
-    best = means[means["variant"] != ""].groupby("system", sort=False)["value"].max()
-    weak = list(best[best < first.iloc[0]].index)
-    text = (
-        f"{', '.join(weak)}: below BM25's {HEADLINE} of {first.iloc[0]:.3f} with every training "
-        "set, so these findings are about weak models."
-    )
-    return [Finding(text, None)] if weak else []
-
-
-def _by_size(rows: DataFrame) -> list[Finding]:
-    """Report leakage's effect with the smallest and the largest sets on topics with leaked queries,
-    and whether it shrinks.
-    """
-    findings = []
-    leaked = rows.query(f"measure == '{HEADLINE}' and subset == '{LEAKED}'")
-    for grown in leaked.query("statistic == 'change with size'").itertuples():
-        own = leaked[(leaked["system"] == grown.system) & (leaked["trained"] == grown.trained)]
-        gains = own[own["statistic"] == "change"].sort_values("at")
-        first, last = next(gains.head(1).itertuples()), next(gains.tail(1).itertuples())
-        shown = {
-            name: Record({}, {"it": row})
-            for name, row in (("first", first), ("last", last), ("grown", grown))
-        }
-        changes = {name: said("{it:+.3f}", record) for name, record in shown.items()}
-        verdict, holds = _shrinks(first, last, grown)
-        text = (
-            f"On the {grown.count:,} topics with leaked queries {grown.trained} changes {HEADLINE} "
-            f"of {grown.system} by {changes['first']} with {first.label} instances and by "
-            f"{changes['last']} with {last.label}; the second less the first is "
-            f"{changes['grown']}: {verdict}."
-        )
-        findings.append(Finding(text, holds))
-    return findings
-
-
-def _shrinks(first: Any, last: Any, grown: Any) -> tuple[str, bool | None]:
-    """Describe how the effect, a gain or a loss, changes with size, and whether it shrinks (None:
-    cannot tell).
-
-    An effect that may be 0 at the end has shrunk.
-    """
-    if not beside_zero(grown):
-        return "these data cannot tell whether it shrinks", None
-    if first.value * last.value < 0 and beside_zero(last):
-        return "the effect changes its sign as the sets grow", None
-    if abs(last.value) < abs(first.value):
-        return "the effect shrinks as the sets grow", True
-    return "the effect grows with the sets, which goes against the paper", False
-
-
-def _orders(rows: DataFrame) -> list[Finding]:
-    """Name the models that change places: all with leakage, and one of two with leakage."""
-    findings = []
-    for one in records_of(rows, ["measure", "trained"], "statistic in ['swaps', 'overtakes']"):
-        swapped, overtaken = one.rows["swaps"], one.rows["overtakes"]
-        if swapped.value or overtaken.value:
-            alone = f"; of two models, one with it: {overtaken.label}" if overtaken.value else ""
-            text = said(
-                f"By {{measure}}, of all models with {{trained}}: {swapped.label}{alone} (A < B: A "
-                "was better, and B is).",
-                one,
-            )
-            findings.append(Finding(text, True))
-        else:
-            text = "By {measure}, {trained} changes no place in the order of the models."
-            findings.append(Finding(said(text, one), False))
-    return findings
-
-
 def _memories(rows: DataFrame) -> list[Finding]:
-    """Report ranks, scores and offsets of leaked passages, in a sentence per model and leakage."""
-    findings = []
-    chosen = rows.query("statistic == 'difference' and whose == '' and against == ''")
-    for (system, trained), own in chosen.groupby(["system", "trained"], sort=False):
-        changes = {row.measure: row for row in own.itertuples()}
-        offset = changes[OFFSET]
-        shown = {
-            measure: said(
-                f"{{it:{'+.3f' if measure == SCORE else '+.2f'}}}", Record({}, {"it": row})
-            )
-            for measure, row in changes.items()
-        }
-        text = (
-            f"{system} with {trained}: the {changes[RANK].count:,} leaked relevant passages change "
-            f"their rank by {shown[RANK]} and their score by {shown[SCORE]}, the "
-            f"{changes[NEGATIVE_RANK].count:,} leaked others their rank by "
-            f"{shown[NEGATIVE_RANK]}; the gap between them changes by {shown[OFFSET]} ranks, over "
-            f"{offset.count:,} topics: {offset.answer}."
+    """Report the gap between leaked passages, in a sentence per model and leakage."""
+    where = f"measure == '{OFFSET}' and whose == ''"
+    return [
+        Finding(
+            said(
+                "{system} with {trained}: the gap between leaked relevant and other passages "
+                "changes by {difference:+.2f} ranks, over {difference.count:,} topics: "
+                f"{one.rows['difference'].answer}.",
+                one,
+            ),
+            HOLDS[Remembered(one.rows["difference"].answer)],
         )
-        findings.append(Finding(text, HOLDS[Remembered(offset.answer)]))
-    return findings
+        for one in records_of(rows, ["system", "trained"], where)
+    ]
 
 
 HOLDS = {Remembered.YES: True, Remembered.OPPOSITE: False, Remembered.UNKNOWN: None}
-
-
-def _target(rows: DataFrame) -> list[Finding]:
-    if rows.query("statistic == 'published figures'").empty:
-        return []
-    text = (
-        f"The target is not one of the paper's collections ({', '.join(TARGETS)}), so its tables "
-        "are not compared."
-    )
-    return [Finding(text, None)]
-
 
 CLEAN = "Remove near-duplicates of the test queries from the training set (posbias leakage clean)."
 LEAKAGE_QUESTION = comparison_question(

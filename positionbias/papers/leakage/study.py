@@ -12,24 +12,22 @@ candidates are re-ranked, and the size is chosen by cross-validation over the to
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
-from functools import cached_property, partial
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from functools import cache, partial
 from itertools import product
 from pathlib import Path
 
 from positionbias.core.collection import Collection
-from positionbias.core.errors import InputError
 from positionbias.core.files import sha256_file
 from positionbias.core.groups import Groups
 from positionbias.core.run import Run, read_run
 from positionbias.experiments.candidates import check_candidates
 from positionbias.experiments.model_settings import ModelSettings
 from positionbias.experiments.workspace import Workspace
-from positionbias.leakage.material import Material
-from positionbias.leakage.pairs import pairs_file, read_pairs
+from positionbias.leakage.pairs import pairs_file
 from positionbias.leakage.settings import LeakedSettings
-from positionbias.leakage.trainsets import check_set
+from positionbias.leakage.trainsets import leaking_queries
 from positionbias.leakage.write_trainsets import LeakedInputs, write_leaked_set
 from positionbias.papers.leakage import NO
 from positionbias.papers.leakage.measured import (
@@ -41,7 +39,7 @@ from positionbias.papers.leakage.measured import (
 from positionbias.papers.leakage.memorisation import leaked_pairs, with_leaked
 from positionbias.papers.leakage.settings import LeakageSettings
 
-__all__ = ["NOTES", "run_study"]
+__all__ = ["run_study"]
 
 NOTES = (
     (
@@ -65,154 +63,103 @@ def run_study(collection: Collection, settings: LeakageSettings, workspace: Work
             built, fewer topics than folds, or a fold without relevant passages.
         SettingError: a size without room for the leaked queries.
     """
-    return _Study(collection, settings, workspace).run()
+    for split in settings.splits:
+        collection.require(split)
+    target_folds(collection, settings)
+    check_candidates(settings.candidates, collection)
+    target, counted = settings.target, settings.leaking.counted
+    depths = dict.fromkeys(settings.sources, counted.train_depth) | {target: settings.depth}
+    inputs = LeakedInputs(
+        collection=collection,
+        targets=(target,),
+        candidates={},
+        pairs=settings.leaking.files,
+        prefixes=settings.leaking.id_prefixes,
+        settings=counted,
+    )
+    topics = {query_id for query_id, _ in collection.query_texts(target)}
+    leaking_queries(inputs.read_pairs(), topics, counted)  # refuse bad pairs before the first step
+    runs = {
+        split: settings.candidates.get(split)
+        or workspace.candidates(collection.path, split, depth, settings.bm25)
+        for split, depth in depths.items()
+    }
+    candidates = runs.pop(target)
+    trainsets = _trainsets(replace(inputs, candidates=runs), settings, workspace)
+    leaked = [place for (kind, _), place in trainsets.items() if kind != NO]
+    to_score = _to_score(collection, target, candidates, leaked, workspace)
+    # one seed after another, the smallest sets first, so that an interrupted study has whole
+    # comparisons
+    trainings = [
+        (model, Training(model.kind, kind, size, seed), trainsets[kind, size])
+        for seed, size, model in product(settings.seeds, sorted(settings.sizes), settings.models)
+        for kind in settings.kinds
+    ]
+    scored = partial(_scored, workspace, collection.path, target, to_score)
+    study = LeakageStudy(
+        collection.path,
+        settings,
+        candidates,
+        to_score,
+        trainsets,
+        dict(workspace.side_by_side(scored, trainings, settings.models)),
+    )
+    return workspace.results(
+        f"Leakage: {target} of {collection.name}",
+        "study leakage",
+        {**settings.record(), "collection": dict(collection.manifest.settings)},
+        study.inputs(),
+        lambda: measure_leakage(study),
+        notes=NOTES,
+        seed=settings.seed,
+    )
 
 
-class _Study:
-    def __init__(
-        self, collection: Collection, settings: LeakageSettings, workspace: Workspace
-    ) -> None:
-        self.collection, self.settings, self.workspace = collection, settings, workspace
-        self.checksum = workspace.checksum(collection.path)
-        self._check()
-        self.runs = {split: self._candidates(split) for split in settings.splits}
-        self.inputs = self._inputs({split: self.runs[split] for split in settings.sources})
+def _trainsets(
+    inputs: LeakedInputs, settings: LeakageSettings, workspace: Workspace
+) -> dict[tuple[str, int], Path]:
+    """Return the training sets by kind and size."""
+    material = cache(inputs.material)
+    checksums = {"collection": workspace.checksum(inputs.collection.path)}
+    for number, path in enumerate(inputs.pairs, 1):
+        checksums[f"pairs {number}"] = sha256_file(pairs_file(path))
+    for split, run in inputs.candidates.items():
+        checksums[f"candidates {split}"] = workspace.checksum(run)
+    sets = {}
+    for (kind, size), wanted in settings.sets().items():
+        place = workspace.folder / "trainsets" / f"{kind}-{size}"
 
-    def _inputs(self, candidates: Mapping[str, Path | None]) -> LeakedInputs:
-        return LeakedInputs(
-            collection=self.collection,
-            targets=(self.settings.target,),
-            candidates=candidates,
-            pairs=self.settings.leaking.files,
-            prefixes=self.settings.leaking.id_prefixes,
-            settings=self.settings.leaking.counted,
+        def make(place: Path = place, wanted: LeakedSettings = wanted) -> None:
+            write_leaked_set(place, inputs, wanted, material=material(), overwrite=True)
+
+        name, record = f"trainset-{kind}-{size}", {**inputs.record(), "set": asdict(wanted)}
+        sets[kind, size] = workspace.steps.make(
+            f"{workspace.prefix}{name}", place, record, checksums, make
         )
+    return sets
 
-    def _check_sets(self, inputs: LeakedInputs) -> Material:
-        """Return the material of the sets, and report faults of any set before the first is
-        made.
-        """
-        found = inputs.material()
-        for wanted in self.settings.sets().values():
-            check_set(found, wanted)
-        return found
 
-    def _check(self) -> None:
-        wanted = self.settings.splits
-        if missing := [split for split in wanted if split not in self.collection.splits]:
-            raise InputError(
-                f"{self.collection.path}: wanted the splits {', '.join(wanted)}; found no "
-                f"{', '.join(missing)} (there are {', '.join(self.collection.splits) or 'none'}); "
-                "where source and target are two collections, join them first: posbias merge"
-            )
-        target_folds(self.collection, self.settings)
-        for place in self.settings.leaking.files:
-            for _ in read_pairs(place):
-                pass  # report faults of a line before anything is made
-        check_candidates(self.settings.candidates, self.collection)
-        # report faults that no candidates could fix before they are retrieved
-        self._check_sets(
-            self._inputs(
-                {split: self.settings.candidates.get(split) for split in self.settings.sources}
-            )
-        )
+def _to_score(
+    collection: Collection,
+    target: str,
+    candidates: Path,
+    leaked: Sequence[Path],
+    workspace: Workspace,
+) -> Path:
+    """Return the target's candidates with the leaked passages that were not retrieved."""
 
-    def _candidates(self, split: str) -> Path:
-        given = self.settings.candidates.get(split)
-        depth = (
-            self.settings.depth
-            if split == self.settings.target
-            else self.settings.leaking.counted.train_depth
-        )
-        return (
-            given
-            if given is not None
-            else self.workspace.candidates(self.collection.path, split, depth, self.settings.bm25)
-        )
+    def made() -> Run:
+        pairs = [pair for path in leaked for pair in leaked_pairs(Groups(path))]
+        return with_leaked(read_run(candidates), pairs, name="to-score")
 
-    @cached_property
-    def material(self) -> Material:
-        """Return the material of the sets, read once and on use."""
-        return self._check_sets(self.inputs)
-
-    def run(self) -> Path:
-        """Run all steps in order."""
-        settings = self.settings
-        trainsets = {key: self._trainset(key, of) for key, of in settings.sets().items()}
-        to_score = self._to_score([path for (kind, _), path in trainsets.items() if kind != NO])
-        # one seed after another, the smallest sets first, so that an interrupted study has whole
-        # comparisons
-        wanted = [
-            (model, Training(model.kind, kind, size, seed), trainsets[kind, size])
-            for seed, size, model in product(
-                settings.seeds, sorted(settings.sizes), settings.models
-            )
-            for kind in settings.kinds
-        ]
-        one = partial(_scored, self.workspace, self.collection.path, settings.target, to_score)
-        scored = dict(self.workspace.side_by_side(one, wanted, settings.models))
-        study = LeakageStudy(
-            self.collection.path, settings, self.runs[settings.target], to_score, trainsets, scored
-        )
-        return self.workspace.results(
-            f"Leakage: {settings.target} of {self.collection.name}",
-            "study leakage",
-            {**settings.record(), "collection": dict(self.collection.manifest.settings)},
-            study.inputs(),
-            lambda: measure_leakage(study),
-            notes=NOTES,
-            seed=settings.seed,
-        )
-
-    def _trainset(self, key: tuple[str, int], wanted: LeakedSettings) -> Path:
-        kind, size = key
-        place = self.workspace.folder / "trainsets" / f"{kind}-{size}"
-        pairs = {
-            f"pairs {number}": sha256_file(pairs_file(path))
-            for number, path in enumerate(self.settings.leaking.files, 1)
-        }
-        runs = {
-            f"candidates {split}": self.workspace.checksum(self.runs[split])
-            for split in self.settings.sources
-        }
-        record = {**self.inputs.record(), "set": asdict(wanted)}
-
-        def make() -> None:
-            write_leaked_set(place, self.inputs, wanted, material=self.material, overwrite=True)
-
-        inputs = {"collection": self.checksum, **pairs, **runs}
-        return self.workspace.steps.make(
-            f"{self.workspace.prefix}trainset-{kind}-{size}",
-            place,
-            record,
-            inputs,
-            make,
-        )
-
-    def _to_score(self, leaked: Sequence[Path]) -> Path:
-        """Return the target's candidates with the leaked passages that were not retrieved."""
-        target = self.settings.target
-        candidates = self.runs[target]
-
-        def made() -> Run:
-            held = read_run(candidates)
-            passages = [
-                (pair.query_id, passage)
-                for path in leaked
-                for pair in leaked_pairs(Groups(path))
-                if pair.query_id in held
-                for passage in (pair.positive, pair.negative)
-            ]
-            return with_leaked(held, passages, name="to-score")
-
-        inputs = {
-            "collection": self.collection.path,
-            "candidates": candidates,
-            **{path.name: path for path in leaked},
-        }
-        return self.workspace.derived_run(
-            f"to-score-{target}", "study leakage", {"split": target}, inputs, made
-        )
+    inputs = {
+        "collection": collection.path,
+        "candidates": candidates,
+        **{path.name: path for path in leaked},
+    }
+    return workspace.derived_run(
+        f"to-score-{target}", "study leakage", {"split": target}, inputs, made
+    )
 
 
 def _scored(

