@@ -40,7 +40,6 @@ ORIGINS = RowTable(
         Value("negatives missing from the corpus", "negatives", ",", "Missing from the corpus"),
         Value("queries without a positive", "Queries without a positive", ",", wide=True),
         Value("positives without candidates", "Positives without candidates", ",", wide=True),
-        Value("groups smaller than asked for", "Smaller groups", ",", wide=True),
     ],
 )
 SHOWN = Presentation(

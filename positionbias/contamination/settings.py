@@ -73,11 +73,6 @@ class Suspects:
         check_once({"--model": self.models})
         if self.controls:
             check_once({"--control": self.controls})
-        if both := set(self.models) & set(self.controls):
-            raise SettingError(
-                "--control: wanted models other than the suspected one; found "
-                f"{min(map(str, both))} as both; leave it out"
-            )
         if (self.fresh is None) == (self.pairs is None):
             wanted = "judged queries that the model cannot have seen, or pairs of near-duplicates"
             found = "neither" if self.fresh is None else "both"
@@ -159,10 +154,8 @@ class ContaminatedSettings:
 
     def __post_init__(self) -> None:
         check_settings(self)
-        if len(set(self.targets)) != len(self.targets):
-            raise SettingError(
-                f"--contaminate: wanted each target once; found {', '.join(self.targets)}; drop one"
-            )
+        if self.targets:
+            check_once({"--contaminate": self.targets})
         if self.split in self.targets:
             raise SettingError(
                 f"--contaminate, --split: wanted different splits; found {self.split!r} as both; "

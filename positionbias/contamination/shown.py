@@ -89,7 +89,7 @@ def _findings(rows: DataFrame) -> list[Finding]:
 SYSTEMS = RowTable(
     name="query-sets",
     title="Means on queries that a model may have seen, and on others",
-    stub={"model": "System", "role": "", "measure": "Measure"},
+    stub={"model": "System", "role": ""},
     where="statistic in ['mean', 'difference']",
     across=["queries"],
     cells=[Value("mean", form=".4f"), Value("difference", "Difference", "+.4f")],

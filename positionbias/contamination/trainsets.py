@@ -28,7 +28,6 @@ from positionbias.contamination.ordinary import (
     ordinary_groups,
 )
 from positionbias.contamination.settings import ContaminatedSettings
-from positionbias.core.closest import or_closest
 from positionbias.core.collection import Collection
 from positionbias.core.errors import bad_input
 from positionbias.core.files import open_bytes, sha256_file
@@ -42,20 +41,6 @@ from positionbias.core.shard_work import resumable_folder
 __all__ = ["COMMAND", "write_contaminated_set"]
 
 COMMAND = "trainset contaminated"
-_NOTES = (
-    (
-        "Ordinary groups come first, then the groups of the targets; without contamination the set "
-        "has only ordinary groups."
-    ),
-    (
-        "A share takes whole queries of a target in one keyed order: a smaller share is the "
-        "beginning of a larger one."
-    ),
-    (
-        "A negative judged not relevant is in one group of its query; when these run out, random "
-        "passages of the corpus follow."
-    ),
-)
 
 
 def write_contaminated_set(
@@ -83,14 +68,12 @@ def write_contaminated_set(
     relevant = relevant_passages(collection.qrels(settings.split), settings.relevant_from)
     left_out: dict[str, Counter[str]] = {settings.split: Counter()}
     queries: dict[str, list[Judged]] = {}
-    if settings.targets:
-        _check_splits(collection, settings.targets)
-        group_queries(collection, (settings.split, *settings.targets))
     for target in settings.targets:  # checked for any share
         judged, counts = _judged(collection, target, relevant, settings.target_relevant_from)
         if settings.contaminates:
             left_out[target] = counts
             queries[target] = taken(judged, target, settings.share, seed)
+    group_queries(collection, (settings.split, *settings.targets))
     ordinary = ordinary_blocks(
         collection, settings.split, candidates, relevant, left_out[settings.split],
         depth=settings.train_depth, size=size,
@@ -119,7 +102,6 @@ def write_contaminated_set(
                 seed=seed,
                 inputs=tuple(inputs),
                 licence=collection.manifest.licence,
-                notes=_NOTES,
             ),
             splits=(settings.split, *queries),
             content=lambda: {
@@ -148,24 +130,17 @@ def _groups_of(
             yield from ordinary_groups(query, size=size, seed=seed)
 
 
-def _check_splits(collection: Collection, targets: Sequence[str]) -> None:
-    join = (
-        "name one of these; if the target is in another collection, join them first: posbias merge "
-        "A=… B=… --apart --out both"
-    )
-    for split in targets:
-        if split not in collection.splits:
-            raise bad_input(
-                collection.path,
-                wanted=f"a split {split!r} for --contaminate",
-                found=", ".join(collection.splits) or "no splits",
-                do=or_closest(split, collection.splits, join),
-            )
-
-
 def _judged(
     collection: Collection, split: str, elsewhere: Mapping[str, Sequence[str]], relevant_from: int
 ) -> tuple[list[Judged], Counter[str]]:
+    if split not in collection.splits:
+        raise bad_input(
+            collection.path,
+            wanted=f"a split {split!r} for --contaminate",
+            found=", ".join(collection.splits),
+            do="name one of these; a target of another collection is joined first: posbias merge "
+            "A=… B=… --apart --out both",
+        )
     qrels = collection.qrels(split)
     absent = set(collection.absent(sorted({qrel.passage_id for qrel in qrels})))
     queries, counts = read_judged(

@@ -132,7 +132,7 @@ def test_text_results_and_page(
         for sentence in (*said, *LIMITS):
             assert sentence.replace("\u00a0", " ") in told
     heads = next(line for line in text.splitlines() if line.startswith("System"))
-    assert heads.split() == ["System", "Measure", "test", "fresh", "Difference"]
+    assert heads.split() == ["System", "test", "fresh", "Difference"]
 
 
 def test_without_controls_it_cannot_tell(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -164,7 +164,10 @@ M1 = ["--model", "m1.ckpt", "--candidates", "test.run", "--candidates", "fresh.r
             ["--model", "test.run", "--fresh", "fresh"],
             "wanted rankings of the judged queries of 'fresh'; found none",
         ),
-        ([*M1, "--fresh", "fresh", "--control", "m1.ckpt"], "wanted models other than the suspec"),
+        (
+            [*M1, "--fresh", "fresh", "--control", "m1.ckpt"],
+            "--model, --control: wanted a name for each; found m1, m1",
+        ),
         ([*M1, "--fresh", "test"], "--split, --fresh: wanted two splits; found"),
         ([*M1, "--fresh", "nosuch"], "nosuch"),
         (

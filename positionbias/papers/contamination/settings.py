@@ -9,7 +9,6 @@ from dataclasses import asdict, dataclass, replace
 from math import ceil
 from pathlib import Path
 
-from positionbias.core.closest import or_closest
 from positionbias.core.errors import SettingError
 from positionbias.core.json_text import JsonObject
 from positionbias.core.settings import (
@@ -204,8 +203,8 @@ class ContaminationSettings:
         ):
             if unknown := [split for split in given if split not in known]:
                 raise SettingError(
-                    f"{flag}: wanted splits among {', '.join(known)}; found {unknown[0]!r}; "
-                    f"{or_closest(unknown[0], known, 'name one of these')}"
+                    f"{flag}: wanted splits among {', '.join(known)}; found {unknown[0]!r}; name "
+                    "one of these"
                 )
 
     def _trained(self, model: ModelSettings) -> ModelSettings:
