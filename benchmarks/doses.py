@@ -19,8 +19,7 @@ from positionbias.experiments.workspace import Workspace
 from positionbias.papers.position_bias.study import (
     DEMO_COLLECTION,
     DEMO_STUDY,
-    plain_arms,
-    run_arms,
+    run_position_bias,
 )
 from positionbias.planted.generator import write_planted
 
@@ -32,11 +31,10 @@ def run(folder: Path, dose: float, workers: int) -> Path:
     place = folder / "collection"
     if not place.exists():
         write_planted(place, replace(DEMO_COLLECTION, front_loading=dose), name=f"planted-{dose:g}")
-    return run_arms(
+    return run_position_bias(
         Collection(place),
         replace(DEMO_STUDY, seeds=SEEDS, draws=DRAWS),
         Workspace(folder, print, engine=Engine(workers=workers)),
-        plain_arms,
     )
 
 

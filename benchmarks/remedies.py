@@ -22,9 +22,8 @@ from gpu.evidence_study import MODELS, SIZES, Study, models, studies, unpacked_e
 from positionbias.core.collection import Collection
 from positionbias.engine.choose import Engine
 from positionbias.experiments.workspace import Workspace
-from positionbias.papers.position_bias.arms import run_remedies
 from positionbias.papers.position_bias.settings import RemedySettings
-from positionbias.papers.position_bias.study import DEMO_COLLECTION, DEMO_STUDY
+from positionbias.papers.position_bias.study import DEMO_COLLECTION, DEMO_STUDY, run_remedies
 from positionbias.planted.generator import write_planted
 
 CPU = SIZES["cpu"]
@@ -36,7 +35,7 @@ SIZE = replace(CPU, tk=TK, rounds=(("squad", 1, MODELS), ("msmarco", 1, MODELS))
 SEEDS, PLACED_SEEDS, ENCODER_SEEDS = (1, 2, 3), (1, 2, 3, 4, 5), (1, 2)
 # the four that placed SQuAD puts on the front: in data once and at every read, and at inference
 BEST = ("rotated once", "rotated at reading", "rotate:4", "rotate-max:4")
-OF_ENCODERS = (*BEST, "calibrate")
+OF_ENCODERS = (*BEST, "calibrate:0.5")
 
 
 def planted(folder: Path, given: argparse.Namespace) -> tuple[Path, RemedySettings]:

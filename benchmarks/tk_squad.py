@@ -126,7 +126,9 @@ class Setting:
         train = self.workspace.within(f"negatives-{tried.negatives}").candidates(
             self.place, "train", tried.negatives, Bm25Settings()
         )
-        plan = tried.model(self.vectors).plan(train, self.first["validation"], seed=seed)
+        plan = tried.model(self.vectors).plan(
+            candidates=train, validation=(self.first["validation"], "validation"), seed=seed
+        )
         return (
             f"{'-'.join(name.replace(':', '').replace(',', '').split())}-{seed}",
             self.place,

@@ -178,7 +178,7 @@ PRICES = {  # in the order of tables
     "rotated once": "none",
     "rotated at reading": "none",
     "shuffled at reading": "none",
-    "consistent under rotation": "trains 3 times, reading twice",
+    "consistent under rotation": "reads twice in training",
     "taught by rotations": "trains twice; the teacher reads 4 times",
     "random offsets": "none",
     "no positions": "none",

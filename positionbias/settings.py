@@ -54,7 +54,6 @@ from positionbias.papers.contamination.settings import ContaminationSettings, Di
 from positionbias.papers.leakage.settings import LeakageSettings
 from positionbias.papers.pooling.settings import PoolingSettings
 from positionbias.papers.position_bias.settings import (
-    Level,
     PositionBiasSettings,
     RemedySettings,
     TransferSettings,
@@ -118,7 +117,6 @@ __all__ = [
     "LeakageSettings",
     "LeakedGrid",
     "LeakingPairs",
-    "Level",
     "Limits",
     "Matching",
     "MaterialSettings",

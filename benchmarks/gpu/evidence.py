@@ -143,8 +143,9 @@ class Evidence:
         """How a unit is trained."""
         study = self.studies[unit.study]
         model = self.models[unit.study][unit.model]
+        validation = study.candidates("validation"), "validation"
         plan: TrainPlan = model.plan(
-            study.candidates("train"), study.candidates("validation"), seed=unit.seed
+            candidates=study.candidates("train"), validation=validation, seed=unit.seed
         )
         return plan
 
@@ -204,7 +205,8 @@ class Evidence:
         """nDCG@10 of every test query, in the order of their ids."""
         values: dict[str, float] = {}
         for split in study.splits:
-            run = study.workspace.reranked(model, passages, split, study.candidates(split), on=on)
+            first = study.candidates(split)
+            run = study.workspace.reranked(model, passages, split, first, on=f"{on}-")
             values |= per_query(read_run(run), Collection(passages).qrels(split), [MEASURE])[
                 MEASURE
             ]

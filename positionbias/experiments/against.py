@@ -1,9 +1,7 @@
-"""Thresholds for a study's result against its paper."""
+"""The margin of a study's changes."""
 
 from __future__ import annotations
 
-__all__ = ["APART", "LOOK", "MARGIN"]
+__all__ = ["MARGIN"]
 
 MARGIN = 0.03  # a change whose whole interval lies within ±3 % counts as none [decision]
-APART = 0.005  # printed means that differ by less count as equal [decision]
-LOOK = "look for the reason before calling it a finding"

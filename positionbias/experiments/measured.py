@@ -178,7 +178,7 @@ class Systems:
         )
 
     def _add(self, tested: Tested, comparison: Comparison) -> None:
-        p = comparison.p_adjusted.get(self.correction)
+        add, measure, p = self.made.add, tested.measure, comparison.p_adjusted.get(self.correction)
         cells: dict[str, Any] = {
             **self.cells(tested.system),
             "split": tested.test,
@@ -186,35 +186,24 @@ class Systems:
             "family": tested.family,
             **tested.cells,
         }
-        made, measure = self.made, tested.measure
         answer = tested.answer or compared(comparison.difference, p)
         if tested.base.unfinished or tested.system.unfinished:
             answer = Compared.UNFINISHED
-        made.add(
-            measure,
-            "difference",
-            comparison.difference,
-            comparison.difference_interval,
-            **cells,
-            **over(tested.repeats),
-            count=comparison.queries,
-            counted="queries",
-            p=comparison.p,
-            p_adjusted=p,
-            answer=answer,
-        )
+        own = {"count": comparison.queries, "counted": "queries", **over(tested.repeats)}
+        own |= {"p": comparison.p, "p_adjusted": p, "answer": answer}
+        bounds = comparison.difference_interval
+        add(measure, "difference", comparison.difference, bounds, **cells, **own)
         seeds = dict.fromkeys(seed for seed, _ in tested.repeats)
         for seed, value in zip(seeds, comparison.by_seed, strict=False):
-            made.add(measure, "difference", value, **{**cells, "seed": seed})
+            add(measure, "difference", value, **{**cells, "seed": seed})
         if tested.relative:
-            judged = self.judged(tested, comparison)
-            bounds = comparison.relative_interval
-            made.add(measure, "relative", comparison.relative, bounds, **{**cells, **judged})
-        made.add(measure, "baseline mean", comparison.baseline_mean, **cells)
-        made.add(measure, "candidate mean", comparison.candidate_mean, **cells)
-        made.add(measure, "effect size", comparison.effect_size, **cells)
-        made.add(measure, "Student's t", None, p=comparison.p_t, **cells)
-        made.add(measure, "Wilcoxon", None, p=comparison.p_wilcoxon, **cells)
+            judged = {**cells, **self.judged(tested, comparison)}
+            add(measure, "relative", comparison.relative, comparison.relative_interval, **judged)
+        add(measure, "baseline mean", comparison.baseline_mean, **cells)
+        add(measure, "candidate mean", comparison.candidate_mean, **cells)
+        add(measure, "effect size", comparison.effect_size, **cells)
+        add(measure, "Student's t", None, p=comparison.p_t, **cells)
+        add(measure, "Wilcoxon", None, p=comparison.p_wilcoxon, **cells)
 
     def judged(self, tested: Tested, comparison: Comparison) -> dict[str, Any]:
         """Return further cells of a comparison's relative change."""

@@ -120,32 +120,28 @@ def with_assignments(
     check_once({flag: names} if names else {})
     changed, kinds = list(models), [model.kind for model in models]
     for text, name, (_, equals, value) in zip(assignments, names, given, strict=True):
-        kind, dot, setting = name.rpartition(".")
-        if not equals or not setting:
+        kind, _, setting = name.rpartition(".")
+        if not equals or not setting or kind not in ("", *kinds):
             raise SettingError(
-                f"{flag}: wanted MODEL.SETTING=VALUE, or SETTING=VALUE for all models; found "
-                f"{text!r}; write it so"
+                f"{flag}: wanted SETTING=VALUE, or MODEL.SETTING=VALUE with a model of the study "
+                f"({', '.join(kinds)}); found {text!r}; {or_closest(kind, kinds, 'write it so')}"
             )
         if setting in decided:
             raise SettingError(
                 f"{flag}: wanted a setting that the study leaves open; found {setting!r} in "
                 f"{text!r}, and {decided[setting]}; leave it out"
             )
-        if dot and kind not in kinds:
+        known = [_hints(model) if kind in ("", model.kind) else {} for model in changed]
+        if not any(setting in hints for hints in known):
+            names = list({name: None for hints in known for name in hints})
             raise SettingError(
-                f"{flag}: wanted a model of the study ({', '.join(kinds)}); found {kind!r} in "
-                f"{text!r}; {or_closest(kind, kinds, 'name one')}"
+                f"{flag}: wanted a setting of {kind or 'one of the models'}: {', '.join(names)}; "
+                f"found {setting!r}; {or_closest(setting, names, 'give one of these')}"
             )
-        chosen = [place for place, model in enumerate(changed) if not dot or model.kind == kind]
-        having = [place for place in chosen if setting in _hints(changed[place])]
-        if not having:
-            known = list(dict.fromkeys(name for place in chosen for name in _hints(changed[place])))
-            raise SettingError(
-                f"{flag}: wanted a setting of {kind or 'one of the models'}: {', '.join(known)}; "
-                f"found {setting!r}; {or_closest(setting, known, 'give one of these')}"
-            )
-        for place in having:
-            changed[place] = _with_setting(changed[place], setting, value.strip(), flag)
+        changed = [
+            _with_setting(model, setting, value.strip(), flag) if setting in hints else model
+            for model, hints in zip(changed, known, strict=True)
+        ]
     return tuple(changed)
 
 

@@ -5,8 +5,6 @@ lock keeps others out.
 from __future__ import annotations
 
 import json
-import os
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import fields, is_dataclass
@@ -14,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from positionbias.core.durable import locked, make_folders
-from positionbias.core.errors import OutputExistsError, StorageError
+from positionbias.core.errors import OutputExistsError
 from positionbias.core.files import sha256_file, storage_errors
 from positionbias.core.json_text import Json, JsonObject
 from positionbias.core.publish import write_json
@@ -24,8 +22,6 @@ from positionbias.core.settings import settings_of
 __all__ = ["record_of", "same_settings"]
 
 RECORD = "study.json"
-# seconds; another process holds the folder alone only while it writes the record
-_LOOK, _PATIENCE = 0.1, 10.0
 
 
 def record_of(settings: Any) -> Json:
@@ -61,8 +57,7 @@ def _content(path: Path) -> str:
 
 @contextmanager
 def same_settings(folder: Path, record: JsonObject, *, overwrite: bool = False) -> Iterator[None]:
-    """Hold ``folder`` for studies of this record, in any number of processes; ``overwrite``
-    replaces an earlier record.
+    """Hold ``folder`` for one study of this record; ``overwrite`` replaces an earlier record.
 
     Raises:
         OutputExistsError: another study was begun in the folder and ``overwrite`` is false, or one
@@ -72,24 +67,20 @@ def same_settings(folder: Path, record: JsonObject, *, overwrite: bool = False) 
     place = folder / RECORD
     with storage_errors(folder):
         make_folders(folder)
-    until = time.monotonic() + _PATIENCE
-    while True:
-        with locked(folder, shared=True) as got:
-            if got is not False and _read(place) == record:
-                yield
-                return
-        with locked(folder) as alone:
-            earlier = _read(place)
-            if earlier is not None and earlier != record and (alone is False or not overwrite):
-                raise OutputExistsError(_refusal(folder, earlier, record, at_work=alone is False))
-            if alone is not False:
-                write_json(place, record)
-                continue
-        if time.monotonic() > until:
-            raise StorageError(
-                f"{folder}: another command holds this folder; wait for it, or give another --out"
+    with locked(folder) as alone:
+        if alone is False:
+            raise OutputExistsError(
+                f"{folder}: a study is at work here; wait for it, or give another --out"
             )
-        time.sleep(_LOOK)
+        earlier = _read(place)
+        if earlier != record:
+            if earlier is not None and not overwrite:
+                raise OutputExistsError(
+                    f"{folder}: another study was made here ({_changes(earlier, record)}); give "
+                    "another --out, or --overwrite to go on with the new settings"
+                )
+            write_json(place, record)
+        yield
 
 
 def _read(place: Path) -> Json:
@@ -98,34 +89,21 @@ def _read(place: Path) -> Json:
     return None
 
 
-def _refusal(folder: Path, earlier: Json, record: JsonObject, *, at_work: bool) -> str:
-    changes = list(_changes(earlier, record))
-    more = f" and {len(changes) - 1} more" if len(changes) > 1 else ""
-    what = (
-        f"another study is at work here ({changes[0]}{more})"
-        if at_work
-        else f"another study was made here ({changes[0]}{more})"
-    )
-    do = (
-        "wait for it, or give another --out"
-        if at_work
-        else "give another --out, or --overwrite to go on with the new settings"
-    )
-    return f"{os.fspath(folder)}: {what}; {do}"
+def _changes(earlier: Json, record: Json) -> str:
+    """Name the first setting that differs, and the number of others."""
+    before, now = dict(_settings(earlier)), dict(_settings(record))
+    first, *others = [
+        f"{name.rpartition('.')[2]} {before.get(name)}, now {now.get(name)}"
+        for name in before | now
+        if before.get(name) != now.get(name)
+    ]
+    return first + (f" and {len(others)} more" if others else "")
 
 
-def _changes(earlier: Any, now: Any, name: str = "") -> Iterator[str]:
-    """Yield how two records differ, setting by setting."""
-    if isinstance(earlier, dict) and isinstance(now, dict):
-        for key in earlier.keys() | now.keys():
-            yield from _changes(earlier.get(key), now.get(key), key)
-    elif isinstance(earlier, list) and isinstance(now, list) and len(earlier) == len(now):
-        for before, after in zip(earlier, now, strict=True):
-            yield from _changes(before, after, name)
-    elif earlier != now:
-        yield f"{name} {_short(earlier)}, now {_short(now)}"
-
-
-def _short(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= 60 else f"{text[:57]}…"
+def _settings(record: Json, name: str = "") -> Iterator[tuple[str, str]]:
+    """Yield every single value of a record as JSON, by its path."""
+    if isinstance(record, dict):
+        for key, value in record.items():
+            yield from _settings(value, f"{name}.{key}")
+    else:
+        yield name, json.dumps(record, ensure_ascii=False)

@@ -62,8 +62,6 @@ from positionbias.dense.vectors import Vectors
 from positionbias.engine.choose import Engine
 from positionbias.evaluation.depth import apply_depth
 from positionbias.evaluation.fusion import fuse
-from positionbias.evaluation.measures import evaluate_run
-from positionbias.evaluation.significance import clusters_by_passage
 from positionbias.experiments.artefacts import checkpoint_facts
 from positionbias.experiments.candidates import drawn_queries
 from positionbias.experiments.model_settings import ModelSettings
@@ -224,6 +222,19 @@ class Workspace:
             provenance=provenance(),
         )
 
+    def save(
+        self,
+        place: Path,
+        made: Collected,
+        command: str,
+        settings: JsonObject,
+        inputs: Mapping[str, Path],
+        **named: Any,
+    ) -> None:
+        """Write rows with their manifest, of which ``named`` are further fields."""
+        manifest = replace(self.manifest(place, "results", command, settings, inputs), **named)
+        rows.save(place, made.rows, manifest, made.values, overwrite=True)
+
     # -- steps -------------------------------------------------------------------------------------
 
     def make(
@@ -343,41 +354,9 @@ class Workspace:
         tested, run = Collection(collection), read_run(candidates)
         task = make_task(tested, split, run, settings, queries=settings.needles)
         system = System.of(_at_work(model), model.name)
-        found = audit_rows(task, audit(task, [system], settings))
+        made = audit_rows(task, audit(task, [system], settings))
         record: JsonObject = {"split": split, "queries": settings.needles, "seed": settings.seed}
-        inputs = {"model": model, "collection": collection}
-        manifest = self.manifest(place, "results", "audit", record, inputs)
-        rows.save(place, found.rows, manifest, found.values, overwrite=True)
-
-    def evaluated(
-        self,
-        name: str,
-        runs: Mapping[str, Path],
-        collection: Path,
-        split: str,
-        measure: str,
-        *,
-        seed: int,
-    ) -> Path:
-        """Return the quality of runs over one split, by their names, as a folder of rows."""
-        place = self.folder / "evaluated" / f"{name}-on-{split}"
-        inputs = {**runs, "collection": collection}
-        record: JsonObject = {"split": split, "measure": measure, "seed": seed}
-
-        def make() -> None:
-            found = Collection(collection)
-            qrels, where = list(found.qrels(split)), {"collection": found.name, "split": split}
-            clusters = clusters_by_passage(qrels, level=1)
-            made = Collected({"study": "evaluate", **where})
-            for system, run in runs.items():
-                for one in evaluate_run(
-                    read_run(run), qrels, [measure], clusters=clusters, seed=seed, **where
-                ):
-                    made.add(one.measure, "mean", one.value, one.interval, model=system)
-            manifest = self.manifest(place, "results", "evaluate", record, inputs)
-            rows.save(place, made.rows, manifest, overwrite=True)
-
-        return self.make(f"evaluate-{place.name}", place, record, inputs, make)
+        self.save(place, made, "audit", record, {"model": model, "collection": collection})
 
     @step("encode-{model.name}", "vectors/{model.name}")
     def encoded(self, place: Path, model: Path, collection: Path) -> None:
@@ -418,9 +397,7 @@ class Workspace:
         for probed in probe_model(load_checkpoint(model), read, settings):
             similarity_rows(made, probed)
         record: JsonObject = {"passages": passages, "seed": seed}
-        inputs = {"model": model, "collection": collection}
-        manifest = self.manifest(place, "results", "mats", record, inputs)
-        rows.save(place, made.rows, manifest, overwrite=True)
+        self.save(place, made, "mats", record, {"model": model, "collection": collection})
 
     # -- runs made without a model -----------------------------------------------------------------
 
@@ -544,10 +521,8 @@ class Workspace:
         place, record = self.folder / "results", {"study": settings}
 
         def make() -> None:
-            made = measure()
-            manifest = self.manifest(place, "results", command, record, inputs)
-            manifest = replace(manifest, name=title, notes=tuple(notes), seed=seed)
-            rows.save(place, made.rows, manifest, made.values, overwrite=True)
+            named = {"name": title, "notes": tuple(notes), "seed": seed}
+            self.save(place, measure(), command, record, inputs, **named)
 
         # a model's log is shown, so it counts here beside its weights
         sums = {role: self.checksum(path) for role, path in inputs.items()}

@@ -109,12 +109,6 @@ def test_an_input_is_never_replaced(home: Path, arguments: str, found: str) -> N
             "a.run",
             "found a.run, which is the input a.run",
         ),
-        (
-            "transfer small small",
-            "--source-candidates train=a.run",
-            "a.run",
-            "found a.run, which is the input a.run",
-        ),
         ("pooling", "--task A a.run a.run b.run", "b.run", "found b.run, which is the input b.run"),
         (
             "tripclick small --test-split test --models tk",

@@ -4,7 +4,6 @@ before the work.
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -31,8 +30,8 @@ def refusal(arguments: str) -> str:
     [
         # the flag of the command at hand
         (
-            "study transfer x y --out ./s --source-candidates no=a.run",
-            "--source-candidates: wanted splits of the study",
+            "study transfer x y --out ./s --set-source heads=0",
+            "--set-source tk.heads: wanted at least 1; found 0; raise it",
         ),
         (
             "study position-bias x --out ./s --set tk.batch_size=0",
@@ -47,17 +46,6 @@ def refusal(arguments: str) -> str:
             "each once; found none; give --positions again",
         ),
         # options that do nothing
-        (
-            (
-                "study position-bias x --out ./s --set tk.positions=none --positions none "
-                "--positions sinusoid"
-            ),
-            "--set tk.positions: --positions names those that are compared; leave it out",
-        ),
-        (
-            "study position-bias x --out ./s --queries 3",
-            "--queries: wanted --answers-in; found none, with which it does nothing",
-        ),
         (
             (
                 "study position-bias x --out ./s --answers-in 0:1 --answers-in 0:0.5 --positions "
@@ -123,10 +111,6 @@ def refusal(arguments: str) -> str:
             "study position-bias x --out ./s --set tk.heads=2 --set tk.heads=4",
             "--set: wanted at least one, each once; found tk",
         ),
-        (
-            "study position-bias x --out ./s --only original --only original",
-            "--only: wanted at least one, each once",
-        ),
     ],
 )
 def test_a_line_says_what_to_do(arguments: str, found: str) -> None:
@@ -154,12 +138,3 @@ def test_candidates_of_another_split_are_refused_in_a_dry_run(whole: str, tmp_pa
         "test.run: wanted queries of split 'train'; found none; check that --candidates names "
         "the split"
     ) in found
-
-
-def test_a_checkpoint_of_another_kind_is_refused_before_the_study(
-    whole: str, tmp_path: Path
-) -> None:
-    (tmp_path / "dot").mkdir()
-    (tmp_path / "dot" / "posbias.json").write_text(json.dumps({"kind": "bert_dot"}))
-    found = refusal(f"{whole} --start tk={tmp_path / 'dot'}")
-    assert "--start: wanted a checkpoint of kind tk; found bert_dot in" in found

@@ -60,15 +60,12 @@ def test_values_by_their_kind() -> None:
         (
             "batch_size",
             (
-                r"--set: wanted MODEL.SETTING=VALUE, or SETTING=VALUE for all models; found "
-                r"'batch_size'"
+                r"--set: wanted SETTING=VALUE, or MODEL.SETTING=VALUE with a model of the study "
+                r"\(tk, bert_cat\); found 'batch_size'"
             ),
         ),
-        ("=3", "--set: wanted MODEL.SETTING=VALUE"),
-        (
-            "bert_dot.batch_size=3",
-            r"--set: wanted a model of the study \(tk, bert_cat\); found 'bert_dot'",
-        ),
+        ("=3", "--set: wanted SETTING=VALUE"),
+        ("bert_dot.batch_size=3", r"\(tk, bert_cat\); found 'bert_dot.batch_size=3'"),
         (
             "bert_cat.heads=3",
             "--set: wanted a setting of bert_cat: batch_size, .*pair_length.*; found 'heads'",

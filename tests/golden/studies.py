@@ -100,7 +100,9 @@ def remedies(inputs: Inputs, out: Path) -> Sequence[Any]:
 def calibration(inputs: Inputs, out: Path) -> Sequence[Any]:
     """The remedy of models with one vector a text."""
     model = s.ModelSettings("bert_dot", ENCODERS["bert_dot"], SLOW, encoder=str(inputs.encoder))
-    settings = s.RemedySettings(models=(model,), remedies=("calibrate",), moved_queries=20, **SMALL)
+    settings = s.RemedySettings(
+        models=(model,), remedies=("calibrate:0.5:16:0.5",), moved_queries=20, **SMALL
+    )
     return _run("remedies", [planted(out / "planted", FEW)], settings, out)
 
 

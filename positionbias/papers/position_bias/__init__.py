@@ -1,9 +1,9 @@
 """The studies of position: effects of a collection's bias on re-rankers, levels of bias, other
 models, remedies, training on another collection.
 
-"Mitigating the Position Bias of Transformer Models in Passage Re-Ranking" (ECIR 2021), Figure 1 and
-Tables 1 to 5. All are one grid of trainings and tests, and write the same rows; the names that
-these use stand here.
+"Mitigating the Position Bias of Transformer Models in Passage Re-Ranking" (ECIR 2021), Figures 1
+and 2 and Tables 1 to 5. All are one grid of trainings and tests, and write the same rows; the names
+that these use stand here.
 """
 
 from __future__ import annotations
@@ -11,18 +11,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import StrEnum
 
-from positionbias.models.remedies import Remedy, read_remedy
 from positionbias.models.shapes import Positions
 
 __all__ = [
     "AT_INFERENCE",
     "BASELINES",
-    "CALIBRATE",
     "CHANGE",
-    "CONSISTENCY",
-    "CONSISTENT",
     "CUT",
-    "DOMINANCE",
     "FIRST",
     "INSTEAD",
     "IN_TRAINING",
@@ -35,13 +30,11 @@ __all__ = [
     "REMEDIES",
     "RERANKER",
     "TAUGHT",
-    "TEACHER",
     "TEST_SETS",
     "TRAININGS",
     "VARIANTS",
     "WHOLE",
     "Shift",
-    "price_of",
 ]
 
 PAPER = "Mitigating the Position Bias of Transformer Models in Passage Re-Ranking (ECIR 2021)"
@@ -49,9 +42,9 @@ PAPER = "Mitigating the Position Bias of Transformer Models in Passage Re-Rankin
 FIRST, POSITION, RERANKER = "first stage", "position", "re-ranker"
 # families of comparisons begin with these: one system on rotated and on original test passages; two
 # trainings on the same passages; a model and a baseline; the change by rotation at two levels of
-# front-loading; rotated data and a model with other positions; a remedy and none; any two remedies
+# front-loading; rotated data and a model with other positions; a remedy and none
 TEST_SETS, TRAININGS, BASELINES, LEVELS = "test passages", "trainings", "baselines", "levels"
-INSTEAD, REMEDIES, DOMINANCE = "rotated data or another model", "remedies", "dominance"
+INSTEAD, REMEDIES = "rotated data or another model", "remedies"
 # subsets of test queries
 WHOLE, CUT = "answer left whole", "answer cut"
 CHANGE = "change by rotation"
@@ -62,27 +55,20 @@ VARIANTS: Mapping[Positions, str] = {  # a model's positions in results
 }
 MOVED = "moved sentence, end − front"  # the measure of bias, as a share of the evidence's worth
 NO_REMEDY = "no remedy"
-CONSISTENT = "consistent under rotation"
 TAUGHT = "taught by rotations"
-CONSISTENCY = (0.1, 0.3, 1.0)  # the weights of consistency, of which validation chooses [decision]
-TEACHER = Remedy("rotate", 4)  # with which the scores of the model without a remedy teach
-IN_TRAINING = (  # remedies in data, loss and model
-    "rotated once",
-    "rotated at reading",
-    "shuffled at reading",
-    CONSISTENT,
-    TAUGHT,
-    "random offsets",
-    "no positions",
-    "relative positions",
-)
-CALIBRATE = "calibrate"  # the remedy at inference whose settings validation chooses
-AT_INFERENCE = " at inference"  # ends the name of such a remedy in results
-OF_TK = frozenset({"no positions", "relative positions"})
-_PRICES = {
-    CONSISTENT: f"trains {len(CONSISTENCY)} times, reading twice",
-    TAUGHT: f"trains twice; the teacher reads {TEACHER.times} times",
+# remedies in data, loss and model, with their price beside a training without one
+IN_TRAINING: Mapping[str, str] = {
+    "rotated once": "none",
+    "rotated at reading": "none",
+    "shuffled at reading": "none",
+    "consistent under rotation": "reads twice in training",
+    TAUGHT: "trains twice; the teacher reads 4 times",
+    "random offsets": "none",
+    VARIANTS["none"]: "none",
+    VARIANTS["relative"]: "none",
 }
+OF_TK = frozenset({VARIANTS["none"], VARIANTS["relative"]})
+AT_INFERENCE = " at inference"  # ends the name of such a remedy in results
 
 
 class Shift(StrEnum):
@@ -94,22 +80,3 @@ class Shift(StrEnum):
     UNKNOWN = "cannot tell"
     UNFINISHED = "training not finished"
     IDLE = "re-ranks nothing"
-
-
-def price_of(variant: str) -> str:
-    """Return what a remedy costs beside a training, and readings, without it.
-
-    >>> (
-    ...     price_of("rotated once"),
-    ...     price_of("rotate:4 at inference"),
-    ...     price_of("segments-max:3 at inference"),
-    ... )
-    ('none', 'reads 4 times', 'reads once, in parts')
-    """
-    name = variant.removesuffix(AT_INFERENCE)
-    if name == variant:
-        return _PRICES.get(variant, "none")
-    if name == CALIBRATE:
-        return "reads once, slower"
-    times = read_remedy(name).times
-    return f"reads {times} times" if times > 1 else "reads once, in parts"

@@ -8,14 +8,11 @@ remedy) as ``variant``; ``test`` are the passages that were re-ranked.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
-from itertools import chain, combinations
+from itertools import chain, combinations, product
 from pathlib import Path
 from typing import Any, NamedTuple
-
-from pandas import DataFrame
 
 from positionbias.audit.answers import Contrast
 from positionbias.audit.measured import RAW
@@ -24,19 +21,10 @@ from positionbias.core.manifest import read_manifest
 from positionbias.core.rows import Collected, load, load_values, printed_cells, records
 from positionbias.core.run import Run, read_run
 from positionbias.core.shard_work import MapShards
-from positionbias.evaluation.answers import Compared, compared
-from positionbias.evaluation.crossed import Crossed
+from positionbias.evaluation.answers import Compared
 from positionbias.evaluation.measures import per_query
 from positionbias.evaluation.records import Comparison, Facts
-from positionbias.evaluation.significance import HOLM, corrected
-from positionbias.evaluation.trainings import (
-    Repeat,
-    Values,
-    change_over,
-    changes,
-    figures_over,
-    paired,
-)
+from positionbias.evaluation.trainings import Repeat, Values, changes, figures_over, paired
 from positionbias.experiments.against import MARGIN
 from positionbias.experiments.candidates import judgements
 from positionbias.experiments.described import add_contents, add_rotation
@@ -54,7 +42,6 @@ from positionbias.papers.position_bias import (
     BASELINES,
     CHANGE,
     CUT,
-    DOMINANCE,
     FIRST,
     INSTEAD,
     LEVELS,
@@ -65,6 +52,7 @@ from positionbias.papers.position_bias import (
     RERANKER,
     TEST_SETS,
     TRAININGS,
+    VARIANTS,
     WHOLE,
     Shift,
 )
@@ -72,17 +60,10 @@ from positionbias.papers.position_bias.settings import TRAIN, GridSettings, Posi
 from positionbias.positions.debias import queries_by_cut
 from positionbias.positions.histogram import position_histogram
 from positionbias.positions.measured import histogram_rows
-from positionbias.positions.settings import HistogramOptions
+from positionbias.positions.settings import AnswerRange, HistogramOptions, Matching
 from positionbias.probe.measured import MATS
 
-__all__ = [
-    "ORIGINAL",
-    "PositionStudy",
-    "Text",
-    "Trained",
-    "best_of",
-    "measure_positions",
-]
+__all__ = ["ORIGINAL", "PositionStudy", "Text", "Trained", "measure_positions", "variant_of"]
 
 PUBLISHED = Path(__file__).with_name("published.csv")
 # how a collection was made → the paper's collection that it is, whole or in part
@@ -95,9 +76,8 @@ ALONE = Facts(model=POSITION_ONLY, role=POSITION)
 
 
 class Trained(NamedTuple):
-    """A trained model: its runs by test passages, a path a test split; its probes; in a study of
-    remedies the effects of moved sentences, and what its settings were chosen from; in one of
-    transfer its training on the source.
+    """A trained model: its runs by test passages, a path a test split (none: it was only begun);
+    its probes; in a study of remedies the effects of moved sentences.
     """
 
     facts: Facts
@@ -105,13 +85,11 @@ class Trained(NamedTuple):
     runs: Mapping[Text, tuple[Path, ...]]
     probes: Mapping[Text, Path] = {}
     moved: Path | None = None
-    choice: Path | None = None
-    first: tuple[Facts, Path] | None = None
 
-    @property
-    def draw(self) -> int | None:
-        """The draw of its training passages."""
-        return self.facts.rotation
+    def repeat(self, draw: int | None) -> Repeat:
+        """Return its seed, and the draw of its training passages or else of those tested."""
+        own = self.facts.rotation
+        return self.facts.seed, draw if own is None else own
 
 
 @dataclass(frozen=True)
@@ -133,32 +111,26 @@ class PositionStudy:
 
     def inputs(self) -> dict[str, Path]:
         """Return every input artefact, by name."""
-        paths: list[tuple[str, Path | None]] = [
-            ("collection", self.collection),
-            ("source", self.source),
-            *((f"rotated {draw}", path) for draw, path in self.rotated.items()),
-            *((f"training queries, {variant}", path) for variant, path in self.levels.items()),
-            *(
-                (f"candidates {split}", path)
-                for split, path in zip(self.settings.tests, self.candidates, strict=True)
-            ),
+        runs = [self.by_position, *(one.runs for one in self.trained)]
+        made = [
+            *self.levels.values(),
+            *(path for of in runs for paths in of.values() for path in paths),
+            *(path for one in self.trained for path in (one.path, *one.probes.values())),
+            *(one.moved for one in self.trained if one.moved),
         ]
-        for runs in (self.by_position, *(one.runs for one in self.trained)):
-            paths += [(path.stem, path) for path in chain.from_iterable(runs.values())]
-        for one in self.trained:
-            paths += [(f"probe {path.name}", path) for path in one.probes.values()]
-            paths += [(one.path.name, one.path)]
-            paths += [(f"source {one.first[1].name}", one.first[1])] if one.first else []
-            paths += [
-                (f"moved {one.path.name}", one.moved),
-                (f"choice {one.path.name}", one.choice),
-            ]
-        return {name: path for name, path in paths if path is not None}
-
-
-def best_of(rows: DataFrame) -> str:
-    """Return the model of the largest value, of equal ones the first."""
-    return str(rows.loc[rows["value"].fillna(0.0).idxmax(), "model"])
+        return {
+            "collection": self.collection,
+            **({"source": self.source} if self.source else {}),
+            **{f"rotated {draw}": path for draw, path in self.rotated.items()},
+            **dict(
+                zip(
+                    [f"candidates {split}" for split in self.settings.tests],
+                    self.candidates,
+                    strict=True,
+                )
+            ),
+            **{f"{path.parent.name}/{path.name}": path for path in made},
+        }
 
 
 def measure_positions(study: PositionStudy) -> Collected:
@@ -179,41 +151,39 @@ class _Measuring(Systems):
         self.study, self.settings = study, study.settings
         settings = self.settings
         self.collection, self.split = Collection(study.collection), "+".join(settings.tests)
-        self.rotated = {draw: Collection(path) for draw, path in study.rotated.items()}
         qrels = judgements(self.collection, settings.tests, settings.test_queries, settings.seed)
         made = Collected({"study": "position-bias", "collection": self.collection.name})
-        relevant_from = settings.test_relevant_from
-        super().__init__(made, {self.split: qrels}, relevant_from=relevant_from, seed=settings.seed)
+        level = settings.test_relevant_from
+        super().__init__(made, {self.split: qrels}, relevant_from=level, seed=settings.seed)
         self.idle: set[tuple[Facts, Repeat]] = set()  # trainings whose depth is 1
         self.systems: dict[Facts, None] = {}  # without their test passages
         self.tests = ["original"] if study.source else ["original", "rotated"]
-        self.whole: dict[int, Set[str]] = {}
+        self.whole: dict[int, Set[str]] = {}  # queries whose answer a draw left whole
         self._read()
 
     def _read(self) -> None:
         """Evaluate every run once."""
-        found: dict[tuple[Facts, str, str], dict[Repeat, Values]] = {}
+        values: dict[tuple[Facts, str, str], dict[Repeat, Values]] = {}
 
-        def add(facts: Facts, test: str, repeat: Repeat, runs: Sequence[Path]) -> None:
-            key = replace(facts, test=test)
-            for measure, values in self._by_query(runs).items():
-                found.setdefault((key, self.split, measure), {})[repeat] = values
+        def add(facts: Facts, test: str, repeat: Repeat, by_measure: Mapping[str, Values]) -> None:
             self.systems[facts] = None
+            for measure, by_query in by_measure.items():
+                key = (replace(facts, test=test), self.split, measure)
+                values.setdefault(key, {})[repeat] = by_query
 
         for test in self.tests:
-            add(BM25, test, (None, None), self.study.candidates)
+            add(BM25, test, (None, None), self._by_query(self.study.candidates))
         for (test, draw), runs in self.study.by_position.items():
-            add(ALONE, test, (None, draw), runs)
+            add(ALONE, test, (None, draw), self._by_query(runs))
         for one in self.study.trained:
-            facts, seed = system_of(one.facts), one.facts.seed
+            facts = system_of(one.facts)
             if read_manifest(trained_folder(one.path)).content.get("depth") == 1:
-                self.idle.add((facts, (seed, one.draw)))
+                self.idle.add((facts, one.repeat(None)))
             for (test, draw), runs in one.runs.items():
-                add(facts, test, (seed, draw if one.draw is None else one.draw), runs)
+                add(facts, test, one.repeat(draw), self._by_query(runs))
             if one.moved is not None and (moved := _moved(one.moved)):
-                key = (replace(facts, test="original"), self.split, MOVED)
-                found.setdefault(key, {})[seed, None] = moved
-        self.values = dict(found)
+                add(facts, "original", one.repeat(None), {MOVED: moved})
+        self.values = dict(values)
 
     def _by_query(self, runs: Sequence[Path]) -> dict[str, Values]:
         """Return a system's values by measure, the rankings of several splits joined."""
@@ -226,17 +196,17 @@ class _Measuring(Systems):
         self._collections()
         for (facts, _, measure), repeats in self.values.items():
             if facts.model != FIRST_STAGE or facts.test == "original":
-                self._mean(measure, facts, repeats)
-        self.compare(self._by_test_set())
-        self.compare(self._by_training())
-        self.compare(self._against_baselines())
-        self.compare(self._between_levels())
-        self.compare(self._instead_of_rotation())
-        self.compare(self._remedies())
-        self._dominance()
+                self.mean(measure, self.split, facts, repeats)
+                for (seed, draw), values in repeats.items() if len(repeats) > 1 else ():
+                    own = replace(facts, seed=seed, rotation=draw)
+                    self.mean(measure, self.split, own, {(seed, draw): values})
+        self.compare([*self.by_test_set(), *self.by_system(), *self.between_levels()])
         self._similarity()
         for one in self.study.trained:
-            self._training(one)
+            if trained_folder(one.path) == one.path:  # a remedy at inference trains nothing
+                assert one.facts.seed is not None
+                own = replace(one.facts, seed=None, role=RERANKER)
+                self.training(own, one.facts.seed, one.path)
         self._published()
         return self.made
 
@@ -244,89 +214,79 @@ class _Measuring(Systems):
 
     def _collections(self) -> None:
         made, study, settings = self.made, self.study, self.settings
-        source = None if study.source is None else Collection(study.source)
+        options = HistogramOptions(matching=Matching(words=settings.words), seed=settings.seed)
+
+        def add_places(collection: Collection, **cells: Any) -> None:
+            over = study.map_shards
+            places = position_histogram(collection, TRAIN, options, map_shards=over)
+            histogram_rows(made, places, **cells)
+
         add_contents(made, self.collection)
-        if source is not None:
-            add_contents(made, source, source=source.name)
-        for draw, rotated in self.rotated.items():
-            add_rotation(made, rotated, rotation=draw, source=source.name if source else "")
-        if source is not None:
-            return
-        answered = [name for name, of in self.collection.split_facts.items() if of.answers]
-        for draw, rotated in self.rotated.items():
-            self._cuts(draw, rotated, answered)
-        if answered:
-            split = TRAIN if TRAIN in answered else answered[0]
-            histogram_rows(made, position_histogram(self.collection, split), test="original")
-            for draw, rotated in self.rotated.items():
-                result = position_histogram(rotated, split)
-                histogram_rows(made, result, test="rotated", rotation=draw)
-        if isinstance(settings, PositionBiasSettings):
-            options = HistogramOptions(matching=settings.matching, seed=settings.seed)
-            for variant, path in study.levels.items():
-                of = Collection(path)
-                result = position_histogram(of, TRAIN, options, map_shards=study.map_shards)
-                histogram_rows(made, result, variant=variant)
+        source = Collection(study.source) if study.source else None
+        name = source.name if source else ""
+        if source:
+            add_contents(made, source, source=name)
+        answered = {split for split, of in self.collection.split_facts.items() if of.answers}
+        if TRAIN in answered and not source:
+            add_places(self.collection, test="original")
+        for draw, path in study.rotated.items():
+            rotated = Collection(path)
+            cells: dict[str, Any] = {"test": "rotated", "rotation": draw}
+            add_rotation(made, rotated, rotation=draw, source=name)
+            if TRAIN in answered and not source:
+                add_places(rotated, **cells)
+            if not source:
+                sides = self._cut(rotated, answered.intersection(settings.tests))
+                self.whole[draw] = sides[WHOLE]
+                for side, queries in sides.items():
+                    made.add("test queries", side, len(queries), split=self.split, **cells)
+        for variant, path in study.levels.items():
+            add_places(Collection(path), variant=variant)
 
-    def _cuts(self, draw: int, rotated: Collection, answered: Sequence[str]) -> None:
-        """Count the test queries whose answers a rotation left whole, and those with a cut one."""
+    def _cut(self, rotated: Collection, splits: Set[str]) -> dict[str, set[str]]:
+        """Return the test queries whose answers a rotation left whole, and those with a cut one."""
         judged = {qrel.query_id for qrel in self.qrels[self.split]}
-        sides: tuple[set[str], set[str]] = (set(), set())
-        for split in set(self.settings.tests) & set(answered):
-            for side, own in zip(
-                sides, queries_by_cut(self.collection, rotated, split), strict=True
-            ):
-                side |= own
-        if self.settings.test_queries is not None:
-            sides = (sides[0] & judged, sides[1] & judged)
-        self.whole[draw] = sides[0]
-        for name, side in zip((WHOLE, CUT), sides, strict=True):
-            cells: dict[str, Any] = {"test": "rotated", "rotation": draw, "split": self.split}
-            self.made.add("test queries", name, len(side), **cells)
+        sides: dict[str, set[str]] = {WHOLE: set(), CUT: set()}
+        for split in splits:
+            both = queries_by_cut(self.collection, rotated, split)
+            for side, queries in zip(sides, both, strict=True):
+                chosen = queries if self.settings.test_queries is None else queries & judged
+                sides[side] |= chosen
+        return sides
 
-    # -- systems -----------------------------------------------------------------------------------
-
-    def _mean(self, measure: str, facts: Facts, repeats: Mapping[Repeat, Values]) -> None:
-        """Add a system's mean over its repeats, and that of each where there are several."""
-        self.mean(measure, self.split, facts, repeats)
-        if len(repeats) > 1:
-            for (seed, draw), values in repeats.items():
-                own = replace(facts, seed=seed, rotation=draw)
-                self.mean(measure, self.split, own, {(seed, draw): values})
+    # -- comparisons -------------------------------------------------------------------------------
 
     def _models(self) -> list[Facts]:
         """Return the trained systems, without test passages."""
         return [facts for facts in self.systems if facts.role == RERANKER]
 
-    def _tested(self, along: str, measure: str, base: Facts, system: Facts) -> Tested | None:
-        """Return the comparison of two systems by the repeats that both have, without those that
-        re-rank nothing; None where they have none in common.
+    def _tested(self, along: str, measure: str, base: Facts, system: Facts) -> Iterator[Tested]:
+        """Yield the comparison of two systems by the repeats that both have, without those that
+        re-rank nothing; none where they have none in common.
         """
-        keys = [(facts, self.split, measure) for facts in (base, system)]
-        sides = [self.values.get(key, {}) for key in keys]
-        every = paired(*sides)
-        if not every:
-            return None
-        repeats = every if along == BASELINES else self._pairs(base, system, *sides)
-        return Tested(
-            f"{along}: {measure}",
-            measure,
-            self.split,
-            base,
-            system,
-            repeats or every,
-            answer="" if repeats else Compared.IDLE,
-        )
+        sides = [self._values(facts, measure, sized=along == REMEDIES) for facts in (base, system)]
+        if every := paired(*sides):
+            kept = paired(self._re_ranking(base, sides[0]), self._re_ranking(system, sides[1]))
+            repeats = every if along == BASELINES else kept
+            idle = "" if repeats else Compared.IDLE
+            name = f"{along}: {measure}"
+            yield Tested(name, measure, self.split, base, system, repeats or every, answer=idle)
 
-    def _pairs(
-        self,
-        base: Facts,
-        system: Facts,
-        before: Mapping[Repeat, Values],
-        after: Mapping[Repeat, Values],
-    ) -> dict[Repeat, tuple[Values, Values]]:
-        """Pair the repeats of two systems that re-rank."""
-        return paired(self._re_ranking(base, before), self._re_ranking(system, after))
+    def _values(self, facts: Facts, measure: str, *, sized: bool) -> Mapping[Repeat, Values]:
+        """Return a system's values; ``sized``: of moved sentences by the size of their effect.
+
+        |mean with a remedy| − |mean without| has no value by query, so each query's effect counts
+        with the sign of its remedy's mean over all trainings: with a sign for each training, a
+        remedy whose effects only vary more than another's had more bias.
+        """
+        repeats = self.values.get((facts, self.split, measure), {})
+        total = sum(sum(own.values()) / max(len(own), 1) for own in repeats.values())
+        if not sized or measure != MOVED or total >= 0:
+            return repeats
+        return {
+            repeat: {query_id: -value for query_id, value in own.items()}
+            for repeat, own in repeats.items()
+        }
 
     def _re_ranking(self, facts: Facts, repeats: Mapping[Repeat, Values]) -> dict[Repeat, Values]:
         own = replace(facts, test="")
@@ -336,163 +296,84 @@ class _Measuring(Systems):
             if not {(own, (seed, draw)), (own, (seed, None))} & self.idle
         }
 
-    # -- comparisons -------------------------------------------------------------------------------
-
-    def _by_test_set(self) -> Iterator[Tested]:
+    def by_test_set(self) -> Iterator[Tested]:
         """Compare each system on the rotated test passages with itself on the original ones, over
         all test queries and over those whose answers were left whole.
         """
-        for measure in self.settings.measures if "rotated" in self.tests else ():
-            for subset in ("", WHOLE) if any(self.whole.values()) else ("",):
-                for facts in (*self._models(), ALONE):
-                    base, rotated = (replace(facts, test=test) for test in self.tests)
-                    tested = self._tested(TEST_SETS, measure, base, rotated)
-                    assert tested is not None
-                    if subset:
-                        own = {
-                            (seed, draw): (
-                                _kept(before, self.whole[draw or 0]),
-                                _kept(after, self.whole[draw or 0]),
-                            )
-                            for (seed, draw), (before, after) in tested.repeats.items()
-                        }
-                        tested = tested._replace(repeats=own, cells={"subset": subset})
+        for facts in (*self._models(), ALONE):
+            for measure in self.settings.measures if "rotated" in self.tests else ():
+                for tested in self._tested(TEST_SETS, measure, *self._on_tests(facts)):
                     yield tested
+                    if any(self.whole.values()):
+                        kept = {
+                            (seed, draw): _kept(pair, self.whole[draw or 0])
+                            for (seed, draw), pair in tested.repeats.items()
+                        }
+                        yield tested._replace(repeats=kept, cells={"subset": WHOLE})
 
-    def _by_training(self) -> Iterator[Tested]:
-        """Compare trainings of one model on the same test passages: rotated passages with original
-        ones, or any two with another first collection.
+    def by_system(self) -> Iterator[Tested]:
+        """Compare systems on the same test passages; remedies on original ones, in quality and in
+        the size of the effect of moved sentences.
         """
-        models = self._models()
-        transfer = self.study.source is not None
-        pairs = [
-            (base, facts)
-            for base, facts in combinations(models, 2)
-            if (transfer and (base.model, base.unfinished) == (facts.model, facts.unfinished))
-            or (base.training == "original" and facts == replace(base, training="rotated"))
-        ]
-        for measure in self.settings.measures:
-            for base, facts in pairs:
-                for test in self.tests:
-                    yield from self._if_tested(TRAININGS, measure, base, facts, test)
+        measures = self.settings.measures
+        for along, base, system in self._pairs():
+            remedies = along == REMEDIES
+            chosen = [measures[0], MOVED] if remedies else measures
+            for measure, test in product(chosen, self.tests[:1] if remedies else self.tests):
+                sides = [replace(facts, test=test) for facts in (base, system)]
+                yield from self._tested(along, measure, *sides)
 
-    def _if_tested(
-        self, along: str, measure: str, base: Facts, facts: Facts, test: str
-    ) -> Iterator[Tested]:
-        tested = self._tested(along, measure, replace(base, test=test), replace(facts, test=test))
-        if tested is not None:
-            yield tested
+    def _pairs(self) -> Iterator[tuple[str, Facts, Facts]]:
+        """Yield what is compared along a family: a baseline or another system, and a system."""
+        models, usual = self._models(), next(iter(self.variants()), "")
+        for base, system in combinations(models, 2):
+            if self.study.source is not None:
+                if (base.model, base.unfinished) == (system.model, system.unfinished):
+                    yield TRAININGS, base, system
+            elif base.training == "original" and system == replace(base, training="rotated"):
+                yield TRAININGS, base, system
+        for system in models:
+            yield BASELINES, BM25, system
+            yield BASELINES, ALONE, system
+            if system.training == "rotated" and system.variant == usual:
+                for variant in self.variants()[1:]:
+                    yield INSTEAD, replace(system, variant=variant, training="original"), system
+            none = replace(system, variant=NO_REMEDY)
+            if system.variant != NO_REMEDY and none in self.systems:
+                yield REMEDIES, none, system
 
-    def _against_baselines(self) -> Iterator[Tested]:
-        for measure in self.settings.measures:
-            for facts in self._models():
-                for test in self.tests:
-                    for base in (BM25, ALONE):
-                        yield from self._if_tested(BASELINES, measure, base, facts, test)
+    def variants(self) -> list[str]:
+        """Return the kinds of positions that are compared, the usual one first."""
+        settings = self.settings
+        kinds = settings.positions if isinstance(settings, PositionBiasSettings) else ()
+        return [VARIANTS[kind] for kind in kinds]
 
-    def _between_levels(self) -> Iterator[Tested]:
+    def between_levels(self) -> Iterator[Tested]:
         """Compare the change by rotation of the most front-loaded level with that of the least,
         query by query, so that the effect of rotation on the text itself cancels out.
         """
-        levels = self._levels()
-        if len(levels) < 2:
-            return
-        least, most = levels[0], levels[-1]
-        measure = self.settings.measures[0]
-        for facts in self._models():
-            if facts.variant != most:
-                continue
-            own = [replace(facts, variant=variant) for variant in (least, most)]
-            pairs = [
-                self._tested(TEST_SETS, measure, *(replace(one, test=test) for test in self.tests))
-                for one in own
-                if one in self.systems
-            ]
-            if len(pairs) < 2 or not all(pair and not pair.answer for pair in pairs):
-                continue
-            moved = paired(*(changes(pair.repeats) for pair in pairs if pair))
-            if moved:
-                base, system = (replace(one, test="rotated") for one in own)
-                name = f"{measure}, {CHANGE}"
-                family = f"{LEVELS}: {measure}"
-                yield Tested(family, name, self.split, base, system, moved, relative=False)
-
-    def _levels(self) -> list[str]:
-        """Return the levels whose answers' mean place is known, the least front-loaded first."""
-        rows = self.made.rows.query("measure == 'answer positions' and statistic == 'mean'")
-        means = rows[(rows["variant"] != "") & rows["value"].notna()]
-        return list(means.sort_values("value", ascending=False, kind="stable")["variant"])
-
-    def _instead_of_rotation(self) -> Iterator[Tested]:
-        """Compare the usual model trained on rotated passages with changed ones trained on original
-        passages.
-        """
         settings = self.settings
-        if not (isinstance(settings, PositionBiasSettings) and settings.positions):
-            return
-        variants = list(dict.fromkeys(facts.variant for facts in self._models()))
-        for measure in settings.measures:
-            for facts in self._models():
-                if (facts.variant, facts.training) == (variants[0], "rotated"):
-                    for variant in variants[1:]:
-                        base = replace(facts, variant=variant, training="original")
-                        for test in self.tests:
-                            yield from self._if_tested(INSTEAD, measure, base, facts, test)
+        doses = settings.doses if isinstance(settings, PositionBiasSettings) else ()
+        levels = [variant_of(dose) for dose in sorted(doses, key=lambda dose: dose.low + dose.high)]
+        measure = settings.measures[0]
+        for most in self._models():
+            if not levels or most.variant != levels[0]:
+                continue
+            both = [replace(most, variant=levels[-1]), most]
+            moved = [
+                changes(tested.repeats)
+                for one in both
+                for tested in self._tested(TEST_SETS, measure, *self._on_tests(one))
+                if not tested.answer
+            ]
+            if len(moved) == 2 and (repeats := paired(*moved)):
+                base, system = (replace(one, test="rotated") for one in both)
+                name, family = f"{measure}, {CHANGE}", f"{LEVELS}: {measure}"
+                yield Tested(family, name, self.split, base, system, repeats, relative=False)
 
-    def _remedies(self) -> Iterator[Tested]:
-        """Compare each remedy with none on original passages, in quality and in the size of the
-        effect of moved sentences.
-
-        |mean with the remedy| − |mean without| has no value by query, so each query's effect counts
-        with the sign of its remedy's mean over all trainings: with a sign for each training, a
-        remedy whose effects only vary more than another's had more bias.
-        """
-        for measure in (self.settings.measures[0], MOVED):
-            for facts in self._models():
-                none = replace(facts, variant=NO_REMEDY)
-                if facts.variant == NO_REMEDY or none not in self.systems:
-                    continue
-                for tested in self._if_tested(REMEDIES, measure, none, facts, "original"):
-                    signs = [self._sign(one) for one in (none, facts)] if measure == MOVED else []
-                    yield tested._replace(repeats=_signed(tested.repeats, signs))
-
-    def _sign(self, facts: Facts) -> int:
-        """Return the sign of the mean effect of moved sentences over all trainings."""
-        repeats = self.values[replace(facts, test="original"), self.split, MOVED]
-        total = sum(sum(values.values()) / max(len(values), 1) for values in repeats.values())
-        return -1 if total < 0 else 1
-
-    def _dominance(self) -> None:
-        """Add, for all pairs of a model's remedies, none among them, the differences in quality and
-        in the size of the effect of moved sentences; their p-values are corrected together, so that
-        the chance of any false sentence about a model is at most 5 %.
-        """
-        of_models: dict[tuple[str, str], list[Facts]] = defaultdict(list)
-        for facts in self._models():
-            measured = (replace(facts, test="original"), self.split, MOVED) in self.values
-            if measured and not facts.unfinished:
-                of_models[facts.model, facts.pretrained].append(facts)
-        for (model, _), systems in of_models.items():
-            found: list[tuple[str, Facts, Facts, Crossed]] = []
-            for pair in combinations(systems, 2):
-                base, system = (replace(one, test="original") for one in pair)
-                both = {}
-                for measure in (self.settings.measures[0], MOVED):
-                    sides = [self.values[one, self.split, measure] for one in (base, system)]
-                    both[measure] = self._pairs(base, system, *sides)
-                for measure, repeats in both.items() if all(both.values()) else ():
-                    signs = [self._sign(one) for one in pair] if measure == MOVED else []
-                    change = change_over(_signed(repeats, signs), self.clusters[self.split])
-                    found.append((measure, base, system, change.difference))
-            adjusted = iter(corrected([of.p for *_, of in found if of.p is not None], HOLM))
-            for measure, base, system, of in found:
-                p = None if of.p is None else next(adjusted)
-                cells: dict[str, Any] = {"against": against(base, system), "split": self.split}
-                cells |= {"family": f"{DOMINANCE} of {model}", "p": of.p, "p_adjusted": p}
-                cells["answer"] = compared(of.value or 0.0, p)
-                cells["trainings"] = len(of.by_seed)
-                own = {**system_cells(system), **cells}
-                self.made.add(measure, DOMINANCE, of.value, of.interval, **own)
+    def _on_tests(self, facts: Facts) -> tuple[Facts, Facts]:
+        """Return a system on original and on rotated passages."""
+        return replace(facts, test="original"), replace(facts, test="rotated")
 
     def judged(self, tested: Tested, comparison: Comparison) -> dict[str, Any]:
         """Return the unit of a relative change, and of one by rotation the answer."""
@@ -502,10 +383,8 @@ class _Measuring(Systems):
         bounds = comparison.relative_interval
         side = None if bounds is None else bounds.side(MARGIN)
         answer = {0: Shift.NONE, 1: Shift.RISES, -1: Shift.FALLS, None: Shift.UNKNOWN}[side]
-        if tested.answer:
-            answer = Shift.IDLE
-        if tested.system.unfinished:
-            answer = Shift.UNFINISHED
+        if tested.system.unfinished or tested.answer:
+            answer = Shift.UNFINISHED if tested.system.unfinished else Shift.IDLE
         cells |= {"margin": MARGIN, "count": comparison.queries, "counted": "queries"}
         return {**cells, "trainings": over(tested.repeats)["trainings"], "answer": answer}
 
@@ -517,73 +396,56 @@ class _Measuring(Systems):
             printed = comparison.relative_as_printed
             self.made.add(tested.measure, "Δ as printed", printed, unit="share", **cells)
 
-    # -- term similarity and trainings -------------------------------------------------------------
+    # -- term similarity and the paper -------------------------------------------------------------
 
     def _similarity(self) -> None:
         """Add MATS by training and probed passages, over trainings and of each."""
         probes: dict[Facts, dict[Repeat, list[dict[str, Any]]]] = {}
         for one in self.study.trained:
             for (test, draw), path in one.probes.items():
-                repeat = (one.facts.seed, draw if one.draw is None else one.draw)
                 key = replace(system_of(one.facts), test=test)
-                probes.setdefault(key, {})[repeat] = records(load(path))
+                probes.setdefault(key, {})[one.repeat(draw)] = records(load(path))
         for facts, repeats in probes.items():
             several, known = len(repeats) > 1, {}
             for (seed, draw), probed in repeats.items():
-                own = replace(facts, seed=seed, rotation=draw) if several else facts
+                system = replace(facts, seed=seed, rotation=draw) if several else facts
                 for row in probed:
                     cells = {name: cell for name, cell in row.items() if name not in PLACE}
-                    self.made.add(**{"value": None, **cells, **system_cells(own)})
+                    self.made.add(**{"value": None, **cells, **system_cells(system)})
                     if (row["measure"], row["statistic"]) == (MATS, "mean") and "value" in row:
                         known[seed, draw] = row["value"]
             if several and known:
-                of = figures_over(known)
-                over_all: dict[str, Any] = {**system_cells(facts), "interval": "trainings"}
-                over_all["trainings"] = len(of.by_seed)
-                self.made.add(MATS, "mean", of.value, of.interval, **over_all)
-
-    def _training(self, one: Trained) -> None:
-        """Add the logs of a model's trainings, and the values by which validation chose."""
-        seed = one.facts.seed
-        assert seed is not None
-        for facts, path in (*([one.first] if one.first else []), (one.facts, one.path)):
-            if trained_folder(path) == path:  # a remedy at inference trains nothing
-                self.training(replace(facts, seed=None, role=RERANKER), seed, path)
-        if one.choice is None:
-            return
-        choices = load(one.choice)
-        best = best_of(choices)
-        for row in choices.itertuples():
-            own: dict[str, Any] = {**system_cells(replace(one.facts, role=RERANKER))}
-            own |= {"split": row.split, "axis": "setting", "label": row.model}
-            own["answer"] = "chosen" if row.model == best else ""
-            own["test"] = "rotated"
-            self.made.add(row.measure, "validation", row.value, **own)
-
-    # -- the paper ---------------------------------------------------------------------------------
+                mean = figures_over(known)
+                cells = {"interval": "trainings", "trainings": len(mean.by_seed)}
+                self.made.add(
+                    MATS, "mean", mean.value, mean.interval, **system_cells(facts), **cells
+                )
 
     def _published(self) -> None:
         """Add the paper's figures of the collection and of the models that were trained, where the
         collection is its own; one made from another is not.
         """
-        source = self.study.source and Collection(self.study.source)
+        source = Collection(self.study.source) if self.study.source else None
         theirs = COLLECTIONS.get(self.collection.manifest.command)
         first = COLLECTIONS.get(source.manifest.command) if source else None
-        models = {facts.model for facts in self._models()}
+        # of levels, positions and remedies the paper prints nothing
+        plain = not any(facts.variant for facts in self._models())
+        models = {"", *(facts.model for facts in self._models() if plain)}
         tables = ("Table 1", "Table 5") if source else ("Table 1", "Table 2", "Table 3", "Table 4")
         for cell in printed_cells(PUBLISHED) if theirs else ():
-            place, model = cell["family"], cell.get("model")
-            if cell["collection"] != theirs or not any(table in place for table in tables):
+            wanted = cell["collection"] == theirs and cell.get("model", "") in models
+            if not wanted or not any(table in cell["family"] for table in tables):
                 continue
-            if model and (model not in models or any(facts.variant for facts in self._models())):
+            began, _, text = cell.get("source", "").rpartition(" (")
+            if began and began != first:
                 continue
-            own = {**cell, "collection": self.collection.name}
-            if began := cell.get("source"):
-                name, _, text = began.rpartition(" (")
-                if name != first or source is None:
-                    continue
-                own["source"] = f"{source.name} ({text}"
-            self.made.add(**own)
+            own = {"source": f"{source.name} ({text}"} if began and source else {}
+            self.made.add(**{**cell, **own, "collection": self.collection.name})
+
+
+def variant_of(dose: AnswerRange) -> str:
+    """Return the variant of a level's trainings."""
+    return f"answers in {dose}"
 
 
 def system_of(facts: Facts) -> Facts:
@@ -591,24 +453,9 @@ def system_of(facts: Facts) -> Facts:
     return replace(facts, seed=None, rotation=None, test="", role=RERANKER)
 
 
-def _kept(values: Values, kept: Set[str]) -> Values:
-    return {query_id: value for query_id, value in values.items() if query_id in kept}
-
-
-def _signed(
-    repeats: Mapping[Repeat, tuple[Values, Values]], signs: Sequence[int]
-) -> dict[Repeat, tuple[Values, Values]]:
-    """Multiply each side's values by its sign, if any."""
-    if not signs:
-        return dict(repeats)
-    before, after = (
-        {
-            key: {query_id: sign * value for query_id, value in pair[side].items()}
-            for key, pair in repeats.items()
-        }
-        for side, sign in enumerate(signs)
-    )
-    return {key: (before[key], after[key]) for key in repeats}
+def _kept(pair: tuple[Values, Values], kept: Set[str]) -> tuple[Values, Values]:
+    before, after = ({key: own[key] for key in own if key in kept} for own in pair)
+    return before, after
 
 
 def _moved(path: Path) -> dict[str, float]:

@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 
 from positionbias.audit.settings import AuditSettings
 from positionbias.core.closest import or_closest
 from positionbias.core.errors import SettingError
-from positionbias.core.json_text import JsonObject
 from positionbias.core.settings import (
     Panel,
     check_once,
     check_settings,
     declared_setting,
-    flags_as,
-    refuse_idle,
     seed_setting,
     setting,
     settings_of,
 )
-from positionbias.evaluation.records import TEXTS
 from positionbias.experiments.model_options import CANDIDATES, DRAWS, SEEDS
 from positionbias.experiments.model_settings import ModelSettings, with_assignments
 from positionbias.firststage.settings import Bm25Settings
@@ -30,18 +26,15 @@ from positionbias.models.kinds import scores_log_probabilities
 from positionbias.models.remedies import AnyRemedy, Remedy, read_remedy
 from positionbias.models.shapes import POSITIONS, Positions
 from positionbias.papers import StudyCommand
-from positionbias.papers.position_bias import CALIBRATE, IN_TRAINING, OF_TK, TAUGHT
+from positionbias.papers.position_bias import IN_TRAINING, OF_TK, TAUGHT
 from positionbias.positions.rotate import Rotation
-from positionbias.positions.settings import SEVERAL, AnswerRange, Matching, Selection, Several
+from positionbias.positions.settings import AnswerRange
 from positionbias.text.words import USUAL_WORDS, WordMethod
-from positionbias.training.config import AT_READING
 
 __all__ = [
     "COMMANDS",
-    "SOURCE_FLAGS",
     "TRAIN",
     "GridSettings",
-    "Level",
     "PositionBiasSettings",
     "RemedySettings",
     "TransferSettings",
@@ -49,19 +42,6 @@ __all__ = [
 
 TRAIN = "train"  # the split of training queries
 DEPTH = 10  # candidates per query with --quick
-SOURCE_FLAGS = {
-    "--candidates": "--source-candidates",
-    "--validation-split": "--source-validation-split",
-}
-
-
-class Level(AnswerRange):
-    """A range of the starts of training answers."""
-
-    @classmethod
-    def parse(cls, text: str, *, flag: str = "--answers-in") -> AnswerRange:
-        """Read ``LOW:HIGH``."""
-        return super().parse(text, flag=flag)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,7 +85,6 @@ class GridSettings:
         absent="all",
         panel=Panel.BASIC,
     )
-    rotate_at_reading: bool = declared_setting(False, AT_READING)
     test_relevant_from: int = setting(
         1, "Grade from which a test passage is relevant, in RR and R.", least=1, metavar="GRADE"
     )
@@ -118,88 +97,40 @@ class GridSettings:
     probe_passages: int | None = setting(
         None, "Passages for MATS at the end; by default all.", least=1, metavar="N"
     )
-    trainings: tuple[str, ...] = setting(
-        TEXTS, "Only this training: original or rotated.", flags=("--only",), metavar="TRAINING"
-    )
     seed: int = seed_setting()
 
     def __post_init__(self) -> None:
         check_settings(self)
-        check_once(
-            {
-                "--models": [m.kind for m in self.models],
-                "--seeds": self.seeds,
-                "--rotations": self.draws,
-            }
-        )
-        if unknown := [name for name in self.trainings if name not in TEXTS]:
-            do = or_closest(unknown[0], TEXTS, "give one of these")
-            raise SettingError(
-                f"--only: wanted some of {', '.join(TEXTS)}; found {', '.join(unknown)}; {do}"
-            )
-        check_once({"--only": self.trainings})
+        kinds = [model.kind for model in self.models]
+        check_once({"--models": kinds, "--seeds": self.seeds, "--rotations": self.draws})
         if unused := [split for split in self.candidates if split not in self.splits]:
             raise SettingError(
                 f"--candidates: wanted splits of the study ({', '.join(self.splits)}); found "
                 f"{unused[0]!r}; {or_closest(unused[0], self.splits, 'name one of these')}"
             )
-        if self.measures:
-            from positionbias.evaluation.measures import canonical  # needs ir_measures
+        from positionbias.evaluation.measures import canonical  # needs ir_measures
 
-            object.__setattr__(self, "measures", canonical(self.measures))
-        else:
-            level = f"(rel={self.test_relevant_from})" if self.test_relevant_from > 1 else ""
-            object.__setattr__(self, "measures", ("nDCG@10", f"RR{level}@10", f"R{level}@10"))
+        level = f"(rel={self.test_relevant_from})" if self.test_relevant_from > 1 else ""
+        usual = ("nDCG@10", f"RR{level}@10", f"R{level}@10")
+        object.__setattr__(self, "measures", canonical(self.measures or usual))
 
     @property
     def splits(self) -> tuple[str, ...]:
         """All splits of the study."""
         return (TRAIN, self.validation, *self.tests)
 
-    @property
-    def rotations(self) -> Mapping[int, Rotation]:
-        """The rotations by draw."""
-        return {draw: Rotation(words=self.words, seed=draw) for draw in self.draws}
-
-    def record(self) -> JsonObject:
-        """Return the settings for a manifest: JSON-ready, files by name."""
-        plain = (
-            "depth",
-            "train_depth",
-            "test_queries",
-            "validation",
-            "rotate_at_reading",
-            "test_relevant_from",
-            "probe_passages",
-        )
-        return {
-            "models": [model.record() for model in self.models],
-            "seeds": list(self.seeds),
-            "draws": list(self.draws),
-            "rotation": {
-                key: value
-                for key, value in asdict(Rotation(words=self.words)).items()
-                if key != "seed"
-            },
-            "bm25": asdict(self.bm25),
-            "candidates": {split: path.name for split, path in self.candidates.items()},
-            "tests": list(self.tests),
-            "measures": list(self.measures),
-            "trainings": [name for name in TEXTS if name in self.trainings],
-            **{name: getattr(self, name) for name in (*plain, "seed")},
-        }
+    def rotation(self, draw: int) -> Rotation:
+        """Return the rotation of a draw."""
+        return Rotation(words=self.words, seed=draw)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PositionBiasSettings(GridSettings):
     """The same settings, with arms: ranges of the starts of training answers (``doses``), or kinds
     of positions of one TK.
-
-    ``queries`` is the number of training queries per range; None: as many as the smallest range
-    has. They are drawn by (seed of the study, id).
     """
 
-    doses: tuple[Level, ...] = setting(
+    doses: tuple[AnswerRange, ...] = setting(
         (),
         "An arm for this range of the starts of training answers, as for posbias select; given "
         "twice or more.",
@@ -207,17 +138,6 @@ class PositionBiasSettings(GridSettings):
         metavar="LOW:HIGH",
         panel=Panel.BASIC,
         absent="all training answers, in one arm",
-    )
-    queries: int | None = setting(
-        None,
-        "Training queries per --answers-in; by default as many as the smallest range has.",
-        least=1,
-        metavar="N",
-    )
-    several: Several = setting(
-        "all",
-        "Whether all answers of a training query must start in --answers-in, or any.",
-        choices=SEVERAL,
     )
     positions: tuple[Positions, ...] = setting(
         (),
@@ -233,64 +153,22 @@ class PositionBiasSettings(GridSettings):
             raise SettingError(
                 "--answers-in, --positions: give one of the two; each makes the arms of a study"
             )
-        if self.doses:
-            if len(set(self.doses)) < max(2, len(self.doses)):
-                found = ", ".join(map(str, self.doses))
-                raise SettingError(
-                    f"--answers-in: wanted two or more, each once; found {found}; give "
-                    "--answers-in LOW:HIGH again"
-                )
-        else:
-            refuse_idle(("--queries", "--several"), wanted="--answers-in", found="none")
-        if self.positions:
-            self._check_positions()
-
-    def _check_positions(self) -> None:
         known = [name for name in self.positions if name in POSITIONS]
-        if len(set(known)) < max(2, len(self.positions)):
-            raise SettingError(
-                f"--positions: wanted two or more of {', '.join(POSITIONS)}, each once; found "
-                f"{', '.join(self.positions)}; give --positions again"
-            )
+        for flag, given, fitting, wanted in (
+            ("--answers-in", self.doses, self.doses, "two or more"),
+            ("--positions", self.positions, known, f"two or more of {', '.join(POSITIONS)}"),
+        ):
+            if given and len(set(fitting)) < max(2, len(given)):
+                raise SettingError(
+                    f"{flag}: wanted {wanted}, each once; found {', '.join(map(str, given))}; give "
+                    f"{flag} again"
+                )
         kinds = [model.kind for model in self.models]
-        if kinds != ["tk"]:
+        if self.positions and kinds != ["tk"]:
             raise SettingError(
                 f"--models: wanted tk, whose positions can be changed; found {', '.join(kinds)}; "
                 "leave it out"
             )
-        if self.models[0].model.positions != POSITIONS[0]:
-            raise SettingError(
-                "--set tk.positions: --positions names those that are compared; leave it out"
-            )
-
-    @property
-    def matching(self) -> Matching:
-        """Return the settings of matching answers."""
-        return Matching(words=self.words)
-
-    def selection(self, dose: AnswerRange, queries: int | None = None) -> Selection:
-        """Return the selection of training queries of a range."""
-        return Selection(
-            dose, TRAIN, self.several, queries or self.queries, self.matching, self.seed
-        )
-
-    def with_positions(self, positions: Positions) -> ModelSettings:
-        """Return the model with these positions."""
-        model = self.models[0]
-        return replace(model, model=replace(model.model, positions=positions))
-
-    def record(self) -> JsonObject:
-        """Return the settings for a manifest: JSON-ready."""
-        arms: JsonObject = {}
-        if self.doses:
-            arms = {
-                "doses": [str(dose) for dose in self.doses],
-                "several": self.several,
-                "matching": asdict(self.matching),
-            }
-        if self.positions:
-            arms = {"models": [self.with_positions(name).record() for name in self.positions]}
-        return {**GridSettings.record(self), **arms}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -302,13 +180,13 @@ class RemedySettings(GridSettings):
     """
 
     remedies: tuple[str, ...] = setting(
-        (*IN_TRAINING, "rotate:4", "rotate-max:4", "segments-max:3", CALIBRATE),
+        (*IN_TRAINING, "rotate:4", "rotate-max:4", "segments-max:3", "calibrate:0.5"),
         "A remedy in training, by its name in the report, or at inference, as for posbias "
-        "debias-model; calibrate alone lets validation choose its settings; may be given again.",
+        "debias-model; may be given again.",
         flags=("--remedy",),
         metavar="REMEDY",
         panel=Panel.BASIC,
-        absent="all in training, rotate:4, rotate-max:4, segments-max:3 and calibrate",
+        absent="all in training, rotate:4, rotate-max:4, segments-max:3 and calibrate:0.5",
     )
     moved_queries: int = setting(
         500, "Test queries whose answering sentence is moved.", least=20, metavar="N"
@@ -317,11 +195,6 @@ class RemedySettings(GridSettings):
     def __post_init__(self) -> None:
         GridSettings.__post_init__(self)
         check_once({"--remedy": self.remedies})
-        if self.trainings != TEXTS or self.rotate_at_reading:
-            raise SettingError(
-                "--only, --rotate-at-reading: wanted --remedy, which says what is trained; found "
-                "one of them; leave it out"
-            )
         # refuse unknown names, and a model without any, before the study begins
         for model in self.models:
             if not (*self.at_inference(model), *self.in_training(model)):
@@ -340,20 +213,17 @@ class RemedySettings(GridSettings):
             unfit.add(TAUGHT)
         return tuple(name for name in IN_TRAINING if name in self.remedies and name not in unfit)
 
-    def at_inference(self, model: ModelSettings) -> tuple[AnyRemedy | None, ...]:
-        """Return the remedies at inference of a model, None for calibration with settings to
-        choose; that is of models with one vector a text.
+    def at_inference(self, model: ModelSettings) -> tuple[AnyRemedy, ...]:
+        """Return the remedies at inference of a model; attention is calibrated in models with one
+        vector a text.
 
         Raises:
             SettingError: a name is neither one of these nor one in training.
         """
-        others = (*IN_TRAINING, CALIBRATE)
-        found = [
-            None if name == CALIBRATE else read_remedy(name, others)
-            for name in self.remedies
-            if name not in IN_TRAINING
-        ]
-        return tuple(one for one in found if model.kind == "bert_dot" or isinstance(one, Remedy))
+        names = [name for name in self.remedies if name not in IN_TRAINING]
+        remedies = [read_remedy(name, tuple(IN_TRAINING)) for name in names]
+        fits = [model.kind == "bert_dot" or isinstance(remedy, Remedy) for remedy in remedies]
+        return tuple(remedy for remedy, fitting in zip(remedies, fits, strict=True) if fitting)
 
     @property
     def audit(self) -> AuditSettings:
@@ -366,24 +236,14 @@ class RemedySettings(GridSettings):
             seed=self.seed,
         )
 
-    def record(self) -> JsonObject:
-        """Return the settings for a manifest: JSON-ready."""
-        return {
-            **GridSettings.record(self),
-            "remedies": list(self.remedies),
-            "moved_queries": self.moved_queries,
-        }
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TransferSettings(GridSettings):
-    """The settings of the target, and those of the source. Tests are on original passages, without
-    MATS.
+    """The settings of the target, and what differs on the source. Tests are on original passages,
+    without MATS.
     """
 
-    rotate_at_reading: bool = False
     probe_passages: int | None = None
-    trainings: tuple[str, ...] = TEXTS
     source_assignments: tuple[str, ...] = setting(
         (),
         "As --set, only for the training on SOURCE; may be given again.",
@@ -391,37 +251,15 @@ class TransferSettings(GridSettings):
         metavar="[MODEL.]SETTING=VALUE",
         panel=Panel.BASIC,
     )
-    source_candidates: Mapping[str, Path] = setting(
-        {},
-        "A run over SOURCE to use instead of BM25's; may be given again.",
-        metavar="SPLIT=RUN",
-        panel=Panel.BASIC,
-    )
-    source_validation: str = setting(
-        "validation",
-        "Validation split of SOURCE.",
-        flags=("--source-validation-split",),
-        metavar="SPLIT",
-    )
 
     def __post_init__(self) -> None:
         GridSettings.__post_init__(self)
-        _ = self.source  # report conflicts before the study begins
+        _ = self.source_models  # report conflicts before the study begins
 
     @property
-    def source(self) -> GridSettings:
-        """Return the settings of the source, without tests; ``flags_as(SOURCE_FLAGS)`` names its
-        options in errors.
-        """
-        shared = {one.name: getattr(self, one.name) for one in fields(GridSettings)}
-        own = {
-            "models": with_assignments(self.models, self.source_assignments, flag="--set-source"),
-            "candidates": self.source_candidates,
-            "validation": self.source_validation,
-            "tests": (),
-        }
-        with flags_as(SOURCE_FLAGS):
-            return GridSettings(**{**shared, **own})
+    def source_models(self) -> tuple[ModelSettings, ...]:
+        """Return the models as they are trained on the source."""
+        return with_assignments(self.models, self.source_assignments, flag="--set-source")
 
 
 def _command(
@@ -447,7 +285,7 @@ def _command(
 
 COMMANDS: Mapping[str, StudyCommand] = {
     "position-bias": _command(
-        "arms.run_position_bias",
+        "study.run_position_bias",
         PositionBiasSettings,
         "Do re-rankers depend on the answer positions of COLLECTION, and does rotation "
         "remove this?"
@@ -469,7 +307,7 @@ the model?
         probe_passages=2_000,
     ),
     "remedies": _command(
-        "arms.run_remedies",
+        "study.run_remedies",
         RemedySettings,
         """Which remedy lowers the position bias of models of COLLECTION, and what does it cost?
 
@@ -485,7 +323,7 @@ not use. Writes results, tables and report.html.
         moved_queries=200,
     ),
     "transfer": _command(
-        "transfer.run_transfer",
+        "study.run_transfer",
         TransferSettings,
         "Does training on SOURCE first help on TARGET, and does it help more with SOURCE's "
         "passages rotated?"

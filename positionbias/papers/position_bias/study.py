@@ -1,68 +1,94 @@
-"""Run the position-bias study and its arms, and the demo: answer positions, their effect on
-re-rankers, and the effect of rotation.
+"""Run the studies of position, which are one grid of trainings and tests, and the demo.
 
     rotate → BM25 candidates (one run, made on the original text, for both test sets)
     → train each model on the original and on the rotated passages
     → re-rank original and rotated test passages with both → measures, tests, MATS → report
 
+What else the trainings differ in (``Facts.variant``, ``Facts.source``) are the arms of a study:
+
+    --answers-in  for each level: keep the training queries whose answers start in one part of their
+                  passages, as many for every level
+    --positions   TK with each kind of positions
+    remedies      train without a remedy, and with each remedy in data, loss or model; give the
+                  first each remedy at inference; also move the answering sentence of test passages
+    transfer      train on the target; on another collection first; on its rotated passages first;
+                  test all on the target's original passages
+
 Every step is restartable (``experiments.step``). The original and the rotated test share queries,
 judgements and candidates, and differ only in the text that a re-ranker reads. Every training seed
 is combined with every rotation draw. A model trained on the passages of one draw is tested on the
-original passages and on those of that draw, one trained on the original passages on those of all
-draws.
+original passages and on those of that draw, others on those of all draws. Levels differ only in
+their training queries: passages, candidates, validation and test queries are always those of the
+collection [decision]. The paper says of positions only that relative ones brought no improvement
+(end of §7).
+
+Bias is measured in two ways, as a remedy makes its own manipulation harmless by construction: the
+change of quality when passages are rotated, and the effect of moving the answering sentence, the
+end less the front.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from positionbias.core import rows
 from positionbias.core.collection import Collection
-from positionbias.core.errors import InputError
-from positionbias.core.json_text import Json
+from positionbias.core.errors import InputError, SettingError
 from positionbias.evaluation.records import Facts
 from positionbias.experiments.artefacts import as_ended
 from positionbias.experiments.candidates import check_candidates
 from positionbias.experiments.model_settings import ModelSettings
+from positionbias.experiments.same_settings import record_of
 from positionbias.experiments.workspace import Workspace
 from positionbias.models.kinds import has_term_vectors
-from positionbias.models.remedies import AnyRemedy
-from positionbias.models.shapes import TKConfig
+from positionbias.models.remedies import AnyRemedy, Remedy
+from positionbias.models.shapes import Positions, TKConfig
+from positionbias.papers.position_bias import (
+    AT_INFERENCE,
+    NO_REMEDY,
+    TAUGHT,
+    VARIANTS,
+)
 from positionbias.papers.position_bias.measured import (
     ORIGINAL,
     PositionStudy,
     Text,
     Trained,
-    best_of,
     measure_positions,
+    variant_of,
 )
-from positionbias.papers.position_bias.settings import TRAIN, GridSettings, RemedySettings
+from positionbias.papers.position_bias.settings import (
+    TRAIN,
+    GridSettings,
+    PositionBiasSettings,
+    RemedySettings,
+    TransferSettings,
+)
 from positionbias.planted.generator import PlantedSettings, write_planted
+from positionbias.positions.rotate import Rotation
+from positionbias.positions.select import count_fitting, select
+from positionbias.positions.settings import AnswerRange, Matching, Selection
+from positionbias.positions.shuffle import SentenceShuffle
 from positionbias.training.config import TrainConfig
 from positionbias.training.plan import TrainPlan
 
 __all__ = [
     "DEMO_COLLECTION",
     "DEMO_STUDY",
-    "NOTES",
-    "Arms",
-    "Grid",
-    "Passages",
-    "Wanted",
     "candidate_runs",
     "check_splits",
-    "plain_arms",
-    "run_arms",
     "run_demo",
+    "run_position_bias",
+    "run_remedies",
+    "run_transfer",
     "test_runs",
-    "wanted_trainings",
+    "with_remedy",
 ]
 
-
-TAUGHT_LOSS = "margin_mse"  # of a student of a model with a remedy [decision]
 NOTES = (
     (
         "Original and rotated test share queries, judgements and candidates, made on the original "
@@ -71,56 +97,54 @@ NOTES = (
     "One re-ranking depth a model, tuned on its validation queries, used on both test sets.",
     "Every training seed meets every rotation draw.",
 )
+CONSISTENCY = 0.1  # the weight of that loss [decision]
+OFFSET = 200  # of random offsets, about the longest passages that these models read [decision]
+TEACHER = Remedy("rotate", 4)  # with which the scores of the model without a remedy teach
+TAUGHT_LOSS = "margin_mse"  # of its student [decision]
 
 
-def check_splits(collection: Collection, settings: GridSettings) -> None:
-    """Check that the collection has the splits, that test splits share no query, and that given
-    candidates fit the collection.
+# -- collections and candidates --------------------------------------------------------------------
+
+
+def check_splits(collection: Collection, splits: Sequence[str], tests: Sequence[str] = ()) -> None:
+    """Check that the collection has the splits, and that test splits share no query.
 
     Raises:
         InputError: one of these does not hold.
     """
-    if missing := [split for split in settings.splits if split not in collection.splits]:
+    if missing := [split for split in splits if split not in collection.splits]:
         raise InputError(
-            f"{collection.path}: wanted the splits {', '.join(settings.splits)}; found no "
+            f"{collection.path}: wanted the splits {', '.join(splits)}; found no "
             f"{', '.join(missing)} (there are {', '.join(collection.splits) or 'none'}); import it "
             "with all of them (SQuAD, MS MARCO: --validation-queries N), or name others by "
             "--test-split and --validation-split"
         )
     seen: dict[str, str] = {}
-    for split in settings.tests:
-        for query in collection.queries(split):
-            if query.query_id in seen:
+    for split in tests:
+        for query_id, _ in collection.query_texts(split):
+            if seen.setdefault(query_id, split) != split:
                 raise InputError(
-                    f"--test-split: wanted splits that share no query; found {query.query_id!r} in "
-                    f"{seen[query.query_id]} and in {split}; study them separately"
+                    f"--test-split: wanted splits that share no query; found {query_id!r} in "
+                    f"{seen[query_id]} and in {split}; study them separately"
                 )
-            seen[query.query_id] = split
-    check_candidates(settings.candidates, collection)
 
 
 def candidate_runs(
-    workspace: Workspace, collection: Path, settings: GridSettings, splits: tuple[str, ...]
+    workspace: Workspace, collection: Path, settings: GridSettings, splits: Sequence[str]
 ) -> dict[str, Path]:
-    """Return the candidates by split: a given run, else BM25's."""
-    runs = {}
-    for split in splits:
-        depth = settings.train_depth if split == TRAIN else settings.depth
-        given = settings.candidates.get(split)
-        runs[split] = (
-            given
-            if given is not None
-            else workspace.candidates(collection, split, depth, settings.bm25)
-        )
-    return runs
+    """Return BM25's candidates by split."""
+    depths = dict.fromkeys(splits, settings.depth) | {TRAIN: settings.train_depth}
+    return {
+        split: workspace.candidates(collection, split, depths[split], settings.bm25)
+        for split in splits
+    }
 
 
 def test_runs(
     workspace: Workspace, collection: Path, settings: GridSettings, runs: Mapping[str, Path]
 ) -> dict[str, Path]:
     """Return the candidates to re-rank by test split, for all queries or the requested number."""
-    number = settings.test_queries
-    chosen = {split: runs[split] for split in settings.tests}
+    number, chosen = settings.test_queries, {split: runs[split] for split in settings.tests}
     if number is None:
         return chosen
     return {
@@ -129,247 +153,419 @@ def test_runs(
     }
 
 
-class Passages(NamedTuple):
-    """An original collection, and its rotation by each draw."""
-
-    original: Path
-    rotated: Mapping[int, Path]
-
-    def texts(self, draws: tuple[int, ...]) -> Iterator[tuple[Text, Path]]:
-        """Yield the original and each rotated text with its path."""
-        yield ORIGINAL, self.original
-        for draw in draws:
-            yield ("rotated", draw), self.rotated[draw]
+# -- the grid --------------------------------------------------------------------------------------
 
 
-class Wanted(NamedTuple):
-    """A training to make: the facts of its results, its name, and what ``Workspace.trained`` takes.
+class Training(NamedTuple):
+    """A training to make: the facts of its results, its name, the passages it reads and its plan.
 
-    ``choices`` are the same with other settings, by name, of which the best on the validation
-    passages ``choose_on`` is tested. ``then`` are made with this trained model: with a ``remedy``
-    it is given that, with ``taught_with`` its scores with that remedy teach a training of their
-    own.
+    ``then`` are made with this trained model: with a ``remedy`` at inference it is given that,
+    ``taught`` is trained by its scores, other trainings continue from it. What is ``begun`` only
+    for these is not tested.
     """
 
     facts: Facts
     name: str
     collection: Path
     plan: TrainPlan
+    then: tuple[Training, ...] = ()
     remedy: AnyRemedy | None = None
-    taught_with: AnyRemedy | None = None
-    choices: tuple[tuple[str, Wanted], ...] = ()
-    choose_on: Path | None = None
-    then: tuple[Wanted, ...] = ()
-
-    @property
-    def at_inference(self) -> bool:
-        """True if nothing is trained."""
-        return self.remedy is not None or any(one.remedy is not None for _, one in self.choices)
-
-
-class Arms(NamedTuple):
-    """What a study trains: its ``title``, every training, the collections of its levels by variant,
-    and what its manifest says of them.
-    """
-
-    title: str
-    wanted: Iterable[Wanted]
-    levels: Mapping[str, Path] = {}
-    record: Mapping[str, Json] = {}
-    notes: Sequence[str] = ()
-    command: str = "study position-bias"
-
-
-def run_arms(
-    collection: Collection,
-    settings: GridSettings,
-    workspace: Workspace,
-    make: Callable[[Grid], Arms],
-) -> Path:
-    """Make every training of the arms, test it, and return the folder of the results.
-
-    Raises:
-        InputError: as ``check_splits``.
-    """
-    check_splits(collection, settings)
-    passages = Passages(
-        collection.path,
-        {
-            draw: workspace.rotated(collection.path, rotation)
-            for draw, rotation in settings.rotations.items()
-        },
-    )
-    runs = candidate_runs(workspace, collection.path, settings, settings.splits)
-    tests = test_runs(workspace, collection.path, settings, runs)
-    grid = Grid(workspace, collection, settings, passages, runs, tests)
-    arms = make(grid)
-    study = grid.study(arms)
-    return workspace.results(
-        f"{arms.title}: {collection.name}",
-        arms.command,
-        {**settings.record(), **arms.record, "collection": dict(collection.manifest.settings)},
-        study.inputs(),
-        lambda: measure_positions(study),
-        notes=(*NOTES, *arms.notes),
-        seed=settings.seed,
-    )
-
-
-def plain_arms(grid: Grid) -> Arms:
-    """Return the trainings on original and on rotated passages."""
-    wanted = wanted_trainings(grid.passages, grid.runs, grid.settings)
-    return Arms("Position bias", wanted)
+    taught: bool = False
+    begun: bool = False
 
 
 @dataclass(frozen=True)
 class Grid:
-    """The trainings and tests of a study: the passages, the candidates by split, and those of the
-    test splits that are re-ranked.
+    """The tests of a study: every text of the passages, the candidates by split, and those of the
+    test splits that are re-ranked. ``rotated`` are by draw, of the passages that are tested, or of
+    the ``source`` that models are trained on first.
 
-    Called, it makes a wanted model and those made with it, each tested on all test passages.
+    Called, it makes a training and those made with it, each tested on all texts.
     """
 
     workspace: Workspace
     collection: Collection
     settings: GridSettings
-    passages: Passages
+    texts: Mapping[Text, Path]
     runs: Mapping[str, Path]
     tests: Mapping[str, Path]
+    rotated: Mapping[int, Path]
+    source: Collection | None = None
 
-    def study(self, arms: Arms) -> PositionStudy:
-        """Return the inputs of measuring: each training's model on original and rotated test
-        passages, its probes, and the baselines.
+    @classmethod
+    def of(
+        cls,
+        collection: Collection,
+        settings: GridSettings,
+        workspace: Workspace,
+        source: Collection | None = None,
+    ) -> Grid:
+        """Rotate the passages, and retrieve the candidates.
+
+        Raises:
+            InputError: as ``check_splits``, or given candidates that do not fit the collection.
         """
-        settings, workspace = self.settings, self.workspace
-        by_position = {
-            text: tuple(
-                workspace.by_position(on, split, self.tests[split], on=f"{_named(text)}-")
-                for split in settings.tests
-            )
-            for text, on in self.passages.texts(settings.draws)
+        check_splits(collection, settings.splits, settings.tests)
+        check_candidates(settings.candidates, collection)
+        first, place = source or collection, collection.path
+        apart = workspace if source is None else workspace.within("source")
+        rotated = {
+            draw: apart.rotated(first.path, settings.rotation(draw)) for draw in settings.draws
         }
-        parts = workspace.side_by_side(self, arms.wanted, settings.models)
-        trained = [one for part in parts for one in part]
-        candidates = tuple(self.tests[split] for split in settings.tests)
-        return PositionStudy(
-            self.passages.original,
+        splits = [split for split in settings.splits if split not in settings.candidates]
+        runs = {**candidate_runs(workspace, place, settings, splits), **settings.candidates}
+        tests = test_runs(workspace, place, settings, runs)
+        texts: dict[Text, Path] = {ORIGINAL: place}
+        if source is None:
+            texts |= {("rotated", draw): path for draw, path in rotated.items()}
+        return cls(workspace, collection, settings, texts, runs, tests, rotated, source)
+
+    def plan(self, model: ModelSettings, seed: int) -> TrainPlan:
+        """Return the plan of a training on the collection."""
+        validation = self.settings.validation
+        return model.plan(
+            candidates=self.runs[TRAIN], validation=(self.runs[validation], validation), seed=seed
+        )
+
+    def results(
+        self,
+        title: str,
+        trainings: Iterable[Training],
+        *,
+        command: str = "study position-bias",
+        levels: Mapping[str, Path] | None = None,
+        notes: Sequence[str] = (),
+    ) -> Path:
+        """Make and test every training; return the folder of the results."""
+        settings, workspace = self.settings, self.workspace
+        # where rotated passages are tested, so are those ordered by position alone
+        baseline = self.texts if self.source is None else {}
+        by_position = self._runs(baseline, workspace.by_position)
+        parts = workspace.side_by_side(self, trainings, settings.models)
+        study = PositionStudy(
+            self.collection.path,
             settings,
-            candidates,
-            self.passages.rotated,
-            trained,
+            tuple(self.tests.values()),
+            self.rotated,
+            [trained for part in parts for trained in part],
             by_position,
-            arms.levels,
+            levels or {},
+            source=None if self.source is None else self.source.path,
             map_shards=workspace.map_shards,
         )
-
-    def __call__(self, wanted: Wanted, base: Path | None = None) -> list[Trained]:
-        """Make and test them; ``base`` is the model with which ``wanted`` is made."""
-        path, choice = (
-            self._chosen(wanted, base) if wanted.choices else (self._model(wanted, base), None)
+        return workspace.results(
+            title,
+            command,
+            {"settings": record_of(settings)},
+            study.inputs(),
+            lambda: measure_positions(study),
+            notes=(*NOTES, *notes),
+            seed=settings.seed,
         )
-        own = self._tested(wanted, path, choice)
-        return [own, *(one for then in wanted.then for one in self(then, path))]
 
-    def _model(self, wanted: Wanted, base: Path | None) -> Path:
-        workspace, plan = self.workspace, wanted.plan
-        if wanted.remedy is not None:
-            assert base is not None
-            return workspace.remedied(base, wanted.remedy)
-        if wanted.taught_with is not None:
-            assert base is not None
-            teacher, original = workspace.remedied(base, wanted.taught_with), self.passages.original
+    def __call__(self, training: Training, base: Path | None = None) -> list[Trained]:
+        """Make and test them; ``base`` is the model with which ``training`` is made."""
+        path = self._made(training, base)
+        trained = Trained(as_ended(training.facts, path, *([base] if base else [])), path, {})
+        if not training.begun:
+            trained = self._tested(trained, at_inference=training.remedy is not None)
+        return [trained, *(one for then in training.then for one in self(then, path))]
+
+    def _made(self, training: Training, base: Path | None) -> Path:
+        workspace, plan = self.workspace, training.plan
+        if base is not None and training.remedy is not None:
+            return workspace.remedied(base, training.remedy)
+        if base is not None and training.taught:
+            teacher, original = workspace.remedied(base, TEACHER), self.texts[ORIGINAL]
             # negatives come from all of a given run
             depth = None if TRAIN in self.settings.candidates else self.settings.train_depth
             scores = workspace.taught(teacher, original, TRAIN, self.runs[TRAIN], depth)
-            plan = replace(
-                plan, teacher_scores=scores, training=replace(plan.training, loss=TAUGHT_LOSS)
-            )
-        return workspace.trained(wanted.name, wanted.collection, plan)
+            loss = replace(plan.training, loss=TAUGHT_LOSS)
+            plan = replace(plan, teacher_scores=scores, training=loss)
+        elif base is not None:
+            plan = replace(plan, start=base, encoder=None)
+        return workspace.trained(training.name, training.collection, plan)
 
-    def _chosen(self, wanted: Wanted, base: Path | None) -> tuple[Path, Path]:
-        """Return the model whose quality on rotated validation passages is the best of all choices,
-        and all of these values.
-        """
-        assert wanted.choose_on is not None
-        settings, split, text = self.settings, self.settings.validation, wanted.choose_on
-        made = {name: self._model(one, base) for name, one in wanted.choices}
-        runs = {
-            name: self.workspace.reranked(path, text, split, self.runs[split], on="rotated-")
-            for name, path in made.items()
+    def _tested(self, trained: Trained, *, at_inference: bool) -> Trained:
+        """Re-rank all texts, and measure MATS of trained models with term vectors on them."""
+        workspace, settings, path = self.workspace, self.settings, trained.path
+        own = trained.facts.rotation
+        texts = {
+            text: on for text, on in self.texts.items() if own is None or text[1] in (None, own)
         }
-        choice = self.workspace.evaluated(
-            wanted.name, runs, text, split, settings.measures[0], seed=settings.seed
-        )
-        unknown = choice in self.workspace.steps.unmade
-        return made[next(iter(made)) if unknown else best_of(rows.load(choice))], choice
-
-    def _tested(self, wanted: Wanted, path: Path, choice: Path | None) -> Trained:
-        workspace, settings, tests = self.workspace, self.settings, self.tests
-        facts = as_ended(wanted.facts, path)
-        runs: dict[Text, tuple[Path, ...]] = {}
-        probes: dict[Text, Path] = {}
-        draws = settings.draws if facts.rotation is None else (facts.rotation,)
-        for text, on in self.passages.texts(draws):
-            name = _named(text)
-            runs[text] = tuple(
-                workspace.reranked(path, on, split, tests[split], on=f"{name}-")
-                for split in settings.tests
-            )
-            if has_term_vectors(facts.model) and not wanted.at_inference:
-                amount, seed = settings.probe_passages, settings.seed
-                probes[text] = workspace.probed(path, on, on=name, passages=amount, seed=seed)
-        moved = None
+        probed: dict[Text, Path] = {}
+        if self.source is None and not at_inference and has_term_vectors(trained.facts.model):
+            probed = texts
+        number, moved = settings.probe_passages, None
         if isinstance(settings, RemedySettings):
-            split, original = settings.tests[0], self.passages.original
-            moved = workspace.moved(path, original, split, tests[split], settings.audit)
-        return Trained(facts, path, runs, probes, moved, choice)
+            split, run = next(iter(self.tests.items()))
+            moved = workspace.moved(path, self.texts[ORIGINAL], split, run, settings.audit)
+        return trained._replace(
+            runs=self._runs(texts, partial(workspace.reranked, path)),
+            probes={
+                text: workspace.probed(path, on, _named(text).rstrip("-"), number, settings.seed)
+                for text, on in probed.items()
+            },
+            moved=moved,
+        )
+
+    def _runs(
+        self, texts: Mapping[Text, Path], ranked: Callable[..., Path]
+    ) -> dict[Text, tuple[Path, ...]]:
+        """Return the test candidates of each text in another order."""
+        return {
+            text: tuple(
+                ranked(on, split, run, on=_named(text)) for split, run in self.tests.items()
+            )
+            for text, on in texts.items()
+        }
 
 
 def _named(text: Text) -> str:
+    """Return the beginning of the names of tests of a text."""
     test, draw = text
-    return test if draw is None else f"{test}-{draw}"
+    return f"{test}-" if draw is None else f"{test}-{draw}-"
 
 
-def wanted_trainings(
-    passages: Passages,
-    runs: Mapping[str, Path],
-    settings: GridSettings,
-    *,
-    variant: str = "",
-    label: str = "",
-) -> Iterator[Wanted]:
+# -- position bias, by level and kind of positions -------------------------------------------------
+
+
+class Arm(NamedTuple):
+    """Trainings that share a ``variant``, which ``label`` names in files: the passages of each
+    text, and the models.
+    """
+
+    variant: str
+    label: str
+    texts: Mapping[Text, Path]
+    models: Sequence[ModelSettings]
+
+
+def run_position_bias(
+    collection: Collection, settings: PositionBiasSettings, workspace: Workspace
+) -> Path:
+    """Run the study on ``collection`` in the workspace, with its arms; return the folder of its
+    results.
+
+    Raises:
+        InputError: as ``Grid.of``, or a level without a training query.
+    """
+    check_splits(collection, settings.splits, settings.tests)
+    # what does not fit is refused before anything is made
+    selections = _selections(collection, settings, workspace)
+    grid = Grid.of(collection, settings, workspace)
+    levels = {
+        dose: Arm(variant_of(dose), _label(dose), _selected(grid, selection), settings.models)
+        for dose, selection in selections.items()
+    }
+    kinds = [
+        Arm(VARIANTS[name], name, grid.texts, [_with_positions(settings.models[0], name)])
+        for name in settings.positions
+    ]
+    arms = [*levels.values(), *kinds] or [Arm("", "", grid.texts, settings.models)]
+    number = next((one.queries for one in selections.values()), 0)
+    notes = [
+        f"Every level has {number:,} training queries; validation and test queries are not "
+        "selected, and are the same for all."
+    ]
+    return grid.results(
+        f"Position bias: {collection.name}",
+        _trainings(grid, arms),
+        levels={arm.variant: arm.texts[ORIGINAL] for arm in levels.values()},
+        notes=notes if levels else (),
+    )
+
+
+def _trainings(grid: Grid, arms: Sequence[Arm]) -> Iterator[Training]:
     """Yield all trainings, one seed after another, original passages first, so that an interrupted
     study has whole comparisons.
-
-    ``variant`` is the variation that these trainings share, in results (``Facts``), and ``label``
-    its name in files.
     """
-    part = f"-{label}" if label else ""
-    for seed in settings.seeds:
-        for model in settings.models:
-            facts = Facts(model=model.kind, seed=seed, pretrained=model.pretrained, variant=variant)
-            validation = runs[settings.validation], settings.validation
-            given: dict[str, Any] = {"candidates": runs[TRAIN], "validation": validation}
-            if "original" in settings.trainings:
-                plan = model.plan(**given, seed=seed)
-                name = f"{model.kind}{part}-original-seed-{seed}"
-                yield Wanted(replace(facts, training="original"), name, passages.original, plan)
-            for draw, rotation in (
-                settings.rotations.items() if "rotated" in settings.trainings else ()
-            ):
-                at_reading = settings.rotate_at_reading
-                rotate = rotation if at_reading else None
-                plan = model.plan(**given, seed=seed, rotate=rotate)
-                name = f"{model.kind}{part}-rotated-{draw}-seed-{seed}"
-                text = passages.original if at_reading else passages.rotated[draw]
-                yield Wanted(replace(facts, training="rotated", rotation=draw), name, text, plan)
+    for seed, arm in product(grid.settings.seeds, arms):
+        for model, ((text, draw), path) in product(arm.models, arm.texts.items()):
+            began = model.pretrained
+            facts = Facts(
+                model.kind, text, rotation=draw, seed=seed, pretrained=began, variant=arm.variant
+            )
+            parts = [model.kind, arm.label, f"{_named((text, draw))}seed-{seed}"]
+            yield Training(facts, "-".join(filter(None, parts)), path, grid.plan(model, seed))
 
+
+def _with_positions(model: ModelSettings, positions: Positions) -> ModelSettings:
+    return replace(model, model=replace(model.model, positions=positions))
+
+
+def _label(dose: AnswerRange) -> str:
+    """Return the label of a level's trainings in files."""
+    return f"answers-{dose.low:g}-{dose.high:g}".replace(".", "_")
+
+
+def _selections(
+    collection: Collection, settings: PositionBiasSettings, workspace: Workspace
+) -> dict[AnswerRange, Selection]:
+    """Return the selection of each level's training queries: as many as the smallest has."""
+    selections = {
+        dose: Selection(dose, TRAIN, matching=Matching(words=settings.words), seed=settings.seed)
+        for dose in settings.doses
+    }
+    over = workspace.map_shards
+    counts = [count_fitting(collection, one, map_shards=over) for one in selections.values()]
+    return {dose: replace(one, queries=min(counts)) for dose, one in selections.items()}
+
+
+def _selected(grid: Grid, selection: Selection) -> dict[Text, Path]:
+    """Return the collection and its rotations, all with the same training queries of one level."""
+    workspace, label, original = grid.workspace, _label(selection.answers_in), grid.texts[ORIGINAL]
+
+    def selected(text: Text, source: Path) -> Path:
+        place = workspace.folder / "selected" / label / _named(text).rstrip("-")
+        inputs = {"collection": source, "chosen by": original}
+
+        def make() -> None:
+            collection = Collection(source)
+            select(
+                collection,
+                place,
+                selection,
+                by=None if text == ORIGINAL else Collection(original),
+                map_shards=workspace.map_shards,
+                overwrite=True,
+                name=f"{collection.name}, {variant_of(selection.answers_in)}",
+                provenance=workspace.engine.host,
+            )
+
+        name = f"select-{label}-{place.name}"
+        return workspace.make(name, place, selection.record(), inputs, make)
+
+    return {text: selected(text, source) for text, source in grid.texts.items()}
+
+
+# -- remedies --------------------------------------------------------------------------------------
+
+ONCE = "rotated once"
+OF_POSITIONS = {variant: positions for positions, variant in VARIANTS.items()}
+
+
+def with_remedy(remedy: str, plan: TrainPlan) -> TrainPlan:
+    """Return the plan with a remedy in the reading, loss or model."""
+    training, seed = plan.training, plan.training.seed
+    if remedy in OF_POSITIONS:
+        return replace(plan, model=replace(plan.model, positions=OF_POSITIONS[remedy]))
+    changes: dict[str, dict[str, Any]] = {
+        "rotated at reading": {"rotate": Rotation(seed=seed)},
+        "shuffled at reading": {"shuffle": SentenceShuffle(seed=seed)},
+        "consistent under rotation": {"training": replace(training, consistency=CONSISTENCY)},
+        "random offsets": {"training": replace(training, offset_positions=OFFSET)},
+    }
+    return replace(plan, **changes.get(remedy, {}))
+
+
+def run_remedies(collection: Collection, settings: RemedySettings, workspace: Workspace) -> Path:
+    """Run the study of remedies in the workspace; return the folder of its results.
+
+    Raises:
+        InputError: as ``Grid.of``.
+    """
+    grid = Grid.of(collection, settings, workspace)
+    # a draw that no test has
+    once = workspace.rotated(collection.path, settings.rotation(max(settings.draws) + 1))
+    notes = (
+        "The remedies share everything else.",
+        f"A model “{ONCE}” is trained on passages that are rotated by a draw that no test has.",
+        f"Not tuned: a weight of consistency of {CONSISTENCY:g}, offsets of at most {OFFSET}, and "
+        f"{TEACHER} of the teacher of a model “{TAUGHT}”, which is the one without a remedy.",
+    )
+    trainings = _remedied(grid, settings, once)
+    title = f"Remedies: {collection.name}"
+    return grid.results(title, trainings, command="study remedies", notes=notes)
+
+
+def _remedied(grid: Grid, settings: RemedySettings, once: Path) -> Iterator[Training]:
+    """Yield every training, one seed after another, so that an interrupted study has whole
+    comparisons; the one without a remedy has with it what is made of it.
+    """
+    for seed, model in product(settings.seeds, settings.models):
+
+        def training(
+            variant: str, seed: int = seed, model: ModelSettings = model, **how: Any
+        ) -> Training:
+            facts = Facts(
+                model.kind, "original", seed=seed, pretrained=model.pretrained, variant=variant
+            )
+            name = f"{model.kind}-{variant.replace(' ', '-')}-seed-{seed}"
+            place = once if variant == ONCE else grid.texts[ORIGINAL]
+            plan = with_remedy(variant, grid.plan(model, seed))
+            return Training(facts, name, place, plan, **how)
+
+        names = settings.in_training(model)
+        given = [
+            training(f"{remedy}{AT_INFERENCE}", remedy=remedy)
+            for remedy in settings.at_inference(model)
+        ]
+        given += [training(name, taught=True) for name in names if name == TAUGHT]
+        yield training(NO_REMEDY, then=tuple(given))
+        yield from (training(name) for name in names if name != TAUGHT)
+
+
+# -- transfer --------------------------------------------------------------------------------------
+
+
+def run_transfer(
+    source: Collection, target: Collection, settings: TransferSettings, workspace: Workspace
+) -> Path:
+    """Run the study of another first collection (Table 5) in the workspace; return the folder of
+    its results.
+
+    A training on the target continues from the checkpoint of the source, with an optimiser of its
+    own.
+
+    Raises:
+        SettingError: the collections are the same.
+        InputError: as ``Grid.of``.
+    """
+    if source.checksum == target.checksum:
+        raise SettingError(
+            f"transfer: wanted two collections; found {source.path} twice; give another SOURCE or "
+            "TARGET"
+        )
+    splits = (TRAIN, settings.validation)
+    check_splits(source, splits)
+    grid = Grid.of(target, settings, workspace, source)
+    runs = candidate_runs(workspace.within("source"), source.path, settings, splits)
+    before = replace(grid, collection=source, runs=runs)
+    notes = (
+        "The training on the target continues from the source's checkpoint, with an optimiser of "
+        "its own. A seed is that of both trainings.",
+    )
+    title = f"Transfer: {source.name} to {target.name}"
+    trainings = _transferred(grid, before, settings)
+    return grid.results(title, trainings, command="study transfer", notes=notes)
+
+
+def _transferred(grid: Grid, before: Grid, settings: TransferSettings) -> Iterator[Training]:
+    """Yield every training on the target alone, then those on each text of the source before it."""
+    first, place = before.collection, grid.collection.path
+    texts = [(ORIGINAL, first.path), *((("rotated", d), path) for d, path in grid.rotated.items())]
+    models = list(zip(settings.models, settings.source_models, strict=True))
+    for seed, (model, on_source) in product(settings.seeds, models):
+        plan, kind = grid.plan(model, seed), model.kind
+        alone = Facts(kind, "original", seed=seed, pretrained=model.pretrained)
+        yield Training(alone, f"{kind}-seed-{seed}", place, plan)
+        for (text, draw), path in texts:
+            rest = f"{_named((text, draw))}seed-{seed}"
+            after = replace(alone, source=f"{first.name} ({text})", rotation=draw)
+            began = replace(alone, training=text, rotation=draw, variant=f"on {first.name}")
+            then = Training(after, f"{kind}-after-{rest}", place, plan)
+            own = before.plan(on_source, seed)
+            yield Training(began, f"{kind}-on-source-{rest}", path, own, (then,), begun=True)
+
+
+# -- the demo --------------------------------------------------------------------------------------
 
 # every answer's place is drawn from the biased density
 DEMO_COLLECTION = PlantedSettings(
     1.0, queries=5_000, passages=20_000, validation_share=0.05, test_share=0.15, sentences=(3, 4)
 )
-DEMO_STUDY = GridSettings(
+DEMO_STUDY = PositionBiasSettings(
     models=(
         ModelSettings(
             "tk",
@@ -404,6 +600,6 @@ def run_demo(workspace: Workspace, *, seed: int = 1) -> Path:
     def make() -> None:
         write_planted(place, planted, name="planted", overwrite=True)
 
-    workspace.steps.make("plant", place, asdict(planted), {}, make)
+    workspace.make("plant", place, asdict(planted), {}, make)
     settings = replace(DEMO_STUDY, seed=seed, seeds=(seed,), draws=(seed,))
-    return run_arms(Collection(place), settings, workspace, plain_arms)
+    return run_position_bias(Collection(place), settings, workspace)

@@ -48,26 +48,21 @@ def made_up(
     command: str = "a test",
     source: str = "",
     idle: Sequence[tuple[Facts, Repeat]] = (),
-    levels: Sequence[str] = (),
     settings: PositionBiasSettings | None = None,
 ) -> _Measuring:
     """Return the measurements of systems with these values; of a system that has none on rotated
     passages they are those on original ones. Baselines have 0.3 of every query.
 
     ``command`` is what made the collection, ``source`` what made that of an earlier training.
-    ``levels`` are variants, the least front-loaded first.
     """
     folder.mkdir(parents=True)
     tested = collection(folder / "tested", command)
     run = folder / "bm25.run"
     write_run(run, Run("bm25", [("test-0", ["a"], [1.0])]))
     first = collection(folder / "first", source).path if source else None
-    by_level = dict.fromkeys(levels, tested.path)
     given = settings or PositionBiasSettings(measures=(NDCG,))
-    study = PositionStudy(tested.path, given, (run,), {}, [], levels=by_level, source=first)
+    study = PositionStudy(tested.path, given, (run,), {}, [], source=first)
     measuring = _Measuring(study)
-    for place, level in enumerate(levels):
-        measuring.made.add("answer positions", "mean", 0.5 - place / 5, variant=level)
     tests = measuring.tests
     filled = {key: dict(own) for key, own in values.items()}
     for (facts, _, measure), own in values.items():

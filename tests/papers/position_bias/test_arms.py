@@ -28,14 +28,17 @@ from positionbias.papers.position_bias import (
     TEST_SETS,
     VARIANTS,
 )
-from positionbias.papers.position_bias.arms import CALIBRATIONS, run_position_bias, run_remedies
-from positionbias.papers.position_bias.settings import Level, PositionBiasSettings, RemedySettings
-from positionbias.papers.position_bias.shown import CHOICES, LEVEL_TABLE, REMEDY_TABLE, SHOWN
+from positionbias.papers.position_bias.settings import PositionBiasSettings, RemedySettings
+from positionbias.papers.position_bias.shown import LEVEL_TABLE, REMEDY_TABLE, SHOWN
+from positionbias.papers.position_bias.study import run_position_bias, run_remedies, with_remedy
+from positionbias.positions.rotate import Rotation
+from positionbias.positions.settings import AnswerRange
+from positionbias.positions.shuffle import SentenceShuffle
 from positionbias.probe.measured import MATS
 from positionbias.probe.passages import original_collection
 from positionbias.training.config import TrainConfig
 
-from ...tiny import TINY, planted, tiny_encoder
+from ...tiny import TINY, planted
 
 TRAINING = TrainConfig(
     batch_size=8,
@@ -84,7 +87,7 @@ def trained(steps: list[str]) -> list[str]:
 
 # -- levels of front-loading -----------------------------------------------------------------------
 
-FRONT, WHOLE = Level(0, 0.4), Level(0, 1)
+FRONT, WHOLE = AnswerRange(0, 0.4), AnswerRange(0, 1)
 LEVELLED = replace(PLAIN, doses=(FRONT, WHOLE))
 LABELS = {"answers in 0:0.4": "answers-0-0_4", "answers in 0:1": "answers-0-1"}
 
@@ -110,7 +113,7 @@ def test_each_level_has_as_many_training_queries_and_its_own(
     of_levels: Path, collection: Collection
 ) -> None:
     manifest = read_manifest(of_levels / "results")
-    number = manifest.settings["study"]["queries"]
+    number = len(Collection(of_levels / "selected" / "answers-0-1" / "original").queries("train"))
     assert 0 < number < 30
     assert manifest.notes[-1].startswith(f"Every level has {number} training queries;")
     for variant, label in LABELS.items():
@@ -162,7 +165,7 @@ def test_another_level_leaves_what_it_does_not_touch(
     of_levels: Path, collection: Collection
 ) -> None:
     workspace = Workspace(of_levels, dry_run=True)
-    more = replace(LEVELLED, doses=(FRONT, WHOLE, Level(0, 0.8)))
+    more = replace(LEVELLED, doses=(FRONT, WHOLE, AnswerRange(0, 0.8)))
     run_position_bias(collection, more, workspace)
     unmade = [step.name for step in workspace.planned if not step.done]
     assert len(unmade) > 1
@@ -170,27 +173,12 @@ def test_another_level_leaves_what_it_does_not_touch(
     assert unmade[-1] == "measure"
 
 
-def test_fresh_rotations_need_no_rotated_selections(collection: Collection, tmp_path: Path) -> None:
-    workspace = Workspace(tmp_path / "x", dry_run=True)
-    settings = replace(LEVELLED, rotate_at_reading=True, queries=3)
-    run_position_bias(collection, settings, workspace)
-    names = [step.name for step in workspace.planned]
-    assert [name for name in names if name.startswith("select-")] == [
-        f"select-{label}-original" for label in LABELS.values()
-    ]
-
-
 def test_levels_that_do_not_fit_are_one_clear_line(collection: Collection, tmp_path: Path) -> None:
     for doses in ((FRONT,), (FRONT, FRONT)):
         with pytest.raises(SettingError, match="--answers-in: wanted two or more, each once; fou"):
             PositionBiasSettings(doses=doses)
-    with pytest.raises(SettingError, match="--queries: wanted at least 1; found 0"):
-        PositionBiasSettings(doses=(FRONT, WHOLE), queries=0)
-    many = r"--queries: wanted 30 training queries a level; found \d+ with answers in 0:0.4; lower"
-    with pytest.raises(SettingError, match=many):
-        run(collection, tmp_path / "x", replace(LEVELLED, queries=30))
     with pytest.raises(InputError, match=r"whose answers start in 0.999:1; found none among 30"):
-        run(collection, tmp_path / "x", replace(LEVELLED, doses=(WHOLE, Level(0.999, 1))))
+        run(collection, tmp_path / "x", replace(LEVELLED, doses=(WHOLE, AnswerRange(0.999, 1))))
     with pytest.raises(InputError, match="found no dev"):
         run(collection, tmp_path / "x", replace(LEVELLED, tests=("dev",)))
     assert not (tmp_path / "x").exists()
@@ -215,8 +203,6 @@ def test_models_differ_in_their_positions_alone(collection: Collection, tmp_path
             turned = model.passage_vectors(words.flip(1)).flip(1)
             same = torch.allclose(turned, model.passage_vectors(words), atol=1e-5)
         assert same is (name == "none")
-    record = read_manifest(tmp_path / "study" / "results").settings["study"]
-    assert [model["model"]["positions"] for model in record["models"]] == list(kinds)
     # rotated data and the usual model, less original data and the changed one, on each test
     rows = measured(tmp_path / "study")
     means = rows.query("statistic == 'mean' and measure == 'nDCG@10' and role == 're-ranker'")
@@ -261,9 +247,8 @@ REMEDIES = RemedySettings(
     measures=("nDCG@10",),
     probe_passages=20,
     moved_queries=20,
-    remedies=(*IN_TRAINING, "rotate:2", "segments-max:2"),
+    remedies=("rotated once", "taught by rotations", "rotate:2"),
 )
-AT_INFERENCE = ("rotate:2 at inference", "segments-max:2 at inference")
 
 
 @pytest.fixture(scope="module")
@@ -279,9 +264,7 @@ def remedied(collection: Collection) -> Path:
 def test_every_remedy_is_trained_or_built_in_tested_and_moved(remedied: Path) -> None:
     rows = measured(remedied)
     # with the model that they are made of stand those at inference, and its student
-    taught = "taught by rotations"
-    rest = [name for name in IN_TRAINING if name != taught]
-    variants = [NO_REMEDY, *AT_INFERENCE, taught, *rest]
+    variants = [NO_REMEDY, "rotate:2 at inference", "taught by rotations", "rotated once"]
     means = rows.query("role == 're-ranker' and statistic == 'mean' and axis == ''")
     tested = means[means["measure"] == "nDCG@10"]
     assert list(tested["variant"].unique()) == variants
@@ -295,68 +278,33 @@ def test_every_remedy_is_trained_or_built_in_tested_and_moved(remedied: Path) ->
     said = " ".join(finding.text for finding in SHOWN.findings(rows))
     assert "No remedy is shown" in said or "Remedies that lower" in said
     models = remedied / "models"
-    plans = {
-        name: load_checkpoint(models / f"tk-{name.replace(' ', '-')}-seed-1").manifest.settings
-        for name in IN_TRAINING
-        if name != "consistent under rotation"
-    }
-    assert plans["rotated at reading"]["rotate"]["seed"] == 1
-    assert plans["shuffled at reading"]["shuffle"] == {"seed": 1}
-    assert plans["taught by rotations"]["training"]["loss"] == "margin_mse"
-    assert [plans[name]["model"]["positions"] for name in sorted(OF_TK)] == ["none", "relative"]
+    student = load_checkpoint(models / "tk-taught-by-rotations-seed-1").manifest.settings
+    assert student["training"]["loss"] == "margin_mse"
     (teacher,) = (remedied / "taught").iterdir()
     assert teacher.name == "tk-no-remedy-seed-1-rotate-4-on-train"
     assert load_checkpoint(models / "tk-no-remedy-seed-1-rotate-2").model.kind == "remedied"
 
 
-def test_validation_chooses_the_weight_of_consistency(remedied: Path) -> None:
-    name = "tk-consistent-under-rotation"
-    choice = load(remedied / "evaluated" / f"{name}-seed-1-on-validation")
-    assert list(choice["model"]) == ["0.1", "0.3", "1"]
-    for weight in choice["model"]:
-        model = load_checkpoint(remedied / "models" / f"{name}-{weight}-seed-1")
-        assert model.manifest.settings["training"]["consistency"] == float(weight)
-    best = choice.loc[choice["value"].idxmax(), "model"]
-    rows = measured(remedied)
-    start = "TK, consistent under rotation, seed 1: "
-    (text,) = [f.text for f in SHOWN.findings(rows) if f.text.startswith(start)]
-    assert f": {best} was chosen, as it " in text
-    assert f" nDCG@10 on rotated passages of validation ({choice[0].value:.3f} with 0.1, " in text
-    chosen = rows.query("statistic == 'validation' and answer == 'chosen'")
-    assert list(chosen["label"]) == [best]
-    (run_,) = remedied.glob("runs/tk-consistent-*-on-original-test.run")
-    assert run_.name.startswith(f"{name}-{best}-seed-1-")
-
-
-def test_validation_chooses_how_to_calibrate(collection: Collection, tmp_path: Path) -> None:
-    model = ModelSettings(
-        "bert_dot",
-        training=replace(TRAINING, learning_rate=1e-3),
-        encoder=str(tiny_encoder(tmp_path / "tiny")),
-    )
-    settings = replace(REMEDIES, models=(model,), remedies=("calibrate",))
-    run_remedies(collection, settings, Workspace(tmp_path / "study"))
-    evaluated = tmp_path / "study" / "evaluated"
-    choice = load(evaluated / "bert_dot-no-remedy-seed-1-calibrate-on-validation")
-    assert list(choice["model"]) == [str(one) for one in CALIBRATIONS]
-    rows = measured(tmp_path / "study")
-    assert len(CHOICES.table(rows).rows) == len(CALIBRATIONS)
-    lines = [row[1].text for row in REMEDY_TABLE.table(rows).rows]
-    assert lines == [NO_REMEDY, "calibrate at inference"]
-    said = [finding.text for finding in SHOWN.findings(rows)]
-    assert len([text for text in said if "calibrate at inference, seed 1: calibrate:" in text]) == 1
-
-
-def test_notes_are_of_the_remedies_of_the_study(remedied: Path) -> None:
-    notes = " ".join(read_manifest(remedied / "results").notes)
-    weights = "the weight of consistency is the best of 0.1, 0.3, 1 by nDCG@10 on validation passa"
-    assert weights in notes
-    assert "read by rotate:4" in notes
-    assert "calibrate" not in notes
+def test_what_remedies_change_in_a_plan() -> None:
+    plan = ModelSettings("tk", TINY, TRAINING).plan(candidates=Path("train.run"), seed=7)
+    plans = {name: with_remedy(name, plan) for name in IN_TRAINING}
+    # one by its passages, the other by its teacher
+    assert plans.pop("rotated once") == plans.pop("taught by rotations") == plan
+    assert plans.pop("rotated at reading") == replace(plan, rotate=Rotation(seed=7))
+    assert plans.pop("shuffled at reading") == replace(plan, shuffle=SentenceShuffle(seed=7))
+    training = [
+        replace(plan.training, consistency=0.1),
+        replace(plan.training, offset_positions=200),
+    ]
+    names = ("consistent under rotation", "random offsets")
+    assert [plans.pop(name).training for name in names] == training
+    assert [plans.pop(name).model.positions for name in sorted(OF_TK)] == ["none", "relative"]
+    assert not plans
 
 
 def test_log_probabilities_are_not_taught() -> None:
-    settings = replace(REMEDIES, models=(ModelSettings("mono_t5", encoder="t5"),))
+    models = (ModelSettings("mono_t5", encoder="t5"),)
+    settings = replace(REMEDIES, models=models, remedies=tuple(IN_TRAINING))
     assert settings.in_training(settings.models[0]) == tuple(
         name for name in IN_TRAINING if name not in {*OF_TK, "taught by rotations"}
     )
@@ -369,10 +317,9 @@ def test_log_probabilities_are_not_taught() -> None:
         ({"remedies": ()}, "wanted at least one"),
         ({"remedies": ("rotate:4", "rotate:4")}, "--remedy"),
         (
-            {"remedies": ("calibrate",)},
-            "wanted one or more that tk can have; found calibrate; add another",
+            {"remedies": ("calibrate:0.5",)},
+            "wanted one or more that tk can have; found calibrate:0.5; add another",
         ),
-        ({"rotate_at_reading": True}, "wanted --remedy"),
     ],
 )
 def test_remedies_that_are_refused(settings: dict, message: str) -> None:

@@ -21,7 +21,6 @@ from positionbias.evaluation.records import Comparison, Facts
 from positionbias.experiments.measured import system_cells
 from positionbias.papers.position_bias import (
     BASELINES,
-    DOMINANCE,
     INSTEAD,
     LEVELS,
     MOVED,
@@ -36,10 +35,11 @@ from positionbias.papers.position_bias.measured import (
     PUBLISHED,
     Trained,
     _Measuring,
-    best_of,
+    variant_of,
 )
 from positionbias.papers.position_bias.settings import PositionBiasSettings
 from positionbias.papers.position_bias.shown import SHOWN
+from positionbias.positions.settings import AnswerRange
 from positionbias.probe.ats import AtsCurve
 from positionbias.probe.measured import MATS, similarity_rows
 from positionbias.probe.term_vectors import Probed
@@ -47,7 +47,6 @@ from positionbias.probe.term_vectors import Probed
 from .made_up import (
     NDCG,
     NONE,
-    OFFSETS,
     ONCE,
     ROTATED,
     TK,
@@ -99,7 +98,7 @@ def test_how_a_change_by_rotation_is_judged(
     tmp_path: Path, low: float | None, high: float | None, answer: Shift
 ) -> None:
     measuring = made_up(tmp_path / "study", {(TK, "original", NDCG): {(1, None): [0.5, 0.6]}})
-    (tested, _) = measuring._by_test_set()
+    (tested, _) = measuring.by_test_set()
     bounds = None if low is None or high is None else Interval(low, high)
     comparison = Comparison(
         "a", "b", 0.5, 0.5, 0.0, None, 0.0, None, bounds, None, None, None
@@ -145,7 +144,7 @@ def test_two_trainings_have_both_values_and_no_interval(tmp_path: Path) -> None:
     assert row["answer"] == Shift.UNKNOWN
     assert by_seed(rows, TEST_SETS, model="tk") == pytest.approx([-0.05, -0.07])
     (text,) = [f.text for f in SHOWN.findings(SHOWN.own(rows)) if "are rotated" in f.text]
-    assert text.endswith("changes by −12.0\u00a0% (two trainings have no interval): cannot tell.")
+    assert text.endswith("may change, cannot tell: −12.0\u00a0% (two trainings have no interval).")
 
 
 def test_queries_that_a_draw_cut_are_left_out_of_it(tmp_path: Path) -> None:
@@ -160,7 +159,7 @@ def test_queries_that_a_draw_cut_are_left_out_of_it(tmp_path: Path) -> None:
     measuring = made_up(tmp_path / "study", values)
     queries = [f"q{number}" for number in range(40)]
     measuring.whole = {0: set(), 1: set(queries[1:]), 2: set(queries[:-1])}
-    measuring.compare(tested for tested in measuring._by_test_set() if tested.system.model == "tk")
+    measuring.compare(tested for tested in measuring.by_test_set() if tested.system.model == "tk")
     rows = measuring.made.rows
     row = compared(rows, TEST_SETS, subset=WHOLE)
     assert (row["value"], row["trainings"], row["count"]) == (pytest.approx(0), 3, 40)
@@ -182,7 +181,7 @@ def test_each_seed_and_draw_meets_its_own(tmp_path: Path) -> None:
     }
     positions = PositionBiasSettings(measures=(NDCG,), positions=("sinusoid", "none"))
     measuring = made_up(tmp_path / "study", values, settings=positions)
-    tests = list(measuring._instead_of_rotation())
+    tests = [tested for tested in measuring.by_system() if tested.family.startswith(INSTEAD)]
     assert [list(tested.repeats) for tested in tests] == [every, every]
     measuring.compare(tests)
     rows = measuring.made.rows
@@ -265,7 +264,8 @@ def test_every_two_trainings_of_a_transfer_are_compared_on_original_passages(
 
 # -- levels ----------------------------------------------------------------------------------------
 
-ANYWHERE, FRONT = (replace(TK, variant=variant) for variant in ("anywhere", "front"))
+DOSES = PositionBiasSettings(measures=(NDCG,), doses=(AnswerRange(0, 1), AnswerRange(0, 0.2)))
+ANYWHERE, FRONT = (replace(TK, variant=variant_of(dose)) for dose in DOSES.doses)
 OF_LEVELS: MadeUp = {
     (ANYWHERE, "original", NDCG): {(1, None): [1.0, 0.8, 0.6, 0.5]},
     (ANYWHERE, "rotated", NDCG): {(1, 1): [1.0, 0.7, 0.6, 0.5]},  # changes 0, −0.1, 0, 0
@@ -277,18 +277,18 @@ OF_LEVELS: MadeUp = {
 
 
 def between_levels(measuring: _Measuring) -> DataFrame:
-    measuring.compare(measuring._between_levels())
+    measuring.compare(measuring.between_levels())
     return measuring.made.rows
 
 
 def test_the_change_between_levels_by_hand(tmp_path: Path) -> None:
-    levels = ("anywhere", "front")
-    rows = between_levels(made_up(tmp_path / "study", OF_LEVELS, levels=levels))
+    rows = between_levels(made_up(tmp_path / "study", OF_LEVELS, settings=DOSES))
     row = compared(rows, LEVELS)
     assert row["value"] == pytest.approx((-0.2 - 0.3 + 0 - 0.1) / 4)
     means = [compared(rows, LEVELS, f"{side} mean")["value"] for side in ("baseline", "candidate")]
     assert means == pytest.approx([-0.025, -0.175])
-    assert (row["variant"], row["against"], row["count"]) == ("front", "variant=anywhere", 4)
+    named = (row["variant"], row["against"], row["count"])
+    assert named == ("answers in 0:0.2", "variant=answers in 0:1", 4)
     assert "relative" not in set(rows["statistic"])  # a difference of changes has none
 
 
@@ -296,8 +296,8 @@ def test_a_level_whose_model_re_ranks_nothing_has_no_effect_to_compare(tmp_path:
     """The change of BM25's order is 0: less that of a model it would look as if front-loading
     helped.
     """
-    levels, idle = ("anywhere", "front"), [(FRONT, (1, None))]
-    rows = between_levels(made_up(tmp_path / "study", OF_LEVELS, levels=levels, idle=idle))
+    idle = [(FRONT, (1, None))]
+    rows = between_levels(made_up(tmp_path / "study", OF_LEVELS, settings=DOSES, idle=idle))
     assert not rows["family"].str.startswith(LEVELS).any()
 
 
@@ -315,10 +315,8 @@ def against_none(folder: Path, quality: list[float], moved: list[float]) -> Data
     return compared_remedies(made_up(folder, values))
 
 
-def compared_remedies(measuring: _Measuring, *, only_dominance: bool = False) -> DataFrame:
-    if not only_dominance:
-        measuring.compare(measuring._remedies())
-    measuring._dominance()
+def compared_remedies(measuring: _Measuring) -> DataFrame:
+    measuring.compare(measuring.by_system())
     measuring.made.add(NDCG, "mean", 0.8, **system_cells(NONE))
     return measuring.made.rows
 
@@ -343,7 +341,8 @@ def test_a_bias_counts_by_its_size(
 
 def test_the_same_values_decide_nothing(tmp_path: Path) -> None:
     rows = against_none(tmp_path / "study", spread(0.8), spread(-2.0))
-    assert sentence(rows)[0].endswith("these data decide neither.")
+    assert compared(rows, REMEDIES, measure=NDCG)["answer"] == Compared.UNTESTED
+    assert compared(rows, REMEDIES, measure=MOVED)["answer"] == Compared.UNTESTED
 
 
 def test_advice_rests_on_several_trainings(tmp_path: Path) -> None:
@@ -355,87 +354,12 @@ def test_advice_rests_on_several_trainings(tmp_path: Path) -> None:
     assert (bias["value"], bias["trainings"]) == (pytest.approx(-1.9, abs=0.02), 3)
     assert bias["high"] < 0
     text, holds = sentence(rows, "Remedies that lower the bias")
-    # the least of quality, not of the bias: no more than some per cent below 0
-    least = compared(rows, REMEDIES, "relative", measure=NDCG)["low"]
+    # the least of quality, not of the bias
+    least = compared(rows, REMEDIES, measure=NDCG)["low"]
     assert -0.05 < least < 0
-    shown = f"−{-least:.1%}".replace("%", "\u00a0%")
+    shown = f"−{-least:.3f}"
     assert f"shown: TK, rotated once (at worst {shown} nDCG@10)." in text
     assert holds
-
-
-def worse(folder: Path, values: MadeUp, **options: Any) -> tuple[str, bool | None]:
-    """Return the sentence on which remedies are dominated."""
-    rows = compared_remedies(made_up(folder, values, **options), only_dominance=True)
-    return sentence(rows, "TK: ")
-
-
-def test_dominated_is_what_is_worse_in_both(tmp_path: Path) -> None:
-    means = {NONE: (0.8, -2.0), ONCE: (0.9, 0.5), OFFSETS: (0.7, 0.1)}
-    text, holds = worse(tmp_path / "both", remedies(means))
-    assert holds
-    # three pairs, two measures
-    assert "bias: no remedy by rotated once (6 comparisons of TK, corrected together)" in text
-    text, holds = worse(tmp_path / "one", remedies({NONE: (0.8, -2.0), ONCE: (0.7, 0.5)}))
-    assert holds is None
-    assert "no remedy is shown to be dominated" in text
-
-
-BETTER = {NONE: (0.8, -2.0), ONCE: (0.9, 0.5)}
-
-
-def test_what_is_unfinished_or_of_two_trainings_dominates_nothing(tmp_path: Path) -> None:
-    text, holds = worse(tmp_path / "two", remedies(BETTER, (1, 2)))
-    assert "do not decide: there is no test" in text
-    assert holds is None
-    # of three trainings one ended before it was finished, which is another system
-    values = dict(remedies(BETTER, (1, 2)))
-    for facts in BETTER:
-        apart = replace(facts, unfinished=True)
-        values |= {
-            (apart, *rest): {(3, None): own[1, None]}
-            for (other, *rest), own in values.items()
-            if other == facts
-        }  # type: ignore[misc]
-    assert "do not decide" in worse(tmp_path / "unfinished", values)[0]
-    # one keeps the first stage's order
-    idle = [(ONCE, (3, None))]
-    assert "do not decide" in worse(tmp_path / "idle", remedies(BETTER), idle=idle)[0]
-
-
-def test_remedies_without_a_training_in_common_are_not_compared(tmp_path: Path) -> None:
-    # where a training gives the evidence no worth, moving it has no effect to measure
-    values = dict(remedies(BETTER))
-    for facts, seeds in ((NONE, (1,)), (ONCE, (2, 3))):
-        key = (facts, "original", MOVED)
-        values[key] = {(seed, None): values[key][seed, None] for seed in seeds}
-    rows = compared_remedies(made_up(tmp_path / "study", values))
-    assert DOMINANCE not in set(rows["statistic"])
-    text, holds = sentence(rows)
-    assert text.startswith("TK, rotated once, against no remedy: nDCG@10 on original passages +0.")
-    assert "moved sentence" not in text
-    assert holds is None
-
-
-def alarms(folder: Path, values: MadeUp) -> int:
-    """Return of how many models a remedy is said to be dominated."""
-    rows = compared_remedies(made_up(folder, values), only_dominance=True)
-    said = SHOWN.findings(SHOWN.own(rows))
-    return sum(finding.holds is True and "dominated" in finding.text for finding in said)
-
-
-def test_remedies_that_do_nothing_are_dominated_at_most_in_one_of_twenty_studies(
-    tmp_path: Path,
-) -> None:
-    draws = np.random.default_rng(7)
-    variants = (NONE, ONCE, OFFSETS, replace(TK, variant="no positions"))
-    values: MadeUp = {
-        (replace(facts, model=f"model {number}"), "original", measure): {
-            (seed, None): mean + draws.normal(0, 0.02) + draws.normal(0, 0.1, 100) for seed in SEEDS
-        }
-        for number, facts in product(range(30), variants)
-        for measure, mean in ((NDCG, 0.8), (MOVED, -1.0))
-    }
-    assert alarms(tmp_path / "study", values) <= 4  # 1.5 expected at most: 5 % of 30
 
 
 def test_noise_of_many_trainings_is_no_bias(tmp_path: Path) -> None:
@@ -444,21 +368,16 @@ def test_noise_of_many_trainings_is_no_bias(tmp_path: Path) -> None:
     """
     draws = np.random.default_rng(5)
     values: MadeUp = {
-        (replace(facts, model=f"model {number}"), "original", measure): {
-            (seed, None): mean + draws.normal(0, noise, 100) for seed in range(1, 11)
+        (replace(facts, model=f"model {number}"), "original", MOVED): {
+            (seed, None): draws.normal(0, noise, 100) for seed in range(1, 11)
         }
         for number in range(20)
-        for facts, quality, of_effect in ((NONE, 0.5, 1.0), (ONCE, 0.9, 0.1))
-        for measure, mean, noise in ((NDCG, quality, 0.1), (MOVED, 0.0, of_effect))
+        for facts, noise in ((NONE, 1.0), (ONCE, 0.1))
     }
-    assert alarms(tmp_path / "study", values) <= 3  # 1 expected at most: 5 % of 20
-
-
-def test_the_first_of_equal_settings_is_chosen() -> None:
-    choices = Collected({"split": "validation"})
-    for name, value in (("a", 0.4), ("b", 0.5), ("c", 0.5)):
-        choices.add(NDCG, "mean", value, model=name)
-    assert best_of(choices.rows) == "b"
+    rows = compared_remedies(made_up(tmp_path / "study", values))
+    tested = rows.query("measure == @MOVED and statistic == 'difference' and seed == -1")
+    assert len(tested) == 20
+    assert set(tested["answer"]) == {Compared.NONE}  # corrected over all 20
 
 
 # -- term similarity -------------------------------------------------------------------------------

@@ -27,9 +27,9 @@ from positionbias.experiments.workspace import Workspace, position_only_run
 from positionbias.firststage.bm25 import Bm25Settings
 from positionbias.models.checkpoint import load_checkpoint
 from positionbias.papers.position_bias import CUT, WHOLE
-from positionbias.papers.position_bias.arms import run_position_bias
 from positionbias.papers.position_bias.settings import PositionBiasSettings
 from positionbias.papers.position_bias.shown import SHOWN
+from positionbias.papers.position_bias.study import run_position_bias
 from positionbias.probe.measured import MATS
 from positionbias.training import loop
 from positionbias.training.config import TrainConfig
@@ -58,8 +58,8 @@ SUBJECTS = ("tk-original-seed-1", "tk-rotated-1-seed-1")
 AFTER = {
     subject: [
         f"{step}-{subject}-on-{test}{'-test' * (step == 'rerank')}"
-        for test in TESTS
         for step in ("rerank", "probe")
+        for test in TESTS
     ]
     for subject in SUBJECTS
 }
@@ -145,7 +145,7 @@ def test_every_artefact_is_there(finished: Path, collection: Collection) -> None
         assert (checkpoint.name, trained_on.checksum) == (subject, source.checksum)
     manifest = read_manifest(finished / "results", kind="results")
     assert not any(item.path.startswith("/") for item in manifest.inputs)
-    assert manifest.settings["study"]["models"][0]["training"]["max_steps"] == 4
+    assert manifest.settings["study"]["settings"]["models"][0]["training"]["max_steps"] == 4
     assert manifest.licence == collection.manifest.licence
 
 
@@ -196,7 +196,9 @@ def test_what_is_measured(finished: Path, collection: Collection) -> None:
     assert 0 < whole < 18
     said = [finding.text for finding in SHOWN.findings(SHOWN.own(rows))]
     assert all(text.endswith(".") for text in said)
-    assert f"cut through the answer of {cut} of the 18 test queries" in " ".join(said)
+    assert f"cut through the answer of {cut} test queries, and left that of {whole}" in " ".join(
+        said
+    )
 
 
 def test_the_position_only_scorer_sees_position(finished: Path, collection: Collection) -> None:
@@ -251,13 +253,12 @@ def test_a_change_makes_again_what_rests_on_it(
 def test_another_log_of_the_same_weights_is_shown(copied: Path, collection: Collection) -> None:
     # nothing is learned, so longer trainings end in the same weights: nothing to re-rank, but
     # another curve to draw
-    still = replace(STILL, trainings=("original",))
-    assert TRAINED[0] in run(collection, copied, still)
-    model = still.models[0]
-    longer = replace(still, models=(replace(model, training=replace(model.training, max_steps=4)),))
-    assert run(collection, copied, longer) == [TRAINED[0], "measure"]
+    assert TRAINED[0] in run(collection, copied, STILL)
+    model = STILL.models[0]
+    longer = replace(STILL, models=(replace(model, training=replace(model.training, max_steps=4)),))
+    assert run(collection, copied, longer) == [*TRAINED, "measure"]
     logged = load(copied / "results").query("measure == 'validation nDCG@10' and axis == 'step'")
-    assert list(logged["label"]) == ["0", "2", "4"]
+    assert list(logged["label"]) == ["0", "2", "4"] * 2
 
 
 def test_a_model_of_other_shape_is_another_though_its_weights_are_the_same(copied: Path) -> None:
@@ -279,7 +280,7 @@ def test_a_further_seed_or_draw_leaves_what_was_made(copied: Path, collection: C
         step for step in made if "rotated-2" not in step and step not in ("rotate-2", "measure")
     ]
     assert again == []
-    seeds = run(collection, copied, replace(SETTINGS, seeds=(1, 3), trainings=("original",)))
+    seeds = run(collection, copied, replace(SETTINGS, seeds=(1, 3)))
     assert [step for step in seeds if "seed-3" not in step] == ["measure"]
 
 
@@ -300,19 +301,6 @@ def test_an_artefact_changed_by_hand_is_made_again(
     with open(copied / changed, "ab") as file:
         file.write(b"\n")
     assert run(collection, copied) == made
-
-
-def test_one_training_then_the_other(collection: Collection, finished: Path, copied: Path) -> None:
-    shutil.rmtree(copied)
-    later = [step for step in STEPS if SUBJECTS[0] not in step]
-    assert run(collection, copied, replace(SETTINGS, trainings=("rotated",))) == later
-    measured = load(copied / "results").query("role == 're-ranker'")
-    assert set(measured["training"]) == {"rotated"}
-    # asked for in whatever order, the original training is the one that the other stands against
-    both = replace(SETTINGS, trainings=("rotated", "original"))
-    assert run(collection, copied, both) == [TRAINED[0], *AFTER[SUBJECTS[0]], "measure"]
-    rows = [(study / "results" / "rows.parquet").read_bytes() for study in (copied, finished)]
-    assert rows[0] == rows[1]
 
 
 # -- restarts --------------------------------------------------------------------------------------
@@ -418,7 +406,6 @@ def test_candidates_of_another_collection(collection: Collection, tmp_path: Path
         ({"models": SETTINGS.models * 2}, "--models: wanted at least one, each once; found tk, tk"),
         ({"seeds": (1, 1)}, "--seeds: wanted at least one, each once; found 1, 1"),
         ({"draws": ()}, "--rotations: wanted at least one"),
-        ({"trainings": ("both",)}, "--only: wanted some of original, rotated; found both"),
         ({"depth": 0}, "--depth: wanted at least 1; found 0"),
         ({"train_depth": -1}, "--train-depth: wanted at least 1"),
         ({"test_relevant_from": 0}, "--test-relevant-from: wanted at least 1"),

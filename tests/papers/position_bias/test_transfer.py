@@ -18,7 +18,7 @@ from positionbias.experiments.workspace import Workspace
 from positionbias.models.checkpoint import load_checkpoint
 from positionbias.papers.position_bias.settings import TransferSettings
 from positionbias.papers.position_bias.shown import EFFECTIVENESS, SHOWN
-from positionbias.papers.position_bias.transfer import run_transfer
+from positionbias.papers.position_bias.study import run_transfer
 from positionbias.planted.generator import PlantedSettings, write_planted
 from positionbias.training.config import TrainConfig
 
@@ -41,15 +41,16 @@ SETTINGS = TransferSettings(
     source_assignments=("max_steps=2",),
 )
 STEPS = [
-    "source/rotate-1", "source/bm25-train", "source/bm25-validation",
-    "target/bm25-train", "target/bm25-validation", "target/bm25-test",
-    "target/train-tk-seed-1", "target/rerank-tk-seed-1-on-original-test",
-    "source/train-tk-original-seed-1",
-    "target/train-tk-after-original-seed-1",
-    "target/rerank-tk-after-original-seed-1-on-original-test",
-    "source/train-tk-rotated-1-seed-1",
-    "target/train-tk-after-rotated-1-seed-1",
-    "target/rerank-tk-after-rotated-1-seed-1-on-original-test",
+    "source/rotate-1",
+    "bm25-train", "bm25-validation", "bm25-test",
+    "source/bm25-train", "source/bm25-validation",
+    "train-tk-seed-1", "rerank-tk-seed-1-on-original-test",
+    "train-tk-on-source-original-seed-1",
+    "train-tk-after-original-seed-1",
+    "rerank-tk-after-original-seed-1-on-original-test",
+    "train-tk-on-source-rotated-1-seed-1",
+    "train-tk-after-rotated-1-seed-1",
+    "rerank-tk-after-rotated-1-seed-1-on-original-test",
     "measure",
 ]  # fmt: skip
 
@@ -90,9 +91,9 @@ def finished(places: Path, source: Collection, target: Collection) -> Path:
 
 def test_each_training_goes_on_from_its_source(finished: Path, source: Collection) -> None:
     for text in ("original", "rotated-1"):
-        model = load_checkpoint(finished / "target" / "models" / f"tk-after-{text}-seed-1")
+        model = load_checkpoint(finished / "models" / f"tk-after-{text}-seed-1")
         start = model.manifest.input("start")
-        first = finished / "source" / "models" / f"tk-{text}-seed-1"
+        first = finished / "models" / f"tk-on-source-{text}-seed-1"
         assert start is not None
         assert (model.path / start.path).resolve() == first.resolve()
         assert model.manifest.content["steps"] == 3
@@ -101,7 +102,7 @@ def test_each_training_goes_on_from_its_source(finished: Path, source: Collectio
         words = load_checkpoint(first).model.vocabulary.words
         assert model.model.vocabulary.words[: len(words)] == words
         assert len(model.model.vocabulary.words) > len(words)
-    assert read_manifest(finished / "target" / "models" / "tk-seed-1").input("start") is None
+    assert read_manifest(finished / "models" / "tk-seed-1").input("start") is None
     manifest = read_manifest(finished / "results")
     assert manifest.name == "Transfer: far to planted"
     assert not any(item.path.startswith("/") for item in manifest.inputs)
@@ -153,7 +154,7 @@ def test_a_dry_run_with_one_training_done(
     out = places / "half"
 
     def stop(line: str) -> None:
-        if line.startswith("source/train-tk-original"):
+        if line.startswith("train-tk-on-source-original"):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -175,10 +176,6 @@ def test_what_is_refused(places: Path, source: Collection, target: Collection) -
         match="--set-source: wanted a setting of one of the models: .*; found 'layerz'",
     ):
         replace(SETTINGS, source_assignments=("layerz=2",))
-    with pytest.raises(
-        SettingError, match="--source-candidates: wanted splits of the study .*; found 'dev'"
-    ):
-        replace(SETTINGS, source_candidates={"dev": Path("x")})
     with pytest.raises(InputError, match="wanted the splits train, dev; found no dev"):
-        run_transfer(source, target, replace(SETTINGS, source_validation="dev"), workspace)
+        run_transfer(source, target, replace(SETTINGS, validation="dev"), workspace)
     assert not (places / "none").exists()
