@@ -49,9 +49,9 @@ def merge(
     _check_prefixes(collections)
     out = Path(out)
     merged: dict[str, JsonObject] = {
-        prefix: {"name": c.name, "checksum": c.checksum, "passages": len(c)}
-        for prefix, c in collections.items()
+        prefix: {"checksum": c.checksum, "passages": len(c)} for prefix, c in collections.items()
     }
+    names: JsonObject = {prefix: c.name for prefix, c in collections.items()}
     job: JsonObject = {"command": "merge", "collections": merged, "apart": apart}
     with create_collection(out, overwrite=overwrite, job=job) as writer:
         parts = [
@@ -67,7 +67,7 @@ def merge(
                 kind=KIND,
                 name=out.name,
                 command="merge",
-                settings={"apart": apart},
+                settings={"collections": names, "apart": apart},
                 inputs=tuple(
                     input_ref(prefix, c.path, c.checksum, artefact=out)
                     for prefix, c in collections.items()

@@ -77,7 +77,6 @@ def test_everything_is_there_under_its_prefix(
     assert "a decision" in manifest.notes
     assert manifest.content["absent"] == {"test": {"judgements": 1, "passages": 1}}
     assert manifest.content["merged"]["B.2"] == {
-        "name": "other",
         "checksum": other.checksum,
         "passages": 2,
     }
