@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from positionbias.models.permuted import permuted as permuted
     from positionbias.ops.audit import Audit as Audit, audit_model as audit_model
     from positionbias.positions.rotate import Rotate as Rotate, rotate as rotate
-    from positionbias.results.result import Result as Result
 
 __version__ = "0.1.0"
 
@@ -50,7 +49,6 @@ _MODULES = {
     "Qrel": "core.records",
     "Qrels": "core.qrels",
     "Query": "core.records",
-    "Result": "results.result",
     "Rotate": "positions.rotate",
     "Run": "core.run",
     "audit_model": "ops.audit",

@@ -125,7 +125,7 @@ def test_a_part_imports_only_what_the_table_allows() -> None:
     assert {part_of(name) for name in INSIDE} <= rules.keys(), f"no row in {ARCHITECTURE.name}"
     for name in INSIDE:
         part = part_of(name)
-        below = {"core"} if part in ("core", "results") else {"core", "results"}
+        below = {"core"}
         allowed = {*below, part, *rules[part].may_import}
         for item in imports_of(name):
             if (
@@ -162,9 +162,8 @@ def users_of(module: str) -> set[str]:
     """The parts, papers one by one, that use a module of ``report``, themselves or through others
     of its modules.
     """
-    texts = import_module("positionbias.report.text").TEXTS
     presentations = import_module("positionbias.report.presentation").SHOWN
-    named = ["report.page", *presentations, *(name for name, _ in texts.values())]
+    named = ["report.page", *presentations]
     shown = module in {f"positionbias.{name}" for name in named}
     users = {"the page or the terminal"} if shown else set()
     for name in INSIDE:

@@ -137,9 +137,6 @@ def test_every_outcome_is_shown_framed_drawn_saved_and_reported(
             found.save(tmp_path / "saved")
         return
     again = positionbias.load(found.save(tmp_path / "saved"))
-    assert [one.to_json() for one in again.results] == [
-        one.to_json() for one in found._study().results
-    ]
     assert records(again._study().rows) == records(found._study().rows)
     if name in REPORTED:
         page = found.report(tmp_path / "page.html")

@@ -25,7 +25,6 @@ PUBLIC = [
     "Qrel",
     "Qrels",
     "Query",
-    "Result",
     "Rotate",
     "Run",
     "__version__",

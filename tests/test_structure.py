@@ -12,7 +12,6 @@ from types import ModuleType
 from typing import Any
 
 import click
-import msgspec
 import pytest
 import torch
 
@@ -21,9 +20,6 @@ from positionbias.cli.main import posbias
 from positionbias.core.operation import REQUIRED, Command, command_for
 from positionbias.core.settings import setting
 from positionbias.models import kinds, shapes
-from positionbias.results import figures
-from positionbias.results.figures import Figures
-from positionbias.results.result import Result
 from positionbias.training import config, losses
 
 # what newer versions of click have until a command is called
@@ -91,18 +87,6 @@ def test_a_loss_is_a_function_and_what_it_takes(monkeypatch: pytest.MonkeyPatch)
     assert losses.group_losses(losses.Scored(torch.tensor([[1.0, 3.0]])), settings).tolist() == [
         2.0
     ]
-
-
-def test_a_measurement_is_a_class_of_figures() -> None:
-    class Toys(Figures, frozen=True, kw_only=True):
-        MEASURES = ("toys of a test",)
-        red: int
-        blue: int = msgspec.field(name="of another colour")
-
-    figures._by_measure.cache_clear()
-    result = Result("toys of a test", "c", "", "s", None, 1.0, None, 3, Toys(red=1, blue=2))
-    assert result.to_json()["payload"] == {"rows": {"red": 1, "of another colour": 2}}
-    assert Result.from_json(result.to_json()) == result
 
 
 def test_a_model_is_a_module_and_its_record(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -204,8 +204,7 @@ def _measured(folder: Path, model: Manifest) -> str:
 
     manifest, found = read_manifest(folder), replace(load(folder), remarks=())
     models = [item.checksum for item in manifest.inputs if item.role == "model"]
-    systems = {result.system for result in found.results}
-    systems |= set() if found.rows is None else set(found.rows["model"])
+    systems = set() if found.rows is None else set(found.rows["model"])
     same = not models or model.checksum in models
     if model.name not in systems or not same:
         named = (
@@ -334,7 +333,6 @@ def page_of(
         path,
         report_tables(studies),
         said,
-        results=[result for study in studies for result in study.results],
         rows=None if rows.empty else rows,
     )
 
@@ -370,7 +368,6 @@ def load(folder: Place) -> Measurements:
     made = study.manifest
     of_rows = {} if study.rows.empty else {"rows": study.rows, "values": study.values}
     return (Audit if made.command == "audit" else Measurements)(
-        study.results,
         command=made.command,
         settings=made.settings,
         read=[Read(item.role, place / item.path, item.checksum) for item in made.inputs],

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from positionbias.core.collection import Collection
     from positionbias.core.groups import Groups
     from positionbias.leakage.pairs import Pair
-    from positionbias.results.result import Result
 
 __all__ = ["Cleaned", "clean_leakage"]
 
@@ -41,7 +40,6 @@ class Cleaned(Printed):
 
     collection: Collection | Groups
     rows: DataFrame
-    results: Sequence[Result] = ()
 
     @property
     def path(self) -> Path:

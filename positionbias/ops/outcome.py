@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from positionbias.core.collection import Collection
     from positionbias.core.manifest import Manifest
     from positionbias.report.load import Study
-    from positionbias.results.result import Result
 
 __all__ = [
     "REMARKS",
@@ -34,7 +33,6 @@ __all__ = [
     "Written",
     "json_of",
     "refuse_outputs",
-    "results_of",
     "rows_of",
     "save_if_asked",
     "study_of",
@@ -62,13 +60,13 @@ class Read:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Measurements(Shown):
-    """The measurements of an operation, as ``rows`` with their ``values`` by item (``results``
-    where it still makes those), and what made it.
+    """The measurements of an operation, as ``rows`` with their ``values`` by item, and what made
+    it.
 
     ``packages`` are those whose versions the results depend on; ``host`` is what comparisons skip
-    (workers, engine). ``content`` is what the manifest counts; ``form`` names their text where
-    their payload has several; ``remarks`` are lines that stand below it and in no result: the
-    manifest keeps them. ``loaded`` is the manifest that they were saved with.
+    (workers, engine). ``content`` is what the manifest counts; ``remarks`` are lines that stand
+    below the text and in no row: the manifest keeps them. ``loaded`` is the manifest that they were
+    saved with.
 
     Example:
         >>> import positionbias as pb
@@ -82,7 +80,6 @@ class Measurements(Shown):
         (PosixPath('kept'), PosixPath('kept.html'), Measurements('kept', 12 rows))
     """
 
-    results: Sequence[Result] = ()
     command: str = ""
     settings: JsonObject = field(default_factory=dict)
     read: Sequence[Read] = ()
@@ -96,18 +93,10 @@ class Measurements(Shown):
     host: JsonObject = field(default_factory=dict)
     content: JsonObject = field(default_factory=dict)
     remarks: Sequence[str] = ()
-    form: str = ""
     loaded: Manifest | None = field(default=None, compare=False)
 
     def __str__(self) -> str:
-        return "\n".join([self._text(), *map(wrapped, self.remarks)])
-
-    def _text(self) -> str:
-        if self.rows is not None:
-            return _text_of_rows(self.rows)
-        from positionbias.report.text import text_of
-
-        return text_of(self.results, self.form or self.command.rpartition(" ")[2])
+        return "\n".join([_text_of_rows(self), *map(wrapped, self.remarks)])
 
     def manifest(self, place: Path) -> Manifest:
         """Return the manifest of these results in a folder at ``place``."""
@@ -134,30 +123,27 @@ class Measurements(Shown):
 
 
 class Printed(Shown):
-    """Something made whose text is that of its results."""
+    """Something made whose text is that of its rows."""
 
     __slots__ = ()
 
     def __str__(self) -> str:
-        if (rows := rows_of(self)) is not None:
-            return _text_of_rows(rows)
-        from positionbias.report.text import text_of
-
-        return text_of(results_of(self))
+        return _text_of_rows(self)
 
 
-def _text_of_rows(rows: DataFrame) -> str:
+def _text_of_rows(outcome: Any) -> str:
     from positionbias.report.presentation import shown_by
 
+    rows = rows_of(outcome)
+    assert rows is not None
     return "\n\n".join(shown.as_text(own) for shown, own in shown_by(rows))
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Written(Printed):
-    """The path of a file or folder that an operation wrote, and results or rows that count it."""
+    """The path of a file or folder that an operation wrote, and rows that count it."""
 
     path: Path
-    results: Sequence[Result] = field(default=(), kw_only=True)
     rows: DataFrame | None = field(default=None, kw_only=True)
 
 
@@ -165,11 +151,6 @@ class Judgement(Shown):
     """An answer that decides how its command ends, once its text or its own JSON is printed."""
 
     __slots__ = ()
-
-    @property
-    def results(self) -> Sequence[Result]:
-        """The measurements behind it, if any."""
-        return ()
 
     def to_json(self) -> JsonObject:
         """Return it as one JSON object."""
@@ -218,11 +199,6 @@ def save_if_asked(found: Measurements, out: Place | None, *, overwrite: bool) ->
     return found
 
 
-def results_of(outcome: Any) -> Sequence[Result]:
-    """Return the results of what an operation gave back, if it still makes those."""
-    return getattr(outcome, "results", ())
-
-
 COUNTED = {  # a command that makes collections -> the module and function of what it counted
     "debias": ("positions.debias", "rotation_rows"),
     "select": ("positions.select", "selection_rows"),
@@ -246,22 +222,21 @@ def study_of(outcome: Any, place: Path = Path()) -> Study:
     """
     from positionbias.report.load import Study
 
-    results = list(results_of(outcome))
     manifest = (
         outcome.manifest(place)
         if isinstance(outcome, Measurements)
-        else _manifest_of_artefact(outcome, results, place)
+        else _manifest_of_artefact(outcome, place)
     )
     title, rows = manifest.name or place.name, rows_of(outcome)
     more = {} if rows is None else {"rows": rows}
     if rows is not None and (values := getattr(outcome, "values", None)) is not None:
         more["values"] = values
-    return Study(1, title, place.name, results, manifest, **more)
+    return Study(1, title, place.name, manifest, **more)
 
 
 def rows_of(outcome: Any) -> DataFrame | None:
     """Return the rows of what an operation gave back, of a collection what its manifest counts;
-    None where it has results.
+    None where it has none.
     """
     from positionbias.core.collection import Collection
 
@@ -271,7 +246,7 @@ def rows_of(outcome: Any) -> DataFrame | None:
     return rows
 
 
-def _manifest_of_artefact(outcome: Any, results: Sequence[Result], place: Path) -> Manifest:
+def _manifest_of_artefact(outcome: Any, place: Path) -> Manifest:
     from positionbias.core.manifest import (
         Manifest,
         input_ref,
@@ -285,8 +260,7 @@ def _manifest_of_artefact(outcome: Any, results: Sequence[Result], place: Path) 
     made = manifest_if_any(path) if path is not None else None
     if path is None or made is None:
         rows = rows_of(outcome)
-        names = [result.collection for result in results]
-        names += [] if rows is None else list(rows["collection"])
+        names = [] if rows is None else list(rows["collection"])
         name = path.name if path is not None else next(iter(names), "")
         return Manifest(
             kind="results",
@@ -300,7 +274,7 @@ def _manifest_of_artefact(outcome: Any, results: Sequence[Result], place: Path) 
 
 
 def json_of(outcome: Any, *, per_query: bool = False) -> JsonObject:
-    """Return what an operation gave back as one JSON object: a judgement's own, and its results;
+    """Return what an operation gave back as one JSON object: a judgement's own, and its rows;
     values by query where they are wanted.
     """
     own = dict(outcome.to_json()) if isinstance(outcome, Judgement) else {}
@@ -310,24 +284,12 @@ def json_of(outcome: Any, *, per_query: bool = False) -> JsonObject:
         own["rows"] = records(rows)
         if per_query and (values := getattr(outcome, "values", None)) is not None:
             own["values"] = values.to_dict("records")
-    results = [one.to_json(items=per_query) for one in results_of(outcome)]
-    for record in () if per_query else results:
-        if "rows" in (payload := record["payload"]):
-            payload["rows"] = {
-                name: value
-                for name, value in payload["rows"].items()
-                if not name.endswith(" by query")
-            }
-    return own if own and not results else {**own, "results": results}
+    return own
 
 
 def text_of(outcome: Any) -> str:
     """Return what an operation gave back as text for a terminal: its own where it has one, else
-    that of its results.
+    that of its rows.
     """
     own: Any = type(outcome).__str__
-    if own is not object.__str__:
-        return str(outcome)
-    rows = rows_of(outcome)
-    assert rows is not None
-    return _text_of_rows(rows)
+    return str(outcome) if own is not object.__str__ else _text_of_rows(outcome)

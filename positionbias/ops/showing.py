@@ -17,14 +17,13 @@ from positionbias.core.formatting import plural
 from positionbias.core.places import Place, output_place
 from positionbias.core.screen import lines_of
 from positionbias.core.shown import Shown
-from positionbias.ops.outcome import results_of, rows_of, study_of, text_of
+from positionbias.ops.outcome import rows_of, study_of, text_of
 from positionbias.report.figure import WIDE
 from positionbias.report.html import report_tables, write_page
 from positionbias.report.load import Study
 from positionbias.report.page import drawings_of, open_tables
 from positionbias.report.presentation import main_figure, verdict_of
 from positionbias.report.table import Table, as_frame
-from positionbias.results.result import save_results
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -53,9 +52,8 @@ def line_of(outcome: Shown) -> str:
         filter(None, (getattr(outcome, of, None) for of in ("path", "name", "command"))), ""
     )
     rows = rows_of(outcome)
-    count, noun = (len(results_of(outcome)), "result") if rows is None else (len(rows), "row")
     named = f"{str(name)!r}, " * bool(name)
-    return f"{type(outcome).__name__}({named}{plural(count, noun)})"
+    return f"{type(outcome).__name__}({named}{plural(0 if rows is None else len(rows), 'row')})"
 
 
 def html_of(outcome: Shown) -> str:
@@ -87,12 +85,8 @@ def _table_html(table: Table) -> str:
 
 
 def frame_of(study: Study) -> pandas.DataFrame:
-    """Return the rows of a study, or a row for each of its results."""
-    if not study.rows.empty or not study.results:
-        return study.rows
-    return pandas.DataFrame(
-        [{"measure": result.measure, "value": result.value} for result in study.results]
-    )
+    """Return the rows of a study."""
+    return study.rows
 
 
 def frames_of(study: Study) -> dict[str, pandas.DataFrame]:
@@ -128,11 +122,8 @@ def figure_of(study: Study, name: str | None) -> Figure:
 def save(outcome: Shown, out: Place, *, overwrite: bool) -> Path:
     """Write the results as a folder."""
     place, study = output_place(out), _with_results(outcome, out, "save")
-    if study.rows.empty:
-        save_results(place, study.results, study.manifest, overwrite=overwrite)
-    else:
-        values = None if study.values.empty else study.values
-        of_rows.save(place, study.rows, study.manifest, values, overwrite=overwrite)
+    values = None if study.values.empty else study.values
+    of_rows.save(place, study.rows, study.manifest, values, overwrite=overwrite)
     return place
 
 
@@ -150,7 +141,7 @@ def _with_results(outcome: Shown, out: Place, what: str) -> Study:
         SettingError: there are none.
     """
     study: Study = outcome._study(output_place(out))
-    if not study.results and study.rows.empty:
+    if study.rows.empty:
         raise SettingError(
             f"{what}: wanted results; found none in {outcome!r}; give those of a command that "
             "measures something"

@@ -13,7 +13,6 @@ from pandas import DataFrame, Series
 from positionbias.core import rows
 from positionbias.core.errors import InputError, bad_input
 from positionbias.core.manifest import Manifest, read_manifest
-from positionbias.results.result import RESULTS, Result, load_results
 
 __all__ = ["Study", "load_studies", "rows_together"]
 
@@ -27,7 +26,6 @@ class Study:
     number: int
     title: str
     folder: str
-    results: list[Result]
     manifest: Manifest
     rows: DataFrame = field(default_factory=lambda: rows.frame([]))
     values: DataFrame = field(default_factory=lambda: rows.NO_VALUES)
@@ -63,7 +61,8 @@ def load_studies(folders: Sequence[Path | str]) -> list[Study]:
 
 
 def _load(number: int, place: Path) -> Study:
-    folder = next((one for one in (place, place / "results") if _is_of_results(one)), None)
+    inside = place / "results"
+    folder = next((one for one in (place, inside) if (one / rows.ROWS).is_file()), None)
     if folder is None:
         raise bad_input(
             place,
@@ -71,18 +70,13 @@ def _load(number: int, place: Path) -> Study:
             found=f"no {rows.ROWS}",
             do="give the --out of a measuring command",
         )
-    measured = rows.load(folder) if (folder / rows.ROWS).is_file() else rows.frame([])
-    results = load_results(folder) if (folder / RESULTS).is_file() else []
+    measured = rows.load(folder)
     manifest = read_manifest(folder)
     values = rows.NO_VALUES
     if (folder / rows.VALUES).is_file():
         values = rows.load_values(folder, measured)
     title = manifest.name or place.name
-    return Study(number, title, place.name, results, manifest, measured, values)
-
-
-def _is_of_results(folder: Path) -> bool:
-    return (folder / rows.ROWS).is_file() or (folder / RESULTS).is_file()
+    return Study(number, title, place.name, manifest, measured, values)
 
 
 def rows_together(studies: Sequence[Study]) -> DataFrame:

@@ -22,7 +22,7 @@ def _found(study: Study) -> Block:
 
 def _run(study: Study) -> Block:
     sentences = [sentence for shown, rows in shown_in(study) for sentence in shown.run(rows)]
-    nothing = ["This folder holds no results."] if study.rows.empty and not study.results else []
+    nothing = ["This folder holds no results."] if study.rows.empty else []
     return Block(study.title, study.number, sentences=[*sentences, *nothing])
 
 

@@ -18,7 +18,6 @@ from positionbias.report.record import Finding, Record, records_of, said
 from positionbias.report.row_figure import RowFigure
 from positionbias.report.row_table import RowTable
 from positionbias.report.table import Table, as_text
-from positionbias.report.text import conclusions_of
 from positionbias.report.tiles import Answered, Tile
 
 __all__ = [
@@ -120,7 +119,7 @@ def _first(templates: Sequence[str], record: Record) -> str:
 class RowSection:
     """A section of the page: what it asks, how to read it, its figures and tables; ``folded`` ones
     open on request, as do those of values ``by_query``. Each collection has its own, unless they
-    are ``together``; ``joint``: all studies of a page have one.
+    are ``together``.
     """
 
     anchor: str
@@ -131,13 +130,11 @@ class RowSection:
     folded: Sequence[RowTable] = ()
     by_query: Sequence[Callable[[DataFrame, DataFrame], Table]] = ()
     together: bool = False
-    joint: bool = False
 
     def block(self, study: Study, rows: DataFrame) -> Block:
         """Return the section's figures and tables."""
         block = Block(study.title, study.number)
-        alike = self.together or self.joint
-        parts = [("", rows)] if alike else list(rows.groupby("collection", sort=False))
+        parts = [("", rows)] if self.together else list(rows.groupby("collection", sort=False))
         for collection, own in parts:
             tail = f"-{slug(str(collection))}" if len(parts) > 1 else ""
             for figure in self.figures:
@@ -249,7 +246,7 @@ def verdict_of(study: Study) -> list[str]:
     for shown, rows in shown_in(study):
         lines += shown.headline(rows)
         lines += [line for one in shown.findings(rows) for line in one.text.splitlines()]
-    return [*lines, *conclusions_of(study.results)]
+    return lines
 
 
 def main_figure(names: Sequence[str]) -> str:

@@ -34,7 +34,7 @@ __all__ = [
 
 LARGER_SIDE = "± is the larger side of an interval; --wide shows both ends."
 GAP = "  "
-NARROW = 16  # columns of a text that is wrapped, at least
+NARROW = 8  # columns of a text that is wrapped, at least
 ANY_WIDTH = 1_000_000
 
 

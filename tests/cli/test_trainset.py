@@ -12,8 +12,8 @@ import pytest
 from positionbias.cli.main import main
 from positionbias.core.groups import Groups
 from positionbias.core.manifest import read_manifest
+from positionbias.core.rows import load
 from positionbias.planted.generator import PlantedSettings, write_planted
-from positionbias.results.result import load_results
 
 from ..tiny import candidates
 
@@ -64,7 +64,7 @@ def test_from_a_planted_pair_to_a_model(pair: Path, capsys: pytest.CaptureFixtur
     # 60 - 18 - 12 + 20
     assert lines[-2] == "train: 50 queries, 20 that can be used and leak, 30 that can fill"
     assert "12 training sets written to sets" in err
-    names = {result.system for result in load_results(pair / "sets")}
+    names = set(load(pair / "sets")["variant"])
     assert names == {
         f"{kind}-{size}-{seed}"
         for kind in ("no", "msm", "test")
@@ -101,7 +101,7 @@ def test_from_a_planted_pair_to_a_model(pair: Path, capsys: pytest.CaptureFixtur
     assert len(words) == 1  # all kinds know the same words
 
 
-def test_json_is_one_result_a_set(pair: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_has_rows_of_each_set(pair: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = posbias(
         capsys,
         *LEAKED,
@@ -115,47 +115,11 @@ def test_json_is_one_result_a_set(pair: Path, capsys: pytest.CaptureFixture[str]
         0.5,
         "--json",
     )
-    results = json.loads(out)["results"]
     assert code == 0
-    assert [(item["system"], item["seed"], item["value"], item["count"]) for item in results] == [
-        (f"msm-40-{seed}", seed, 0.5, 20) for seed in range(1, 6)
+    rows = [row for row in json.loads(out)["rows"] if row["statistic"] == "leaked share"]
+    assert [(row["variant"], row["seed"], row["value"]) for row in rows] == [
+        (f"msm-40-{seed}", seed, 0.5) for seed in range(1, 6)
     ]
-    assert results[0]["payload"]["rows"]["leaked_from"] == {"train": 10}
-
-
-def test_what_was_found_against_the_truth(pair: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, err = posbias(
-        capsys,
-        "leakage",
-        "find",
-        "./pair:train",
-        "./pair:test",
-        "--detector",
-        "lexical",
-        "--truth",
-        "./pair",
-        "--out",
-        "./leaks",
-    )
-    assert code == 0, err
-    (result,) = [
-        item
-        for item in load_results(pair / "leaks")
-        if item.measure == "found pairs against the truth"
-    ]
-    rows = result.payload.rows  # type: ignore[union-attr]
-    found = sum(
-        rows[name].found
-        for name in ("identical", "generalization", "specialization", "reformulation")
-    )
-    assert rows["all"].found == found
-    assert (rows["all"].true, rows["identical"].recall, rows["specialization"].recall) == (
-        20,
-        1.0,
-        1.0,
-    )
-    assert f"  all: {found} of 20 (recall {found / 20:.3f})" in out.splitlines()
-    assert {item.role for item in read_manifest(pair / "leaks").inputs} >= {"true pairs"}
 
 
 @pytest.mark.parametrize(

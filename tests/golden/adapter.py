@@ -12,7 +12,7 @@ from typing import Any
 from pandas import DataFrame
 
 from positionbias.core.rows import records
-from positionbias.results.result import Facts, Result
+from positionbias.evaluation.records import Facts
 
 Row = dict[str, str]
 
@@ -97,7 +97,7 @@ LEFT_OUT = {
 LONG = 4  # of a longer list of numbers, the mean and at most as many elements
 
 
-def rows_of(results: Sequence[Result | Mapping[str, Any] | DataFrame]) -> list[Row]:
+def rows_of(results: Sequence[Mapping[str, Any] | DataFrame]) -> list[Row]:
     """Return the rows of results, of a command's own JSON, or of frames of rows, in the order of
     their keys.
     """
@@ -110,39 +110,12 @@ def key_of(row: Row) -> tuple[str, ...]:
     return tuple(row[name] for name in (*KEYS, *OWN))
 
 
-def _rows(result: Result | Mapping[str, Any] | DataFrame) -> Iterator[Row]:
+def _rows(result: Mapping[str, Any] | DataFrame) -> Iterator[Row]:
     if isinstance(result, DataFrame):
         for cells in records(result):
             yield _row({}, **{name: cell for name, cell in cells.items() if name in COLUMNS})
         return
-    if not isinstance(result, Result):
-        yield from _inside(result, {}, ())
-        return
-    record = result.to_json(items=False)
-    facts, payload = record["facts"], record["payload"].get("rows", record["payload"])
-    header = {name: record[name] for name in ("collection", "split", "system", "measure")}
-    header |= {
-        **facts,
-        "finished": "no" if facts.get("unfinished") else "",
-        "against": _against(record["payload"], facts),
-    }
-    if facts.keys() & {"training", "variant", "loss", "source"}:  # which say what the system is
-        del header["system"]
-    numbers = {name: record[name] for name in ("value", "count")} | (record["interval"] or {})
-    yield _row(
-        header, label=_label(payload), **{**_numbers(payload), **_answer(payload), **numbers}
-    )
-    repeated = {
-        name
-        for name, content in payload.items()
-        if _is_number(content) and content == record["value"]
-    }
-    repeated |= {f"{name}_interval" for name in repeated}
-    payload = {name: content for name, content in payload.items() if name not in repeated}
-    if isinstance(notes := payload.get("notes"), Mapping):
-        # the header's count
-        payload["notes"] = {name: content for name, content in notes.items() if name != "queries"}
-    yield from _inside(payload, header, (), top=True)
+    yield from _inside(result, {}, ())
 
 
 def _inside(
@@ -232,17 +205,6 @@ def _numbers(item: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 def _answer(item: Mapping[str, Any]) -> dict[str, str]:
     answers = [str(item[name]) for name in ANSWERS if item.get(name) not in (None, "")]
     return {"answer": "; ".join(answers)} if answers else {}
-
-
-def _against(payload: Mapping[str, Any], facts: Mapping[str, Any]) -> str:
-    """Return where the baseline of a comparison differs from the candidate, or its name."""
-    baseline = payload.get("notes", {}).get("baseline facts", {})
-    apart = [
-        f"{name}={baseline.get(name) or ''}"
-        for name in FACTS
-        if baseline and (baseline.get(name) or None) != facts.get(name)
-    ]
-    return ", ".join(apart) or str(payload.get("baseline", ""))
 
 
 def _label(item: Mapping[str, Any]) -> str:

@@ -29,7 +29,7 @@ def test_every_paper_has_its_modules() -> None:
 def test_sections_stand_in_the_pages_order_and_once() -> None:
     anchors = [section.anchor for shown in presentations().values() for section in shown.sections]
     assert len(set(anchors)) == len(anchors)
-    order = ["clicks-triples", "leakage", "contamination", "tripclick", "tripclick-negatives"]
+    order = ["leakage", "contamination", "tripclick", "tripclick-negatives"]
     assert [anchor for anchor in anchors if anchor in order] == order
 
 
@@ -63,5 +63,5 @@ def test_the_list_of_studies_and_the_reading_of_results_import_nothing_heavy(mod
 def test_what_is_of_no_paper_has_no_section_of_one() -> None:
     from positionbias.core.manifest import Manifest
 
-    nothing = Study(1, "s", "s", [], Manifest("results", "", ""))
+    nothing = Study(1, "s", "s", Manifest("results", "", ""))
     assert [section.anchor for section in build_sections([nothing])] == ["run"]

@@ -158,7 +158,7 @@ def test_a_section_has_figures_and_tables_of_each_collection(rows: DataFrame) ->
     section = RowSection(anchor="a", title="A", introduction="", figures=[figure], folded=[TABLE])
     both = concat([rows, rows.assign(collection="d")])
     for chosen, ends_ in ((rows, [""]), (both, ["-c", "-d"])):
-        block = section.block(Study(3, "T", "f", [], MANIFEST), chosen)
+        block = section.block(Study(3, "T", "f", MANIFEST), chosen)
         assert [drawing.name for drawing in block.drawings] == [f"s{end}" for end in ends_]
         assert [(sheet.table.name, sheet.folded) for sheet in block.sheets] == [
             (f"t{end}", True) for end in ends_

@@ -1,1 +1,0 @@
-"""Measurements: their typed payloads, their header, and the folder they are saved in."""
