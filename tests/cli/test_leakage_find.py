@@ -97,14 +97,9 @@ def test_the_table_and_a_split_of_a_collection(
         "1 of 3 test queries (33.3%) have candidates found by words alone: precision unknown; label"
     )
     table = done.stdout[done.stdout.index("Training queries like") :].splitlines()
-    assert table == [
-        "Training queries like test queries: candidates by words alone",
-        "",
-        "       train            s                all sources",
-        "Field  Topics  Queries  Topics  Queries  Topics  Queries",
-        "─────  ──────  ───────  ──────  ───────  ──────  ───────",
-        "query       1        1       0        0       1        1",
-        "union       1        1       0        0       1        1",
+    assert [line.split() for line in table[-2:]] == [
+        ["query", "1", "1", "0", "0", "1", "1"],
+        ["union", "1", "1", "0", "0", "1", "1"],
     ]
     surest = done.stdout.partition("The surest pairs")[2]
     assert "0.667" in surest
