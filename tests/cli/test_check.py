@@ -203,7 +203,7 @@ def test_few_queries_cannot_tell_and_say_how_many_would_do(check: Command) -> No
     assert code == 3
     # all agree on 0 though scores change: ± 3 / 20, and (0.15 / 0.02)² times as many would do
     assert (
-        "end − front: 0.000 nDCG@10  [−0.150,\xa0+0.150]  cannot tell  about 150 queries" in printed
+        "end − front: 0.000 nDCG@10 [−0.150,\xa0+0.150]  cannot tell  about 150 queries" in printed
     )
     assert "about 150 queries" in said
 

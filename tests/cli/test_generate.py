@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 import pytest
+from pandas import DataFrame
 
 from positionbias.cli.generate import command_of, print_outcome
 from positionbias.cli.lazy import LazyGroup
@@ -145,5 +146,5 @@ class Kept(Written):
 def test_methods_of_an_artefact_are_not_taken_for_a_judgements(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    print_outcome(Kept(Path(), []), as_json=True)
-    assert json.loads(capsys.readouterr().out) == {"results": []}
+    print_outcome(Kept(Path(), rows=DataFrame()), as_json=True)
+    assert json.loads(capsys.readouterr().out) == {"rows": []}

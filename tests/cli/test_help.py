@@ -141,7 +141,7 @@ def test_quiet_means_the_same_before_and_after_a_command(
 ) -> None:
     done = run_posbias(*words.split(), "--queries", "40", "--passages", "200", "--out", "p")
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith("p: 200 passages\n")
+    assert done.stdout.startswith("p: 200 passages, 40 queries (train ")
 
 
 def test_quiet_ends_with_its_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -194,8 +194,8 @@ def test_quiet_ends_with_its_command(tmp_path: Path, monkeypatch: pytest.MonkeyP
             "posbias: --backend: wanted one of bm25s, lucene; found 'bm25'; did you mean bm25s?",
         ),
         (
-            "study position-bias x --answers-in 0:1 --models bert-cat --out y",
-            "posbias: --models: wanted some of tk, bert_cat, bert_dot, knrm, duet, pacrr, "
+            "study position-bias x --models bert-cat --out y",
+            "posbias: --models: wanted one of tk, bert_cat, bert_dot, knrm, duet, pacrr, "
             "conv_knrm, colbert, mono_t5; found 'bert-cat'; did you mean bert_cat?",
         ),
         (
