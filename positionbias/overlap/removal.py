@@ -19,7 +19,7 @@ from positionbias.core.settings import check_settings, setting
 from positionbias.corpora.left_out import REMOVABLE, Removed, What
 from positionbias.leakage.leaks import check_threshold, set_aside
 from positionbias.leakage.pairs import Pair
-from positionbias.overlap.settings import PAIRS, PASSAGES, QUERIES
+from positionbias.overlap.settings import PAIRS, PASSAGES, QUERIES, UNITS
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -76,7 +76,7 @@ class Removing:
     unit: str | None = setting(
         None,
         "Remove queries because of pairs of queries, of their passages, or of both.",
-        choices=[QUERIES, PASSAGES, PAIRS],
+        choices=UNITS,
         absent="what is removed; pairs for judgements",
     )
 

@@ -22,7 +22,7 @@ def test_what_was_met_is_said(run_posbias: RunPosbias, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "1 passages with a title, put in front; 1 without a text" in done.stderr
     assert "1 lines of qrels said again what an earlier one had said" in done.stderr
-    assert done.stdout.startswith("small: 2 passages\n")
+    assert done.stdout.startswith("small: 2 passages, 1 query (validation 1) and 0 answers.\n")
     assert run_posbias("import", "beir", "in", "--no-titles", "--out", "bare").stderr.startswith(
         "1 passages with a title, which is left out; 1 without a text"
     )
@@ -30,7 +30,8 @@ def test_what_was_met_is_said(run_posbias: RunPosbias, tmp_path: Path) -> None:
     (tmp_path / "in" / "qrels" / "dev.tsv").unlink()
     alone = run_posbias("import", "beir", "in", "--out", "alone", "--json")
     assert "no queries.jsonl and no qrels: the corpus alone came in" in alone.stderr
-    assert [result["count"] for result in json.loads(alone.stdout)["results"]] == [2]
+    rows = json.loads(alone.stdout)["rows"]
+    assert [row["value"] for row in rows if row["measure"] == "passages"] == [2]
 
 
 def test_no_such_folder_is_one_line(run_posbias: RunPosbias) -> None:

@@ -35,15 +35,16 @@ def test_a_folder_comes_in_and_what_is_not_there_is_said(
         "import", "msmarco", "in", "--attach", "dl19", "q.tsv", "r.txt", "--out", "./out"
     )
     assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines()[:8] == [
-        "out: 7 passages",
-        "",
-        "split       queries  judgements  answers",
-        "train             3           4        0",
-        "validation        1           1        0",
-        "test              2           2        0",
-        "eval              2           0        0",
-        "dl19              1           1        0",
+    first, *table = done.stdout.splitlines()
+    assert first == (
+        "out: 7 passages, 9 queries (train 3, validation 1, test 2, eval 2, dl19 1) and 0 answers."
+    )
+    assert [line.split() for line in table[5:10]] == [
+        ["train", "3", "4", "0", "1"],
+        ["validation", "1", "1", "0", "–"],
+        ["test", "2", "2", "0", "–"],
+        ["eval", "2", "0", "0", "–"],
+        ["dl19", "1", "1", "0", "–"],
     ]
     for said in (
         "not there: triples.train.small.tsv",
@@ -115,11 +116,11 @@ def test_documents_and_then_orcas_beside_them(run_posbias: RunPosbias, tmp_path:
         "import", "orcas", "clicks", "--documents", "documents", "--out", "both", "--workers", 2
     )
     assert done.returncode == 0, done.stderr
-    assert [line.split() for line in done.stdout.splitlines()[3:7]] == [
-        ["train", "2", "2", "0"],
-        ["test", "1", "1", "0"],
-        ["eval", "1", "0", "0"],
-        ["orcas", "2", "3", "0"],
+    assert [line.split() for line in done.stdout.splitlines()[6:10]] == [
+        ["train", "2", "2", "0", "–"],
+        ["test", "1", "1", "0", "–"],
+        ["eval", "1", "0", "0", "–"],
+        ["orcas", "2", "3", "0", "1"],
     ]
 
 

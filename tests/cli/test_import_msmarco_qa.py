@@ -36,9 +36,11 @@ def test_files_go_to_the_splits_that_were_said(run_posbias: RunPosbias, tmp_path
         "2",
     )
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("qa: 2 passages\n")
-    assert [line.split() for line in done.stdout.splitlines()[2:]] == [
-        ["split", "queries", "judgements", "answers"],
+    assert done.stdout.startswith(
+        "qa: 2 passages, 2 queries (train 1, validation 1) and 2 answers.\n"
+    )
+    assert [line.split() for line in done.stdout.splitlines()[4:] if "─" not in line] == [
+        ["Split", "queries", "judgements", "answers"],
         ["train", "1", "1", "1"],
         ["validation", "1", "1", "1"],
     ]

@@ -121,6 +121,7 @@ WITHOUT_SEED = {
     "import orcas",
     "import trec",
     "import tripclick",
+    "leakage calibrate",
     "leakage clean",
     "leakage find",
     "list",
@@ -255,7 +256,7 @@ def test_quiet_says_nothing_on_standard_error(run_posbias: RunPosbias) -> None:
     assert "written to" in run_posbias(*arguments, "a").stderr
     quiet = run_posbias("--quiet", *arguments, "b")
     assert (quiet.returncode, quiet.stderr) == (0, "")
-    assert quiet.stdout.startswith("b: 200 passages\n")
+    assert quiet.stdout.startswith("b: 200 passages, 40 queries ")
 
 
 def on_a_terminal(arguments: list[str], folder: Path) -> str:

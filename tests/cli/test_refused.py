@@ -87,20 +87,12 @@ def refusal(arguments: str) -> str:
             "wanted a model with kernels (tk, knrm, conv_knrm",
         ),
         (
-            "leakage find a b --detector lexical --out ./l --threshold 0.5",
-            "--threshold: wanted --detector semantic or both",
-        ),
-        (
             "leakage find a b --detector lexical --out ./l --encoder e",
             "--encoder: wanted --detector semantic or both",
         ),
         (
             "leakage find a b --detector lexical --out ./l --device cpu",
             "--device: wanted --detector semantic or both",
-        ),
-        (
-            "leakage find a b --detector semantic --out ./l --jaccard 0.6",
-            "--jaccard: wanted --detector lexical or both",
         ),
         # names given twice
         (

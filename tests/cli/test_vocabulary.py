@@ -17,7 +17,6 @@ from positionbias.cli.main import posbias
 TAKES_DIFFERENT = {
     "--loss": "a study trains by several, each with its group size and part of the steps",
     "--out": "a folder, a file, or a pipe, as the command writes it",
-    "--score": "a calibration may be of the mean of two scores",
     "--skip": "each release has files of its own",
     "--source": (
         "a split of one collection, the place of a split of any, or the name of one that was found "
