@@ -102,7 +102,7 @@ def test_at_depth_1_nothing_is_encoded_and_the_order_stays(
         "--out",
         place,
     )
-    assert out == "tk: nothing to re-rank at depth 1, the candidates' own order\n"
+    assert out == "tk: 18 queries\n"
     assert (
         "tk: does not beat its first stage on validation\ntk: these scores change nothing: "
         "depth 1\n"
