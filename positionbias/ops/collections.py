@@ -43,10 +43,12 @@ def show(collection: Source, *, engine: Engine = Engine()) -> Measurements:
     Example:
         >>> import positionbias as pb
         >>> print(pb.show("planted"))
-        planted: 240 passages, 90 queries (train 50, validation 12, test 18, fresh 10) and 128
-        answers.
+        planted: 240 passages, 90 queries (train 50, validation 12, test 18, fresh 10) and 128 ...
         <BLANKLINE>
-        split       queries  judgements  answers
+        What the collection holds
+        <BLANKLINE>
+        Split       queries  judgements  answers
+        ──────────  ───────  ──────────  ───────
         train            50          70       70
         validation       12          12       12
         test             18          76       36

@@ -66,17 +66,16 @@ def pool_coverage(
     Example:
         >>> import positionbias as pb
         >>> print(pb.pool_coverage("runs", "qrels.txt", systems="systems.tsv"))
-        Relevant documents in pools of depth 10: of traditional runs 69, 38 of them in no other; of
-        neural runs 79, 48 of them in no other.
+        Relevant documents in pools of depth 10: of traditional runs 69, 38 of them ... of neural
+        runs 79, 48 of them in no other.
         <BLANKLINE>
         Runs, groups and judgements
         ...
         Relevant documents by pool depth
         <BLANKLINE>
-                    traditional               neural
-        Pool depth  in its pool  in no other  in its pool  in no other
-        ──────────  ───────────  ───────────  ───────────  ───────────
-                 1            8            8            9            9
+        Pool depth  traditional in its pool  ...
+        ──────────  ───────────────────────  ...
+                 1                        8                        8 ... 9 ... 9
         ...
     """
     from positionbias.pooling.pools import add_counts, add_coverage, pool_rows

@@ -135,10 +135,12 @@ def study(
         ...         dry_run=True,
         ...     )
         ... )
+        17 of 17 steps to be made; nothing was written.
+        <BLANKLINE>
         The plan
         <BLANKLINE>
-        Step                                          State       About
-        ────────────────────────────────────────────  ──────────  ─────  ─────────────────────
+        Step                                          State       ...
+        ────────────────────────────────────────────  ...
         rotate-1                                      to be made ...
         ...
     """
