@@ -75,8 +75,8 @@ def ats(
     Example:
         >>> import positionbias as pb
         >>> print(pb.ats("planted", models=["tk.ckpt"]))
-        tk on planted: where positions differ, a word's vectors are ... less alike (cosine) than at
-        equal ones; MATS 0..., and 0 is no dependence on position.
+        tk on planted: where positions differ, a word's ... less alike (cosine) than at equal
+        ones; MATS 0..., and 0 is no dependence on position.
         <BLANKLINE>
         tk: 240 passages, 12,088 words, 13 unknown ones left out.
         <BLANKLINE>
@@ -122,8 +122,8 @@ def mats(
     Example:
         >>> import positionbias as pb
         >>> print(pb.mats(models=["tk.ckpt"]))
-        tk on planted: where positions differ, a word's vectors are ... less alike (cosine) than at
-        equal ones; MATS 0..., and 0 is no dependence on position.
+        tk on planted: where positions differ, a word's ... less alike (cosine) than at equal
+        ones; MATS 0..., and 0 is no dependence on position.
         <BLANKLINE>
         tk: 240 passages, 12,088 words, 13 unknown ones left out.
         <BLANKLINE>
