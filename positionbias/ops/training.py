@@ -147,8 +147,8 @@ def train(
         ...     training=short,
         ... )
         >>> print(pb.train("planted", plan, out="new.ckpt"))
-        nDCG@10 on validation: 0.7... stopped after 2 steps: 2 steps
-        ...
+        nDCG@10 on validation: 0.7...
+        stopped after 2 steps: 2 steps
     """
     check_models("a training")
     from positionbias.core.collection import find_collection
@@ -303,10 +303,7 @@ def teach(
         ...     TaughtPassages(candidates="train.run", depth=4),
         ... )
         >>> print(pb.teach("planted", teacher=teacher, passages=passages, out="scores"))
-        queries                                         50
-        pairs                                          201
-        relevant passages added to the candidates        1
-        mean score                                 ...
+        tk: 50 queries, 201 pairs, 1 relevant passages added, mean score ...
     """
     from positionbias.core.collection import find_collection
     from positionbias.ranking.outside_teacher import take_in

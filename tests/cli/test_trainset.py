@@ -4,7 +4,6 @@ trained model, and bad input in one line.
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -58,11 +57,12 @@ def test_from_a_planted_pair_to_a_model(pair: Path, capsys: pytest.CaptureFixtur
     code, out, err = posbias(capsys, *LEAKED, *arguments)
     assert code == 0, err
     lines = out.splitlines()
-    assert lines[0].split("  ")[0] == "set"
+    assert lines[0] == "Training sets"
     assert len(lines) == 1 + 3 * 2 * 2 + 3
-    assert lines[5].split() == ["msm-24-1", "24", "10", "83.3%", "2", "of", "train"]
+    row = next(line.split() for line in lines if line.strip().startswith("msm-24-1"))
+    assert row[:4] == ["msm-24-1", "24", "10", "83.3"]
     # 60 - 18 - 12 + 20
-    assert lines[-2] == "train: 50 queries, 20 that can be used and leak, 30 that can fill"
+    assert "train: 50 queries, 20 that can be used and leak, 30 that can fill" in out
     assert "12 training sets written to sets" in err
     names = set(load(pair / "sets")["variant"])
     assert names == {
@@ -99,27 +99,6 @@ def test_from_a_planted_pair_to_a_model(pair: Path, capsys: pytest.CaptureFixtur
         for name in ("no-24-1", "msm-24-1", "test-24-1")
     }
     assert len(words) == 1  # all kinds know the same words
-
-
-def test_json_has_rows_of_each_set(pair: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, _ = posbias(
-        capsys,
-        *LEAKED,
-        "--candidates",
-        "train=train.run",
-        "--leakage",
-        "msm",
-        "--size",
-        40,
-        "--leaked-share",
-        0.5,
-        "--json",
-    )
-    assert code == 0
-    rows = [row for row in json.loads(out)["rows"] if row["statistic"] == "leaked share"]
-    assert [(row["variant"], row["seed"], row["value"]) for row in rows] == [
-        (f"msm-40-{seed}", seed, 0.5) for seed in range(1, 6)
-    ]
 
 
 @pytest.mark.parametrize(
@@ -177,10 +156,6 @@ def test_json_has_rows_of_each_set(pair: Path, capsys: pytest.CaptureFixture[str
         (
             ["--candidates", "train.run", "--size", "31"],
             "--size: wanted an even number of instances",
-        ),
-        (
-            ["--candidates", "train.run", "--size", "30", "--leaked-share", "2"],
-            "--leaked-share: wanted a share above 0, to 1; found 2",
         ),
         (
             ["--candidates", "train.run", "--prefixes", "a", "b"],

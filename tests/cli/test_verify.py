@@ -145,18 +145,3 @@ def test_what_is_no_artefact_is_one_line(
         ),
     )
     assert "found nothing there" in run(capsys, str(tmp_path / "no"))[2]
-
-
-def test_lines_fit_the_terminal_and_paths_stay_whole(
-    small_collection: Collection,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setenv("COLUMNS", "80")
-    place = small_collection.path
-    (place / "queries" / "test.parquet").write_bytes(b"")
-    with pytest.raises(SystemExit):
-        main(["-q", "verify", str(place)])
-    lines = capsys.readouterr().out.splitlines()
-    assert f"    {place}" in lines
-    assert all(len(line) <= 80 or " " not in line.strip() for line in lines)
