@@ -67,7 +67,7 @@ def rerank(
     Example:
         >>> import positionbias as pb
         >>> print(pb.rerank("planted", model="tk.ckpt", candidates="test.run", out="tk.run"))
-        tk: 18 queries, 72 candidates re-ranked, ... passages read
+        tk: 18 queries, 72 candidates re-ranked, 72 passages read
     """
     from positionbias.core.collection import find_collection
     from positionbias.ranking.rerank import rerank_run
