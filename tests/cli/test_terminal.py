@@ -97,6 +97,4 @@ def test_json_with_such_names_reads_back_equal(hostile: Collection, tmp_path: Pa
     done = subprocess.run(
         [*COMMAND, "show", str(hostile.path), "--json"], capture_output=True, text=True, check=True
     )
-    assert {result["collection"] for result in json.loads(done.stdout)["results"]} == {
-        hostile.manifest.name
-    }
+    assert {row["collection"] for row in json.loads(done.stdout)["rows"]} == {hostile.manifest.name}

@@ -195,8 +195,6 @@ def test_in_a_study(collection: Collection, capsys, tmp_path: Path) -> None:
         "--dry-run",
         "--out",
         tmp_path / "study",
-        "--only",
-        "original",
     )
     sizes = ("--set", "dimension=1", "--set", "filters=2", "--batch-size", 2)
     vectors = ("--models", "duet", "--word-vectors", tmp_path / "v.txt")
