@@ -41,9 +41,9 @@ def position_rows(task: Task, values: np.ndarray, settings: AuditSettings) -> Ro
     starts = np.array([float(item.start) for item in evidence])
     by_share = buckets.scale == "relative"
     positions = relative if by_share else np.where(np.isnan(relative), np.nan, starts)
-    how = BucketSettings(settings.seed, measure, settings.minimum)
+    how = BucketSettings(settings.seed, settings.minimum)
     found = bucket_means(values, positions, buckets, task.clusters, settings=how)
-    psi, common = found.figures.psi, {"measure": measure, "scale": buckets.scale}
+    psi, common = found.psi, {"measure": measure, "scale": buckets.scale}
     places = max(len(f"{edge:g}".partition(".")[2]) for edge in buckets.edges) or 1
     shown = [decimal(edge, min(places, 3)) if by_share else count(edge) for edge in buckets.edges]
     means = zip(pairwise(shown), found.counts, found.means, found.lows, found.highs, strict=True)

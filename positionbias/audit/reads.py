@@ -27,7 +27,6 @@ from positionbias.text.sentences import Parts
 __all__ = ["Limit", "Reads", "everything", "longest_texts", "reads_of"]
 
 TRIED = 200  # queries
-PROBES = 14  # texts of a query: evidence and filler at seven places
 LEAST_EACH = 5
 MOST_WRONG = 0.05
 SAME = 1e-5  # of the scores' deviation: smaller changes are rounding

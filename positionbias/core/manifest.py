@@ -47,7 +47,6 @@ __all__ = [
     "manifest_if_any",
     "manifest_path",
     "read_manifest",
-    "seal_again",
     "write_manifest",
 ]
 
@@ -211,11 +210,6 @@ def write_manifest(path: Path | str, manifest: Manifest) -> None:
     # as a reader sees it
     record = json.loads(json.dumps(asdict(replace(manifest, files=files)), allow_nan=False))
     write_json(path, {**record, "digest": manifest_digest(record)})
-
-
-def seal_again(folder: Path) -> None:
-    """Rewrite a folder's manifest with the digests of files added since."""
-    write_manifest(folder / MANIFEST, read_manifest(folder))
 
 
 def read_manifest(artefact: Path | str, *, kind: str | None = None) -> Manifest:

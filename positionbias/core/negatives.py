@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-import numpy as np
+from positionbias.core.seeds import choose
 
-from positionbias.core.seeds import choose, choose_many
-
-__all__ = ["draw_many", "draw_negatives", "without"]
+__all__ = ["draw_negatives", "without"]
 
 _PURPOSE = "ordinary negative"
 
@@ -26,12 +24,3 @@ def draw_negatives(
     the query and its positive alone.
     """
     return [pool[place] for place in choose(len(pool), count, seed, _PURPOSE, query_id, positive)]
-
-
-def draw_many(pools: np.ndarray, count: int, seed: int, pairs: Sequence[bytes]) -> np.ndarray:
-    """Return the positions that ``draw_negatives`` draws from pools of these sizes,
-    ``(len(pools), count)`` int64, padded with −1.
-
-    A pair is the UTF-8 ids of a query and its positive, joined by ``\x1f``.
-    """
-    return choose_many(pools, min(count, int(pools.max(initial=0))), seed, _PURPOSE, pairs)

@@ -19,7 +19,6 @@ __all__ = [
     "below",
     "below_many",
     "choose",
-    "choose_many",
     "drawn_order",
     "generator",
     "key64",
@@ -31,7 +30,6 @@ __all__ = [
 TEXT = "row's text"  # the purpose of hashes used as ids
 
 _TWO_64 = 1 << 64
-_AT_ONCE = 1 << 21  # positions of shuffled ranges, eight bytes each
 
 
 @lru_cache(maxsize=256)
@@ -96,42 +94,6 @@ def choose(count: int, size: int, seed: int, purpose: str, *parts: str | int) ->
         chosen.append(order.get(other, other))
         order[other] = order.get(place, place)
     return chosen
-
-
-def choose_many(
-    counts: np.ndarray, size: int, seed: int, purpose: str, keys: Sequence[bytes]
-) -> np.ndarray:
-    """``choose`` for many counts, ``(len(keys), size)`` int64, padded with −1; a key is its UTF-8
-    parts joined by ``\\x1f``.
-
-    Counts stay under 2³².
-    """
-    import numpy as np
-
-    width = max(1, size, int(counts.max(initial=0)))
-    chosen, at_once = np.empty((len(keys), size), np.int64), max(1, _AT_ONCE // width)
-    for start in range(0, len(keys), at_once):
-        part = slice(start, start + at_once)
-        _choose_many(counts[part], width, seed, purpose, keys[part], chosen[part])
-    return chosen
-
-
-def _choose_many(
-    counts: np.ndarray,
-    width: int,
-    seed: int,
-    purpose: str,
-    keys: Sequence[bytes],
-    chosen: np.ndarray,
-) -> None:
-    import numpy as np
-
-    order, each = np.tile(np.arange(width), (len(keys), 1)), np.arange(len(keys))
-    for place in range(chosen.shape[1]):
-        here = [b"%b\x1f%d" % (key, place) for key in keys] if place else keys
-        other = place + below_many(counts - place, keys64(seed, purpose, here), seed, purpose, here)
-        chosen[:, place] = np.where(counts > place, order[each, other], -1)
-        order[each, other] = order[:, place]
 
 
 def keys64(seed: int, purpose: str, keys: Sequence[bytes]) -> np.ndarray:

@@ -1,20 +1,19 @@
-"""Define buckets of position and groups of passage length."""
+"""Define buckets of position."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from positionbias.core.errors import SettingError
 
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["SQUAD_POSQ", "Buckets", "LengthGroups", "length_groups"]
+__all__ = ["Buckets"]
 
-SCALES = ("relative", "characters", "moved", "segment")
+SCALES = ("relative", "characters")
 MOST_BUCKETS = 1_000
 MOST_RELATIVE = 20
 QUERIES_A_BUCKET = 30  # on average; a bucket needs 20, and answers crowd the front
@@ -24,8 +23,9 @@ QUERIES_A_BUCKET = 30  # on average; a bucket needs 20, and answers crowd the fr
 class Buckets:
     """Buckets of a position.
 
-    Bucket b holds positions in [edges[b], edges[b + 1]); the last includes its right end. ``scale``
-    defines a position, as in ``results.buckets.PositionBuckets``.
+    Bucket b holds positions in [edges[b], edges[b + 1]); the last includes its right end. A
+    position is "relative" (the answer's first word over the last word at which it could start) or
+    in "characters" (its start).
 
     Raises:
         SettingError: an unknown scale, fewer than two buckets, edges that do not increase or are
@@ -68,13 +68,6 @@ class Buckets:
         [2, 3, 10, 20]
         """
         return Buckets.relative(min(MOST_RELATIVE, max(2, queries // QUERIES_A_BUCKET)))
-
-    @staticmethod
-    def moved(bins: int = 10) -> Buckets:
-        """Return equal parts of −1 to 1: the answer's movement as a share of the passage, negative
-        to the front.
-        """
-        return Buckets("moved", tuple((2 * edge - bins) / bins for edge in range(bins + 1)))
 
     @staticmethod
     def parse(text: str) -> Buckets:
@@ -128,46 +121,3 @@ class Buckets:
         numbers[positions == self.edges[-1]] = len(self) - 1
         numbers[~(positions <= self.edges[-1])] = -1
         return numbers.astype(np.int64)
-
-
-# by the character at which the answer starts, as in SQuAD-PosQ
-SQUAD_POSQ = Buckets("characters", (0.0, 100.0, 200.0, 300.0, 400.0, 500.0, 3120.0))
-
-
-class LengthGroups(NamedTuple):
-    """The group of each query, ``(queries,)`` int64, and the groups' names."""
-
-    numbers: np.ndarray
-    labels: list[str]
-
-
-def length_groups(lengths: Sequence[float] | np.ndarray, groups: int = 3) -> LengthGroups:
-    """Group queries by the length of their passage into groups of about equal size, short to long:
-    "92 to 121 words".
-
-    Passages of the same length stay together, so a frequent length makes groups unequal or fewer
-    [decision].
-
-    Raises:
-        ValueError: fewer than one group, or a length that is not a number.
-    """
-    import numpy as np
-
-    lengths = np.asarray(lengths, np.float64)
-    if groups < 1 or not np.isfinite(lengths).all():
-        raise ValueError(
-            f"length groups: wanted at least 1, and numbers as lengths; found {groups}"
-        )
-    if not len(lengths):
-        return LengthGroups(np.zeros(0, np.int64), [])
-    _, distinct, counts = np.unique(lengths, return_inverse=True, return_counts=True)
-    # a length's group is that of its middle rank, doubled to stay a whole number
-    middles = 2 * np.cumsum(counts) - counts
-    found, number = np.unique(groups * middles // (2 * len(lengths)), return_inverse=True)
-    numbers = number[distinct]
-    labels = []
-    for group in range(len(found)):
-        members = lengths[numbers == group]
-        low, high = f"{members.min():,.0f}", f"{members.max():,.0f}"
-        labels.append(f"{low} words" if low == high else f"{low} to {high} words")
-    return LengthGroups(numbers.astype(np.int64), labels)

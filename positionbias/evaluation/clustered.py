@@ -1,8 +1,6 @@
-"""Estimate means and slopes over queries, with intervals clustered by passage.
+"""Estimate means over queries, with intervals clustered by passage.
 
 The standard error is the cluster jackknife's (formula in ``bootstrap``) for any number of clusters.
-For a slope it is the cluster-robust error CV3, which is conservative with few or unequal clusters
-(MacKinnon, Nielsen, Webb 2023) [decision].
 """
 
 from __future__ import annotations
@@ -26,10 +24,9 @@ from positionbias.evaluation.bootstrap import (
     means_without,
     t_interval,
 )
-from positionbias.evaluation.described import Slope
 from positionbias.evaluation.significance import corrected
 
-__all__ = ["POWER", "Estimate", "clustered_mean", "clustered_slope", "family_wise", "joined_error"]
+__all__ = ["POWER", "Estimate", "clustered_mean", "family_wise", "joined_error"]
 
 POWER = 0.8
 _NOTHING = 1e-12  # rounding error of a spread, relative to the values
@@ -71,20 +68,6 @@ class Estimate:
         """
         return None if self.interval is None else max(self.interval.low, -self.interval.high, 0.0)
 
-    @property
-    def as_slope(self) -> Slope:
-        """Return the estimate as a payload's slope."""
-        bounds = self.interval
-        return Slope(
-            value=self.value,
-            low=bounds.low if bounds else None,
-            high=bounds.high if bounds else None,
-            p=self.p,
-            detectable=self.detectable,
-            method=bounds.method if bounds else "",
-            undefined=self.undefined,
-        )
-
 
 def clustered_mean(
     values: np.ndarray, clusters: Sequence[str] | None, span: Span | None = None
@@ -108,72 +91,6 @@ def clustered_mean(
         queries,
         span,
     )
-
-
-def clustered_slope(
-    positions: np.ndarray,
-    values: np.ndarray,
-    clusters: Sequence[str] | None,
-    strata: np.ndarray | None = None,
-) -> Estimate:
-    """Estimate the least-squares slope of ``values`` on ``positions``, both ``(queries,)``; a
-    position's unit is the whole passage:
-
-        Σ_s Σ_{i in s} (x_i − x̄_s)(y_i − ȳ_s) / Σ_s Σ_{i in s} (x_i − x̄_s)²
-
-    ``strata (queries,)`` are integers. Values and positions are centred within each, which removes
-    differences between strata (groups of passage length, queries). The jackknife leaves a cluster
-    out of the centring too.
-    """
-    x, y = np.asarray(positions, np.float64), np.asarray(values, np.float64)
-    queries = len(x)
-    if queries < 2:
-        return Estimate(None, count=queries, undefined="fewer than two queries")
-    found = cluster_queries(clusters, queries)
-    stratum = (
-        np.zeros(queries, np.int64) if strata is None else np.unique(strata, return_inverse=True)[1]
-    )
-    n, largest = np.bincount(stratum), float(np.abs(y).max())
-    x = x - (np.bincount(stratum, weights=x) / n)[stratum]
-    y = y - (np.bincount(stratum, weights=y) / n)[stratum]
-    spread, together = float((x * x).sum()), float((x * y).sum())
-    if spread <= _NOTHING**2 * queries:
-        within = "" if strata is None else " within its stratum"
-        return Estimate(None, count=queries, undefined=f"every position is the same{within}")
-    slope = together / spread
-    if found.count < 2:
-        return Estimate(slope, count=queries, undefined=f"the interval: {TOO_FEW}")
-    spreads, togethers = _without(x, y, stratum, n, found)
-    if (spreads <= _NOTHING * spread).any():
-        return Estimate(
-            slope,
-            count=queries,
-            undefined="the interval: without one cluster every position is the same",
-        )
-    return _jackknife(
-        slope, togethers / spreads, largest / math.sqrt(spread / queries), found, queries
-    )
-
-
-def _without(
-    x: np.ndarray, y: np.ndarray, stratum: np.ndarray, n: np.ndarray, clusters: Clusters
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return Σ x² and Σ x·y, centred within strata, without each cluster, ``(clusters,)``; x and y
-    come centred over all clusters.
-
-    Without the rows of cell (cluster, stratum), with sums a (of x) and b (of y), the stratum's mean
-    moves, and its sum of products falls by Σ x·y of the cell and by a·b / (n − n_cell).
-    """
-    pairs, cell = np.unique(clusters.codes * len(n) + stratum, return_inverse=True)
-    cluster, own = pairs // len(n), pairs % len(n)
-    size, a, b = np.bincount(cell), np.bincount(cell, weights=x), np.bincount(cell, weights=y)
-    left = np.maximum(n[own] - size, 1)  # an empty stratum has a and b of 0
-
-    def remaining(product: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-        fall = np.bincount(cell, weights=product) + first * second / left
-        return product.sum() - np.bincount(cluster, weights=fall, minlength=clusters.count)
-
-    return remaining(x * x, a, a), remaining(x * y, a, b)
 
 
 def _jackknife(

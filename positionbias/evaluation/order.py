@@ -7,13 +7,13 @@ A tie in either condition is not a swap; means that differ only by rounding are 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import combinations, permutations
+from itertools import combinations
 
 import numpy as np
 
 from positionbias.evaluation.rank_correlation import kendall
 
-__all__ = ["order_agreement", "overtakes", "swaps"]
+__all__ = ["order_agreement", "swaps"]
 
 _DECIMALS = 12  # means that differ only by rounding are ties
 
@@ -38,22 +38,6 @@ def swaps(before: Mapping[str, float], after: Mapping[str, float]) -> list[tuple
         if was * now < 0:
             found.append((one, other) if was > 0 else (other, one))
     return found
-
-
-def overtakes(
-    before: Mapping[str, float], after: Mapping[str, float], *, larger_is_better: bool = True
-) -> list[tuple[str, str]]:
-    """Return the pairs (a, b) where a's mean before is below b's before, and a's mean after is
-    above b's before.
-
-    The comparison is reversed although only one of the two systems is in the second condition
-    (leakage paper, Tables 3 to 5)."""
-    sign = 1 if larger_is_better else -1
-    return [
-        (a, b)
-        for a, b in permutations(before, 2)
-        if sign * _difference(before[a], before[b]) < 0 < sign * _difference(after[a], before[b])
-    ]
 
 
 def _difference(one: float, other: float) -> float:

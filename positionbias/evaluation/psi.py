@@ -44,10 +44,10 @@ import numpy as np
 
 from positionbias.core.seeds import generator
 from positionbias.evaluation.bootstrap import Clusters, resampled_sums
-from positionbias.evaluation.described import Psi
 
 __all__ = [
     "Cells",
+    "Psi",
     "adjusted_means",
     "dealt_means",
     "psi_of",
@@ -58,6 +58,23 @@ __all__ = [
 _BLOCK = 4_000_000  # values permuted at a time
 _NOTHING = 1e-12
 _TAIL = 0.01  # of each bound; see above
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Psi:
+    """PSI with its null, and the debiased PSI with its interval; None if undefined, for the reason
+    in ``undefined``.
+    """
+
+    value: float | None = None
+    null_mean: float | None = None
+    p: float | None = None
+    debiased: float | None = None
+    low: float | None = None
+    high: float | None = None
+    undefined: str = ""
+
+
 _HALVINGS = 17  # of the range of θ: less than 10⁻⁵ of it is left
 
 
@@ -227,13 +244,7 @@ def psi_with_null(
         why = "the debiased PSI: fewer than two clusters of queries"
         return Psi(value=value, null_mean=null_mean, p=p, undefined=why)
     debiased, low, high = _without_noise(cells, clusters, means, resampled, seed)
-    method = (
-        f"test inversion over two shapes of the means; bootstrap, {len(resampled):,} resamples of "
-        f"{clusters.drawn}"
-    )
-    return Psi(
-        value=value, null_mean=null_mean, p=p, debiased=debiased, low=low, high=high, method=method
-    )
+    return Psi(value=value, null_mean=null_mean, p=p, debiased=debiased, low=low, high=high)
 
 
 def _without_noise(

@@ -1,44 +1,14 @@
-"""Compute Spearman's and Kendall's rank correlations for many rows at once, with array
-operations.
-"""
+"""Compute Kendall's rank correlation for many rows at once, with array operations."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["Agreement", "agreement", "kendall", "pair_signs", "spearman"]
+__all__ = ["Agreement", "agreement", "kendall"]
 
 _DECIMALS = 12  # means that differ only by rounding are ties
-_BLOCK = 2_000_000  # signs held in memory at a time
-
-
-def pair_signs(values: np.ndarray) -> np.ndarray:
-    """Return sign(v_i − v_j) over the last axis, ``(…, k, k)``; values that differ only by rounding
-    are equal.
-    """
-    rounded = np.round(values, _DECIMALS)
-    return np.sign(rounded[..., :, None] - rounded[..., None, :])
-
-
-def spearman(positions: np.ndarray, means: np.ndarray) -> np.ndarray:
-    """Return Spearman's ρ of ``means (rows, k)`` with ``positions (k,)``, ``(rows,)``: Pearson's
-    correlation of the ranks; ties share a rank.
-
-    NaN if all values of a row, or all positions, are equal, or if the row holds NaN.
-    """
-    # twice the centred rank is the number of smaller values minus that of larger ones
-    x = pair_signs(positions).sum(axis=-1)
-    return _by_blocks(
-        means,
-        lambda signs: _ratio(
-            (signs.sum(axis=-1) * x).sum(axis=-1),
-            (signs.sum(axis=-1) ** 2).sum(axis=-1),
-            (x**2).sum(),
-        ),
-    )
 
 
 def kendall(positions: np.ndarray, means: np.ndarray) -> np.ndarray:
@@ -60,7 +30,8 @@ def agreement(first: np.ndarray, second: np.ndarray) -> Agreement:
     ``second (rows, k)``.
 
     τ_b is agreeing minus disagreeing pairs, divided by the geometric mean of the two numbers of
-    untied pairs; NaN as for ``spearman``. A tie in either is not a swap.
+    untied pairs; NaN if all values of a row are equal, or if it holds NaN. A tie in either is not a
+    swap.
     """
     rows, k = second.shape
     one, two = (np.round(np.atleast_2d(values), _DECIMALS) for values in (first, second))
@@ -84,15 +55,6 @@ def _compared(values: np.ndarray, place: int) -> tuple[np.ndarray, np.ndarray]:
     """
     this, others = values[:, place, None], values[:, place + 1 :]
     return this > others, this < others
-
-
-def _by_blocks(means: np.ndarray, of_signs: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
-    rows, k = means.shape
-    found = np.empty(rows)
-    block = max(1, _BLOCK // (k * k))
-    for start in range(0, rows, block):
-        found[start : start + block] = of_signs(pair_signs(means[start : start + block]))
-    return found
 
 
 def _ratio(together: np.ndarray, own: np.ndarray, other: np.ndarray | float) -> np.ndarray:

@@ -27,13 +27,11 @@ from positionbias.evaluation.crossed import (
     LEAST,
     Crossed,
     crossed,
-    crossed_groups,
     mean_by_query,
     over_trainings,
 )
 from positionbias.evaluation.records import Comparison
 from positionbias.evaluation.significance import compare
-from positionbias.evaluation.two_means import ratio_of_means
 
 __all__ = [
     "Change",
@@ -42,12 +40,10 @@ __all__ = [
     "change_over",
     "changes",
     "compare_trainings",
-    "difference_of_queries",
     "figures_over",
     "mean_interval",
     "paired",
     "query_means",
-    "ratio_of_changes",
 ]
 
 Repeat = tuple[int | None, int | None]  # training seed, rotation draw
@@ -111,50 +107,6 @@ def changes(repeats: Mapping[Repeat, tuple[Values, Values]]) -> dict[Repeat, Val
         key: {q: after[q] - before[q] for q in before.keys() & after.keys()}
         for key, (before, after) in repeats.items()
     }
-
-
-def difference_of_queries(
-    one: Mapping[Repeat, Values],
-    other: Mapping[Repeat, Values],
-    clusters: tuple[Mapping[str, str] | None, Mapping[str, str] | None],
-) -> tuple[float | None, Interval | None]:
-    """Estimate the mean of one group of queries minus that of another, paired by training; None if
-    a group is empty.
-    """
-    cubes = [_cube(side) if any(side.values()) else None for side in (one, other)]
-    if cubes[0] is None or cubes[1] is None:
-        return None, None
-    groups = [
-        (cube, cluster_labels(of, ids), sign)
-        for (cube, ids), of, sign in zip(filter(None, cubes), clusters, (1.0, -1.0), strict=True)
-    ]
-    within = all(span_of(cube, changes=True) for cube, _, _ in groups)
-    found = crossed_groups(groups, span=Span(-2.0, 2.0, 2.0) if within else None)
-    return found.value, found.interval if found.standard_error else None
-
-
-def ratio_of_changes(
-    numerators: Mapping[Repeat, Values],
-    denominators: Mapping[Repeat, Values],
-    clusters: Mapping[str, str] | None = None,
-) -> tuple[float | None, Interval | None]:
-    """Estimate mean(y) / mean(x) over the same trainings and queries; None if mean(x) is 0.
-
-    One training has Fieller's interval (``two_means``). Several have that of the linear form ρ +
-    (y_i − ρ x_i) / x̄ if the interval of x̄ excludes 0; otherwise a ratio to it has no meaning.
-    """
-    cubes = [_cube(side) for side in (numerators, denominators)]
-    labels = cluster_labels(clusters, cubes[0][1])
-    (y, _), (x, _) = cubes
-    if len(numerators) == 1:
-        return ratio_of_means(y[0, 0], x[0, 0], labels)
-    bottom = crossed(x, labels)
-    if not bottom.value:
-        return None, None
-    ratio = (crossed(y, labels).value or 0.0) / bottom.value
-    return ratio, crossed(
-        ratio + (y - ratio * x) / bottom.value, labels
-    ).interval if bottom.least else None
 
 
 class Change(NamedTuple):

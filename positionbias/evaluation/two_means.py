@@ -1,6 +1,4 @@
-"""Estimate intervals for two means: the ratio of means of pairs, and the difference of means of two
-groups.
-"""
+"""Estimate the difference of the means of two groups, with its interval."""
 
 from __future__ import annotations
 
@@ -10,57 +8,14 @@ import numpy as np
 
 from positionbias.core.interval import Interval
 from positionbias.evaluation.bootstrap import (
-    LEVEL,
     Span,
     bounded,
     cluster_queries,
-    means_without,
     t_interval,
 )
 from positionbias.evaluation.clustered import clustered_mean, joined_error
 
-__all__ = ["difference_of_groups", "ratio_of_means"]
-
-
-def ratio_of_means(
-    numerators: np.ndarray, denominators: np.ndarray, clusters: Sequence[str] | None = None
-) -> tuple[float | None, Interval | None]:
-    """Return mean(y) / mean(x) of pairs, each ``(queries,)``, with Fieller's 95 % interval.
-
-    With v the (co)variances of the two means by the jackknife over G clusters of queries (s / n if
-    each query is its own cluster) and t = t(0.975, G − 1), the interval's ends are the roots of
-
-        (x̄² − t² v_xx) ρ² − 2 (x̄ ȳ − t² v_xy) ρ + (ȳ² − t² v_yy) = 0
-
-    The interval is bounded exactly if x̄ differs from 0 by the t-test at that level; otherwise the
-    ratio has no meaning and no interval (Fieller 1954). The ratio is None if x̄ is 0.
-
-    Raises:
-        ValueError: different numbers of numerators and denominators.
-    """
-    from scipy import stats
-
-    y, x = np.asarray(numerators, np.float64), np.asarray(denominators, np.float64)
-    if x.shape != y.shape:
-        raise ValueError(f"numerators: wanted one per denominator, {x.size:,}; found {y.size:,}")
-    found = cluster_queries(clusters, x.size)
-    top, bottom = (float(values.mean()) for values in (y, x)) if x.size else (0.0, 0.0)
-    if not bottom:
-        return None, None
-    ratio = top / bottom
-    if found.count < 2:
-        return ratio, None
-    changes = means_without(np.column_stack([y, x]), found) - (top, bottom)
-    share = (found.count - 1) / found.count
-    spread = share * changes.T @ changes * float(stats.t.ppf((1 + LEVEL) / 2, found.count - 1)) ** 2
-    a, b, c = bottom**2 - spread[1, 1], top * bottom - spread[0, 1], top**2 - spread[0, 0]
-    if a <= 0:
-        return ratio, None
-    half = float(np.sqrt(max(b * b - a * c, 0.0)))
-    free = Interval(
-        float((b - half) / a), float((b + half) / a), LEVEL, f"Fieller, t, {found.drawn}"
-    )
-    return ratio, bounded(free, found.count, None)
+__all__ = ["difference_of_groups"]
 
 
 def difference_of_groups(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from pandas import DataFrame, Series
 
@@ -19,7 +18,6 @@ __all__ = [
     "EFFECT_NOTE",
     "IDLE",
     "TRAIN_LONGER",
-    "beside_zero",
     "capital",
     "comparison_cells",
     "comparison_question",
@@ -55,11 +53,6 @@ EFFECT_NOTE = (
 def capital(text: str) -> str:
     """Capitalise the first letter and keep the rest."""
     return text[:1].upper() + text[1:]
-
-
-def beside_zero(row: Any) -> bool:
-    """Return whether a row's interval excludes 0."""
-    return bool(row.low > 0 or row.high < 0)
 
 
 def named(rows: DataFrame, words: Mapping[str, str] | None = None) -> DataFrame:

@@ -18,7 +18,6 @@ class Cause(StrEnum):
     DIFFERENT_TOPIC = "pairs_of_different_topics"
     WORDS_ALONE = "pairs_found_by_words_alone"
     BELOW = "pairs_below_threshold"
-    OTHER_SOURCE = "pairs_of_other_sources"
 
 
 def check_threshold(threshold: float | None) -> None:

@@ -5,17 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from positionbias.core.formatting import NBSP, count, decimal, interval, percent, with_interval
+from positionbias.core.formatting import NBSP, decimal, interval, percent, with_interval
 from positionbias.core.interval import Interval
 from positionbias.report.table import Cell, Column
 
 __all__ = [
     "OVER_NOTE",
     "P_NOTE",
-    "count_cell",
     "decimal_cell",
     "drop_columns",
-    "drop_empty",
     "percent_cell",
     "text_cell",
 ]
@@ -35,11 +33,6 @@ OVER_NOTE = (
 def text_cell(text: str) -> Cell:
     """Return the cell of a name."""
     return Cell(text)
-
-
-def count_cell(number: int | None) -> Cell:
-    """Return the cell of a whole number."""
-    return Cell(count(number), number)
 
 
 def decimal_cell(
@@ -87,12 +80,3 @@ def drop_columns(columns: list[Column], rows: list[list[Cell]], gone: Sequence[i
         del columns[index]
         for row in rows:
             del row[index]
-
-
-def drop_empty(columns: list[Column], rows: list[list[Cell]], first: int) -> None:
-    """Remove the columns, from the one numbered ``first``, that are empty in every row."""
-    drop_columns(
-        columns,
-        rows,
-        [i for i in range(first, len(columns)) if all(row[i].value is None for row in rows)],
-    )

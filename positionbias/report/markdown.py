@@ -3,21 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
-from positionbias.report.table import Column
-
-__all__ = ["code", "escaped", "one_line", "table_lines"]
+__all__ = ["code", "escaped", "one_line"]
 
 _NO_LINE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
 _MARKED = re.compile(r"([\\`*_{}\[\]<>|~&!])")
-
-
-def table_lines(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> list[str]:
-    """Return the lines of a table, whose cells are Markdown already."""
-    table = [f"| {' | '.join(column.name for column in columns)} |"]
-    table.append(f"|{'|'.join(' ---: ' if column.numeric else ' --- ' for column in columns)}|")
-    return [*table, *(f"| {' | '.join(row)} |" for row in rows)]
 
 
 def code(text: str) -> str:

@@ -22,7 +22,6 @@ __all__ = [
     "Cell",
     "Column",
     "Table",
-    "aligned",
     "as_csv",
     "as_frame",
     "as_latex",
@@ -148,15 +147,6 @@ def as_text(table: Table) -> str:
     parts.append("\n\n".join("\n".join(_lines(part, width)) for part in _parts(table, width)))
     told = [line for note in (*table.notes, *notes) for line in wrap(_one_line(note), width)]
     return "\n".join([*parts, *(["", *told] if told else [])])
-
-
-def aligned(rows: Sequence[Sequence[str]], *, left: int = 1) -> str:
-    """Return rows as lines of equal columns; the first ``left`` columns flush left, the others
-    flush right.
-    """
-    columns = [Column("", numeric=at >= left) for at in range(len(rows[0]))]
-    table = Table("", "", columns, [[Cell(text) for text in row] for row in rows])
-    return as_text(table)
 
 
 def _one_line(text: str) -> str:

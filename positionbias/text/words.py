@@ -39,7 +39,6 @@ __all__ = [
     "sentence_places",
     "sentence_starts",
     "split_words",
-    "spoken_words",
     "tokenize",
     "word_count",
     "word_spans",
@@ -195,15 +194,6 @@ def word_spans(text: str, method: WordMethod = USUAL_WORDS) -> list[tuple[int, i
         _, starts, ends = _words(text) if text.strip() else ("", [], [])
         spans = list(zip(starts, ends, strict=True))
     return split_unspaced(text, spans) if has_unspaced(text) else spans
-
-
-def spoken_words(text: str, method: WordMethod = USUAL_WORDS) -> int:
-    """Count the words that have a letter or a digit.
-
-    >>> spoken_words("Ba."), spoken_words("Ba, bu.")
-    (1, 2)
-    """
-    return sum(any(map(str.isalnum, text[start:end])) for start, end in word_spans(text, method))
 
 
 def word_count(text: str) -> int:

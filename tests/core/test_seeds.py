@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from positionbias.core import seeds
-from positionbias.core.seeds import below, choose, choose_many, generator, key64
+from positionbias.core.seeds import below, choose, generator, key64
 
 PINNED_KEY = 5356426267480678072
 PINNED_DRAWS = [3, 2, 1, 8, 9, 6, 9, 3]
@@ -125,26 +125,6 @@ def test_each_order_of_places_is_as_likely() -> None:
     orders = Counter(tuple(choose(3, 2, seed, "orders")) for seed in range(6_000))
     assert len(orders) == 6
     assert all(abs(count - 1_000) < 150 for count in orders.values())  # 5 standard deviations
-
-
-@given(
-    st.lists(st.integers(0, 12), max_size=6),
-    st.integers(0, 14),
-    st.integers(0, 1000),
-    st.integers(1, 40),
-)
-def test_many_choices_are_those_of_one(
-    counts: list[int], size: int, seed: int, at_once: int
-) -> None:
-    names = [f"q{number}" for number in range(len(counts))]
-    keys = [f"{name}\x1fp é".encode() for name in names]
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(seeds, "_AT_ONCE", at_once)
-        chosen = choose_many(np.array(counts, np.int64), size, seed, "a purpose", keys)
-    assert chosen.shape == (len(counts), size)
-    for row, name, count in zip(chosen.tolist(), names, counts, strict=True):
-        one = choose(count, size, seed, "a purpose", name, "p é")
-        assert row == one + [-1] * (size - len(one))
 
 
 def test_a_drawn_order_is_keyed_by_the_ids_alone() -> None:

@@ -1,4 +1,4 @@
-"""Buckets of positions and groups of length: their edges, what falls where, and what is refused."""
+"""Buckets of positions: their edges, what falls where, and what is refused."""
 
 from fractions import Fraction
 
@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from positionbias.core.errors import SettingError
-from positionbias.evaluation.buckets import SQUAD_POSQ, Buckets, length_groups
+from positionbias.evaluation.buckets import Buckets
 
 
 def test_a_bucket_holds_its_left_end_and_the_last_one_its_right_too():
@@ -20,9 +20,9 @@ def test_a_bucket_holds_its_left_end_and_the_last_one_its_right_too():
     assert buckets.middles == pytest.approx([0.1, 0.35, 0.75])
 
 
-def test_squad_posq_counts_what_lies_beyond_its_last_edge_as_outside():
-    assert SQUAD_POSQ.edges == (0, 100, 200, 300, 400, 500, 3120)
-    assert SQUAD_POSQ.assign(np.array([0, 99, 100, 499, 500, 3120, 3121])).tolist() == [
+def test_what_lies_beyond_the_last_edge_is_outside():
+    by_character = Buckets("characters", (0, 100, 200, 300, 400, 500, 3120))
+    assert by_character.assign(np.array([0, 99, 100, 499, 500, 3120, 3121])).tolist() == [
         0,
         0,
         1,
@@ -47,11 +47,6 @@ def test_positions_on_an_edge_belong_to_the_bucket_that_it_starts(words, data):
 )
 def test_default_buckets_follow_the_number_of_queries(queries, count):
     assert len(Buckets.relative_for(queries)) == count
-
-
-def test_moved_buckets_are_symmetric():
-    assert Buckets.moved(4).edges == (-1, -0.5, 0, 0.5, 1)
-    assert Buckets.moved(4).assign(np.array([-1, -0.2, 0, 1])).tolist() == [0, 1, 2, 3]
 
 
 @pytest.mark.parametrize(
@@ -84,31 +79,3 @@ def test_other_edges_are_refused(text, found):
 def test_an_unknown_scale_is_refused():
     with pytest.raises(SettingError, match="found 'words'"):
         Buckets("words", (0, 1, 2))
-
-
-def test_groups_of_length_hold_equally_many_and_never_part_equal_ones():
-    groups = length_groups([50, 10, 60, 20, 30, 40])
-    assert groups.numbers.tolist() == [2, 0, 2, 0, 1, 1]
-    assert groups.labels == ["10 to 20 words", "30 to 40 words", "50 to 60 words"]
-    # the middles of their ranks are 2, 4½ and 5½ of 6: the second, the third and the third third
-    tied = length_groups([5, 5, 5, 5, 9, 1_200])
-    assert tied.numbers.tolist() == [0, 0, 0, 0, 1, 1]
-    assert tied.labels == ["5 words", "9 to 1,200 words"]
-
-
-@given(st.lists(st.integers(0, 30), min_size=1, max_size=60), st.integers(1, 6))
-def test_groups_of_length_are_in_order_and_whole(lengths, count):
-    groups = length_groups(lengths, count)
-    assert sorted(set(groups.numbers.tolist())) == list(range(len(groups.labels)))
-    assert len(groups.labels) <= count
-    by_length = sorted(zip(lengths, groups.numbers.tolist(), strict=True))
-    assert [group for _, group in by_length] == sorted(groups.numbers.tolist())
-    assert len(dict(by_length)) == len(set(by_length))
-
-
-def test_no_lengths_and_bad_ones():
-    assert length_groups([]).labels == []
-    with pytest.raises(ValueError, match="wanted at least 1"):
-        length_groups([3], 0)
-    with pytest.raises(ValueError, match="numbers as lengths"):
-        length_groups([float("nan")])

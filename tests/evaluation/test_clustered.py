@@ -1,4 +1,4 @@
-"""Clustered means and slopes: by hand, against scipy and statsmodels' robust errors, and by leaving
+"""Clustered means: by hand, against scipy and statsmodels' robust errors, and by leaving
 clusters out one by one.
 """
 
@@ -10,23 +10,13 @@ from scipy import stats
 
 from positionbias.core.seeds import generator
 from positionbias.evaluation.bootstrap import Span
-from positionbias.evaluation.clustered import clustered_mean, clustered_slope, family_wise
+from positionbias.evaluation.clustered import clustered_mean, family_wise
 
 
-def random_queries(seed, queries=40, clusters=9, strata=3):
+def random_queries(seed, queries=40, clusters=9):
     rng = generator(seed, "test")
     labels = [f"p{rng.integers(clusters)}" for _ in range(queries)]
-    stratum = rng.integers(strata, size=queries)
-    x = rng.random(queries)
-    return x, 0.3 * stratum - 0.2 * x + rng.normal(size=queries), labels, stratum
-
-
-def refitted_slope(x, y, stratum):
-    """Least squares with a column a stratum."""
-    columns = np.column_stack(
-        [x, *(np.where(stratum == s, 1.0, 0.0) for s in sorted(set(stratum)))]
-    )
-    return np.linalg.lstsq(columns, y, rcond=None)[0][0]
+    return rng.normal(size=queries), labels
 
 
 def plain_jackknife(value, without, count):
@@ -52,48 +42,24 @@ def test_mean_of_queries_on_their_own_is_the_textbook_s():
     assert found.interval.method == "cluster jackknife, t, 25 queries"
 
 
-def test_slope_by_hand():
-    # x = 0, 1, 2; y = 0, 2, 1: Σ(x−1)(y−1) = 1, Σ(x−1)² = 2. Without the first: −1, the second: ½,
-    # the third: 2
-    found = clustered_slope(np.array([0.0, 1, 2]), np.array([0.0, 2, 1]), None)
-    assert found.value == pytest.approx(0.5)
-    assert found.standard_error == pytest.approx((2 / 3 * (1.5**2 + 0 + 1.5**2)) ** 0.5)
-
-
-@given(st.integers(0, 10_000), st.booleans())
-def test_slope_and_mean_equal_fits_without_each_cluster(seed, stratified):
-    x, y, labels, stratum = random_queries(seed)
-    stratum = stratum if stratified else np.zeros(len(x), int)
+@given(st.integers(0, 10_000))
+def test_a_mean_equals_means_without_each_cluster(seed):
+    y, labels = random_queries(seed)
     names = sorted(set(labels))
     keep = [np.array([label != name for label in labels]) for name in names]
-    slope = clustered_slope(x, y, labels, stratum if stratified else None)
-    expected = refitted_slope(x, y, stratum)
-    without = [refitted_slope(x[k], y[k], stratum[k]) for k in keep]
-    assert slope.value == pytest.approx(expected)
-    assert shown(slope) == pytest.approx(plain_jackknife(expected, without, len(names)))
     mean = clustered_mean(y, labels)
     assert shown(mean) == pytest.approx(
         plain_jackknife(y.mean(), [y[k].mean() for k in keep], len(names))
     )
 
 
-def test_slope_in_many_strata_is_that_within_queries():
-    # strata of two rows each, all of one line a stratum with slope 3: no interval, as it would have
-    # no width
-    x = np.array([0, 1, 0.2, 0.4, 0.5, 1, 0, 0.3, 0.1, 0.9])
-    y = 3 * x + np.array([5, 5, -2, -2, 9, 9, 0, 0, 1, 1])
-    found = clustered_slope(x, y, list("aabbccddee"), np.array([7, 7, 3, 3, 5, 5, 1, 1, 2, 2]))
-    assert found.value == pytest.approx(3)
-    assert (found.interval, found.p, found.undefined) == (None, None, "p: all clusters agree")
-
-
 @given(st.integers(0, 1_000), st.randoms(use_true_random=False))
 def test_the_order_of_queries_changes_nothing(seed, random):
-    x, y, labels, stratum = random_queries(seed)
-    order = list(range(len(x)))
+    y, labels = random_queries(seed)
+    order = list(range(len(y)))
     random.shuffle(order)
-    turned = clustered_slope(x[order], y[order], [labels[i] for i in order], stratum[order])
-    assert shown(turned) == pytest.approx(shown(clustered_slope(x, y, labels, stratum)), rel=1e-9)
+    turned = clustered_mean(y[order], [labels[i] for i in order])
+    assert shown(turned) == pytest.approx(shown(clustered_mean(y, labels)), rel=1e-9)
 
 
 def test_detectable_is_found_with_the_power_it_names():
@@ -107,31 +73,6 @@ def test_detectable_is_found_with_the_power_it_names():
     )
     many = clustered_mean(generator(5, "test").normal(size=40_000), None)
     assert many.detectable == pytest.approx(2.8016 * many.standard_error, rel=1e-3)
-
-
-@pytest.mark.parametrize(
-    ("x", "y", "clusters", "value", "why"),
-    [
-        ([], [], None, None, "fewer than two queries"),
-        ([0.5], [1], None, None, "fewer than two queries"),
-        ([0.5, 0.5, 0.5], [1, 2, 3], None, None, "every position is the same"),
-        ([0, 1], [0, 2], ["a", "a"], 2.0, "the interval: fewer than 5 clusters of queries"),
-        ([0, 1], [0, 2], None, 2.0, "the interval: without one cluster every position is the same"),
-        (
-            [0, 0, 1],
-            [0, 0, 2],
-            None,
-            2.0,
-            "the interval: without one cluster every position is the same",
-        ),
-        ([0, 0.4, 1], [0.1, 0.1, 0.1], None, 0.0, "p: all clusters agree"),
-    ],
-)
-def test_undefined_slopes_say_why(x, y, clusters, value, why):
-    found = clustered_slope(np.array(x, float), np.array(y, float), clusters)
-    assert found.value == (None if value is None else pytest.approx(value))
-    assert (found.p, found.undefined) == (None, why)
-    assert found.as_slope.undefined == why
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from positionbias.core.csv_cells import read_cell
 from positionbias.core.errors import OutputExistsError
 from positionbias.core.interval import Interval
 from positionbias.core.screen import lines_of, shown_width
-from positionbias.report.cells import count_cell, decimal_cell, percent_cell, text_cell
+from positionbias.report.cells import decimal_cell, percent_cell, text_cell
 from positionbias.report.table import (
     Cell,
     Column,
@@ -251,7 +251,7 @@ def test_plus_minus_of_a_share_is_per_cent() -> None:
     st.sampled_from([80, 100]),
 )
 def test_no_line_is_wider_whatever_the_table(names: list[str], numbers: int, width: int) -> None:
-    rows = [[text_cell(name), *[count_cell(1_234_567)] * numbers] for name in names]
+    rows = [[text_cell(name), *[Cell("1,234,567", 1_234_567)] * numbers] for name in names]
     columns = [NAME, *(Column(f"the number {n} of passages") for n in range(numbers))]
     lines = at(width, Table("t", "Title", columns, rows))
     assert max(map(shown_width, lines)) <= width
