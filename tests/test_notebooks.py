@@ -24,7 +24,7 @@ TRUE = {
     "train-with-and-without": ["prefers the front: end", "image/png"],
     "audit-a-golden-set": [
         "minilm prefers the front: end",
-        "minilm is sensitive to the order of a passage",
+        "minilm scores each passage by itself",
         "of moving the sentence chosen by query terms",
     ],
     "leakage-of-my-training-set": ["30 of 330 test queries", "0 of 330 test queries"],

@@ -10,7 +10,6 @@ import io
 import json
 import os
 import shlex
-import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -154,7 +153,6 @@ def make_base(base: Path) -> None:
         raise SystemExit("make_encoder failed")
     for command in _OVER_ENCODER:
         _make(command, base)
-    shutil.rmtree(base / "home")
     make_steps(base / "study")
     works = base / "works"
     works.mkdir()

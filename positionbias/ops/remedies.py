@@ -86,7 +86,9 @@ def debias_model(
         f"written to {pasted(place)}; next: posbias audit COLLECTION --candidates RUN --model "
         f"{pasted(base.path)} --model {pasted(place)}"
     )
-    variants = wanted.number if isinstance(wanted, Remedy) else 1
-    return Written(
-        place, rows=counted_rows("debias-model", {"variants of each passage": variants}, model=name)
+    counted = (
+        {"variants of each passage": wanted.number}
+        if isinstance(wanted, Remedy)
+        else {"tokens in each part that attention is evened out over": wanted.basket}
     )
+    return Written(place, rows=counted_rows("debias-model", counted, model=name))

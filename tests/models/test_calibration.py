@@ -203,7 +203,7 @@ def test_a_saved_model_scores_the_same(tmp_path: Path) -> None:
     assert (
         str(text)
         .splitlines()[0]
-        .endswith("calibrate:1:2:1: attention to the parts of a passage is evened out")
+        .endswith("calibrate:1:2:1: 2 tokens in each part that attention is evened out over")
     )
     found = load_checkpoint(tmp_path / "even").model
     assert isinstance(found, SingleVector)
